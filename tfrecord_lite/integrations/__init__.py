@@ -12,5 +12,7 @@
     pandas         read_tfrecord, to_tfrecord
     ray            data sets of Ray Data: read_tfrecords, write_tfrecords
     polars         scan_tfrecord: lazy frames
+    spark          record files as a data source of Spark
+    spark_files    folders of files as Spark lays them out
     torch          data sets and files as torch's data sets of tensors
 """

@@ -1,0 +1,607 @@
+"""Record files as a data source of Spark, with Spark itself in local mode."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.support.corpus import ROOT, CorpusFile, corpus_files
+from tests.support.http_files import serving
+from tests.support.small_files import write
+from tfrecord_lite import (
+    FixedLenFeature,
+    Schema,
+    TFRecordReader,
+    TFRecordWriter,
+    encode_examples,
+    save,
+    scan,
+)
+from tfrecord_lite.integrations.spark import (
+    TFRecordBatchReader,
+    TFRecordBatchWriter,
+    TFRecordDataSource,
+    register,
+)
+from tfrecord_lite.records.framing import frame
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::FutureWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),  # sockets of pyspark
+]
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[Any]:
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = SparkSession.builder.master("local[2,2]")
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.session.timeZone": "UTC",
+    }
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        session = builder.getOrCreate()
+        session.sparkContext.setLogLevel("OFF")
+        register(session)
+        session.dataSource.register(KillsItself)
+        yield session
+        session.stop()
+
+
+def read(spark: Any, path: Any, schema: Any = None, **options: Any) -> Any:
+    """Return files as a data frame."""
+    reader = spark.read.format("tfrecord").options(**options)
+    paths = [str(each) for each in path] if isinstance(path, list) else str(path)
+    return (reader if schema is None else reader.schema(schema)).load(paths)
+
+
+def put(frame: Any, path: Path, mode: str = "overwrite", **options: Any) -> list[str]:
+    """Write a data frame, and return the names of all files that are there then."""
+    frame.write.format("tfrecord").mode(mode).options(**options).save(str(path))
+    return names_in(path)
+
+
+def names_in(path: Path) -> list[str]:
+    return sorted(str(each.relative_to(path)) for each in path.rglob("*") if each.is_file())
+
+
+def rows(frame: Any) -> list[dict[str, Any]]:
+    return [row.asDict(recursive=True) for row in frame.collect()]
+
+
+def error_of(frame: Any) -> str:
+    """Return the text that a user sees when a data frame is computed."""
+    with pytest.raises(Exception, match="tfrecord_lite") as caught:
+        frame.collect()
+    return str(caught.value)
+
+
+def numbered(path: Path, count: int, first: int = 0) -> str:
+    """Write Examples with their number."""
+    return write(path, encode_examples({"n": np.arange(first, first + count)}))
+
+
+# ------------------------------------------------------------------------------------ reading
+
+
+@pytest.mark.parametrize("sample", corpus_files("example"))
+def test_examples_are_those_that_the_local_reader_has(spark: Any, sample: CorpusFile) -> None:
+    expected = scan(sample.path, text=True).to_arrow()
+    found = read(spark, sample.path, text="true", numPartitions=3)
+    assert found.columns == expected.column_names
+    np.testing.assert_equal(rows(found), expected.to_pylist())
+
+
+@pytest.mark.parametrize("sample", corpus_files("sequence_example"))
+def test_sequence_examples_are_those_that_the_local_reader_has(
+    spark: Any, sample: CorpusFile
+) -> None:
+    table = scan(sample.path)
+    found = rows(read(spark, sample.path, text="false"))
+    assert len(found) == sample.truth["records"]
+    for row, expected in zip(found, table.to_arrow().to_pylist(), strict=True):
+        assert len(row) == len(expected)
+        for name, value in expected.items():
+            part, _, key = name.partition("/")
+            steps = value
+            if part == "feature_lists":
+                steps = [each if isinstance(each, list) else [each] for each in value]
+            assert row[key] == steps
+
+
+@pytest.mark.parametrize("count", [1, 3, 7])
+def test_each_record_is_read_once_however_many_tasks_there_are(
+    spark: Any, tmp_path: Path, count: int
+) -> None:
+    inner = bytes(frame([b"a record", b"another"]))  # whole frames, whose CRCs are right
+    records = [inner * (i % 5) + b"%d" % i for i in range(500)]
+    path = write(tmp_path / "a.tfrecord", records)
+    found = read(spark, path, recordType="ByteArray", numPartitions=count)
+    assert found.rdd.getNumPartitions() == count
+    assert [bytes(row.byteArray) for row in found.collect()] == records
+
+
+def test_the_types_are_those_of_spark_tfrecord(spark: Any, tmp_path: Path) -> None:
+    path = tmp_path / "a.tfrecord"
+    with TFRecordWriter(path) as writer:
+        writer.write_example({"i": 1, "f": 1.5, "s": "a", "b": b"\xff", "l": [1, 2], "t": ["x"]})
+        writer.write_example({"i": 2, "f": 2.5, "s": "é", "b": b"", "l": [], "t": ["y", "z"]})
+    found = read(spark, path)
+    assert dict(found.dtypes) == {
+        "i": "bigint",
+        "f": "float",
+        "s": "string",
+        "b": "binary",
+        "l": "array<bigint>",
+        "t": "array<string>",
+    }
+    assert rows(found)[1] == {"i": 2, "f": 2.5, "s": "é", "b": b"", "l": [], "t": ["y", "z"]}
+    assert dict(read(spark, path, text="s").dtypes)["t"] == "array<binary>"
+
+
+def test_a_given_schema_chooses_columns_and_converts_them(spark: Any, tmp_path: Path) -> None:
+    path = tmp_path / "a.tfrecord"
+    with TFRecordWriter(path) as writer:
+        writer.write_example({"i": 1, "f": 1.5, "s": "a", "l": [1, 2], "o": [7]})
+        writer.write_example({"s": "b"})
+    schema = "s binary, f double, i int, l array<int>, o array<int>, absent string"
+    assert rows(read(spark, path, schema)) == [
+        {"s": b"a", "f": 1.5, "i": 1, "l": [1, 2], "o": [7], "absent": None},
+        {"s": b"b", "f": None, "i": None, "l": [], "o": [], "absent": None},
+    ]
+    assert rows(read(spark, path, "i bigint, s string"))[0] == {"i": 1, "s": "a"}
+
+
+def test_a_sidecar_is_converted_too(spark: Any, tmp_path: Path) -> None:
+    path = tmp_path / "a.tfrecord"
+    columns = {"u": np.arange(3, dtype=np.uint8), "x": np.array([0.1, 0.2, 0.3]), "b": [True] * 3}
+    save(path, {**columns, "v": np.ones((3, 2)), "d": np.array([0, 1, 2], "M8[D]")})
+    found = read(spark, path)
+    assert dict(found.dtypes) == {
+        "u": "smallint",
+        "x": "double",
+        "b": "boolean",
+        "v": "array<double>",
+        "d": "date",
+    }
+    assert [row["x"] for row in rows(found)] == [0.1, 0.2, 0.3]
+    assert rows(read(spark, path, "x float, u bigint"))[2] == {"x": np.float32(0.3), "u": 2}
+    assert "feature 'v': a value that is not int32" in error_of(read(spark, path, "v int"))
+
+
+def test_features_may_be_a_file_or_json(spark: Any, tmp_path: Path) -> None:
+    path = numbered(tmp_path / "a.tfrecord", 3)
+    schema = Schema({"n": FixedLenFeature([], np.int64), "m": FixedLenFeature([], np.int64, 5)})
+    (tmp_path / "features.txt").write_text(schema.to_json())
+    for features in (schema.to_json(), str(tmp_path / "features.txt")):
+        assert rows(read(spark, path, features=features))[1] == {"n": 1, "m": 5}
+
+
+def test_errors_tell_file_record_and_feature(spark: Any, tmp_path: Path) -> None:
+    path = write(tmp_path / "a.tfrecord", encode_examples({"n": [1, 2**40], "s": ["a", b"\xff"]}))
+    place = f"{path}: record 1, byte"
+    assert place in (text := error_of(read(spark, path, "n int")))
+    assert "feature 'n': 1099511627776 is not a int32" in text
+    assert place in (text := error_of(read(spark, path, "s string")))
+    assert "feature 's': a byte string that is not UTF-8" in text
+    text = error_of(read(spark, path, "n float"))
+    assert "record 0, byte 0, feature 'n': found int64, expected float" in text
+
+
+def test_what_may_not_be_null_is_an_error(spark: Any, tmp_path: Path) -> None:
+    types = __import__("pyspark.sql.types", fromlist=["types"])
+    path = tmp_path / "a.tfrecord"
+    save(path, [{"n": 1}, {"n": None}])
+    required = types.StructType([types.StructField("n", types.LongType(), nullable=False)])
+    assert "record 1, feature 'n': no value, but the column is not nullable" in error_of(
+        read(spark, path, required)
+    )
+    (tmp_path / "a.tfrecord.schema.json").unlink()
+    assert "feature 'n': required feature 'n' is missing" in error_of(read(spark, path, required))
+
+
+def test_options_that_are_wrong_are_named(spark: Any, tmp_path: Path) -> None:
+    path = numbered(tmp_path / "a.tfrecord", 3)
+    for options, text in (
+        ({"recordTyp": "Example"}, "unknown option 'recordtyp'; the nearest: 'recordType'"),
+        ({"recordType": "Record"}, "the option recordType cannot be 'Record'"),
+        ({"columns": "m"}, "no column 'm'"),
+        ({"mode": "PERMISSIVE", "on_error": "raise"}, "mode=PERMISSIVE and onError=raise"),
+    ):
+        with pytest.raises(Exception, match="InvalidArgumentError") as caught:
+            read(spark, path, **options)
+        assert text in str(caught.value)
+    assert read(spark, path, columns="n", max_record_bytes="100").columns == ["n"]
+
+
+# ------------------------------------------------------------------------------------ folders
+
+
+def test_a_folder_is_read_as_spark_reads_one(spark: Any, tmp_path: Path) -> None:
+    for i, day in enumerate(("year=2025/month=12", "year=2026/month=1")):
+        folder = tmp_path / day
+        folder.mkdir(parents=True)
+        save(folder / "a.tfrecord", {"n": np.arange(3) + 3 * i})
+    (tmp_path / "_SUCCESS").touch()
+    (tmp_path / "year=2026" / ".part.crc").write_bytes(b"no records")
+    (folder / "a.tfrecord.idx").write_text("0 10\n")
+    (tmp_path / "_temporary-1" / "0-0").mkdir(parents=True)
+    (tmp_path / "_temporary-1" / "0-0" / "part").write_bytes(b"no records")
+    found = read(spark, tmp_path)
+    assert found.dtypes == [("n", "bigint"), ("year", "int"), ("month", "int")]
+    assert [tuple(row) for row in found.where("month = 1").collect()] == [
+        (3, 2026, 1),
+        (4, 2026, 1),
+        (5, 2026, 1),
+    ]
+    assert rows(read(spark, tmp_path, "year string, n int"))[0] == {"year": "2025", "n": 0}
+    assert read(spark, folder).columns == ["n"]
+    assert read(spark, folder, basePath=str(tmp_path)).columns == ["n", "year", "month"]
+    assert read(spark, [folder, tmp_path / "year=2025" / "month=12"]).count() == 6
+    assert read(spark, tmp_path / "*" / "*").count() == 6
+
+
+def test_filters_on_folders_leave_files_unread(spark: Any, tmp_path: Path) -> None:
+    for key in ("good", "bad"):
+        (tmp_path / f"key={key}").mkdir()
+        numbered(tmp_path / f"key={key}" / "a.tfrecord", 10)
+    (tmp_path / "key=bad" / "a.tfrecord").write_bytes(b"no records")
+    schema = "n int, key string"
+
+    def chosen() -> Any:
+        pushed = read(spark, tmp_path, schema, pushFilters="true")
+        return pushed.where("key = 'good' and n > 7")
+
+    assert "spark.sql.python.filterPushdown.enabled" in str_of_failure(chosen())
+    spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
+    try:
+        assert [row.n for row in chosen().collect()] == [8, 9]
+        assert read(spark, tmp_path, schema, pushFilters="true").where("key is null").count() == 0
+    finally:
+        spark.conf.unset("spark.sql.python.filterPushdown.enabled")
+    assert "not a TFRecord" in error_of(read(spark, tmp_path, schema).where("key = 'good'"))
+
+
+def str_of_failure(frame: Any) -> str:
+    with pytest.raises(Exception, match="PUSHDOWN") as caught:
+        frame.collect()
+    return str(caught.value)
+
+
+def test_files_without_records(spark: Any, tmp_path: Path) -> None:
+    for name in ("a.tfrecord", "b.tfrecord"):
+        (tmp_path / name).touch()
+    assert read(spark, tmp_path, "n int").count() == 0
+    with pytest.raises(Exception, match="there are no records"):
+        read(spark, tmp_path)
+    numbered(tmp_path / "c.tfrecord", 3)
+    assert [row.n for row in read(spark, tmp_path).collect()] == [0, 1, 2]
+    with pytest.raises(Exception, match="FileNotFoundError"):
+        read(spark, tmp_path / "nothing-*")
+
+
+def test_urls_are_read_by_tasks(spark: Any, tmp_path: Path) -> None:
+    data = Path(numbered(tmp_path / "a.tfrecord", 100)).read_bytes()
+    with serving() as server:
+        server.files["/a.tfrecord"] = data
+        found = read(spark, f"{server.url}/a.tfrecord")
+        assert [row.n for row in found.collect()] == list(range(100))
+        server.files.clear()
+        assert f"{server.url}/a.tfrecord" in str_of_any(found)
+
+
+def str_of_any(frame: Any) -> str:
+    with pytest.raises(Exception) as caught:  # noqa: PT011 - of several classes
+        frame.collect()
+    return str(caught.value)
+
+
+# ------------------------------------------------------------------------------------- damage
+
+
+@pytest.fixture
+def damaged(tmp_path: Path) -> str:
+    """Return a file in which record 100 and record 900 are damaged."""
+    path = tmp_path / "damaged.tfrecord"
+    records = list(encode_examples({"n": np.arange(1000)}))
+    frames = [bytearray(bytes(frame([record]))) for record in records]
+    for i in (100, 900):
+        frames[i][20] ^= 1
+    path.write_bytes(b"".join(frames))
+    return str(path)
+
+
+def test_damage_is_an_error_unless_it_is_skipped(spark: Any, damaged: str) -> None:
+    good = [n for n in range(1000) if n not in (100, 900)]
+    assert f"{damaged}: record 100, byte" in error_of(read(spark, damaged, "n int"))
+    for options in ({"mode": "DROPMALFORMED"}, {"onError": "skip", "maxErrors": "2"}):
+        assert [row.n for row in read(spark, damaged, **options).collect()] == good
+    text = error_of(read(spark, damaged, "n int", onError="skip", maxErrors="1"))
+    assert "record 900" in text
+    assert "the limit of max_errors" in text
+
+
+@pytest.mark.parametrize("count", [1, 4])
+def test_damage_comes_as_rows_if_that_is_asked_for(spark: Any, damaged: str, count: int) -> None:
+    found = read(spark, damaged, mode="PERMISSIVE", numPartitions=count)
+    assert found.dtypes == [("n", "bigint"), ("_corrupt_record", "string")]
+    told = [row._corrupt_record for row in found.where("n is null").collect()]
+    assert [text.partition(", byte")[0] for text in told] == [
+        f"{damaged}: record {i}" for i in (100, 900)
+    ]
+    assert all("data CRC mismatch" in text for text in told)
+    assert found.where("_corrupt_record is null").count() == 998
+    named = read(
+        spark, damaged, "n int, bad string", mode="permissive", columnNameOfCorruptRecord="bad"
+    )
+    assert named.where("bad is not null").count() == 2
+
+
+# ------------------------------------------------------------------------------------ writing
+
+SCHEMA = (
+    "i int, l long, f float, d double, s string, b binary, t boolean, h smallint,"
+    "v array<double>, a array<string>, n array<int>"
+)
+ROWS = [
+    (11, 2**40, 10.5, 0.1, "r1", b"\xff", True, 7, [0.1, 2.0], ["a", "b"], [1]),
+    (21, -1, 12.0, 15.0, "é", b"", False, -7, [], [], [1, 2]),
+    (None,) * 11,
+]
+
+
+@pytest.mark.parametrize("options", [{"sidecar": "true"}, {"lossless": "true"}, {}])
+def test_what_is_written_comes_back(spark: Any, tmp_path: Path, options: Any) -> None:
+    made = spark.createDataFrame(ROWS, SCHEMA)
+    put(made.coalesce(1), tmp_path / "out", **options)
+    found = read(spark, tmp_path / "out", None if options else made.schema)
+    assert found.dtypes == made.dtypes
+    expected = [
+        {k: [] if v is None and k in "van" else v for k, v in row.items()} for row in rows(made)
+    ]
+    if "lossless" not in options:
+        for row in expected:
+            row["d"] = None if row["d"] is None else float(np.float32(row["d"]))
+            row["v"] = [float(np.float32(value)) for value in row["v"]]
+    assert rows(found) == expected
+
+
+def test_only_records_are_written_unless_more_is_asked_for(spark: Any, tmp_path: Path) -> None:
+    made = spark.range(10).repartition(2)
+    names = put(made, tmp_path / "out")
+    assert names[0] == "_SUCCESS"
+    assert [name[:11] for name in names[1:]] == ["part-00000-", "part-00001-"]
+    assert all(name.endswith("-c000.tfrecord") for name in names[1:])
+    found = TFRecordReader(sorted((tmp_path / "out").glob("part-*"))).examples()
+    assert sorted(row["id"].item() for row in found) == list(range(10))
+
+
+@pytest.mark.parametrize(
+    ("options", "ending", "name"),
+    [
+        ({"codec": "org.apache.hadoop.io.compress.GzipCodec"}, ".gz", "GZIP"),
+        ({"compression": "deflate"}, ".deflate", "ZLIB"),
+        ({"compression": "none"}, ".tfrecord", ""),
+    ],
+)
+def test_compression(spark: Any, tmp_path: Path, options: Any, ending: str, name: str) -> None:
+    names = put(spark.range(5).coalesce(1), tmp_path / "out", **options)
+    assert names[1].endswith(ending)
+    assert len(list(TFRecordReader(tmp_path / "out" / names[1], name))) == 5
+    assert read(spark, tmp_path / "out", **options).count() == 5
+
+
+def test_what_cannot_be_written_is_refused_before_any_task(spark: Any, tmp_path: Path) -> None:
+    for query, options, text in (
+        ("select map(1, 2) x", {}, "feature 'x': a column of map<int,int>"),
+        ("select array(array(1)) x", {}, "needs recordType=SequenceExample"),
+        ("select date'2026-01-01' x", {}, "sidecar"),
+        ("select 1 x", {"codec": "SnappyCodec"}, "the option codec cannot be 'SnappyCodec'"),
+        ("select 1 x", {"partitionBy": "y"}, "no column 'y'"),
+        ("select 1 x", {"partitionBy": "x"}, "none is left"),
+        ("select 1 x", {"recordType": "ByteArray"}, "writes one column of binary, not x int"),
+    ):
+        with pytest.raises(Exception, match="InvalidArgumentError") as caught:
+            put(spark.sql(query), tmp_path / "out", **options)
+        assert text in str(caught.value)
+    assert not (tmp_path / "out").exists()
+
+
+def test_times_come_back_with_a_sidecar(spark: Any, tmp_path: Path) -> None:
+    made = spark.sql(
+        "select date'2026-01-02' d, timestamp'2026-01-02 03:04:05.678901' t,"
+        "timestamp_ntz'2026-01-02 03:04:05' n"
+    )
+    put(made, tmp_path / "out", sidecar="true")
+    found = read(spark, tmp_path / "out")
+    assert found.dtypes == made.dtypes
+    assert rows(found) == rows(made)
+
+
+def test_sequence_examples_come_back(spark: Any, tmp_path: Path) -> None:
+    made = spark.createDataFrame(
+        [(1, [1.0], [[1, 2], [], [3]], [["a"], ["b"]]), (None, None, None, [])],
+        "id long, f array<float>, ll array<array<long>>, s array<array<string>>",
+    )
+    put(made.coalesce(1), tmp_path / "out", recordType="SequenceExample")
+    expected: list[dict[str, Any]] = [
+        {"id": 1, "f": [1.0], "ll": [[1, 2], [], [3]], "s": [["a"], ["b"]]},
+        {"id": None, "f": [], "ll": [], "s": []},
+    ]
+    found = read(spark, tmp_path / "out", made.schema)
+    assert rows(found) == expected
+    inferred = read(spark, tmp_path / "out", recordType="SequenceExample")
+    assert dict(inferred.dtypes) == dict(made.dtypes) | {"f": "float"}
+    assert rows(inferred)[0] == dict(expected[0], f=1.0)
+    assert rows(read(spark, tmp_path / "out", "s array<string>"))[0] == {"s": ["a", "b"]}
+    assert "found 2 values, expected 1" in error_of(read(spark, tmp_path / "out", "ll array<int>"))
+    with pytest.raises(Exception, match="the records are SequenceExamples"):
+        read(spark, tmp_path / "out", recordType="Example")
+
+
+def test_one_name_in_both_parts_of_a_sequence_example(spark: Any, tmp_path: Path) -> None:
+    names = "`context/a` long, `feature_lists/a` array<array<long>>, b string"
+    made = spark.createDataFrame([(1, [[1, 2]], "x")], names)
+    put(made, tmp_path / "out", recordType="SequenceExample")
+    (row,) = rows(read(spark, tmp_path / "out"))
+    assert row == {"context/a": 1, "feature_lists/a": [[1, 2]], "b": "x"}
+    put(read(spark, tmp_path / "out"), tmp_path / "again", recordType="SequenceExample")
+    assert rows(read(spark, tmp_path / "again")) == [row]
+
+
+def test_records_as_they_are(spark: Any, tmp_path: Path) -> None:
+    made = spark.createDataFrame([(b"abc",), (b"",)], "byteArray binary").coalesce(1)
+    (_, name) = put(made, tmp_path / "out", recordType="ByteArray")
+    assert list(TFRecordReader(tmp_path / "out" / name)) == [b"abc", b""]
+    assert rows(read(spark, tmp_path / "out", recordType="bytearray")) == rows(made)
+
+
+def test_partitioned_folders(spark: Any, tmp_path: Path) -> None:
+    made = spark.createDataFrame(
+        [(8, "bat", None), (8, "abc", "x/y=1"), (1, "xyz", "x"), (2, "aaa", "ä")],
+        "number int, word string, k string",
+    )
+    names = put(made.coalesce(1), tmp_path / "out", partitionBy="number,k")
+    assert [str(Path(name).parent) for name in names] == [
+        ".",
+        "number=1/k=x",
+        "number=2/k=ä",
+        "number=8/k=__HIVE_DEFAULT_PARTITION__",
+        "number=8/k=x%2Fy%3D1",
+    ]
+    found = read(spark, tmp_path / "out")
+    assert found.dtypes == [("word", "string"), ("number", "int"), ("k", "string")]
+    assert sorted(map(json.dumps, rows(found.select(made.columns)))) == sorted(
+        map(json.dumps, rows(made))
+    )
+    assert spark.read.format("text").load(str(tmp_path / "out")).columns == ["value", "number", "k"]
+
+
+def test_append_and_overwrite(spark: Any, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    first = put(spark.range(3), out, sidecar="true")
+    (out / "_notes").write_text("not ours")
+    both = put(spark.range(3, 5), out, "append", sidecar="true")
+    assert set(first) < set(both)
+    assert sorted(row.id for row in read(spark, out).collect()) == [0, 1, 2, 3, 4]
+    last = put(read(spark, out).where("id > 3"), out)  # what is read is what is replaced
+    assert [row.id for row in read(spark, out).collect()] == [4]
+    assert not set(last) & set(both) - {"_SUCCESS", "_notes"}
+    assert (out / "_notes").exists()
+
+
+def test_a_write_that_fails_changes_nothing(spark: Any, tmp_path: Path) -> None:
+    before = put(spark.range(3), tmp_path / "out")
+    bad = spark.range(10).repartition(2).selectExpr("array(id, if(id = 7, null, 1)) x")
+    for mode in ("append", "overwrite"):
+        with pytest.raises(Exception, match="feature 'x': a null within a list"):
+            put(bad, tmp_path / "out", mode)
+        assert names_in(tmp_path / "out") == before
+
+
+def test_urls_are_written_by_tasks(spark: Any, tmp_path: Path) -> None:
+    out = f"local://{tmp_path}/out"
+    made = spark.createDataFrame([(1, "a"), (2, "b")], "n long, k string")
+    for mode in ("overwrite", "append", "overwrite"):
+        made.write.format("tfrecord").mode(mode).option("partitionBy", "k").save(out)
+    assert [Path(name).parent.name for name in names_in(tmp_path / "out")] == ["", "k=a", "k=b"]
+    found = spark.read.format("tfrecord").load(out)
+    assert sorted(tuple(row) for row in found.collect()) == [(1, "a"), (2, "b")]
+
+
+# ------------------------------------------------------------------------------------ retries
+
+
+def die_once(mark: str) -> None:
+    """Kill this process the first time that it is asked to."""
+    try:
+        os.close(os.open(mark, os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        return
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+class KillingWriter(TFRecordBatchWriter):
+    """Dies when one task has written its files, but before Spark knows of them."""
+
+    mark = ""
+
+    def write(self, iterator: Iterator[Any]) -> Any:
+        written = super().write(iterator)
+        die_once(self.mark)
+        return written
+
+
+class KillingReader(TFRecordBatchReader):
+    """Dies when one task has given a batch."""
+
+    mark = ""
+
+    def read(self, partition: Any) -> Iterator[Any]:
+        for batch in super().read(partition):
+            yield batch
+            die_once(self.mark)
+
+
+class KillsItself(TFRecordDataSource):
+    """The format, in workers that are killed once."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "killed"
+
+    def _with_mark(self, made: Any, kind: type) -> Any:
+        made.__class__ = kind
+        made.mark = f"{self.options['path'].rstrip('/')}.killed-{kind.__name__}"
+        return made
+
+    def reader(self, schema: Any) -> Any:
+        return self._with_mark(super().reader(schema), KillingReader)
+
+    def writer(self, schema: Any, overwrite: bool) -> Any:
+        return self._with_mark(super().writer(schema, overwrite), KillingWriter)
+
+
+@pytest.mark.parametrize("options", [{}, {"partitionBy": "k"}])
+def test_killed_tasks_neither_double_nor_lose(spark: Any, tmp_path: Path, options: Any) -> None:
+    out = tmp_path / "out"
+    made = spark.range(1000).selectExpr("id", "id % 3 k").repartition(3)
+    made.write.format("killed").mode("overwrite").options(**options).save(str(out))
+    assert (tmp_path / "out.killed-KillingWriter").exists()
+    assert sorted(row.id for row in read(spark, out).collect()) == list(range(1000))
+    assert len(names_in(out)) == 1 + (9 if options else 3)
+    found = spark.read.format("killed").option("numPartitions", 3).load(str(out))
+    assert sorted(row.id for row in found.collect()) == list(range(1000))
+    assert (tmp_path / "out.killed-KillingReader").exists()
+
+
+# ------------------------------------------------------------------------------------ example
+
+
+def test_the_example_goes_to_parquet_and_back(tmp_path: Path) -> None:
+    program = ROOT / "examples" / "spark_parquet.py"
+    assert len(program.read_text().splitlines()) <= 25
+    command = [sys.executable, str(program), str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "3,000 rows" in done.stdout
+    assert scan(sorted((tmp_path / "back").glob("part-*"))).count_rows() == 3000

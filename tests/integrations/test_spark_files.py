@@ -1,0 +1,167 @@
+"""Folders of data files as Spark lays them out, without Spark."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tfrecord_lite import InvalidArgumentError
+from tfrecord_lite.integrations.spark_files import (
+    DataFile,
+    Job,
+    column_type,
+    data_files,
+    folder_of,
+)
+
+
+def fill(folder: Path, *names: str) -> None:
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(name)
+
+
+def found(folder: Path, *paths: str, **options: Any) -> list[tuple[str, dict[str, str | None]]]:
+    files = data_files([str(folder / path) for path in paths or ("",)], **options)
+    return [(str(Path(file.name).relative_to(folder)), dict(file.keys)) for file in files]
+
+
+def names_in(folder: Path) -> list[str]:
+    return sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file())
+
+
+def test_hidden_files_and_companions_are_not_data(tmp_path: Path) -> None:
+    fill(tmp_path, "b", "a", "_SUCCESS", ".a.crc", "a.schema.json", "a.idx", "features.json")
+    fill(tmp_path, "_temporary-1/0-0/part", ".hidden/part")
+    assert found(tmp_path) == [("a", {}), ("b", {})]
+    assert found(tmp_path, "*") == [("a", {}), ("b", {}), ("features.json", {})]
+    assert found(tmp_path, "_SUCCESS", "a", "a.idx") == [("_SUCCESS", {}), ("a", {})]
+    assert found(tmp_path, name_pattern="b*") == [("b", {})]
+
+
+def test_folders_with_values_are_columns(tmp_path: Path) -> None:
+    fill(tmp_path, "y=1/k=a%2Fb/x", "y=2/k=__HIVE_DEFAULT_PARTITION__/x", "y=2/k=_c/x")
+    assert found(tmp_path) == [
+        ("y=1/k=a%2Fb/x", {"y": "1", "k": "a/b"}),
+        ("y=2/k=__HIVE_DEFAULT_PARTITION__/x", {"y": "2", "k": None}),
+        ("y=2/k=_c/x", {"y": "2", "k": "_c"}),
+    ]
+    assert found(tmp_path, "y=1") == [("y=1/k=a%2Fb/x", {"k": "a/b"})]
+    base = str(tmp_path)
+    assert found(tmp_path, "y=1", base_path=base)[0][1] == {"y": "1", "k": "a/b"}
+    assert found(tmp_path, "y=*/k=_c/x", base_path=base)[0][1] == {"y": "2", "k": "_c"}
+    assert found(tmp_path, recursive=True)[0] == ("y=1/k=a%2Fb/x", {})
+
+
+def test_folders_that_do_not_fit_together(tmp_path: Path) -> None:
+    fill(tmp_path, "y=1/x", "deeper/x", "other/k=1/x")
+    assert found(tmp_path) == [("y=1/x", {"y": "1"})]
+    with pytest.raises(InvalidArgumentError, match=r"the columns \['k'\] here, but \['y'\]"):
+        found(tmp_path, "", "other")
+    fill(tmp_path, "only/deep/x")
+    with pytest.raises(FileNotFoundError, match="1 file in folders below, for recursiveFileLookup"):
+        data_files([f"file://{tmp_path}/only"])
+    with pytest.raises(InvalidArgumentError, match="not below basePath"):
+        found(tmp_path, "y=1", base_path=str(tmp_path / "other"))
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        (["1", "-2", None, "007"], "int"),
+        (["1", str(2**31)], "bigint"),
+        (["1", str(2**63)], "string"),
+        (["1", "1.5"], "double"),
+        (["2026-01-02", None], "date"),
+        (["2026-01-02", "1"], "string"),
+        (["2026-13-02"], "string"),
+        (["1_0"], "string"),
+        ([None], "string"),
+    ],
+)
+def test_types_of_columns(texts: list[str | None], expected: str) -> None:
+    assert column_type(texts) == expected
+
+
+def test_names_of_folders_come_back(tmp_path: Path) -> None:
+    for i, value in enumerate(["a=b/c%d", "ä b", "{x}:[y]^*?\\", "\n\x7f"]):
+        fill(tmp_path, f"{i}/{folder_of('k =', value)}/x")
+        assert found(tmp_path, str(i))[0][1] == {"k =": value}
+    assert folder_of("b", True) == "b=true"
+    assert folder_of("k", "") == "k=__HIVE_DEFAULT_PARTITION__"
+
+
+def job(folder: Path, name: str = "1", **options: Any) -> Job:
+    return Job.of(str(folder), name, **({"overwrite": False, "storage_options": None} | options))
+
+
+def staged(made: Job, task: int, attempt: int, *names: str) -> list[tuple[str, str]]:
+    folder = made.attempt(task, attempt)
+    fill(Path(folder), *names)
+    return [(folder, name) for name in names]
+
+
+def test_only_the_attempts_that_count_appear(tmp_path: Path) -> None:
+    made = job(tmp_path / "out")
+    counted = staged(made, 0, 1, "part-0", "part-0.schema.json") + staged(made, 1, 4, "k=1/part-1")
+    staged(made, 0, 2, "part-0")  # a speculative one, and one that was killed
+    staged(made, 1, 3, "k=1/part-1", "k=2/half")
+    assert data_files_or_none(tmp_path / "out") == []
+    made.commit(counted)
+    expected = ["_SUCCESS", "k=1/part-1", "part-0", "part-0.schema.json"]
+    assert names_in(tmp_path / "out") == expected
+
+
+def data_files_or_none(folder: Path) -> list[DataFile]:
+    with pytest.raises(FileNotFoundError):
+        data_files([str(folder)])
+    return []
+
+
+def test_overwriting_leaves_what_is_not_data(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    fill(out, "old", "k=1/old", "k=1/old.idx", "_notes", ".git/x", ".old.crc", "deeper/old")
+    other = staged(job(out, "2"), 0, 0, "part")
+    made = job(out, overwrite=True)
+    made.commit(staged(made, 0, 0, "k=2/new"))
+    kept = [".git/x", "_SUCCESS", "_notes", "_temporary-2/0-0/part", "k=2/new"]
+    assert names_in(out) == kept
+    job(out, "2").commit(other)
+    assert "part" in names_in(out)
+    assert not (out / "k=1").exists()
+
+
+def test_a_commit_that_fails_takes_back_what_it_placed(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    fill(out, "old", "_SUCCESS")
+    made = job(out, overwrite=True)
+    files = staged(made, 0, 0, "new")
+    with pytest.raises(FileNotFoundError):
+        made.commit([*files, (made.attempt(1, 1), "lost")])
+    made.abort()
+    assert names_in(out) == ["_SUCCESS", "old"]
+
+
+def test_places_that_cannot_be_written_to(tmp_path: Path) -> None:
+    fill(tmp_path, "file")
+    with pytest.raises(InvalidArgumentError, match="this is a file"):
+        job(tmp_path / "file")
+    with pytest.raises(InvalidArgumentError, match="the root of a file system"):
+        job(Path("/"))
+
+
+@pytest.mark.needs("arrow")
+def test_without_spark_the_extra_is_named() -> None:
+    program = (
+        "import sys; sys.modules['pyspark'] = None\n"
+        "from tfrecord_lite.integrations.spark import register\n"
+        "try: register(None)\nexcept ImportError as error: print(error)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "Spark needs an extra package: pip install 'tfrecord-numpy[spark]'\n"

@@ -1,0 +1,1263 @@
+"""Record files as a data source of Spark: ``spark.read.format("tfrecord")``, ``df.write.format("tfrecord")``.
+
+::
+
+    register(spark)               once per session
+    TFRecordDataSource            options ──> schema, reader or writer, on the driver
+      TFRecordBatchReader         partitions: ranges of files; read: record batches, in a task
+      TFRecordBatchWriter         write: staged files, in a task; commit or abort, on the driver
+
+    schema     ours, or from .schema(...) ──> Original, feature ──> Arrow ──> exactly Spark's Arrow types
+
+The options are those of spark-tfrecord (``recordType``, ``codec``), Spark's for files, and ours, in any
+letter case, with or without underscores: ``onError`` is `on_error`. Where files are, and how they appear
+after a write, is in :mod:`tfrecord_lite.integrations.spark_files`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import json
+import os
+import uuid
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfrecord_lite.convert.dataframes.arrow import imported
+from tfrecord_lite.convert.dataframes.from_arrow import SCHEMA_KEY
+from tfrecord_lite.errors import InvalidArgumentError, Reason, TFRecordError, argument_error
+from tfrecord_lite.files.names import SIDECAR_SUFFIX, is_url
+from tfrecord_lite.files.remote import remote_place
+from tfrecord_lite.index.ranges import RANGE_BYTES, RangeReader, record_ranges
+from tfrecord_lite.integrations.spark_files import (
+    DataFile,
+    Job,
+    column_type,
+    data_files,
+    folder_of,
+)
+from tfrecord_lite.records.damage import warn_of_damage
+from tfrecord_lite.records.framing import MAX_RECORD_BYTES
+from tfrecord_lite.records.options import ReadOptions
+from tfrecord_lite.schema import (
+    FixedLenFeature,
+    FixedLenSequenceFeature,
+    Original,
+    RaggedFeature,
+    Schema,
+    SequenceSchema,
+)
+from tfrecord_lite.schema.text import nearest
+from tfrecord_lite.storage import sidecar
+from tfrecord_lite.storage.sidecar import Sidecar
+from tfrecord_lite.storage.stream_schema import SchemaItem, as_missing, items_of, schema_of_items
+from tfrecord_lite.tables.batches import RecordBatches
+from tfrecord_lite.tables.parts import write_part
+from tfrecord_lite.tables.table import TFRecordTable, scan
+
+try:
+    from pyspark.sql.datasource import (
+        DataSource,
+        DataSourceArrowWriter,
+        DataSourceReader,
+        InputPartition,
+        WriterCommitMessage,
+    )
+except ImportError:  # register says so
+    DataSource = DataSourceArrowWriter = DataSourceReader = object
+    InputPartition = WriterCommitMessage = object
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from tfrecord_lite.index.ranges import RecordRange
+    from tfrecord_lite.records.damage import DamageReport
+
+__all__ = [
+    "TFRecordBatchReader",
+    "TFRecordBatchWriter",
+    "TFRecordDataSource",
+    "TFRecordFilteringReader",
+    "register",
+]
+
+_PACKED_BYTES = 32 * 1024 * 1024
+_OPENING_BYTES = 4 * 1024 * 1024
+"""Small files share a task up to this size; opening one counts as so many bytes, as Spark has it."""
+_FLUSHED_BYTES, _HELD_BYTES = 64 * 1024 * 1024, 256 * 1024 * 1024
+"""When rows of one folder, and of all folders together, are written to a file."""
+_BYTE_ARRAY = "byteArray"
+_RECORD_TYPES = ("Example", "SequenceExample", "ByteArray")
+_PARTS = ("context/", "feature_lists/")
+_FEW_RECORDS = 100
+"""Records that tell whether they are SequenceExamples, where the schema is given."""
+_TEXT_ROWS = 1000
+"""Rows from which it is found out which byte strings of SequenceExamples are text."""
+
+
+def register(spark: Any) -> None:
+    """Make the format ``"tfrecord"`` known to a session of Spark.
+
+    Parameters
+    ----------
+    spark : pyspark.sql.SparkSession
+        The package must be installed for the Python of the driver and of all executors.
+
+    Raises
+    ------
+    ImportError
+        If pyspark 4.1 or later, or pyarrow, is not installed (the extra ``spark``).
+
+    Notes
+    -----
+    The page "Spark" of the documentation lists the options. Reading: the driver lists the files, infers the schema
+    from a sample, and divides the files; each task reads ranges of files, and is repeated as Spark likes. Writing: each
+    attempt of a task writes into a hidden folder of its own, and the driver moves the files of those attempts that
+    Spark counts, so that tasks which are retried, killed or speculative neither double nor lose rows.
+
+    Examples
+    --------
+    >>> from pyspark.sql import SparkSession  # doctest: +SKIP
+    >>> spark = SparkSession.builder.getOrCreate()  # doctest: +SKIP
+    >>> register(spark)  # doctest: +SKIP
+    >>> df = spark.read.format("tfrecord").load("train-*.tfrecord")  # doctest: +SKIP
+    """
+    imported()
+    if DataSource is object:
+        detail = "Spark needs an extra package: pip install 'tfrecord-numpy[spark]'"
+        raise ImportError(detail)
+    spark.dataSource.register(TFRecordDataSource)
+
+
+class TFRecordDataSource(DataSource):  # type: ignore[misc]
+    """The format ``"tfrecord"``, for ``spark.dataSource.register``; made by Spark, with its options."""
+
+    @classmethod
+    def name(cls) -> str:
+        """Return the name of the format."""
+        return "tfrecord"
+
+    def schema(self) -> Any:
+        """Infer the columns: those of the records, then those that folders name. Called on the driver.
+
+        Raises
+        ------
+        FileNotFoundError, InvalidArgumentError, DataLossError
+            As :func:`scan`; ``BAD_ARGUMENT`` for an unknown option.
+        """
+        settings = _ReadSettings.of(self.options)
+        self._found = _Files.of(settings)
+        return self._found.spark_schema()
+
+    def reader(self, schema: Any) -> TFRecordBatchReader:
+        """Return the reader of the columns that a schema names; called on the driver.
+
+        Raises
+        ------
+        InvalidArgumentError
+            ``BAD_ARGUMENT`` for a type that no record can have.
+        """
+        found = getattr(self, "_found", None)
+        if found is None:  # the schema is given, so nothing need be inferred
+            settings = _ReadSettings.of(self.options)
+            if settings.columns is not None:
+                raise argument_error("give the option columns, or .schema(...), not both")
+            found = _Files.of(settings, schema)
+        kind = TFRecordFilteringReader if found.settings.push_filters else TFRecordBatchReader
+        return kind(found, schema)
+
+    def writer(self, schema: Any, overwrite: bool) -> TFRecordBatchWriter:  # noqa: FBT001 - Spark's
+        """Return the writer of rows; called on the driver.
+
+        Raises
+        ------
+        InvalidArgumentError
+            ``BAD_ARGUMENT`` for an unknown option, ``UNSUPPORTED`` for a column that a record cannot hold.
+        """
+        return TFRecordBatchWriter(_WriteSettings.of(self.options), schema, overwrite=overwrite)
+
+
+# ------------------------------------------------------------------------------------ options
+
+
+def _names(text: str) -> list[str]:
+    """Return names: a list of JSON, or separated by commas."""
+    if text.lstrip().startswith("["):
+        return [str(name) for name in json.loads(text)]
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _flag(text: str) -> bool:
+    return {"true": True, "false": False, "1": True, "0": False}[text.lower()]
+
+
+def _number(text: str) -> int | None:
+    return None if text.lower() in ("none", "null", "") else int(text)
+
+
+def _text(text: str) -> bool | list[str]:
+    return _flag(text) if text.lower() in ("true", "false") else _names(text)
+
+
+def _record_type(text: str) -> str:
+    return {name.lower(): name for name in _RECORD_TYPES}[text.lower()]
+
+
+def _codec(text: str) -> tuple[str, str]:
+    """Return our name of a compression, and the ending of files; classes of Hadoop are known too."""
+    word = text.rpartition(".")[2].lower().removesuffix("codec")
+    return _CODECS[word]
+
+
+_CODECS = {
+    **dict.fromkeys(("", "none", "uncompressed"), ("", "")),
+    **dict.fromkeys(("gzip", "gz"), ("GZIP", ".gz")),
+    **dict.fromkeys(("zlib", "deflate", "default"), ("ZLIB", ".deflate")),
+    **dict.fromkeys(("bzip2", "bz2"), ("BZ2", ".bz2")),
+    **dict.fromkeys(("zstd", "zstandard"), ("ZSTD", ".zst")),
+}
+_MODES = {"failfast": "raise", "dropmalformed": "skip", "permissive": "skip"}
+
+
+def _chosen(
+    options: Mapping[str, str], known: Mapping[str, Callable[[str], Any]]
+) -> dict[str, Any]:
+    """Return the values of options by their names without underscores; raise for unknown ones."""
+    found: dict[str, Any] = {}
+    usual = {name.lower(): name for name in known}
+    for name, text in options.items():
+        key = name.lower().replace("_", "")
+        if key not in usual:
+            raise argument_error(f"unknown option {name!r}{nearest(name, list(known))}")
+        try:
+            found[key] = known[usual[key]](text)
+        except (KeyError, ValueError, TypeError):
+            raise argument_error(f"the option {usual[key]} cannot be {text!r}") from None
+    return found
+
+
+_WHERE: dict[str, Callable[[str], Any]] = {
+    "path": str,
+    "storageOptions": json.loads,
+    "recordType": _record_type,
+    "codec": _codec,
+}
+_READ: dict[str, Callable[[str], Any]] = {
+    **_WHERE,
+    "compression": lambda text: ("infer", "") if text.lower() == "infer" else _codec(text),
+    "paths": json.loads,
+    "features": str,
+    "columns": _names,
+    "text": _text,
+    "sample": _number,
+    "batchSize": int,
+    "onError": lambda text: {"raise": "raise", "skip": "skip"}[text.lower()],
+    "mode": lambda text: text.lower() if _MODES[text.lower()] else "",
+    "maxErrors": _number,
+    "maxRecordBytes": int,
+    "maxInflatedBytes": _number,
+    "maxInflatedRatio": float,
+    "numPartitions": int,
+    "maxPartitionBytes": _number,
+    "basePath": str,
+    "pathGlobFilter": str,
+    "recursiveFileLookup": _flag,
+    "columnNameOfCorruptRecord": str,
+    "pushFilters": _flag,
+}
+_WRITE: dict[str, Callable[[str], Any]] = {
+    **_WHERE,
+    "compression": _codec,
+    "partitionBy": _names,
+    "lossless": _flag,
+    "sidecar": _flag,
+}
+
+
+@dataclass(frozen=True)
+class _ReadSettings:
+    """The options of a read."""
+
+    paths: tuple[str, ...]
+    options: ReadOptions
+    record_type: str | None
+    features: str | None
+    columns: list[str] | None
+    text: bool | list[str] | None
+    sample: int | None
+    batch_size: int | None
+    num_partitions: int | None
+    max_partition_bytes: int | None
+    listing: Mapping[str, Any]
+    corrupt: str | None
+    """The column that tells of damage; None without one."""
+    push_filters: bool
+
+    @classmethod
+    def of(cls, options: Mapping[str, str]) -> _ReadSettings:
+        """Return the settings that options of Spark are."""
+        get = _chosen(options, _READ)
+        paths = (*get.get("paths", ()), *([get["path"]] if get.get("path") else []))
+        if not paths:
+            raise argument_error("no path: expected .load(path), or .load([path, ...])")
+        mode = get.get("mode")
+        on_error: Any = get.get("onerror", _MODES.get(mode or "failfast"))
+        if mode is not None and on_error != _MODES[mode]:
+            raise argument_error(
+                f"mode={mode.upper()} and onError={on_error} contradict each other"
+            )
+        names = {"base_path": "basepath", "name_pattern": "pathglobfilter"}
+        return cls(
+            paths=paths,
+            options=ReadOptions(
+                # spark-tfrecord finds out the codec when reading, whatever the option says.
+                compression=get.get("compression", ("infer", ""))[0],
+                max_record_bytes=get.get("maxrecordbytes", MAX_RECORD_BYTES),
+                max_inflated_bytes=get.get("maxinflatedbytes"),
+                max_inflated_ratio=get.get("maxinflatedratio"),
+                on_error=on_error,
+                max_errors=get.get("maxerrors"),
+                storage_options=get.get("storageoptions"),
+            ),
+            record_type=get.get("recordtype"),
+            features=get.get("features"),
+            columns=get.get("columns"),
+            text=get.get("text"),
+            sample=get.get("sample", 10_000),
+            batch_size=get.get("batchsize"),
+            num_partitions=get.get("numpartitions"),
+            max_partition_bytes=get.get("maxpartitionbytes", RANGE_BYTES),
+            listing={name: get[key] for name, key in names.items() if key in get}
+            | {"recursive": get.get("recursivefilelookup", False)},
+            corrupt=get.get("columnnameofcorruptrecord", "_corrupt_record")
+            if mode == "permissive"
+            else None,
+            push_filters=get.get("pushfilters", False),
+        )
+
+    def scan(self, files: Sequence[DataFile], features: Any, *, text: Any) -> TFRecordTable:
+        """Return the table of files."""
+        options = self.options
+        return scan(
+            [file.name for file in files],
+            features,
+            text=text,
+            sample=self.sample,
+            batch_size=self.batch_size,
+            compression=options.compression,
+            on_error=options.on_error,
+            max_errors=options.max_errors,
+            max_record_bytes=options.max_record_bytes,
+            max_inflated_bytes=options.max_inflated_bytes,
+            max_inflated_ratio=options.max_inflated_ratio,
+            storage_options=options.storage_options
+            if any(is_url(file.name) for file in files)
+            else None,
+        )
+
+    def features_of(self, files: Sequence[DataFile], fields: Sequence[Any]) -> Any:
+        """Return the features that columns of Spark's are read from.
+
+        Those of SequenceExamples are in the part that has them in a sample; in the context if neither has.
+        """
+        sample: Any = None
+        if self.record_type != "Example":
+            with contextlib.suppress(
+                TFRecordError
+            ):  # no records, or damage, which a task will meet
+                sample = replace(self, sample=_FEW_RECORDS).scan(files, None, text=False).schema
+                if isinstance(sample, SequenceSchema):
+                    sample = self.scan(files, None, text=False).schema
+        if self.record_type != "SequenceExample" and not isinstance(sample, SequenceSchema):
+            return schema_of_items({field.name: _item(field) for field in fields})
+        known = sample.feature_lists if isinstance(sample, SequenceSchema) else ()
+        context: dict[str, SchemaItem] = {}
+        lists: dict[str, Any] = {}
+        for field in fields:
+            part, _, key = field.name.rpartition("/")
+            is_named = f"{part}/" in _PARTS
+            key = key if is_named else field.name
+            is_nested = _is_nested(field.dataType)
+            step = _replaced(field, field.dataType.elementType) if is_nested else field
+            item = _item(step, is_step=is_nested)
+            if is_nested or (f"{part}/" == _PARTS[1] if is_named else key in known):
+                stored = item.spec.dtype  # type: ignore[attr-defined]
+                lists[key] = (
+                    RaggedFeature(stored) if is_nested else FixedLenSequenceFeature([], stored)
+                )
+            else:
+                context[key] = item
+        return SequenceSchema(schema_of_items(context), Schema(lists))
+
+    def given_features(self) -> Any:
+        """Return the schema or the path of a schema that the option features has."""
+        if self.features is None or not self.features.lstrip().startswith("{"):
+            return self.features
+        return sidecar.parse("features", self.features.encode()).schema
+
+
+@dataclass(frozen=True)
+class _WriteSettings:
+    """The options of a write."""
+
+    path: str
+    record_type: str
+    compression: str
+    ending: str
+    partition_by: list[str]
+    lossless: bool
+    sidecar: bool
+    storage_options: Any
+
+    @classmethod
+    def of(cls, options: Mapping[str, str]) -> _WriteSettings:
+        """Return the settings that options of Spark are."""
+        get = _chosen(options, _WRITE)
+        if not get.get("path"):
+            raise argument_error("no path: expected .save(path)")
+        codec = get.get("codec") or get.get("compression", ("", ""))
+        lossless = get.get("lossless", False)
+        return cls(
+            get["path"],
+            get.get("recordtype", "Example"),
+            codec[0],
+            codec[1],
+            get.get("partitionby", []),
+            lossless,
+            get.get("sidecar", lossless),
+            get.get("storageoptions") if is_url(get["path"]) else None,
+        )
+
+
+# -------------------------------------------------------------------------------------- types
+
+
+def _spark_type(name: str, kind: Any) -> Any:
+    """Return the type of Spark for one of Arrow; raise if there is none."""
+    from pyspark.sql.pandas.types import from_arrow_type  # noqa: PLC0415 - an extra
+    from pyspark.sql.types import ArrayType, DecimalType  # noqa: PLC0415
+
+    pa = imported()
+    types = pa.types
+    if types.is_dictionary(kind):
+        return _spark_type(name, kind.value_type)
+    if _is_list(kind):
+        return ArrayType(_spark_type(name, kind.value_type), True)  # noqa: FBT003 - containsNull
+    if isinstance(kind, pa.BaseExtensionType):
+        return _spark_type(name, kind.storage_type)
+    if types.is_uint64(kind):
+        return DecimalType(20, 0)
+    wider = {
+        "uint8": pa.int16(),
+        "uint16": pa.int32(),
+        "uint32": pa.int64(),
+        "halffloat": pa.float32(),
+    }
+    try:
+        return from_arrow_type(wider.get(str(kind), kind))
+    except Exception:  # noqa: BLE001 - Spark's errors, of many classes
+        detail = f"Spark has no type for {kind}; leave it out of the option columns"
+        raise InvalidArgumentError(Reason.UNSUPPORTED, key=name, detail=detail) from None
+
+
+def _is_list(kind: Any) -> bool:
+    types = imported().types
+    return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
+
+
+def _arrow_schema(schema: Any) -> Any:
+    """Return exactly the Arrow schema that Spark wants batches of a schema to have."""
+    from pyspark.sql.pandas.types import to_arrow_schema  # noqa: PLC0415
+
+    has_zone = "timezone" in inspect.signature(to_arrow_schema).parameters
+    return to_arrow_schema(schema, **({"timezone": "UTC"} if has_zone else {}))
+
+
+_DTYPES = {
+    "boolean": ("bool", np.int64),
+    "byte": ("int8", np.int64),
+    "short": ("int16", np.int64),
+    "integer": ("int32", np.int64),
+    "long": ("int64", np.int64),
+    "float": ("float32", np.float32),
+    "double": ("float32", np.float32),  # what a FloatList has, then widened
+    "decimal": ("float32", np.float32),
+    "string": ("string", bytes),
+    "binary": ("string", bytes),
+    "date": ("datetime64[D]", np.int64),
+    "timestamp": ("datetime64[us]", np.int64),
+    "timestamp_ntz": ("datetime64[us]", np.int64),
+}
+"""Of each type of Spark: the dtype of values, and the list that has them."""
+
+
+def _item(field: Any, *, is_step: bool = False) -> SchemaItem:
+    """Return the feature that a column of Spark's is read from, or is stored in."""
+    kind, is_list = field.dataType, False
+    if kind.typeName() == "array":
+        kind, is_list = kind.elementType, True
+    word = kind.typeName()
+    word = "string" if word in ("char", "varchar") else word
+    if word not in _DTYPES:
+        detail = f"a column of {field.dataType.simpleString()}, which an Example cannot hold"
+        if word == "array" and not is_step:
+            detail = f"a column of {field.dataType.simpleString()} needs recordType=SequenceExample"
+        if word in ("udt", "vectorudt"):
+            detail += "; pyspark.ml.functions.vector_to_array makes an array of a vector"
+        raise InvalidArgumentError(Reason.UNSUPPORTED, key=field.name, detail=detail)
+    name, stored = _DTYPES[word]
+    text = "str" if word == "string" else None
+    zone = "UTC" if word == "timestamp" else None
+    if is_list:
+        return SchemaItem(RaggedFeature(stored), Original(name, (None,), text, zone=zone))
+    item = SchemaItem(FixedLenFeature([], stored), Original(name, (), text, zone=zone))
+    return as_missing(field.name, item) if field.nullable else item
+
+
+def _converted(array: Any, kind: Any) -> Any:
+    """Return an array as one of exactly a type of Spark's; raises pyarrow's errors."""
+    pa = imported()
+    if array.type == kind:
+        return array
+    if isinstance(array, pa.ExtensionArray):
+        return _converted(array.storage, kind)
+    if pa.types.is_dictionary(array.type):
+        return _converted(array.dictionary_decode(), kind)
+    if not pa.types.is_list(kind):
+        return array.cast(kind)
+    if not _is_list(array.type):  # one value is a list of one
+        splits = np.arange(len(array) + 1, dtype=np.int32)
+        mask = array.is_null() if array.null_count else None
+        inner = _converted(array, kind.value_type)
+        return pa.ListArray.from_arrays(pa.array(splits), inner, type=kind, mask=mask)
+    if pa.types.is_fixed_size_list(array.type):
+        size = array.type.list_size
+        offsets = np.arange(len(array) + 1, dtype=np.int32) * size
+        values = array.values[array.offset * size : (array.offset + len(array)) * size]
+    else:
+        found = array.offsets.to_numpy()
+        offsets = (found - found[0]).astype(np.int32)
+        values = array.values[int(found[0]) : int(found[-1])]
+    mask = array.is_null() if array.null_count else None
+    inner = _converted(values, kind.value_type)
+    return pa.ListArray.from_arrays(pa.array(offsets), inner, type=kind, mask=mask)
+
+
+def _depth(kind: Any) -> int:
+    return 1 + _depth(kind.value_type) if _is_list(kind) else 0
+
+
+def _as_steps(array: Any, depth: int) -> Any:
+    """Return a column of a feature list with a list per step, or with the one value of each step."""
+    pa = imported()
+    found = _depth(array.type)
+    if found == depth or not len(array):
+        return array
+    plain = array.type if pa.types.is_list(array.type) else pa.list_(array.type.value_type)
+    array = _converted(array, plain)
+    if found < depth:
+        inner = pa.ListArray.from_arrays(
+            pa.array(np.arange(len(array.values) + 1, dtype=np.int32)), array.values
+        )
+    else:
+        steps = array.values
+        if len(steps) and not (steps.value_lengths().to_numpy(zero_copy_only=False) == 1).all():
+            raise pa.ArrowInvalid(
+                "a step that has not exactly one value; expected array<array<...>>"
+            )
+        inner = steps.flatten()
+    return pa.ListArray.from_arrays(array.offsets, inner)
+
+
+# ------------------------------------------------------------------------------------ reading
+
+
+class _Files:
+    """The files of a read, and the table that they are."""
+
+    def __init__(self, settings: _ReadSettings, files: list[DataFile], table: Any) -> None:
+        self.settings = settings
+        self.files = files
+        self.table: TFRecordTable | None = table
+        """None for records as they are."""
+        self.texts: frozenset[str] = frozenset()
+        """Columns of SequenceExamples that are text."""
+        self.columns: dict[str, str] = {}
+        """Names of Spark's columns, and those of the table."""
+        if table is not None:
+            self._name_columns(table)
+
+    @classmethod
+    def of(cls, settings: _ReadSettings, schema: Any = None) -> _Files:
+        """List the files; open their table with a schema of Spark's, or infer it."""
+        files = data_files(settings.paths, settings.options.storage_options, **settings.listing)
+        if settings.record_type == "ByteArray":
+            return cls(settings, files, None)
+        features, text = settings.given_features(), settings.text
+        is_described = features is not None or _has_schema(files[0].name, settings)
+        if schema is not None and not is_described:
+            keys = {name for name, _ in files[0].keys} | {settings.corrupt}
+            fields = [field for field in schema if field.name not in keys]
+            features, text = settings.features_of(files, fields), False
+        elif text is None:
+            text = not is_described  # a sidecar says what is text
+        table = settings.scan(files, features, text=text)
+        if not is_described and schema is None:
+            table = _with_varying_lists(table)
+        if settings.record_type == "Example" and isinstance(table.schema, SequenceSchema):
+            detail = (
+                "the records are SequenceExamples: give .option('recordType', 'SequenceExample')"
+            )
+            raise InvalidArgumentError(Reason.UNSUPPORTED, source=files[0].name, detail=detail)
+        return cls(settings, files, table)
+
+    def _name_columns(self, table: TFRecordTable) -> None:
+        """Name columns as spark-tfrecord does; those that would have one name, by their part too."""
+        if not isinstance(table.schema, SequenceSchema):
+            self.columns = {name: name for name in table.column_names}
+            return
+        short = [name.partition("/")[2] for name in table.column_names]
+        for name, key in zip(table.column_names, short, strict=True):
+            is_clear = short.count(key) == 1 and not key.startswith(_PARTS)
+            self.columns[key if is_clear else name] = name
+        strings = [f.name for f in table.arrow_schema if "binary" in str(f.type)]
+        if strings and self.settings.text is not False:
+            self.texts = _texts(table.select(strings).head(_TEXT_ROWS))
+
+    @property
+    def keys(self) -> dict[str, list[str | None]]:
+        """The columns that folders name, with the text of each file."""
+        names = [name for name, _ in self.files[0].keys]
+        return {name: [file.keys[i][1] for file in self.files] for i, name in enumerate(names)}
+
+    def spark_schema(self) -> Any:
+        """Return the inferred schema, all of it nullable."""
+        from pyspark.sql.types import (  # noqa: PLC0415
+            ArrayType,
+            BinaryType,
+            StringType,
+            StructField,
+            StructType,
+            _parse_datatype_json_string,
+        )
+
+        found: dict[str, Any] = {}
+        if self.table is None:
+            found[_BYTE_ARRAY] = BinaryType()
+        else:
+            types = {field.name: field.type for field in self.table.arrow_schema}
+            for name, column in self.columns.items():
+                kind = _spark_type(name, types[column])
+                if column in self.texts:
+                    kind = _with_leaf(kind, StringType())
+                is_list = column.startswith(_PARTS[1]) and isinstance(
+                    self.table.schema, SequenceSchema
+                )
+                found[name] = (
+                    ArrayType(
+                        kind.elementType
+                        if _depth(types[column]) > 1
+                        else ArrayType(kind.elementType)
+                    )
+                    if is_list
+                    else kind
+                )
+        words = {"int": "integer", "bigint": "long"}
+        for name, texts in self.keys.items():
+            word = column_type(texts)
+            found[name] = _parse_datatype_json_string(json.dumps(words.get(word, word)))
+        if self.settings.corrupt is not None:
+            found[self.settings.corrupt] = StringType()
+        return StructType([StructField(n, found[n]) for n in self._chosen(list(found))])
+
+    def _chosen(self, names: list[str]) -> list[str]:
+        chosen = names if self.settings.columns is None else self.settings.columns
+        for name in chosen:
+            if name not in names:
+                raise argument_error(f"no column {name!r}{nearest(name, names)}")
+        return chosen
+
+
+def _with_varying_lists(table: TFRecordTable) -> TFRecordTable:
+    """Return an inferred table whose lists may have any length, not only that of those in the sample."""
+    if isinstance(table.schema, SequenceSchema):
+        return table
+    items = items_of(table.schema)
+    for name, item in items.items():
+        original = item.original or Original(item.spec.dtype, getattr(item.spec, "shape", ()))  # type: ignore[attr-defined]
+        if original.shape and None not in original.shape:
+            varying = replace(original, shape=(None,), missing=False)
+            items[name] = SchemaItem(RaggedFeature(item.kind.dtype), varying)
+    batches = RecordBatches(Sidecar(schema_of_items(items)), hint=table._batches._hint)  # noqa: SLF001
+    return TFRecordTable(batches, table._reading)  # noqa: SLF001
+
+
+def _has_schema(name: str, settings: _ReadSettings) -> bool:
+    """Return whether a schema is beside a file."""
+    beside = f"{name}{SIDECAR_SUFFIX}"
+    if is_url(name):
+        filesystem, path = remote_place(beside, settings.options.storage_options)
+        return bool(filesystem.exists(path))
+    folder = os.path.dirname(name)  # noqa: PTH120
+    return any(
+        map(os.path.exists, (beside, f"{folder}/features.json", f"{folder}/dataset_info.json"))
+    )
+
+
+def _is_nested(kind: Any) -> bool:
+    return bool(kind.typeName() == "array" and kind.elementType.typeName() == "array")
+
+
+def _with_leaf(kind: Any, leaf: Any) -> Any:
+    """Return a type of Spark's with another one inside of its arrays."""
+    return type(kind)(_with_leaf(kind.elementType, leaf)) if kind.typeName() == "array" else leaf
+
+
+def _texts(table: Any) -> frozenset[str]:
+    """Return the columns of byte strings of a table that are UTF-8, and not all empty."""
+    pa, found = imported(), []
+    for name in table.column_names:
+        column = table[name].combine_chunks()
+        while _is_list(column.type):
+            column = column.flatten()
+        try:
+            strings = column.cast(pa.large_string())
+        except pa.ArrowInvalid:
+            continue
+        if any(strings.to_pylist()):
+            found.append(name)
+    return frozenset(found)
+
+
+@dataclass(frozen=True)
+class _Column:
+    """A column that Spark gets."""
+
+    name: str
+    kind: Any
+    """The Arrow type."""
+    nullable: bool
+    source: str | None
+    """The column of the table; None for one that is not in the records."""
+    steps: bool = False
+    """Whether it is that of a feature list."""
+
+    def of(self, batch: Any, place: str, first: int | None) -> Any:
+        """Return the values in a batch, of a file and from a number of record on."""
+        pa = imported()
+        array = pa.nulls(len(batch), self.kind)
+        try:
+            if self.source is not None:
+                array = batch.column(self.source)
+                array = _as_steps(array, _depth(self.kind)) if self.steps else array
+                array = _converted(array, self.kind)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+            raise self._misfit_error(array, place, first, str(error)) from None
+        if array.null_count and not self.nullable:
+            row = int(np.argmax(array.is_null().to_numpy(zero_copy_only=False)))
+            index = None if first is None else first + row
+            detail = "no value, but the column is not nullable in the schema"
+            raise InvalidArgumentError(Reason.MISSING, None, place, index, self.name, detail)
+        return array
+
+    def _misfit_error(
+        self, array: Any, place: str, first: int | None, cause: str
+    ) -> InvalidArgumentError:
+        """Return the error about the first value that is not of the type."""
+        low, high = 0, len(array)  # array[:low] fits, array[:high] does not
+        while high - low > 1:
+            middle = (low + high) // 2
+            try:
+                part = array[low:middle]
+                _converted(_as_steps(part, _depth(self.kind)) if self.steps else part, self.kind)
+            except imported().ArrowException:
+                high = middle
+            else:
+                low = middle
+        detail = f"a value that is not {self.kind}: {cause}"
+        index = None if first is None else first + low
+        return InvalidArgumentError(Reason.WRONG_KIND, None, place, index, self.name, detail)
+
+
+class _FilesPartition(InputPartition):  # type: ignore[misc]
+    """Ranges of files that one task reads."""
+
+    def __init__(self, parts: list[Any]) -> None:
+        self.parts = parts
+
+
+@dataclass(frozen=True)
+class _BytesPart:
+    """A range of a file whose records are read as they are."""
+
+    range: RecordRange
+    options: ReadOptions
+
+    def read(self) -> _BytesReader:
+        """Return an iterator of batches."""
+        return _BytesReader(self)
+
+
+class _BytesReader:
+    """Iterator of batches of the column byteArray."""
+
+    def __init__(self, part: _BytesPart) -> None:
+        self._reader = RangeReader(part.range, part.options)
+
+    @property
+    def report(self) -> DamageReport | None:
+        """What was skipped so far."""
+        return self._reader.report
+
+    def __iter__(self) -> Iterator[Any]:
+        pa = imported()
+        for block in self._reader.blocks():
+            yield pa.record_batch({_BYTE_ARRAY: pa.array(block.to_list(), pa.binary())})
+
+
+class TFRecordBatchReader(DataSourceReader):  # type: ignore[misc]
+    """Reads files of records in ranges, as record batches; made by :class:`TFRecordDataSource`."""
+
+    def __init__(self, found: _Files, schema: Any) -> None:
+        arrow = _arrow_schema(schema)
+        settings, keys = found.settings, found.keys
+        self._schema, self._corrupt = arrow, settings.corrupt
+        known = {_BYTE_ARRAY: _BYTE_ARRAY} if found.table is None else found.columns
+        self._columns = []
+        for field in arrow:
+            source = None if field.name in keys else known.get(field.name)
+            is_list = (source or "").startswith(_PARTS[1]) and found.columns is known
+            is_list &= found.table is not None and isinstance(found.table.schema, SequenceSchema)
+            self._columns.append(_Column(field.name, field.type, field.nullable, source, is_list))
+        self._values = {
+            name: {
+                file.name: _scalar(name, text, arrow.field(name).type)
+                for file, text in zip(found.files, texts, strict=True)
+            }
+            for name, texts in keys.items()
+            if name in arrow.names
+        }
+        self._found = found
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave what only the driver needs; partitions have their part of it."""
+        return {name: value for name, value in self.__dict__.items() if name != "_found"}
+
+    def partitions(self) -> list[Any]:
+        """Divide the files among tasks, at borders of records; called on the driver."""
+        settings, table = self._found.settings, self._found.table
+        sizes = settings.max_partition_bytes, settings.num_partitions
+        parts: list[Any]
+        if table is None:
+            names = [file.name for file in self._found.files]
+            ranges = record_ranges(names, settings.options, max_bytes=sizes[0], num_ranges=sizes[1])
+            parts = [_BytesPart(part, settings.options) for part in ranges]
+        else:
+            wanted = [column.source for column in self._columns if column.source is not None]
+            # The whole table notices features that are not in the sample; a selection does not.
+            chosen = table if set(wanted) == set(table.column_names) else table.select(wanted)
+            parts = list(chosen.partitions(*sizes))
+        parts = [part for part in parts if self._is_wanted(part.range.source)]
+        return _packed(parts, settings.num_partitions) or [_FilesPartition([])]
+
+    def _is_wanted(self, name: str) -> bool:
+        return True
+
+    def read(self, partition: Any) -> Iterator[Any]:
+        """Yield the record batches of a partition; called in a task.
+
+        Raises
+        ------
+        DataLossError, InvalidArgumentError
+            With file, record, byte and feature.
+        """
+        for part in partition.parts:
+            place, n_before = part.range.source, part.range.first
+            reader = part.read()
+            for batch in reader:
+                # What is skipped has a number too, so only without that they are known.
+                first = n_before if reader.report is None else None
+                yield self._batch(batch, place, first)
+                n_before += len(batch)
+            report = reader.report
+            if report is not None and report.n_damaged:
+                yield from self._told(report)
+
+    def _batch(self, batch: Any, place: str, first: int | None) -> Any:
+        arrays = []
+        for column in self._columns:
+            if column.name in self._values:
+                arrays.append(_repeated(self._values[column.name][place], len(batch)))
+            else:
+                arrays.append(column.of(batch, place, first))
+        return imported().RecordBatch.from_arrays(arrays, schema=self._schema)
+
+    def _told(self, report: DamageReport) -> Iterator[Any]:
+        """Tell of what was skipped: in rows of nothing else, or in a warning in the log of the executor."""
+        if self._corrupt is None or self._corrupt not in self._schema.names:
+            warn_of_damage(report)
+            return
+        pa = imported()
+        texts = [str(span) for file in report.files for span in file.spans]
+        if report.n_damaged > len(texts):
+            texts.append(f"{report.n_damaged - len(texts)} more damaged places")
+        arrays = [
+            pa.array(texts, field.type)
+            if field.name == self._corrupt
+            else pa.nulls(len(texts), field.type)
+            for field in self._schema
+        ]
+        yield pa.RecordBatch.from_arrays(arrays, schema=self._schema)
+
+
+class TFRecordFilteringReader(TFRecordBatchReader):
+    """Reads only the files whose folders a filter admits, with the option ``pushFilters``.
+
+    Spark breaks every read by a reader that takes filters, unless ``spark.sql.python.filterPushdown.enabled`` is set.
+    """
+
+    def __init__(self, found: _Files, schema: Any) -> None:
+        super().__init__(found, schema)
+        self._filters: list[Any] = []
+
+    def pushFilters(self, filters: list[Any]) -> Iterable[Any]:  # noqa: N802 - Spark's name
+        """Take the filters on columns that folders name; return the others, which Spark applies."""
+        for each in filters:
+            name, test = _test_of(each)
+            if test is None or name not in self._values:
+                yield each
+            else:
+                self._filters.append((name, test))
+
+    def _is_wanted(self, name: str) -> bool:
+        return all(test(self._values[key][name].as_py()) for key, test in self._filters)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the filters, which the driver has applied."""
+        return {n: v for n, v in super().__getstate__().items() if n != "_filters"}
+
+
+def _test_of(given: Any) -> tuple[str, Callable[[Any], bool] | None]:
+    """Return the column of a filter, and whether a value passes; None for a filter not known here."""
+    kind, is_negated = type(given).__name__, False
+    if kind == "Not":
+        given, kind, is_negated = given.child, type(given.child).__name__, True
+    make = _TESTS.get(kind)
+    if make is None or len(given.attribute) != 1:
+        return "", None
+    test = make(getattr(given, "value", None))
+    if is_negated and kind in ("IsNull", "IsNotNull", "EqualNullSafe"):
+        return given.attribute[0], lambda value: not test(value)
+    if is_negated:  # of null neither it nor its opposite is true
+        return given.attribute[0], lambda value: value is not None and not test(value)
+    return given.attribute[0], test
+
+
+_TESTS: dict[str, Callable[[Any], Callable[[Any], bool]]] = {
+    "EqualTo": lambda wanted: lambda value: value is not None and value == wanted,
+    "EqualNullSafe": lambda wanted: lambda value: value == wanted,
+    "GreaterThan": lambda wanted: lambda value: value is not None and value > wanted,
+    "GreaterThanOrEqual": lambda wanted: lambda value: value is not None and value >= wanted,
+    "LessThan": lambda wanted: lambda value: value is not None and value < wanted,
+    "LessThanOrEqual": lambda wanted: lambda value: value is not None and value <= wanted,
+    "In": lambda wanted: lambda value: value is not None and value in wanted,
+    "IsNull": lambda _: lambda value: value is None,
+    "IsNotNull": lambda _: lambda value: value is not None,
+}
+
+
+def _scalar(name: str, text: str | None, kind: Any) -> Any:
+    """Return the value that the name of a folder has, in the type of its column."""
+    pa = imported()
+    if text is None:
+        return pa.scalar(None, kind)
+    try:
+        return pa.scalar(text.lstrip("+") if pa.types.is_integer(kind) else text, pa.string()).cast(
+            kind
+        )
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        detail = f"the folder {folder_of(name, text)!r} has a value that is not {kind}"
+        raise argument_error(detail, key=name) from None
+
+
+def _repeated(value: Any, size: int) -> Any:
+    return imported().repeat(value, size)
+
+
+def _packed(parts: list[Any], num_partitions: int | None) -> list[Any]:
+    """Return partitions in which small files that follow each other share a task."""
+    costs = [
+        part.range.nbytes + (_OPENING_BYTES if num_partitions is None else 0) for part in parts
+    ]
+    most: float = _PACKED_BYTES if num_partitions is None else max(sum(costs) / num_partitions, 1)
+    packed: list[list[Any]] = []
+    left = 0.0
+    for part, cost in zip(parts, costs, strict=True):
+        if not packed or cost > left + cost / 2:
+            packed.append([])
+            left = most
+        packed[-1].append(part)
+        left -= cost
+    return [_FilesPartition(group) for group in packed]
+
+
+# ------------------------------------------------------------------------------------ writing
+
+
+@dataclass
+class _Written(WriterCommitMessage):  # type: ignore[misc]
+    """What an attempt of a task has written: its folder, and the files in it."""
+
+    folder: str
+    files: list[str]
+    n_records: int
+
+
+class TFRecordBatchWriter(DataSourceArrowWriter):  # type: ignore[misc]
+    """Writes rows as files of records; made by :class:`TFRecordDataSource`."""
+
+    def __init__(self, settings: _WriteSettings, schema: Any, *, overwrite: bool) -> None:
+        self._settings = settings
+        self._job = Job.of(
+            settings.path,
+            uuid.uuid4().hex[:12],
+            overwrite=overwrite,
+            storage_options=settings.storage_options,
+        )
+        for name in settings.partition_by:
+            if name not in schema.names:
+                raise argument_error(
+                    f"no column {name!r}{nearest(name, schema.names)} in partitionBy"
+                )
+        fields = [field for field in schema if field.name not in settings.partition_by]
+        if not fields:
+            raise argument_error("partitionBy has all columns; none is left for the records")
+        self._rows = _rows_of(fields, settings)
+
+    def write(self, iterator: Iterator[Any]) -> _Written:
+        """Write the batches of a task into a hidden folder of this attempt; called in a task.
+
+        Raises
+        ------
+        InvalidArgumentError
+            For a value that a record cannot hold, with the column.
+        """
+        from pyspark import TaskContext  # noqa: PLC0415
+
+        context: Any = TaskContext.get()
+        task, attempt = context.partitionId(), context.taskAttemptId()
+        written = _Written(self._job.attempt(task, attempt), [], 0)
+        stem = f"part-{task:05d}-{self._job.name}"
+        if self._settings.partition_by:
+            held = _Held(self._settings.partition_by)
+            for folder, batches, number in held.batches(iterator):
+                self._put(written, f"{folder}/{stem}-c{number:03d}", batches)
+        else:
+            # The first task leaves a file even without rows, so that the schema is known.
+            self._put(written, f"{stem}-c000", iterator, is_first=task == 0)
+        return written
+
+    def _put(
+        self, written: _Written, stem: str, batches: Iterable[Any], *, is_first: bool = False
+    ) -> None:
+        settings = self._settings
+        name = f"{stem}.tfrecord{settings.ending}"
+        self._job.make_folder(f"{written.folder}/{name}")
+        made = write_part(
+            f"{written.folder}/{name}",
+            map(self._rows.of, batches),
+            schema=self._rows.schema if is_first else None,
+            compression=settings.compression,
+            lossless=settings.lossless,
+            sidecar=settings.sidecar and settings.record_type != "ByteArray",
+            storage_options=settings.storage_options,
+        )
+        if made is not None:
+            if settings.sidecar and settings.record_type != "ByteArray":
+                written.files.append(f"{name}{SIDECAR_SUFFIX}")
+            written.files.append(name)
+            written.n_records += made.n_records
+
+    def commit(self, messages: list[Any]) -> None:
+        """Move the files of the attempts that count to their places; called on the driver."""
+        self._job.commit((each.folder, name) for each in messages if each for name in each.files)
+
+    def abort(self, messages: list[Any]) -> None:
+        """Remove what all attempts have written; called on the driver."""
+        self._job.abort()
+
+
+class _Held:
+    """Rows by the values of columns, held until there are enough for a file."""
+
+    def __init__(self, names: list[str]) -> None:
+        self._names = names
+        self._rows: dict[str, list[Any]] = {}
+        self._sizes: dict[str, int] = {}
+        self._numbers: dict[str, int] = {}
+
+    def batches(self, iterator: Iterable[Any]) -> Iterator[tuple[str, list[Any], int]]:
+        """Yield folders, rows for a file in each, and the number of the file there."""
+        for batch in iterator:
+            for folder, rows in self._divided(batch):
+                self._rows.setdefault(folder, []).append(rows)
+                self._sizes[folder] = self._sizes.get(folder, 0) + rows.nbytes
+                if self._sizes[folder] >= _FLUSHED_BYTES:
+                    yield self._taken(folder)
+            while sum(self._sizes.values()) >= _HELD_BYTES:
+                yield self._taken(max(self._sizes, key=self._sizes.__getitem__))
+        for folder in list(self._rows):
+            yield self._taken(folder)
+
+    def _taken(self, folder: str) -> tuple[str, list[Any], int]:
+        number = self._numbers.get(folder, 0)
+        self._numbers[folder] = number + 1
+        del self._sizes[folder]
+        return folder, self._rows.pop(folder), number
+
+    def _divided(self, batch: Any) -> Iterator[tuple[str, Any]]:
+        """Yield the folders of a batch's rows, and the rows of each, in their order."""
+        texts = [
+            [folder_of(name, value) for value in batch.column(name).to_pylist()]
+            for name in self._names
+        ]
+        folders = np.array(["/".join(parts) for parts in zip(*texts, strict=True)], object)
+        rows = batch.select([name for name in batch.schema.names if name not in self._names])
+        for folder in dict.fromkeys(folders.tolist()):
+            yield folder, rows.take(imported().array(np.flatnonzero(folders == folder)))
+
+
+_STORED_AS_NUMBERS = ("date", "timestamp", "timestamp_ntz")
+
+
+def _rows_of(fields: list[Any], settings: _WriteSettings) -> _Rows:
+    """Return what makes records of batches; raise if a column cannot be in them."""
+    from pyspark.sql.types import StructType  # noqa: PLC0415
+
+    if settings.record_type == "ByteArray":
+        if len(fields) != 1 or fields[0].dataType.typeName() not in ("binary", "string"):
+            found = ", ".join(f"{f.name} {f.dataType.simpleString()}" for f in fields)
+            detail = f"recordType=ByteArray writes one column of binary, not {found}"
+            raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
+        return _Rows("ByteArray", None)
+    is_sequence = settings.record_type == "SequenceExample"
+    if is_sequence and settings.lossless:
+        raise argument_error("lossless is for Examples; expected recordType=Example")
+    items = []
+    for field in fields:
+        is_nested = is_sequence and _is_nested(field.dataType)
+        step = _replaced(field, field.dataType.elementType) if is_nested else field
+        items.append(_item(step, is_step=is_nested))
+        _check_stored(field, settings)
+    schema = _arrow_schema(StructType(fields))
+    kinds = [_without_decimals(kind) for kind in schema.types]
+    if is_sequence:
+        return _sequence_rows(fields, items, kinds)
+    pa = imported()
+    # The bytes of a row are one string, which is there or not.
+    is_raw = [settings.lossless and _is_list(k) and k.value_type == pa.float64() for k in kinds]
+    named = list(zip(schema.names, kinds, strict=True))
+    filled = frozenset(name for name, raw in zip(schema.names, is_raw, strict=True) if raw)
+    return _Rows("Example", pa.schema([pa.field(n, k) for n, k in named]), filled)
+
+
+def _check_stored(field: Any, settings: _WriteSettings) -> None:
+    """Raise about values that would come back as something else."""
+    word, shown = _leaf(field.dataType).typeName(), field.dataType.simpleString()
+    detail = None
+    if word in _STORED_AS_NUMBERS and not settings.sidecar:
+        detail = (
+            f"a column of {shown} is stored as plain numbers, which only a sidecar explains: "
+            "cast it, or give .option('sidecar', 'true')"
+        )
+    if word == "decimal" and settings.lossless:
+        detail = f"a column of {shown} is stored as floats, which is not lossless: cast it"
+    if detail is not None:
+        raise InvalidArgumentError(Reason.UNSUPPORTED, key=field.name, detail=detail)
+
+
+def _sequence_rows(fields: list[Any], items: list[SchemaItem], kinds: list[Any]) -> _Rows:
+    """Return what makes SequenceExamples of batches: arrays of arrays are feature lists."""
+    pa = imported()
+    names = [_part_of(field) for field in fields]
+    context: dict[str, SchemaItem] = {}
+    lists: dict[str, Any] = {}
+    for i, (name, item) in enumerate(zip(names, items, strict=True)):
+        if name in names[:i]:
+            raise argument_error(f"two columns would be {name!r} of the SequenceExample")
+        part, _, key = name.partition("/")
+        if part == "context":
+            context[key] = item
+        else:
+            lists[key] = RaggedFeature(item.spec.dtype)  # type: ignore[attr-defined]
+    features = SequenceSchema(schema_of_items(context), Schema(lists))
+    named = [pa.field(n, k) for n, k in zip(names, kinds, strict=True)]
+    schema = pa.schema(named, {SCHEMA_KEY: features.to_json(None).encode()})
+    return _Rows("SequenceExample", schema, frozenset(n for n in names if n.startswith(_PARTS[1])))
+
+
+def _part_of(field: Any) -> str:
+    """Return the name of a column with its part of a SequenceExample."""
+    name, is_list = field.name, _is_nested(field.dataType)
+    part = _PARTS[is_list]
+    if name.startswith(_PARTS[not is_list]):
+        detail = (
+            f"{field.dataType.simpleString()} is for {part.rstrip('/')}, which the name contradicts"
+        )
+        raise argument_error(detail, key=name)
+    return str(name) if name.startswith(part) else f"{part}{name}"
+
+
+def _leaf(kind: Any) -> Any:
+    return _leaf(kind.elementType) if kind.typeName() == "array" else kind
+
+
+def _without_decimals(kind: Any) -> Any:
+    """Return an Arrow type with floats for decimals, as spark-tfrecord stores them."""
+    pa = imported()
+    if pa.types.is_list(kind):
+        return pa.list_(pa.field("element", _without_decimals(kind.value_type)))
+    return pa.float64() if pa.types.is_decimal(kind) else kind
+
+
+def _replaced(field: Any, kind: Any) -> Any:
+    """Return a field of Spark's with another type."""
+    return type(field)(field.name, kind, field.nullable)
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Makes what a file is written from out of Spark's batches."""
+
+    record_type: str
+    schema: Any
+    """The Arrow schema of rows; None for records as they are."""
+    filled: frozenset[str] = frozenset()
+    """Columns of lists in which null is stored as an empty list, as a missing one cannot be."""
+
+    def of(self, batch: Any) -> Any:
+        """Return rows of the schema, or records."""
+        pa = imported()
+        if self.schema is None:
+            column = batch.column(0)
+            if column.null_count:
+                detail = "a null, which is not a record; drop it"
+                raise InvalidArgumentError(Reason.MISSING, key=batch.schema.names[0], detail=detail)
+            return column.cast(pa.binary()).to_pylist()
+        arrays = []
+        for field, array in zip(self.schema, batch.columns, strict=True):
+            is_filled = field.name in self.filled and array.null_count
+            made = _converted(_without_nulls(array) if is_filled else array, field.type)
+            arrays.append(made)
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+
+def _without_nulls(array: Any) -> Any:
+    """Return lists with empty ones for nulls."""
+    pa = imported()
+    lengths = array.value_lengths().fill_null(0).to_numpy()
+    splits = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
+    return pa.ListArray.from_arrays(pa.array(splits), array.flatten())
