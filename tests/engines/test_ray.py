@@ -384,24 +384,30 @@ def test_a_worker_that_is_killed_after_it_wrote_doubles_and_loses_nothing(
     assert not list(out.glob(".*"))
 
 
-def test_the_example_with_a_worker_killed_on_the_way(
+def test_the_example_with_workers_killed_on_the_way(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    flag = str(tmp_path / "killed")
+    flags = [str(tmp_path / "killed-1"), str(tmp_path / "killed-2")]
     program = runpy.run_path(str(EXAMPLE))
 
-    def killing(paths: str) -> Any:
+    def killing(ds: Any, flag: str) -> Any:
         def work(batch: Any) -> Any:
             kill_once(flag)
             return batch
 
-        return read_tfrecords(paths).map_batches(work, batch_format="pyarrow")
+        return ds.map_batches(work, batch_format="pyarrow")
 
-    monkeypatch.setitem(program["to_parquet"].__globals__, "read_tfrecords", killing)
+    names = program["to_parquet"].__globals__
+    monkeypatch.setitem(names, "read_tfrecords", lambda p: killing(read_tfrecords(p), flags[0]))
+    monkeypatch.setitem(
+        names,
+        "write_tfrecords",
+        lambda ds, path, **options: write_tfrecords(killing(ds, flags[1]), path, **options),
+    )
     program["to_parquet"](str(folder), str(tmp_path / "table"))
     program["to_records"](str(tmp_path / "table"), str(tmp_path / "again"))
 
-    assert Path(flag).exists()
+    assert all(Path(flag).exists() for flag in flags)
     found = rows_of(str(tmp_path / "again" / "*"))
     expected = rows_of(str(folder / "*"))
     assert sorted(found, key=lambda row: row["row"]) == expected
