@@ -418,6 +418,7 @@ def test_what_cannot_be_written_is_refused_before_any_task(spark: Any, tmp_path:
         ("select 1 x", {"codec": "SnappyCodec"}, "the option codec cannot be 'SnappyCodec'"),
         ("select 1 x", {"partitionBy": "y"}, "no column 'y'"),
         ("select 1 x", {"partitionBy": "x"}, "none is left"),
+        ("select 1 x, array(1) y", {"partitionBy": "y"}, "array<int> in partitionBy"),
         ("select 1 x", {"recordType": "ByteArray"}, "writes one column of binary, not x int"),
     ):
         with pytest.raises(Exception, match="InvalidArgumentError") as caught:
@@ -494,6 +495,16 @@ def test_partitioned_folders(spark: Any, tmp_path: Path) -> None:
         map(json.dumps, rows(made))
     )
     assert spark.read.format("text").load(str(tmp_path / "out")).columns == ["value", "number", "k"]
+
+
+def test_values_of_folders_come_back(spark: Any, tmp_path: Path) -> None:
+    made = spark.sql(
+        "select explode(array(1, 2, 3)) n, n % 2 = 0 b, date_add(date'2026-01-01', n) d,"
+        "n + 0.5D f, cast(n * 3000000000 as bigint) l, if(n = 2, null, 'x') s"
+    )
+    put(made, tmp_path / "out", partitionBy='["b", "d", "f", "l", "s"]')
+    assert rows(read(spark, tmp_path / "out", made.schema).orderBy("n")) == rows(made)
+    assert read(spark, tmp_path / "out").dtypes[1:] == [("b", "string"), *made.dtypes[2:]]
 
 
 def test_append_and_overwrite(spark: Any, tmp_path: Path) -> None:

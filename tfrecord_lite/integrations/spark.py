@@ -1027,11 +1027,7 @@ class TFRecordBatchWriter(DataSourceArrowWriter):  # type: ignore[misc]
             overwrite=overwrite,
             storage_options=settings.storage_options,
         )
-        for name in settings.partition_by:
-            if name not in schema.names:
-                raise argument_error(
-                    f"no column {name!r}{nearest(name, schema.names)} in partitionBy"
-                )
+        _check_folders(settings.partition_by, schema)
         fields = [field for field in schema if field.name not in settings.partition_by]
         if not fields:
             raise argument_error("partitionBy has all columns; none is left for the records")
@@ -1090,6 +1086,18 @@ class TFRecordBatchWriter(DataSourceArrowWriter):  # type: ignore[misc]
         self._job.abort()
 
 
+def _check_folders(names: list[str], schema: Any) -> None:
+    """Raise if columns cannot be the names of folders."""
+    for name in names:
+        if name not in schema.names:
+            raise argument_error(f"no column {name!r}{nearest(name, schema.names)} in partitionBy")
+        kind = schema[name].dataType
+        if kind.typeName() in ("binary", "array", "map", "struct"):
+            raise argument_error(
+                f"{kind.simpleString()} in partitionBy cannot name folders", key=name
+            )
+
+
 class _Held:
     """Rows by the values of columns, held until there are enough for a file."""
 
@@ -1120,14 +1128,18 @@ class _Held:
 
     def _divided(self, batch: Any) -> Iterator[tuple[str, Any]]:
         """Yield the folders of a batch's rows, and the rows of each, in their order."""
-        texts = [
-            [folder_of(name, value) for value in batch.column(name).to_pylist()]
-            for name in self._names
-        ]
-        folders = np.array(["/".join(parts) for parts in zip(*texts, strict=True)], object)
+        numbers = np.zeros(len(batch), np.int64)  # of each row's folder
+        folders = [""]
+        for name in self._names:
+            found = batch.column(name).dictionary_encode()
+            texts = [folder_of(name, value) for value in [*found.dictionary.to_pylist(), None]]
+            codes = found.indices.fill_null(len(texts) - 1).to_numpy()
+            used, numbers = np.unique(numbers * len(texts) + codes, return_inverse=True)
+            pairs = [divmod(int(one), len(texts)) for one in used]
+            folders = [f"{folders[outer]}/{texts[inner]}" for outer, inner in pairs]
         rows = batch.select([name for name in batch.schema.names if name not in self._names])
-        for folder in dict.fromkeys(folders.tolist()):
-            yield folder, rows.take(imported().array(np.flatnonzero(folders == folder)))
+        for number, folder in enumerate(folders):
+            yield folder[1:], rows.take(imported().array(np.flatnonzero(numbers == number)))
 
 
 _STORED_AS_NUMBERS = ("date", "timestamp", "timestamp_ntz")
