@@ -14,5 +14,7 @@
     polars         scan_tfrecord: lazy frames
     spark          record files as a data source of Spark
     spark_files    folders of files as Spark lays them out
+    spark_options  its options
+    spark_types    its types, Arrow's, and features
     torch          data sets and files as torch's data sets of tensors
 """

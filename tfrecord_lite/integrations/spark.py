@@ -11,13 +11,11 @@
 
 The options are those of spark-tfrecord (``recordType``, ``codec``), Spark's for files, and ours, in any
 letter case, with or without underscores: ``onError`` is `on_error`. Where files are, and how they appear
-after a write, is in :mod:`tfrecord_lite.integrations.spark_files`.
+after a write, is in :mod:`tfrecord_lite.integrations.spark_files`; options and types are in ``spark_options`` and ``spark_types``.
 """
 
 from __future__ import annotations
 
-import contextlib
-import inspect
 import json
 import os
 import uuid
@@ -28,10 +26,10 @@ import numpy as np
 
 from tfrecord_lite.convert.dataframes.arrow import imported
 from tfrecord_lite.convert.dataframes.from_arrow import SCHEMA_KEY
-from tfrecord_lite.errors import InvalidArgumentError, Reason, TFRecordError, argument_error
+from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.files.names import SIDECAR_SUFFIX, is_url
 from tfrecord_lite.files.remote import remote_place
-from tfrecord_lite.index.ranges import RANGE_BYTES, RangeReader, record_ranges
+from tfrecord_lite.index.ranges import RangeReader, record_ranges
 from tfrecord_lite.integrations.spark_files import (
     DataFile,
     Job,
@@ -39,24 +37,35 @@ from tfrecord_lite.integrations.spark_files import (
     data_files,
     folder_of,
 )
+from tfrecord_lite.integrations.spark_options import PARTS, ReadSettings, WriteSettings
+from tfrecord_lite.integrations.spark_types import (
+    arrow_schema_of,
+    as_steps,
+    converted,
+    depth_of,
+    feature_of,
+    is_list_type,
+    is_nested_array,
+    leaf_of,
+    spark_type,
+    with_leaf,
+    with_type,
+    without_decimals,
+    without_nulls,
+)
 from tfrecord_lite.records.damage import warn_of_damage
-from tfrecord_lite.records.framing import MAX_RECORD_BYTES
-from tfrecord_lite.records.options import ReadOptions
 from tfrecord_lite.schema import (
-    FixedLenFeature,
-    FixedLenSequenceFeature,
     Original,
     RaggedFeature,
     Schema,
     SequenceSchema,
 )
 from tfrecord_lite.schema.text import nearest
-from tfrecord_lite.storage import sidecar
 from tfrecord_lite.storage.sidecar import Sidecar
-from tfrecord_lite.storage.stream_schema import SchemaItem, as_missing, items_of, schema_of_items
+from tfrecord_lite.storage.stream_schema import SchemaItem, items_of, schema_of_items
 from tfrecord_lite.tables.batches import RecordBatches
 from tfrecord_lite.tables.parts import write_part
-from tfrecord_lite.tables.table import TFRecordTable, scan
+from tfrecord_lite.tables.table import TFRecordTable
 
 try:
     from pyspark.sql.datasource import (
@@ -71,10 +80,11 @@ except ImportError:  # register says so
     InputPartition = WriterCommitMessage = object
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
     from tfrecord_lite.index.ranges import RecordRange
     from tfrecord_lite.records.damage import DamageReport
+    from tfrecord_lite.records.options import ReadOptions
 
 __all__ = [
     "TFRecordBatchReader",
@@ -90,10 +100,6 @@ _OPENING_BYTES = 4 * 1024 * 1024
 _FLUSHED_BYTES, _HELD_BYTES = 64 * 1024 * 1024, 256 * 1024 * 1024
 """When rows of one folder, and of all folders together, are written to a file."""
 _BYTE_ARRAY = "byteArray"
-_RECORD_TYPES = ("Example", "SequenceExample", "ByteArray")
-_PARTS = ("context/", "feature_lists/")
-_FEW_RECORDS = 100
-"""Records that tell whether they are SequenceExamples, where the schema is given."""
 _TEXT_ROWS = 1000
 """Rows from which it is found out which byte strings of SequenceExamples are text."""
 
@@ -148,7 +154,7 @@ class TFRecordDataSource(DataSource):  # type: ignore[misc]
         FileNotFoundError, InvalidArgumentError, DataLossError
             As :func:`scan`; ``BAD_ARGUMENT`` for an unknown option.
         """
-        settings = _ReadSettings.of(self.options)
+        settings = ReadSettings.of(self.options)
         self._found = _Files.of(settings)
         return self._found.spark_schema()
 
@@ -162,7 +168,7 @@ class TFRecordDataSource(DataSource):  # type: ignore[misc]
         """
         found = getattr(self, "_found", None)
         if found is None:  # the schema is given, so nothing need be inferred
-            settings = _ReadSettings.of(self.options)
+            settings = ReadSettings.of(self.options)
             if settings.columns is not None:
                 raise argument_error("give the option columns, or .schema(...), not both")
             found = _Files.of(settings, schema)
@@ -177,399 +183,7 @@ class TFRecordDataSource(DataSource):  # type: ignore[misc]
         InvalidArgumentError
             ``BAD_ARGUMENT`` for an unknown option, ``UNSUPPORTED`` for a column that a record cannot hold.
         """
-        return TFRecordBatchWriter(_WriteSettings.of(self.options), schema, overwrite=overwrite)
-
-
-# ------------------------------------------------------------------------------------ options
-
-
-def _names(text: str) -> list[str]:
-    """Return names: a list of JSON, or separated by commas."""
-    if text.lstrip().startswith("["):
-        return [str(name) for name in json.loads(text)]
-    return [name.strip() for name in text.split(",") if name.strip()]
-
-
-def _flag(text: str) -> bool:
-    return {"true": True, "false": False, "1": True, "0": False}[text.lower()]
-
-
-def _number(text: str) -> int | None:
-    return None if text.lower() in ("none", "null", "") else int(text)
-
-
-def _text(text: str) -> bool | list[str]:
-    return _flag(text) if text.lower() in ("true", "false") else _names(text)
-
-
-def _record_type(text: str) -> str:
-    return {name.lower(): name for name in _RECORD_TYPES}[text.lower()]
-
-
-def _codec(text: str) -> tuple[str, str]:
-    """Return our name of a compression, and the ending of files; classes of Hadoop are known too."""
-    word = text.rpartition(".")[2].lower().removesuffix("codec")
-    return _CODECS[word]
-
-
-_CODECS = {
-    **dict.fromkeys(("", "none", "uncompressed"), ("", "")),
-    **dict.fromkeys(("gzip", "gz"), ("GZIP", ".gz")),
-    **dict.fromkeys(("zlib", "deflate", "default"), ("ZLIB", ".deflate")),
-    **dict.fromkeys(("bzip2", "bz2"), ("BZ2", ".bz2")),
-    **dict.fromkeys(("zstd", "zstandard"), ("ZSTD", ".zst")),
-}
-_MODES = {"failfast": "raise", "dropmalformed": "skip", "permissive": "skip"}
-
-
-def _chosen(
-    options: Mapping[str, str], known: Mapping[str, Callable[[str], Any]]
-) -> dict[str, Any]:
-    """Return the values of options by their names without underscores; raise for unknown ones."""
-    found: dict[str, Any] = {}
-    usual = {name.lower(): name for name in known}
-    for name, text in options.items():
-        key = name.lower().replace("_", "")
-        if key not in usual:
-            raise argument_error(f"unknown option {name!r}{nearest(name, list(known))}")
-        try:
-            found[key] = known[usual[key]](text)
-        except (KeyError, ValueError, TypeError):
-            raise argument_error(f"the option {usual[key]} cannot be {text!r}") from None
-    return found
-
-
-_WHERE: dict[str, Callable[[str], Any]] = {
-    "path": str,
-    "storageOptions": json.loads,
-    "recordType": _record_type,
-    "codec": _codec,
-}
-_READ: dict[str, Callable[[str], Any]] = {
-    **_WHERE,
-    "compression": lambda text: ("infer", "") if text.lower() == "infer" else _codec(text),
-    "paths": json.loads,
-    "features": str,
-    "columns": _names,
-    "text": _text,
-    "sample": _number,
-    "batchSize": int,
-    "onError": lambda text: {"raise": "raise", "skip": "skip"}[text.lower()],
-    "mode": lambda text: text.lower() if _MODES[text.lower()] else "",
-    "maxErrors": _number,
-    "maxRecordBytes": int,
-    "maxInflatedBytes": _number,
-    "maxInflatedRatio": float,
-    "numPartitions": int,
-    "maxPartitionBytes": _number,
-    "basePath": str,
-    "pathGlobFilter": str,
-    "recursiveFileLookup": _flag,
-    "columnNameOfCorruptRecord": str,
-    "pushFilters": _flag,
-}
-_WRITE: dict[str, Callable[[str], Any]] = {
-    **_WHERE,
-    "compression": _codec,
-    "partitionBy": _names,
-    "lossless": _flag,
-    "sidecar": _flag,
-}
-
-
-@dataclass(frozen=True)
-class _ReadSettings:
-    """The options of a read."""
-
-    paths: tuple[str, ...]
-    options: ReadOptions
-    record_type: str | None
-    features: str | None
-    columns: list[str] | None
-    text: bool | list[str] | None
-    sample: int | None
-    batch_size: int | None
-    num_partitions: int | None
-    max_partition_bytes: int | None
-    listing: Mapping[str, Any]
-    corrupt: str | None
-    """The column that tells of damage; None without one."""
-    push_filters: bool
-
-    @classmethod
-    def of(cls, options: Mapping[str, str]) -> _ReadSettings:
-        """Return the settings that options of Spark are."""
-        get = _chosen(options, _READ)
-        paths = (*get.get("paths", ()), *([get["path"]] if get.get("path") else []))
-        if not paths:
-            raise argument_error("no path: expected .load(path), or .load([path, ...])")
-        mode = get.get("mode")
-        on_error: Any = get.get("onerror", _MODES.get(mode or "failfast"))
-        if mode is not None and on_error != _MODES[mode]:
-            raise argument_error(
-                f"mode={mode.upper()} and onError={on_error} contradict each other"
-            )
-        names = {"base_path": "basepath", "name_pattern": "pathglobfilter"}
-        return cls(
-            paths=paths,
-            options=ReadOptions(
-                # spark-tfrecord finds out the codec when reading, whatever the option says.
-                compression=get.get("compression", ("infer", ""))[0],
-                max_record_bytes=get.get("maxrecordbytes", MAX_RECORD_BYTES),
-                max_inflated_bytes=get.get("maxinflatedbytes"),
-                max_inflated_ratio=get.get("maxinflatedratio"),
-                on_error=on_error,
-                max_errors=get.get("maxerrors"),
-                storage_options=get.get("storageoptions"),
-            ),
-            record_type=get.get("recordtype"),
-            features=get.get("features"),
-            columns=get.get("columns"),
-            text=get.get("text"),
-            sample=get.get("sample", 10_000),
-            batch_size=get.get("batchsize"),
-            num_partitions=get.get("numpartitions"),
-            max_partition_bytes=get.get("maxpartitionbytes", RANGE_BYTES),
-            listing={name: get[key] for name, key in names.items() if key in get}
-            | {"recursive": get.get("recursivefilelookup", False)},
-            corrupt=get.get("columnnameofcorruptrecord", "_corrupt_record")
-            if mode == "permissive"
-            else None,
-            push_filters=get.get("pushfilters", False),
-        )
-
-    def scan(self, files: Sequence[DataFile], features: Any, *, text: Any) -> TFRecordTable:
-        """Return the table of files."""
-        options = self.options
-        return scan(
-            [file.name for file in files],
-            features,
-            text=text,
-            sample=self.sample,
-            batch_size=self.batch_size,
-            compression=options.compression,
-            on_error=options.on_error,
-            max_errors=options.max_errors,
-            max_record_bytes=options.max_record_bytes,
-            max_inflated_bytes=options.max_inflated_bytes,
-            max_inflated_ratio=options.max_inflated_ratio,
-            storage_options=options.storage_options
-            if any(is_url(file.name) for file in files)
-            else None,
-        )
-
-    def features_of(self, files: Sequence[DataFile], fields: Sequence[Any]) -> Any:
-        """Return the features that columns of Spark's are read from.
-
-        Those of SequenceExamples are in the part that has them in a sample; in the context if neither has.
-        """
-        sample: Any = None
-        if self.record_type != "Example":
-            with contextlib.suppress(
-                TFRecordError
-            ):  # no records, or damage, which a task will meet
-                sample = replace(self, sample=_FEW_RECORDS).scan(files, None, text=False).schema
-                if isinstance(sample, SequenceSchema):
-                    sample = self.scan(files, None, text=False).schema
-        if self.record_type != "SequenceExample" and not isinstance(sample, SequenceSchema):
-            return schema_of_items({field.name: _item(field) for field in fields})
-        known = sample.feature_lists if isinstance(sample, SequenceSchema) else ()
-        context: dict[str, SchemaItem] = {}
-        lists: dict[str, Any] = {}
-        for field in fields:
-            part, _, key = field.name.rpartition("/")
-            is_named = f"{part}/" in _PARTS
-            key = key if is_named else field.name
-            is_nested = _is_nested(field.dataType)
-            step = _replaced(field, field.dataType.elementType) if is_nested else field
-            item = _item(step, is_step=is_nested)
-            if is_nested or (f"{part}/" == _PARTS[1] if is_named else key in known):
-                stored = item.spec.dtype  # type: ignore[attr-defined]
-                lists[key] = (
-                    RaggedFeature(stored) if is_nested else FixedLenSequenceFeature([], stored)
-                )
-            else:
-                context[key] = item
-        return SequenceSchema(schema_of_items(context), Schema(lists))
-
-    def given_features(self) -> Any:
-        """Return the schema or the path of a schema that the option features has."""
-        if self.features is None or not self.features.lstrip().startswith("{"):
-            return self.features
-        return sidecar.parse("features", self.features.encode()).schema
-
-
-@dataclass(frozen=True)
-class _WriteSettings:
-    """The options of a write."""
-
-    path: str
-    record_type: str
-    compression: str
-    ending: str
-    partition_by: list[str]
-    lossless: bool
-    sidecar: bool
-    storage_options: Any
-
-    @classmethod
-    def of(cls, options: Mapping[str, str]) -> _WriteSettings:
-        """Return the settings that options of Spark are."""
-        get = _chosen(options, _WRITE)
-        if not get.get("path"):
-            raise argument_error("no path: expected .save(path)")
-        codec = get.get("codec") or get.get("compression", ("", ""))
-        lossless = get.get("lossless", False)
-        return cls(
-            get["path"],
-            get.get("recordtype", "Example"),
-            codec[0],
-            codec[1],
-            get.get("partitionby", []),
-            lossless,
-            get.get("sidecar", lossless),
-            get.get("storageoptions") if is_url(get["path"]) else None,
-        )
-
-
-# -------------------------------------------------------------------------------------- types
-
-
-def _spark_type(name: str, kind: Any) -> Any:
-    """Return the type of Spark for one of Arrow; raise if there is none."""
-    from pyspark.sql.pandas.types import from_arrow_type  # noqa: PLC0415 - an extra
-    from pyspark.sql.types import ArrayType, DecimalType  # noqa: PLC0415
-
-    pa = imported()
-    types = pa.types
-    if types.is_dictionary(kind):
-        return _spark_type(name, kind.value_type)
-    if _is_list(kind):
-        return ArrayType(_spark_type(name, kind.value_type), True)  # noqa: FBT003 - containsNull
-    if isinstance(kind, pa.BaseExtensionType):
-        return _spark_type(name, kind.storage_type)
-    if types.is_uint64(kind):
-        return DecimalType(20, 0)
-    wider = {
-        "uint8": pa.int16(),
-        "uint16": pa.int32(),
-        "uint32": pa.int64(),
-        "halffloat": pa.float32(),
-    }
-    try:
-        return from_arrow_type(wider.get(str(kind), kind))
-    except Exception:  # noqa: BLE001 - Spark's errors, of many classes
-        detail = f"Spark has no type for {kind}; leave it out of the option columns"
-        raise InvalidArgumentError(Reason.UNSUPPORTED, key=name, detail=detail) from None
-
-
-def _is_list(kind: Any) -> bool:
-    types = imported().types
-    return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
-
-
-def _arrow_schema(schema: Any) -> Any:
-    """Return exactly the Arrow schema that Spark wants batches of a schema to have."""
-    from pyspark.sql.pandas.types import to_arrow_schema  # noqa: PLC0415
-
-    has_zone = "timezone" in inspect.signature(to_arrow_schema).parameters
-    return to_arrow_schema(schema, **({"timezone": "UTC"} if has_zone else {}))
-
-
-_DTYPES = {
-    "boolean": ("bool", np.int64),
-    "byte": ("int8", np.int64),
-    "short": ("int16", np.int64),
-    "integer": ("int32", np.int64),
-    "long": ("int64", np.int64),
-    "float": ("float32", np.float32),
-    "double": ("float32", np.float32),  # what a FloatList has, then widened
-    "decimal": ("float32", np.float32),
-    "string": ("string", bytes),
-    "binary": ("string", bytes),
-    "date": ("datetime64[D]", np.int64),
-    "timestamp": ("datetime64[us]", np.int64),
-    "timestamp_ntz": ("datetime64[us]", np.int64),
-}
-"""Of each type of Spark: the dtype of values, and the list that has them."""
-
-
-def _item(field: Any, *, is_step: bool = False) -> SchemaItem:
-    """Return the feature that a column of Spark's is read from, or is stored in."""
-    kind, is_list = field.dataType, False
-    if kind.typeName() == "array":
-        kind, is_list = kind.elementType, True
-    word = kind.typeName()
-    word = "string" if word in ("char", "varchar") else word
-    if word not in _DTYPES:
-        detail = f"a column of {field.dataType.simpleString()}, which an Example cannot hold"
-        if word == "array" and not is_step:
-            detail = f"a column of {field.dataType.simpleString()} needs recordType=SequenceExample"
-        if word in ("udt", "vectorudt"):
-            detail += "; pyspark.ml.functions.vector_to_array makes an array of a vector"
-        raise InvalidArgumentError(Reason.UNSUPPORTED, key=field.name, detail=detail)
-    name, stored = _DTYPES[word]
-    text = "str" if word == "string" else None
-    zone = "UTC" if word == "timestamp" else None
-    if is_list:
-        return SchemaItem(RaggedFeature(stored), Original(name, (None,), text, zone=zone))
-    item = SchemaItem(FixedLenFeature([], stored), Original(name, (), text, zone=zone))
-    return as_missing(field.name, item) if field.nullable else item
-
-
-def _converted(array: Any, kind: Any) -> Any:
-    """Return an array as one of exactly a type of Spark's; raises pyarrow's errors."""
-    pa = imported()
-    if array.type == kind:
-        return array
-    if isinstance(array, pa.ExtensionArray):
-        return _converted(array.storage, kind)
-    if pa.types.is_dictionary(array.type):
-        return _converted(array.dictionary_decode(), kind)
-    if not pa.types.is_list(kind):
-        return array.cast(kind)
-    if not _is_list(array.type):  # one value is a list of one
-        splits = np.arange(len(array) + 1, dtype=np.int32)
-        mask = array.is_null() if array.null_count else None
-        inner = _converted(array, kind.value_type)
-        return pa.ListArray.from_arrays(pa.array(splits), inner, type=kind, mask=mask)
-    if pa.types.is_fixed_size_list(array.type):
-        size = array.type.list_size
-        offsets = np.arange(len(array) + 1, dtype=np.int32) * size
-        values = array.values[array.offset * size : (array.offset + len(array)) * size]
-    else:
-        found = array.offsets.to_numpy()
-        offsets = (found - found[0]).astype(np.int32)
-        values = array.values[int(found[0]) : int(found[-1])]
-    mask = array.is_null() if array.null_count else None
-    inner = _converted(values, kind.value_type)
-    return pa.ListArray.from_arrays(pa.array(offsets), inner, type=kind, mask=mask)
-
-
-def _depth(kind: Any) -> int:
-    return 1 + _depth(kind.value_type) if _is_list(kind) else 0
-
-
-def _as_steps(array: Any, depth: int) -> Any:
-    """Return a column of a feature list with a list per step, or with the one value of each step."""
-    pa = imported()
-    found = _depth(array.type)
-    if found == depth or not len(array):
-        return array
-    plain = array.type if pa.types.is_list(array.type) else pa.list_(array.type.value_type)
-    array = _converted(array, plain)
-    if found < depth:
-        inner = pa.ListArray.from_arrays(
-            pa.array(np.arange(len(array.values) + 1, dtype=np.int32)), array.values
-        )
-    else:
-        steps = array.values
-        if len(steps) and not (steps.value_lengths().to_numpy(zero_copy_only=False) == 1).all():
-            raise pa.ArrowInvalid(
-                "a step that has not exactly one value; expected array<array<...>>"
-            )
-        inner = steps.flatten()
-    return pa.ListArray.from_arrays(array.offsets, inner)
+        return TFRecordBatchWriter(WriteSettings.of(self.options), schema, overwrite=overwrite)
 
 
 # ------------------------------------------------------------------------------------ reading
@@ -578,7 +192,7 @@ def _as_steps(array: Any, depth: int) -> Any:
 class _Files:
     """The files of a read, and the table that they are."""
 
-    def __init__(self, settings: _ReadSettings, files: list[DataFile], table: Any) -> None:
+    def __init__(self, settings: ReadSettings, files: list[DataFile], table: Any) -> None:
         self.settings = settings
         self.files = files
         self.table: TFRecordTable | None = table
@@ -591,7 +205,7 @@ class _Files:
             self._name_columns(table)
 
     @classmethod
-    def of(cls, settings: _ReadSettings, schema: Any = None) -> _Files:
+    def of(cls, settings: ReadSettings, schema: Any = None) -> _Files:
         """List the files; open their table with a schema of Spark's, or infer it."""
         files = data_files(settings.paths, settings.options.storage_options, **settings.listing)
         if settings.record_type == "ByteArray":
@@ -621,7 +235,7 @@ class _Files:
             return
         short = [name.partition("/")[2] for name in table.column_names]
         for name, key in zip(table.column_names, short, strict=True):
-            is_clear = short.count(key) == 1 and not key.startswith(_PARTS)
+            is_clear = short.count(key) == 1 and not key.startswith(PARTS)
             self.columns[key if is_clear else name] = name
         strings = [f.name for f in table.arrow_schema if "binary" in str(f.type)]
         if strings and self.settings.text is not False:
@@ -650,16 +264,16 @@ class _Files:
         else:
             types = {field.name: field.type for field in self.table.arrow_schema}
             for name, column in self.columns.items():
-                kind = _spark_type(name, types[column])
+                kind = spark_type(name, types[column])
                 if column in self.texts:
-                    kind = _with_leaf(kind, StringType())
-                is_list = column.startswith(_PARTS[1]) and isinstance(
+                    kind = with_leaf(kind, StringType())
+                is_list = column.startswith(PARTS[1]) and isinstance(
                     self.table.schema, SequenceSchema
                 )
                 found[name] = (
                     ArrayType(
                         kind.elementType
-                        if _depth(types[column]) > 1
+                        if depth_of(types[column]) > 1
                         else ArrayType(kind.elementType)
                     )
                     if is_list
@@ -695,7 +309,7 @@ def _with_varying_lists(table: TFRecordTable) -> TFRecordTable:
     return TFRecordTable(batches, table._reading)  # noqa: SLF001
 
 
-def _has_schema(name: str, settings: _ReadSettings) -> bool:
+def _has_schema(name: str, settings: ReadSettings) -> bool:
     """Return whether a schema is beside a file."""
     beside = f"{name}{SIDECAR_SUFFIX}"
     if is_url(name):
@@ -707,21 +321,12 @@ def _has_schema(name: str, settings: _ReadSettings) -> bool:
     )
 
 
-def _is_nested(kind: Any) -> bool:
-    return bool(kind.typeName() == "array" and kind.elementType.typeName() == "array")
-
-
-def _with_leaf(kind: Any, leaf: Any) -> Any:
-    """Return a type of Spark's with another one inside of its arrays."""
-    return type(kind)(_with_leaf(kind.elementType, leaf)) if kind.typeName() == "array" else leaf
-
-
 def _texts(table: Any) -> frozenset[str]:
     """Return the columns of byte strings of a table that are UTF-8, and not all empty."""
     pa, found = imported(), []
     for name in table.column_names:
         column = table[name].combine_chunks()
-        while _is_list(column.type):
+        while is_list_type(column.type):
             column = column.flatten()
         try:
             strings = column.cast(pa.large_string())
@@ -752,8 +357,8 @@ class _Column:
         try:
             if self.source is not None:
                 array = batch.column(self.source)
-                array = _as_steps(array, _depth(self.kind)) if self.steps else array
-                array = _converted(array, self.kind)
+                array = as_steps(array, depth_of(self.kind)) if self.steps else array
+                array = converted(array, self.kind)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
             raise self._misfit_error(array, place, first, str(error)) from None
         if array.null_count and not self.nullable:
@@ -772,7 +377,7 @@ class _Column:
             middle = (low + high) // 2
             try:
                 part = array[low:middle]
-                _converted(_as_steps(part, _depth(self.kind)) if self.steps else part, self.kind)
+                converted(as_steps(part, depth_of(self.kind)) if self.steps else part, self.kind)
             except imported().ArrowException:
                 high = middle
             else:
@@ -822,14 +427,14 @@ class TFRecordBatchReader(DataSourceReader):  # type: ignore[misc]
     """Reads files of records in ranges, as record batches; made by :class:`TFRecordDataSource`."""
 
     def __init__(self, found: _Files, schema: Any) -> None:
-        arrow = _arrow_schema(schema)
+        arrow = arrow_schema_of(schema)
         settings, keys = found.settings, found.keys
         self._schema, self._corrupt = arrow, settings.corrupt
         known = {_BYTE_ARRAY: _BYTE_ARRAY} if found.table is None else found.columns
         self._columns = []
         for field in arrow:
             source = None if field.name in keys else known.get(field.name)
-            is_list = (source or "").startswith(_PARTS[1]) and found.columns is known
+            is_list = (source or "").startswith(PARTS[1]) and found.columns is known
             is_list &= found.table is not None and isinstance(found.table.schema, SequenceSchema)
             self._columns.append(_Column(field.name, field.type, field.nullable, source, is_list))
         self._values = {
@@ -1019,7 +624,7 @@ class _Written(WriterCommitMessage):  # type: ignore[misc]
 class TFRecordBatchWriter(DataSourceArrowWriter):  # type: ignore[misc]
     """Writes rows as files of records; made by :class:`TFRecordDataSource`."""
 
-    def __init__(self, settings: _WriteSettings, schema: Any, *, overwrite: bool) -> None:
+    def __init__(self, settings: WriteSettings, schema: Any, *, overwrite: bool) -> None:
         self._settings = settings
         self._job = Job.of(
             settings.path,
@@ -1145,7 +750,7 @@ class _Held:
 _STORED_AS_NUMBERS = ("date", "timestamp", "timestamp_ntz")
 
 
-def _rows_of(fields: list[Any], settings: _WriteSettings) -> _Rows:
+def _rows_of(fields: list[Any], settings: WriteSettings) -> _Rows:
     """Return what makes records of batches; raise if a column cannot be in them."""
     from pyspark.sql.types import StructType  # noqa: PLC0415
 
@@ -1160,25 +765,25 @@ def _rows_of(fields: list[Any], settings: _WriteSettings) -> _Rows:
         raise argument_error("lossless is for Examples; expected recordType=Example")
     items = []
     for field in fields:
-        is_nested = is_sequence and _is_nested(field.dataType)
-        step = _replaced(field, field.dataType.elementType) if is_nested else field
-        items.append(_item(step, is_step=is_nested))
+        is_nested = is_sequence and is_nested_array(field.dataType)
+        step = with_type(field, field.dataType.elementType) if is_nested else field
+        items.append(feature_of(step, is_step=is_nested))
         _check_stored(field, settings)
-    schema = _arrow_schema(StructType(fields))
-    kinds = [_without_decimals(kind) for kind in schema.types]
+    schema = arrow_schema_of(StructType(fields))
+    kinds = [without_decimals(kind) for kind in schema.types]
     if is_sequence:
         return _sequence_rows(fields, items, kinds)
     pa = imported()
     # The bytes of a row are one string, which is there or not.
-    is_raw = [settings.lossless and _is_list(k) and k.value_type == pa.float64() for k in kinds]
+    is_raw = [settings.lossless and is_list_type(k) and k.value_type == pa.float64() for k in kinds]
     named = list(zip(schema.names, kinds, strict=True))
     filled = frozenset(name for name, raw in zip(schema.names, is_raw, strict=True) if raw)
     return _Rows("Example", pa.schema([pa.field(n, k) for n, k in named]), filled)
 
 
-def _check_stored(field: Any, settings: _WriteSettings) -> None:
+def _check_stored(field: Any, settings: WriteSettings) -> None:
     """Raise about values that would come back as something else."""
-    word, shown = _leaf(field.dataType).typeName(), field.dataType.simpleString()
+    word, shown = leaf_of(field.dataType).typeName(), field.dataType.simpleString()
     detail = None
     if word in _STORED_AS_NUMBERS and not settings.sidecar:
         detail = (
@@ -1208,36 +813,19 @@ def _sequence_rows(fields: list[Any], items: list[SchemaItem], kinds: list[Any])
     features = SequenceSchema(schema_of_items(context), Schema(lists))
     named = [pa.field(n, k) for n, k in zip(names, kinds, strict=True)]
     schema = pa.schema(named, {SCHEMA_KEY: features.to_json(None).encode()})
-    return _Rows("SequenceExample", schema, frozenset(n for n in names if n.startswith(_PARTS[1])))
+    return _Rows("SequenceExample", schema, frozenset(n for n in names if n.startswith(PARTS[1])))
 
 
 def _part_of(field: Any) -> str:
     """Return the name of a column with its part of a SequenceExample."""
-    name, is_list = field.name, _is_nested(field.dataType)
-    part = _PARTS[is_list]
-    if name.startswith(_PARTS[not is_list]):
+    name, is_list = field.name, is_nested_array(field.dataType)
+    part = PARTS[is_list]
+    if name.startswith(PARTS[not is_list]):
         detail = (
             f"{field.dataType.simpleString()} is for {part.rstrip('/')}, which the name contradicts"
         )
         raise argument_error(detail, key=name)
     return str(name) if name.startswith(part) else f"{part}{name}"
-
-
-def _leaf(kind: Any) -> Any:
-    return _leaf(kind.elementType) if kind.typeName() == "array" else kind
-
-
-def _without_decimals(kind: Any) -> Any:
-    """Return an Arrow type with floats for decimals, as spark-tfrecord stores them."""
-    pa = imported()
-    if pa.types.is_list(kind):
-        return pa.list_(pa.field("element", _without_decimals(kind.value_type)))
-    return pa.float64() if pa.types.is_decimal(kind) else kind
-
-
-def _replaced(field: Any, kind: Any) -> Any:
-    """Return a field of Spark's with another type."""
-    return type(field)(field.name, kind, field.nullable)
 
 
 @dataclass(frozen=True)
@@ -1262,14 +850,6 @@ class _Rows:
         arrays = []
         for field, array in zip(self.schema, batch.columns, strict=True):
             is_filled = field.name in self.filled and array.null_count
-            made = _converted(_without_nulls(array) if is_filled else array, field.type)
+            made = converted(without_nulls(array) if is_filled else array, field.type)
             arrays.append(made)
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
-
-
-def _without_nulls(array: Any) -> Any:
-    """Return lists with empty ones for nulls."""
-    pa = imported()
-    lengths = array.value_lengths().fill_null(0).to_numpy()
-    splits = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
-    return pa.ListArray.from_arrays(pa.array(splits), array.flatten())
