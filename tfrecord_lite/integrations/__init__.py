@@ -2,6 +2,7 @@
 
 ::
 
+    dask           data frames and bags of Dask: read_tfrecord, read_records, to_tfrecord
     duckdb         queries over files in SQL, conditions on batches
     image          encoded images to pixels and back, with Pillow
     image_list     lists of images: folders, manifests, labels

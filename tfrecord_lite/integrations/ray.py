@@ -15,7 +15,6 @@ reads the same records, and replaces the file that it may have left.
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
 import uuid
@@ -26,12 +25,10 @@ import numpy as np
 
 from tfrecord_lite.convert.dataframes.arrow import imported
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, require_int
-from tfrecord_lite.files.names import in_directories, is_url
-from tfrecord_lite.files.output import remove
-from tfrecord_lite.files.remote import remote_place
+from tfrecord_lite.files.names import in_directories
 from tfrecord_lite.index.ranges import join_reports
 from tfrecord_lite.records.damage import too_many_error
-from tfrecord_lite.tables.parts import part_ending, write_part
+from tfrecord_lite.tables.parts import PartFolder, part_ending, write_part
 from tfrecord_lite.tables.table import scan
 
 try:
@@ -496,7 +493,7 @@ class TFRecordDatasink(Datasink):  # type: ignore[misc]
         if mode not in _MODES:
             raise argument_error(f"mode is {mode!r}, expected one of {', '.join(_MODES)}")
         self._folder, self._mode = os.fspath(path).rstrip("/"), mode
-        self._files = _Folder(self._folder, storage_options)
+        self._files = PartFolder(self._folder, storage_options)
         self._id = uuid.uuid4().hex
         if min_rows_per_file is not None:
             require_int("min_rows_per_file", min_rows_per_file, 1)
@@ -561,31 +558,6 @@ class TFRecordDatasink(Datasink):  # type: ignore[misc]
 
 
 _MODES = ("append", "overwrite", "error", "ignore")
-
-
-class _Folder:
-    """The files in a directory, or at a URL."""
-
-    def __init__(self, name: str, storage_options: StorageOptions) -> None:
-        self._name, self._storage_options = name, storage_options
-
-    def names(self) -> list[str]:
-        """Return the names of the files, but for hidden ones; none if there is no such directory."""
-        if is_url(self._name):
-            filesystem, path = remote_place(self._name, self._storage_options)
-            found = filesystem.find(path, maxdepth=1) if filesystem.exists(path) else []
-            names = [each.rpartition("/")[2] for each in found]
-        elif not os.path.isdir(self._name):
-            names = []
-        else:
-            names = [entry.name for entry in os.scandir(self._name) if entry.is_file()]
-        return sorted(name for name in names if not name.startswith("."))
-
-    def remove(self, names: Iterable[str]) -> None:
-        """Remove files, of which some may be gone."""
-        for name in names:
-            with contextlib.suppress(FileNotFoundError):
-                remove(f"{self._name}/{name}", self._storage_options)
 
 
 def _without_tensors(table: Any) -> Any:

@@ -6,6 +6,7 @@ same name leaves what one run of it leaves.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from dataclasses import dataclass
 from itertools import chain
@@ -16,6 +17,8 @@ from tfrecord_lite.convert.dataframes.arrow import imported
 from tfrecord_lite.errors import InvalidArgumentError
 from tfrecord_lite.files.compression import CODECS, TFRecordOptions, compression_to_write
 from tfrecord_lite.files.names import is_url
+from tfrecord_lite.files.output import remove
+from tfrecord_lite.files.remote import remote_place
 from tfrecord_lite.tables.record_format import RecordTarget
 
 if TYPE_CHECKING:
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import StorageOptions
 
-__all__ = ["WrittenPart", "part_ending", "write_part"]
+__all__ = ["PartFolder", "WrittenPart", "part_ending", "write_part"]
 
 _RECORDS_AT_ONCE = 8192
 
@@ -140,3 +143,28 @@ def _bounded(batch: Any) -> Iterator[Any]:
     """Yield a batch or table in batches of so many rows at most, whatever its chunks are."""
     table = batch if isinstance(batch, imported().Table) else imported().Table.from_batches([batch])
     yield from table.to_batches(max_chunksize=_RECORDS_AT_ONCE)
+
+
+class PartFolder:
+    """The files in the directory, or at the URL, that tasks write to."""
+
+    def __init__(self, name: str, storage_options: StorageOptions) -> None:
+        self._name, self._storage_options = name, storage_options
+
+    def names(self) -> list[str]:
+        """Return the names of the files, but for hidden ones; none if there is no such directory."""
+        if is_url(self._name):
+            filesystem, path = remote_place(self._name, self._storage_options)
+            found = filesystem.find(path, maxdepth=1) if filesystem.exists(path) else []
+            names = [each.rpartition("/")[2] for each in found]
+        elif not os.path.isdir(self._name):
+            names = []
+        else:
+            names = [entry.name for entry in os.scandir(self._name) if entry.is_file()]
+        return sorted(name for name in names if not name.startswith("."))
+
+    def remove(self, names: Iterable[str]) -> None:
+        """Remove files, of which some may be gone."""
+        for name in names:
+            with contextlib.suppress(FileNotFoundError):
+                remove(f"{self._name}/{name}", self._storage_options)

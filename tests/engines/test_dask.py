@@ -1,0 +1,337 @@
+"""Dask itself, on all its schedulers: what it reads and writes is what the local reader has."""
+
+from __future__ import annotations
+
+import os
+import runpy
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import dask
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from tests.support.corpus import CorpusFile, corpus_files
+from tests.support.engine_files import (
+    damage,
+    kill_once,
+    rows_of,
+    write_frames_in_records,
+    write_shards,
+)
+from tests.support.http_files import serving
+from tfrecord_lite import (
+    DataLossError,
+    InvalidArgumentError,
+    TFRecordReader,
+    TFRecordWriter,
+    decode_example,
+    encode_example,
+    save,
+    scan,
+)
+from tfrecord_lite.integrations.dask import (
+    damage_report,
+    read_records,
+    read_tfrecord,
+    to_tfrecord,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = pytest.mark.filterwarnings("default")
+
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "dask_parquet.py"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return write_shards(tmp_path / "records")
+
+
+@pytest.fixture
+def client() -> Iterator[Any]:
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
+
+
+def rows_in(frame: Any) -> list[dict[str, Any]]:
+    """Return the rows of a data frame as Arrow has them."""
+    found = frame.compute() if hasattr(frame, "compute") else frame
+    rows: list[dict[str, Any]] = pa.Table.from_pandas(found, preserve_index=False).to_pylist()
+    return rows
+
+
+# ---------------------------------------------------------------------------------- read
+
+
+@pytest.mark.parametrize("blocksize", [None, "128MiB", "50kiB", 3000])
+@pytest.mark.parametrize("backend", [None, "pyarrow"])
+def test_every_row_comes_once(folder: Path, blocksize: Any, backend: Any) -> None:
+    frame = read_tfrecord(folder, blocksize=blocksize, dtype_backend=backend)
+
+    assert frame.npartitions == {None: 3, "128MiB": 3}.get(blocksize, frame.npartitions)
+    assert frame.npartitions > 3 or blocksize in (None, "128MiB")
+    assert rows_in(frame) == rows_of(str(folder / "*"))
+    assert len(frame) == 3000
+
+
+@pytest.mark.parametrize("scheduler", ["threads", "processes", "synchronous"])
+def test_schedulers(folder: Path, scheduler: str) -> None:
+    with dask.config.set(scheduler=scheduler):
+        assert rows_in(read_tfrecord(folder)) == rows_of(str(folder / "*"))
+
+
+@pytest.mark.parametrize("sample", corpus_files("example"))
+def test_corpus(sample: CorpusFile) -> None:
+    for backend in None, "pyarrow":
+        frame = read_tfrecord(str(sample.path), blocksize=10_000, dtype_backend=backend)
+
+        assert list(map(repr, rows_in(frame))) == list(map(repr, rows_of(sample.path)))
+        for i in range(min(frame.npartitions, 3)):  # what Dask believes is so
+            part = frame.get_partition(i).compute()
+            assert part.dtypes.equals(frame._meta.dtypes)
+
+
+def test_dtypes_do_not_depend_on_the_values(tmp_path: Path) -> None:
+    for i in range(2):
+        columns = {
+            "n": [1, None] if i else [1, 2],
+            "b": [True, None],
+            "s": ["a", None],
+            "x": [1.5, None],
+        }
+        save(tmp_path / f"{i}.tfrecord", pa.table(columns))
+    with TFRecordWriter(tmp_path / "2.tfrecord") as writer:
+        writer.write(encode_example({"n": [3], "s": ["c"]}))
+
+    frame = read_tfrecord(tmp_path, scan(str(tmp_path / "1*")).schema)
+    assert [str(dtype) for dtype in frame.dtypes] == ["Int64", "boolean", "string", "float64"]
+    for i in range(3):
+        assert frame.get_partition(i).compute().dtypes.equals(frame.dtypes)
+    assert frame.n.sum().compute() == 7
+    times = pd.DataFrame({"t": pd.to_datetime(["2026-01-01"]), "c": pd.Categorical(["a"])})
+    save(tmp_path / "times", times)
+    other = read_tfrecord(tmp_path / "times")
+    assert other.compute().dtypes.equals(other._meta.dtypes)
+
+
+def test_only_the_columns_that_are_used_are_parsed(folder: Path) -> None:
+    schema = scan(str(folder / "data-*")).schema
+    with TFRecordWriter(folder / "other.tfrecord") as writer:  # its text cannot be parsed
+        writer.write(encode_example({"row": [9999], "text": [1]}))
+
+    frame = read_tfrecord(folder, schema)
+    assert frame[["row"]].compute().row.tolist() == [*range(3000), 9999]
+    assert frame[frame.row > 2000].row.count().compute() == 1000
+    assert len(frame[["row"]]) == 3001
+    assert read_tfrecord(folder, schema, columns=["row"]).columns.tolist() == ["row"]
+    with pytest.raises(InvalidArgumentError, match="record 0, byte 0, feature 'text'"):
+        frame.compute()
+
+
+def test_the_path_is_a_column_if_asked(folder: Path) -> None:
+    frame = read_tfrecord(folder, include_path_column=True)
+    paths = [str(path) for path in sorted(folder.glob("*d"))]
+    assert sorted(frame.path.unique().compute()) == paths
+    assert frame[["path", "row"]].compute().columns.tolist() == ["path", "row"]
+    assert read_tfrecord(folder, include_path_column="file").columns[-1] == "file"
+    with pytest.raises(InvalidArgumentError, match="column 'row' already"):
+        read_tfrecord(folder, include_path_column="row")
+
+
+def test_records_that_hold_frames_are_not_cut(tmp_path: Path) -> None:
+    path = write_frames_in_records(tmp_path / "a.tfrecord")
+    frame = read_tfrecord(path, blocksize=500)
+
+    assert frame.npartitions > 50
+    assert rows_in(frame) == rows_of(path)
+
+
+def test_compressed_empty_and_sequence_files(tmp_path: Path) -> None:
+    with TFRecordWriter(tmp_path / "a.tfrecord.gz") as writer:
+        for row in range(100):
+            writer.write(encode_example({"row": [row]}))
+    (tmp_path / "b.tfrecord").write_bytes(b"")
+    assert rows_in(read_tfrecord(tmp_path, {"row": "int64"})) == [{"row": i} for i in range(100)]
+
+    with TFRecordWriter(tmp_path / "c") as writer:
+        writer.write_sequence_examples({"id": [1, 2]}, {"words": [[["a"], ["b", "c"]], [["d"]]]})
+    assert rows_in(read_tfrecord(tmp_path / "c")) == rows_of(tmp_path / "c")
+
+
+def test_urls(folder: Path) -> None:
+    with serving() as server:
+        for path in folder.glob("*.tfrecord"):
+            server.files[f"/{path.name}"] = path.read_bytes()
+        urls = [f"{server.url}/{path.name}" for path in sorted(folder.glob("*.tfrecord"))]
+        frame = read_tfrecord(urls, scan(str(folder / "*")).schema)
+
+        with dask.config.set(scheduler="processes"):
+            assert rows_in(frame) == rows_of(str(folder / "*"))
+
+
+def test_bad_arguments(folder: Path) -> None:
+    with pytest.raises(InvalidArgumentError, match="no column 'rows'"):
+        read_tfrecord(folder, columns=["rows"])
+    with pytest.raises(InvalidArgumentError, match="dtype_backend is 'numpy'"):
+        read_tfrecord(folder, dtype_backend="numpy")  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgumentError, match="num_workers is for one machine"):
+        read_tfrecord(folder, num_workers=2)
+    with pytest.raises(TypeError, match=r"expected a dask.dataframe.DataFrame, not DataFrame"):
+        to_tfrecord(pd.DataFrame(), folder)
+
+
+# ------------------------------------------------------------------------------- records
+
+
+def test_records(folder: Path) -> None:
+    expected = list(TFRecordReader(str(folder / "*")))
+    bag = read_records(folder, blocksize="30kiB")
+
+    assert bag.npartitions > 3
+    assert bag.compute() == expected
+    rows = bag.map(decode_example).filter(lambda row: row["row"][0] % 1000 == 0)
+    assert [int(row["row"][0]) for row in rows.compute(scheduler="threads")] == [0, 1000, 2000]
+
+
+# -------------------------------------------------------------------------------- damage
+
+
+def test_damage(folder: Path) -> None:
+    schema = scan(str(folder / "*")).schema
+    damage(folder / "data-00001-of-00003.tfrecord", [100, 900])
+    reader = TFRecordReader(str(folder / "*"), on_error=lambda _: None)
+    n_records = sum(map(len, reader.blocks()))
+
+    with pytest.raises(DataLossError, match=r"data-00001-of-00003.tfrecord: record 100, byte"):
+        read_tfrecord(folder, schema).compute()
+    frame = read_tfrecord(folder, schema, on_error="skip", blocksize="30kiB")
+    assert len(frame.compute()) == len(frame) == n_records == 2998
+    assert read_records(folder, on_error="skip").count().compute() == n_records
+    report = damage_report(folder, blocksize="30kiB")
+    assert report.compute() == reader.report
+    assert report.compute(scheduler="processes") == reader.report
+    with pytest.raises(DataLossError, match="max_errors=0"):
+        read_tfrecord(folder, schema, on_error="skip", max_errors=0).compute()
+
+
+# --------------------------------------------------------------------------------- write
+
+
+@pytest.mark.parametrize("compression", [None, "GZIP"])
+@pytest.mark.parametrize("scheduler", ["threads", "processes"])
+def test_what_is_written_comes_back(
+    folder: Path, tmp_path: Path, compression: str | None, scheduler: str
+) -> None:
+    out = tmp_path / "out"
+    how = {"scheduler": scheduler}
+    parts = to_tfrecord(read_tfrecord(folder), out, compression=compression, compute_kwargs=how)
+
+    ending = ".tfrecord.gz" if compression else ".tfrecord"
+    assert [Path(part.path).name for part in parts] == [f"part.0000{i}{ending}" for i in range(3)]
+    assert [part.n_records for part in parts] == [1000] * 3
+    assert rows_of(str(out / "*")) == rows_of(str(folder / "*"))
+    assert scan(str(out / "*")).arrow_schema.equals(scan(str(folder / "*")).arrow_schema)
+
+
+def test_frames_of_pandas(tmp_path: Path) -> None:
+    data = {"i": [1, 2, 3], "s": ["a", "b", "c"], "x": [0.5, 0.1, 1.5], "b": [True, False, True]}
+    frame = dd.from_pandas(pd.DataFrame(data, index=[5, 6, 7]), npartitions=2)
+
+    to_tfrecord(frame, tmp_path / "a", lossless=True)
+    assert rows_of(str(tmp_path / "a/*")) == pd.DataFrame(data).to_dict("records")
+    to_tfrecord(frame, tmp_path / "b")
+    assert [row["x"] for row in rows_of(str(tmp_path / "b/*"))] == [
+        0.5,
+        float(np.float32(0.1)),
+        1.5,
+    ]
+    to_tfrecord(
+        dd.from_pandas(pd.DataFrame(data).set_index("i"), npartitions=2),
+        tmp_path / "c",
+        write_index=True,
+    )
+    assert [row["i"] for row in rows_of(str(tmp_path / "c/*"))] == [1, 2, 3]
+
+
+def test_there_is_no_file_of_an_empty_partition(folder: Path, tmp_path: Path) -> None:
+    frame = read_tfrecord(folder)
+    parts = to_tfrecord(frame[frame.row < 1500], tmp_path / "out")
+    assert [part.n_records for part in parts] == [1000, 500]
+    assert to_tfrecord(frame[frame.row < 0], tmp_path / "none") == []
+
+
+def test_names(folder: Path, tmp_path: Path) -> None:
+    parts = to_tfrecord(
+        read_tfrecord(folder), tmp_path / "out", name_function="train-{:02d}".format
+    )
+    assert [Path(part.path).name for part in parts] == [f"train-0{i}.tfrecord" for i in range(3)]
+    with pytest.raises(InvalidArgumentError, match="the same name for two partitions"):
+        to_tfrecord(read_tfrecord(folder), tmp_path / "other", name_function=lambda _: "a")
+
+
+def test_what_is_there_is_replaced_when_all_is_complete(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    to_tfrecord(read_tfrecord(folder, blocksize="30kiB"), out)
+    with pytest.raises(FileExistsError, match="the directory has files"):
+        to_tfrecord(read_tfrecord(folder), out)
+    later = to_tfrecord(read_tfrecord(folder), out, overwrite=True, compute=False)
+    assert len(list(out.glob("*.tfrecord"))) > 3
+    later.compute()
+    assert len(list(out.glob("*.tfrecord"))) == len(list(out.glob("*.json"))) == 3
+    assert len(rows_of(str(out / "*"))) == 3000
+
+
+def test_an_error_names_the_column(tmp_path: Path) -> None:
+    lists = pd.Series([[1, 2], [3, None]], dtype=pd.ArrowDtype(pa.list_(pa.int64())))
+    frame = dd.from_pandas(pd.DataFrame({"x": lists}), npartitions=1)
+    with pytest.raises(InvalidArgumentError, match=r"part.00000.tfrecord: record 1, feature 'x'"):
+        to_tfrecord(frame, tmp_path / "out")
+    assert not list((tmp_path / "out").glob("*"))
+
+
+# ------------------------------------------------------------------------------- retries
+
+
+@pytest.mark.usefixtures("client")
+def test_workers_that_are_killed_double_and_lose_nothing(folder: Path, tmp_path: Path) -> None:
+    read, written = str(tmp_path / "read"), str(tmp_path / "written")
+
+    def work(frame: Any, flag: str) -> Any:
+        if len(frame) and 1500 in frame.row.tolist():
+            time.sleep(0.2)  # others are done by now, and have to be done again if they were here
+            kill_once(flag)
+        return frame
+
+    frame = read_tfrecord(folder, blocksize="30kiB")
+    frame = frame.map_partitions(work, read, meta=frame._meta)
+    parts = to_tfrecord(frame, tmp_path / "out")
+    assert Path(read).exists()
+    assert sum(part.n_records for part in parts) == 3000
+    assert rows_of(str(tmp_path / "out/*")) == rows_of(str(folder / "*"))
+
+    again = read_tfrecord(tmp_path / "out").map_partitions(work, written, meta=frame._meta)
+    assert rows_in(again) == rows_of(str(folder / "*"))
+    assert Path(written).exists()
+
+
+def test_the_example(folder: Path, tmp_path: Path) -> None:
+    program = runpy.run_path(str(EXAMPLE))
+    program["to_parquet"](str(folder), str(tmp_path / "table"))
+    program["to_records"](str(tmp_path / "table"), str(tmp_path / "again"))
+
+    assert rows_of(str(tmp_path / "again" / "*")) == rows_of(str(folder / "*"))
+    assert len(os.listdir(tmp_path / "again")) == 6  # noqa: PTH208

@@ -1,0 +1,446 @@
+"""Record files as data frames and bags of Dask, and data frames as record files.
+
+::
+
+    read_tfrecord    files as a dask.dataframe.DataFrame: a partition per file, or per part of a large one
+    read_records     files as a dask.bag.Bag of bytes, one per record
+    damage_report    what is damaged in files, found by all workers
+    to_tfrecord      a dask.dataframe.DataFrame as files: one per partition
+
+Partitions are read and written by plain functions of plain arguments, on whatever scheduler. A task that
+is repeated, since its worker died, reads the same records, and replaces the file that it may have left.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from contextlib import closing
+from typing import TYPE_CHECKING, Any, Literal
+
+from tfrecord_lite.convert.dataframes.arrow import imported
+from tfrecord_lite.convert.dataframes.common import library
+from tfrecord_lite.errors import argument_error
+from tfrecord_lite.files.names import in_directories
+from tfrecord_lite.index.ranges import RangeReader, join_reports, record_ranges
+from tfrecord_lite.records.options import ReadOptions
+from tfrecord_lite.schema import SequenceSchema
+from tfrecord_lite.tables.parts import PartFolder, part_ending, write_part
+from tfrecord_lite.tables.table import scan
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import TypedDict, Unpack
+
+    from tfrecord_lite.files.compression import CompressionType
+    from tfrecord_lite.files.names import Sources, StorageOptions
+    from tfrecord_lite.index.ranges import RecordRange
+    from tfrecord_lite.records.damage import DamageReport, OnError
+    from tfrecord_lite.schema import FeatureLike, Original
+    from tfrecord_lite.tables.partitions import TablePartition
+    from tfrecord_lite.tables.parts import WrittenPart
+    from tfrecord_lite.tables.table import ScanOptions, TFRecordTable
+
+    class RecordOptions(TypedDict, total=False):
+        """How records are read, whatever is in them."""
+
+        compression: CompressionType
+        on_error: OnError
+        max_errors: int | None
+        max_record_bytes: int
+        max_inflated_bytes: int | None
+        max_inflated_ratio: float | None
+        storage_options: StorageOptions
+
+
+__all__ = ["damage_report", "read_records", "read_tfrecord", "to_tfrecord"]
+
+_Blocksize = int | str | None
+_BLOCKSIZE = "128MiB"
+
+
+def read_tfrecord(
+    paths: Sources,
+    features: str | os.PathLike[str] | Mapping[str, FeatureLike] | SequenceSchema | None = None,
+    columns: Sequence[str] | None = None,
+    *,
+    blocksize: int | str | None = _BLOCKSIZE,
+    dtype_backend: Literal["pyarrow"] | None = None,
+    include_path_column: bool | str = False,
+    **options: Unpack[ScanOptions],
+) -> Any:
+    """Make a ``dask.dataframe.DataFrame`` of files of Examples or SequenceExamples.
+
+    Parameters
+    ----------
+    paths : str, PathLike, or a list of them
+        Files, patterns, directories (all files in them) and URLs (a directory's ends in ``/``), which the workers
+        have to see under the same names.
+    features : path, mapping of str to feature specification, or SequenceSchema, optional
+        As for :func:`scan`: how to parse; by default what the sidecars say, or a sample of the records.
+    columns : sequence of str, optional
+        Only these columns. Columns that an expression does not use are not parsed either way.
+    blocksize : int, str or None, default "128MiB"
+        About the bytes of a file in a partition; uncompressed files are divided at borders of records, see
+        :meth:`TFRecordTable.partitions`. None for a partition per file.
+    dtype_backend : "pyarrow", optional
+        Make all columns ``pandas.ArrowDtype``. By default numbers have NumPy's dtypes, those that records may lack the nullable
+        ones (``Int64``, ``boolean``), texts are ``string[pyarrow]``; byte strings, lists and fixed shapes
+        are ``pandas.ArrowDtype``.
+    include_path_column : bool or str, default False
+        Add a column with the file that each row is from: ``path``, or this name.
+    **options
+        As for :func:`scan`: `text`, `sample`, `batch_size`, `compression`, `on_error`, `max_errors` (of each partition),
+        `max_record_bytes`, `max_inflated_bytes`, `max_inflated_ratio`, `storage_options`. What is skipped
+        with ``on_error="skip"`` is what :func:`damage_report` tells.
+
+    Returns
+    -------
+    dask.dataframe.DataFrame
+        Lazy; only the schema was read so far. Each partition has an index of its own, from 0.
+
+    Raises
+    ------
+    ImportError
+        If Dask, pandas or pyarrow is not installed (the extra ``dask``).
+    FileNotFoundError, InvalidArgumentError, DataLossError
+        As :func:`scan`; what is wrong in a record, when it is computed.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "data.tfrecord")
+    >>> schema = save(path, {"label": [3, 7, 3], "name": ["a", "b", "c"]})
+    >>> frame = read_tfrecord(path)
+    >>> frame[frame.label == 3].name.compute().tolist()
+    ['a', 'c']
+    """
+    dataframe = library("dask.dataframe", "dask")
+    if dtype_backend not in (None, "pyarrow"):
+        raise argument_error(f"dtype_backend is {dtype_backend!r}, expected 'pyarrow' or None")
+    if options.pop("num_workers", 0):
+        raise argument_error("num_workers is for one machine; Dask's workers read here")
+    table = scan(in_directories(paths), features, columns, **options)
+    path_column = "path" if include_path_column is True else include_path_column or None
+    if path_column in table.column_names:
+        detail = (
+            f"there is a column {path_column!r} already; include_path_column='NAME' names another"
+        )
+        raise argument_error(detail)
+    parts = table.partitions(max_bytes=_bytes_of(blocksize))
+    empty = imported().Table.from_batches([], table.arrow_schema)
+    form: dict[str, Any] = {"dtypes": _dtypes(table, dtype_backend), "path_column": path_column}
+    # Texts have their dtype already, and Dask's own conversion would keep it from pruning columns.
+    with library("dask.config", "dask").set({"dataframe.convert-string": False}):
+        return dataframe.from_map(
+            _frame_of,
+            parts,
+            meta=_frame(empty, "", None, **form),
+            label="read-tfrecord",
+            enforce_metadata=False,
+            **form,
+        )
+
+
+def _frame_of(part: TablePartition, columns: Sequence[str], **form: Any) -> Any:
+    """Read a partition; Dask names the columns that an expression needs, since there is no default."""
+    names = set(columns)
+    part = part.select([name for name in part.arrow_schema.names if name in names])
+    batches = list(part.read())
+    if not len(part.arrow_schema):  # the number of rows is in the batches alone
+        n_rows = sum(batch.num_rows for batch in batches)
+        return _frame(None, part.source, columns, **form, n_rows=n_rows)
+    table = imported().Table.from_batches(batches, part.arrow_schema)
+    return _frame(table, part.source, columns, **form)
+
+
+def _frame(
+    table: Any,
+    path: str,
+    columns: Sequence[str] | None,
+    *,
+    dtypes: Mapping[str, Any],
+    path_column: str | None,
+    n_rows: int | None = None,
+) -> Any:
+    """Return a table as a data frame whose dtypes do not depend on its values."""
+    pandas = library("pandas", "dask")
+    n_rows = table.num_rows if n_rows is None else n_rows
+    found = {}
+    for name in [] if table is None else table.column_names:
+        dtype, column = dtypes[name], table.column(name)
+        if isinstance(dtype, pandas.CategoricalDtype):
+            found[name] = column.to_pandas().astype(dtype)
+        else:
+            found[name] = column.to_pandas(
+                types_mapper=None if dtype is None else {column.type: dtype}.get
+            )
+    if path_column is not None and (columns is None or path_column in columns):
+        found[path_column] = pandas.Series([path] * n_rows, dtype="string[pyarrow]")
+    frame = pandas.DataFrame(found, index=pandas.RangeIndex(n_rows))
+    return frame if columns is None else frame[list(columns)]
+
+
+def _dtypes(table: TFRecordTable, backend: str | None) -> dict[str, Any]:
+    """Return the dtype of each column; None for what pandas makes of it."""
+    if isinstance(table.schema, SequenceSchema):
+        context = table.schema.context.originals
+        originals = {f"context/{name}": original for name, original in context.items()}
+    else:
+        originals = dict(table.schema.originals)
+    return {
+        field.name: library("pandas").ArrowDtype(field.type)
+        if backend == "pyarrow"
+        else _dtype_of(field.type, originals.get(field.name))
+        for field in table.arrow_schema
+    }
+
+
+def _dtype_of(type_: Any, original: Original | None) -> Any:
+    pandas, types = library("pandas"), imported().types
+    if types.is_string(type_) or types.is_large_string(type_):
+        return pandas.StringDtype("pyarrow")
+    if types.is_dictionary(type_):
+        if original is None or original.categories is None:
+            return None
+        return pandas.CategoricalDtype(original.categories, original.ordered)
+    if types.is_boolean(type_) or types.is_integer(type_):
+        # Records may lack it, and the dtype must not depend on whether those of a partition do.
+        if original is None or not original.missing:
+            return None
+        name = (
+            "boolean" if types.is_boolean(type_) else str(type_).replace("i", "I").replace("u", "U")
+        )
+        return pandas.array([], name).dtype
+    if types.is_floating(type_) or types.is_temporal(type_):
+        return None
+    return pandas.ArrowDtype(type_)
+
+
+# ------------------------------------------------------------------------------- records
+
+
+def read_records(
+    paths: Sources, *, blocksize: int | str | None = _BLOCKSIZE, **options: Unpack[RecordOptions]
+) -> Any:
+    """Make a ``dask.bag.Bag`` of the records of files, each as bytes.
+
+    Parameters
+    ----------
+    paths, blocksize
+        As for :func:`read_tfrecord`.
+    **options
+        As for :class:`TFRecordReader`: `compression`, `on_error`, `max_errors` (of each partition), `max_record_bytes`,
+        `max_inflated_bytes`, `max_inflated_ratio`, `storage_options`.
+
+    Returns
+    -------
+    dask.bag.Bag
+        With a partition per file, or per part of a large one.
+
+    Raises
+    ------
+    ImportError, FileNotFoundError, InvalidArgumentError
+        As :func:`read_tfrecord`.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "data.tfrecord")
+    >>> schema = save(path, {"label": [3, 7]})
+    >>> read_records(path).map(decode_example).map(lambda row: int(row["label"][0])).sum().compute(scheduler="threads")
+    10
+    """
+    bag, how = library("dask.bag", "dask"), ReadOptions(**options)
+    ranges = _ranges(paths, how, blocksize)
+    return bag.from_sequence(ranges, npartitions=len(ranges)).map_partitions(_records, how)
+
+
+def _records(ranges: Any, options: ReadOptions) -> list[bytes]:
+    return [
+        record
+        for part in ranges
+        for block in RangeReader(part, options).blocks()
+        for record in block.to_list()
+    ]
+
+
+def damage_report(
+    paths: Sources, *, blocksize: int | str | None = _BLOCKSIZE, **options: Unpack[RecordOptions]
+) -> Any:
+    """Read files and check all checksums on Dask's workers, and report what is damaged.
+
+    Parameters
+    ----------
+    paths, blocksize
+        As for :func:`read_tfrecord`.
+    **options
+        As for :func:`read_records`, but for `on_error`.
+
+    Returns
+    -------
+    dask.delayed.Delayed
+        Of a :class:`DamageReport` of all files: what :func:`read_tfrecord` with ``on_error="skip"`` skips.
+
+    Raises
+    ------
+    ImportError, FileNotFoundError, InvalidArgumentError
+        As :func:`read_tfrecord`.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "data.tfrecord")
+    >>> schema = save(path, {"label": [3, 7]})
+    >>> damage_report(path).compute()
+    <DamageReport of 1 file: 2 records, sound>
+    """
+    delayed = library("dask", "dask").delayed
+    options["on_error"] = "skip"
+    how = ReadOptions(**options)
+    report = delayed(_report, pure=True)
+    return delayed(join_reports)([report(part, how) for part in _ranges(paths, how, blocksize)])
+
+
+def _report(part: RecordRange, options: ReadOptions) -> DamageReport | None:
+    reader = RangeReader(part, options)
+    with closing(reader):
+        while reader.next_block() is not None:
+            pass
+        return reader.report
+
+
+def _ranges(paths: Sources, options: ReadOptions, blocksize: _Blocksize) -> list[RecordRange]:
+    return record_ranges(in_directories(paths), options, max_bytes=_bytes_of(blocksize))
+
+
+def _bytes_of(blocksize: _Blocksize) -> int | None:
+    return None if blocksize is None else library("dask.utils", "dask").parse_bytes(blocksize)
+
+
+# --------------------------------------------------------------------------------- write
+
+
+def to_tfrecord(
+    frame: Any,
+    path: str | os.PathLike[str],
+    *,
+    overwrite: bool = False,
+    write_index: bool = False,
+    name_function: Callable[[int], str] | None = None,
+    compression: CompressionType = None,
+    lossless: bool = False,
+    sidecar: bool = True,
+    compute: bool = True,
+    compute_kwargs: Mapping[str, Any] | None = None,
+    storage_options: StorageOptions = None,
+) -> Any:
+    """Write a ``dask.dataframe.DataFrame`` as files of Examples into a directory, one per partition.
+
+    Parameters
+    ----------
+    frame : dask.dataframe.DataFrame
+        Of columns as for the ``to_tfrecord`` of pandas.
+    path : str or PathLike
+        The directory, or a URL, which the workers have to see under this name; it is made if it is not there.
+    overwrite : bool, default False
+        Remove the files that are there, once the new ones are complete. Otherwise there must be none.
+    write_index : bool, default False
+        Store the index, too, as columns.
+    name_function : callable, optional
+        Makes the name of a file, without the ending, of the number of its partition; by default
+        ``part.00000`` and so on.
+    compression : str, int, TFRecordOptions or None, optional
+        "GZIP", "ZSTD", ...: the names of the files end accordingly. By default none.
+    lossless : bool, default False
+        Store float64 as its bytes, so that it comes back exactly, and only by this library. By default it becomes
+        float32, which is what others read.
+    sidecar : bool, default True
+        Write ``FILE.schema.json`` beside each file, from which types come back.
+    compute : bool, default True
+        Whether to write now, and not return a ``Delayed``.
+    compute_kwargs : dict, optional
+        For ``compute``, such as ``{"scheduler": "processes"}``.
+    storage_options : dict, optional
+        Options for fsspec, which opens URLs.
+
+    Returns
+    -------
+    list of WrittenPart, or Delayed
+        The files, in the order of the partitions; there is none of an empty partition.
+
+    Raises
+    ------
+    FileExistsError
+        If the directory has files, and `overwrite` is not asked for.
+    InvalidArgumentError
+        For a value or a type of column that cannot be stored, with file, record and column; for two
+        partitions with one name.
+    TypeError
+        If this is not a DataFrame of Dask.
+
+    Notes
+    -----
+    A file appears when it is complete, and has the same name if its task is repeated. If a partition fails, the files of others
+    may be there; those of before are there too.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import dask.dataframe as dd
+    >>> import pandas as pd
+    >>> folder = tempfile.mkdtemp()
+    >>> frame = dd.from_pandas(pd.DataFrame({"label": [3, 7, 5]}), npartitions=2)
+    >>> [part.n_records for part in to_tfrecord(frame, folder)]
+    [2, 1]
+    >>> int(read_tfrecord(folder).label.sum().compute())
+    15
+    """
+    delayed = library("dask", "dask").delayed
+    if not isinstance(frame, library("dask.dataframe", "dask").DataFrame):
+        raise TypeError(f"expected a dask.dataframe.DataFrame, not {type(frame).__name__}")
+    folder, ending = os.fspath(path).rstrip("/"), part_ending(compression)
+    files = PartFolder(folder, storage_options)
+    before = files.names()
+    if before and not overwrite:
+        detail = "the directory has files; overwrite=True replaces them"
+        raise FileExistsError(errno.EEXIST, detail, folder)
+    partitions = frame.to_delayed()
+    names = [
+        f"{name_function(i) if name_function else f'part.{i:05d}'}{ending}"
+        for i in range(len(partitions))
+    ]
+    if len(set(names)) < len(names):
+        raise argument_error("name_function gives the same name for two partitions")
+    options: dict[str, Any] = {
+        "compression": compression,
+        "lossless": lossless,
+        "sidecar": sidecar,
+        "storage_options": storage_options,
+    }
+    write = delayed(_write)
+    parts = [
+        write(partition, f"{folder}/{name}", write_index, options)
+        for partition, name in zip(partitions, names, strict=True)
+    ]
+    done = delayed(_finish)(parts, files, before)
+    return done.compute(**(compute_kwargs or {})) if compute else done
+
+
+def _write(frame: Any, path: str, write_index: bool, options: dict[str, Any]) -> WrittenPart | None:  # noqa: FBT001 - an argument of a task
+    """Write a partition."""
+    if not len(frame):
+        return None
+    table = imported().Table.from_pandas(frame, preserve_index=write_index)
+    return write_part(path, [table.replace_schema_metadata(None)], **options)
+
+
+def _finish(
+    parts: list[WrittenPart | None], files: PartFolder, before: list[str]
+) -> list[WrittenPart]:
+    """Remove what was there before, and return what was written."""
+    found = [part for part in parts if part is not None]
+    new = {os.path.basename(part.path) for part in found}  # noqa: PTH119 - may be URLs
+    new |= {f"{name}.schema.json" for name in new}
+    files.remove([name for name in before if name not in new])
+    return found
