@@ -136,7 +136,7 @@ def test_only_the_columns_that_are_used_are_parsed(folder: Path) -> None:
     frame = read_tfrecord(folder, schema)
     assert frame[["row"]].compute().row.tolist() == [*range(3000), 9999]
     assert frame[frame.row > 2000].row.count().compute() == 1000
-    assert len(frame[["row"]]) == 3001
+    assert len(read_tfrecord(folder, schema, columns=[])) == 3001
     assert read_tfrecord(folder, schema, columns=["row"]).columns.tolist() == ["row"]
     with pytest.raises(InvalidArgumentError, match="record 0, byte 0, feature 'text'"):
         frame.compute()

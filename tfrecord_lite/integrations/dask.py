@@ -79,7 +79,8 @@ def read_tfrecord(
     features : path, mapping of str to feature specification, or SequenceSchema, optional
         As for :func:`scan`: how to parse; by default what the sidecars say, or a sample of the records.
     columns : sequence of str, optional
-        Only these columns. Columns that an expression does not use are not parsed either way.
+        Only these columns. Columns that an expression does not use are not parsed either way, but ``len`` of a frame
+        parses all of its columns: with ``columns=[]`` it parses none.
     blocksize : int, str or None, default "128MiB"
         About the bytes of a file in a partition; uncompressed files are divided at borders of records, see
         :meth:`TFRecordTable.partitions`. None for a partition per file.
