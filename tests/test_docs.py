@@ -18,7 +18,7 @@ from sybil.parsers.markdown import PythonCodeBlockParser, SkipParser
 
 import tfrecord_lite
 from tests.support.corpus import ROOT
-from tests.support.extras import is_installed
+from tests.support.extras import can_be_imported
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,19 +28,11 @@ pytestmark = pytest.mark.every
 
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
 
-# Loaded when they are used, they need their extras then.
-NEEDED = {
-    "tfrecord_lite.integrations.beam": "beam",
-    "tfrecord_lite.integrations.dask": "dask",
-    "tfrecord_lite.integrations.ray": "ray",
-    "tfrecord_lite.integrations.spark": "spark",
-    "tfrecord_lite.viewer.": "view",
-}
 MODULES = [
     importlib.import_module(info.name)
     for info in pkgutil.walk_packages(tfrecord_lite.__path__, "tfrecord_lite.")
     if not info.name.endswith(("__main__", "_pb2"))
-    if all(is_installed(extra) for name, extra in NEEDED.items() if info.name.startswith(name))
+    if can_be_imported(info.name)
 ]
 EXAMPLES = [
     example
@@ -61,6 +53,7 @@ MARKS = {
     "tensors.md": pytest.mark.needs("image"),
     "testing.md": pytest.mark.full,
     "view.md": pytest.mark.needs("view"),
+    "tfrecord_lite.integrations.dask": pytest.mark.needs("dask"),
     "tfrecord_lite.integrations.duckdb": pytest.mark.needs("sql"),
     "tfrecord_lite.integrations.image": pytest.mark.needs("image"),
     "tfrecord_lite.integrations.pandas": pytest.mark.needs("dataframes"),

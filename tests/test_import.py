@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import tfrecord_lite
+from tests.support.extras import can_be_imported
 from tests.support.subprocesses import run_fresh
 
 pytestmark = pytest.mark.every
@@ -20,7 +21,7 @@ pytestmark = pytest.mark.every
 MODULES = sorted(
     info.name
     for info in pkgutil.walk_packages(tfrecord_lite.__path__, "tfrecord_lite.")
-    if not info.name.endswith(("__main__", "_pb2"))
+    if not info.name.endswith(("__main__", "_pb2")) and can_be_imported(info.name)
 )
 
 HEAVY = {

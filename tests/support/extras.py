@@ -12,7 +12,7 @@ import sys
 from functools import cache
 from pathlib import Path
 
-__all__ = ["EXTRAS", "is_installed", "missing_for"]
+__all__ = ["EXTRAS", "can_be_imported", "is_installed", "missing_for"]
 
 EXTRAS = {
     "arrayrecord": ("array_record",),
@@ -43,6 +43,14 @@ EXTRAS = {
 }
 """The modules by which an extra is known."""
 
+MODULES = {
+    "tfrecord_lite.integrations.beam": "beam",
+    "tfrecord_lite.integrations.ray": "ray",
+    "tfrecord_lite.integrations.spark": "spark",
+    "tfrecord_lite.viewer.": "view",
+}
+"""Modules of the package, by how their names begin, that are loaded when they are used, and need an extra then."""
+
 TESTS = Path(__file__).resolve().parents[1]
 PLACES = {
     TESTS / "convert" / "test_dataframes.py": ("dataframes", EXTRAS["dataframes"]),
@@ -67,6 +75,11 @@ PLACES = {
 def is_installed(extra: str) -> bool:
     """Return whether all of an extra is."""
     return all(map(_is_found, EXTRAS[extra]))
+
+
+def can_be_imported(module: str) -> bool:
+    """Return whether what a module of the package needs is installed."""
+    return all(is_installed(extra) for name, extra in MODULES.items() if module.startswith(name))
 
 
 def missing_for(path: Path) -> str | None:
