@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import runpy
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,7 @@ from tests.support.engine_files import (
 from tests.support.http_files import serving
 from tfrecord_lite import (
     DataLossError,
+    DataLossWarning,
     InvalidArgumentError,
     TFRecordFile,
     TFRecordReader,
@@ -39,6 +41,7 @@ from tfrecord_lite.integrations.ray import (
     read_tfrecords,
     write_tfrecords,
 )
+from tfrecord_lite.tables.record_format import RecordTarget
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -157,6 +160,33 @@ def test_fixed_shapes_are_tensors_if_asked(folder: Path) -> None:
     assert plain["vector"].dtype == object
 
 
+def test_columns_may_get_other_names(folder: Path) -> None:
+    expected = [row["row"] for row in rows_of(str(folder / "*"))]
+    renamed = read_tfrecords(folder).rename_columns({"row": "text", "text": "row"})
+    assert [row["text"] for row in rows_in(renamed, by="text")] == expected
+
+    # Before 2.60 Ray has the source rename.
+    source = TFRecordDatasource(folder)
+    source._projection_map = {"row": "text", "text": "row"}
+    blocks = [block for task in source.get_read_tasks(3) for block in task()]
+    assert all(block.column_names == ["text", "row"] for block in blocks)
+    assert [row["text"] for block in blocks for row in block.to_pylist()] == expected
+
+
+def test_relative_paths_are_those_of_the_driver(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder.parent)  # the workers are elsewhere
+    assert read_tfrecords("records").materialize().count() == 3000
+    assert read_tfrecords("records/data-*", columns=["row"]).materialize().count() == 3000
+
+    written = write_tfrecords(read_tfrecords("records"), "out")
+    assert {Path(part.path).parent for part in written} == {tmp_path / "out"}
+    assert sum(part.n_records for part in written) == len(rows_of("out/*")) == 3000
+    with pytest.raises(FileExistsError):
+        write_tfrecords(read_tfrecords("records"), "out", mode="error")
+
+
 def test_paths_are_a_column_if_asked(folder: Path) -> None:
     rows = rows_in(read_tfrecords(folder, include_paths=True, columns=["row"]))
     assert [row["path"] for row in rows[::1000]] == [str(p) for p in sorted(folder.glob("*d"))]
@@ -234,6 +264,30 @@ def test_what_tasks_skip_is_reported_on_the_driver(folder: Path) -> None:
     for _ in range(2):  # the second run counts nothing twice
         assert ds.count() == n_records == 2997
         assert skipped.report() == expected.report
+
+
+def test_other_parts_of_the_same_files_count_once(folder: Path) -> None:
+    schema = scan(str(folder / "*")).schema
+    damage(folder / "data-00001-of-00003.tfrecord", [100, 900])
+    skipped = SkippedDamage(max_errors=2)
+
+    for num_blocks in (9, 2, 30, 9):
+        ds = read_tfrecords(folder, schema, damage=skipped, override_num_blocks=num_blocks)
+        assert ds.materialize().count() == 2998
+        report = skipped.report()
+        assert (report.records, report.n_damaged) == (2998, 2)
+
+
+def test_what_nobody_collects_is_warned_of(folder: Path) -> None:
+    schema = scan(str(folder / "*")).schema
+    damage(folder / "data-00001-of-00003.tfrecord", [100])
+    sound, damaged, _ = TFRecordDatasource(folder, schema, on_error="skip").get_read_tasks(1)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert sum(map(len, sound())) == 1000
+    with pytest.warns(DataLossWarning, match="data-00001-of-00003.tfrecord: record 100"):
+        assert sum(map(len, damaged())) == 999
 
 
 def test_a_limit_is_for_all_tasks_together(folder: Path) -> None:
@@ -326,6 +380,20 @@ def test_modes(folder: Path, tmp_path: Path) -> None:
         write_tfrecords(ds, out, mode="replace")  # type: ignore[arg-type]
 
 
+def test_a_sink_may_write_several_data_sets(folder: Path, tmp_path: Path) -> None:
+    sink = TFRecordDatasink(tmp_path / "out")
+    for shard in sorted(folder.glob("*.tfrecord")):
+        read_tfrecords(str(shard)).write_datasink(sink)
+        assert sum(part.n_records for part in sink.written) == 1000
+    rows = sorted(row["row"] for row in rows_of(str(tmp_path / "out/*")))
+    assert rows == list(range(3000))
+
+    careful = TFRecordDatasink(tmp_path / "out", mode="error")
+    for _ in range(2):
+        with pytest.raises(FileExistsError):
+            read_tfrecords(folder).write_datasink(careful)
+
+
 def test_a_write_that_fails_leaves_what_was_there(folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     write_tfrecords(read_tfrecords(folder), out)
@@ -382,6 +450,32 @@ def test_a_worker_that_is_killed_after_it_wrote_doubles_and_loses_nothing(
     assert sum(part.n_records for part in sink.written) == 3000
     assert sorted(row["row"] for row in rows_of(str(out / "*"))) == list(range(3000))
     assert not list(out.glob(".*"))
+
+
+def test_a_worker_that_is_killed_within_a_file_leaves_nothing_of_it(
+    folder: Path, tmp_path: Path
+) -> None:
+    flag, out = str(folder.parent / "killed"), tmp_path / "out"
+
+    class Killed(TFRecordDatasink):
+        def write(self, blocks: Any, ctx: Any) -> Any:
+            commit = RecordTarget.commit
+
+            def kill(target: RecordTarget) -> None:
+                kill_once(flag)  # all is written, under a hidden name
+                commit(target)
+
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(RecordTarget, "commit", kill)
+                return super().write(blocks, ctx)
+
+    out.mkdir()
+    (out / ".mine.tmp").touch()  # not of this write
+    read_tfrecords(folder).write_datasink(Killed(out))
+
+    assert Path(flag).exists()
+    assert sorted(row["row"] for row in rows_of(str(out / "*.tfrecord"))) == list(range(3000))
+    assert [path.name for path in out.glob(".*")] == [".mine.tmp"]
 
 
 def test_the_example_with_workers_killed_on_the_way(

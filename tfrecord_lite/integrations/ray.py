@@ -16,6 +16,7 @@ reads the same records, and replaces the file that it may have left.
 from __future__ import annotations
 
 import errno
+import glob
 import os
 import uuid
 from contextlib import closing
@@ -25,9 +26,10 @@ import numpy as np
 
 from tfrecord_lite.convert.dataframes.arrow import imported
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, require_int
-from tfrecord_lite.files.names import in_directories
+from tfrecord_lite.files.names import in_directories, is_url
+from tfrecord_lite.files.remote import remote_place
 from tfrecord_lite.index.ranges import join_reports
-from tfrecord_lite.records.damage import too_many_error
+from tfrecord_lite.records.damage import too_many_error, warn_of_damage
 from tfrecord_lite.tables.parts import PartFolder, part_ending, write_part
 from tfrecord_lite.tables.table import scan
 
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import Sources, StorageOptions
+    from tfrecord_lite.index.ranges import RecordRange
     from tfrecord_lite.records.damage import DamageReport
     from tfrecord_lite.schema import FeatureLike, SequenceSchema
     from tfrecord_lite.tables.partitions import TablePartition
@@ -109,7 +112,8 @@ def read_tfrecords(
     **options
         As for :func:`scan`: `text`, `sample`, `batch_size`, `compression`, `on_error`, `max_errors` (of each task),
         `max_record_bytes`, `max_inflated_bytes`, `max_inflated_ratio`, `storage_options`. With
-        ``on_error="skip"`` alone, nobody is told of what tasks skip; a function is called in the task.
+        ``on_error="skip"`` alone, each task that skips something warns (``DataLossWarning``) where it runs, and Ray shows that
+        in the driver's log; a function is called in the task.
 
     Returns
     -------
@@ -180,7 +184,9 @@ class TFRecordDatasource(Datasource):  # type: ignore[misc]
             require_int("override_num_blocks", num_tasks, 1)
         if options.pop("num_workers", 0):
             raise argument_error("num_workers is for one machine; Ray's tasks are the workers here")
-        table = scan(in_directories(paths), features, columns, **options)
+        table = scan(
+            [_absolute(path) for path in in_directories(paths)], features, columns, **options
+        )
         if include_paths and "path" in table.column_names:
             raise argument_error(
                 "there is a column 'path' already, so include_paths= cannot add it"
@@ -212,10 +218,10 @@ class TFRecordDatasource(Datasource):  # type: ignore[misc]
         else:
             n_bytes = sum(part.nbytes for part in self._divided(1))
             parallelism = min(parallelism, max(n_bytes // _LEAST_TASK_BYTES, 1))
-        form = self._form.select(self._get_data_columns())
+        form = self._form.select(self.get_projection_map())
         return [
-            self._task(number, part.select(form.columns), form, per_task_row_limit)
-            for number, part in enumerate(self._divided(parallelism))
+            self._task(part.select(form.columns), form, per_task_row_limit)
+            for part in self._divided(parallelism)
         ]
 
     def _divided(self, num_tasks: int) -> list[TablePartition]:
@@ -223,7 +229,7 @@ class TFRecordDatasource(Datasource):  # type: ignore[misc]
             self._partitions[num_tasks] = self._table.partitions(num_partitions=num_tasks)
         return self._partitions[num_tasks]
 
-    def _task(self, number: int, part: TablePartition, form: _BlockForm, limit: int | None) -> Any:
+    def _task(self, part: TablePartition, form: _BlockForm, limit: int | None) -> Any:
         n_rows = part.num_rows
         metadata = BlockMetadata(
             num_rows=n_rows if n_rows is None or limit is None else min(n_rows, limit),
@@ -231,9 +237,17 @@ class TFRecordDatasource(Datasource):  # type: ignore[misc]
             input_files=(part.source,),
             exec_stats=None,
         )
-        tell = None if self._damage is None else self._damage.teller((part.source, number))
+        tell = None if self._damage is None else self._damage.teller(part)
         read = _Read(part, form, tell, limit)
         return ReadTask(read, metadata, schema=form.schema, per_task_row_limit=limit)
+
+
+def _absolute(path: Any) -> Any:
+    """Return a local path from the root on, since workers may be in another directory than the driver."""
+    if not isinstance(path, (str, bytes, os.PathLike)):
+        return path
+    name = os.fsdecode(path)
+    return name if is_url(name) else os.path.abspath(name)  # noqa: PTH100 - patterns too
 
 
 def _estimated(part: TablePartition) -> int | None:
@@ -268,6 +282,8 @@ class _Read:
                 if self._limit is not None and n_rows >= self._limit:
                     break
             self._told(batches.report, -1)
+            if self._tell is None and batches.report is not None:
+                warn_of_damage(batches.report)  # which Ray shows on the driver
 
     def _told(self, report: DamageReport | None, n_before: int) -> int:
         """Tell of the damage so far, if there is more than before; return how much there is."""
@@ -287,21 +303,23 @@ class _BlockForm:
         *,
         tensors: bool,
         with_path: bool,
-        names: list[str] | None = None,
+        names: dict[str, str] | None = None,
     ) -> None:
         self._whole, self._tensors, self._with_path = schema, tensors, with_path
-        self._names = [*schema.names, *["path"] * with_path] if names is None else names
+        everything = [*schema.names, *["path"] * with_path]
+        # By the name in the files, that in the blocks: releases before 2.60 rename here.
+        self._names = dict(zip(everything, everything, strict=True)) if names is None else names
         self.columns = [name for name in self._names if name in schema.names]
         pa = imported()
         empty = pa.RecordBatch.from_pylist([], pa.schema([schema.field(n) for n in self.columns]))
         self.schema: Any = self.table(empty, "").schema
 
-    def select(self, names: Sequence[str] | None) -> _BlockForm:
-        """Return the form of some columns."""
+    def select(self, names: Mapping[str, str] | None) -> _BlockForm:
+        """Return the form of some columns, under other names."""
         if names is None:
             return self
         form = {"tensors": self._tensors, "with_path": self._with_path}
-        return _BlockForm(self._whole, **form, names=list(names))
+        return _BlockForm(self._whole, **form, names=dict(names))
 
     def table(self, batch: Any, path: str) -> Any:
         """Return a block of a batch."""
@@ -314,7 +332,9 @@ class _BlockForm:
             else self._array(batch.column(name))
             for name in self._names
         ]
-        return pa.Table.from_arrays(arrays, names=self._names, metadata=self._whole.metadata)
+        return pa.Table.from_arrays(
+            arrays, names=list(self._names.values()), metadata=self._whole.metadata
+        )
 
     def _array(self, array: Any) -> Any:
         """Return a column, as a tensor if that is wanted and it is one."""
@@ -334,8 +354,8 @@ class _BlockForm:
 class SkippedDamage:
     """What the tasks of data sets have skipped; an actor collects it.
 
-    Pass it as `damage` to :func:`read_tfrecords`. A task that is repeated counts once. If a data set is run
-    again, its tasks report anew, in place of what they have reported before.
+    Pass it as `damage` to :func:`read_tfrecords`. A task that is repeated counts once. If files are read
+    again, in whatever parts, tasks report anew, in place of what was reported of these parts before.
 
     Parameters
     ----------
@@ -362,34 +382,43 @@ class SkippedDamage:
         """Return what all tasks have read and skipped so far, by file."""
         return join_reports(ray.get(self._reports.all.remote()))
 
-    def teller(self, task: tuple[str, int]) -> Callable[[DamageReport], None]:
-        """Return the function by which a task tells of the damage that it has skipped so far."""
-        return _Teller(self._reports, task, self.max_errors)
+    def teller(self, part: TablePartition) -> Callable[[DamageReport], None]:
+        """Return the function by which the task of a partition tells of the damage that it has skipped so far."""
+        return _Teller(self._reports, part.range, self.max_errors)
 
 
 class _Reports:
-    """The last report of each task."""
+    """The last report of each part of each file."""
 
     def __init__(self) -> None:
-        self._by_task: dict[tuple[str, int], DamageReport] = {}
+        self._by_file: dict[str, dict[RecordRange, DamageReport]] = {}
 
-    def put(self, task: tuple[str, int], report: DamageReport) -> int:
-        """Keep the report of a task, and return how many places all tasks have skipped."""
-        self._by_task[task] = report
-        return sum(each.n_damaged for each in self._by_task.values())
+    def put(self, part: RecordRange, report: DamageReport) -> int:
+        """Keep the report of a part, and return how many places all tasks have skipped."""
+        before = self._by_file.get(part.source, {})
+        # A file that was divided otherwise before must not count twice.
+        kept = {other: found for other, found in before.items() if not _overlap(part, other)}
+        self._by_file[part.source] = {**kept, part: report}
+        return sum(each.n_damaged for each in self.all())
 
     def all(self) -> list[DamageReport]:
-        """Return the reports of all tasks."""
-        return list(self._by_task.values())
+        """Return the reports of all parts."""
+        return [report for parts in self._by_file.values() for report in parts.values()]
+
+
+def _overlap(one: RecordRange, other: RecordRange) -> bool:
+    """Whether two parts of a file have bytes in common, or begin at the same one."""
+    first, second = sorted([one, other], key=lambda part: part.start)
+    return first.start == second.start or first.stop is None or first.stop > second.start
 
 
 class _Teller:
-    def __init__(self, reports: Any, task: tuple[str, int], max_errors: int | None) -> None:
-        self._reports, self._task, self._max_errors = reports, task, max_errors
+    def __init__(self, reports: Any, part: RecordRange, max_errors: int | None) -> None:
+        self._reports, self._part, self._max_errors = reports, part, max_errors
 
     def __call__(self, report: DamageReport) -> None:
         """Tell of the damage so far; raise DataLossError if it is too much."""
-        n_damaged = ray.get(self._reports.put.remote(self._task, report))
+        n_damaged = ray.get(self._reports.put.remote(self._part, report))
         most = self._max_errors
         if most is not None and n_damaged > most and report.spans:
             raise too_many_error(report.spans[-1], most)
@@ -492,9 +521,8 @@ class TFRecordDatasink(Datasink):  # type: ignore[misc]
     ) -> None:
         if mode not in _MODES:
             raise argument_error(f"mode is {mode!r}, expected one of {', '.join(_MODES)}")
-        self._folder, self._mode = os.fspath(path).rstrip("/"), mode
+        self._folder, self._mode = _absolute(os.fspath(path).rstrip("/") or "/"), mode
         self._files = PartFolder(self._folder, storage_options)
-        self._id = uuid.uuid4().hex
         if min_rows_per_file is not None:
             require_int("min_rows_per_file", min_rows_per_file, 1)
         self._min_rows = min_rows_per_file
@@ -507,6 +535,11 @@ class TFRecordDatasink(Datasink):  # type: ignore[misc]
         }
         self.written: list[WrittenPart] = []
         """The files, when all are complete."""
+        self._begin()
+
+    def _begin(self) -> None:
+        """Get ready for a write; each has names of its own, so that one sink may write several data sets."""
+        self._id = uuid.uuid4().hex
         self._before: list[str] = []
         self._is_begun = False
 
@@ -528,11 +561,11 @@ class TFRecordDatasink(Datasink):  # type: ignore[misc]
         """Look at what is there, on the driver."""
         if self._is_begun:
             return  # Ray may call it again
-        self._is_begun = True
-        self._before = self._files.names()
-        if self._before and self._mode == "error":
+        before = self._files.names()
+        if before and self._mode == "error":
             detail = "the directory has files; mode='append' or 'overwrite' writes all the same"
             raise FileExistsError(errno.EEXIST, detail, self._folder)
+        self._before, self._is_begun = before, True
 
     def write(self, blocks: Iterable[Any], ctx: Any) -> WrittenPart | None:
         """Write the blocks of a task, in a worker."""
@@ -549,12 +582,24 @@ class TFRecordDatasink(Datasink):  # type: ignore[misc]
         """Remove the files that are replaced, on the driver."""
         found = [part for part in write_result.write_returns if part is not None]
         self.written = sorted(found, key=lambda part: part.path)
+        self._files.remove(self._unfinished())
         if self._mode == "overwrite":
             self._files.remove(self._before)
+        self._begin()
 
     def on_write_failed(self, error: Exception) -> None:
         """Remove the files of the tasks that were complete, on the driver."""
         self._files.remove([name for name in self._files.names() if name.startswith(self._id)])
+        self._files.remove(self._unfinished())
+        self._begin()
+
+    def _unfinished(self) -> list[str]:
+        """Return the files that workers were writing when they were killed."""
+        pattern = f".{self._id}_*"
+        if not is_url(self._folder):
+            return glob.glob(pattern, root_dir=self._folder)  # noqa: PTH207 - names alone
+        filesystem, path = remote_place(self._folder, self._options["storage_options"])
+        return [name.rpartition("/")[2] for name in filesystem.glob(f"{path}/{pattern}")]
 
 
 _MODES = ("append", "overwrite", "error", "ignore")
