@@ -46,6 +46,7 @@ MARKS = {
     "beam.md": pytest.mark.needs("beam"),
     "dask.md": pytest.mark.needs("dask"),
     "ray.md": pytest.mark.needs("ray"),
+    "ray": pytest.mark.filterwarnings("default"),  # Ray warns of itself
     "spark.md": pytest.mark.needs("spark"),
     "records.md": pytest.mark.needs("remote"),
     "schemas.md": pytest.mark.needs("yaml"),
