@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import runpy
+import doctest
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,8 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+import tfrecord_lite
+import tfrecord_lite.integrations.dask as dask_module
 from tests.support.corpus import CorpusFile, corpus_files
 from tests.support.engine_files import (
     damage,
@@ -328,10 +331,25 @@ def test_workers_that_are_killed_double_and_lose_nothing(folder: Path, tmp_path:
     assert Path(written).exists()
 
 
-def test_the_example(folder: Path, tmp_path: Path) -> None:
-    program = runpy.run_path(str(EXAMPLE))
-    program["to_parquet"](str(folder), str(tmp_path / "table"))
-    program["to_records"](str(tmp_path / "table"), str(tmp_path / "again"))
+def test_the_example(tmp_path: Path) -> None:
+    expected = rows_of(str(write_shards(tmp_path) / "*"))
+    for path in tmp_path.glob("data-*"):
+        path.rename(tmp_path / path.name.replace("data", "train"))
+    for arguments in [str(tmp_path)], []:
+        command = [sys.executable, str(EXAMPLE), *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        count = "3,000" if arguments else "10,000"
+        assert done.stdout.startswith(f"{count} records in ")
 
-    assert rows_of(str(tmp_path / "again" / "*")) == rows_of(str(folder / "*"))
-    assert len(os.listdir(tmp_path / "again")) == 6  # noqa: PTH208
+    assert rows_of(str(tmp_path / "again" / "*")) == expected
+    assert len(EXAMPLE.read_text().splitlines()) < 30
+
+
+def test_the_examples_of_docstrings() -> None:
+    names = set(tfrecord_lite.__all__) - vars(dask_module).keys()
+    found = doctest.testmod(
+        dask_module, extraglobs={name: getattr(tfrecord_lite, name) for name in names}
+    )
+    assert found.failed == 0
+    assert found.attempted > 10
