@@ -1,18 +1,56 @@
-"""``TFRecordFile`` as a data source of Grain, without an adapter."""
+"""Grain: ``TFRecordFile`` without an adapter, parsed Examples, and data sets that can be resumed."""
 
 from __future__ import annotations
 
+import copy
+import gzip
+import json
+import pickle
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import grain
+import numpy as np
 import pytest
 from absl import flags
+from hypothesis import given
+from hypothesis import strategies as st
 
-from tests.support.small_files import FEATURES, number_of, numbers, write_files
-from tfrecord_lite import ExampleParser, TFRecordFile
+from tests.support.http_files import serving
+from tests.support.small_files import FEATURES, example, number_of, numbers, plain, write_files
+from tests.support.subprocesses import run_fresh
+from tfrecord_lite import (
+    DataLossError,
+    ExampleParser,
+    FixedLenFeature,
+    InvalidArgumentError,
+    RaggedFeature,
+    TFRecordDataset,
+    TFRecordFile,
+    VarLenFeature,
+)
+from tfrecord_lite.integrations.grain import ExampleSource, iter_dataset
+from tfrecord_lite.records.framing import frame
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Callable
+
+    from tfrecord_lite import Dataset
+
+N_RECORDS = 41
+SHUFFLES: dict[str, Callable[[Any], Any]] = {
+    "none": lambda d: d,
+    "buffer": lambda d: d.shuffle(7, seed=3),
+    "all": lambda d: d.shuffle_all(seed=3),
+    "files": lambda d: d.interleave(2).shuffle_files(seed=5).shuffle(4, seed=1),
+    "repeated": lambda d: d.shuffle(9, seed=2).repeat(2),
+}
+LAYOUTS: dict[str, dict[str, Any]] = {
+    "dense": FEATURES,
+    "ragged": {"n": FEATURES["n"], "s": RaggedFeature("string")},
+    "sparse": {"n": FEATURES["n"], "s": VarLenFeature("string")},
+}
 
 
 @pytest.fixture
@@ -57,3 +95,270 @@ def test_an_iterator_of_grain_goes_on(file: TFRecordFile) -> None:
     again.set_state(run.get_state())
 
     assert list(again) == list(run)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_examples_are_parsed_alone_or_together(file: TFRecordFile, layout: str) -> None:
+    features = LAYOUTS[layout]
+    source = ExampleSource(file, features)
+    parser = ExampleParser(features)
+    wanted = [40, 0, 7, 7]
+    expected = [parser.parse_single(file[i]) for i in wanted]
+
+    assert isinstance(source, grain.sources.RandomAccessDataSource)
+    assert len(source) == len(file)
+    for found in ([source[i] for i in wanted], source.__getitems__(wanted), source._getitems(wanted)):
+        assert [{k: (type(v), str(v)) for k, v in each.items()} for each in found] == [
+            {k: (type(v), str(v)) for k, v in each.items()} for each in expected
+        ]
+    assert source.parse(wanted)["n"].tolist() == wanted
+
+
+def test_batches_of_grain_are_those_that_are_parsed_at_once(file: TFRecordFile) -> None:
+    source = ExampleSource(file, FEATURES)
+    by_grain: Any = grain.MapDataset.source(source).shuffle(seed=4).batch(4)
+    at_once: Any = grain.MapDataset.range(len(source)).shuffle(seed=4).batch(4).map(source.parse)
+
+    found = [plain(batch) for batch in by_grain]
+
+    assert found == [plain(batch) for batch in at_once]
+    assert sorted(n for batch in found for n in batch["n"]) == list(range(N_RECORDS))
+
+
+def test_strings_keep_their_last_zeros_in_batches(tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(bytes(frame([example(1).replace(b"\n\x01" + b"1", b"\n\x01\x00")])))
+    source = ExampleSource(tmp_path / "x", FEATURES)
+
+    assert grain.MapDataset.source(source).batch(1)[0]["s"].tolist() == [b"\x00"]
+
+
+@pytest.mark.parametrize("n_workers", [0, 2])
+def test_a_loader_is_resumed_with_parsed_examples(file: TFRecordFile, n_workers: int) -> None:
+    flags.FLAGS.mark_as_parsed()
+
+    def loader() -> Any:
+        sampler = grain.samplers.IndexSampler(N_RECORDS, shuffle=True, seed=1, num_epochs=1)
+        source = ExampleSource(TFRecordFile(file.sources), FEATURES)
+        return grain.DataLoader(data_source=source, sampler=sampler, worker_count=n_workers)
+
+    run = iter(loader())
+    before = [next(run) for _ in range(11)]
+    again = iter(loader())
+    again.set_state(run.get_state())
+    rest = list(again)
+
+    assert numbers(rest) == numbers(list(run))
+    assert sorted(numbers(before) + numbers(rest)) == list(range(N_RECORDS))
+
+
+def test_a_remote_file_is_a_source(tmp_path: Path) -> None:
+    pytest.importorskip("aiohttp")
+    (name,) = write_files(tmp_path, [30])
+    with serving() as server:
+        server.files["/x.tfrecord"] = Path(name).read_bytes()
+        source = ExampleSource(f"{server.url}/x.tfrecord", FEATURES)
+        data: Any = grain.MapDataset.source(source).shuffle(seed=1).batch(7)
+        assert sorted(numbers(list(data))) == list(range(30))
+
+
+@given(
+    shuffle=st.sampled_from(sorted(SHUFFLES)),
+    size=st.integers(1, 9),
+    n_taken=st.integers(0, 90),
+    n_threads=st.integers(0, 3),
+)
+def test_what_is_left_follows_from_a_state(
+    shuffle: str, size: int, n_taken: int, n_threads: int
+) -> None:
+    with TemporaryDirectory() as folder:
+        names = write_files(Path(folder), [5, 9, 2, 25])
+
+        def make() -> Any:
+            made = iter_dataset(SHUFFLES[shuffle](TFRecordDataset(names)).batch(size))
+            if n_threads == 1:
+                made = grain.experimental.ThreadPrefetchIterDataset(made, prefetch_buffer_size=3)
+            elif n_threads:
+                made = grain.experimental.multithread_prefetch(made, n_threads, 2)
+            return iter(made)
+
+        run = make()
+        before = [batch for _, batch in zip(range(n_taken), run, strict=False)]
+        state = json.loads(json.dumps(run.get_state()))
+        again = make()
+        again.set_state(state)
+        rest = [plain(batch) for batch in again]
+
+        assert rest == [plain(batch) for batch in run]
+        n_epochs = 2 if shuffle == "repeated" else 1
+        found = numbers([*before, *rest])
+        assert sorted(found) == sorted(list(range(N_RECORDS)) * n_epochs)
+
+
+@pytest.mark.parametrize("shuffle", SHUFFLES)
+def test_grain_finds_states_of_one_structure(file: TFRecordFile, shuffle: str) -> None:
+    dataset = SHUFFLES[shuffle](TFRecordDataset(file.sources)).batch(4)
+
+    grain.experimental.assert_equal_output_after_checkpoint(iter_dataset(dataset))
+
+
+def compressed(folder: Path, n_files: int) -> list[str]:
+    """Write GZIP files of 41 Examples together."""
+    counts = [N_RECORDS // n_files] * (n_files - 1)
+    names = write_files(folder, [*counts, N_RECORDS - sum(counts)])
+    for name in names:
+        Path(name + ".gz").write_bytes(gzip.compress(Path(name).read_bytes()))
+    return [name + ".gz" for name in names]
+
+
+@pytest.mark.parametrize(("n_files", "n_workers"), [(1, 2), (5, 2), (5, 3)])
+def test_processes_share_compressed_files_and_go_on(
+    tmp_path: Path, n_files: int, n_workers: int
+) -> None:
+    flags.FLAGS.mark_as_parsed()
+    names = compressed(tmp_path, n_files)
+
+    def make() -> Any:
+        dataset = TFRecordDataset(names, "GZIP").shuffle(10, seed=1)
+        parsed = iter_dataset(dataset.batch(3).parse_example(FEATURES))
+        return iter(parsed.mp_prefetch(grain.multiprocessing.MultiprocessingOptions(n_workers)))
+
+    run = make()
+    before = [next(run) for _ in range(4)]
+    state = json.loads(json.dumps(run.get_state()))
+    again = make()
+    again.set_state(state)
+    rest = list(again)
+
+    assert plain(rest) == plain(list(run))
+    assert sorted(numbers(before + rest)) == list(range(N_RECORDS))
+    run.close()
+    again.close()
+
+
+@pytest.mark.parametrize("n_parts", [1, 2, 5])
+def test_slices_are_parts(file: TFRecordFile, n_parts: int) -> None:
+    whole = iter_dataset(TFRecordDataset(file.sources).batch(4))
+    found = []
+    for number in range(n_parts):
+        part = copy.deepcopy(whole)
+        part.set_slice(slice(number, None, n_parts))
+        found += numbers(list(part))
+
+    assert sorted(found) == list(range(N_RECORDS))
+    with pytest.raises(InvalidArgumentError, match="slice"):
+        whole.set_slice(slice(0, 2))
+
+
+def test_each_iteration_is_the_epoch_that_the_data_set_had(file: TFRecordFile) -> None:
+    dataset = TFRecordDataset(file.sources).shuffle_all(seed=1)
+    first, second = iter_dataset(dataset), iter_dataset(dataset.set_epoch(1))
+    other: Any = pickle.loads(pickle.dumps(first))
+
+    assert list(first) == list(first) == list(other)
+    assert list(first) != list(second)
+    assert numbers(list(dataset)) == numbers(list(second))
+
+
+RESUMED = """
+import json, sys
+import grain
+from tests.support.small_files import FEATURES, numbers
+from tfrecord_lite import TFRecordDataset
+from tfrecord_lite.integrations.grain import iter_dataset
+
+names, state = json.loads(sys.argv[1])
+run = iter(iter_dataset(TFRecordDataset(names).shuffle(9, seed=2).batch(4).parse_example(FEATURES)))
+run.set_state(state)
+print(json.dumps(numbers(run)), "tensorflow" in sys.modules)
+"""
+
+
+def test_another_process_goes_on(file: TFRecordFile) -> None:
+    dataset = TFRecordDataset(file.sources).shuffle(9, seed=2).batch(4)
+    run = iter(iter_dataset(dataset.parse_example(FEATURES)))
+    next(run), next(run)
+
+    found = run_fresh(RESUMED, json.dumps([file.sources, run.get_state()]))
+
+    assert found == f"{json.dumps(numbers(list(run)))} False\n"
+
+
+def test_a_checkpoint_of_grain_or_orbax_is_restored(file: TFRecordFile, tmp_path: Path) -> None:
+    epath = pytest.importorskip("etils.epath")
+
+    def make() -> Any:
+        return iter(iter_dataset(TFRecordDataset(file.sources).shuffle(9, seed=2).batch(4)))
+
+    run = make()
+    next(run), next(run)
+    handler = grain.checkpoint.CheckpointHandler()
+    folder = epath.Path(tmp_path / "by_grain")
+    folder.mkdir()
+    handler.save(folder, run)
+    restored = [handler.restore(folder, make())]
+    try:
+        import orbax.checkpoint as ocp  # noqa: PLC0415 - optional
+    except ImportError:
+        ocp = None
+    if ocp is not None:
+        with ocp.CheckpointManager(tmp_path / "by_orbax") as manager:
+            manager.save(2, args=ocp.args.Composite(data=grain.checkpoint.CheckpointSave(run)))
+            manager.wait_until_finished()
+            again = make()
+            asked = ocp.args.Composite(data=grain.checkpoint.CheckpointRestore(again))
+            manager.restore(2, args=asked)
+        restored.append(again)
+    rest = list(run)
+
+    assert [numbers(list(each)) for each in restored] == [numbers(rest)] * len(restored)
+    assert len(numbers(rest)) == N_RECORDS - 8
+
+
+@pytest.mark.parametrize("state", [{}, {"position": "x"}, {"position": "{}"}, {"position": 3}])
+def test_other_states_are_rejected(file: TFRecordFile, state: Any) -> None:
+    run = iter(iter_dataset(TFRecordDataset(file.sources)))
+    with pytest.raises(InvalidArgumentError, match="not a state"):
+        run.set_state(state)
+    batches = iter(iter_dataset(TFRecordDataset(file.sources).batch(2)))
+    with pytest.raises(InvalidArgumentError, match="Batch"):
+        run.set_state(batches.get_state())
+
+
+def test_damage_and_wrong_kinds_are_located_in_the_parent(file: TFRecordFile) -> None:
+    flags.FLAGS.mark_as_parsed()
+    wrong = {"n": FixedLenFeature([], "float32")}
+    two = grain.multiprocessing.MultiprocessingOptions(2)
+    name = file.sources[3]
+    source: Any = grain.MapDataset.source(ExampleSource(file, wrong))
+    with pytest.raises(InvalidArgumentError, match=r"02.*record 1.*'n'"):
+        source[15]
+    with pytest.raises(InvalidArgumentError, match=r"00: record 0.*'n'"):
+        list(source.to_iter_dataset().mp_prefetch(two))
+    batches = iter_dataset(TFRecordDataset(file.sources).batch(4).parse_example(wrong))
+    with pytest.raises(InvalidArgumentError, match="'n'"):
+        list(batches.mp_prefetch(two))
+
+    data = bytearray(Path(name).read_bytes())
+    data[-6] ^= 1
+    Path(name).write_bytes(data)
+    with pytest.raises(DataLossError, match=r"03: record 24, byte \d+"):
+        list(iter_dataset(TFRecordDataset(file.sources)).mp_prefetch(two))
+    run = iter(iter_dataset(TFRecordDataset(file.sources, on_error="skip")))
+    with pytest.warns(match="damaged"):
+        assert len(list(run)) == N_RECORDS - 1
+    assert run.report.n_damaged == 1
+
+
+def test_only_a_data_set_will_do(file: TFRecordFile) -> None:
+    not_one: Any = file
+    with pytest.raises(TypeError, match="TFRecordFile"):
+        iter_dataset(not_one)
+
+
+def test_a_run_that_is_closed_is_at_its_end(file: TFRecordFile) -> None:
+    dataset: Dataset[Any] = TFRecordDataset(file.sources)
+    run = iter(iter_dataset(dataset))
+    next(run)
+    run.close()
+
+    assert np.array(list(run)).size == 0

@@ -1,9 +1,12 @@
-"""Records in Keras 3, on JAX."""
+"""Records in Keras 3, on JAX, and on torch in an interpreter of its own."""
 
 from __future__ import annotations
 
+import importlib.util
 import os
-from typing import TYPE_CHECKING, Any
+import pickle
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +15,9 @@ os.environ.setdefault("KERAS_BACKEND", "jax")
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 keras: Any = pytest.importorskip("keras")
 
-from tfrecord_lite import (  # noqa: E402 - the backend is chosen first
+from tests.support.subprocesses import run_fresh  # noqa: E402 - the backend is chosen first
+from tfrecord_lite import (  # noqa: E402
+    DataLossError,
     FixedLenFeature,
     InvalidArgumentError,
     TFRecordDataset,
@@ -20,9 +25,6 @@ from tfrecord_lite import (  # noqa: E402 - the backend is chosen first
     save,
 )
 from tfrecord_lite.integrations.keras import keras_dataset  # noqa: E402
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 FEATURES = {
     "x": FixedLenFeature([3], "float32"),
@@ -107,3 +109,91 @@ def test_a_wrong_label_is_named(path: Path) -> None:
         keras_dataset(path, PAIR, "z")
     with pytest.raises(InvalidArgumentError, match="batch_size"):
         keras_dataset(path, PAIR, "y", 0)
+
+
+def test_processes_make_batches_of_each_epoch(path: Path) -> None:
+    data = keras_dataset(
+        path, PAIR, "y", 16, shuffle=True, seed=3, workers=2, use_multiprocessing=True
+    )
+    assert data.use_multiprocessing
+    trained = model()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("warnings.warn", lambda *_, **__: None)  # of a fork beside JAX's threads
+        history = trained.fit(data, epochs=2, verbose=0).history["loss"]
+    assert history[1] < history[0]
+
+
+def test_a_copy_in_another_process_has_the_same_order(path: Path) -> None:
+    data = keras_dataset(path, FEATURES, "n", 16, shuffle=True, seed=3)
+    copy = pickle.loads(pickle.dumps(data))
+    assert [y.tolist() for _, y in (copy[i] for i in range(len(copy)))] == [
+        y.tolist() for _, y in (data[i] for i in range(len(data)))
+    ]
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_damage_and_wrong_kinds_are_located(path: Path, workers: int) -> None:
+    wrong = {"x": FEATURES["x"], "y": FixedLenFeature([], "int64")}
+    with pytest.raises(InvalidArgumentError, match=r"x\.tfrecord: record \d+.*'y'"):
+        model().fit(keras_dataset(path, wrong, "y", 16, workers=workers), verbose=0)
+    data = bytearray(path.read_bytes())
+    data[-6] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(DataLossError, match=r"x\.tfrecord: record 129, byte \d+"):
+        model().fit(keras_dataset(path, PAIR, "y", 16, workers=workers), verbose=0)
+
+
+ON_TORCH = """
+import sys
+import keras
+import numpy as np
+import torch
+from tfrecord_lite import FixedLenFeature, TFRecordDataset
+from tfrecord_lite.integrations.keras import keras_dataset
+from tfrecord_lite.integrations.torch import IterableTensors
+
+assert keras.backend.backend() == "torch"
+path = sys.argv[1]
+features = {"x": FixedLenFeature([3], "float32"), "y": FixedLenFeature([], "float32")}
+kept = {"x": features["x"]}
+
+
+def model():
+    keras.utils.set_random_seed(1)
+    made = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])
+    made.compile(keras.optimizers.Adam(0.2), "mse")
+    return made
+
+
+def weighted(columns):
+    return columns["x"], columns["y"], np.ones(len(columns["y"]), np.float32)
+
+
+for settings in ({}, {"workers": 3}, {"workers": 2, "use_multiprocessing": True}, {"transform": weighted}):
+    label = None if "transform" in settings else "y"
+    data = keras_dataset(path, features, label, 16, shuffle=True, seed=3, **settings)
+    trained = model()
+    before = trained.evaluate(data, verbose=0)
+    trained.fit(data, epochs=15, verbose=0)
+    assert trained.evaluate(data, verbose=0) < before / 50, settings
+inputs = keras_dataset(path, kept, batch_size=16)
+assert trained.predict(inputs, verbose=0).shape == (130, 1)
+classes = keras_dataset(path, features, "y", 16, transform=lambda c: {"x": c["x"], "y": c["y"] > 3})
+model().fit(classes, class_weight={0: 1.0, 1: 2.0}, verbose=0)
+
+batches = TFRecordDataset(path).shuffle(64, seed=1).batch(16).parse_example(features, label_key="y")
+pairs = batches.map(lambda x, y: (x["x"], y))
+for workers in (0, 2):
+    loader = torch.utils.data.DataLoader(IterableTensors(pairs), batch_size=None, num_workers=workers)
+    trained = model()
+    losses = trained.fit(loader, epochs=15, verbose=0).history["loss"]
+    assert losses[-1] < losses[0] / 10, workers
+generator = ((x, y) for x, y in pairs)
+assert trained.evaluate(generator, verbose=0) < 1
+print("done", "tensorflow" in sys.modules, "jax" in sys.modules)
+"""
+
+
+@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="needs torch")
+def test_torch_is_a_backend_too(path: Path) -> None:
+    assert run_fresh(ON_TORCH, path, KERAS_BACKEND="torch").startswith("done False")

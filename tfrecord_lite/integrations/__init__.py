@@ -4,6 +4,7 @@
 
     dask           data frames and bags of Dask: read_tfrecord, read_records, to_tfrecord
     duckdb         queries over files in SQL, conditions on batches
+    grain          Examples as Grain's sources and iterable data sets
     image          encoded images to pixels and back, with Pillow
     image_list     lists of images: folders, manifests, labels
     image_pack     folders of images to files of records

@@ -42,6 +42,7 @@ def keras_dataset(
     drop_remainder: bool = False,
     workers: int = 1,
     max_queue_size: int = 10,
+    use_multiprocessing: bool = False,
 ) -> Any:
     """Make a ``keras.utils.PyDataset`` of batches of Examples.
 
@@ -65,6 +66,9 @@ def keras_dataset(
         Whether to leave out the last batch if it is smaller.
     workers, max_queue_size : int, optional
         As for ``PyDataset``: threads that make batches ahead (from 2 on), and how many batches.
+    use_multiprocessing : bool, default False
+        As for ``PyDataset``: whether `workers` are processes. Threads are faster unless `transform`
+        is slow Python: a process sends each batch through a pipe. Keras forks, which JAX warns of.
 
     Returns
     -------
@@ -96,7 +100,11 @@ def keras_dataset(
         transform,
     )
     order = np.random.default_rng(seed) if shuffle else None
-    settings = {"workers": workers, "max_queue_size": max_queue_size}
+    settings = {
+        "workers": workers,
+        "max_queue_size": max_queue_size,
+        "use_multiprocessing": use_multiprocessing,
+    }
     return _dataset_class()(batches, order, drop_remainder, settings)
 
 
@@ -189,4 +197,13 @@ def _dataset_class() -> Any:
                 # A new array: a thread may still read the one before.
                 self._order = self._rng.permutation(len(self._order))
 
+        def __reduce__(self) -> Any:
+            return _empty, (), self.__dict__
+
     return RecordDataset
+
+
+def _empty() -> Any:
+    """Return an object that is about to be unpickled, in a process of Keras."""
+    cls = _dataset_class()
+    return cls.__new__(cls)
