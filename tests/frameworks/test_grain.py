@@ -107,7 +107,11 @@ def test_examples_are_parsed_alone_or_together(file: TFRecordFile, layout: str) 
 
     assert isinstance(source, grain.sources.RandomAccessDataSource)
     assert len(source) == len(file)
-    for found in ([source[i] for i in wanted], source.__getitems__(wanted), source._getitems(wanted)):
+    for found in (
+        [source[i] for i in wanted],
+        source.__getitems__(wanted),
+        source._getitems(wanted),
+    ):
         assert [{k: (type(v), str(v)) for k, v in each.items()} for each in found] == [
             {k: (type(v), str(v)) for k, v in each.items()} for each in expected
         ]
@@ -126,7 +130,9 @@ def test_batches_of_grain_are_those_that_are_parsed_at_once(file: TFRecordFile) 
 
 
 def test_strings_keep_their_last_zeros_in_batches(tmp_path: Path) -> None:
-    (tmp_path / "x").write_bytes(bytes(frame([example(1).replace(b"\n\x01" + b"1", b"\n\x01\x00")])))
+    (tmp_path / "x").write_bytes(
+        bytes(frame([example(1).replace(b"\n\x01" + b"1", b"\n\x01\x00")]))
+    )
     source = ExampleSource(tmp_path / "x", FEATURES)
 
     assert grain.MapDataset.source(source).batch(1)[0]["s"].tolist() == [b"\x00"]
@@ -151,8 +157,8 @@ def test_a_loader_is_resumed_with_parsed_examples(file: TFRecordFile, n_workers:
     assert sorted(numbers(before) + numbers(rest)) == list(range(N_RECORDS))
 
 
+@pytest.mark.needs("remote")
 def test_a_remote_file_is_a_source(tmp_path: Path) -> None:
-    pytest.importorskip("aiohttp")
     (name,) = write_files(tmp_path, [30])
     with serving() as server:
         server.files["/x.tfrecord"] = Path(name).read_bytes()
@@ -283,35 +289,35 @@ def test_another_process_goes_on(file: TFRecordFile) -> None:
     assert found == f"{json.dumps(numbers(list(run)))} False\n"
 
 
-def test_a_checkpoint_of_grain_or_orbax_is_restored(file: TFRecordFile, tmp_path: Path) -> None:
-    epath = pytest.importorskip("etils.epath")
+def checkpointed(file: TFRecordFile) -> Any:
+    return iter(iter_dataset(TFRecordDataset(file.sources).shuffle(9, seed=2).batch(4)))
 
-    def make() -> Any:
-        return iter(iter_dataset(TFRecordDataset(file.sources).shuffle(9, seed=2).batch(4)))
 
-    run = make()
+def test_a_checkpoint_of_grain_is_restored(file: TFRecordFile, tmp_path: Path) -> None:
+    run = checkpointed(file)
     next(run), next(run)
     handler = grain.checkpoint.CheckpointHandler()
-    folder = epath.Path(tmp_path / "by_grain")
-    folder.mkdir()
-    handler.save(folder, run)
-    restored = [handler.restore(folder, make())]
-    try:
-        import orbax.checkpoint as ocp  # noqa: PLC0415 - optional
-    except ImportError:
-        ocp = None
-    if ocp is not None:
-        with ocp.CheckpointManager(tmp_path / "by_orbax") as manager:
-            manager.save(2, args=ocp.args.Composite(data=grain.checkpoint.CheckpointSave(run)))
-            manager.wait_until_finished()
-            again = make()
-            asked = ocp.args.Composite(data=grain.checkpoint.CheckpointRestore(again))
-            manager.restore(2, args=asked)
-        restored.append(again)
-    rest = list(run)
+    handler.save(tmp_path, run)
+    again = handler.restore(tmp_path, checkpointed(file))
+    rest = numbers(list(run))
 
-    assert [numbers(list(each)) for each in restored] == [numbers(rest)] * len(restored)
-    assert len(numbers(rest)) == N_RECORDS - 8
+    assert numbers(list(again)) == rest
+    assert len(rest) == N_RECORDS - 8
+
+
+def test_a_checkpoint_of_orbax_is_restored(file: TFRecordFile, tmp_path: Path) -> None:
+    ocp: Any = pytest.importorskip("orbax.checkpoint")
+    run, again = checkpointed(file), checkpointed(file)
+    next(run), next(run)
+    with ocp.CheckpointManager(tmp_path / "checkpoints") as manager:
+        manager.save(2, args=ocp.args.Composite(data=grain.checkpoint.CheckpointSave(run)))
+        manager.wait_until_finished()
+        asked = ocp.args.Composite(data=grain.checkpoint.CheckpointRestore(again))
+        manager.restore(2, args=asked)
+    rest = numbers(list(run))
+
+    assert numbers(list(again)) == rest
+    assert len(rest) == N_RECORDS - 8
 
 
 @pytest.mark.parametrize("state", [{}, {"position": "x"}, {"position": "{}"}, {"position": 3}])

@@ -5,8 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import pickle
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -25,6 +24,9 @@ from tfrecord_lite import (  # noqa: E402
     save,
 )
 from tfrecord_lite.integrations.keras import keras_dataset  # noqa: E402
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 FEATURES = {
     "x": FixedLenFeature([3], "float32"),
