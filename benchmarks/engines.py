@@ -103,9 +103,9 @@ def beam(n_workers: int) -> Iterator[dict[str, Any]]:
     import apache_beam as engine
     from apache_beam.metrics import Metrics, MetricsFilter
     from apache_beam.options.pipeline_options import PipelineOptions
-    from tfrecord_lite.integrations.beam import ReadExamples
 
     from tfrecord_lite import Example
+    from tfrecord_lite.integrations.beam import ReadExamples
 
     counter = Metrics.counter("benchmark", "rows")
     options = PipelineOptions(
@@ -130,7 +130,7 @@ def beam(n_workers: int) -> Iterator[dict[str, Any]]:
         return counted(engine.io.ReadFromTFRecord(_pattern(paths)), parse, engine.Map(lambda _: 1))
 
     def ours(paths: list[str]) -> int:
-        return counted(ReadExamples(_pattern(paths), as_="arrow"), engine.Map(len))
+        return counted(ReadExamples(_pattern(paths)), engine.Map(len))
 
     yield {
         "read: ReadFromTFRecord, FromString": (theirs, False),

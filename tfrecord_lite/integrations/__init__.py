@@ -2,6 +2,7 @@
 
 ::
 
+    beam           pipelines of Apache Beam read files and write shards
     dask           data frames and bags of Dask: read_tfrecord, read_records, to_tfrecord
     duckdb         queries over files in SQL, conditions on batches
     grain          Examples as Grain's sources and iterable data sets

@@ -1,0 +1,627 @@
+"""Pipelines of Beam: each record once, however the work is split or repeated; shards as Beam names them."""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import random
+import re
+import runpy
+import sys
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import apache_beam as beam
+import numpy as np
+import pyarrow as pa
+import pytest
+from apache_beam.io.filesystem import CompressionTypes
+from apache_beam.io.localfilesystem import LocalFileSystem
+from apache_beam.io.restriction_trackers import OffsetRange
+from apache_beam.options.pipeline_options import PipelineOptions
+from apache_beam.runners.direct.direct_runner import BundleBasedDirectRunner
+from apache_beam.runners.sdf_utils import RestrictionTrackerView, ThreadsafeRestrictionTracker
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tfrecord_lite
+from tests.support.corpus import CorpusFile, corpus_files
+from tests.support.http_files import serving
+from tests.support.small_files import example
+from tfrecord_lite import (
+    FixedLenFeature,
+    InvalidArgumentError,
+    SequenceExample,
+    TFRecordFile,
+    TFRecordReader,
+    TFRecordWriter,
+    encode_examples,
+    save,
+    scan,
+)
+from tfrecord_lite.index.ranges import record_ranges
+from tfrecord_lite.integrations.beam import (
+    ReadAllExamples,
+    ReadAllTFRecords,
+    ReadExamples,
+    ReadTFRecords,
+    WriteExamples,
+    WriteTFRecords,
+    _ReadParts,
+    _Records,
+)
+from tfrecord_lite.records.framing import frame
+from tfrecord_lite.records.options import ReadOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def load(paths: Any) -> dict[str, Any]:
+    """Return the columns of files, of whatever kind."""
+    columns: Any = tfrecord_lite.load(paths)
+    found: dict[str, Any] = columns
+    return found
+
+
+FOUND: dict[int, list[Any]] = {}
+"""What pipelines gave: the runners used here run them in this process."""
+_keys = itertools.count()
+ONE_PROCESS = "FnApiRunner"
+
+
+def keep(key: int, element: Any) -> None:
+    FOUND[key].append(element)
+
+
+def collect(transform: Any, runner: Any = ONE_PROCESS) -> list[Any]:
+    """Return the elements of a transform."""
+    return run(transform, runner)[0]
+
+
+def run(transform: Any, runner: Any = ONE_PROCESS) -> tuple[list[Any], Any]:
+    """Return the elements of a transform, and what the pipeline says when it is done."""
+    key = next(_keys)
+    FOUND[key] = []
+    with beam.Pipeline(runner=runner) as pipeline:
+        _ = pipeline | transform | "Keep" >> beam.Map(partial(keep, key))
+    return FOUND.pop(key), pipeline.result
+
+
+def counters(result: Any) -> dict[str, int]:
+    found = result.metrics().query()["counters"]
+    return {
+        each.key.metric.name: each.committed
+        for each in found
+        if each.key.metric.namespace == "tfrecord_lite"
+    }
+
+
+def written(path: Path, records: list[bytes]) -> str:
+    path.write_bytes(bytes(frame(records)))
+    return str(path)
+
+
+def shards(prefix: Path, suffix: str = "") -> list[str]:
+    return sorted(path.name for path in prefix.parent.glob(f"{prefix.name}*{suffix}"))
+
+
+# ------------------------------------------------------------------------------- reading
+
+
+@pytest.mark.parametrize("sample", corpus_files("example"))
+def test_examples_are_those_of_the_local_reader(sample: CorpusFile) -> None:
+    table = scan(sample.path)
+
+    tables = collect(ReadExamples(sample.path))
+    records = collect(ReadTFRecords(sample.path))
+
+    assert all(isinstance(each, pa.Table) for each in tables)
+    assert pa.concat_tables([table.arrow_schema.empty_table(), *tables]).equals(table.to_arrow())
+    assert records == list(TFRecordReader(sample.path))
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    rows = np.arange(3000)
+    columns = {
+        "i": rows,
+        "name": [f"n{i}" for i in rows],
+        "x": np.float32(rows[:, None]) * np.ones(4, np.float32),
+    }
+    save(tmp_path / "data.tfrecord", columns)
+    return str(tmp_path / "data.tfrecord")
+
+
+@pytest.mark.parametrize("max_bytes", [None, 100_000, 3000, 1])
+def test_files_are_cut(path: str, max_bytes: int | None) -> None:
+    if max_bytes == 1:
+        written(Path(path), list(TFRecordReader(path))[:50])
+
+    found = collect(ReadTFRecords([path, path], max_bytes=max_bytes))
+
+    assert sorted(found) == sorted(list(TFRecordReader(path)) * 2)
+
+
+def test_every_form_of_elements_has_the_same_values(path: str) -> None:
+    local = scan(path).to_arrow().to_pylist()
+
+    (table,) = collect(ReadExamples(path, elements="arrow"))
+    (columns,) = collect(ReadExamples(path, elements="columns"))
+    rows = collect(ReadExamples(path, elements="rows"))
+
+    assert table.to_pylist() == local
+    assert columns["i"].dtype == np.int64
+    assert columns["x"].shape == (3000, 4)
+    assert columns["name"].tolist() == load(path)["name"].tolist()
+    assert collect(ReadExamples(path, elements="dicts")) == local
+    assert [row._asdict() for row in rows] == local
+
+
+def test_only_some_columns_are_read(path: str) -> None:
+    rows = collect(ReadExamples(path, columns=["name", "i"], elements="rows", batch_size=100))
+    assert rows[7]._asdict() == {"name": "n7", "i": 7}
+
+    tables = collect(ReadExamples(path, columns=["i"], batch_size=1000))
+    assert [len(table) for table in tables] == [1000, 1000, 1000]
+    (columns,) = collect(ReadExamples(path, columns=["x"], elements="columns"))
+    assert list(columns) == ["x"]
+    assert len(collect(ReadExamples(path, columns=[], elements="dicts"))) == 3000
+    assert sum(map(len, collect(ReadExamples(path, columns=[])))) == 3000
+
+
+def test_paths_come_from_a_collection(path: str, tmp_path: Path) -> None:
+    written(tmp_path / "b", [example(i) for i in range(5)])
+    written(tmp_path / "c", [example(i) for i in range(5, 9)])
+    paths = beam.Create([str(tmp_path / "b"), str(tmp_path / "c*")])
+
+    rows = collect(paths | ReadAllExamples(scan(tmp_path / "b"), elements="dicts"))
+    records = collect(paths | ReadAllTFRecords(max_bytes=100))
+
+    assert sorted(row["n"] for row in rows) == list(range(9))
+    assert sorted(records) == sorted(example(i) for i in range(9))
+    with pytest.raises(Exception, match="absent"):
+        collect(beam.Create([str(tmp_path / "absent")]) | ReadAllTFRecords())
+    assert path
+
+
+def test_rows_have_a_schema_of_beams(path: str) -> None:
+    rows = ReadExamples(path, columns=["i", "name"], elements="rows")
+    sums = beam.GroupBy(last=last_digit).aggregate_field("i", sum, "total")
+
+    found = collect(rows | sums)
+    assert {row.last: row.total for row in found} == {k: sum(range(k, 3000, 10)) for k in range(10)}
+
+
+def last_digit(row: Any) -> int:
+    return int(row.i % 10)
+
+
+def test_rows_are_a_frame_of_beams(path: str) -> None:
+    try:
+        from apache_beam.dataframe.convert import to_dataframe, to_pcollection
+    except (AttributeError, ImportError) as error:  # it wants an older pandas
+        pytest.skip(f"Beam's DataFrames do not work here: {error}")
+    key = next(_keys)
+    FOUND[key] = []
+    with beam.Pipeline(runner=ONE_PROCESS) as pipeline:
+        rows = pipeline | ReadExamples(path, columns=["i", "name"], elements="rows")
+        frame = to_dataframe(rows)
+        _ = to_pcollection(frame.i.sum()) | beam.Map(partial(keep, key))
+
+    assert FOUND.pop(key) == [sum(range(3000))]
+
+
+def test_rows_of_any_types_pass_between_processes(tmp_path: Path) -> None:
+    columns = {
+        "image/encoded": [b"a", b"bc"],
+        "class": [True, False],
+        "when": np.array(["2026-01-02", "NaT"], "datetime64[s]"),
+        "lists": [[1, 2], []],
+        "texts": [["a"], ["b", "c"]],
+        "half": np.array([0.5, 2], np.float16),
+        "double": np.array([0.1, 2]),
+        "small": np.array([1, 2], np.uint8),
+        "large": np.array([1, 2**63], np.uint64),
+        "none": np.ma.masked_array([1, 2], [False, True]),
+        "matrix": np.arange(8, dtype=np.float32).reshape(2, 2, 2),
+    }
+    save(tmp_path / "a", columns)
+    local = scan(tmp_path / "a").to_arrow().to_pylist()
+    names = {name: name.replace("/", "_") for name in columns} | {"class": "f_class"}
+
+    rows = collect(ReadExamples(tmp_path / "a", elements="rows") | beam.Reshuffle())
+
+    found = {row.image_encoded: row._asdict() for row in rows}
+    for row in local:
+        assert found[row["image/encoded"]] == {names[name]: row[name] for name in row}
+
+
+def test_rows_need_names_of_their_own(tmp_path: Path) -> None:
+    save(tmp_path / "a", {"image/x": [1], "image.x": [2]})
+
+    with pytest.raises(InvalidArgumentError, match=r"'image/x'.*would have the same field"):
+        ReadExamples(tmp_path / "a", elements="rows")
+    assert collect(ReadExamples(tmp_path / "a", elements="dicts")) == [{"image/x": 1, "image.x": 2}]
+
+
+def test_sequence_examples(tmp_path: Path) -> None:
+    with TFRecordWriter(tmp_path / "a") as writer:
+        for i in range(4):
+            writer.write_sequence_example(
+                {"context": {"id": i}, "feature_lists": {"steps": [[i, i]] * i}}
+            )
+    local = scan(tmp_path / "a").to_arrow()
+
+    (table,) = collect(ReadExamples(tmp_path / "a"))
+    assert table.equals(local)
+    assert collect(ReadExamples(tmp_path / "a", elements="dicts")) == local.to_pylist()
+    (columns,) = collect(ReadExamples(tmp_path / "a", elements="columns"))
+    assert columns["context/id"].ravel().tolist() == [0, 1, 2, 3]
+    (row,) = collect(ReadExamples(tmp_path / "a", elements="rows") | beam.Filter(has_id_3))
+    assert list(row.feature_lists_steps) == local["feature_lists/steps"].to_pylist()[3]
+
+    collect(ReadExamples(tmp_path / "a") | WriteExamples(str(tmp_path / "b")))
+    records = TFRecordReader(tmp_path / "b-00000-of-00001")
+    assert [SequenceExample.FromString(each) for each in records] == [
+        SequenceExample.FromString(each) for each in TFRecordReader(tmp_path / "a")
+    ]
+
+
+def has_id_3(row: Any) -> bool:
+    return bool(row.context_id in (3, [3]))
+
+
+def test_empty_files_have_no_rows(tmp_path: Path) -> None:
+    paths = [written(tmp_path / "a", []), written(tmp_path / "b", [example(0)])]
+
+    assert collect(ReadTFRecords(paths)) == [example(0)]
+    assert collect(ReadTFRecords(paths[:1])) == []
+    assert len(collect(ReadExamples(paths))) == 1
+    assert collect(ReadExamples(paths[0], {"n": int}, elements="rows")) == []
+
+
+def test_wrong_arguments_are_errors_at_once(path: str) -> None:
+    with pytest.raises(InvalidArgumentError, match="expected one of arrow, columns, dicts, rows"):
+        ReadExamples(path, elements="pandas")  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgumentError, match="with_report needs on_error='skip'"):
+        ReadTFRecords(path, with_report=True)
+    with pytest.raises(FileNotFoundError):
+        ReadTFRecords(path + "-absent")
+    with pytest.raises(InvalidArgumentError, match="no column 'j'"):
+        ReadExamples(path, columns=["j"])
+    with pytest.raises(InvalidArgumentError, match="lzma"):
+        WriteTFRecords(path, compression="lzma")
+    with pytest.raises(InvalidArgumentError, match="lzma"):
+        ReadTFRecords(path, compression="lzma")
+
+
+# ----------------------------------------------------------------------------- splitting
+
+# Data that holds whole frames with right CRCs, which a search would take for records.
+frames_of = st.lists(st.binary(max_size=40), min_size=1, max_size=3).map(
+    lambda records: bytes(frame(records))
+)
+files_of_records = st.lists(st.binary(max_size=60) | frames_of, min_size=2, max_size=40)
+
+
+@given(records=files_of_records, size=st.integers(1, 9), seed=st.integers(0, 2**32))
+def test_every_record_is_in_one_piece_however_a_range_is_split(
+    tmp_path_factory: pytest.TempPathFactory, records: list[bytes], size: int, seed: int
+) -> None:
+    path = written(tmp_path_factory.mktemp("split") / "a", records)
+    half = Path(path).stat().st_size // 2
+    choose = random.Random(seed)
+    reading = _ReadParts(_Records(), ReadOptions(), size, with_report=False)
+
+    found = []
+    for part in record_ranges(path, max_bytes=max(half, 1)):
+        pieces = [reading.initial_restriction(part)]
+        while pieces:
+            found += list(piece_of(reading, part, pieces, choose))
+
+    assert sorted(found) == sorted(records)
+
+
+def piece_of(reading: Any, part: Any, pieces: list[Any], choose: random.Random) -> Iterator[bytes]:
+    """Read one of some pieces; others that are split off it are added."""
+    restriction = pieces.pop()
+    tracker = ThreadsafeRestrictionTracker(reading.create_tracker(restriction))
+    at = choose.randrange(-1, 12)
+    if at < 0:
+        pieces += split(tracker, choose)
+    for i, record in enumerate(reading.process(part, RestrictionTrackerView(tracker))):
+        if i == at or choose.random() < 0.05:
+            pieces += split(tracker, choose)
+        yield record
+    tracker.check_done()
+
+
+def split(tracker: Any, choose: random.Random) -> list[Any]:
+    found = tracker.try_split(choose.choice([0, 0.1, 0.5, 0.99, choose.random()]))
+    return [] if found is None else [found[1]]
+
+
+def test_a_range_without_known_borders_is_one_piece(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(gzip.compress(bytes(frame([b"x" * 100] * 50))))
+    (part,) = record_ranges(tmp_path / "a", max_bytes=10)
+    reading = _ReadParts(_Records(), ReadOptions(), 3, with_report=False)
+
+    whole = reading.initial_restriction(part)
+    assert whole == OffsetRange(0, 1)
+    assert reading.restriction_size(part, whole) == (tmp_path / "a").stat().st_size
+    tracker = ThreadsafeRestrictionTracker(reading.create_tracker(whole))
+    records = reading.process(part, RestrictionTrackerView(tracker))
+    assert next(iter(records)) == b"x" * 100
+    assert tracker.try_split(0.5) is None
+    assert len(list(records)) == 49
+
+
+def test_workers_may_be_other_processes(path: str, tmp_path: Path) -> None:
+    flags = ["--direct_num_workers=2", "--direct_running_mode=multi_processing"]
+    options = PipelineOptions(flags)
+
+    with beam.Pipeline(runner=ONE_PROCESS, options=options) as pipeline:
+        rows = pipeline | ReadExamples(path, elements="rows", max_bytes=20_000)
+        _ = rows | beam.Reshuffle() | WriteExamples(str(tmp_path / "out"), num_shards=3)
+
+    assert shards(tmp_path / "out") == [f"out-0000{i}-of-00003" for i in range(3)]
+    assert sorted(load(f"{tmp_path}/out-*")["i"].tolist()) == list(range(3000))
+
+
+# -------------------------------------------------------------------------------- damage
+
+
+@pytest.fixture
+def damaged(tmp_path: Path) -> list[str]:
+    """Two files of 100 and 200 records; in the first one is damaged, in the other the end is cut."""
+    one = bytearray(frame([example(i) for i in range(100)]))
+    one[len(frame([example(i) for i in range(40)])) + 14] ^= 1
+    (tmp_path / "one").write_bytes(bytes(one))
+    (tmp_path / "two").write_bytes(bytes(frame([example(i) for i in range(200)]))[:-3])
+    return [str(tmp_path / "one"), str(tmp_path / "two")]
+
+
+def test_damage_ends_the_pipeline_and_is_located(damaged: list[str]) -> None:
+    with pytest.raises(Exception, match=r"one: record 40, byte \d+: .*CRC") as caught:
+        collect(ReadTFRecords(damaged))
+    assert "DataLossError" in str(caught.value) + type(caught.value).__name__
+
+
+@pytest.mark.parametrize("max_bytes", [None, 700])
+def test_skipped_damage_is_reported_once(damaged: list[str], max_bytes: int | None) -> None:
+    local = TFRecordReader(damaged, on_error="skip")
+    with pytest.warns(match="skipped 2 damaged places"):
+        records = list(local)
+    read = ReadTFRecords(damaged, on_error="skip", with_report=True, max_bytes=max_bytes)
+
+    found, result = run(Both(read))
+    (report,) = (each for each in found if not isinstance(each, bytes))
+
+    assert sorted(each for each in found if isinstance(each, bytes)) == sorted(records)
+    assert report.n_damaged == 2
+    assert {file.source: file.records for file in report.files} == dict(
+        zip(damaged, [99, 199], strict=True)
+    )
+    assert report.spans[0].index == 40
+    assert counters(result) == {
+        "records": 298,
+        "damaged_spans": 2,
+        "lost_bytes": report.lost_bytes,
+    }
+
+
+class Both(beam.PTransform):  # type: ignore[misc]
+    """The elements of a transform together with its report."""
+
+    def __init__(self, read: Any, then: Any = None) -> None:
+        super().__init__()
+        self.read, self.then = read, then
+
+    def expand(self, pipeline: Any) -> Any:
+        found, report = pipeline | self.read
+        return (found if self.then is None else found | self.then, report) | beam.Flatten()
+
+
+def test_a_range_may_have_some_damaged_places(damaged: list[str]) -> None:
+    with pytest.raises(Exception, match="max_errors"):
+        collect(ReadExamples(damaged, {"n": int}, on_error="skip", max_errors=0))
+
+    rows = collect(ReadExamples(damaged, {"n": int}, elements="rows", on_error="skip"))
+    assert len(rows) == 298
+
+
+class FailsOnce(beam.DoFn):  # type: ignore[misc]
+    """Fails in the midst of the first attempt."""
+
+    attempts: ClassVar[dict[int, int]] = {}
+
+    def __init__(self, key: int) -> None:
+        super().__init__()
+        self.key = key
+
+    def process(self, element: Any) -> Iterator[Any]:
+        count = FailsOnce.attempts[self.key] = FailsOnce.attempts.get(self.key, 0) + 1
+        if count == 150:
+            raise RuntimeError("once")
+        yield element
+
+
+def test_a_task_that_is_repeated_writes_once(tmp_path: Path) -> None:
+    key = next(_keys)
+    records = [example(i) for i in range(300)]
+    fails = beam.ParDo(FailsOnce(key))
+    collect(
+        beam.Create(records) | fails | WriteTFRecords(str(tmp_path / "w"), num_shards=2),
+        BundleBasedDirectRunner(),
+    )
+    assert FailsOnce.attempts[key] > 300
+    assert sorted(TFRecordReader(str(tmp_path / "w-*"))) == sorted(records)
+    assert shards(tmp_path / "w") == ["w-00000-of-00002", "w-00001-of-00002"]
+
+
+def test_a_record_that_does_not_fit_is_named(path: str) -> None:
+    features = {"i": FixedLenFeature([], "float32")}
+
+    with pytest.raises(Exception, match=r"data.tfrecord: record 0.*'i'"):
+        collect(ReadExamples(path, features))
+
+
+# ----------------------------------------------------------------------------------- URLs
+
+
+@pytest.mark.needs("remote")
+def test_urls_are_read(path: str) -> None:
+    with serving() as server:
+        server.files["/a"] = Path(path).read_bytes()
+        server.files["/a.idx"] = index_of(path)
+        found = collect(ReadTFRecords(f"{server.url}/a", max_bytes=30_000))
+        rows = collect(ReadExamples(f"{server.url}/a", elements="rows", max_bytes=30_000))
+
+    assert sorted(found) == sorted(TFRecordReader(path))
+    assert sorted(row.i for row in rows) == list(range(3000))
+
+
+def index_of(path: str) -> bytes:
+    TFRecordFile(path).save_index()
+    return Path(f"{path}.idx").read_bytes()
+
+
+class TestFileSystem(LocalFileSystem):  # type: ignore[misc]
+    """Files that only Beam knows, under ``beamtest://``."""
+
+    __test__ = False
+
+    @classmethod
+    def scheme(cls) -> str:
+        return "beamtest"
+
+    def match(self, patterns: list[str], limits: Any = None) -> Any:
+        found = super().match([pattern.removeprefix("beamtest://") for pattern in patterns], limits)
+        for result in found:
+            for each in result.metadata_list:
+                each.path = f"beamtest://{each.path}"
+        return found
+
+    def _path_open(self, path: str, *arguments: Any, **options: Any) -> Any:
+        return super()._path_open(path.removeprefix("beamtest://"), *arguments, **options)
+
+    def exists(self, path: str) -> bool:
+        return bool(super().exists(path.removeprefix("beamtest://")))
+
+
+@pytest.mark.needs("remote")
+def test_beams_file_systems_open_what_fsspec_cannot(path: str) -> None:
+    url = f"beamtest://{path}"
+
+    assert sorted(collect(ReadTFRecords(url))) == sorted(TFRecordReader(path))
+    rows = collect(ReadExamples(f"{url[:-3]}*", elements="rows"))
+    assert [row.i for row in rows] == list(range(3000))
+
+
+# ------------------------------------------------------------------------------- writing
+
+
+def test_records_are_written_as_they_are(path: str, tmp_path: Path) -> None:
+    records = list(TFRecordReader(path))
+    prefix = str(tmp_path / "out")
+
+    paths = collect(beam.Create(records) | WriteTFRecords(prefix, ".tfrecord", num_shards=3))
+
+    assert sorted(paths) == [f"{prefix}-0000{i}-of-00003.tfrecord" for i in range(3)]
+    assert sorted(TFRecordReader(f"{prefix}-*")) == sorted(records)
+    beams = beam.io.ReadFromTFRecord(f"{prefix}-*")
+    assert sorted(collect(beams)) == sorted(records)
+    collect(beam.Create(records[:3]) | WriteTFRecords(prefix, shard_name_template=""))
+    assert sorted(TFRecordReader(prefix)) == sorted(records[:3])
+
+
+@pytest.mark.parametrize(
+    ("suffix", "compression"),
+    [(".gz", "infer"), ("", "GZIP"), ("", CompressionTypes.GZIP), (".gz", CompressionTypes.AUTO)],
+)
+def test_compressed_files_are_valid(tmp_path: Path, suffix: str, compression: str) -> None:
+    write = WriteTFRecords(str(tmp_path / "a"), suffix, 1, compression=compression)
+
+    (path,) = collect(beam.Create([b"one", b"two"]) | write)
+
+    assert sorted(gzip.decompress(Path(path).read_bytes())) == sorted(frame([b"one", b"two"]))
+    assert sorted(collect(ReadTFRecords(path, compression=compression))) == [b"one", b"two"]
+    plain = WriteTFRecords(str(tmp_path / "b"), ".gz", compression=CompressionTypes.UNCOMPRESSED)
+    (path,) = collect(beam.Create([b"one"]) | plain)
+    assert Path(path).read_bytes() == frame([b"one"])
+    deflated = WriteTFRecords(str(tmp_path / "c"), compression=CompressionTypes.DEFLATE)
+    (path,) = collect(beam.Create([b"one"]) | deflated)
+    assert list(TFRecordReader(path, "ZLIB")) == [b"one"]
+
+
+@pytest.mark.parametrize("elements", ["arrow", "rows", "dicts"])
+def test_examples_come_back(path: str, tmp_path: Path, elements: Any) -> None:
+    prefix = str(tmp_path / "out")
+    read = ReadExamples(path, elements=elements, max_bytes=30_000)
+
+    collect(read | WriteExamples(prefix, ".tfrecord.gz", num_shards=2, compression="GZIP"))
+
+    columns = load(f"{prefix}-*")
+    order = np.argsort(columns["i"])
+    assert columns["i"][order].tolist() == list(range(3000))
+    assert columns["name"][order].tolist() == [b"n%d" % i for i in range(3000)]
+    assert (columns["x"][order] == np.arange(3000)[:, None]).all()
+
+
+def test_examples_are_written_by_a_schema(tmp_path: Path) -> None:
+    schema = {"x": FixedLenFeature([], "float32")}
+    rows = beam.Create([{"x": 1}, beam.Row(x=2.5), {"x": 3}])
+
+    collect(rows | WriteExamples(str(tmp_path / "a"), schema=schema))
+    assert sorted(load(str(tmp_path / "a-*"))["x"].tolist()) == [1, 2.5, 3]
+    with pytest.raises(Exception, match="'x'"):
+        collect(beam.Create([{"x": [1, 2]}]) | WriteExamples(str(tmp_path / "b"), schema=schema))
+    assert shards(tmp_path / "b-") == []
+
+
+def test_rows_and_columns_of_any_kind_are_written(tmp_path: Path) -> None:
+    rows = [{"a": 1, "b": None}, beam.Row(a=2, b="x"), {"context": {"i": 1}, "feature_lists": {}}]
+    (path,) = collect(beam.Create(rows) | WriteExamples(str(tmp_path / "a"), num_shards=1))
+    assert len(list(TFRecordReader(path))) == 3
+
+    batch = pa.RecordBatch.from_pydict({"a": [1, 2, None]})
+    (path,) = collect(beam.Create([batch]) | WriteExamples(str(tmp_path / "b")))
+    assert load(path)["a"].tolist() == [1, 2, None]
+    columns = beam.Create([{"a": np.arange(5)}]) | beam.FlatMap(encode_examples)
+    (path,) = collect(columns | WriteTFRecords(str(tmp_path / "c"), num_shards=1))
+    assert sorted(load(path)["a"].tolist()) == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("elements", "text"),
+    [
+        ([7], "expected a dict, a row of Beam's, or a table or batch of pyarrow, not int"),
+        ([b"a"], "bytes are for WriteTFRecords"),
+        ([{"a": 1}, pa.table({"a": [1]})], "use two transforms"),
+        ([{"a": object()}], "'a'"),
+        ([{"a": 1}, {"a": ["x", 1]}], "'a'"),
+    ],
+)
+def test_what_cannot_be_written_is_an_error_and_no_file(
+    tmp_path: Path, elements: list[Any], text: str
+) -> None:
+    with pytest.raises(Exception, match=re.escape(text)):
+        collect(beam.Create(elements) | WriteExamples(str(tmp_path / "a"), num_shards=1))
+    with pytest.raises(Exception, match="expected records as bytes, not dict"):
+        collect(beam.Create([{}]) | WriteTFRecords(str(tmp_path / "a")))
+    assert shards(tmp_path / "a-") == []
+
+
+def test_the_example_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = Path(__file__).resolve().parents[2] / "examples" / "beam_parquet.py"
+    for i in range(3):
+        save(tmp_path / f"train-{i}.tfrecord", {"label": np.arange(10) + i})
+    monkeypatch.setattr(sys, "argv", [str(program), str(tmp_path)])
+
+    runpy.run_path(str(program), run_name="__main__")
+
+    assert len(shards(tmp_path / "train", ".parquet")) == 1
+    found = load(f"{tmp_path}/again-*")["label"]
+    assert sorted(found.tolist()) == sorted([*range(10), *range(1, 11), *range(2, 12)])
