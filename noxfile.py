@@ -127,8 +127,8 @@ def parity(session: nox.Session) -> None:
 def frameworks(session: nox.Session) -> None:
     """Run the tests with torch, Grain and JAX themselves."""
     session.install("-e", ".[frameworks,test]")
-    session.run("python", "-c", "import grain, jax, torch, torchdata")
-    session.run("pytest", "--full", "tests/frameworks", *session.posargs)
+    session.run("python", "-c", "import grain, jax, keras, orbax.checkpoint, torch, torchdata")
+    session.run("pytest", "--full", "tests/frameworks", f"{PAGE}[training.md]", *session.posargs)
 
 
 @nox.session
@@ -151,7 +151,7 @@ def browser(session: nox.Session) -> None:
 PAGE = "tests/test_docs.py::test_the_python_of_a_page_runs"
 ENGINES = {
     "ray": ("ray", ["tests/engines/test_ray.py", f"{PAGE}[ray.md]"]),
-    "beam": ("beam", ["tests/engines/test_beam.py", f"{PAGE}[beam.md]"]),
+    "beam": ("beam-and-pandas", ["tests/engines/test_beam.py", f"{PAGE}[beam.md]"]),
     "spark": ("spark", ["tests/engines/test_spark.py", f"{PAGE}[spark.md]"]),
     "dask": (
         "dask-and-others",
