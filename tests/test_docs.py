@@ -45,6 +45,7 @@ EXAMPLES = [
 MARKS = {
     "beam.md": pytest.mark.needs("beam"),
     "dask.md": pytest.mark.needs("dask"),
+    "loaders.md": pytest.mark.needs("arrow"),
     "ray.md": pytest.mark.needs("ray"),
     "ray": pytest.mark.filterwarnings("default"),  # Ray warns of itself
     "spark.md": pytest.mark.needs("spark"),

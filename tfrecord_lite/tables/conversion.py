@@ -65,7 +65,6 @@ __all__ = ["Request", "Summary", "convert"]
 _MANIFEST = "tfrecord_lite.conversion"
 _SAMPLE_ROWS = 20_000
 """Rows that are converted to estimate how large shards become."""
-_TEXTS = ("csv", "tsv", "jsonl")
 _OTHER_SETTINGS = (
     "the conversion that was interrupted here, and has completed this file, had other sources or "
     "settings; repeat it with them, or begin anew with --overwrite"
@@ -95,6 +94,10 @@ class Request:
     limit: int | None = None
     is_exact: bool = False
     """Whether to store float64 in TFRecords as its bytes, and not as float32."""
+    key: str | None = None
+    """The column of the keys of webdataset's samples; None for ``__key__``, or numbers."""
+    group_size: int | None = None
+    """Records of ArrayRecord that are compressed together; None for 1."""
     num_jobs: int = 1
     overwrite: bool = False
     resume: bool = False
@@ -240,6 +243,10 @@ def _sources_of(plan: Plan, pending: list[int]) -> list[Source]:
 def _plan(request: Request) -> Plan:
     kind = _target_kind(request)
     formats.check_compression(kind, request.compression)
+    if request.key is not None and kind != "webdataset":
+        raise argument_error(f"--key is for the samples of webdataset, not for {kind} files")
+    if request.group_size is not None and kind != "arrayrecord":
+        raise argument_error(f"--group-size is for ArrayRecord files, not for {kind} files")
     sources = [piece for source in request.sources for piece in _pieces(source, request)]
     if not sources:
         raise argument_error("there are no files to convert")
@@ -324,9 +331,9 @@ def _reading(
 ) -> tuple[Reading, Any]:
     """Return how to read all sources, and the sidecars of records that are taken as they are."""
     reading = replace(request.reading, text=request.text, sample=request.sample)
-    are_records = all(piece.kind == "tfrecord" for piece in sources)
+    are_records = all(piece.kind in formats.OF_RECORDS for piece in sources)
     is_plain = request.columns is None and request.features is None and request.text is False
-    if are_records and kind == "tfrecord" and is_plain and request.condition is None:
+    if are_records and kind in formats.OF_RECORDS and is_plain and request.condition is None:
         reading = replace(reading, as_records=True)
         if is_per_source:
             return reading, tuple(_described([piece.source], reading) for piece in sources)
@@ -436,7 +443,10 @@ def _name_in(folder: str, piece: Piece, plan: Plan) -> str:
     ending = formats.ENDINGS[plan.kind][0]
     if plan.kind == "arrow" and (plan.request.to or "").lower().endswith("feather"):
         ending = ".feather"
-    is_whole = plan.kind in (*_TEXTS, "tfrecord") and plan.request.compression not in (None, "none")
+    is_whole = plan.kind in (*formats.UNTYPED, "tfrecord") and plan.request.compression not in (
+        None,
+        "none",
+    )
     codec = f".{plan.request.compression}" if is_whole else ""
     codec = {".gzip": ".gz", ".zstd": ".zst"}.get(codec, codec)
     stem = "stdin" if is_file_object(piece.source) else formats.stem_of(name_of(piece.source))
@@ -482,7 +492,7 @@ def _counted(plan: Plan, sources: list[Piece]) -> list[_Count]:
     found = []
     for piece in sources:
         reading = plan.reading
-        if piece.kind in _TEXTS and reading.types is None:
+        if piece.kind in formats.UNTYPED and reading.types is None:
             reading = replace(reading, types=plan.schema)
         with contextlib.closing(formats.open_source(piece.source, piece.kind, reading)) as source:
             n_rows = source.count()
@@ -653,6 +663,7 @@ def _identity(plan: Plan) -> dict[str, Any]:
         "limit": request.limit,
         "compression": request.compression,
         "float64": request.is_exact,
+        "settings": [request.key, request.group_size],
         "skip": request.reading.options.on_error != "raise",
     }
 
@@ -770,8 +781,13 @@ class _Rows:
         reading, request = self._plan.reading, self._plan.request
         names = self._names(piece)
         if names is not None:
-            reading = replace(reading, columns=tuple(_needed(request, names)))
-            if piece.kind in _TEXTS and not self._plan.is_per_source:
+            needed = tuple(_needed(request, names))
+            # What names no column before its rows tells of new ones, unless they are left out.
+            is_chosen = request.columns is not None or request.condition is not None
+            is_chosen = is_chosen or request.features is not None
+            is_open = piece.kind in ("jsonl", "webdataset") and not is_chosen
+            reading = replace(reading, columns=None if is_open else needed)
+            if piece.kind in formats.UNTYPED and not self._plan.is_per_source:
                 reading = replace(reading, types=self._plan.schema)
         self._source = formats.open_source(piece.source, piece.kind, reading)
         self._piece, self._row, self._position, self._rest = piece, piece.first, 0, None
@@ -879,15 +895,24 @@ def _open_target(
     schema = rows.schema if rows is not None else getattr(batch, "schema", None)
     if plan.reading.as_records:
         schema = None
+    request = plan.request
     if plan.kind == "tfrecord":
         from tfrecord_lite.tables.record_format import RecordTarget  # noqa: PLC0415
 
         described = plan.described
         if plan.is_per_source and described is not None:
             described = described[index]
-        compression, is_exact = plan.request.compression, plan.request.is_exact
+        compression, is_exact = request.compression, request.is_exact
         return RecordTarget(target, schema, compression, described, is_exact=is_exact)
-    return formats.open_target(target, plan.kind, schema, plan.request.compression)
+    return formats.open_target(
+        target,
+        plan.kind,
+        schema,
+        request.compression,
+        key=request.key,
+        group_size=request.group_size or 1,
+        is_exact=request.is_exact,
+    )
 
 
 def _run(plan: Plan, indices: Sequence[int], report: _Report, n_rows: int = 0) -> None:

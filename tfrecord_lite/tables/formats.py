@@ -2,11 +2,11 @@
 
 ::
 
-    name, or its first bytes ──format_of──> "tfrecord", "parquet", "arrow", "csv", "jsonl"
+    name, or its first bytes ──format_of──> "tfrecord", "parquet", "arrow", "csv", "jsonl", ...
     file ──open_batches──> RowSource ── batches of one schema ──> RowTarget ──> file
 
-A source yields its rows from any row on, in batches of some megabytes; one of TFRecords can yield
-blocks of records instead, which a target for TFRecords writes as they are. A target's file appears
+A source yields its rows from any row on, in batches of some megabytes; one of TFRecords or ArrayRecords can
+yield blocks of records instead, which a target of these writes as they are. A target's file appears
 when it is committed. Text formats may be compressed as a whole, as TFRecords; what needs random
 access (Parquet, Arrow's file format) is put into a temporary file first if it is compressed, a
 URL or a pipe.
@@ -24,6 +24,7 @@ from tfrecord_lite.files.compression import compression_of_name
 from tfrecord_lite.files.names import is_file_object, name_of
 from tfrecord_lite.records.framing import HEADER_BYTES, is_header
 from tfrecord_lite.records.options import ReadOptions
+from tfrecord_lite.tables.array_record_format import ArrayRecordSource, ArrayRecordTarget
 from tfrecord_lite.tables.byte_files import Content, Reading, TargetFile
 from tfrecord_lite.tables.columnar_formats import (
     ArrowSource,
@@ -33,6 +34,7 @@ from tfrecord_lite.tables.columnar_formats import (
 )
 from tfrecord_lite.tables.record_format import RecordSource, RecordTarget
 from tfrecord_lite.tables.text_formats import CsvSource, JsonSource, TextTarget
+from tfrecord_lite.tables.webdataset_format import WebDatasetSource, WebDatasetTarget
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,6 +48,8 @@ ENDINGS: dict[str, tuple[str, ...]] = {
     "csv": (".csv",),
     "tsv": (".tsv",),
     "jsonl": (".jsonl", ".ndjson"),
+    "webdataset": (".tar",),
+    "arrayrecord": (".array_record", ".arrayrecord"),
 }
 """Endings of the names of files, by format; the first is the usual one."""
 
@@ -57,9 +61,16 @@ TITLES = {
     "csv": "CSV",
     "tsv": "TSV",
     "jsonl": "JSON lines",
+    "webdataset": "tar shards of webdataset",
+    "arrayrecord": "ArrayRecords",
 }
 """What errors call the formats."""
 _ALIASES = {"feather": "arrow", "ndjson": "jsonl", "ipc": "arrow"}
+_ALIASES |= {"tar": "webdataset", "wds": "webdataset", "array_record": "arrayrecord"}
+OF_RECORDS = ("tfrecord", "arrayrecord")
+"""Formats of records, which are copied as they are between them."""
+UNTYPED = ("csv", "tsv", "jsonl", "webdataset")
+"""Formats that have no types of their own, and may be compressed as a whole."""
 _SHARD_NUMBER = re.compile(r"-\d+-of-\d+$")
 
 
@@ -172,19 +183,34 @@ def open_source(source: Source, kind: str, reading: Reading) -> RowSource:
             return ArrowSource(source, reading)
         case "jsonl":
             return JsonSource(source, reading)
+        case "webdataset":
+            return WebDatasetSource(source, reading)
+        case "arrayrecord":
+            return ArrayRecordSource(source, reading)
         case _:
             return CsvSource(source, reading, "\t" if kind == "tsv" else None)
 
 
-def open_target(target: Source, kind: str, schema: Any, compression: str | None) -> RowTarget:
+def open_target(
+    target: Source,
+    kind: str,
+    schema: Any,
+    compression: str | None,
+    *,
+    key: str | None = None,
+    group_size: int = 1,
+    is_exact: bool = False,
+) -> RowTarget:
     """Open a file of a format to write rows of a schema; None for blocks of records.
 
-    `compression` is a codec of the format's own for Parquet and Arrow, one of whole files for
-    others; None for the usual one, or what the ending of the name says.
+    `compression` is a codec of the format's own for Parquet, Arrow and ArrayRecord, one of whole
+    files for others; None for the usual one, or what the ending of the name says. `key` is the
+    column of webdataset's keys, `group_size` that of ArrayRecord; Examples are made as `is_exact`
+    says.
     """
     if kind == "tfrecord":
-        return RecordTarget(target, schema, compression)
-    is_whole = kind in ("csv", "tsv", "jsonl")
+        return RecordTarget(target, schema, compression, is_exact=is_exact)
+    is_whole = kind in UNTYPED
     by_name = "" if is_file_object(target) else compression_of_name(name_of(target))
     codec = whole_compression(compression) if is_whole and compression is not None else by_name
     file = TargetFile(target, codec)
@@ -195,6 +221,12 @@ def open_target(target: Source, kind: str, schema: Any, compression: str | None)
             case "arrow":
                 is_stream = is_file_object(target) or name_of(target).endswith(".arrows")
                 return ArrowTarget(file, schema, compression, is_stream=is_stream)
+            case "webdataset":
+                return WebDatasetTarget(target, file, schema, key)
+            case "arrayrecord":
+                return ArrayRecordTarget(
+                    target, file, schema, compression, group_size=group_size, is_exact=is_exact
+                )
             case _:
                 return TextTarget(file, schema, kind)
     except BaseException:
@@ -207,6 +239,7 @@ _CODECS |= {"zlib": "ZLIB"}
 _OWN_CODECS = {
     "parquet": ("none", "snappy", "gzip", "brotli", "zstd", "lz4"),
     "arrow": ("none", "lz4", "zstd"),
+    "arrayrecord": ("none", "zstd", "brotli", "snappy"),
 }
 
 

@@ -167,7 +167,7 @@ class RecordTarget:
         self._files: DataFiles | None = None
         self._sink: RecordSink | None = None
         self._described: list[OutputFile] = []
-        self._encoder = None if schema is None else _encoder(schema, is_exact=is_exact)
+        self._encoder = None if schema is None else encoder_of(schema, is_exact=is_exact)
         if is_file_object(target):
             self._sink = RecordSink(open_output(target), TFRecordOptions(options))
         else:
@@ -229,7 +229,7 @@ class RecordTarget:
             self._sink.abandon()
 
 
-def _encoder(schema: Any, *, is_exact: bool) -> _ExampleEncoder | _SequenceEncoder:
+def encoder_of(schema: Any, *, is_exact: bool) -> _ExampleEncoder | _SequenceEncoder:
     """Return what makes records of batches of an Arrow schema."""
     found = (schema.metadata or {}).get(SCHEMA_KEY)
     if found is not None:
