@@ -175,6 +175,37 @@ def test_compressed_empty_and_sequence_files(tmp_path: Path) -> None:
     assert rows_in(read_tfrecord(tmp_path / "c")) == rows_of(tmp_path / "c")
 
 
+def test_a_file_that_has_changed_has_other_keys(tmp_path: Path) -> None:
+    """A cluster hands out what it has under a key, and does not look at the file."""
+    path = tmp_path / "a"
+    save(path, {"row": [1, 2, 3]})
+    frame, bag, report = read_tfrecord(path), read_records(path), damage_report(path)
+    assert read_tfrecord(path)._name == frame._name
+    assert read_records(path).name == bag.name
+
+    save(path, {"row": [7, 8, 9]})
+    assert read_tfrecord(path)._name != frame._name
+    assert read_records(path).name != bag.name
+    assert damage_report(path).key != report.key
+
+
+def test_relative_paths_are_those_of_the_caller(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    frame, bag = (
+        read_tfrecord("data-*.tfrecord"),
+        read_records(Path("data-00000-of-00003.tfrecord")),
+    )
+    later = to_tfrecord(frame, "../out", compute=False)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+
+    assert len(frame) == 3000
+    assert bag.count().compute(scheduler="sync") == 1000
+    assert [Path(part.path).parent for part in later.compute()] == [tmp_path / "out"] * 3
+
+
 def test_urls(folder: Path) -> None:
     with serving() as server:
         for path in folder.glob("*.tfrecord"):
@@ -296,6 +327,20 @@ def test_what_is_there_is_replaced_when_all_is_complete(folder: Path, tmp_path: 
     later.compute()
     assert len(list(out.glob("*.tfrecord"))) == len(list(out.glob("*.json"))) == 3
     assert len(rows_of(str(out / "*"))) == 3000
+
+
+def test_a_frame_is_not_written_over_what_it_is_read_from(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = rows_of(str(folder / "*"))
+    monkeypatch.chdir(folder)
+    (tmp_path / "link").symlink_to(folder)
+    frame = read_tfrecord(folder)
+    for each in frame, frame[frame.row < 9].repartition(npartitions=1), frame.optimize():
+        for out in folder, ".", tmp_path / "link":
+            with pytest.raises(InvalidArgumentError, match="yet to be read from; write to another"):
+                to_tfrecord(each, out, overwrite=True)
+    assert rows_of(str(folder / "*")) == before
 
 
 def test_an_error_names_the_column(tmp_path: Path) -> None:

@@ -15,21 +15,24 @@ from __future__ import annotations
 
 import errno
 import os
+import uuid
 from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from tfrecord_lite.convert.dataframes.arrow import imported
 from tfrecord_lite.convert.dataframes.common import library
 from tfrecord_lite.errors import argument_error
-from tfrecord_lite.files.names import in_directories
+from tfrecord_lite.files.names import in_directories, is_url
 from tfrecord_lite.index.ranges import RangeReader, join_reports, record_ranges
 from tfrecord_lite.records.options import ReadOptions
 from tfrecord_lite.schema import SequenceSchema
+from tfrecord_lite.tables.partitions import TablePartition
 from tfrecord_lite.tables.parts import PartFolder, part_ending, write_part
 from tfrecord_lite.tables.table import scan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import TypedDict, Unpack
 
     from tfrecord_lite.files.compression import CompressionType
@@ -37,7 +40,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.index.ranges import RecordRange
     from tfrecord_lite.records.damage import DamageReport, OnError
     from tfrecord_lite.schema import FeatureLike, Original
-    from tfrecord_lite.tables.partitions import TablePartition
     from tfrecord_lite.tables.parts import WrittenPart
     from tfrecord_lite.tables.table import ScanOptions, TFRecordTable
 
@@ -121,7 +123,7 @@ def read_tfrecord(
         raise argument_error(f"dtype_backend is {dtype_backend!r}, expected 'pyarrow' or None")
     if options.pop("num_workers", 0):
         raise argument_error("num_workers is for one machine; Dask's workers read here")
-    table = scan(in_directories(paths), features, columns, **options)
+    table = scan(_absolute(paths), features, columns, **options)
     path_column = "path" if include_path_column is True else include_path_column or None
     if path_column in table.column_names:
         detail = (
@@ -139,11 +141,18 @@ def read_tfrecord(
             meta=_frame(empty, "", None, **form),
             label="read-tfrecord",
             enforce_metadata=False,
+            state=_state_of(part.source for part in parts),
             **form,
         )
 
 
-def _frame_of(part: TablePartition, columns: Sequence[str], **form: Any) -> Any:
+def _frame_of(
+    part: TablePartition,
+    columns: Sequence[str],
+    *,
+    state: str,  # noqa: ARG001 - for the key of the task
+    **form: Any,
+) -> Any:
     """Read a partition; Dask names the columns that an expression needs, since there is no default."""
     names = set(columns)
     part = part.select([name for name in part.arrow_schema.names if name in names])
@@ -254,10 +263,11 @@ def read_records(
     """
     bag, how = library("dask.bag", "dask"), ReadOptions(**options)
     ranges = _ranges(paths, how, blocksize)
-    return bag.from_sequence(ranges, npartitions=len(ranges)).map_partitions(_records, how)
+    state = _state_of(part.source for part in ranges)
+    return bag.from_sequence(ranges, npartitions=len(ranges)).map_partitions(_records, how, state)
 
 
-def _records(ranges: Any, options: ReadOptions) -> list[bytes]:
+def _records(ranges: Any, options: ReadOptions, state: str) -> list[bytes]:  # noqa: ARG001 - for the key of the task
     return [
         record
         for part in ranges
@@ -299,7 +309,7 @@ def damage_report(
     delayed = library("dask", "dask").delayed
     options["on_error"] = "skip"
     how = ReadOptions(**options)
-    report = delayed(_report, pure=True)
+    report = delayed(_report)
     return delayed(join_reports)([report(part, how) for part in _ranges(paths, how, blocksize)])
 
 
@@ -312,7 +322,30 @@ def _report(part: RecordRange, options: ReadOptions) -> DamageReport | None:
 
 
 def _ranges(paths: Sources, options: ReadOptions, blocksize: _Blocksize) -> list[RecordRange]:
-    return record_ranges(in_directories(paths), options, max_bytes=_bytes_of(blocksize))
+    return record_ranges(_absolute(paths), options, max_bytes=_bytes_of(blocksize))
+
+
+def _absolute(paths: Sources) -> list[Any]:
+    """Name local files from the root on, since workers may be in another directory than the caller."""
+    return [
+        os.path.abspath(os.fsdecode(each))  # noqa: PTH100 - patterns too
+        if isinstance(each, (str, bytes, os.PathLike)) and not is_url(os.fsdecode(each))
+        else each
+        for each in in_directories(paths)
+    ]
+
+
+def _state_of(sources: Iterable[str]) -> str:
+    """Return what tells files from those that had their names before.
+
+    It makes the keys of tasks, by which Dask finds what it has computed already.
+    """
+    names = sorted(set(sources))
+    if any(map(is_url, names)):
+        return uuid.uuid4().hex
+    stats = [os.stat(name) for name in names]  # noqa: PTH116 - str
+    files = [(each.st_ino, each.st_size, each.st_mtime_ns) for each in stats]
+    return str(library("dask.base", "dask").tokenize(names, files))
 
 
 def _bytes_of(blocksize: _Blocksize) -> int | None:
@@ -345,7 +378,8 @@ def to_tfrecord(
     path : str or PathLike
         The directory, or a URL, which the workers have to see under this name; it is made if it is not there.
     overwrite : bool, default False
-        Remove the files that are there, once the new ones are complete. Otherwise there must be none.
+        Remove the files that are there, once the new ones are complete. Otherwise there must be none. The frame
+        must not be read from this directory.
     write_index : bool, default False
         Store the index, too, as columns.
     name_function : callable, optional
@@ -376,7 +410,7 @@ def to_tfrecord(
         If the directory has files, and `overwrite` is not asked for.
     InvalidArgumentError
         For a value or a type of column that cannot be stored, with file, record and column; for two
-        partitions with one name.
+        partitions with one name; with `overwrite`, for a frame that is read from this directory.
     TypeError
         If this is not a DataFrame of Dask.
 
@@ -400,12 +434,16 @@ def to_tfrecord(
     delayed = library("dask", "dask").delayed
     if not isinstance(frame, library("dask.dataframe", "dask").DataFrame):
         raise TypeError(f"expected a dask.dataframe.DataFrame, not {type(frame).__name__}")
-    folder, ending = os.fspath(path).rstrip("/"), part_ending(compression)
+    folder, ending = os.fspath(path).rstrip("/") or "/", part_ending(compression)
+    folder = folder if is_url(folder) else os.path.abspath(folder)  # noqa: PTH100 - str
     files = PartFolder(folder, storage_options)
     before = files.names()
     if before and not overwrite:
         detail = "the directory has files; overwrite=True replaces them"
         raise FileExistsError(errno.EEXIST, detail, folder)
+    if before and any(_is_in(source, folder) for source in _sources_of(frame)):
+        detail = "overwrite=True would replace files that the frame is yet to be read from"
+        raise argument_error(f"{folder}: {detail}; write to another directory")
     partitions = frame.to_delayed()
     names = [
         f"{name_function(i) if name_function else f'part.{i:05d}'}{ending}"
@@ -426,6 +464,22 @@ def to_tfrecord(
     ]
     done = delayed(_finish)(parts, files, before)
     return done.compute(**(compute_kwargs or {})) if compute else done
+
+
+def _sources_of(frame: Any) -> Iterator[str]:
+    """Yield the files of which a frame is read by :func:`read_tfrecord`, with repetitions."""
+    for expression in frame.expr.walk():
+        for operand in expression.operands:
+            for parts in operand if isinstance(operand, (list, tuple)) else ():
+                for part in parts if isinstance(parts, (list, tuple)) else (parts,):
+                    if isinstance(part, TablePartition):
+                        yield part.source
+
+
+def _is_in(source: str, folder: str) -> bool:
+    if is_url(source) or is_url(folder):
+        return source.rpartition("/")[0] == folder
+    return Path(source).resolve().parent == Path(folder).resolve()
 
 
 def _write(frame: Any, path: str, write_index: bool, options: dict[str, Any]) -> WrittenPart | None:  # noqa: FBT001 - an argument of a task
