@@ -422,3 +422,17 @@ def test_columns_and_rows_are_chosen(tmp_path: Path) -> None:
     assert messages(chosen) == [{"label": [i]} for i in range(5)]
     with pytest.raises(InvalidArgumentError, match="'label'"):
         converted(shard, tmp_path / "c.tfrecord", columns=("labl",))
+
+
+def test_a_key_that_is_new_late_in_json_lines_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    line = json.dumps({"x": 1, "pad": "p" * 1000}) + "\n"
+    path.write_text(line * 6000 + '{"x": 1, "y": 2}\n')
+    with pytest.raises(InvalidArgumentError, match="line 6,001: this key is in no line before"):
+        converted(path, tmp_path / "a.tfrecord")
+    converted(path, tmp_path / "a.tfrecord", columns=("x",))
+
+
+def test_features_that_webdataset_wrote_again_in_lower_case(tmp_path: Path) -> None:
+    path = tar_of(tmp_path / "a.tar", [("0.image%2fencoded.jpg", JPEG)])
+    assert rows_of(path) == [{"__key__": "0", "image/encoded": JPEG}]
