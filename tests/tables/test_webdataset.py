@@ -436,3 +436,11 @@ def test_a_key_that_is_new_late_in_json_lines_is_an_error(tmp_path: Path) -> Non
 def test_features_that_webdataset_wrote_again_in_lower_case(tmp_path: Path) -> None:
     path = tar_of(tmp_path / "a.tar", [("0.image%2fencoded.jpg", JPEG)])
     assert rows_of(path) == [{"__key__": "0", "image/encoded": JPEG}]
+
+
+def test_the_checksum_of_a_header_is_checked(tmp_path: Path) -> None:
+    path = tar_of(tmp_path / "a.tar", [("a.x.txt", b"1")])
+    path.write_bytes(path.read_bytes().replace(b"a.x.txt", b"b.x.txt"))
+    with pytest.raises(DataLossError, match="checksum") as raised:
+        rows_of(path)
+    assert raised.value.offset == 0
