@@ -44,6 +44,7 @@ EXAMPLES = [
 
 MARKS = {
     "beam.md": pytest.mark.needs("beam"),
+    "big-jobs.md": pytest.mark.needs("arrow"),
     "dask.md": pytest.mark.needs("dask"),
     "loaders.md": pytest.mark.needs("arrow"),
     "ray.md": pytest.mark.needs("ray"),

@@ -19,7 +19,8 @@ from tfrecord_lite import (
 )
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-PROGRAMS = sorted(path.name for path in EXAMPLES.glob("*.py"))
+PROGRAMS = sorted(path.name for path in EXAMPLES.glob("*.py") if "_parquet" not in path.name)
+"""Those of engines are run in tests/engines, by the engines, and told of in docs/big-jobs.md."""
 
 
 def run(program: str, *arguments: object, code: int = 0) -> subprocess.CompletedProcess[str]:
