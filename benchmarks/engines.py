@@ -208,7 +208,7 @@ def spark(n_workers: int) -> Iterator[dict[str, Any]]:
 
     def write(paths: list[str]) -> int:
         with tempfile.TemporaryDirectory() as folder:
-            frame(paths).write.format("tfrecord").save(f"{folder}/out")
+            frame(paths).write.format("tfrecord").mode("overwrite").save(f"{folder}/out")
             return scan(f"{folder}/out/part-*").count_rows()
 
     yield {

@@ -56,9 +56,23 @@ try:
     from apache_beam.metrics import Metrics
     from apache_beam.transforms.core import RestrictionProvider
     from apache_beam.typehints.row_type import RowTypeConstraint
-except ImportError as error:
-    detail = "Apache Beam is needed: pip install 'tfrecord-numpy[beam]'"
-    raise ImportError(detail, name=error.name) from error
+except ImportError as _error:
+    _detail = "Apache Beam is needed: pip install 'tfrecord-numpy[beam]'"
+    raise ImportError(_detail, name=_error.name) from _error
+
+if TYPE_CHECKING:
+
+    class _Foreign:
+        """What type checkers see of Beam's classes, which have no annotations."""
+
+        def __init__(self, *arguments: Any, **options: Any) -> None: ...
+        def __getattr__(self, name: str) -> Any: ...
+
+    _TransformBase = _Foreign
+    _FileSinkBase = _Foreign
+else:
+    _TransformBase = beam.PTransform
+    _FileSinkBase = FileBasedSink
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -321,7 +335,7 @@ class _Cut(beam.DoFn):  # type: ignore[misc]
         return record_ranges(path, self._options, max_bytes=self._max_bytes)
 
 
-class _Read(beam.PTransform):  # type: ignore[misc]
+class _Read(_TransformBase):
     """Reads the files of a PCollection of paths, or those that are named."""
 
     def __init__(
@@ -801,7 +815,7 @@ def _as_dict(row: Any) -> Mapping[str, Any]:
     return as_dict()  # type: ignore[no-any-return]
 
 
-class _Sink(FileBasedSink):  # type: ignore[misc]
+class _Sink(_FileSinkBase):
     """Beam's files: written under temporary names, and renamed when all are complete."""
 
     def __init__(
@@ -844,11 +858,11 @@ class _Sink(FileBasedSink):  # type: ignore[misc]
         if self.shard_name_template == DEFAULT_SHARD_NAME_TEMPLATE:
             template: str = DEFAULT_WINDOW_SHARD_NAME_TEMPLATE
             self.shard_name_template: str = template
-            self.shard_name_format = self._template_to_format(template)
-            self.shard_name_glob_format = self._template_to_glob_format(template)
+            self.shard_name_format: str = self._template_to_format(template)
+            self.shard_name_glob_format: str = self._template_to_glob_format(template)
 
 
-class _Write(beam.PTransform):  # type: ignore[misc]
+class _Write(_TransformBase):
     """Writes elements with a sink."""
 
     def __init__(self, sink: _Sink) -> None:

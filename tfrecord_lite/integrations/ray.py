@@ -39,8 +39,22 @@ try:
     from ray.data.datasource import Datasink, Datasource, ReadTask
     from ray.data.extensions import ArrowTensorArray, get_arrow_extension_tensor_types
 except ImportError as _error:
-    detail = f"Ray Data is needed: pip install 'tfrecord-numpy[ray]': {_error}"
-    raise ImportError(detail) from None
+    _detail = f"Ray Data is needed: pip install 'tfrecord-numpy[ray]': {_error}"
+    raise ImportError(_detail) from None
+
+if TYPE_CHECKING:
+
+    class _Foreign:
+        """What type checkers see of Ray's classes, which have no annotations."""
+
+        def __init__(self, *arguments: Any, **options: Any) -> None: ...
+        def __getattr__(self, name: str) -> Any: ...
+
+    _SourceBase = _Foreign
+    _SinkBase = _Foreign
+else:
+    _SourceBase = Datasource
+    _SinkBase = Datasink
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -162,7 +176,7 @@ def read_tfrecords(
     )
 
 
-class TFRecordDatasource(Datasource):  # type: ignore[misc]
+class TFRecordDatasource(_SourceBase):
     """Files of records as a source of Ray Data; parameters as for :func:`read_tfrecords`."""
 
     def __init__(
@@ -508,7 +522,7 @@ def write_tfrecords(
     return sink.written
 
 
-class TFRecordDatasink(Datasink):  # type: ignore[misc]
+class TFRecordDatasink(_SinkBase):
     """Files of Examples as a sink of Ray Data; parameters as for :func:`write_tfrecords`."""
 
     def __init__(

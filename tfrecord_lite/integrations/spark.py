@@ -80,6 +80,24 @@ except ImportError:  # register says so
     InputPartition = WriterCommitMessage = object
 
 if TYPE_CHECKING:
+
+    class _Foreign:
+        """What type checkers see of Spark's classes, which have no annotations."""
+
+        def __init__(self, *arguments: Any, **options: Any) -> None: ...
+        def __getattr__(self, name: str) -> Any: ...
+
+    _SourceBase = _Foreign
+    _ReaderBase = _Foreign
+    _WriterBase = _Foreign
+    _MessageBase = _Foreign
+else:
+    _SourceBase = DataSource
+    _ReaderBase = DataSourceReader
+    _WriterBase = DataSourceArrowWriter
+    _MessageBase = WriterCommitMessage
+
+if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from tfrecord_lite.index.ranges import RecordRange
@@ -138,7 +156,7 @@ def register(spark: Any) -> None:
     spark.dataSource.register(TFRecordDataSource)
 
 
-class TFRecordDataSource(DataSource):  # type: ignore[misc]
+class TFRecordDataSource(_SourceBase):
     """The format ``"tfrecord"``, for ``spark.dataSource.register``; made by Spark, with its options."""
 
     @classmethod
@@ -423,7 +441,7 @@ class _BytesReader:
             yield pa.record_batch({_BYTE_ARRAY: pa.array(block.to_list(), pa.binary())})
 
 
-class TFRecordBatchReader(DataSourceReader):  # type: ignore[misc]
+class TFRecordBatchReader(_ReaderBase):
     """Reads files of records in ranges, as record batches; made by :class:`TFRecordDataSource`."""
 
     def __init__(self, found: _Files, schema: Any) -> None:
@@ -613,7 +631,7 @@ def _packed(parts: list[Any], num_partitions: int | None) -> list[Any]:
 
 
 @dataclass
-class _Written(WriterCommitMessage):  # type: ignore[misc]
+class _Written(_MessageBase):
     """What an attempt of a task has written: its folder, and the files in it."""
 
     folder: str
@@ -621,7 +639,7 @@ class _Written(WriterCommitMessage):  # type: ignore[misc]
     n_records: int
 
 
-class TFRecordBatchWriter(DataSourceArrowWriter):  # type: ignore[misc]
+class TFRecordBatchWriter(_WriterBase):
     """Writes rows as files of records; made by :class:`TFRecordDataSource`."""
 
     def __init__(self, settings: WriteSettings, schema: Any, *, overwrite: bool) -> None:

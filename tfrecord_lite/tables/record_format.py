@@ -156,7 +156,7 @@ class RecordTarget:
     ) -> None:
         self._sidecar = described
         self._with_sidecar = with_sidecar
-        self.n_bytes = 0
+        self.n_bytes: int = 0
         """Of the file, when it is finished."""
         self._storage_options = storage_options
         named = {None: "infer", "none": "", "gz": "GZIP", "zst": "ZSTD"}.get(
