@@ -21,5 +21,4 @@ with beam.Pipeline(runner="FnApiRunner") as pipeline:  # in this process; or Dat
 
 with beam.Pipeline(runner="FnApiRunner") as pipeline:
     tables = pipeline | beam.io.ReadFromParquetBatched(f"{folder}/train-*.parquet")
-    files = tables | WriteExamples(f"{folder}/again", ".tfrecord.gz")
-    _ = files | beam.Map(print)
+    _ = tables | WriteExamples(f"{folder}/again", ".tfrecord.gz") | beam.Map(print)

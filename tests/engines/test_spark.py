@@ -609,10 +609,21 @@ def test_killed_tasks_neither_double_nor_lose(spark: Any, tmp_path: Path, option
 
 
 def test_the_example_goes_to_parquet_and_back(tmp_path: Path) -> None:
+    vectors = np.arange(6000, dtype=np.float32).reshape(3000, 2)
+    columns = {"label": np.arange(3000), "vector": vectors, "name": [f"n{i}" for i in range(3000)]}
+    save(tmp_path / "train@3.tfrecord", columns)
+    paths = sorted(tmp_path.glob("train-*.tfrecord"))
+    before = [path.read_bytes() for path in paths]
+
     program = ROOT / "examples" / "spark_parquet.py"
-    assert len(program.read_text().splitlines()) <= 25
     command = [sys.executable, str(program), str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
+
     assert done.returncode == 0, done.stderr
     assert "3,000 rows" in done.stdout
-    assert scan(sorted((tmp_path / "back").glob("part-*"))).count_rows() == 3000
+    assert [path.read_bytes() for path in paths] == before  # a folder that is given is only read
+    again = scan(sorted((tmp_path / "again").glob("part-*")), text=["name"])
+    found = again.to_arrow().sort_by("label")
+    expected = scan(paths).to_arrow()
+    assert found.to_pylist() == expected.select(found.column_names).to_pylist()
+    assert sorted(found.column_names) == sorted(columns)
