@@ -36,6 +36,7 @@ from tfrecord_lite import (
     TFRecordFile,
     TFRecordReader,
     TFRecordWriter,
+    decode_example,
     encode_examples,
     save,
     scan,
@@ -592,6 +593,16 @@ def test_rows_and_columns_of_any_kind_are_written(tmp_path: Path) -> None:
     columns = beam.Create([{"a": np.arange(5)}]) | beam.FlatMap(encode_examples)
     (path,) = collect(columns | WriteTFRecords(str(tmp_path / "c"), num_shards=1))
     assert sorted(load(path)["a"].tolist()) == [0, 1, 2, 3, 4]
+
+
+def test_tables_of_files_with_sidecars_are_written_to_be_read_without(tmp_path: Path) -> None:
+    numbers, images = np.arange(3) / 7, np.arange(12, dtype=np.float32).reshape(3, 2, 2)
+    save(tmp_path / "a", {"d": numbers, "image": images})
+    (path,) = collect(ReadExamples(str(tmp_path / "a")) | WriteExamples(str(tmp_path / "b")))
+
+    found = [decode_example(record) for record in TFRecordReader(path)]
+    assert [row["d"].tolist() for row in found] == numbers.astype("f4")[:, None].tolist()
+    assert [row["image"].tolist() for row in found] == images.reshape(3, 4).tolist()
 
 
 @pytest.mark.parametrize(

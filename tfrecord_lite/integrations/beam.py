@@ -776,7 +776,7 @@ class _ShardOfExamples(_Shard):
         if self._tables is not None if not is_table else self._writer is not None:
             raise TypeError("a shard gets tables of Arrow or rows, not both; use two transforms")
         if is_table:
-            self._write_table(value)
+            self._write_table(_plain(value))
             return
         row = value if isinstance(value, Mapping) else _as_dict(value)
         if set(row) == {"context", "feature_lists"}:
@@ -798,6 +798,16 @@ class _ShardOfExamples(_Shard):
         else:
             self._tables.finish()
             self._file.close()
+
+
+def _plain(table: Any) -> Any:
+    """Return a table, or a batch, stored by its types alone.
+
+    What it was stored as in the files that it is from is only readable with their sidecars, and none is written.
+    """
+    parts = {name.partition("/")[0] for name in table.schema.names}
+    is_of_sequences = parts <= {"context", "feature_lists"}
+    return table if is_of_sequences else table.replace_schema_metadata(None)
 
 
 def _batches(table: Any) -> list[Any]:
