@@ -343,6 +343,37 @@ def test_a_frame_is_not_written_over_what_it_is_read_from(
     assert rows_of(str(folder / "*")) == before
 
 
+def test_nothing_of_before_is_lost_if_a_partition_fails(tmp_path: Path) -> None:
+    to_tfrecord(dd.from_pandas(pd.DataFrame({"x": [1, 2, 3, 4]}), npartitions=2), tmp_path / "a")
+
+    def failing(frame: Any) -> Any:
+        if 4 in frame.x.tolist():
+            raise KeyError("theirs")
+        return frame + 10
+
+    frame = read_tfrecord(tmp_path / "a").map_partitions(failing, meta={"x": "int64"})
+    other = dd.from_delayed(frame.to_delayed(), meta=frame._meta)
+    with pytest.raises(KeyError, match="theirs"):
+        to_tfrecord(other, tmp_path / "a", overwrite=True)
+    old = rows_of(str(tmp_path / "a" / "part.*"))
+    assert [row["x"] for row in old] == [1, 2, 3, 4]
+
+
+def test_not_a_number_is_not_missing(tmp_path: Path) -> None:
+    frame = dd.from_pandas(pd.DataFrame({"x": np.array([1, np.nan, 3], np.float32)}), npartitions=1)
+    to_tfrecord(frame, tmp_path / "a")
+    rows = [decode_example(record) for record in TFRecordReader(str(tmp_path / "a/*"))]
+    assert [len(row["x"]) for row in rows] == [1, 1, 1]
+
+
+def test_a_feature_that_the_sample_lacks_is_an_error(tmp_path: Path) -> None:
+    with TFRecordWriter(tmp_path / "a") as writer:
+        writer.write(encode_example({"a": [1]}))
+        writer.write(encode_example({"a": [2], "b": [3]}))
+    with pytest.raises(InvalidArgumentError, match="sample"):
+        read_tfrecord(tmp_path / "a", sample=1).compute()
+
+
 def test_an_error_names_the_column(tmp_path: Path) -> None:
     lists = pd.Series([[1, 2], [3, None]], dtype=pd.ArrowDtype(pa.list_(pa.int64())))
     frame = dd.from_pandas(pd.DataFrame({"x": lists}), npartitions=1)

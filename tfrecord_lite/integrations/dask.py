@@ -20,6 +20,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from tfrecord_lite.convert.dataframes.arrow import imported
 from tfrecord_lite.convert.dataframes.common import library
 from tfrecord_lite.errors import argument_error
@@ -155,7 +157,9 @@ def _frame_of(
 ) -> Any:
     """Read a partition; Dask names the columns that an expression needs, since there is no default."""
     names = set(columns)
-    part = part.select([name for name in part.arrow_schema.names if name in names])
+    chosen = [name for name in part.arrow_schema.names if name in names]
+    if chosen != part.arrow_schema.names:  # all of them notice features that the sample lacked
+        part = part.select(chosen)
     batches = list(part.read())
     if not len(part.arrow_schema):  # the number of rows is in the batches alone
         n_rows = sum(batch.num_rows for batch in batches)
@@ -378,7 +382,7 @@ def to_tfrecord(
     path : str or PathLike
         The directory, or a URL, which the workers have to see under this name; it is made if it is not there.
     overwrite : bool, default False
-        Remove the files that are there, once the new ones are complete. Otherwise there must be none. The frame
+        Remove the files that are there, once the new ones are complete; new ones have other names than those then. Otherwise there must be none. The frame
         must not be read from this directory.
     write_index : bool, default False
         Store the index, too, as columns.
@@ -451,6 +455,8 @@ def to_tfrecord(
     ]
     if len(set(names)) < len(names):
         raise argument_error("name_function gives the same name for two partitions")
+    if set(names) & set(before):  # files of before stay until all new ones are complete
+        names = [f"{uuid.uuid4().hex}-{name}" for name in names]
     options: dict[str, Any] = {
         "compression": compression,
         "lossless": lossless,
@@ -487,6 +493,11 @@ def _write(frame: Any, path: str, write_index: bool, options: dict[str, Any]) ->
     if not len(frame):
         return None
     table = imported().Table.from_pandas(frame, preserve_index=write_index)
+    # NaN is a number, which Arrow takes for a missing value in columns of NumPy's dtypes.
+    for i, name in enumerate(table.column_names):
+        dtype = frame.dtypes.get(name)
+        if isinstance(dtype, np.dtype) and dtype.kind == "f" and table.column(i).null_count:
+            table = table.set_column(i, name, imported().array(frame[name].to_numpy()))
     return write_part(path, [table.replace_schema_metadata(None)], **options)
 
 

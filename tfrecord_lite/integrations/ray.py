@@ -237,7 +237,12 @@ class TFRecordDatasource(_SourceBase):
             parallelism = min(parallelism, max(n_bytes // _LEAST_TASK_BYTES, 1))
         form = self._form.select(self.get_projection_map())
         return [
-            self._task(part.select(form.columns), form, per_task_row_limit)
+            # All columns notice features that the sample lacked, a selection does not.
+            self._task(
+                part if form.columns == part.arrow_schema.names else part.select(form.columns),
+                form,
+                per_task_row_limit,
+            )
             for part in self._divided(parallelism)
         ]
 
