@@ -127,7 +127,7 @@ def parity(session: nox.Session) -> None:
 def frameworks(session: nox.Session) -> None:
     """Run the tests with torch, Grain and JAX themselves."""
     session.install("-e", ".[frameworks,test]")
-    session.run("python", "-c", "import grain, jax, keras, orbax.checkpoint, torch, torchdata")
+    session.run("python", "-c", "import grain, jax, orbax.checkpoint, torch, torchdata")
     session.run("pytest", "--full", "tests/frameworks", f"{PAGE}[training.md]", *session.posargs)
 
 
