@@ -1,208 +1,245 @@
-"""The data sets that the benchmarks read, made once and kept in a cache folder.
+"""The data sets, which are made once and kept in a cache folder, and rows and records to write.
 
-The names and shapes are suited to compare TFRecord libraries:
+==========  =======================================================================
+name        each record
+==========  =======================================================================
+tabular     297 bytes on average: 10 float, 5 int64, 2 strings of 7 to 19 bytes
+images      100 KB of image bytes, height, width, label
+embeddings  float32[512] and an id, 2 KB
+tokens      int64[256..1024], each value below 50,000
+sequences   a SequenceExample: 20..60 steps of an int64 and a float32[8], and a
+            context of an id, the length and a name
+any_order   as tabular, but the features of each record in another order
+wide        2,000 floats, each a feature of its own
+small       two numbers
+==========  =======================================================================
 
-==========  ==================  ============================================================
-name        records at scale 1  each record
-==========  ==================  ============================================================
-tabular     1,000,000           297 bytes on average: 10 float, 5 int64, 2 short strings
-images      5,000               100 KB of image bytes, height, width, label
-embeddings  100,000             float32[512] and an id, 2 KB
-tokens      50,000              int64[256..1024], each value below 50,000
-sequences   50,000              SequenceExamples: 20..60 steps of an int64 and a
-                                float32[8], and a context of an id, the length and a name
-tabular_gz  1,000,000           tabular, in one GZIP stream
-any_order   100,000             as tabular; the features of each record in another order
-==========  ==================  ============================================================
-
-All others are ``tf.train.Example`` messages. The same scale gives the same bytes on
-every machine, as long as NumPy's random numbers stay the same. TensorFlow is not
-needed.
+The same name and number of records give the same values on every machine, as long as NumPy's
+random numbers stay the same. ``name_gz`` is the data set in one GZIP stream. This module runs in
+the processes of all contenders, so it imports this package only to make files.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import zlib
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfrecord_lite import TFRecordReader, TFRecordWriter
-
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from tfrecord_lite import Feature
+Table = dict[str, Any]
 
-__all__ = ["DATA_SETS", "data_set", "shards"]
-
-_SEED = 20_240
 _BATCH = 1_000
 """Number of records for which random numbers are drawn at a time."""
 _IMAGE_BYTES = 100_000
 
+_TABULAR: dict[str, tuple[str, int | None]] = {f"f{k}": ("float", 1) for k in range(10)}
+_TABULAR |= {f"i{k}": ("int", 1) for k in range(5)}
+_TABULAR |= {"s0": ("bytes", 1), "s1": ("bytes", 1)}
 
-def _feature(*, floats: object = None, ints: object = None, data: bytes | None = None) -> Feature:
-    from tfrecord_lite import BytesList, Feature, FloatList, Int64List
+FEATURES: dict[str, dict[str, tuple[str, int | None]]] = {
+    "tabular": dict(_TABULAR),
+    "any_order": dict(_TABULAR),
+    "images": {
+        "image": ("bytes", 1),
+        "height": ("int", 1),
+        "width": ("int", 1),
+        "label": ("int", 1),
+    },
+    "embeddings": {"embedding": ("float", 512), "id": ("int", 1)},
+    "tokens": {"tokens": ("int", None)},
+    "wide": {f"x{k:04d}": ("float", 1) for k in range(2_000)},
+    "small": {"x": ("float", 1), "y": ("int", 1)},
+}
+"""Of each data set the features: kind, and number of values (None: it varies)."""
 
-    if data is not None:
-        return Feature(bytes_list=BytesList(value=[data]))
-    if floats is not None:
-        return Feature(float_list=FloatList(value=floats))  # type: ignore[arg-type]
-    return Feature(int64_list=Int64List(value=ints))  # type: ignore[arg-type]
-
-
-def _example(features: dict[str, Feature]) -> bytes:
-    from tfrecord_lite import Example, Features
-
-    # Deterministic, because the order of a map's entries is otherwise undefined (rule P6).
-    return Example(features=Features(feature=features)).SerializeToString(deterministic=True)
-
-
-def _batches(n_records: int) -> Iterator[tuple[np.random.Generator, int]]:
-    """Yield a random generator for each batch, and the number of its records."""
-    for start in range(0, n_records, _BATCH):
-        yield np.random.default_rng([_SEED, start]), min(_BATCH, n_records - start)
-
-
-def _tabular(n_records: int) -> Iterator[bytes]:
-    for random, n in _batches(n_records):
-        floats = random.standard_normal((n, 10), np.float32).tolist()
-        ints = random.integers(0, 2**31, (n, 5)).tolist()
-        sizes = random.integers(7, 20, (n, 2)).tolist()
-        letters = random.integers(ord("a"), ord("z") + 1, (n, 2, 19), np.uint8)
-        for i in range(n):
-            features = {f"f{k}": _feature(floats=[value]) for k, value in enumerate(floats[i])}
-            features |= {f"i{k}": _feature(ints=[value]) for k, value in enumerate(ints[i])}
-            for k, size in enumerate(sizes[i]):
-                features[f"s{k}"] = _feature(data=letters[i, k, :size].tobytes())
-            yield _example(features)
+CONTEXT = {"id": ("int", 1), "length": ("int", 1), "name": ("bytes", 1)}
+STEPS = {"tokens": ("int", 1), "vectors": ("float", 8)}
+"""The features of sequences."""
 
 
-def _any_order(n_records: int) -> Iterator[bytes]:
-    from tfrecord_lite import Example, Features
-
-    random = np.random.default_rng(_SEED)
-    for record in _tabular(n_records):
-        features = sorted(Example.FromString(record).features.feature.items())
-        parts = [
-            Features(feature=dict([features[i]])).SerializeToString()
-            for i in random.permutation(len(features))
-        ]
-        # The message classes write a map in an order of their own, so the head is made here.
-        n_bytes = sum(map(len, parts))
-        head = bytes([0x0A, n_bytes & 0x7F | 0x80, n_bytes >> 7])
-        yield b"".join([head, *parts])
+def features_of(data: str, select: list[str] | None = None) -> dict[str, tuple[str, int | None]]:
+    """Return the features of a data set, or some of them."""
+    features = FEATURES[data.removesuffix("_gz")]
+    return features if select is None else {name: features[name] for name in select}
 
 
-def _images(n_records: int) -> Iterator[bytes]:
-    for random, n in _batches(n_records):
-        for label in random.integers(0, 1_000, n).tolist():
-            yield _example(
-                {
-                    "image": _feature(data=random.bytes(_IMAGE_BYTES)),
-                    "height": _feature(ints=[480]),
-                    "width": _feature(ints=[640]),
-                    "label": _feature(ints=[label]),
-                }
-            )
+# ------------------------------------------------------------------------------- columns
 
 
-def _embeddings(n_records: int) -> Iterator[bytes]:
-    for random, n in _batches(n_records):
-        vectors = random.standard_normal((n, 512), np.float32)
-        ids = random.integers(0, 2**31, n).tolist()
-        for vector, number in zip(vectors, ids, strict=True):
-            yield _example(
-                {"embedding": _feature(floats=vector.tolist()), "id": _feature(ints=[number])}
-            )
+def _strings(random: np.random.Generator, n: int) -> list[bytes]:
+    sizes = random.integers(7, 20, n).tolist()
+    letters = random.integers(ord("a"), ord("z") + 1, (n, 19), np.uint8)
+    return [letters[i, :size].tobytes() for i, size in enumerate(sizes)]
 
 
-def _tokens(n_records: int) -> Iterator[bytes]:
-    for random, n in _batches(n_records):
-        for size in random.integers(256, 1_025, n).tolist():
-            yield _example({"tokens": _feature(ints=random.integers(0, 50_000, size).tolist())})
+def _tabular(random: np.random.Generator, n: int) -> Table:
+    table: Table = {f"f{k}": random.standard_normal(n, np.float32) for k in range(10)}
+    table |= {f"i{k}": random.integers(0, 2**31, n) for k in range(5)}
+    return table | {f"s{k}": _strings(random, n) for k in range(2)}
 
 
-def _sequences(n_records: int) -> Iterator[bytes]:
-    from tfrecord_lite import FeatureList, FeatureLists, Features, SequenceExample
-
-    first = 0
-    for random, n in _batches(n_records):
-        for i, size in enumerate(random.integers(20, 61, n).tolist(), first):
-            tokens = random.integers(0, 50_000, size).tolist()
-            vectors = random.standard_normal((size, 8), np.float32).tolist()
-            lists = {
-                "tokens": FeatureList(feature=[_feature(ints=[token]) for token in tokens]),
-                "vectors": FeatureList(feature=[_feature(floats=vector) for vector in vectors]),
-            }
-            context = {
-                "id": _feature(ints=[i]),
-                "length": _feature(ints=[size]),
-                "name": _feature(data=b"user%d" % (i % 1_000)),
-            }
-            yield SequenceExample(
-                context=Features(feature=context), feature_lists=FeatureLists(feature_list=lists)
-            ).SerializeToString(deterministic=True)
-        first += n
+def _images(random: np.random.Generator, n: int) -> Table:
+    return {
+        "image": [random.bytes(_IMAGE_BYTES) for _ in range(n)],
+        "height": np.full(n, 480),
+        "width": np.full(n, 640),
+        "label": random.integers(0, 1_000, n),
+    }
 
 
-_SOURCES: dict[str, tuple[int, Callable[[int], Iterator[bytes]]]] = {
-    "tabular": (1_000_000, _tabular),
-    "images": (5_000, _images),
-    "embeddings": (100_000, _embeddings),
-    "tokens": (50_000, _tokens),
-    "any_order": (100_000, _any_order),
-    "sequences": (50_000, _sequences),
+def _embeddings(random: np.random.Generator, n: int) -> Table:
+    vectors = random.standard_normal((n, 512), np.float32)
+    return {"embedding": vectors, "id": random.integers(0, 2**31, n)}
+
+
+def _tokens(random: np.random.Generator, n: int) -> Table:
+    sizes = random.integers(256, 1_025, n).tolist()
+    return {"tokens": [random.integers(0, 50_000, size) for size in sizes]}
+
+
+def _wide(random: np.random.Generator, n: int) -> Table:
+    return dict(zip(FEATURES["wide"], random.standard_normal((2_000, n), np.float32), strict=True))
+
+
+def _small(random: np.random.Generator, n: int) -> Table:
+    return {"x": random.standard_normal(n, np.float32), "y": random.integers(0, 2**31, n)}
+
+
+def _sequences(random: np.random.Generator, n: int) -> Table:
+    lengths = random.integers(20, 61, n)
+    return {
+        "id": random.integers(0, 2**31, n),
+        "length": lengths,
+        "name": [b"user%d" % i for i in range(n)],
+        "tokens": random.integers(0, 50_000, (n, 60)),
+        "vectors": random.standard_normal((n, 60, 8), np.float32),
+    }
+
+
+_MAKERS: dict[str, Callable[[np.random.Generator, int], Table]] = {
+    "tabular": _tabular,
+    "any_order": _tabular,
+    "images": _images,
+    "embeddings": _embeddings,
+    "tokens": _tokens,
+    "wide": _wide,
+    "small": _small,
+    "sequences": _sequences,
 }
 
-DATA_SETS = (*_SOURCES, "tabular_gz")
-"""All data sets."""
+
+def tables(data: str, n_records: int) -> Iterator[Table]:
+    """Yield the columns of a data set, a batch at a time."""
+    for start in range(0, n_records, _BATCH):
+        random = np.random.default_rng([20_240, start])
+        yield _MAKERS[data](random, min(_BATCH, n_records - start))
 
 
-def data_set(name: str, cache: Path, scale: float = 1.0) -> Path:
-    """Return the file of one data set, made first if it is missing.
+def rows(data: str, n_records: int, form: str = "values") -> list[dict[str, Any]]:
+    """Return a dictionary per record: of single values and arrays, or (`form` "lists") of lists only."""
+    found = []
+    for table in tables(data, n_records):
+        if data == "sequences":
+            found += _sequence_rows(table)
+            continue
+        columns = [
+            column.tolist() if isinstance(column, np.ndarray) and column.ndim == 1 else column
+            for column in table.values()
+        ]
+        found += [dict(zip(table, values)) for values in zip(*columns)]  # noqa: B905 - as long
+    return [{k: as_list(v) for k, v in row.items()} for row in found] if form == "lists" else found
 
-    Parameters
-    ----------
-    name : str
-        One of :data:`DATA_SETS`.
-    cache : Path
-        An existing folder; at scale 1 all data sets together take 1.2 GB of it.
-    scale : float, optional
-        What to multiply the number of records by.
 
-    Returns
-    -------
-    Path
-        A file that is complete: it was written beside its place and renamed.
-    """
-    is_gzip = name == "tabular_gz"
-    base = "tabular" if is_gzip else name
-    full, source = _SOURCES[base]
-    n_records = max(int(full * scale), 1)
-    path = cache / f"{base}-{n_records}.tfrecord{'.gz' * is_gzip}"
+def as_list(value: Any) -> list[Any]:
+    """Return the values of a feature as a list of Python numbers or bytes."""
+    if isinstance(value, np.ndarray):
+        return value.tolist()  # type: ignore[no-any-return]
+    return value if isinstance(value, list) else [value]
+
+
+def _sequence_rows(table: Table) -> list[dict[str, Any]]:
+    columns = [c.tolist() if isinstance(c, np.ndarray) else c for c in table.values()]
+    return [
+        {
+            "context": {"id": number, "length": size, "name": name},
+            "feature_lists": {"tokens": tokens[:size], "vectors": vectors[:size]},
+        }
+        for number, size, name, tokens, vectors in zip(*columns)  # noqa: B905 - as long
+    ]
+
+
+def raw_records(size: int) -> list[bytes]:
+    """Return different records of one size, eight megabytes of them."""
+    random = np.random.default_rng(size)
+    return [random.bytes(size) for _ in range(max((8 << 20) // size, 1))]
+
+
+# --------------------------------------------------------------------------------- files
+
+
+def data_set(name: str, n_records: int, cache: Path) -> Path:
+    """Return the file of a data set, made first if it is missing."""
+    from tfrecord_lite import TFRecordReader, TFRecordWriter
+
+    is_gzip = name.endswith("_gz")
+    base = name.removesuffix("_gz")
+    path = cache / f"{base}-v2-{n_records}.tfrecord{'.gz' * is_gzip}"
     if path.exists():
         return path
-    records: Iterable[bytes] = source(n_records)
-    if is_gzip:
-        records = TFRecordReader(data_set(base, cache, scale))
     with TFRecordWriter(path, "GZIP" if is_gzip else None, atomic=True) as writer:
-        for record in records:
-            writer.write(record)
+        if is_gzip:
+            writer.write_blocks(TFRecordReader(data_set(base, n_records, cache)).blocks())
+        elif name == "any_order":
+            for record in TFRecordReader(data_set("tabular", n_records, cache)):
+                writer.write(_in_another_order(record))
+        else:
+            writer.write_blocks(_encoded(name, table) for table in tables(name, n_records))
     return path
 
 
-def shards(name: str, cache: Path, scale: float, n_files: int) -> list[Path]:
+def _encoded(name: str, table: Table) -> Any:
+    """Return the columns of a data set as a block of records."""
+    from tfrecord_lite import encode_examples, encode_sequence_examples
+
+    if name == "sequences":
+        context = {key: table[key] for key in CONTEXT}
+        context["name"] = np.array(table["name"], object)
+        steps = {key: table[key] for key in STEPS}
+        return encode_sequence_examples(context, steps, dict.fromkeys(STEPS, table["length"]))
+    return encode_examples(table)
+
+
+def _in_another_order(record: bytes) -> bytes:
+    """Return an Example with its features in an order that depends on its values."""
+    from tfrecord_lite import Example, Features
+
+    features = sorted(Example.FromString(record).features.feature.items())
+    random = np.random.default_rng(zlib.crc32(record))
+    # The message classes write a map in an order of their own, so the head is made here.
+    parts = [
+        Features(feature=dict([features[i]])).SerializeToString()
+        for i in random.permutation(len(features))
+    ]
+    n_bytes = sum(map(len, parts))
+    return b"".join([bytes([0x0A, n_bytes & 0x7F | 0x80, n_bytes >> 7]), *parts])
+
+
+def shards(name: str, n_records: int, n_files: int, cache: Path) -> list[Path]:
     """Return a data set split into that many files, made first if they are missing."""
-    source = data_set(name, cache, scale)
+    from tfrecord_lite import TFRecordReader, TFRecordWriter
+
+    source = data_set(name, n_records, cache)
     folder = cache / f"{source.stem}-in-{n_files}"
-    names = [folder / f"{i:05d}.tfrecord" for i in range(n_files)]
-    if not all(path.exists() for path in names):
+    paths = [folder / f"{i:05d}.tfrecord" for i in range(n_files)]
+    if not all(path.exists() for path in paths):
         folder.mkdir(exist_ok=True)
-        writers = [TFRecordWriter(path, atomic=True) for path in names]
+        writers = [TFRecordWriter(path, atomic=True) for path in paths]
         for number, record in enumerate(TFRecordReader(source)):
             writers[number % n_files].write(record)
         for writer in writers:
             writer.close()
-    return names
+    return paths

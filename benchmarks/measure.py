@@ -1,467 +1,241 @@
-"""The measurements, one per process: ``python -m benchmarks.measure '{...}'``.
+"""Sides of a task, which take turns, and the figures of what they took.
 
-A process of its own keeps one measurement's memory, imports and caches out of
-the next. The request is a JSON object on the command line, ``{"what": ...}`` and
-the arguments of the function of that name; the answer is a JSON object on
-standard output. :mod:`benchmarks.records`, :mod:`benchmarks.columns` and
-:mod:`benchmarks.datasets` ask and compare. :mod:`benchmarks.tables` has one process
-per contender instead, which is asked on standard input, and imports only once.
-
-Each side runs the loop a user would write, the same on both sides. Imports are
-inside the functions, so that only what is measured is loaded, and they are not
-timed.
+A side is an operation of a contender in its process. A round runs each side once, in turn, so that
+other work on the machine affects all. Figures are medians over the rounds; ratios are
+taken within each round, and their median, lowest and highest are kept.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import resource
-import sys
+import statistics
+import subprocess
+import tempfile
 import time
-from importlib import import_module
-from itertools import islice
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
-from benchmarks import measure_events, measure_reliability, measure_tables, measure_tensors
+from benchmarks.check import compare
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from tfrecord_lite import Block, ExampleParser
-
-Result = dict[str, float]
-
-_PIECE_BYTES = 1024 * 1024
-
-
-def read_ours(path: str) -> Result:
-    """Iterate over a TFRecordReader, which detects the compression."""
-    from tfrecord_lite import TFRecordReader
-
-    return _timed_count(lambda: TFRecordReader(path))
-
-
-def read_ours_unverified(path: str) -> Result:
-    """Iterate without checking the data's CRCs."""
-    from tfrecord_lite import TFRecordReader
-
-    return _timed_count(lambda: TFRecordReader(path, verify=False))
-
-
-def read_ours_iterator(path: str) -> Result:
-    """Iterate with the function that has TensorFlow's name."""
-    from tfrecord_lite import tf_record_iterator
-
-    return _timed_count(lambda: tf_record_iterator(path, _compression_of(path)))
-
-
-def read_ours_blocks(path: str) -> Result:
-    """Read blocks; their records are checked, but no objects are made."""
-    from tfrecord_lite import TFRecordReader
-
-    start = time.perf_counter()
-    n_records = 0
-    for block in TFRecordReader(path).blocks():
-        n_records += len(block)
-    return {"seconds": time.perf_counter() - start, "n_records": n_records}
-
-
-def read_tensorflow(path: str) -> Result:
-    """Iterate with TensorFlow's compiled iterator."""
-    from tensorflow import compat
-
-    options = compat.v1.io.TFRecordOptions(_compression_of(path))
-    return _timed_count(lambda: compat.v1.io.tf_record_iterator(path, options))
-
-
-def _compression_of(path: str) -> str:
-    return "GZIP" if path.endswith(".gz") else ""
-
-
-def _timed_count(open_it: Callable[[], Iterable[bytes]]) -> Result:
-    start = time.perf_counter()
-    n_records = 0
-    for _ in open_it():
-        n_records += 1
-    return {"seconds": time.perf_counter() - start, "n_records": n_records}
-
-
-def _records(size: int) -> list[bytes]:
-    """Return different records of one size, several megabytes of them."""
-    import numpy as np
-
-    random = np.random.default_rng(size)
-    return [random.bytes(size) for _ in range(max(8 * _PIECE_BYTES // size, 1))]
-
-
-def write_ours(path: str, size: int, n_records: int) -> Result:
-    """Write with this package's TFRecordWriter."""
-    from tfrecord_lite import TFRecordWriter
-
-    return _timed_write(lambda: TFRecordWriter(path), path, size, n_records)
-
-
-def write_tensorflow(path: str, size: int, n_records: int) -> Result:
-    """Write with TensorFlow's."""
-    from tensorflow import io
-
-    return _timed_write(lambda: io.TFRecordWriter(path), path, size, n_records)
-
-
-def _timed_write(open_it: Callable[[], Any], path: str, size: int, n_records: int) -> Result:
-    records = _records(size)
-    rounds, rest = divmod(n_records, len(records))
-    _make_room(path, n_records * (size + 16))
-    start = time.perf_counter()
-    with open_it() as writer:
-        for _ in range(rounds):
-            for record in records:
-                writer.write(record)
-        for record in records[:rest]:
-            writer.write(record)
-    return {"seconds": time.perf_counter() - start, "n_records": n_records}
-
-
-def write_kernel(path: str, size: int, n_records: int) -> Result:
-    """Write the same bytes, already framed, by os.write alone: no writer can be faster."""
-    from tfrecord_lite.records.framing import frame
-
-    frames = bytes(frame(_records(size)))
-    pieces = [frames[i : i + _PIECE_BYTES] for i in range(0, len(frames), _PIECE_BYTES)]
-    left = n_records * (size + 16)
-    _make_room(path, left)
-    start = time.perf_counter()
-    _write_pieces(path, pieces, left)
-    return {"seconds": time.perf_counter() - start, "n_records": n_records}
-
-
-def _write_pieces(path: str, pieces: list[bytes], n_bytes: int) -> None:
-    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
-    left = n_bytes
-    while left:
-        for piece in pieces:
-            left -= os.write(file, piece[:left])
-    os.close(file)
-
-
-def _make_room(path: str, n_bytes: int) -> None:
-    """Write a file of that many bytes and remove it, so that every contender starts alike.
-
-    Two things would otherwise decide: emptying an old file makes some file
-    systems wait for the disk; and in a virtual machine memory that the kernel
-    has not used lately can cost ten times as much as memory that it has.
-    """
-    Path(path).unlink(missing_ok=True)
-    _write_pieces(path, [bytes(_PIECE_BYTES)], n_bytes)
-    Path(path).unlink()
-
-
-def make_large(path: str, size: int, n_bytes: int) -> Result:
-    """Write a file of about that many bytes, of records of one size."""
-    n_records = n_bytes // (size + 16)
-    return write_ours(path, size, n_records)
-
-
-def memory_ours(path: str) -> Result:
-    """Iterate over a file; return the peak of the whole process."""
-    return {**read_ours(path), "peak_bytes": peak_bytes()}
-
-
-def memory_ours_blocks(path: str) -> Result:
-    """Read a file's blocks; return the peak of the whole process."""
-    return {**read_ours_blocks(path), "peak_bytes": peak_bytes()}
-
-
-def memory_tensorflow(path: str) -> Result:
-    """Iterate with TensorFlow; return the peak of the whole process."""
-    return {**read_tensorflow(path), "peak_bytes": peak_bytes()}
-
-
-def peak_bytes() -> int:
-    """Return the peak resident memory of this process.
-
-    On Linux not from getrusage: its figure outlives exec, so that it would
-    include the process that started this one.
-    """
-    status = Path("/proc/self/status")
-    if status.exists():
-        for line in status.read_text().splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) * 1024
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
-
-
-def features_of(data_set: str, io: Any, dtypes: tuple[Any, Any, Any]) -> dict[str, Any]:
-    """Return the features of a data set, with the classes of a module."""
-    real, whole, text = dtypes
-    if data_set == "tokens":
-        return {"tokens": io.RaggedFeature(whole)}
-    if data_set == "embeddings":
-        return {
-            "embedding": io.FixedLenFeature([512], real),
-            "id": io.FixedLenFeature([], whole),
-        }
-    if data_set == "images":
-        names = {"image": text, "height": whole, "width": whole, "label": whole}
-    else:
-        names = {f"f{k}": real for k in range(10)} | {f"i{k}": whole for k in range(5)}
-        names |= {"s0": text, "s1": text}
-    return {name: io.FixedLenFeature([], dtype) for name, dtype in names.items()}
-
-
-def parser_of(data_set: str, strings: Any) -> ExampleParser[Any]:
-    import tfrecord_lite
-
-    features = features_of(data_set, tfrecord_lite, ("float32", "int64", "string"))
-    return tfrecord_lite.ExampleParser(features, strings=strings)
-
-
-def columns_ours(path: str, data_set: str, batch: int | None, strings: str) -> Result:
-    """Parse a file into columns, block by block."""
-    from tfrecord_lite import TFRecordReader
-
-    parser = parser_of(data_set, strings)  # loads modules on first use, as an import does
-
-    def parse() -> Iterator[int]:
-        for block in TFRecordReader(path).blocks(batch):
-            parser(block)
-            yield len(block)
-
-    return timed_sum(parse)
-
-
-def columns_tensorflow(
-    path: str, data_set: str, batch: int, *, autotune: bool, as_numpy: bool
-) -> Result:
-    """Parse a file into tensors with tf.data; with `as_numpy` make arrays of them all."""
-    import tensorflow as tf
-
-    features = features_of(data_set, tf.io, (tf.float32, tf.int64, tf.string))
-    threads = tf.data.AUTOTUNE if autotune else None
-
-    def parse() -> Iterator[int]:
-        records = tf.data.TFRecordDataset(path, _compression_of(path)).batch(batch)
-        batches = records.map(lambda s: tf.io.parse_example(s, features), threads)
-        for columns in batches.prefetch(threads) if autotune else batches:
-            for column in columns.values() if as_numpy else ():
-                if isinstance(column, tf.RaggedTensor):
-                    column.row_splits.numpy()
-                    column.flat_values.numpy()
-                else:
-                    column.numpy()
-            first = next(iter(columns.values()))
-            n_rows = first.row_splits.shape if data_set == "tokens" else first.shape
-            yield n_rows[0] - (data_set == "tokens")
-
-    return timed_sum(parse)
-
-
-def dicts_ours(path: str, limit: int) -> Result:
-    """Read one dictionary per record, and one value of each array."""
-    from tfrecord_lite import TFRecordReader
-    from tfrecord_lite.example import to_dicts as decode  # noqa: F401 - loads on the first use
-
-    def take() -> Iterator[int]:
-        for row in islice(TFRecordReader(path).examples(), limit):
-            for values in row.values():
-                values[0]
-            yield 1
-
-    return timed_sum(take)
-
-
-def dicts_tensorflow(path: str, limit: int, *, as_numpy: bool) -> Result:
-    """Iterate with TensorFlow, parse each record, and make a dictionary of lists, or arrays."""
-    import numpy as np
-    import tensorflow as tf
-
-    options = tf.compat.v1.io.TFRecordOptions(_compression_of(path))
-    dtypes = {"float_list": np.float32, "int64_list": np.int64, "bytes_list": object}
-
-    def take() -> Iterator[int]:
-        for record in islice(tf.compat.v1.io.tf_record_iterator(path, options), limit):
-            row: dict[str, Any] = {}
-            for name, feature in tf.train.Example.FromString(record).features.feature.items():
-                kind = feature.WhichOneof("kind")
-                values = getattr(feature, kind).value
-                row[name] = np.array(values, dtypes[kind]) if as_numpy else list(values)
-            yield 1
-
-    return timed_sum(take)
-
-
-def timed_sum(count: Callable[[], Iterator[int]]) -> Result:
-    """Time a loop that yields numbers of records, in elapsed and processor time."""
-    start, cpu_start = time.perf_counter(), _cpu_seconds()
-    n_records = sum(count())
-    seconds, cpu_seconds = time.perf_counter() - start, _cpu_seconds() - cpu_start
-    return {"seconds": seconds, "cpu_seconds": cpu_seconds, "n_records": n_records}
-
-
-def _cpu_seconds() -> float:
-    """Return the processor time of this process, and of its children that have ended."""
-    children = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return time.process_time() + children.ru_utime + children.ru_stime
-
-
-def memory_columns_ours(path: str, data_set: str, batch: int | None, strings: str) -> Result:
-    """Parse a file into columns, block by block; return the peak of the whole process."""
-    return {**columns_ours(path, data_set, batch, strings), "peak_bytes": peak_bytes()}
-
-
-def steps_ours(path: str, data_set: str, batch: int | None, strings: str) -> Result:
-    """Return the seconds of each step of parsing, over the same blocks.
-
-    What verifies is the difference between two passes over the file. The steps of the
-    parser are told apart by timing the functions they are, without those they call.
-    """
-    from tfrecord_lite import TFRecordReader
-    from tfrecord_lite.example.decode import build
-    from tfrecord_lite.example.decode.batch import MessageBatch
-    from tfrecord_lite.wire.template import TemplateRows
-
-    passes: dict[bool, list[float]] = {True: [], False: []}
-    for verify in (False, True) * 3:
-        start = time.perf_counter()
-        n_records = sum(map(len, TFRecordReader(path, verify=verify).blocks(batch)))
-        passes[verify].append(time.perf_counter() - start)
-    parser = parser_of(data_set, strings)
-    clock = _Clock()
-    clock.watch(MessageBatch, "__init__", "match")
-    clock.watch(TemplateRows, "varints", "varints")
-    clock.watch(MessageBatch, "lists", "values")
-    clock.watch(build, "strings", "strings")
-    parse: Callable[[Block], Any] = clock.timed("build", parser)
-    for block in TFRecordReader(path, verify=False).blocks(batch):
-        parse(block)
-    reading = min(passes[False])
-    verifying = min(passes[True]) - reading
-    return {"n_records": n_records, "read, scan": reading, "CRC": verifying, **clock.seconds}
-
-
-class _Clock:
-    """Sums the time spent in some functions, each without the others that it calls."""
-
-    def __init__(self) -> None:
-        self.seconds: dict[str, float] = {}
-        self._inside = [0.0]  # for each call under way, the time of the calls inside it
-
-    def timed(self, step: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Return the function, timed as a step."""
-        self.seconds[step] = 0.0
-
-        def call(*args: Any, **kwargs: Any) -> Any:
-            self._inside.append(0.0)
-            start = time.perf_counter()
+    from collections.abc import Iterable
+
+    from benchmarks.tasks import Side, Task
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+class FailedError(RuntimeError):
+    """A contender answered with an error, or did not answer."""
+
+
+class Worker:
+    """The process of a contender, asked over a pipe."""
+
+    def __init__(self, name: str, python: str, folder: str = "") -> None:
+        environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+        environment.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+        environment["PYTHONPYCACHEPREFIX"] = str(Path(tempfile.gettempdir(), "tfrecord-bytecode"))
+        self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 - closed with the process
+        self._process = subprocess.Popen(
+            [python, "-m", "benchmarks.worker", name, *([folder] if folder else [])],
+            cwd=ROOT,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            text=True,
+        )
+
+    def ask(self, do: str, **request: Any) -> dict[str, Any]:
+        """Return the answer to a request.
+
+        Raises
+        ------
+        FailedError
+            If there is an error instead.
+        """
+        requests, answers = self._process.stdin, self._process.stdout
+        assert requests is not None
+        assert answers is not None
+        try:
+            requests.write(json.dumps({"do": do, **request}) + "\n")
+            requests.flush()
+        except BrokenPipeError:
+            raise FailedError(self._printed()) from None
+        line = answers.readline()
+        if not line:
+            raise FailedError(self._printed())
+        answer: dict[str, Any] = json.loads(line)
+        if "error" in answer:
+            raise FailedError(answer["error"])
+        return answer
+
+    def _printed(self) -> str:
+        self._errors.seek(0)
+        return f"the process ended:\n{self._errors.read()[-4000:]}"
+
+    def close(self) -> None:
+        """End the process."""
+        try:
+            self._process.communicate(timeout=20)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.communicate()
+        self._errors.close()
+
+    def __enter__(self) -> Self:
+        """Return the worker."""
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """End the process."""
+        self.close()
+
+
+@dataclass(slots=True)
+class Row:
+    """A side of a task, and what it took in each round."""
+
+    section: str
+    task: str
+    side: str
+    setting: str
+    unit: str
+    n_items: int
+    seconds: list[float] = field(default_factory=list)
+    cpu_seconds: list[float] = field(default_factory=list)
+    value: float | None = None
+    """What was measured, where it is not time."""
+    error: str = ""
+
+    @property
+    def microseconds(self) -> float:
+        """Median time per item."""
+        return 1e6 * statistics.median(self.seconds) / self.n_items
+
+    @property
+    def cpu_microseconds(self) -> float:
+        """Median processor time per item, of all threads."""
+        return 1e6 * statistics.median(self.cpu_seconds) / self.n_items
+
+    def figures(self) -> dict[str, Any]:
+        """Return this row for JSON."""
+        found = asdict(self)
+        if self.seconds:
+            found["us_per_item"] = self.microseconds
+            found["cpu_us_per_item"] = self.cpu_microseconds
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """How many times as fast one side is as another."""
+
+    median: float
+    low: float
+    high: float
+    cpu: float
+
+
+def ratio(rival: Row, ours: Row) -> Ratio:
+    """Return the time of `rival` relative to that of `ours`; above 1, ours is faster."""
+    if not ours.seconds:  # bytes, say
+        found = (rival.value or 0) / (ours.value or 1)
+        return Ratio(found, found, found, found)
+    per = ours.n_items / rival.n_items
+    each = [per * theirs / own for theirs, own in zip(rival.seconds, ours.seconds, strict=False)]
+    cpu = statistics.median(rival.cpu_seconds) / max(statistics.median(ours.cpu_seconds), 1e-9)
+    return Ratio(statistics.median(each), min(each), max(each), per * cpu)
+
+
+class Turns:
+    """The workers of a run, and how long a task may take."""
+
+    def __init__(self, pythons: dict[str, str], folders: dict[str, str], rounds: int) -> None:
+        self.pythons, self.folders, self.rounds = pythons, folders, rounds
+        self._workers: dict[str, Worker] = {}
+
+    def worker(self, contender: str) -> Worker:
+        """Return the process of a contender, started if it is not there."""
+        if contender not in self._workers:
+            self._workers[contender] = self.fresh(contender)
+        return self._workers[contender]
+
+    def fresh(self, contender: str) -> Worker:
+        """Return a new process of a contender."""
+        module = "tfrecord_lite" if contender in self.folders else contender
+        return Worker(module, self.pythons[contender], self.folders.get(contender, ""))
+
+    def close(self) -> None:
+        """End all processes; the next task starts new ones."""
+        for worker in self._workers.values():
+            worker.close()
+        self._workers.clear()
+
+    def run(self, task: Task, sides: Iterable[Side], seconds: float) -> list[Row]:
+        """Check that all sides return the same, then let them take turns; return a row for each.
+
+        A side that fails has a row that says so, and the others go on. Rounds end early, but not
+        before the third, when the task took that many seconds.
+
+        Raises
+        ------
+        Different
+            If a side returns other values than the first one.
+        """
+        start = time.monotonic()
+        rows: dict[str, Row] = {}
+        requests: dict[str, tuple[str, dict[str, Any]]] = {}
+        expected: dict[str, Any] | None = None
+        first = ""
+        for side in sides:
+            row = rows[side.title] = Row(
+                task.section, task.name, side.title, "", task.unit, task.n_items
+            )
             try:
-                return function(*args, **kwargs)
-            finally:
-                seconds = time.perf_counter() - start
-                self.seconds[step] += seconds - self._inside.pop()
-                self._inside[-1] += seconds
+                row.setting, args = self._best(side, task.args_of(side))
+                found = self.worker(side.contender).ask("check", op=side.op, args=args)
+                if "target" in args:
+                    found = self._written(task, args)
+            except FailedError as error:
+                row.error = str(error)
+                continue
+            if task.is_checked and side.is_checked:
+                if expected is not None:
+                    compare(task.name, first, expected, side.title, found)
+                else:
+                    expected, first = found, side.title
+            requests[side.title] = (side.contender, {"op": side.op, "args": args})
+        for number in range(self.rounds):
+            if number >= 3 and time.monotonic() - start > seconds:
+                break
+            for title, (contender, request) in requests.items():
+                took = self.worker(contender).ask("time", **request)
+                rows[title].seconds.append(took["seconds"])
+                rows[title].cpu_seconds.append(took["cpu_seconds"])
+        for worker in self._workers.values():
+            worker.ask("forget")
+        return list(rows.values())
 
-        return call
+    def _best(self, side: Side, args: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+        """Try the settings of a side, each twice and in turns; return the fastest, and its name."""
+        worker = self.worker(side.contender)
+        choices = worker.ask("settings", op=side.op, args=args)
+        if len(choices) > 1:
+            took = dict.fromkeys(choices, float("inf"))
+            for _ in range(2):
+                for name, choice in choices.items():
+                    found = worker.ask("time", op=side.op, args={**args, **choice})
+                    took[name] = min(took[name], found["seconds"])
+            best = min(took, key=took.__getitem__)
+        else:
+            best = next(iter(choices))
+        return best, {**args, **choices[best]}
 
-    def watch(self, owner: Any, name: str, step: str) -> None:
-        """Time a function or method from now on."""
-        setattr(owner, name, self.timed(step, getattr(owner, name)))
-
-
-def import_ours() -> Result:
-    """Import this package in a fresh interpreter."""
-    start = time.perf_counter()
-    import tfrecord_lite  # noqa: F401
-
-    return {"seconds": time.perf_counter() - start}
-
-
-def import_numpy() -> Result:
-    """Import NumPy alone, the largest part of it."""
-    start = time.perf_counter()
-    import numpy as np  # noqa: F401
-
-    return {"seconds": time.perf_counter() - start}
-
-
-def import_tensorflow() -> Result:
-    """Import TensorFlow."""
-    start = time.perf_counter()
-    import tensorflow as tf  # noqa: F401
-
-    return {"seconds": time.perf_counter() - start}
-
-
-ENCODERS = ("encode_columns_ours", "encode_rows_ours", "encode_tensorflow")
-
-
-DATA_SETS = (
-    "pipeline_ours",
-    "pipeline_tensorflow",
-    "random_ours",
-    "random_tensorflow",
-    "make_index",
-    "loader_ours",
-    "loader_peer",
-)
-
-
-SEQUENCES = (
-    *(
-        f"sequence_{what}_{whose}"
-        for what in ("columns", "dicts", "encode")
-        for whose in ("ours", "tensorflow")
-    ),
-    "sequence_encode_rows_ours",
-)
-
-
-def _elsewhere(module: str, name: str) -> Callable[..., Result]:
-    """Return a function of another module here, which is imported when it is called."""
-
-    def measure(**arguments: Any) -> Result:
-        result: Result = getattr(import_module(f"benchmarks.{module}"), name)(**arguments)
-        return result
-
-    return measure
-
-
-MEASUREMENTS: dict[str, Callable[..., Result]] = {
-    "read_ours": read_ours,
-    "read_ours_unverified": read_ours_unverified,
-    "read_ours_iterator": read_ours_iterator,
-    "read_ours_blocks": read_ours_blocks,
-    "read_tensorflow": read_tensorflow,
-    "write_ours": write_ours,
-    "write_tensorflow": write_tensorflow,
-    "write_kernel": write_kernel,
-    "make_large": make_large,
-    "memory_ours": memory_ours,
-    "memory_ours_blocks": memory_ours_blocks,
-    "memory_tensorflow": memory_tensorflow,
-    "columns_ours": columns_ours,
-    "columns_tensorflow": columns_tensorflow,
-    "dicts_ours": dicts_ours,
-    "dicts_tensorflow": dicts_tensorflow,
-    "memory_columns_ours": memory_columns_ours,
-    "steps_ours": steps_ours,
-    "import_ours": import_ours,
-    "import_numpy": import_numpy,
-    "import_tensorflow": import_tensorflow,
-    **measure_events.MEASUREMENTS,
-    **measure_reliability.MEASUREMENTS,
-    **measure_tables.MEASUREMENTS,
-    **measure_tensors.MEASUREMENTS,
-    **{name: _elsewhere("measure_datasets", name) for name in DATA_SETS},
-    **{name: _elsewhere("encoders", name) for name in ENCODERS},
-    **{name: _elsewhere("sequencers", name) for name in SEQUENCES},
-}
-
-
-if __name__ == "__main__":
-    # Without an argument a request per line, all measured in this process.
-    for line in sys.argv[1:] or sys.stdin:
-        request = json.loads(line)
-        print(json.dumps(MEASUREMENTS[request.pop("what")](**request)), flush=True)
+    def _written(self, task: Task, args: dict[str, Any]) -> dict[str, Any]:
+        """Return checksums of the values in a file that a side wrote, read by this package."""
+        op, read = task.read_back(args)
+        return self.worker("tfrecord_lite").ask("check", op=op, args=read)

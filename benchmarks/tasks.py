@@ -1,0 +1,287 @@
+"""What is measured: tasks in sections, their data, sides and floors; and the targets.
+
+A task is measured for every library that has its operation, and for the sides that it names in
+addition: other ways of a library, for comparison.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from benchmarks import data
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+OURS, THEIRS = "tfrecord_lite", "TensorFlow"
+
+SIZES: dict[str, dict[str, int]] = {
+    "full": {
+        "tabular": 400_000,
+        "images": 2_000,
+        "embeddings": 60_000,
+        "tokens": 30_000,
+        "sequences": 30_000,
+        "any_order": 100_000,
+        "wide": 1_000,
+        "rows": 20_000,
+        "small": 10_000_000,
+    },
+    "quick": {
+        "tabular": 60_000,
+        "images": 400,
+        "embeddings": 12_000,
+        "tokens": 6_000,
+        "sequences": 6_000,
+        "any_order": 20_000,
+        "wide": 200,
+        "rows": 3_000,
+        "small": 100_000,
+    },
+    "tiny": {
+        "tabular": 600,
+        "images": 4,
+        "embeddings": 200,
+        "tokens": 100,
+        "sequences": 100,
+        "any_order": 200,
+        "wide": 4,
+        "rows": 50,
+        "small": 1_000,
+    },
+}
+"""Number of records of each data set; of those for a dictionary a record a part, see `_ROWS`."""
+
+_ROWS = {"tabular": 1.0, "images": 0.05, "embeddings": 0.5, "tokens": 0.25, "sequences": 0.15}
+"""Records that are read or written as dictionaries, as a share of `rows`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One way to do a task."""
+
+    title: str
+    contender: str
+    op: str
+    args: dict[str, Any] = field(default_factory=dict)
+    is_checked: bool = True
+    """Whether its values are those of the others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """Something to do, as many ways as there are sides."""
+
+    section: str
+    name: str
+    op: str
+    n_items: int
+    args: dict[str, Any]
+    also: tuple[Side, ...] = ()
+    """Ways of comparison, measured where their library is there."""
+    unit: str = "record"
+    is_checked: bool = True
+
+    def sides(self, operations: dict[str, list[str]], titles: dict[str, str]) -> Iterator[Side]:
+        """Yield the sides, given the operations that each contender has."""
+        for contender, known in operations.items():
+            if self.op in known:
+                yield Side(titles[contender], contender, self.op)
+        yield from (side for side in self.also if side.op in operations.get(side.contender, []))
+
+    def args_of(self, side: Side) -> dict[str, Any]:
+        """Return the arguments of a side; of those that write, the name of a file of its own."""
+        args = {**self.args, **side.args}
+        if "target" in args:
+            args["target"] += f".{side.contender}"
+        return args
+
+    def read_back(self, args: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+        """Return the operation that reads what was written."""
+        if self.op == "write":
+            return "read", {"path": args["target"]}
+        return "dicts", {"path": args["target"], "data": args["data"]}
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """How many times as fast one side of a task is to be as another."""
+
+    task: str
+    ratio: float
+    side: str = OURS
+    rival: str = THEIRS
+    by_cpu: bool = False
+    """Whether by processor time."""
+
+
+_JIT = "tfrecord_lite, compiled"
+TARGETS = [
+    *(Target(f"columns: {name}, {batch}", ratio)
+      for name, ratio in (("tabular", 2.5), ("embeddings", 2.5), ("sequences", 2.0))
+      for batch in ("256", "1,024")),
+    Target("columns: tokens, 1,024", 2.0),
+    Target("columns: tokens, best", 2.0),
+    Target("columns: any order, 1,024", 1.5),
+    Target("columns: any order, best", 1.5),
+    Target("projection: 1 of 17", 4.0, rival="tfrecord_lite, all 17"),
+    Target("projection: 1 of 2,000", 20.0, rival="tfrecord_lite, all 2,000"),
+    Target("dicts: images", 0.8, rival="tfrecord_lite, raw records"),
+    Target("dicts: tokens", 1.0, rival="tfrecord"),
+    Target("dicts: tabular", 1.0, rival="rustfrecord"),
+    Target("dicts: embeddings", 1.0, rival="rustfrecord"),
+    Target("write dicts: tabular", 6.0),
+    Target("write dicts: tokens", 2.0),
+    Target("write dicts: images", 1.3),
+    Target("write dicts: sequences", 4.0),
+    Target("pipeline: 2 processes", 1.6, rival="tfrecord_lite, 1 process"),
+    Target("columns: tabular, best", 4.0, _JIT, by_cpu=True),
+    Target("columns: tabular_gz, best", 3.0, _JIT, by_cpu=True),
+    Target("columns: tokens, best", 3.8, _JIT, by_cpu=True),
+    Target("columns: sequences, best", 4.5, _JIT, by_cpu=True),
+    Target("columns: any order, best", 2.5, _JIT, by_cpu=True),
+    Target("dicts: tokens", 1.0, _JIT, "rustfrecord"),
+]  # fmt: skip
+
+
+class Data:
+    """The data of a run: files that are made when they are asked for, and where to write."""
+
+    def __init__(self, size: str, cache: Path, folder: Path) -> None:
+        self.sizes, self.cache, self.folder = SIZES[size], cache, folder
+
+    def n_records(self, name: str) -> int:
+        """Return the number of records of a data set."""
+        return self.sizes[name.removesuffix("_gz")]
+
+    def n_rows(self, name: str) -> int:
+        """Return the number of records that are read or written as dictionaries."""
+        return max(int(_ROWS[name] * self.sizes["rows"]), 1)
+
+    def path(self, name: str, n_records: int | None = None) -> str:
+        """Return the file of a data set."""
+        return str(data.data_set(name, n_records or self.n_records(name), self.cache))
+
+    @cached_property
+    def target(self) -> str:
+        """Where to write."""
+        return str(self.folder / "written.tfrecord")
+
+
+# ------------------------------------------------------------------------------ sections
+
+
+def raw(given: Data) -> Iterator[Task]:
+    """Yield records as bytes, every checksum verified."""
+    for name in ("tabular", "embeddings", "images", "tabular_gz"):
+        also = [Side("tfrecord_lite, blocks()", OURS, "blocks")]
+        also.append(Side("tfrecord_lite, verify=False", OURS, "read_unverified"))
+        args: dict[str, Any] = {"path": given.path(name)}
+        yield Task("raw", f"read: {name}", "read", given.n_records(name), args, tuple(also))
+    for size, name in ((300, "tabular"), (100_000, "images")):
+        n_records = given.n_records(name)
+        args = {"target": given.target, "size": size, "n_records": n_records}
+        floor = Side("os.write alone", "floor", "write")
+        yield Task("raw", f"write: {size:,} bytes", "write", n_records, args, (floor,))
+
+
+def dicts(given: Data) -> Iterator[Task]:
+    """Yield a dictionary of arrays a record, without a schema."""
+    for name in _ROWS:
+        n_records = given.n_rows(name)
+        args = {"path": given.path(name, n_records), "data": name}
+        raw = Side("tfrecord_lite, raw records", OURS, "read", is_checked=False)
+        lists = Side("TensorFlow, lists", "tensorflow", "dicts", {"lists": True})
+        yield Task("dicts", f"dicts: {name}", "dicts", n_records, args, (raw, lists))
+
+
+def columns(given: Data) -> Iterator[Task]:
+    """Yield files to columns, byte strings without objects."""
+    for name in (
+        "tabular",
+        "embeddings",
+        "sequences",
+        "tokens",
+        "images",
+        "any_order",
+        "tabular_gz",
+    ):
+        title = name.replace("any_order", "any order")
+        for batch in (64, 256, None) if name == "images" else (256, 1024, None):
+            args = {"path": given.path(name), "data": name, "batch": batch}
+            also = []
+            if name in {"tabular", "images"} and batch is None:
+                also = [
+                    Side("tfrecord_lite, bytes objects", OURS, "columns", {"strings": "ndarray"})
+                ]
+                also += [Side("TensorFlow, .numpy()", "tensorflow", "columns", {"as_numpy": True})]
+            label = f"columns: {title}, {f'{batch:,}' if batch else 'best'}"
+            yield Task("columns", label, "columns", given.n_records(name), args, tuple(also))
+
+
+def projection(given: Data) -> Iterator[Task]:
+    """Yield one feature of many; parsing alone, of records in memory."""
+    for name, n_features in (("tabular", 17), ("any_order", 17), ("wide", 2_000)):
+        some = {"select": [sorted(data.FEATURES[name])[n_features // 3]]}
+        args = {"path": given.path(name), "data": name, "batch": 64 if name == "wide" else 4096}
+        whole = Side(
+            f"tfrecord_lite, all {n_features:,}", OURS, "parse", {"select": None}, is_checked=False
+        )
+        order = ", any order" * (name == "any_order")
+        title = f"projection: 1 of {n_features:,}{order}"
+        yield Task("projection", title, "parse", given.n_records(name), args | some, (whole,))
+
+
+def reads(given: Data) -> Iterator[Task]:
+    """Yield random access."""
+    n_records = given.n_records("tabular")
+    path = given.path("tabular")
+    yield Task("reads", "random access: index", "index", n_records, {"path": path})
+    n_reads = min(1_000, n_records)
+    numbers = np.random.default_rng(0).integers(0, n_records, n_reads).tolist()
+    args = {"path": path, "numbers": numbers}
+    yield Task("reads", "random access: 1,000 records", "random_reads", n_reads, args)
+
+
+def write(given: Data) -> Iterator[Task]:
+    """Yield dictionaries and columns to files; into memory, where there is such a folder."""
+    for name in _ROWS:
+        forms = ("values", "lists") if name in {"tabular", "tokens"} else ("values",)
+        n_records = given.n_rows(name)
+        for form in forms:
+            args = {"target": given.target, "data": name, "n_records": n_records, "form": form}
+            each = Side("tfrecord_lite, one by one", OURS, "write_each")
+            title = f"write dicts: {name}{', lists' * (form == 'lists')}"
+            yield Task("write", title, "write_dicts", n_records, args, (each,))
+        args = {"target": given.target, "data": name, "n_records": n_records}
+        yield Task("write", f"write columns: {name}", "write_columns", n_records, args)
+
+
+def pipeline(given: Data) -> Iterator[Task]:
+    """Yield eight files interleaved, shuffled through a buffer, in batches of 256, parsed."""
+    n_records = given.n_records("tabular")
+    files = [str(path) for path in data.shards("tabular", n_records, 8, given.cache)]
+    common = {"files": files, "data": "tabular", "batch": 256}
+    shuffled = common | {"buffer": 10_000}
+    yield Task("pipeline", "pipeline: shuffled", "pipeline", n_records, shuffled, is_checked=False)
+    one = Side("tfrecord_lite, 1 process", OURS, "pipeline", {"num_workers": 0})
+    args = common | {"buffer": 0, "num_workers": 2}
+    yield Task(
+        "pipeline", "pipeline: 2 processes", "workers", n_records, args, (one,), is_checked=False
+    )
+
+
+SECTIONS: dict[str, Callable[[Data], Iterator[Task]]] = {
+    "columns": columns,
+    "raw": raw,
+    "dicts": dicts,
+    "write": write,
+    "projection": projection,
+    "reads": reads,
+    "pipeline": pipeline,
+}
