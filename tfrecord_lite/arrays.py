@@ -60,9 +60,9 @@ class ByteRanges:
         """Pick ranges by index, from the same buffer."""
         return ByteRanges(self.data, self.starts[indices], self.lengths[indices])
 
-    def joined(self) -> Uint8Array:
-        """Copy the ranges end to end."""
-        return gather(self.data, self.starts, self.lengths)
+    def joined(self, splits: Int64Array | None = None) -> Uint8Array:
+        """Copy the ranges end to end; `splits` are the :func:`row_splits` of the lengths, if known."""
+        return gather(self.data, self.starts, self.lengths, splits)
 
 
 LANE_BYTES = 8
@@ -93,6 +93,15 @@ def rows(data: Uint8Array, n_bytes: int) -> AnyArray:
     return at_every_byte(data, np.dtype((np.void, n_bytes)))
 
 
+def row_floats(cells: AnyArray, place: int, n_bytes: int) -> AnyArray:
+    """View `n_bytes` bytes from a place on in every row as floats; shape (n_rows, n_bytes / 4).
+
+    `cells` has one row per index of its first dimension, and must outlive the view.
+    """
+    shape, strides = (len(cells), n_bytes // 4), (cells.strides[0], 4)
+    return np.ndarray(shape, "<f4", cells, place, strides)
+
+
 def row_splits(counts: Int64Array) -> Int64Array:
     """Return where each row starts, and the last ends, given their lengths; shape (n + 1,)."""
     splits = np.empty(counts.size + 1, np.int64)
@@ -119,18 +128,25 @@ _WIDEST_EVEN_ROW_BYTES = 4096
 """Longer ranges are copied as rows too, if they are of about the same length."""
 
 
-def gather(data: Uint8Array, starts: Int64Array, lengths: Int64Array) -> Uint8Array:
+def gather(
+    data: Uint8Array,
+    starts: Int64Array,
+    lengths: Int64Array,
+    splits: Int64Array | None = None,
+) -> Uint8Array:
     """Copy byte ranges of a buffer end to end; the result owns its memory.
 
     From each start on as many bytes as the longest range has may be read, within the buffer.
+    `splits` are the :func:`row_splits` of the lengths, if known.
     """
-    splits = row_splits(lengths)
-    widest = int(lengths.max(initial=0))
+    if splits is None:
+        splits = row_splits(lengths)
+    widest = int(np.maximum.reduce(lengths, initial=0))
     if widest == 0:
         return np.empty(0, np.uint8)
     out = np.empty(int(splits[-1]) + widest, np.uint8)
     is_even = widest <= _WIDEST_EVEN_ROW_BYTES and widest * lengths.size <= 2 * int(splits[-1])
-    if int(starts.max()) + widest > data.size or (widest > _WIDEST_ROW_BYTES and not is_even):
+    if int(np.maximum.reduce(starts)) + widest > data.size or (widest > _WIDEST_ROW_BYTES and not is_even):
         view = memoryview(data)  # type: ignore[arg-type]
         parts = [view[a : a + n] for a, n in zip(starts.tolist(), lengths.tolist(), strict=True)]
         return np.frombuffer(bytearray().join(parts), np.uint8)

@@ -494,8 +494,9 @@ def test_a_template_matches_its_known_bytes_alone(
     assert (stretch.wrong is None) == (not any(wrong))
     if stretch.wrong is not None:
         assert stretch.wrong.tolist() == wrong
-    assert [row.tobytes() for row in stretch.fixed(place, length)] == [
-        message[place : place + length] for message in messages
+    whole = length // 4 * 4
+    assert [row.tobytes() for row in stretch.floats(place, length)] == [
+        message[place : place + whole] for message in messages
     ]
 
 
@@ -523,10 +524,6 @@ def test_a_template_reads_lengths_that_agree(lengths: list[int], draw: st.DataOb
         assert bool(wrong[i]) == (not as_wide or (i > 0 and lie > 0))
         if not wrong[i]:
             assert found[i] == n
-    fits = [i for i, row in enumerate(rows_of) if len(row) == len(rows_of[0])]
-    values, sizes = stretch.varints()
-    assert values[fits].tolist() == [300] * len(fits)
-    assert sizes[fits].tolist() == [2] * len(fits)
     # What follows a message, and what is in its holes, decides nothing.
     assert template.n_bytes == len(rows_of[0])
     other = template.match(buffer_of(messages, fill=b"\0").data, starts)

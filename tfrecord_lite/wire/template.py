@@ -22,8 +22,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tfrecord_lite.arrays import LANE_BYTES, BoolArray, Int64Array, Uint8Array, Uint64Array, rows
-from tfrecord_lite.wire.varint import decode_words, squeeze
+from tfrecord_lite.arrays import (
+    LANE_BYTES,
+    AnyArray,
+    BoolArray,
+    Int64Array,
+    Uint8Array,
+    Uint64Array,
+    row_floats,
+    rows,
+)
+from tfrecord_lite.wire.varint import squeeze
 
 MAX_TEMPLATE_BYTES = 256
 """Longest stretch; a row of it and two words more stay within a block's spare bytes."""
@@ -99,9 +108,9 @@ class TemplateRows:
         stride = self._cells.strides[0]
         return np.ndarray((len(self._cells),), "<u8", self._cells, place, (stride,))
 
-    def fixed(self, place: int, length: int) -> Uint8Array:
-        """Copy a payload of fixed size out of every row; uint8, shape (n, length)."""
-        return np.ascontiguousarray(self._cells[:, place : place + length])
+    def floats(self, place: int, length: int) -> AnyArray:
+        """View a payload of fixed size in every row as floats; shape (n, length / 4)."""
+        return row_floats(self._cells, place, length)
 
     def lengths(self) -> Int64Array:
         """Read the length of the payload after the stretch, and check the outer holes against it."""
@@ -121,10 +130,3 @@ class TemplateRows:
             return self._cells[:, hole.place].astype(np.int64)
         kept = np.uint64(int.from_bytes(b"\x7f" * hole.width, "little"))
         return squeeze(self._words_at(hole.place) & kept, hole.width).view(np.int64)
-
-    def varints(self) -> tuple[Int64Array, Int64Array]:
-        """Decode the varint after the stretch: values, and bytes of each."""
-        place = self._template.n_bytes
-        follow = self._words_at(place + LANE_BYTES)
-        values, sizes = decode_words(self._words_at(place).copy(), lambda some: follow[some])
-        return values.view(np.int64), sizes

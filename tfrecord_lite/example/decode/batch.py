@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import numpy as np
 
 from tfrecord_lite.example.decode.general import GeneralMessages
+from tfrecord_lite.example.decode.layout import LayoutMatch
 from tfrecord_lite.example.decode.learn import learn
 from tfrecord_lite.example.decode.oneof import FeatureValues, ListValues, merge
 from tfrecord_lite.wire.fields import renumbered
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.arrays import BoolArray, Int64Array, Uint8Array
     from tfrecord_lite.block import Block
-    from tfrecord_lite.example.decode.layout import Layout, LayoutMatch
+    from tfrecord_lite.example.decode.layout import Layout
     from tfrecord_lite.example.decode.runtime import RuntimeMessages
     from tfrecord_lite.schema import Kind
 
@@ -173,6 +174,13 @@ class MessageBatch:
         for chosen, part in self._parts:
             kinds[chosen] = part.kinds(feature)
         return kinds
+
+    def even(self, feature: int, kind: Kind) -> ListValues | None:
+        """Return the values of a feature if every message has as many; None if one may not."""
+        if len(self._parts) != 1:
+            return None
+        part = self._parts[0][1]
+        return part.even(feature, kind) if isinstance(part, LayoutMatch) else None
 
     def lists(self, feature: int, kind: Kind) -> FeatureValues:
         """Return a feature of all messages, with the values of one kind."""

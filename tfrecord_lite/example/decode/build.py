@@ -120,7 +120,8 @@ class FeatureColumn:
 def strings(stored: ByteRanges, *, as_column: bool) -> ObjectArray | BytesColumn:
     """Copy byte strings out of their buffer: an object each, or one column of all."""
     if as_column:
-        return BytesColumn(row_splits(stored.lengths), stored.joined())
+        splits = row_splits(stored.lengths)
+        return BytesColumn(splits, stored.joined(splits))
     starts, lengths = stored.starts, stored.lengths
     out = np.empty(starts.size, object)
     if int(lengths.sum()) < _SHORT_BYTES * starts.size:
@@ -137,12 +138,12 @@ def strings(stored: ByteRanges, *, as_column: bool) -> ObjectArray | BytesColumn
 
 def dense(column: FeatureColumn, feature: Dense, *, single: bool) -> AnyArray | BytesColumn:
     r"""Build the result of a FixedLenFeature: shape (n, \\*shape) (rules X1, X3 to X5)."""
+    if column.count == feature.size:
+        return shaped(column.flat, feature, column.n_messages, single=single)
     shape = feature.shape if single else (column.n_messages, *feature.shape)
     flat = column.flat
     if len(shape) != 1:
         flat = as_array(flat)  # a column has one dimension
-    if column.count == feature.size:
-        return flat if isinstance(flat, BytesColumn) else flat.reshape(shape)
     if feature.default is None:
         detail = (
             f"required feature {column.key!r} is missing and has no default; "
@@ -159,6 +160,18 @@ def dense(column: FeatureColumn, feature: Dense, *, single: bool) -> AnyArray | 
             return filled.reshape(shape)
         return BytesColumn.from_list(filled.reshape(-1).tolist())
     return flat if isinstance(flat, BytesColumn) else flat.reshape(shape)
+
+
+def shaped(
+    flat: FlatValues, feature: Dense, n_messages: int, *, single: bool
+) -> AnyArray | BytesColumn:
+    """Give values the shape of a FixedLenFeature, of which every message has as many as it takes."""
+    shape = feature.shape if single else (n_messages, *feature.shape)
+    if isinstance(flat, BytesColumn):
+        if len(shape) == 1:
+            return flat
+        flat = as_array(flat)  # a column has one dimension
+    return flat.reshape(shape)
 
 
 def padded(column: FeatureColumn, feature: Padded, *, single: bool) -> AnyArray:

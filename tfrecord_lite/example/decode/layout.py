@@ -8,8 +8,17 @@ which bytes stand where::
            ╰────────── entry ─────────────────╯   ╰─ entry ──────────
 
 A :class:`LayoutEntry` has the known bytes of a map entry, the holes for lengths that vary with
-the value, and the *form* of the value. Entries of fixed size are joined into one stretch, so
-that ten float features are read by one gather.
+the value, and the *form* of the value. Entries of fixed size are joined into one *stretch*, so
+that ten float features are read by one gather; a value of variable size ends a stretch.
+
+A walk finds where each stretch begins, by one byte of length per stretch. Then all stretches of
+about one size are compared at once, in all messages, whatever their number::
+
+    places      stretch x message          walked: place + bytes of the stretch + length of its value
+    rows        stretch x message x word   one gather
+    expected    known bytes, and lengths: linear in that of the value, as all are of one byte
+
+Only stretches with lengths of several bytes are compared one by one (:mod:`~tfrecord_lite.wire.template`).
 
 Matching checks every byte that is not a value, so a message that matches has the values that the
 general way (:mod:`.general`) would find in it. All others go to `general`.
@@ -19,33 +28,40 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import Enum, auto
-from typing import TYPE_CHECKING, TypeAlias
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tfrecord_lite.arrays import (
+    LANE_BYTES,
     AnyArray,
     BoolArray,
     ByteRanges,
     Int64Array,
     Uint8Array,
     lanes,
+    row_floats,
     rows,
+    short_lanes,
 )
 from tfrecord_lite.example.decode.oneof import LIST_READERS, NO_VALUES, ListValues
 from tfrecord_lite.example.proto import FEATURES_TAG, LIST_VALUE
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.wire.repeated import varint_runs
 from tfrecord_lite.wire.template import MAX_TEMPLATE_BYTES, Hole, Template
-from tfrecord_lite.wire.varint import read_varints
-
-if TYPE_CHECKING:
-    from tfrecord_lite.example.decode.oneof import Flat
-    from tfrecord_lite.wire.template import TemplateRows
-
-    _Payload: TypeAlias = AnyArray | ByteRanges
+from tfrecord_lite.wire.varint import read_sized, read_varints
 
 _IN_ROW_BYTES = 64
+_LARGEST_BYTE = 0x7F
+_AT_ONCE = 1024
+"""Messages that are compared at once, so that the arrays stay in the cache."""
+_FEW_WORDS = 8
+"""Rows of more words are compared whole; shorter ones word by word, in all stretches at once."""
+_FURTHEST = MAX_TEMPLATE_BYTES + 3 * LANE_BYTES
+"""Bytes that may be read from a place on; a block has more of them to spare."""
+_WORDS_AHEAD = 4
+"""Stretches are compared together if their sizes differ by fewer words."""
 
 
 class ValueForm(Enum):
@@ -63,6 +79,9 @@ class ValueForm(Enum):
     """A list message in any other form."""
     SKIPPED = auto()
     """A Feature that is not asked for."""
+
+
+_EVEN_FORMS = (ValueForm.FIXED, ValueForm.VARINT, ValueForm.STRING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,87 +102,256 @@ class LayoutEntry:
     """Bytes of payload in the message it was learnt from."""
 
 
-@dataclass(frozen=True, slots=True)
 class _Stretch:
     """Entries that are matched with one gather."""
 
-    template: Template
-    fixed: tuple[tuple[LayoutEntry, int], ...]
-    """Entries with a payload of fixed size in the stretch, and its offset there."""
-    last: LayoutEntry | None
-    """The entry whose payload follows the stretch."""
+    def __init__(
+        self,
+        known: bytes,
+        fixed: list[tuple[LayoutEntry, int]],
+        last: LayoutEntry | None,
+        holes: list[Hole],
+    ) -> None:
+        self.known = known
+        """Its bytes; those of holes and payloads have no meaning."""
+        self.unknown = [(place, entry.length) for entry, place in fixed]
+        """The offset and length of each payload of fixed size in it."""
+        self.fixed = [(entry, place) for entry, place in fixed if entry.feature >= 0]
+        """The entries with such a payload that are asked for, and its offset."""
+        self.last = last
+        """The entry whose payload follows the stretch."""
+        self.holes = holes
+        """The lengths around that payload, innermost last; none if it has a fixed size."""
+        self.size = len(known)
+        after = last.length if last is not None and not holes else 0
+        self.step: int = self.size + after
+        """Bytes up to the payload that follows, or with it if its size is fixed."""
+        self.hole: int = holes[-1].place if holes else 0
+        """The place of the payload's own length."""
+        self.holds_floats = (
+            last is not None and last.form is ValueForm.CHUNK and last.kind == Kind.FLOAT
+        )
+        """Whether the payload must be whole floats."""
+        self.n_words: int = -(-self.size // LANE_BYTES)
+        self.template: Template | None = None
+        """To compare it by itself; None if no length takes more than a byte."""
+        if any(hole.width > 1 for hole in holes):
+            self.template = Template(known, self.unknown, holes)
+
+
+@dataclass(frozen=True, slots=True)
+class _ShortStretches:
+    """Stretches of about one size whose lengths are of one byte; their bytes, one row each.
+
+    A length is that of the payload plus a constant, so what a row should be is ``want + length *
+    unit``. All three are words, shape (n_stretches, 1, n_words).
+    """
+
+    stretches: list[_Stretch]
+    mask: AnyArray
+    want: AnyArray
+    unit: AnyArray
+    with_unit: list[int]
+    """The words that have lengths in some stretch."""
+    longest: Uint8Array
+    """The longest payload that leaves all lengths in one byte; shape (n_stretches, 1)."""
+
+    @classmethod
+    def of(cls, stretches: list[_Stretch]) -> _ShortStretches:
+        """Make the words of some stretches."""
+        n_bytes = max(stretch.n_words for stretch in stretches) * LANE_BYTES
+        mask, want, unit = np.zeros((3, len(stretches), 1, n_bytes), np.uint8)
+        longest = np.full((len(stretches), 1), _LARGEST_BYTE, np.uint8)
+        for number, stretch in enumerate(stretches):
+            size = stretch.size
+            mask[number, 0, :size] = 0xFF
+            want[number, 0, :size] = np.frombuffer(stretch.known, np.uint8)
+            for place, length in stretch.unknown:
+                mask[number, 0, place : place + length] = 0
+            for hole in stretch.holes:
+                want[number, 0, hole.place] = hole.more
+                unit[number, 0, hole.place] = 1
+                longest[number] = min(longest[number, 0], _LARGEST_BYTE - hole.more)
+        words = (want & mask).view("<u8")
+        units = unit.view("<u8")
+        with_unit = np.flatnonzero(units.any(axis=(0, 1))).tolist()
+        return cls(stretches, mask.view("<u8"), words, units, with_unit, longest)
+
+    def rows_at(self, data: Uint8Array, places: Int64Array) -> AnyArray:
+        """Copy the rows at the places of each stretch; words, shape (n_stretches, n, n_words)."""
+        n_words = self.mask.shape[2]
+        found = rows(data, n_words * LANE_BYTES)[places.reshape(-1)]
+        return found.view("<u8").reshape(*places.shape, n_words)
+
+    def differing(self, cells: AnyArray, lengths: Uint8Array) -> BoolArray | None:
+        """Return which messages lack known bytes; None if none does."""
+        size = lengths.astype(np.uint64)
+        if cells.shape[2] > _FEW_WORDS:
+            words = cells & self.mask
+            words -= self.want
+            for place in self.with_unit:
+                words[:, :, place] -= self.unit[:, :, place] * size
+            differs = words.any(axis=2) if np.count_nonzero(words) else None
+        else:
+            wrong = np.zeros(size.shape, np.uint64)
+            for place in range(cells.shape[2]):
+                word = cells[:, :, place] & self.mask[:, :, place]
+                word -= self.want[:, :, place]
+                if place in self.with_unit:
+                    word -= self.unit[:, :, place] * size
+                wrong |= word
+            differs = wrong != 0 if np.count_nonzero(wrong) else None
+        longer = lengths > self.longest
+        if np.count_nonzero(longer):
+            differs = _either(differs, longer)
+        return None if differs is None else differs.any(axis=0)
 
 
 class Layout:
     """The map entries of messages that look alike, in order."""
 
     def __init__(self, entries: list[LayoutEntry]) -> None:
-        self._stretches = _join(entries)
         self.unknown: list[bytes] = [entry.key for entry in entries if entry.feature < 0]
         """The keys that are not in the table."""
+        stretches = _join(entries)
+        short = sorted((s for s in stretches if s.template is None), key=lambda s: s.n_words)
+        by_size = groupby(short, key=lambda s: s.n_words // _WORDS_AHEAD)
+        self.groups = [_ShortStretches.of(list(some)) for _, some in by_size]
+        row_of = {id(stretch): row for row, stretch in enumerate(short)}
+        self.walk = [(stretch, row_of.get(id(stretch))) for stretch in stretches]
+        """The stretches in order; and the number of each among the short ones, by size, or None."""
+        self.n_short = len(short)
+        self.slots: dict[int, tuple[LayoutEntry, list[Any], int]] = {}
+        """By feature asked for: its entry, the list below that it is in, and its number there."""
+        self.floats: list[LayoutEntry] = []
+        self.numbers: list[tuple[int, _Stretch]] = []
+        self.apart: list[tuple[int | None, _Stretch]] = []
+        for stretch, row in self.walk:
+            for entry, _ in stretch.fixed:
+                self._add(entry, self.floats, entry)
+            entry = stretch.last
+            if entry is not None and entry.feature >= 0:
+                is_number = entry.form is ValueForm.VARINT and row is not None
+                places: list[Any] = self.numbers if is_number else self.apart
+                self._add(entry, places, (row, stretch))
+        # To read payloads of one place at once: the rows of their stretches, and their sizes.
+        self.number_rows = [row for row, _ in self.numbers]
+        self.number_places = np.array([[s.size] for _, s in self.numbers], np.int64)
+        short_apart = [(i, row, s) for i, (row, s) in enumerate(self.apart) if row is not None]
+        self.apart_slots = [i for i, _, _ in short_apart]
+        self.apart_rows = [row for _, row, _ in short_apart]
+        self.apart_places = np.array([[s.size] for _, _, s in short_apart], np.int64)
+        even = [0 if s.holes else s.step - s.size for _, _, s in short_apart]
+        self.apart_even = np.array(even, np.int64)[:, None]
+        self.float_rows = [row for _, row, s in short_apart if s.holds_floats]
+
+    def _add(self, entry: LayoutEntry, places: list[Any], item: object) -> None:
+        self.slots[entry.feature] = entry, places, len(places)
+        places.append(item)
 
     def match(self, data: Uint8Array, starts: Int64Array, stops: Int64Array) -> LayoutMatch:
         """Read the messages that look like this; spare bytes follow the last in `data`."""
-        lengths, sizes = read_varints(lanes(data), starts + 1)
-        at = starts + 1 + sizes
-        bad = (data[starts] != FEATURES_TAG[0]) | (at + lengths.view(np.int64) != stops)
-        match = LayoutMatch(self, data)
-        for stretch in self._stretches:
-            # A message that does not match goes on from its start, where all loads are safe.
-            at = np.where(bad, starts, at) if bad.any() else at
-            found = stretch.template.match(data, at)
-            for entry, place in stretch.fixed:
-                match.add(entry, found.fixed(place, entry.length))
-            at = at + stretch.template.n_bytes
-            if stretch.last is not None:
-                at = match.add_last(stretch.last, found, at)
-            if found.wrong is not None:
-                bad |= found.wrong
-            bad |= at > stops
-        bad |= at != stops
-        match.keep(~bad)
+        match = LayoutMatch(self, data, starts.size)
+        bad = None
+        for first in range(0, starts.size, _AT_ONCE):
+            some = slice(first, first + _AT_ONCE)
+            wrong = match.read(some, starts[some], stops[some])
+            if wrong is not None:
+                bad = np.zeros(starts.size, np.bool_) if bad is None else bad
+                bad[some] = wrong
+        if bad is not None:
+            match.keep(np.flatnonzero(~bad))
         return match
 
 
 class LayoutMatch:
     """The values that a layout found in the messages that match it."""
 
-    def __init__(self, layout: Layout, data: Uint8Array) -> None:
+    def __init__(self, layout: Layout, data: Uint8Array, n_messages: int) -> None:
         self._layout = layout
         self._data = data
         self.chosen: Int64Array | None = None
         """The messages that match; None for all."""
-        self.n_messages: int = 0
-        self._found: dict[int, tuple[LayoutEntry, _Payload]] = {}
+        self.n_messages = n_messages
+        self._floats = [np.empty((n_messages, e.length // 4), "<f4") for e in layout.floats]
+        self._numbers = np.empty((len(layout.numbers), n_messages), np.int64)
+        self._starts, self._lengths = np.empty((2, len(layout.apart), n_messages), np.int64)
 
-    def add(self, entry: LayoutEntry, payload: _Payload) -> None:
-        """Keep the payloads of an entry that is asked for."""
-        if entry.feature >= 0:
-            self._found[entry.feature] = entry, payload
+    def read(self, some: slice, starts: Int64Array, stops: Int64Array) -> BoolArray | None:
+        """Read some messages; return which do not match, None if all do."""
+        layout, data = self._layout, self._data
+        at, wrong = _bodies(data, starts, stops)
+        places = np.empty((layout.n_short, at.size), np.int64)
+        lengths = np.zeros((layout.n_short, at.size), np.uint8)
+        for stretch, row in layout.walk:
+            # In a message that does not match, these may be any places.
+            if row is None:
+                at, differs = self._read_long(stretch, some, at)
+                wrong = _either(wrong, differs)
+                continue
+            places[row] = at
+            at = at + stretch.step
+            if stretch.holes:
+                at += data[stretch.hole :].take(places[row], out=lengths[row], mode="clip")
+        strays = at != stops
+        if np.count_nonzero(strays):
+            wrong = _either(wrong, strays)
+        if wrong is not None:
+            np.minimum(places, data.size - _FURTHEST, out=places)
+        return _either(wrong, self._read_short(some, places, lengths))
 
-    def add_last(self, entry: LayoutEntry, found: TemplateRows, at: Int64Array) -> Int64Array:
-        """Keep the payloads that follow a stretch; return where they end."""
-        is_fixed = entry.form is ValueForm.FIXED
-        lengths = np.full(at.size, entry.length) if is_fixed else found.lengths()
-        if entry.form is ValueForm.VARINT:
-            values, sizes = found.varints()
-            found.mark_wrong(sizes != lengths)
-            self.add(entry, values)
-        else:
-            self.add(entry, ByteRanges(self._data, at, lengths))
-            if entry.form is ValueForm.CHUNK and entry.kind == Kind.FLOAT:
-                found.mark_wrong(lengths & 3 != 0)
-        return at + lengths
+    def _read_long(
+        self, stretch: _Stretch, some: slice, at: Int64Array
+    ) -> tuple[Int64Array, BoolArray | None]:
+        """Read a stretch with lengths of several bytes; return where it ends, and what differs."""
+        found = stretch.template.match(self._data, np.minimum(at, self._data.size - _FURTHEST))
+        for entry, place in stretch.fixed:
+            self._floats[self._layout.slots[entry.feature][2]][some] = found.floats(
+                place, entry.length
+            )
+        lengths = found.lengths()
+        at = at + stretch.step
+        if stretch.last.feature >= 0:
+            slot = self._layout.slots[stretch.last.feature][2]
+            self._starts[slot, some], self._lengths[slot, some] = at, lengths
+        if stretch.holds_floats:
+            found.mark_wrong(lengths & 3 != 0)
+        return at + lengths, found.wrong
 
-    def keep(self, good: BoolArray) -> None:
+    def _read_short(
+        self, some: slice, places: Int64Array, lengths: Uint8Array
+    ) -> BoolArray | None:
+        """Compare the short stretches, and keep their payloads; return which messages differ."""
+        layout, wrong = self._layout, None
+        first = 0
+        for group in layout.groups:
+            mine = slice(first, first := first + len(group.stretches))
+            cells = group.rows_at(self._data, places[mine])
+            wrong = _either(wrong, group.differing(cells, lengths[mine]))
+            for row, stretch in enumerate(group.stretches):
+                for entry, place in stretch.fixed:
+                    floats = row_floats(cells[row], place, entry.length)
+                    self._floats[layout.slots[entry.feature][2]][some] = floats
+        if layout.apart_rows:
+            self._starts[layout.apart_slots, some] = places[layout.apart_rows] + layout.apart_places
+            self._lengths[layout.apart_slots, some] = lengths[layout.apart_rows] + layout.apart_even
+        if layout.float_rows:
+            odd = lengths[layout.float_rows] & 3
+            wrong = _either(wrong, odd.any(axis=0) if np.count_nonzero(odd) else None)
+        if not layout.numbers:
+            return wrong
+        sizes = lengths[layout.number_rows]
+        at = places[layout.number_rows] + layout.number_places
+        values, differs = read_sized(lanes(self._data), at.reshape(-1), sizes.reshape(-1))
+        self._numbers[:, some] = values.reshape(at.shape)
+        return wrong if differs is None else _either(wrong, differs.reshape(at.shape).any(axis=0))
+
+    def keep(self, good: Int64Array) -> None:
         """Drop the messages that do not match."""
-        self.n_messages = good.size
-        if good.all():
-            return
-        self.chosen = np.flatnonzero(good)
-        self.n_messages = self.chosen.size
-        for feature, (entry, payload) in self._found.items():
-            self._found[feature] = entry, _take(payload, self.chosen)
+        self.chosen, self.n_messages = good, good.size
+        self._floats = [floats[good] for floats in self._floats]
+        self._numbers = self._numbers[:, good]
+        self._starts, self._lengths = self._starts[:, good], self._lengths[:, good]
 
     def unknown_keys(self, limit: int) -> list[bytes]:
         """Return the different keys that are not in the table, without regard to the limit."""
@@ -171,11 +359,19 @@ class LayoutMatch:
 
     def present(self, feature: int) -> bool:
         """Return whether every message has a feature, with or without a kind; else none has."""
-        return feature in self._found
+        return feature in self._layout.slots
 
     def kinds(self, feature: int) -> int:
         """Return the :class:`Kind` of a feature in every message, 0 for none."""
-        return self._found[feature][0].kind if feature in self._found else 0
+        slots = self._layout.slots
+        return slots[feature][0].kind if feature in slots else 0
+
+    def even(self, feature: int, kind: Kind) -> ListValues | None:
+        """Return the values of a feature if all messages have as many, and are as learnt."""
+        if self.chosen is not None or self.kinds(feature) != kind:
+            return None
+        is_even = self._layout.slots[feature][0].form in _EVEN_FORMS
+        return self.values(feature, kind) if is_even else None
 
     def values(self, feature: int, kind: Kind) -> ListValues:
         """Read the values of a feature in each message; none if it is of another kind.
@@ -184,11 +380,20 @@ class LayoutMatch:
         """
         if self.kinds(feature) != kind:
             return ListValues(0, NO_VALUES[kind])
-        entry, payload = self._found[feature]
+        layout = self._layout
+        entry, slots, slot = layout.slots[feature]
+        if entry.form is ValueForm.FIXED and entry.length == 0:
+            return ListValues(0, NO_VALUES[kind])
+        if slots is layout.floats:
+            return ListValues(entry.length // 4, self._floats[slot].reshape(-1))
+        if slots is layout.numbers:
+            return ListValues(1, self._numbers[slot].copy())
+        payload = ByteRanges(self._data, self._starts[slot], self._lengths[slot])
         if entry.form is ValueForm.FIXED:
-            return ListValues(entry.length // 4, self._fixed(entry, payload))
-        if entry.form is ValueForm.STRING or not isinstance(payload, ByteRanges):
-            return ListValues(1, payload)  # one string, or one number, which is decoded already
+            found = rows(self._data, entry.length)[payload.starts]
+            return ListValues(entry.length // 4, found.view("<f4"))
+        if entry.form is ValueForm.STRING:
+            return ListValues(1, payload)
         if entry.form is ValueForm.LIST:
             stops = payload.starts + payload.lengths
             counts, flat = LIST_READERS[kind](self._data, payload.starts, stops, LIST_VALUE, 4)
@@ -198,29 +403,48 @@ class LayoutMatch:
             counts, flat = payload.lengths >> 2, payload.joined()
         return ListValues(counts, flat.view("<f4") if kind is Kind.FLOAT else flat)
 
-    def _fixed(self, entry: LayoutEntry, payload: _Payload) -> Flat:
-        if entry.length == 0:
-            return NO_VALUES[Kind(entry.kind)]
-        if isinstance(payload, ByteRanges):
-            payload = rows(self._data, entry.length)[payload.starts].view(np.uint8)
-        return payload.reshape(-1).view("<f4")
+
+def _bodies(
+    data: Uint8Array, starts: Int64Array, stops: Int64Array
+) -> tuple[Int64Array, BoolArray | None]:
+    """Find where the map entries of each message start; and which messages hold anything else."""
+    sizes = stops - starts
+    smallest, largest = int(np.minimum.reduce(sizes)), int(np.maximum.reduce(sizes))
+    for width in (1, 2, 3):
+        fewest = 1 + width + (1 << 7 * (width - 1))
+        if fewest <= smallest and largest <= width + (1 << 7 * width):
+            # All lengths take so many bytes: what is there must be these.
+            sizes -= 1 + width
+            want = np.full(sizes.size, FEATURES_TAG[0])
+            for place in range(1, width + 1):
+                more = 0x80 if place < width else 0
+                want += (sizes & 0x7F | more) << 8 * place
+                sizes >>= 7
+            found = short_lanes(data)[starts] & np.uint32((1 << 8 * (1 + width)) - 1)
+            is_right = found == want
+            return starts + (1 + width), None if np.count_nonzero(is_right) == want.size else ~is_right
+    lengths, n_bytes = read_varints(lanes(data), starts + 1)
+    at = starts + 1 + n_bytes
+    return at, (data[starts] != FEATURES_TAG[0]) | (at + lengths.view(np.int64) != stops)
 
 
-def _take(payload: _Payload, chosen: Int64Array) -> _Payload:
-    return payload.take(chosen) if isinstance(payload, ByteRanges) else payload[chosen]
+def _either(one: BoolArray | None, other: BoolArray | None) -> BoolArray | None:
+    """Return which are in one or the other; None is none of them."""
+    if one is None or other is None:
+        return other if one is None else one
+    return one | other
 
 
 def _join(entries: list[LayoutEntry]) -> list[_Stretch]:
     """Join entries into stretches, each as long as it may be."""
     stretches: list[_Stretch] = []
     known = b""
-    unknown: list[tuple[int, int]] = []
     fixed: list[tuple[LayoutEntry, int]] = []
 
     def end(last: LayoutEntry | None, holes: list[Hole]) -> None:
-        nonlocal known, unknown, fixed
-        stretches.append(_Stretch(Template(known, unknown, holes), tuple(fixed), last))
-        known, unknown, fixed = b"", [], []
+        nonlocal known, fixed
+        stretches.append(_Stretch(known, fixed, last, holes))
+        known, fixed = b"", []
 
     for entry in entries:
         if known and len(known) + len(entry.prefix) > MAX_TEMPLATE_BYTES:
@@ -233,7 +457,6 @@ def _join(entries: list[LayoutEntry]) -> list[_Stretch]:
             end(entry, [])
         else:
             fixed.append((entry, len(known)))
-            unknown.append((len(known), entry.length))
             known += bytes(entry.length)
     if known:
         end(None, [])

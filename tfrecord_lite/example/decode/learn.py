@@ -59,7 +59,8 @@ def learn(
     entries = []
     for entry, *others in zip(first, *like, strict=True):
         varies = any(other.length != entry.length for other in others)
-        is_fixed = entry.form in _MAY_BE_FIXED and entry.kind != Kind.INT64 and not varies
+        # Floats have one size; other values that have it in a few messages may not in the next.
+        is_fixed = entry.form in _MAY_BE_FIXED and entry.kind == Kind.FLOAT and not varies
         is_fixed = is_fixed or not entry.holes
         entries.append(replace(entry, form=ValueForm.FIXED) if is_fixed else entry)
     return Layout(entries)
@@ -118,7 +119,9 @@ def _entry(view: memoryview, start: int, table: KeyTable) -> tuple[LayoutEntry |
     name = bytes(view[key:value])
     feature = table.index.get(name, -1)
     kind, form, around = 0, ValueForm.SKIPPED, [start, value]
-    if feature >= 0 and payload < stop:
+    if feature < 0 and payload < stop:
+        kind = int(KIND_OF_TAG[view[payload]])
+    elif payload < stop:
         found = _feature(view, payload, stop)
         if found is None:
             return none

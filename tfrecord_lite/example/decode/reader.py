@@ -12,6 +12,7 @@ Also what a caller may pass as messages: :func:`as_block`, :func:`as_bytes`, :fu
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.arrays import AnyArray, BoolArray, Int64Array, Uint8Array
     from tfrecord_lite.columns import Column
+    from tfrecord_lite.columns.dense import FlatValues
     from tfrecord_lite.example.decode.oneof import FeatureValues
     from tfrecord_lite.schema import Prepared
 
@@ -99,6 +101,8 @@ class FeatureReader(ColumnReader):
         super().__init__(prepared, strings)
         self._no_kind_is_missing = no_kind_is_missing
         self._memory = LayoutMemory()
+        reads = Counter(key for feature in prepared.values() for key, _ in feature.reads())
+        self._read_once = {key for key, times in reads.items() if times == 1}
         self.rejects_others = False
         """Whether a feature that is not asked for, and has values, is an error."""
 
@@ -110,7 +114,16 @@ class FeatureReader(ColumnReader):
         while self.rejects_others and self._learn_others(batch):
             batch = MessageBatch(data, starts, stops, self.table, self._memory)
         column = self.columns(lambda key: self._column(batch, key))
-        return build_all(self.prepared, lambda feature: _build(feature, column, single=single))
+
+        def build_one(feature: Prepared) -> Column:
+            if type(feature) is Dense and feature.key in self._read_once:
+                values = batch.even(self.numbers[feature.key], feature.kind)
+                if values is not None and values.counts == feature.size:  # nothing to check
+                    flat = owned_values(values.flat, feature.kind, self.strings)
+                    return build.shaped(flat, feature, batch.n_messages, single=single)
+            return _build(feature, column, single=single)
+
+        return build_all(self.prepared, build_one)
 
     def _learn_others(self, batch: MessageBatch) -> bool:
         """Return whether a batch has keys that are not in the table, and add them to it.
@@ -160,12 +173,16 @@ def column_of(
             found = Kind(int(lists.kind[wrong[0]])).label
             detail = f"found {found}, expected {kind.label}"
             raise MisfitError(int(wrong[0]), Reason.WRONG_KIND, key, detail)
-    flat: Any = lists.flat
+    return FeatureColumn(key, lists, owned_values(lists.flat, kind, strings), is_missing)
+
+
+def owned_values(flat: Any, kind: Kind, strings: str) -> FlatValues:
+    """Return values that do not refer to the buffer, byte strings in the form asked for."""
     if isinstance(flat, ByteRanges):
-        flat = build.strings(flat, as_column=strings == "BytesColumn")
-    elif kind is Kind.BYTES and strings == "BytesColumn":
-        flat = BytesColumn.from_list(flat.tolist())
-    return FeatureColumn(key, lists, flat, is_missing)
+        return build.strings(flat, as_column=strings == "BytesColumn")
+    if kind is Kind.BYTES and strings == "BytesColumn":
+        return BytesColumn.from_list(flat.tolist())
+    return flat  # type: ignore[no-any-return]
 
 
 def _build(feature: Prepared, column: Callable[[str], FeatureColumn], *, single: bool) -> Column:
