@@ -146,7 +146,9 @@ def gather(
         return np.empty(0, np.uint8)
     out = np.empty(int(splits[-1]) + widest, np.uint8)
     is_even = widest <= _WIDEST_EVEN_ROW_BYTES and widest * lengths.size <= 2 * int(splits[-1])
-    if int(np.maximum.reduce(starts)) + widest > data.size or (widest > _WIDEST_ROW_BYTES and not is_even):
+    if int(np.maximum.reduce(starts)) + widest > data.size or (
+        widest > _WIDEST_ROW_BYTES and not is_even
+    ):
         view = memoryview(data)  # type: ignore[arg-type]
         parts = [view[a : a + n] for a, n in zip(starts.tolist(), lengths.tolist(), strict=True)]
         return np.frombuffer(bytearray().join(parts), np.uint8)

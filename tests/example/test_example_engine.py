@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 import tracemalloc
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 from unittest import mock
 
 import numpy as np
@@ -87,21 +87,29 @@ def refused(message: bytes, asked: set[bytes] | None = None) -> bool:
     return False
 
 
+Way: TypeAlias = Literal["fastest", "plain", "general"]
+ways: st.SearchStrategy[Way] = st.sampled_from(["fastest", "plain", "general"])
+
+
 def assert_engine_agrees(
     batch: Sequence[bytes],
     asked: Iterable[bytes] | None = None,
     memory: LayoutMemory | None = None,
     *,
-    general: bool = False,
+    way: Way = "fastest",
     between: bytes = b"",
     fill: bytes = b"\0",
 ) -> int:
-    """Read a batch as the reference does; return how many messages a layout read."""
+    """Read a batch as the reference does; return how many messages were read a fast way.
+
+    That is by a layout, or for "plain" as plain entries.
+    """
     keys = sorted(keys_in(batch)) if asked is None else list(asked)
 
     def engine() -> tuple[list[Features], int]:
-        reading = read(batch, keys, memory, general=general, between=between, fill=fill)
-        return features_of(reading), reading.n_by_layout
+        reading = read(batch, keys, memory, way=way, between=between, fill=fill)
+        n_fast = reading.n_plain if way == "plain" else reading.n_by_layout
+        return features_of(reading), n_fast
 
     try:
         expected = [with_a_kind(reference.parse(m, set(keys)), keys) for m in batch]
@@ -110,9 +118,9 @@ def assert_engine_agrees(
             engine()
         assert refused(batch[caught.value.message], set(keys))
         return 0
-    found, n_by_layout = engine()
+    found, n_fast = engine()
     assert found == expected
-    return n_by_layout
+    return n_fast
 
 
 # --- any bytes
@@ -136,16 +144,16 @@ def test_the_engine_reads_or_refuses_any_bytes(message: bytes) -> None:
     assert_engine_agrees([message])
 
 
-@given(messages, st.integers(2, 60), st.booleans())
-def test_the_engine_reads_many_alike(message: bytes, n: int, general: bool) -> None:
-    assert_engine_agrees([message] * n, general=general)
+@given(messages, st.integers(2, 60), ways)
+def test_the_engine_reads_many_alike(message: bytes, n: int, way: Way) -> None:
+    assert_engine_agrees([message] * n, way=way)
 
 
-@given(st.lists(messages, max_size=5), fills, fills)
+@given(st.lists(messages, max_size=5), fills, fills, ways)
 def test_the_engine_reads_few_of_any_sort_between_any_bytes(
-    batch: list[bytes], between: bytes, fill: bytes
+    batch: list[bytes], between: bytes, fill: bytes, way: Way
 ) -> None:
-    assert_engine_agrees(batch, between=between, fill=fill)
+    assert_engine_agrees(batch, way=way, between=between, fill=fill)
 
 
 @given(messages, st.binary(max_size=30))
@@ -220,23 +228,23 @@ def test_encodings_may_differ_within_a_batch(
 # --- layouts
 
 
-@given(mixed_batches(), fills, fills)
+@given(mixed_batches(), fills, fills, ways)
 def test_look_alikes_with_odd_ones_among_them(
-    batch: list[bytes], between: bytes, fill: bytes
+    batch: list[bytes], between: bytes, fill: bytes, way: Way
 ) -> None:
-    assert_engine_agrees(batch, between=between, fill=fill)
+    assert_engine_agrees(batch, way=way, between=between, fill=fill)
 
 
-@given(mixed_batches(), st.sets(st.sampled_from(KEYS)))
-def test_some_features_of_look_alikes(batch: list[bytes], asked: set[bytes]) -> None:
-    assert_engine_agrees(batch, asked)
+@given(mixed_batches(), st.sets(st.sampled_from(KEYS)), ways)
+def test_some_features_of_look_alikes(batch: list[bytes], asked: set[bytes], way: Way) -> None:
+    assert_engine_agrees(batch, asked, way=way)
 
 
 @given(mixed_batches())
 def test_the_general_way_gives_the_same_as_layouts(batch: list[bytes]) -> None:
     keys = sorted(keys_in(batch))
     try:
-        general = features_of(read(batch, keys, general=True))
+        general = features_of(read(batch, keys, way="general"))
     except WireError:
         with pytest.raises(WireError):
             features_of(read(batch, keys))
@@ -252,9 +260,9 @@ def test_layouts_of_one_batch_serve_the_next(batches: list[list[bytes]]) -> None
         assert_engine_agrees(batch, asked, memory)
 
 
-@given(look_alikes(), st.integers(0, 2**12), st.data())
+@given(look_alikes(), st.integers(0, 2**12), st.data(), ways)
 def test_every_byte_of_a_look_alike_is_checked(
-    batch: list[bytes], bit: int, draw: st.DataObject
+    batch: list[bytes], bit: int, draw: st.DataObject, way: Way
 ) -> None:
     place = draw.draw(st.integers(0, len(batch) - 1))
     changed = bytearray(batch[place])
@@ -262,7 +270,7 @@ def test_every_byte_of_a_look_alike_is_checked(
         changed[bit // 8 % len(changed)] ^= 1 << bit % 8
     batch[place] = bytes(changed)
 
-    assert_engine_agrees(batch, keys_in(batch) | set(KEYS))
+    assert_engine_agrees(batch, keys_in(batch) | set(KEYS), way=way)
 
 
 @pytest.mark.parametrize("n_bytes", some(15, range(180)))
@@ -277,6 +285,8 @@ def test_every_change_of_one_byte_in_a_batch_is_seen(n_bytes: int) -> None:
         changed = message[:n_bytes] + bytes([byte]) + message[n_bytes + 1 :]
         batch = [message] * 20 + [changed] + [message] * 20
         assert_engine_agrees(batch, keys, memory)
+        assert_engine_agrees(batch, keys, way="plain")
+        assert_engine_agrees(batch, keys[:3], way="plain")
 
 
 EVERY_FORM: Features = {
@@ -295,7 +305,7 @@ EVERY_FORM: Features = {
 def test_layouts_are_used_and_odd_ones_left_out(number: int) -> None:
     batch = [plain(EVERY_FORM)] * 40
     assert assert_engine_agrees(batch) == 40
-    assert assert_engine_agrees(batch, general=True) == 0
+    assert assert_engine_agrees(batch, way="general") == 0
 
     odd = list(batch)
     odd[number] = plain({b"int": SIX})
@@ -303,6 +313,35 @@ def test_layouts_are_used_and_odd_ones_left_out(number: int) -> None:
 
     odd.insert(number, plain(dict(reversed(EVERY_FORM.items()))))
     assert_engine_agrees(odd, EVERY_FORM)
+
+
+def test_plain_entries_are_read_in_any_order_and_odd_ones_left_out() -> None:
+    entries = {key: feature for key, feature in EVERY_FORM.items() if feature is not ABSENT}
+    orders = itertools.islice(itertools.permutations(entries), 400)
+    batch = [plain({key: entries[key] for key in keys}) for keys in orders]
+    assert assert_engine_agrees(batch, way="plain") == 400
+    assert assert_engine_agrees(batch, [b"int", b"none"], way="plain") == 400
+
+    batch[7] = plain(entries | {b"string": Feature(BYTES, (b"a" * 128,))})
+    batch[9] = plain(dict(list(entries.items())[:4]))  # lacks some
+    batch[11] = plain({b"a key of \xc3\xa4": FIVE} | entries)
+    batch[13] += plain({b"int": SIX})
+    batch[398] = b""
+    assert assert_engine_agrees(batch, EVERY_FORM, way="plain") == 396
+    assert assert_engine_agrees([batch[9]] * 20, EVERY_FORM, way="plain") == 20
+
+
+@pytest.mark.parametrize("longest", [4, 5, 12, 13, 28, 29, 60, 61, 90])
+def test_plain_entries_have_keys_of_any_length(longest: int) -> None:
+    """Of more bytes than the keys asked for, too."""
+    content = {bytes([97 + n]) * size: FIVE for n, size in enumerate((1, longest - 1, longest, 95))}
+    content = {key: feature for key, feature in content.items() if len(key) < 100}
+    batch = [plain(content), plain(dict(reversed(content.items())))] * 10
+    few = [key for key in content if len(key) <= longest]
+
+    assert assert_engine_agrees(batch, way="plain") == 20
+    assert assert_engine_agrees(batch, few, way="plain") == 20
+    assert assert_engine_agrees(batch, [few[0], few[-1][:-1] + b"z"], way="plain") == 20
 
 
 def test_several_layouts_are_used_in_a_batch() -> None:
@@ -635,7 +674,7 @@ def test_five_thousand_features(n: int) -> None:
 @pytest.mark.parametrize("n", some(1, [2, 40]))
 def test_five_thousand_features_by_the_general_way(n: int) -> None:
     content = {b"feature %d" % i: Feature(INT64, (i,)) for i in range(5000)}
-    batch = read([plain(content)] * n, content, general=True).batch
+    batch = read([plain(content)] * n, content, way="general").batch
 
     for number in range(5000):
         assert (as_array(batch.lists(number, Kind.INT64)) == number).all()

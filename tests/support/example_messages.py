@@ -8,7 +8,7 @@ message that still shows it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 from unittest import mock
 
 import numpy as np
@@ -33,6 +33,7 @@ from tfrecord_lite.arrays import ByteRanges
 from tfrecord_lite.example.decode import batch as engine_batch
 from tfrecord_lite.example.decode.batch import LayoutMemory, MessageBatch
 from tfrecord_lite.example.decode.layout import LayoutMatch
+from tfrecord_lite.example.decode.plain import PlainMatch
 from tfrecord_lite.messages import Example
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.testing.damage import mutate
@@ -340,6 +341,8 @@ class Reading(NamedTuple):
     table: KeyTable
     n_by_layout: int
     """Messages that a layout read."""
+    n_plain: int
+    """Messages that were read as plain entries."""
 
 
 def read(
@@ -347,17 +350,21 @@ def read(
     keys: Iterable[bytes],
     memory: LayoutMemory | None = None,
     *,
-    general: bool = False,
+    way: Literal["fastest", "plain", "general"] = "fastest",
     between: bytes = b"",
     fill: bytes = b"\0",
 ) -> Reading:
-    """Read a batch with the engine; with `general`, without layouts."""
+    """Read a batch with the engine: as it chooses, without layouts, or the general way."""
     table = KeyTable(list(keys))
-    most, few = (0, 0) if general else (engine_batch._MAX_LAYOUTS, engine_batch.FEW)
-    with mock.patch.multiple(engine_batch, _MAX_LAYOUTS=most, FEW=few):
+    least_plain = {"fastest": engine_batch._WORTH_PLAIN, "plain": 1, "general": 2**62}[way]
+    ways = {"_WORTH_PLAIN": least_plain}
+    if way != "fastest":
+        ways |= {"_MAX_LAYOUTS": 0, "FEW": 0}
+    with mock.patch.multiple(engine_batch, **ways):
         batch = MessageBatch(*buffer_of(messages, between, fill), table, memory or LayoutMemory())
     by_layout = sum(part.n_messages for _, part in batch._parts if isinstance(part, LayoutMatch))
-    return Reading(batch, table, by_layout)
+    by_plain = sum(part.n_messages for _, part in batch._parts if isinstance(part, PlainMatch))
+    return Reading(batch, table, by_layout, by_plain)
 
 
 def flat_values(lists: FeatureValues) -> list[int] | list[bytes]:

@@ -138,21 +138,30 @@ def read_sized(
     value; None if none is.
     """
     longest = int(np.maximum.reduce(sizes, initial=0))
-    if longest > LANE_BYTES:
-        values, found = read_varints(words, offsets)
-        differs = found != sizes
-    else:
-        values, unused = words[offsets], sizes.astype(np.uint64)
-        unused <<= np.uint64(3)
-        np.subtract(np.uint64(64), unused, out=unused)
-        values <<= unused
-        values >>= unused
-        continued = _ALL_BUT_LAST >> unused
-        differs = values & _TOP_BITS != continued
-        differs |= sizes == 0
-        values &= _LOW_BITS
-        squeeze(values, longest)
+    if longest <= LANE_BYTES:
+        return decode_sized(words[offsets], sizes.astype(np.uint64), longest)
+    values, found = read_varints(words, offsets)
+    differs = found != sizes
     return values.view(np.int64), differs if np.count_nonzero(differs) else None
+
+
+def decode_sized(
+    loaded: Uint64Array, sizes: Uint64Array, longest: int
+) -> tuple[Int64Array, BoolArray | None]:
+    """Decode varints of known size, up to eight bytes, each at the start of a word; as :func:`read_sized`.
+
+    Overwrites both arrays; `longest` is the largest size.
+    """
+    is_empty = sizes == 0
+    sizes <<= np.uint64(3)
+    unused = np.subtract(np.uint64(64), sizes, out=sizes)
+    loaded <<= unused
+    loaded >>= unused
+    differs = loaded & _TOP_BITS != _ALL_BUT_LAST >> unused
+    differs |= is_empty
+    loaded &= _LOW_BITS
+    values = squeeze(loaded, longest).view(np.int64)
+    return values, differs if np.count_nonzero(differs) else None
 
 
 def decode_run(data: Uint8Array) -> tuple[AnyArray, Int64Array]:

@@ -4,6 +4,7 @@
 
     bytes ─> batch ─┬─> runtime         a few messages: the protobuf runtime
                     ├─> layout, learn   messages that look alike: check all bytes but the values
+                    ├─> plain           short entries in any order: all at once, keys by a hash
                     └─> general         any encoding: entries ─> oneof
                           │
                           ╰─> FeatureValues ─> reader ─> build ─> result
@@ -12,6 +13,7 @@
     runtime       a few messages, read by the protobuf runtime
     layout        what messages of one writer look like, and the values where they do
     learn         a layout, learnt from a few messages
+    plain         messages with short entries, in any order
     general       messages in any legal encoding
     entries       the map entries of many messages: key and Feature
     oneof         for each of many Features: which list counts, and its values

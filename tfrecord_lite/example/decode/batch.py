@@ -5,6 +5,7 @@
     up to FEW messages ────────────────────────> runtime    if it can, and for them all
     ┌─> the layouts that the last batch used ──> layout     for all messages that match
     ├─> a layout learnt from those left ───────> layout     again while it pays
+    ├─> those left with short entries ─────────> plain      in any order
     └─> those left ────────────────────────────> general
 
 A :class:`LayoutMemory` remembers the layouts, so the next batch need not learn them anew.
@@ -23,6 +24,7 @@ from tfrecord_lite.example.decode.general import GeneralMessages
 from tfrecord_lite.example.decode.layout import LayoutMatch
 from tfrecord_lite.example.decode.learn import learn
 from tfrecord_lite.example.decode.oneof import FeatureValues, ListValues, merge
+from tfrecord_lite.example.decode.plain import PlainMatch
 from tfrecord_lite.wire.fields import renumbered
 from tfrecord_lite.wire.keys import KeyTable
 
@@ -47,36 +49,49 @@ FEW = 4
 """Most messages that the protobuf runtime reads: it has no cost per batch."""
 _WORTH_A_LAYOUT = 5
 """Fewer messages than this are read the general way at once."""
+_WORTH_PLAIN = 16
+"""Fewer messages than this are not worth looking for plain entries."""
 _MAX_CELLS = 4_000_000
 """Most features times messages that are read the general way at once; bounds the memory."""
 
 
-class LayoutMemory:
-    """The layouts of earlier batches from the same writer.
+class _Pace:
+    """When to try what may be in vain: after each time that it was, twice as many batches later.
 
-    Learning in vain costs as much as reading some hundred messages. So after a batch for which it did
-    not pay, one batch does not learn; after the next such batch, three do not; and so on, up to
+    Learning a layout in vain costs as much as reading some hundred messages. So after a batch for which
+    it did not pay, one batch does not try; after the next such batch, three do not; and so on, up to
     :data:`_LONGEST_PAUSE`.
     """
 
     def __init__(self) -> None:
-        self.layouts: list[Layout] = []
-        """The layouts that the last batch used."""
         self._pause = 0
         self._left = 0
 
-    def may_learn(self) -> bool:
-        """Return whether the next batch should try to learn layouts; call once per batch."""
+    def may_try(self) -> bool:
+        """Return whether the next batch should try; call once per batch."""
         self._left -= 1
         return self._left < 0
 
+    def note(self, *, paid: bool) -> None:
+        """Remember whether it paid."""
+        self._pause = 0 if paid else min(2 * self._pause + 1, _LONGEST_PAUSE)
+        self._left = self._pause
+
+
+class LayoutMemory:
+    """What earlier batches from the same writer were like."""
+
+    def __init__(self) -> None:
+        self.layouts: list[Layout] = []
+        """The layouts that the last batch used."""
+        self.learning = _Pace()
+        self.plain = _Pace()
+
     def note(self, used: list[Layout], *, tried: bool) -> None:
-        """Remember which layouts a batch used, and whether it tried to learn some."""
+        """Remember which layouts a batch used, and whether it tried to learn some in vain."""
         self.layouts = used
-        if used:
-            self._pause = self._left = 0
-        elif tried:
-            self._pause = self._left = min(2 * self._pause + 1, _LONGEST_PAUSE)
+        if used or tried:
+            self.learning.note(paid=bool(used))
 
 
 class MessageBatch:
@@ -99,7 +114,9 @@ class MessageBatch:
     ) -> None:
         self.n_messages: int = starts.size
         self.data = data
-        self._parts: list[tuple[Int64Array, LayoutMatch | GeneralMessages | RuntimeMessages]] = []
+        self._parts: list[
+            tuple[Int64Array, LayoutMatch | PlainMatch | GeneralMessages | RuntimeMessages]
+        ] = []
         left = np.arange(starts.size)
         if 0 < left.size <= FEW:
             few = by_runtime(lambda runtime: runtime.RuntimeMessages(data, starts, stops, table))
@@ -109,9 +126,32 @@ class MessageBatch:
         left = self._read_by_layouts(starts, stops, table, memory, left)
         most = max(_MAX_CELLS // max(len(table.keys), 1), 1)
         for first in range(0, left.size, most):
-            rest = left[first : first + most]
-            with renumbered(rest):
-                self._parts.append((rest, GeneralMessages(data, starts[rest], stops[rest], table)))
+            rest = self._read_plain(starts, stops, table, memory, left[first : first + most])
+            if rest.size:
+                with renumbered(rest):
+                    general = GeneralMessages(data, starts[rest], stops[rest], table)
+                self._parts.append((rest, general))
+
+    def _read_plain(
+        self,
+        starts: Int64Array,
+        stops: Int64Array,
+        table: KeyTable,
+        memory: LayoutMemory,
+        left: Int64Array,
+    ) -> Int64Array:
+        """Read the messages in `left` that have plain entries only; return the others."""
+        if left.size < _WORTH_PLAIN or not table.keys or not memory.plain.may_try():
+            return left
+        plain = PlainMatch(self.data, starts[left], stops[left], table)
+        memory.plain.note(paid=plain.n_messages > left.size // 2)
+        if plain.n_messages == 0:
+            return left
+        if plain.chosen is None:
+            self._parts.append((left, plain))
+            return left[:0]
+        self._parts.append((left[plain.chosen], plain))
+        return np.delete(left, plain.chosen)
 
     def _read_by_layouts(
         self,
@@ -126,7 +166,7 @@ class MessageBatch:
             return left
         used: list[Layout] = []
         remembered = memory.layouts[:]
-        n_failed, max_failed = 0, _MAX_FAILED if memory.may_learn() else 0
+        n_failed, max_failed = 0, _MAX_FAILED if memory.learning.may_try() else 0
         while left.size >= _WORTH_A_LAYOUT and len(used) < _MAX_LAYOUTS:
             is_new = not remembered
             if is_new and n_failed >= max_failed:
@@ -180,7 +220,7 @@ class MessageBatch:
         if len(self._parts) != 1:
             return None
         part = self._parts[0][1]
-        return part.even(feature, kind) if isinstance(part, LayoutMatch) else None
+        return part.even(feature, kind) if isinstance(part, (LayoutMatch, PlainMatch)) else None
 
     def lists(self, feature: int, kind: Kind) -> FeatureValues:
         """Return a feature of all messages, with the values of one kind."""

@@ -29,7 +29,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -186,25 +186,26 @@ class _ShortStretches:
     def differing(self, cells: AnyArray, lengths: Uint8Array) -> BoolArray | None:
         """Return which messages lack known bytes; None if none does."""
         size = lengths.astype(np.uint64)
+        differs: Any
         if cells.shape[2] > _FEW_WORDS:
-            words = cells & self.mask
+            words: AnyArray = cells & self.mask
             words -= self.want
             for place in self.with_unit:
                 words[:, :, place] -= self.unit[:, :, place] * size
-            differs = words.any(axis=2) if np.count_nonzero(words) else None
+            differs = np.any(words, axis=2) if np.count_nonzero(words) else None
         else:
             wrong = np.zeros(size.shape, np.uint64)
             for place in range(cells.shape[2]):
-                word = cells[:, :, place] & self.mask[:, :, place]
+                word: AnyArray = cells[:, :, place] & self.mask[:, :, place]
                 word -= self.want[:, :, place]
                 if place in self.with_unit:
                     word -= self.unit[:, :, place] * size
                 wrong |= word
-            differs = wrong != 0 if np.count_nonzero(wrong) else None
+            differs = np.not_equal(wrong, 0) if np.count_nonzero(wrong) else None
         longer = lengths > self.longest
         if np.count_nonzero(longer):
             differs = _either(differs, longer)
-        return None if differs is None else differs.any(axis=0)
+        return None if differs is None else np.any(differs, axis=0)
 
 
 class Layout:
@@ -229,11 +230,10 @@ class Layout:
         for stretch, row in self.walk:
             for entry, _ in stretch.fixed:
                 self._add(entry, self.floats, entry)
-            entry = stretch.last
-            if entry is not None and entry.feature >= 0:
-                is_number = entry.form is ValueForm.VARINT and row is not None
-                places: list[Any] = self.numbers if is_number else self.apart
-                self._add(entry, places, (row, stretch))
+            last = stretch.last
+            if last is not None and last.feature >= 0:
+                is_number = last.form is ValueForm.VARINT and row is not None
+                self._add(last, self.numbers if is_number else self.apart, (row, stretch))
         # To read payloads of one place at once: the rows of their stretches, and their sizes.
         self.number_rows = [row for row, _ in self.numbers]
         self.number_places = np.array([[s.size] for _, s in self.numbers], np.int64)
@@ -280,7 +280,7 @@ class LayoutMatch:
     def read(self, some: slice, starts: Int64Array, stops: Int64Array) -> BoolArray | None:
         """Read some messages; return which do not match, None if all do."""
         layout, data = self._layout, self._data
-        at, wrong = _bodies(data, starts, stops)
+        at, wrong = bodies(data, starts, stops)
         places = np.empty((layout.n_short, at.size), np.int64)
         lengths = np.zeros((layout.n_short, at.size), np.uint8)
         for stretch, row in layout.walk:
@@ -304,23 +304,22 @@ class LayoutMatch:
         self, stretch: _Stretch, some: slice, at: Int64Array
     ) -> tuple[Int64Array, BoolArray | None]:
         """Read a stretch with lengths of several bytes; return where it ends, and what differs."""
-        found = stretch.template.match(self._data, np.minimum(at, self._data.size - _FURTHEST))
+        template = cast("Template", stretch.template)
+        found = template.match(self._data, np.minimum(at, self._data.size - _FURTHEST))
         for entry, place in stretch.fixed:
             self._floats[self._layout.slots[entry.feature][2]][some] = found.floats(
                 place, entry.length
             )
         lengths = found.lengths()
         at = at + stretch.step
-        if stretch.last.feature >= 0:
+        if stretch.last is not None and stretch.last.feature >= 0:
             slot = self._layout.slots[stretch.last.feature][2]
             self._starts[slot, some], self._lengths[slot, some] = at, lengths
         if stretch.holds_floats:
             found.mark_wrong(lengths & 3 != 0)
         return at + lengths, found.wrong
 
-    def _read_short(
-        self, some: slice, places: Int64Array, lengths: Uint8Array
-    ) -> BoolArray | None:
+    def _read_short(self, some: slice, places: Int64Array, lengths: Uint8Array) -> BoolArray | None:
         """Compare the short stretches, and keep their payloads; return which messages differ."""
         layout, wrong = self._layout, None
         first = 0
@@ -337,14 +336,16 @@ class LayoutMatch:
             self._lengths[layout.apart_slots, some] = lengths[layout.apart_rows] + layout.apart_even
         if layout.float_rows:
             odd = lengths[layout.float_rows] & 3
-            wrong = _either(wrong, odd.any(axis=0) if np.count_nonzero(odd) else None)
+            wrong = _either(wrong, np.any(odd, axis=0) if np.count_nonzero(odd) else None)
         if not layout.numbers:
             return wrong
         sizes = lengths[layout.number_rows]
         at = places[layout.number_rows] + layout.number_places
         values, differs = read_sized(lanes(self._data), at.reshape(-1), sizes.reshape(-1))
         self._numbers[:, some] = values.reshape(at.shape)
-        return wrong if differs is None else _either(wrong, differs.reshape(at.shape).any(axis=0))
+        return (
+            wrong if differs is None else _either(wrong, np.any(differs.reshape(at.shape), axis=0))
+        )
 
     def keep(self, good: Int64Array) -> None:
         """Drop the messages that do not match."""
@@ -404,7 +405,7 @@ class LayoutMatch:
         return ListValues(counts, flat.view("<f4") if kind is Kind.FLOAT else flat)
 
 
-def _bodies(
+def bodies(
     data: Uint8Array, starts: Int64Array, stops: Int64Array
 ) -> tuple[Int64Array, BoolArray | None]:
     """Find where the map entries of each message start; and which messages hold anything else."""
@@ -422,7 +423,9 @@ def _bodies(
                 sizes >>= 7
             found = short_lanes(data)[starts] & np.uint32((1 << 8 * (1 + width)) - 1)
             is_right = found == want
-            return starts + (1 + width), None if np.count_nonzero(is_right) == want.size else ~is_right
+            return starts + (1 + width), None if np.count_nonzero(
+                is_right
+            ) == want.size else ~is_right
     lengths, n_bytes = read_varints(lanes(data), starts + 1)
     at = starts + 1 + n_bytes
     return at, (data[starts] != FEATURES_TAG[0]) | (at + lengths.view(np.int64) != stops)
