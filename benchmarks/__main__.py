@@ -16,7 +16,7 @@ from typing import Any
 from benchmarks.contenders import LIBRARIES
 from benchmarks.measure import FailedError, Turns
 from benchmarks.report import Results
-from benchmarks.tasks import SECTIONS, Data, Task
+from benchmarks.tasks import SECTIONS, SLOW, Data, Task
 
 _HERE = Path(__file__).resolve().parent
 _QUICK = ("tfrecord_lite", "tensorflow", "floor", "before", "jit")
@@ -136,6 +136,8 @@ def wanted(data: Data, only: list[str]) -> list[Task]:
     """Return the tasks to measure; makes the files that they need."""
     found = []
     for name, section in SECTIONS.items():
+        if name in SLOW and not only:
+            continue
         found += [
             task for task in section(data)
             if not only or name in only or task.name.startswith(tuple(only))
@@ -178,7 +180,7 @@ def main(given: list[str] | None = None) -> int:
             left = 60 * minutes - (time.monotonic() - start)
             say(f"[{time.monotonic() - start:4.0f} s, {number + 1} of {len(tasks)}] {task.name}")
             results.rows += turns.run(
-                task, task.sides(operations, titles), left / (len(tasks) - number)
+                task, list(task.sides(operations, titles)), left / (len(tasks) - number)
             )
             results.write(arguments.out, size)
     finally:
@@ -187,7 +189,10 @@ def main(given: list[str] | None = None) -> int:
     print(results.summary())
     print(results.targets())
     say(f"{time.monotonic() - start:.0f} s; figures in {arguments.out}/{size}.md")
-    return 0
+    wrong = [row for row in results.rows if row.error]
+    for row in wrong:
+        say(f"{row.task}, {row.side}: {row.error.strip().splitlines()[-1]}")
+    return int(bool(wrong))
 
 
 if __name__ == "__main__":

@@ -52,7 +52,7 @@ class Fingerprint:
         return {"n_records": self._n_records, "sums": sums}
 
 
-def compare(case: str, first: str, expected: dict[str, Any], name: str, found: Any) -> None:
+def compare(first: str, expected: dict[str, Any], found: dict[str, Any]) -> None:
     """Raise an error that says what is different, if anything is.
 
     Raises
@@ -64,7 +64,7 @@ def compare(case: str, first: str, expected: dict[str, Any], name: str, found: A
     keys = sorted(key for key in {*ours, *theirs} if ours.get(key) != theirs.get(key))
     if keys or expected["n_records"] != found["n_records"]:
         what = f"values of {', '.join(keys[:5])}" if keys else f"{found['n_records']:,} records"
-        raise DifferentError(f"{case}: {name} has other {what} than {first}")
+        raise DifferentError(f"other {what} than {first}")
 
 
 # ------------------------------------------------------------- from common forms to flat ones
@@ -89,6 +89,12 @@ def records(items: Iterable[Any]) -> Iterator[Flat]:
     """Yield records as one column of bytes."""
     for some in _batches(items):
         yield {"record": (some, np.ones(len(some), np.int64))}
+
+
+def counts(items: Iterable[int]) -> Iterator[Flat]:
+    """Yield numbers of records as so many empty records."""
+    for count in items:
+        yield {"records": (np.zeros(0, np.int64), np.zeros(count, np.int64))}
 
 
 def rows(items: Iterable[dict[str, Any]]) -> Iterator[Flat]:
@@ -141,9 +147,22 @@ def _batches(items: Iterable[Any]) -> Iterator[list[Any]]:
 
 
 def arrow(batches: Iterable[Any]) -> Iterator[Flat]:
-    """Yield record batches of Arrow; lists in lists count as the values in them."""
+    """Yield record batches of Arrow; lists in lists count as the values in them.
+
+    Fields of a struct are columns, and of the name ``context/id`` the last part counts.
+    """
+    import pyarrow as pa
+
     for batch in batches:
-        yield {name: _arrow_flat(batch.column(i)) for i, name in enumerate(batch.schema.names)}
+        columns: Flat = {}
+        for i, name in enumerate(batch.schema.names):
+            array = batch.column(i)
+            if pa.types.is_struct(array.type):
+                fields = [(field.name, array.field(k)) for k, field in enumerate(array.type)]
+            else:
+                fields = [(name.rpartition("/")[2], array)]
+            columns.update((key, _arrow_flat(values)) for key, values in fields)
+        yield columns
 
 
 def _arrow_flat(array: Any) -> tuple[Any, Any]:

@@ -10,8 +10,10 @@ tokens      int64[256..1024], each value below 50,000
 sequences   a SequenceExample: 20..60 steps of an int64 and a float32[8], and a
             context of an id, the length and a name
 any_order   as tabular, but the features of each record in another order
-wide        2,000 floats, each a feature of its own
 small       two numbers
+features-N  N floats, each a feature of its own
+list-N      N int64 below 1,000 in a list
+bytes-N     a string of N bytes
 ==========  =======================================================================
 
 The same name and number of records give the same values on every machine, as long as NumPy's
@@ -51,7 +53,6 @@ FEATURES: dict[str, dict[str, tuple[str, int | None]]] = {
     },
     "embeddings": {"embedding": ("float", 512), "id": ("int", 1)},
     "tokens": {"tokens": ("int", None)},
-    "wide": {f"x{k:04d}": ("float", 1) for k in range(2_000)},
     "small": {"x": ("float", 1), "y": ("int", 1)},
 }
 """Of each data set the features: kind, and number of values (None: it varies)."""
@@ -63,7 +64,14 @@ STEPS = {"tokens": ("int", 1), "vectors": ("float", 8)}
 
 def features_of(data: str, select: list[str] | None = None) -> dict[str, tuple[str, int | None]]:
     """Return the features of a data set, or some of them."""
-    features = FEATURES[data.removesuffix("_gz")]
+    kind, _, size = data.partition("-")
+    features: dict[str, tuple[str, int | None]]
+    if kind == "features":
+        features = {f"x{k:04d}": ("float", 1) for k in range(int(size))}
+    else:
+        sized: dict[str, dict[str, tuple[str, int | None]]]
+        sized = {"list": {"values": ("int", None)}, "bytes": {"data": ("bytes", 1)}}
+        features = sized.get(kind) or FEATURES[data.removesuffix("_gz")]
     return features if select is None else {name: features[name] for name in select}
 
 
@@ -101,8 +109,14 @@ def _tokens(random: np.random.Generator, n: int) -> Table:
     return {"tokens": [random.integers(0, 50_000, size) for size in sizes]}
 
 
-def _wide(random: np.random.Generator, n: int) -> Table:
-    return dict(zip(FEATURES["wide"], random.standard_normal((2_000, n), np.float32), strict=True))
+def _sized(data: str, random: np.random.Generator, n: int) -> Table:
+    kind, _, text = data.partition("-")
+    size = int(text)
+    if kind == "list":
+        return {"values": random.integers(0, 1_000, (n, size))}
+    if kind == "bytes":
+        return {"data": [random.bytes(size) for _ in range(n)]}
+    return dict(zip(features_of(data), random.standard_normal((size, n), np.float32), strict=True))
 
 
 def _small(random: np.random.Generator, n: int) -> Table:
@@ -126,7 +140,6 @@ _MAKERS: dict[str, Callable[[np.random.Generator, int], Table]] = {
     "images": _images,
     "embeddings": _embeddings,
     "tokens": _tokens,
-    "wide": _wide,
     "small": _small,
     "sequences": _sequences,
 }
@@ -136,7 +149,8 @@ def tables(data: str, n_records: int) -> Iterator[Table]:
     """Yield the columns of a data set, a batch at a time."""
     for start in range(0, n_records, _BATCH):
         random = np.random.default_rng([20_240, start])
-        yield _MAKERS[data](random, min(_BATCH, n_records - start))
+        n = min(_BATCH, n_records - start)
+        yield _sized(data, random, n) if "-" in data else _MAKERS[data](random, n)
 
 
 def rows(data: str, n_records: int, form: str = "values") -> list[dict[str, Any]]:
@@ -176,6 +190,11 @@ def raw_records(size: int) -> list[bytes]:
     """Return different records of one size, eight megabytes of them."""
     random = np.random.default_rng(size)
     return [random.bytes(size) for _ in range(max((8 << 20) // size, 1))]
+
+
+def arrays(shape: list[int], n: int) -> np.ndarray[Any, np.dtype[np.float32]]:
+    """Return that many arrays of a shape, in one."""
+    return np.random.default_rng(0).standard_normal((n, *shape), np.float32)
 
 
 # --------------------------------------------------------------------------------- files
@@ -243,3 +262,20 @@ def shards(name: str, n_records: int, n_files: int, cache: Path) -> list[Path]:
         for writer in writers:
             writer.close()
     return paths
+
+
+def event_file(n_events: int, cache: Path) -> Path:
+    """Return an event file of scalars of ten tags, made first if it is missing."""
+    from tfrecord_lite import TFRecordWriter
+    from tfrecord_lite.messages import Event, Summary
+
+    path = cache / f"events.out.tfevents.{n_events}"  # a name that TensorBoard knows
+    if not path.exists():
+        with TFRecordWriter(path, atomic=True) as writer:
+            writer.write(Event(wall_time=1.5e9, file_version="brain.Event:2").SerializeToString())
+            for i in range(n_events):
+                value = Summary.Value(tag=f"train/metric_{i % 10}", simple_value=1 / (1 + i))
+                summary = Summary(value=[value])
+                event = Event(wall_time=1.5e9 + i / 8, step=i // 10, summary=summary)
+                writer.write(event.SerializeToString())
+    return path

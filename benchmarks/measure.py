@@ -17,14 +17,20 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from benchmarks.check import compare
+from benchmarks.check import DifferentError, compare
+from benchmarks.contenders import LIBRARIES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from benchmarks.tasks import Side, Task
 
 ROOT = Path(__file__).resolve().parent.parent
+
+
+_LONG = 8.0
+"""A side that takes more seconds than this is measured only once."""
+_NONE: Mapping[str, str] = {}
 
 
 class FailedError(RuntimeError):
@@ -34,9 +40,12 @@ class FailedError(RuntimeError):
 class Worker:
     """The process of a contender, asked over a pipe."""
 
-    def __init__(self, name: str, python: str, folder: str = "") -> None:
+    def __init__(
+        self, name: str, python: str, folder: str = "", variables: Mapping[str, str] = _NONE
+    ) -> None:
         environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
         environment.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+        environment |= variables
         environment["PYTHONPYCACHEPREFIX"] = str(Path(tempfile.gettempdir(), "tfrecord-bytecode"))
         self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 - closed with the process
         self._process = subprocess.Popen(
@@ -110,6 +119,7 @@ class Row:
     value: float | None = None
     """What was measured, where it is not time."""
     error: str = ""
+    axis: tuple[str, int] | None = None
 
     @property
     def microseconds(self) -> float:
@@ -166,8 +176,10 @@ class Turns:
 
     def fresh(self, contender: str) -> Worker:
         """Return a new process of a contender."""
-        module = "tfrecord_lite" if contender in self.folders else contender
-        return Worker(module, self.pythons[contender], self.folders.get(contender, ""))
+        library = LIBRARIES[contender]
+        folder = self.folders.get(contender, "")
+        module = library.module or contender
+        return Worker(module, self.pythons[contender], folder, library.environment)
 
     def close(self) -> None:
         """End all processes; the next task starts new ones."""
@@ -175,7 +187,7 @@ class Turns:
             worker.close()
         self._workers.clear()
 
-    def run(self, task: Task, sides: Iterable[Side], seconds: float) -> list[Row]:
+    def run(self, task: Task, sides: list[Side], seconds: float) -> list[Row]:
         """Check that all sides return the same, then let them take turns; return a row for each.
 
         A side that fails has a row that says so, and the others go on. Rounds end early, but not
@@ -187,38 +199,78 @@ class Turns:
             If a side returns other values than the first one.
         """
         start = time.monotonic()
+        if task.what in {"peak", "first", "size"}:
+            return self._costs(task, sides)
         rows: dict[str, Row] = {}
         requests: dict[str, tuple[str, dict[str, Any]]] = {}
         expected: dict[str, Any] | None = None
         first = ""
         for side in sides:
             row = rows[side.title] = Row(
-                task.section, task.name, side.title, "", task.unit, task.n_items
+                task.section, task.name, side.title, "", task.unit, round(task.n_items * side.share)
             )
+            row.axis = task.axis
             try:
                 row.setting, args = self._best(side, task.args_of(side))
-                found = self.worker(side.contender).ask("check", op=side.op, args=args)
-                if "target" in args:
-                    found = self._written(task, args)
-            except FailedError as error:
-                row.error = str(error)
+                is_checked = task.is_checked and side.is_checked
+                do = "check" if is_checked else "time"  # which also warms up
+                found = self.worker(side.contender).ask(do, op=side.op, args=args)
+                if is_checked:
+                    found = self._written(task, args) if "target" in args else found
+                    if expected is None:
+                        expected, first = found, side.title
+                    compare(first, expected, found)
+            except (FailedError, DifferentError) as error:
+                row.error = f"{type(error).__name__}: {error}"
+                if "NotImplementedError" in row.error:
+                    del rows[side.title]
                 continue
-            if task.is_checked and side.is_checked:
-                if expected is not None:
-                    compare(task.name, first, expected, side.title, found)
-                else:
-                    expected, first = found, side.title
             requests[side.title] = (side.contender, {"op": side.op, "args": args})
         for number in range(self.rounds):
             if number >= 3 and time.monotonic() - start > seconds:
                 break
-            for title, (contender, request) in requests.items():
-                took = self.worker(contender).ask("time", **request)
+            for title, (contender, request) in list(requests.items()):
+                try:
+                    took = self.worker(contender).ask("time", **request)
+                except FailedError as error:
+                    rows[title].error = str(error)
+                    del requests[title]
+                    continue
                 rows[title].seconds.append(took["seconds"])
                 rows[title].cpu_seconds.append(took["cpu_seconds"])
+                if took["seconds"] > _LONG:
+                    del requests[title]
         for worker in self._workers.values():
             worker.ask("forget")
+        for side in sides if task.what == "both" else ():
+            with self.fresh(side.contender) as worker:
+                found = worker.ask("peak", op=side.op, args=task.args_of(side))
+                rows[side.title].value = found["bytes"]
         return list(rows.values())
+
+    def _costs(self, task: Task, sides: Iterable[Side]) -> list[Row]:
+        """Measure what is not the time of an operation, each in new processes."""
+        rows = []
+        for side in sides:
+            row = Row(task.section, task.name, side.title, "", task.unit, task.n_items)
+            rows.append(row)
+            try:
+                request = {"op": side.op, "args": task.args_of(side)}
+                for _ in range(self.rounds if task.what == "first" else 1):
+                    with self.fresh(side.contender) as worker:
+                        found = (
+                            worker.ask("about")
+                            if task.what == "size"
+                            else worker.ask(task.what, **request)
+                        )
+                    if task.what == "first":
+                        row.seconds.append(found["seconds"])
+                        row.cpu_seconds.append(found["cpu_seconds"])
+                    else:
+                        row.value = found["bytes"]
+            except FailedError as error:
+                row.error = str(error)
+        return [row for row in rows if "NotImplementedError" not in row.error]
 
     def _best(self, side: Side, args: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         """Try the settings of a side, each twice and in turns; return the fastest, and its name."""

@@ -12,6 +12,7 @@ import math
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from benchmarks.contenders import LIBRARIES
 from benchmarks.measure import Ratio, Row, ratio
 from benchmarks.tasks import OURS, TARGETS, THEIRS, Target
 
@@ -23,6 +24,10 @@ _THEMES = {
     "light": {"back": "#ffffff", "text": "#1f2328", "grid": "#d1d9e0", "bar": "#0969da", "slow": "#bc4c00"},
     "dark": {"back": "#0d1117", "text": "#e6edf3", "grid": "#3d444d", "bar": "#4493f8", "slow": "#db6d28"},
 }  # fmt: skip
+
+
+_LINEAR = 1.5
+"""At most so many times the least time per unit, for the largest input: linear."""
 
 
 class Results:
@@ -82,7 +87,7 @@ class Results:
         lines = [head]
         for task, sides in self.tasks().items():
             ours = sides.get(OURS)
-            if ours is None or not is_measured(ours):
+            if ours is None or not is_measured(ours) or ours.axis:
                 continue
             theirs = sides.get(THEIRS)
             compared = ["", "", "", ""]
@@ -127,6 +132,25 @@ class Results:
             )
         return table(lines, right=(3, 4))
 
+    def growth(self) -> str:
+        """Return the table of how time and memory grow, and whether time is linear."""
+        axes: dict[str, list[Row]] = {}
+        for row in self.rows:
+            if row.axis and row.seconds and row.side == OURS:
+                axes.setdefault(row.axis[0], []).append(row)
+        lines = [["", "", "us", "of the smallest", "peak memory", ""]]
+        for axis, rows in axes.items():
+            least = min(row.microseconds for row in rows)
+            for row in rows:
+                verdict = ""
+                if row is rows[-1] and len(rows) > 1:
+                    verdict = "linear" if row.microseconds <= _LINEAR * least else "**more**"
+                assert row.axis
+                cells = [f"{row.microseconds:.3g} a {row.unit}", f"{row.microseconds / least:.2f}"]
+                peak = f"{(row.value or 0) / 1e6:,.0f} MB"
+                lines.append([axis, f"{row.axis[1]:,}", *cells, peak, verdict])
+        return table(lines, right=(1, 2, 3, 4)) if axes else ""
+
     def details(self) -> str:
         """Return the table of one line per side."""
         lines = [["", "", "setting", "per second", "us each", "CPU us", "rounds", "to TensorFlow"]]
@@ -156,12 +180,22 @@ class Results:
         """Return the whole report."""
         setting = ", ".join(f"{name} {value}" for name, value in self.setting.items())
         parts = [f"# Benchmarks\n\n{setting}\n", self.summary(), "## Targets\n", self.targets()]
-        parts += ["## Every side\n", self.details()]
-        if self.absent:
-            parts.append(
-                "Not there:\n\n" + "\n".join(f"- {k}: `{v}`" for k, v in self.absent.items())
-            )
+        if growth := self.growth():
+            parts += [
+                "## Growth\n",
+                "Time for each unit, and as a multiple of the least.\n",
+                growth,
+            ]
+        parts += ["## Every side\n", self.details(), *self.notes()]
         return "\n".join(parts) + "\n"
+
+    def notes(self) -> list[str]:
+        """Return what has to be known of the libraries, and how to get those that are not there."""
+        titles = {row.side for row in self.rows}
+        known = [x for x in LIBRARIES.values() if x.note and x.title in titles]
+        lines = [f"- {library.title} {library.note}." for library in known]
+        lines += [f"- {title} was not there: `{line}`." for title, line in self.absent.items()]
+        return ["## Libraries\n", "\n".join(lines)] if lines else []
 
     def write(self, folder: Path, name: str) -> None:
         """Write everything into a folder."""
@@ -189,14 +223,11 @@ def _amount(row: Row) -> float:
 def cell(row: Row) -> str:
     """Return a figure in the unit in which it is read best."""
     if row.seconds:
+        if row.unit in {"use", "page"}:
+            return f"{row.microseconds / 1e3:,.3g} ms"
         rate = 1e6 / row.microseconds
-        return (
-            f"{rate / 1e6:.3g} M/s"
-            if rate >= 1e6
-            else f"{rate / 1e3:.3g} k/s"
-            if rate >= 1e3
-            else f"{rate:.3g} /s"
-        )
+        size, name = (1e6, "M/s") if rate >= 1e6 else (1e3, "k/s") if rate >= 1e3 else (1, "/s")
+        return f"{rate / size:.3g} {name}"
     value = row.value or 0.0
     return f"{value / 1e6:,.4g} MB" if row.unit == "bytes" else f"{value:,.3g} {row.unit}"
 
@@ -222,8 +253,8 @@ def chart(bars: Sequence[tuple[str, float]], theme: str, *, width: int = 760) ->
     """Draw ratios as bars from 1 on an axis of powers of two, with those below 1 to the left."""
     colours, left, row = _THEMES[theme], 250, 20
     height = row * len(bars) + 50
-    powers = [math.log2(max(value, 1 / 16)) for _, value in bars] or [1.0]
-    low, high = min(math.floor(min(powers)), -1), max(math.ceil(max(powers)), 2)
+    powers = [math.log2(max(value, 1 / 16)) for _, value in bars]
+    low, high = min(map(math.floor, [-1, *powers])), max(map(math.ceil, [2, *powers]))
     room = width - left - 60
 
     def x_of(power: float) -> float:

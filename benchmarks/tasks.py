@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+DROP = "(drop)"
+"""In a side's arguments: without this argument of the task."""
 OURS, THEIRS = "tfrecord_lite", "TensorFlow"
 
 SIZES: dict[str, dict[str, int]] = {
@@ -28,7 +30,7 @@ SIZES: dict[str, dict[str, int]] = {
         "tokens": 30_000,
         "sequences": 30_000,
         "any_order": 100_000,
-        "wide": 1_000,
+        "features-2000": 1_000,
         "rows": 20_000,
         "small": 10_000_000,
     },
@@ -39,7 +41,7 @@ SIZES: dict[str, dict[str, int]] = {
         "tokens": 6_000,
         "sequences": 6_000,
         "any_order": 20_000,
-        "wide": 200,
+        "features-2000": 200,
         "rows": 3_000,
         "small": 100_000,
     },
@@ -50,7 +52,7 @@ SIZES: dict[str, dict[str, int]] = {
         "tokens": 100,
         "sequences": 100,
         "any_order": 200,
-        "wide": 4,
+        "features-2000": 4,
         "rows": 50,
         "small": 1_000,
     },
@@ -71,6 +73,8 @@ class Side:
     args: dict[str, Any] = field(default_factory=dict)
     is_checked: bool = True
     """Whether its values are those of the others."""
+    share: float = 1.0
+    """The part of the items that it does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,23 +90,33 @@ class Task:
     """Ways of comparison, measured where their library is there."""
     unit: str = "record"
     is_checked: bool = True
+    what: str = "time"
+    """What is measured: time, peak (memory), both, first (with imports) or size (on disk)."""
+    only: tuple[str, ...] = ()
+    """The libraries that take part; all by default."""
+    axis: tuple[str, int] | None = None
+    """Of a task that shows how time grows: with what, and how much of it there is."""
 
     def sides(self, operations: dict[str, list[str]], titles: dict[str, str]) -> Iterator[Side]:
         """Yield the sides, given the operations that each contender has."""
         for contender, known in operations.items():
+            if self.only and contender not in self.only:
+                continue
             if self.op in known:
                 yield Side(titles[contender], contender, self.op)
         yield from (side for side in self.also if side.op in operations.get(side.contender, []))
 
     def args_of(self, side: Side) -> dict[str, Any]:
         """Return the arguments of a side; of those that write, the name of a file of its own."""
-        args = {**self.args, **side.args}
+        args = {key: value for key, value in {**self.args, **side.args}.items() if value != DROP}
         if "target" in args:
             args["target"] += f".{side.contender}"
         return args
 
     def read_back(self, args: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         """Return the operation that reads what was written."""
+        if self.op == "to_parquet":
+            return "read_parquet", {"path": args["target"]}
         if self.op == "write":
             return "read", {"path": args["target"]}
         return "dicts", {"path": args["target"], "data": args["data"]}
@@ -195,7 +209,7 @@ def dicts(given: Data) -> Iterator[Task]:
     for name in _ROWS:
         n_records = given.n_rows(name)
         args = {"path": given.path(name, n_records), "data": name}
-        raw = Side("tfrecord_lite, raw records", OURS, "read", is_checked=False)
+        raw = Side("tfrecord_lite, raw records", OURS, "read", {"data": DROP}, is_checked=False)
         lists = Side("TensorFlow, lists", "tensorflow", "dicts", {"lists": True})
         yield Task("dicts", f"dicts: {name}", "dicts", n_records, args, (raw, lists))
 
@@ -226,9 +240,13 @@ def columns(given: Data) -> Iterator[Task]:
 
 def projection(given: Data) -> Iterator[Task]:
     """Yield one feature of many; parsing alone, of records in memory."""
-    for name, n_features in (("tabular", 17), ("any_order", 17), ("wide", 2_000)):
-        some = {"select": [sorted(data.FEATURES[name])[n_features // 3]]}
-        args = {"path": given.path(name), "data": name, "batch": 64 if name == "wide" else 4096}
+    for name, n_features in (("tabular", 17), ("any_order", 17), ("features-2000", 2_000)):
+        some = {"select": [sorted(data.features_of(name))[n_features // 3]]}
+        args = {
+            "path": given.path(name),
+            "data": name,
+            "batch": 64 if n_features == 2_000 else 4096,
+        }
         whole = Side(
             f"tfrecord_lite, all {n_features:,}", OURS, "parse", {"select": None}, is_checked=False
         )
@@ -276,6 +294,169 @@ def pipeline(given: Data) -> Iterator[Task]:
     )
 
 
+def tables(given: Data) -> Iterator[Task]:
+    """Yield files to Arrow and to Parquet, and back."""
+    for name in ("tabular", "images", "embeddings", "tokens", "sequences", "tabular_gz"):
+        args: dict[str, Any] = {"path": given.path(name), "data": name, "batch": None}
+        n_records = given.n_records(name)
+        yield Task("tables", f"Arrow: {name}", "arrow", n_records, args)
+        args = args | {"target": f"{given.target}.parquet"}
+        if name in {"tabular", "images", "sequences"}:
+            yield Task("tables", f"to Parquet: {name}", "to_parquet", n_records, args)
+    n_records = given.sizes["rows"]
+    args = {"target": given.target, "data": "tabular", "n_records": n_records}
+    yield Task("tables", "from Parquet: tabular", "from_parquet", n_records, args)
+
+
+def tensors(given: Data) -> Iterator[Task]:
+    """Yield byte strings that hold numbers."""
+    n = max(given.sizes["rows"] // 10, 4)
+    args: dict[str, Any] = {"shape": [64, 64], "n_records": n}
+    yield Task("tensors", "tensors: float32[64, 64]", "parse_tensors", n, args, unit="tensor")
+    for n_bytes in (64, 16_384):
+        args = {"n_bytes": n_bytes, "n_records": n}
+        yield Task("tensors", f"raw: {n_bytes:,} bytes", "decode_raw", n, args, unit="string")
+    n = given.sizes["rows"]
+    args = {"path": str(data.event_file(n, given.cache))}
+    yield Task("tensors", "events: scalars", "events", n, args, unit="event")
+
+
+def reliability(given: Data) -> Iterator[Task]:
+    """Yield what skipping damage, verifying and recovering cost beside plain reading."""
+    for name in ("tabular", "images"):
+        path, n_records = given.path(name), given.n_records(name)
+        args: dict[str, Any] = {"path": path, "by": "blocks", "on_error": "raise"}
+        title, also = "tfrecord_lite, ", []
+        also.append(Side(f"{title}skip", OURS, "skip", {"on_error": "skip"}, is_checked=False))
+        for op in ("verify", "recover", "skip_damage", "infer"):
+            drop: dict[str, Any] = {"by": DROP, "on_error": DROP}
+            drop |= {"target": given.target} if op == "recover" else {}
+            drop |= {"n_damages": 1_000} if op == "skip_damage" else {}
+            also.append(Side(f"{title}{op}", OURS, op, drop, is_checked=False))
+        sides = tuple(also)
+        yield Task(
+            "reliability", f"blocks: {name}", "skip", n_records, args, sides, is_checked=False
+        )
+
+
+def engines(given: Data) -> Iterator[Task]:
+    """Yield frameworks that run many tasks: their own readers, this package on them and alone."""
+    n_records, n_files = given.n_records("tabular"), 16
+    files = [str(path) for path in data.shards("tabular", n_records, n_files, given.cache)]
+    some: dict[str, Any] = {"files": files[:1]}
+    for name in ("ray", "beam", "dask"):
+        few, share = (some, 1 / n_files) if name != "beam" else ({}, 1.0)  # the others are slow
+        also = (
+            Side("the engine's own", name, "engine_itself", few, is_checked=False, share=share),
+            Side("tfrecord_lite on it", name, "engine"),
+        )
+        only = (OURS,)
+        args = {"files": files}
+        yield Task("engines", f"engine: {name}", "engine", n_records, args, also, only=only)
+
+
+def cost(given: Data) -> Iterator[Task]:
+    """Yield what each library takes: imports, memory, bytes on disk."""
+    args: dict[str, Any] = {"path": given.path("small", 1)}
+    yield Task("cost", "import, and one record", "read", 1, args, unit="use", what="first")
+    yield Task("cost", "on disk", "read", 1, args, unit="bytes", what="size")
+    for name in ("tabular", "images"):
+        n_records = given.n_records(name)
+        args = {"path": given.path(name)}
+        peak: dict[str, Any] = {"unit": "bytes", "what": "peak"}
+        yield Task("cost", f"memory: read {name}", "read", n_records, args, **peak)
+        args = args | {"data": name, "batch": 64 if name == "images" else 1024}
+        yield Task("cost", f"memory: columns of {name}", "columns", n_records, args, **peak)
+
+
+def scaling(given: Data) -> Iterator[Task]:
+    """Yield time and memory against the size of the input, one thing at a time."""
+    most = given.sizes["small"]
+    for n_records in (n for n in (10**4, 10**5, 10**6, 10**7) if n <= most):
+        yield _point(given, "records", n_records, "small", n_records, n_records, "record")
+    n_bytes = min(64 * most, 64_000_000)
+    for size in (10, 100, 1_000, 10_000, 100_000, 1_000_000):
+        n_records = min(max(n_bytes // size, 8), 100_000)
+        n_items = n_records * size
+        yield _point(given, "bytes a record", size, f"bytes-{size}", n_records, n_items, "byte")
+    n_values = min(most, 1_000_000)
+    for size in (1, 10, 100, 500, 2_000):
+        n_records = min(max(n_values // size, 8), 100_000)
+        n_items = n_records * size
+        yield _point(given, "features", size, f"features-{size}", n_records, n_items, "feature")
+    for size in (1, 10, 100, 1_000, 10_000, 100_000):
+        n_records = min(max(4 * n_values // size, 8), 100_000)
+        n_items = n_records * size
+        yield _point(given, "values in a list", size, f"list-{size}", n_records, n_items, "value")
+    n_records = given.n_records("tabular")
+    for batch in (16, 64, 256, 1_024, 4_096, 16_384, 65_536):
+        yield _point(given, "batch", batch, "tabular", n_records, n_records, "record", batch)
+
+
+def _point(
+    given: Data,
+    axis: str,
+    x: int,
+    name: str,
+    n_records: int,
+    n_items: int,
+    unit: str,
+    batch: int | None = None,
+) -> Task:
+    """Return the task of parsing a data set, as a point of an axis."""
+    args = {"path": given.path(name, n_records), "data": name, "batch": batch}
+    return _alone("scaling", f"{axis}: {x:,}", "columns", n_items, args, unit, (axis, x))
+
+
+def _alone(
+    section: str,
+    name: str,
+    op: str,
+    n_items: int,
+    args: dict[str, Any],
+    unit: str,
+    axis: tuple[str, int] | None = None,
+) -> Task:
+    """Return a task of this package alone, of which time and memory are measured."""
+    ours = (OURS, "before", "jit")
+    return Task(
+        section,
+        name,
+        op,
+        n_items,
+        args,
+        unit=unit,
+        is_checked=False,
+        what="both",
+        only=ours,
+        axis=axis,
+    )
+
+
+def hostile(given: Data) -> Iterator[Task]:
+    """Yield input that is made to cost much, each twice as large as the one before."""
+    from tests.records.test_hostile import CASES
+
+    for name, case in CASES.items():
+        for doubling in range(3 if given.sizes["small"] > 10**4 else 1):
+            n = 4 * case.n << doubling
+            args = {"case": name, "n": n}
+            yield _alone("hostile", f"{name}: {n:,}", "hostile", n, args, "unit", (name, n))
+
+
+def apps(given: Data) -> Iterator[Task]:
+    """Yield the viewer's page of files, and saving rows of a generator."""
+    for name in ("tabular", "tabular_gz"):
+        args: dict[str, Any] = {"path": given.path(name), "target": f"{given.target}.html"}
+        yield _alone("apps", f"viewer's page: {name}", "view", 1, args, "page")
+    for n_records in (10**4, 10**5, 10**6):
+        if n_records <= given.sizes["small"]:
+            args = {"target": given.target, "n_records": n_records}
+            axis = ("rows saved", n_records)
+            name = f"rows saved: {n_records:,}"
+            yield _alone("apps", name, "save_rows", n_records, args, "row", axis)
+
+
 SECTIONS: dict[str, Callable[[Data], Iterator[Task]]] = {
     "columns": columns,
     "raw": raw,
@@ -284,4 +465,14 @@ SECTIONS: dict[str, Callable[[Data], Iterator[Task]]] = {
     "projection": projection,
     "reads": reads,
     "pipeline": pipeline,
+    "cost": cost,
+    "scaling": scaling,
+    "tables": tables,
+    "tensors": tensors,
+    "reliability": reliability,
+    "hostile": hostile,
+    "apps": apps,
+    "engines": engines,
 }
+SLOW = ("reliability", "hostile", "apps", "engines")
+"""Sections that are measured only when they are asked for."""

@@ -11,6 +11,7 @@ A request has `do`, and for an operation its name `op` and its arguments `args`:
 - ``peak``: run once, and return the peak memory of this process in bytes;
 - ``settings``: the settings that the contender wants to try, as arguments by their names;
 - ``forget``: let go of what was prepared;
+- ``first``: import the library, and run once;
 - ``about``: operations, version, bytes on disk.
 """
 
@@ -34,8 +35,12 @@ class Contender:
     """The operations of one library, prepared as they are asked for."""
 
     def __init__(self, name: str) -> None:
-        self._module = import_module(f"benchmarks.contenders.{name}")
+        self._name = name
         self._prepared: dict[str, Any] = {}
+
+    @property
+    def _module(self) -> Any:
+        return import_module(f"benchmarks.contenders.{self._name}")
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
         """Return the answer to a request."""
@@ -52,6 +57,12 @@ class Contender:
             "python": sys.version.split()[0],
             "bytes": installed_bytes(distribution, self._module.__dict__.get("FOLDER", "")),
         }
+
+    def first(self, op: str, args: dict[str, Any]) -> dict[str, Any]:
+        """Import the library and run once, and return how long both took; asked before all else."""
+        start, cpu = time.perf_counter(), cpu_seconds()
+        _run_through(self._module.OPERATIONS[op](**args)())
+        return {"seconds": time.perf_counter() - start, "cpu_seconds": cpu_seconds() - cpu}
 
     def settings(self, op: str, args: dict[str, Any]) -> dict[str, Any]:
         """Return the settings to choose from."""

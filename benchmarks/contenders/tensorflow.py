@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import tensorflow as tf
 
-from benchmarks import check, data
+from benchmarks import check, data, parquet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -129,6 +129,94 @@ def random_reads(path: str, numbers: list[int]) -> Run:
     return run
 
 
+# ------------------------------------------------------------------------------- tables
+
+
+def arrow(
+    path: str,
+    data: str,
+    batch: int,
+    threads: str = "sequential",
+    joined: bool = False,  # noqa: FBT001, FBT002 - from JSON
+) -> Run:
+    """Parse, and make arrays of Arrow of those of NumPy.
+
+    With `joined`, TensorFlow joins the strings of a column to one; without, each is an object.
+    """
+    calls = _THREADS[threads]
+    batches = tf.data.TFRecordDataset(path, _compression_of(path)).batch(batch)
+    parsed = batches.map(lambda records: _plain_tensors(records, data, joined=joined), calls)
+    parsed = parsed.prefetch(tf.data.AUTOTUNE) if calls else parsed
+    return lambda: map(_record_batch, parsed)
+
+
+def _plain_tensors(records: Any, data_name: str, *, joined: bool) -> dict[str, Any]:
+    """Return a batch as tensors: a pair is ragged (row splits, values) or strings (lengths, one)."""
+    if data_name == "sequences":
+        steps = {
+            "tokens": tf.io.RaggedFeature(tf.int64),
+            "vectors": tf.io.RaggedFeature(tf.float32),
+        }
+        context, found, _ = tf.io.parse_sequence_example(records, _features(data.CONTEXT), steps)
+        columns = {**context, **found}
+    else:
+        columns = tf.io.parse_example(records, _features(data.features_of(data_name)))
+    return {
+        name: (column.row_splits, column.flat_values)
+        if isinstance(column, tf.RaggedTensor)
+        else (tf.strings.length(column), tf.strings.reduce_join(column))
+        if joined and column.dtype == tf.string
+        else column
+        for name, column in columns.items()
+    }
+
+
+def _record_batch(columns: dict[str, Any]) -> Any:
+    import pyarrow as pa
+
+    def array_of(name: str, found: Any) -> Any:
+        if isinstance(found, tuple) and not found[1].shape.rank:
+            offsets = np.zeros(len(found[0]) + 1, np.int64)
+            np.cumsum(found[0].numpy(), out=offsets[1:])
+            buffers = [None, pa.py_buffer(offsets), pa.py_buffer(found[1].numpy())]
+            return pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(found[0]), buffers)
+        if isinstance(found, tuple):
+            values = pa.array(found[1].numpy())
+            size = data.STEPS[name][1] if name == "vectors" else 1
+            values = pa.FixedSizeListArray.from_arrays(values, size) if size != 1 else values
+            return pa.LargeListArray.from_arrays(found[0].numpy(), values)
+        column = found.numpy()
+        if column.dtype == object:
+            return pa.array(column, pa.large_binary())
+        if column.ndim > 1:
+            return pa.FixedSizeListArray.from_arrays(pa.array(column.ravel()), column.shape[1])
+        return pa.array(column)
+
+    arrays = [array_of(name, found) for name, found in columns.items()]
+    return pa.RecordBatch.from_arrays(arrays, list(columns))
+
+
+def to_parquet(target: str, path: str, data: str, batch: int, **setting: Any) -> Run:
+    """Write the record batches to Parquet."""
+    batches = arrow(path, data, batch, **setting)
+    return lambda: parquet.write(batches(), target)
+
+
+def from_parquet(target: str, data: str, n_records: int) -> Run:
+    """Make a message of each row of a Parquet file, and write it."""
+    import pyarrow.parquet as pq
+
+    source = parquet.source(data, n_records, target)
+
+    def run() -> None:
+        with tf.io.TFRecordWriter(target) as writer:
+            for batch in pq.ParquetFile(source).iter_batches(1024):
+                for row in batch.to_pylist():
+                    writer.write(_example(row).SerializeToString())
+
+    return run
+
+
 # ------------------------------------------------------------------------------- writing
 
 
@@ -216,6 +304,25 @@ def pipeline(
     return lambda: iter(batches)
 
 
+# ------------------------------------------------------------------------------- tensors
+
+
+def parse_tensors(shape: list[int], n_records: int) -> Run:
+    """Parse one serialised tensor after the other, the only way, and stack them."""
+    items = [tf.io.serialize_tensor(array) for array in data.arrays(shape, n_records)]
+
+    def run() -> Any:
+        return iter([np.stack([tf.io.parse_tensor(item, tf.float32).numpy() for item in items])])
+
+    return run
+
+
+def decode_raw(n_bytes: int, n_records: int) -> Run:
+    """Decode a tensor of strings of raw numbers."""
+    strings = tf.constant([row.tobytes() for row in data.arrays([n_bytes // 4], n_records)])
+    return lambda: iter([tf.io.decode_raw(strings, tf.float32)])
+
+
 # ---------------------------------------------------------------------------------- main
 
 
@@ -223,8 +330,12 @@ def flat(op: str, items: Iterable[Any], args: dict[str, Any]) -> Iterator[check.
     """Yield what an operation returned in the form that is compared."""
     if op in {"read", "random_reads"}:
         return check.records(items)
+    if op in {"parse_tensors", "decode_raw"}:
+        return ({"tensor": check.flat(np.asarray(item))} for item in items)
     if op == "dicts":
         return check.sequence_rows(items) if args["data"] == "sequences" else check.rows(items)
+    if op == "arrow":
+        return check.arrow(items)
     return map(_flat_columns, items)
 
 
@@ -249,14 +360,17 @@ def settings(op: str, args: dict[str, Any]) -> dict[str, Any]:
     """Return the threads to try, and the batch sizes where the task leaves them open."""
     if op == "pipeline":
         return {threads: {"threads": threads} for threads in _THREADS}
-    if op != "columns":
+    if op not in {"columns", "arrow", "to_parquet"}:
         return {}
     if args["batch"] is not None:
         return {threads: {"threads": threads} for threads in _THREADS}
+    joins = (False, True) if op != "columns" and args["data"] in {"tabular", "images"} else (None,)
     return {
-        f"{threads}, {batch:,}": {"threads": threads, "batch": batch}
+        f"{threads}, {batch:,}{', joined' * bool(joined)}": {"threads": threads, "batch": batch}
+        | ({} if joined is None else {"joined": joined})
         for batch in _BEST.get(args["data"], (1024, 4096))
         for threads in _THREADS
+        for joined in joins
     }
 
 
@@ -270,4 +384,9 @@ OPERATIONS = {
     "write_dicts": write_dicts,
     "write_columns": write_columns,
     "pipeline": pipeline,
+    "arrow": arrow,
+    "to_parquet": to_parquet,
+    "from_parquet": from_parquet,
+    "parse_tensors": parse_tensors,
+    "decode_raw": decode_raw,
 }

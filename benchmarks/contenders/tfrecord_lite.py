@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import random
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import tfrecord_lite
-from benchmarks import check, data
+from benchmarks import check, data, parquet
 from tfrecord_lite import TFRecordReader, TFRecordWriter
 
 if TYPE_CHECKING:
@@ -14,6 +18,8 @@ if TYPE_CHECKING:
 
     Run = Callable[[], Any]
 
+if os.environ.get("TFRECORD_LITE_JIT"):
+    getattr(tfrecord_lite, "enable_jit")()  # noqa: B009 - an error where there is none
 DISTRIBUTION = "tfrecord-numpy"
 FOLDER = str(Path(tfrecord_lite.__file__).parent)
 _DTYPES = {"float": "float32", "int": "int64", "bytes": "string"}
@@ -23,7 +29,7 @@ _BEST = {"images": (64, 256)}
 # ------------------------------------------------------------------------------- reading
 
 
-def read(path: str, data: str = "") -> Run:  # noqa: ARG001 - of dictionaries of it
+def read(path: str) -> Run:
     """Iterate over the records of a file."""
     return lambda: iter(TFRecordReader(path))
 
@@ -209,12 +215,178 @@ def pipeline(
     )
 
 
+# -------------------------------------------------------------------------------- tables
+
+
+def _schema(data_name: str) -> Any:
+    if data_name == "sequences":
+        return tfrecord_lite.SequenceSchema(_features(data.CONTEXT), _steps())
+    return tfrecord_lite.Schema(_features(data.features_of(data_name)))
+
+
+def arrow(path: str, data: str, batch: int | None) -> Run:
+    """Make record batches of Arrow."""
+    table = tfrecord_lite.scan(path, _schema(data))
+    return lambda: iter(table.to_batches(batch))
+
+
+def to_parquet(target: str, path: str, data: str, batch: int | None) -> Run:
+    """Convert with the command line's verb, in this process."""
+    schema = Path(f"{target}.schema.json")
+    schema.write_text(_schema(data).to_json())
+    options = ["--to", "parquet", "--schema", str(schema)]
+    return lambda: _convert(*options, path, target)
+
+
+def from_parquet(target: str, data: str, n_records: int) -> Run:
+    """Convert a Parquet file with the command line's verb."""
+    source = parquet.source(data, n_records, target)
+    return lambda: _convert("--to", "tfrecord", source, target)
+
+
+def convert_jobs(files: list[str], folder: str, jobs: int) -> Run:
+    """Convert files to Parquet, in several processes."""
+    Path(folder).mkdir(exist_ok=True)
+    return lambda: _convert("--jobs", str(jobs), "--to", "parquet", *files, f"{folder}/")
+
+
+def _convert(*options: str) -> None:
+    from tfrecord_lite.cli import app
+
+    with open(os.devnull, "w") as sink, contextlib.redirect_stdout(sink):  # noqa: PTH123
+        status = app.main(["convert", "--overwrite", *options])
+    if status:
+        raise ValueError(f"convert ended with {status}")
+
+
+def read_parquet(path: str) -> Run:
+    """Read what was written."""
+    import pyarrow.parquet as pq
+
+    return lambda: pq.ParquetFile(path).iter_batches()
+
+
+# ------------------------------------------------------------- tensors, events, inference
+
+
+def parse_tensors(shape: list[int], n_records: int) -> Run:
+    """Parse a column of serialised tensors."""
+    arrays = data.arrays(shape, n_records)
+    items = tfrecord_lite.BytesColumn.from_list(list(map(tfrecord_lite.serialize_tensor, arrays)))
+    return lambda: iter([tfrecord_lite.parse_tensors(items, "float32")])
+
+
+def decode_raw(n_bytes: int, n_records: int) -> Run:
+    """Decode a column of strings of raw numbers."""
+    arrays = data.arrays([n_bytes // 4], n_records)
+    items = tfrecord_lite.BytesColumn.from_list([row.tobytes() for row in arrays])
+    return lambda: iter([tfrecord_lite.decode_raw(items, "float32")])
+
+
+def events(path: str) -> Run:
+    """Read the scalars of an event file."""
+
+    def run() -> Iterator[Any]:
+        found = tfrecord_lite.read_events(path)
+        return iter([(tag, found.scalars(tag)) for tag in found.tags["scalars"]])
+
+    return run
+
+
+def infer(path: str) -> Run:
+    """Find the schema of a file, which reads every value."""
+    return lambda: tfrecord_lite.summarize(path)
+
+
+# --------------------------------------------------------------------------- reliability
+
+
+def skip(path: str, by: str, on_error: Any = "skip") -> Run:
+    """Read records or blocks, and skip what is damaged."""
+    if by == "blocks":
+        return lambda: TFRecordReader(path, on_error=on_error).blocks()
+    return lambda: iter(TFRecordReader(path, on_error=on_error))
+
+
+def skip_damage(path: str, n_damages: int) -> Run:
+    """Read the blocks of a copy in which that many bits are flipped."""
+    damaged, choose = bytearray(Path(path).read_bytes()), random.Random(1)
+    for _ in range(n_damages):
+        damaged[choose.randrange(len(damaged))] ^= 1 << choose.randrange(8)
+    copy = Path(tempfile.mkdtemp(), "damaged")
+    copy.write_bytes(damaged)
+    return lambda: TFRecordReader(copy, on_error=str).blocks()
+
+
+def verify(path: str) -> Run:
+    """Check every checksum of a file."""
+    return lambda: tfrecord_lite.verify(path)
+
+
+def recover(target: str, path: str) -> Run:
+    """Copy all intact records."""
+
+    def run() -> None:
+        Path(target).unlink(missing_ok=True)
+        tfrecord_lite.recover(path, target)
+
+    return run
+
+
+def save_rows(target: str, n_records: int) -> Run:
+    """Save rows of a generator, of an int, a float, a string and a list, schema and all."""
+
+    def rows() -> Iterator[dict[str, Any]]:
+        for i in range(n_records):
+            yield {"id": i, "x": i / 7, "name": f"row {i}", "tags": [i, i + 1, i + 2][: i % 4]}
+
+    return lambda: tfrecord_lite.save(target, rows())
+
+
+def hostile(case: str, n: int) -> Run:
+    """Read input that is made to cost much."""
+    from tests.records.test_hostile import CASES
+
+    data = CASES[case].make(n)
+
+    def run() -> None:
+        with contextlib.suppress(tfrecord_lite.TFRecordError):
+            CASES[case].read(data)
+
+    return run
+
+
+def view(path: str, target: str) -> Run:
+    """Make the viewer's page, as the command line does."""
+    from tfrecord_lite.cli import app
+
+    return lambda: app.main(["view", "--overwrite", path, "-o", target])
+
+
+def engine(files: list[str]) -> Run:
+    """Read batches without an engine, in this process."""
+
+    def run() -> Any:
+        parts = tfrecord_lite.scan(files).partitions()
+        return iter([sum(len(batch) for part in parts for batch in part.read())])
+
+    return run
+
+
 # ---------------------------------------------------------------------------------- main
 
 
 def flat(op: str, items: Iterable[Any], args: dict[str, Any]) -> Iterator[check.Flat]:
     """Yield what an operation returned in the form that is compared."""
-    if op in {"read", "read_unverified", "random_reads", "index"}:
+    if op in {"arrow", "read_parquet"}:
+        return check.arrow(items)
+    if op in {"parse_tensors", "decode_raw"}:
+        return ({"tensor": check.flat(item)} for item in items)
+    if op == "engine":
+        return check.counts(items)
+    if op == "events":
+        return ({tag: check.flat(found.value)} for tag, found in items)
+    if op in {"read", "read_unverified", "random_reads", "index", "skip"}:
         return check.records(items)
     if op == "blocks":
         return check.records(bytes(record) for block in items for record in block)
@@ -241,25 +413,20 @@ def _flat_column(column: Any) -> Any:
 
 def settings(op: str, args: dict[str, Any]) -> dict[str, Any]:
     """Return the block sizes to try, where the task leaves them open."""
-    if op == "columns" and args["batch"] is None:
+    if op in {"columns", "arrow"} and args["batch"] is None:
         sizes = (None, *_BEST.get(args["data"], (1024, 4096)))
-        return {f"blocks({size or ''})": {"batch": size} for size in sizes}
+        return {f"{size:,}" if size else "its own size": {"batch": size} for size in sizes}
     return {}
 
 
 OPERATIONS = {
-    "read": read,
-    "read_unverified": read_unverified,
-    "blocks": blocks,
-    "dicts": dicts,
-    "columns": columns,
-    "parse": parse,
-    "random_reads": random_reads,
-    "index": index,
-    "write": write,
-    "write_dicts": write_dicts,
-    "write_each": write_each,
-    "write_columns": write_columns,
-    "pipeline": pipeline,
-    "workers": pipeline,
+    function.__name__: function
+    for function in (
+        *(read, read_unverified, blocks, dicts, columns, parse, random_reads, index),
+        *(write, write_dicts, write_each, write_columns, pipeline),
+        *(arrow, to_parquet, from_parquet, convert_jobs, read_parquet),
+        *(parse_tensors, decode_raw, events, infer),
+        *(skip, skip_damage, verify, recover, save_rows, hostile, view, engine),
+    )
 }
+OPERATIONS["workers"] = pipeline

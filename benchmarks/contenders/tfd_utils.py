@@ -1,0 +1,50 @@
+"""The package tfd-utils: random access by the value of a feature; it checks no CRC."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tfd_utils.random_access import TFRecordRandomAccess
+
+from benchmarks import check
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    Run = Callable[[], Any]
+
+DISTRIBUTION = "tfd-utils"
+_KEY = "i0"
+
+
+def _opened(path: str) -> Any:
+    """Return a reader whose index is new."""
+    file = Path(tempfile.mkdtemp(), "index")
+    return TFRecordRandomAccess(path, _KEY, index_file=file, progress_interval=1 << 60)
+
+
+def index(path: str) -> Run:
+    """Make an index, which parses every record, and read the first."""
+
+    def run() -> Any:
+        reader = _opened(path)
+        return iter([reader[next(iter(reader.index))]])
+
+    return run
+
+
+def random_reads(path: str, numbers: list[int]) -> Run:
+    """Read Examples by their keys."""
+    reader = _opened(path)
+    keys = list(reader.index)
+    return lambda: iter([reader[keys[number]] for number in numbers])
+
+
+def flat(op: str, items: Iterable[Any], args: dict[str, Any]) -> Iterator[check.Flat]:
+    """Yield what an operation returned in the form that is compared."""
+    return check.records(item.SerializeToString(deterministic=True) for item in items)
+
+
+OPERATIONS = {"index": index, "random_reads": random_reads}
