@@ -6,6 +6,7 @@ are not installed are skipped); ``nox -s messages`` regenerates the message clas
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import nox
@@ -174,3 +175,11 @@ def messages(session: nox.Session) -> None:
     """Regenerate the message classes; with ``-- --check``, only compare them."""
     session.install("grpcio-tools==1.71.2", "mypy-protobuf==3.6.0")
     session.run("python", "proto/generate.py", *session.posargs)
+
+
+@nox.session(python="3.11")
+def instructions(session: nox.Session) -> None:
+    """Compare the instructions of small tasks, counted by valgrind, with those stored."""
+    kept = json.loads(Path("benchmarks/results/instructions.json").read_text())["versions"]
+    session.install("-e", ".", f"numpy=={kept['numpy']}", f"crc32c=={kept['crc32c']}")
+    session.run("python", "-m", "benchmarks.instructions", *session.posargs)

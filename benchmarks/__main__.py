@@ -15,7 +15,7 @@ from typing import Any
 
 from benchmarks.contenders import LIBRARIES
 from benchmarks.measure import FailedError, Turns
-from benchmarks.report import Results
+from benchmarks.report import Results, put_table
 from benchmarks.tasks import SECTIONS, SLOW, Data, Task
 
 _HERE = Path(__file__).resolve().parent
@@ -86,6 +86,7 @@ def _arguments(given: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--out", type=Path, default=_HERE / "results", help="folder for the figures"
     )
+    parser.add_argument("--readme", action="store_true", help="put the table into README.md")
     parser.add_argument("--list", action="store_true", help="print the names of all tasks")
     return parser.parse_args(given)  # fmt: skip
 
@@ -186,6 +187,8 @@ def main(given: list[str] | None = None) -> int:
     finally:
         turns.close()
         shutil.rmtree(folder, ignore_errors=True)
+    if arguments.readme:
+        put_table(_HERE / "README.md", results)
     print(results.summary())
     print(results.targets())
     say(f"{time.monotonic() - start:.0f} s; figures in {arguments.out}/{size}.md")

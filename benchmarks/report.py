@@ -211,6 +211,15 @@ class Results:
             (folder / f"{name}-{theme}.svg").write_text(chart(bars, theme))
 
 
+def put_table(readme: Path, results: Results) -> None:
+    """Replace what is between the marks of the table in a README."""
+    before, start, rest = readme.read_text().partition("<!-- table -->\n")
+    _, end, after = rest.partition("<!-- end of table -->")
+    setting = ", ".join(f"{name} {value}" for name, value in results.setting.items())
+    made = f"{setting}\n\n{results.summary()}\nTargets:\n\n{results.targets()}"
+    readme.write_text(f"{before}{start}{made}{end}{after}")
+
+
 def is_measured(row: Row) -> bool:
     """Return whether a side has a figure."""
     return bool(row.seconds) or row.value is not None
