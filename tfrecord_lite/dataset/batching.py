@@ -127,19 +127,17 @@ class Parse(Stage):
             yield from self._parse(feed)
 
     def _parse(self, feed: Feed) -> Iterator[Pair]:
-        most = None if self.is_dense else 1
         while True:
             before = feed.state()
-            chunk = feed.take(most)
+            chunk = feed.take()
             if chunk is None:
                 return
             if isinstance(chunk, BatchChunk) and len(chunk) > 1:
                 try:
-                    columns = self.parser(chunk.records.block)
+                    made = self._parse_all(chunk)
                 except TFRecordError:
                     pass  # parse batch by batch, so that those before the bad one come first
                 else:
-                    made = ColumnChunk(columns, chunk.splits, self.label_key)
                     yield made, {"feed": feed.state()}
                     continue
             for i in range(len(chunk)):
@@ -147,6 +145,14 @@ class Parse(Stage):
                 is_last = i + 1 == len(chunk)
                 after = feed.state() if is_last else further(before, i + 1)
                 yield ObjectChunk([element]), {"feed": after}
+
+    def _parse_all(self, chunk: BatchChunk) -> ColumnChunk | ObjectChunk:
+        """Parse several batches at once."""
+        block = chunk.records.block
+        if self.is_dense:
+            return ColumnChunk(self.parser(block), chunk.splits, self.label_key)
+        batches = self.parser.parse_batches(block, chunk.splits.tolist())
+        return ObjectChunk([self._labelled(columns) for columns in batches])
 
     def _parse_one(self, chunk: Any) -> Any:
         """Parse the one element of a chunk."""

@@ -37,12 +37,12 @@ from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.columns.dense import FlatValues, as_array
 from tfrecord_lite.errors import InvalidArgumentError, Reason, plural
 from tfrecord_lite.example.decode.first_error import MisfitError
-from tfrecord_lite.schema import Dense, Padded, RaggedFeature
+from tfrecord_lite.example.decode.oneof import NO_VALUES, FeatureValues, ListValues
+from tfrecord_lite.schema import Dense, Kind, Padded, RaggedFeature
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from tfrecord_lite.example.decode.oneof import FeatureValues
     from tfrecord_lite.schema import Partition, Ragged, Sparse
 
 _SHORT_BYTES = 256
@@ -85,6 +85,27 @@ class FeatureColumn:
             copied = flat.copy()
         return FeatureColumn(self.key, self._lists, copied, self._is_missing)
 
+    def cut(self, splits: list[int]) -> list[FeatureColumn]:
+        """Return the columns of some messages each, with values of their own; `splits` are theirs."""
+        lists, flat = self._lists, self.flat
+        counts, kinds = lists.values.counts, lists.kinds
+        if isinstance(counts, int):
+            ends = [counts * split for split in splits]
+        else:
+            ends = row_splits(counts)[splits].tolist()
+        columns = []
+        for (a, b), (first, last) in zip(pairwise(splits), pairwise(ends), strict=True):
+            part = ListValues(
+                counts if isinstance(counts, int) else counts[a:b],
+                NO_VALUES[Kind.INT64],  # those of the column are in its own form
+            )
+            some = FeatureValues(b - a, kinds if isinstance(kinds, int) else kinds[a:b], part)
+            is_missing = None if self._is_missing is None else self._is_missing[a:b]
+            columns.append(
+                FeatureColumn(self.key, some, owned_slice(flat, first, last), is_missing)
+            )
+        return columns
+
     @property
     def count(self) -> int | None:
         """The number of values in every message, if it is one number and no message lacks them."""
@@ -115,6 +136,15 @@ class FeatureColumn:
         """Raise MisfitError for the first message that is wrong: its values do not fit a shape."""
         shape = f"expected {feature.size:,} for shape {list(feature.shape)}"
         self.reject(wrong, Reason.WRONG_COUNT, lambda i: f"found {self.shown(i)}, {shape}")
+
+
+def owned_slice(values: Any, start: int, stop: int) -> Any:
+    """Copy a range of values, an array or a BytesColumn."""
+    if not isinstance(values, BytesColumn):
+        return values[start:stop].copy()
+    offsets = values.offsets[start : stop + 1]
+    low, high = int(offsets[0]), int(offsets[-1])
+    return BytesColumn(offsets - low, values.data[low:high].copy())
 
 
 def strings(stored: ByteRanges, *, as_column: bool) -> ObjectArray | BytesColumn:

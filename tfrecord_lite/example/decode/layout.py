@@ -371,8 +371,10 @@ class LayoutMatch:
         """Return the values of a feature if all messages have as many, and are as learnt."""
         if self.chosen is not None or self.kinds(feature) != kind:
             return None
-        is_even = self._layout.slots[feature][0].form in _EVEN_FORMS
-        return self.values(feature, kind) if is_even else None
+        if self._layout.slots[feature][0].form not in _EVEN_FORMS:
+            return None
+        found = self.values(feature, kind)
+        return found if isinstance(found.counts, int) else None
 
     def values(self, feature: int, kind: Kind) -> ListValues:
         """Read the values of a feature in each message; none if it is of another kind.

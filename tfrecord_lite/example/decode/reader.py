@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar
 
 import numpy as np
@@ -110,20 +111,59 @@ class FeatureReader(ColumnReader):
         self, data: Uint8Array, starts: Int64Array, stops: Int64Array, *, single: bool
     ) -> dict[str, Column]:
         """Parse messages; raises WireError or MisfitError about any of those that are wrong."""
-        batch = MessageBatch(data, starts, stops, self.table, self._memory)
-        while self.rejects_others and self._learn_others(batch):
-            batch = MessageBatch(data, starts, stops, self.table, self._memory)
+        batch = self._messages(data, starts, stops)
         column = self.columns(lambda key: self._column(batch, key))
 
         def build_one(feature: Prepared) -> Column:
-            if type(feature) is Dense and feature.key in self._read_once:
-                values = batch.even(self.numbers[feature.key], feature.kind)
-                if values is not None and values.counts == feature.size:  # nothing to check
-                    flat = owned_values(values.flat, feature.kind, self.strings)
-                    return build.shaped(flat, feature, batch.n_messages, single=single)
-            return _build(feature, column, single=single)
+            even = self._even(batch, feature, single=single)
+            return _build(feature, column, single=single) if even is None else even
 
         return build_all(self.prepared, build_one)
+
+    def read_batches(
+        self, data: Uint8Array, starts: Int64Array, stops: Int64Array, splits: list[int]
+    ) -> list[dict[str, Column]]:
+        """Parse messages at once, and build the results of several batches; `splits` are theirs.
+
+        The results are what :meth:`read` gives of each batch. Raises WireError or MisfitError with any
+        number, if one of the messages is wrong.
+        """
+        messages = self._messages(data, starts, stops)
+        even, others = {}, {}
+        for name, feature in self.prepared.items():
+            even[name] = self._even(messages, feature, single=False)
+            if even[name] is None:
+                others[name] = feature
+        keys = dict.fromkeys(key for feature in others.values() for key, _ in feature.reads())
+        columns = {key: self._column(messages, key).cut(splits) for key in keys}
+        results: list[dict[str, Column]] = []
+        for number, (start, stop) in enumerate(pairwise(splits)):
+            column = self.columns(lambda key, number=number: columns[key][number])  # type: ignore[misc]
+            results.append(
+                {
+                    name: _build(self.prepared[name], column, single=False)
+                    if whole is None
+                    else build.owned_slice(whole, start, stop)
+                    for name, whole in even.items()
+                }
+            )
+        return results
+
+    def _messages(self, data: Uint8Array, starts: Int64Array, stops: Int64Array) -> MessageBatch:
+        batch = MessageBatch(data, starts, stops, self.table, self._memory)
+        while self.rejects_others and self._learn_others(batch):
+            batch = MessageBatch(data, starts, stops, self.table, self._memory)
+        return batch
+
+    def _even(self, batch: MessageBatch, feature: Prepared, *, single: bool) -> Any:
+        """Build the result of a feature of which nothing needs to be checked; None of another."""
+        if not isinstance(feature, Dense) or feature.key not in self._read_once:
+            return None
+        values = batch.even(self.numbers[feature.key], feature.kind)
+        if values is None or values.counts != feature.size:
+            return None
+        flat = owned_values(values.flat, feature.kind, self.strings)
+        return build.shaped(flat, feature, batch.n_messages, single=single)
 
     def _learn_others(self, batch: MessageBatch) -> bool:
         """Return whether a batch has keys that are not in the table, and add them to it.

@@ -8,6 +8,7 @@ dimension (rule Q1). The first message that does not fit raises a MisfitError.
 from __future__ import annotations
 
 from copy import copy
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,6 +37,17 @@ class FeatureListColumn:
         """Steps in each message; shape (n_messages,)."""
         self.steps = steps
         """The values of all steps, with a row per step."""
+
+    def cut(self, splits: list[int]) -> list[FeatureListColumn]:
+        """Return the columns of some messages each, with values of their own; `splits` are theirs."""
+        columns = []
+        steps = self.steps.cut(row_splits(self.n_steps)[splits].tolist())
+        for (a, b), some in zip(pairwise(splits), steps, strict=True):
+            column = copy(self)
+            column.is_present, column.n_steps = self.is_present[a:b], self.n_steps[a:b].copy()
+            column.steps = some
+            columns.append(column)
+        return columns
 
     def copy(self) -> FeatureListColumn:
         """Return a column with values of its own."""

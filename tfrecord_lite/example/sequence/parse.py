@@ -198,6 +198,44 @@ class SequenceExampleParser:
         found = build_all({"context": self._context, "lists": self._lists}, read)
         return found["context"], found["lists"], lengths
 
+    def parse_batches(
+        self, block: Block, splits: Sequence[int]
+    ) -> list[tuple[Results, Results, Lengths]]:
+        """Parse several batches at once; see :meth:`ExampleParser.parse_batches`.
+
+        Parameters
+        ----------
+        block : Block
+            The messages of all batches.
+        splits : sequence of int
+            Where each batch begins in the block, and the last ends.
+
+        Returns
+        -------
+        list of tuple
+            For each batch what a call with its messages returns.
+
+        Raises
+        ------
+        InvalidArgumentError
+            As for a batch, about the first message of the block that is wrong.
+        """
+        bounds = list(splits)
+
+        def parse(some: Block) -> list[tuple[Results, Results, Lengths]]:
+            return self._parse_batches(some, bounds if some is block else [0, len(some)])
+
+        return parse_or_first_error(block, None, parse, "SequenceExample")
+
+    def _parse_batches(
+        self, block: Block, splits: list[int]
+    ) -> list[tuple[Results, Results, Lengths]]:
+        starts, stops = block.offsets, block.offsets + block.lengths
+        batch = SequenceMessageBatch(block.data, starts, stops, self._lists.table)
+        contexts = self._context.read_batches(block.data, starts, batch.context_stops, splits)
+        lists = self._lists.read_batches(batch, splits, pad=self._pad)
+        return [(context, *found) for context, found in zip(contexts, lists, strict=True)]
+
     def __repr__(self) -> str:
         """Return the numbers of features and lists, and the names of the first."""
         context, lists = self._features
@@ -225,16 +263,31 @@ class FeatureListReader(ColumnReader):
         column = self.columns(lambda key: self._column(batch, key))
 
         def build_one(feature: Prepared) -> Column:
-            if isinstance(feature, Padded) and not pad and not single:
-                return build.unpadded(column(feature.key), feature)
-            if isinstance(feature, Padded) and feature.kind is Kind.FLOAT and not single:
+            if isinstance(feature, Padded) and feature.kind is Kind.FLOAT and pad and not single:
                 found = batch.padded_floats(self.numbers[feature.key], feature.size)
                 if found is not None:
                     values, lengths[feature.key] = found
                     return values.reshape(*values.shape[:2], *feature.shape)
-            return _build(feature, column, lengths, single=single)
+            return _build(feature, column, lengths, single=single, pad=pad)
 
         return build_all(self.prepared, build_one)
+
+    def read_batches(
+        self, messages: SequenceMessageBatch, splits: list[int], *, pad: bool
+    ) -> list[tuple[Results, Lengths]]:
+        """Build the results and lengths of several batches of messages; `splits` are theirs."""
+        keys = {key for feature in self.prepared.values() for key, _ in feature.reads()}
+        columns = {key: self._column(messages, key).cut(splits) for key in keys}
+        out: list[tuple[Results, Lengths]] = []
+        for number in range(len(splits) - 1):
+            column = self.columns(lambda key, number=number: columns[key][number])  # type: ignore[misc]
+            lengths: Lengths = {}
+            found = {
+                name: _build(feature, column, lengths, single=False, pad=pad)
+                for name, feature in self.prepared.items()
+            }
+            out.append((found, lengths))
+        return out
 
     def _column(self, batch: SequenceMessageBatch, key: str) -> FeatureListColumn:
         """Read one list; raise for messages with steps of another kind (rule L6)."""
@@ -248,9 +301,16 @@ class FeatureListReader(ColumnReader):
 
 
 def _build(
-    feature: Prepared, column: Callable[[str], FeatureListColumn], lengths: Lengths, *, single: bool
+    feature: Prepared,
+    column: Callable[[str], FeatureListColumn],
+    lengths: Lengths,
+    *,
+    single: bool,
+    pad: bool,
 ) -> Column:
     match feature:
+        case Padded() if not pad and not single:
+            return build.unpadded(column(feature.key), feature)
         case Padded():
             result, lengths[feature.key] = build.padded(column(feature.key), feature, single=single)
             return result

@@ -1,0 +1,177 @@
+"""Several batches parsed at once are what each batch is by itself."""
+
+from __future__ import annotations
+
+import io
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tfrecord_lite import (
+    BytesColumn,
+    DataLossError,
+    Example,
+    ExampleParser,
+    FixedLenFeature,
+    FixedLenSequenceFeature,
+    InvalidArgumentError,
+    RaggedFeature,
+    SequenceExampleParser,
+    TFRecordDataset,
+    TFRecordReader,
+    VarLenFeature,
+)
+from tfrecord_lite.block import Block
+from tfrecord_lite.records.framing import frame
+from tfrecord_lite.testing import (
+    assert_same,
+    examples_for,
+    feature_specs,
+    sequence_examples_for,
+    sequence_feature_specs,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+sizes = st.lists(st.integers(1, 7), min_size=1, max_size=4)
+
+
+def splits_of(batch_sizes: list[int]) -> list[int]:
+    return [0, *np.cumsum(batch_sizes).tolist()]
+
+
+def assert_batches_are_same(parser: Any, block: Block, splits: list[int]) -> None:
+    found = parser.parse_batches(block, splits)
+
+    assert len(found) == len(splits) - 1
+    for number, (start, stop) in enumerate(pairwise(splits)):
+        assert_same(found[number], parser(block[start:stop]), f"batch {number}")
+
+
+@given(st.data(), feature_specs(), sizes, st.sampled_from(["ndarray", "BytesColumn"]))
+def test_examples_of_any_features(
+    draw: st.DataObject, features: Any, batch_sizes: list[int], strings: Any
+) -> None:
+    few = [draw.draw(examples_for(features)).SerializeToString() for _ in range(3)]
+    splits = splits_of(batch_sizes)
+    messages = [few[i % 3] for i in range(splits[-1])]
+
+    parser = ExampleParser(features, strings=strings)
+
+    assert_batches_are_same(parser, Block.from_records(messages), splits)
+
+
+@given(st.data(), sequence_feature_specs(), sizes, st.booleans())
+def test_sequence_examples_of_any_features(
+    draw: st.DataObject, features: Any, batch_sizes: list[int], pad: bool
+) -> None:
+    few = [draw.draw(sequence_examples_for(*features)).SerializeToString() for _ in range(3)]
+    splits = splits_of(batch_sizes)
+    messages = [few[i % 3] for i in range(splits[-1])]
+
+    parser = SequenceExampleParser(*features, pad=pad)
+
+    assert_batches_are_same(parser, Block.from_records(messages), splits)
+
+
+def message(number: int, tokens: int = 2) -> bytes:
+    example = Example()
+    example.features.feature["n"].int64_list.value.append(number)
+    example.features.feature["x"].float_list.value.append(number / 2)
+    example.features.feature["name"].bytes_list.value.append(b"%d" % number)
+    example.features.feature["tokens"].int64_list.value.extend(range(tokens))
+    return example.SerializeToString(deterministic=True)
+
+
+FEATURES: dict[str, Any] = {
+    "n": FixedLenFeature([], "int64"),
+    "x": FixedLenFeature([1], "float32"),
+    "name": FixedLenFeature([], "string"),
+    "tokens": RaggedFeature("int64"),
+    "padded": FixedLenSequenceFeature([], "int64", allow_missing=True),
+    "none": VarLenFeature("string"),
+}
+
+
+def test_every_result_has_memory_of_its_own() -> None:
+    block = Block.from_records([message(number, number % 5) for number in range(40)])
+    features = {name: spec for name, spec in FEATURES.items() if name != "none"}
+
+    batches = ExampleParser(features, strings="BytesColumn").parse_batches(block, [0, 20, 40])
+
+    arrays = []
+    for batch in batches:
+        for column in batch.values():
+            match column:
+                case BytesColumn():
+                    arrays += [column.offsets, column.data]
+                case np.ndarray():
+                    arrays.append(column)
+                case _:
+                    arrays += [column.values, column.row_splits]
+    for number, array in enumerate(arrays):
+        assert not np.may_share_memory(array, block.data)
+        assert not any(np.may_share_memory(array, other) for other in arrays[:number])
+
+
+@pytest.mark.parametrize("batch_size", [1, 3, 64, 99, 100, 101, 1000])
+@pytest.mark.parametrize("drop_remainder", [False, True])
+def test_a_reader_cuts_files_into_batches(
+    tmp_path: Path, batch_size: int, drop_remainder: bool
+) -> None:
+    messages = [message(number, number % 7) for number in range(300)]
+    for number in range(3):
+        (tmp_path / f"{number}.tfrecord").write_bytes(
+            frame(messages[100 * number : 100 * number + 100])
+        )
+    reader = TFRecordReader(f"{tmp_path}/*.tfrecord")
+    parser = ExampleParser(FEATURES)
+
+    found = list(reader.batches(FEATURES, batch_size, drop_remainder=drop_remainder))
+
+    stop = 300 // batch_size * batch_size if drop_remainder else 300
+    expected = [
+        parser(messages[first : min(first + batch_size, 300)])
+        for first in range(0, stop, batch_size)
+    ]
+    assert_same(found, expected)
+    assert_same(list(reader.batches(parser, batch_size, drop_remainder=drop_remainder)), expected)
+    dataset = TFRecordDataset(reader.sources).batch(batch_size, drop_remainder)  # type: ignore[arg-type]
+    assert_same(list(dataset.parse_example(FEATURES)), expected)
+
+
+def test_batches_before_a_wrong_record_come_first() -> None:
+    messages = [message(number) for number in range(50)]
+    messages[33] = Example().SerializeToString()
+    batches = TFRecordReader(io.BytesIO(frame(messages))).batches(FEATURES, 8)
+
+    assert [next(batches)["n"][0] for _ in range(4)] == [0, 8, 16, 24]
+    with pytest.raises(InvalidArgumentError, match="record 33"):
+        next(batches)
+    with pytest.raises(InvalidArgumentError, match="record 33"):
+        next(batches)
+
+
+def test_records_before_damage_come_first() -> None:
+    data = bytearray(frame([message(number) for number in range(50)]))
+    place = len(frame([message(number) for number in range(33)])) + 20
+    data[place] ^= 1
+    batches = TFRecordReader(io.BytesIO(data)).batches(FEATURES, 8)
+
+    assert [len(next(batches)["n"]) for _ in range(5)] == [8, 8, 8, 8, 1]
+    with pytest.raises(DataLossError, match="record 33"):
+        next(batches)
+
+
+def test_wrong_arguments_are_refused_at_once() -> None:
+    reader = TFRecordReader(io.BytesIO(b""))
+    with pytest.raises(InvalidArgumentError, match="batch_size"):
+        reader.batches(FEATURES, 0)
+    with pytest.raises(InvalidArgumentError, match="strings"):
+        reader.batches(FEATURES, 1, strings="list")  # type: ignore[arg-type]
+    assert list(reader.batches(FEATURES, 5)) == []
