@@ -4,7 +4,7 @@ Counts the instructions of the main tasks on small data with valgrind (cachegrin
 compares them with those stored in ``results/instructions.json``. A task runs ``n`` and ``2 n``
 times, each in a new process with one thread and a fixed seed of hashes; the difference is what ``n``
 runs take, without Python's start, imports, preparation and the first run. So counts are the same within
-a tenth of a percent from run to run, however busy the machine is. They depend on the versions of
+half a percent from run to run, however busy the machine is. They depend on the versions of
 Python, NumPy and crc32c, and on the kind of processor (NumPy chooses its code by it), so counts
 of other versions are not compared. More than `TOLERANCE` above the stored count is a failure.
 Waiting, page faults and caches are not seen: ``python -m benchmarks`` is for these.

@@ -211,15 +211,12 @@ class Turns:
             )
             row.axis = task.axis
             try:
-                row.setting, args = self._best(side, task.args_of(side))
-                is_checked = task.is_checked and side.is_checked
-                do = "check" if is_checked else "time"  # which also warms up
-                found = self.worker(side.contender).ask(do, op=side.op, args=args)
-                if is_checked:
-                    found = self._written(task, args) if "target" in args else found
-                    if expected is None:
-                        expected, first = found, side.title
+                args = task.args_of(side)
+                if task.is_checked and side.is_checked:
+                    found = self._values(task, side)
+                    expected, first = (found, side.title) if expected is None else (expected, first)
                     compare(first, expected, found)
+                row.setting, args = self._best(side, args)
             except (FailedError, DifferentError) as error:
                 row.error = f"{type(error).__name__}: {error}"
                 if "NotImplementedError" in row.error:
@@ -272,22 +269,25 @@ class Turns:
                 row.error = str(error)
         return [row for row in rows if "NotImplementedError" not in row.error]
 
-    def _best(self, side: Side, args: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-        """Try the settings of a side, each twice and in turns; return the fastest, and its name."""
-        worker = self.worker(side.contender)
+    def _values(self, task: Task, side: Side) -> dict[str, Any]:
+        """Return checksums of what a side returns, or of what it wrote, read by this package."""
+        worker, args = self.worker(side.contender), task.args_of(side)
+        args |= {"path": task.sample} if task.sample else {}
         choices = worker.ask("settings", op=side.op, args=args)
-        if len(choices) > 1:
-            took = dict.fromkeys(choices, float("inf"))
-            for _ in range(2):
-                for name, choice in choices.items():
-                    found = worker.ask("time", op=side.op, args={**args, **choice})
-                    took[name] = min(took[name], found["seconds"])
-            best = min(took, key=took.__getitem__)
-        else:
-            best = next(iter(choices))
-        return best, {**args, **choices[best]}
-
-    def _written(self, task: Task, args: dict[str, Any]) -> dict[str, Any]:
-        """Return checksums of the values in a file that a side wrote, read by this package."""
+        args |= next(iter(choices.values()))
+        found = worker.ask("check", op=side.op, args=args)
+        if "target" not in args:
+            return found
         op, read = task.read_back(args)
         return self.worker("tfrecord_lite").ask("check", op=op, args=read)
+
+    def _best(self, side: Side, args: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+        """Try the settings of a side, which also warms it up; return the fastest, and its name."""
+        worker = self.worker(side.contender)
+        choices = worker.ask("settings", op=side.op, args=args)
+        took: dict[str, float] = {}
+        for name, choice in choices.items():
+            found = worker.ask("time", op=side.op, args={**args, **choice})
+            took[name] = found["seconds"]
+        best = min(took, key=took.__getitem__)
+        return best, {**args, **choices[best]}

@@ -24,12 +24,12 @@ OURS, THEIRS = "tfrecord_lite", "TensorFlow"
 
 SIZES: dict[str, dict[str, int]] = {
     "full": {
-        "tabular": 400_000,
-        "images": 2_000,
-        "embeddings": 60_000,
-        "tokens": 30_000,
-        "sequences": 30_000,
-        "any_order": 100_000,
+        "tabular": 200_000,
+        "images": 1_000,
+        "embeddings": 40_000,
+        "tokens": 20_000,
+        "sequences": 20_000,
+        "any_order": 60_000,
         "features-2000": 1_000,
         "rows": 20_000,
         "small": 10_000_000,
@@ -94,6 +94,8 @@ class Task:
     """What is measured: time, peak (memory), both, first (with imports) or size (on disk)."""
     only: tuple[str, ...] = ()
     """The libraries that take part; all by default."""
+    sample: str = ""
+    """A file of the first records, of which the values are compared, where the task's file is large."""
     axis: tuple[str, int] | None = None
     """Of a task that shows how time grows: with what, and how much of it there is."""
 
@@ -181,6 +183,10 @@ class Data:
         """Return the file of a data set."""
         return str(data.data_set(name, n_records or self.n_records(name), self.cache))
 
+    def sample(self, name: str) -> str:
+        """Return a file of the first tenth of a data set."""
+        return self.path(name, max(self.n_records(name) // 10, 1))
+
     @cached_property
     def target(self) -> str:
         """Where to write."""
@@ -196,7 +202,8 @@ def raw(given: Data) -> Iterator[Task]:
         also = [Side("tfrecord_lite, blocks()", OURS, "blocks")]
         also.append(Side("tfrecord_lite, verify=False", OURS, "read_unverified"))
         args: dict[str, Any] = {"path": given.path(name)}
-        yield Task("raw", f"read: {name}", "read", given.n_records(name), args, tuple(also))
+        n_records, sample = given.n_records(name), given.sample(name)
+        yield Task("raw", f"read: {name}", "read", n_records, args, tuple(also), sample=sample)
     for size, name in ((300, "tabular"), (100_000, "images")):
         n_records = given.n_records(name)
         args = {"target": given.target, "size": size, "n_records": n_records}
@@ -235,7 +242,8 @@ def columns(given: Data) -> Iterator[Task]:
                 ]
                 also += [Side("TensorFlow, .numpy()", "tensorflow", "columns", {"as_numpy": True})]
             label = f"columns: {title}, {f'{batch:,}' if batch else 'best'}"
-            yield Task("columns", label, "columns", given.n_records(name), args, tuple(also))
+            n_records, sample = given.n_records(name), given.sample(name)
+            yield Task("columns", label, "columns", n_records, args, tuple(also), sample=sample)
 
 
 def projection(given: Data) -> Iterator[Task]:
@@ -299,10 +307,13 @@ def tables(given: Data) -> Iterator[Task]:
     for name in ("tabular", "images", "embeddings", "tokens", "sequences", "tabular_gz"):
         args: dict[str, Any] = {"path": given.path(name), "data": name, "batch": None}
         n_records = given.n_records(name)
-        yield Task("tables", f"Arrow: {name}", "arrow", n_records, args)
+        sample = given.sample(name)
+        yield Task("tables", f"Arrow: {name}", "arrow", n_records, args, sample=sample)
         args = args | {"target": f"{given.target}.parquet"}
         if name in {"tabular", "images", "sequences"}:
-            yield Task("tables", f"to Parquet: {name}", "to_parquet", n_records, args)
+            yield Task(
+                "tables", f"to Parquet: {name}", "to_parquet", n_records, args, sample=sample
+            )
     n_records = given.sizes["rows"]
     args = {"target": given.target, "data": "tabular", "n_records": n_records}
     yield Task("tables", "from Parquet: tabular", "from_parquet", n_records, args)

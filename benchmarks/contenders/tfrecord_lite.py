@@ -87,7 +87,10 @@ def columns(
 ) -> Run:
     """Parse a file into columns, that many records at a time."""
     parser = _parser(data, select, strings)
-    return lambda: map(parser, TFRecordReader(path).blocks(batch))
+    open_it: Any = TFRecordReader
+    if batch is None or not hasattr(open_it, "batches"):  # as in older versions
+        return lambda: map(parser, open_it(path).blocks(batch))
+    return lambda: iter(open_it(path).batches(parser, batch))
 
 
 def parse(path: str, data: str, batch: int, select: list[str] | None = None) -> Run:
