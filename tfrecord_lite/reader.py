@@ -396,7 +396,7 @@ class TFRecordReader:
         batch_size = require_int("batch_size", batch_size, 1)
         parser: Any = features
         if not hasattr(features, "parse_batches"):
-            parser = ExampleParser(features, strings=strings)  # type: ignore[arg-type]
+            parser = ExampleParser(features, strings=strings)
         found = self._batches(parser, batch_size, drop_remainder=drop_remainder)
         return ReaderIterator.of(found, repr(self))
 
@@ -422,7 +422,7 @@ class TFRecordReader:
         from tfrecord_lite.example.to_dicts import ExampleDecoder  # noqa: PLC0415
 
         check = TypeCheck(ContentType.EXAMPLE)
-        return ReaderIterator.of(self._rows(check, ExampleDecoder()), repr(self))
+        return ReaderIterator.of(self._rows(check, ExampleDecoder().parts), repr(self))
 
     def sequence_examples(self) -> Iterator[SequenceRow]:
         """Yield the SequenceExamples of all files as dictionaries, without a schema.
@@ -447,7 +447,7 @@ class TFRecordReader:
         from tfrecord_lite.example.survey import TypeCheck  # noqa: PLC0415
 
         check = TypeCheck(ContentType.SEQUENCE_EXAMPLE, ContentType.EXAMPLE)
-        return ReaderIterator.of(self._rows(check, SequenceExampleDecoder()), repr(self))
+        return ReaderIterator.of(self._rows(check, SequenceExampleDecoder().parts), repr(self))
 
     def messages(self, message_class: type[AnyMessage]) -> Iterator[AnyMessage]:
         r"""Yield the records of all files as messages of a protobuf class.
@@ -498,19 +498,22 @@ class TFRecordReader:
             yield from parse_messages(block, message_class)
 
     def _rows(
-        self, check: Callable[[Block], None], decode: Callable[[Block], Iterable[_Row]]
+        self, check: Callable[[Block], None], decode: Callable[[Block], Iterator[list[_Row]]]
     ) -> Iterator[list[_Row]]:
         """Check and decode records a block at a time; an error follows all rows before it."""
-        for block in self._blocks(None):
-            try:
-                check(block)
-                rows = list(decode(block))
-            except InvalidArgumentError as error:
-                first = block.place(0).index
-                if error.index is not None and first is not None:
-                    yield list(decode(block[: error.index - first]))
-                raise
-            yield rows
+        for stream in self._streams(reuses_memory=True):
+            while (block := stream.next_block()) is not None:
+                try:
+                    check(block)
+                    parts = decode(block)
+                except InvalidArgumentError as error:
+                    first = block.place(0).index
+                    if error.index is not None and first is not None:
+                        yield from decode(block[: error.index - first])
+                    raise
+                for rows in parts:
+                    yield rows
+                    del rows  # frees them before the next ones are made
 
     def _batches(self, parser: Any, size: int, *, drop_remainder: bool) -> Iterator[list[Any]]:
         """Parse whole batches out of what is read, and in the end what is left."""
@@ -563,20 +566,20 @@ class TFRecordReader:
         if parts:
             yield Block.concat(parts)
 
-    def _streams(self) -> Iterator[RecordStream | SkippingStream]:
+    def _streams(self, *, reuses_memory: bool = False) -> Iterator[RecordStream | SkippingStream]:
         """Open one file after the other, and close each."""
         options = self._options
         self._log = log = DamageLog.begin(options.on_error, options.max_errors)
         if log is None:
-            yield from self._opened()
+            yield from self._opened(reuses_memory=reuses_memory)
             return
         try:
-            for stream in self._opened():
+            for stream in self._opened(reuses_memory=reuses_memory):
                 yield log.skipping(stream)
         finally:  # also if the caller stops early, or a further file is missing
             log.give_warning()
 
-    def _opened(self) -> Iterator[RecordStream]:
+    def _opened(self, *, reuses_memory: bool) -> Iterator[RecordStream]:
         self._n_bytes_before = 0
         for number, source in enumerate(self._sources):
             if self._is_closed:
@@ -587,6 +590,7 @@ class TFRecordReader:
                     seek_to(source, self._starts[number])
                 self._begun.add(number)
             stream = RecordStream(source, self._options)
+            stream.reuses_memory = reuses_memory
             self._open_streams.add(stream)
             try:
                 yield stream

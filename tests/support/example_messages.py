@@ -8,7 +8,7 @@ message that still shows it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 from unittest import mock
 
 import numpy as np
@@ -357,7 +357,7 @@ def read(
     """Read a batch with the engine: as it chooses, without layouts, or the general way."""
     table = KeyTable(list(keys))
     least_plain = {"fastest": engine_batch._WORTH_PLAIN, "plain": 1, "general": 2**62}[way]
-    ways = {"_WORTH_PLAIN": least_plain}
+    ways: dict[str, Any] = {"_WORTH_PLAIN": least_plain}
     if way != "fastest":
         ways |= {"_MAX_LAYOUTS": 0, "FEW": 0}
     with mock.patch.multiple(engine_batch, **ways):

@@ -160,13 +160,15 @@ class FrameDecoder:
             self._move_to(np.empty(self.pending_bytes + wanted + SPARE_BYTES, np.uint8))
         return self._view[self._stop : self._buffer.size - SPARE_BYTES]
 
-    def recycle(self) -> None:
+    def recycle(self, n_records: int = 0) -> None:
         """Let the memory of all blocks given out so far be written again.
 
         For a caller that has copied the records it needs: reused memory is in the cache
-        already, and costs no page faults.
+        already, and costs no page faults. It grows to have room for `n_records`.
         """
-        self._move_to(self._buffer)
+        wanted = min(n_records * self._mean_bytes, _MAX_AHEAD_BYTES) + SPARE_BYTES
+        is_small = self._buffer.size < wanted
+        self._move_to(np.empty(wanted, np.uint8) if is_small else self._buffer)
 
     def _move_to(self, buffer: Uint8Array) -> None:
         """Continue in `buffer`, with what is pending at its beginning."""

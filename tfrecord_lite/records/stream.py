@@ -84,6 +84,8 @@ class RecordStream:
         except BaseException:
             self._file.close()
             raise
+        self.reuses_memory: bool = False
+        """Whether the next call may overwrite a block: for callers that copy what they need."""
         self._is_closed = False
         self.broke_off: bool = False  # whether damage of the compressed stream was skipped: the end
         self._is_at_end = False  # nothing more is read, whatever the file has
@@ -110,6 +112,8 @@ class RecordStream:
     def _next_block(self, n_records: int | None) -> Block | None:
         decoder = self._decoder
         while (block := decoder.next_block(n_records)) is None:
+            if self.reuses_memory:
+                decoder.recycle(n_records or self._block_records)
             try:
                 goes_on = self._fill(n_records or self._block_records)
             except DataLossError:

@@ -82,9 +82,8 @@ def varint_runs(runs: ByteRanges) -> tuple[Int64Array, Int64Array]:
     if single is not None:
         return np.ones(starts.size, np.int64), single
     counts = np.empty(starts.size, np.int64)
-    # Room for one value per byte; what is not needed is never touched, and given back.
-    values = np.empty(int(lengths.sum()), np.int64)
-    n_values = first = 0
+    pieces: list[AnyArray] = []  # as narrow as they were decoded, until their number is known
+    first = 0
     for last in _groups(lengths):
         run = slice(first, last)
         try:
@@ -92,11 +91,10 @@ def varint_runs(runs: ByteRanges) -> tuple[Int64Array, Int64Array]:
         except WireError as error:
             number = first + error.message
             raise WireError(number, int(starts[number]), error.detail) from None
-        values[n_values : n_values + some.size] = some
-        n_values += some.size
+        pieces.append(some)
         first = last
-    values.resize(n_values, refcheck=False)
-    return counts, values
+    values = np.empty(sum(map(len, pieces)), np.int64)
+    return counts, np.concatenate(pieces, out=values, casting="same_kind")
 
 
 def _one_each(runs: ByteRanges) -> Int64Array | None:

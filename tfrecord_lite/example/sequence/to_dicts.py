@@ -54,6 +54,10 @@ class SequenceExampleDecoder:
         self._keys = DiscoveredKeys()
 
     def __call__(self, block: Block) -> Iterator[SequenceRow]:
+        """Decode the messages of a block, as :meth:`parts`."""
+        return chain.from_iterable(self.parts(block))
+
+    def parts(self, block: Block) -> Iterator[list[SequenceRow]]:
         """Decode the messages of a block.
 
         All messages are read by this call; the iterator only makes the dictionaries. Raises
@@ -61,9 +65,9 @@ class SequenceExampleDecoder:
         """
         rows = _rows_by_runtime(block) if len(block) <= FEW else None
         if rows is not None:
-            return iter(rows)
-        parts = parse_or_first_error(block, None, self._read, "SequenceExample")
-        return chain.from_iterable(chain.from_iterable(map(_DecodedBatch.rows, parts)))
+            return iter([rows])
+        batches = parse_or_first_error(block, None, self._read, "SequenceExample")
+        return chain.from_iterable(map(_DecodedBatch.rows, batches))
 
     def _read(self, block: Block) -> list[_DecodedBatch]:
         """Read a block, in several batches if it has too many keys for one table.
