@@ -16,7 +16,7 @@ from typing import Any
 from benchmarks.contenders import LIBRARIES
 from benchmarks.measure import FailedError, Turns
 from benchmarks.report import Results, put_table
-from benchmarks.tasks import SECTIONS, SLOW, Data, Task
+from benchmarks.tasks import ASKED, NOT_QUICK, SECTIONS, Data, Task
 
 _HERE = Path(__file__).resolve().parent
 _QUICK = ("tfrecord_lite", "tensorflow", "floor", "before", "jit")
@@ -64,6 +64,7 @@ def _arguments(given: list[str] | None) -> argparse.Namespace:
         metavar="NAME=PATH",
         help="the interpreter that has a library; as often as there are some",
     )
+    parser.add_argument("--cores", type=int, help="bind the whole run to so many cores, on Linux")
     parser.add_argument(
         "--before",
         metavar="FOLDER",
@@ -110,7 +111,9 @@ def find_libraries(turns: Turns, names: list[str], results: Results) -> dict[str
             say(f"{library.title}: not there ({str(error).strip().splitlines()[-1][:120]})")
             continue
         found[name] = about["operations"]
-        if about["version"]:
+        if name == "tfrecord_lite":
+            results.setting |= {key: text for key, text in about["uses"].items() if text}
+        if about["version"] and name != "floor":
             results.setting[library.title] = about["version"]
     return found
 
@@ -133,16 +136,18 @@ def setting(size: str, rounds: int) -> dict[str, Any]:
     }
 
 
-def wanted(data: Data, only: list[str]) -> list[Task]:
+def wanted(data: Data, only: list[str], left_out: tuple[str, ...]) -> list[Task]:
     """Return the tasks to measure; makes the files that they need."""
     found = []
     for name, section in SECTIONS.items():
-        if name in SLOW and not only:
+        if name in left_out and not only:
             continue
         found += [
             task for task in section(data)
             if not only or name in only or task.name.startswith(tuple(only))
         ]  # fmt: skip
+    for task in found:
+        data.make(task)
     return found
 
 
@@ -150,6 +155,9 @@ def main(given: list[str] | None = None) -> int:
     """Measure, and write the figures."""
     arguments = _arguments(given)
     size = arguments.size
+    left_out = NOT_QUICK if size == "quick" else ASKED
+    if arguments.cores:
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: arguments.cores])
     rounds = arguments.rounds or _ROUNDS[size]
     minutes = arguments.budget or _MINUTES[size]
     names = arguments.libraries or [n for n in LIBRARIES if size == "full" or n in _QUICK]
@@ -167,7 +175,7 @@ def main(given: list[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))  # to remove what was written
     try:
         say("data sets")
-        tasks = wanted(Data(size, arguments.cache.resolve(), folder), arguments.only)
+        tasks = wanted(Data(size, arguments.cache.resolve(), folder), arguments.only, left_out)
         if arguments.list:
             print("\n".join(task.name for task in tasks))
             return 0

@@ -200,13 +200,19 @@ def arrays(shape: list[int], n: int) -> np.ndarray[Any, np.dtype[np.float32]]:
 # --------------------------------------------------------------------------------- files
 
 
+def file_of(name: str, n_records: int, cache: Path) -> Path:
+    """Return the name of the file of a data set."""
+    base = name.removesuffix("_gz")
+    return cache / f"{base}-v2-{n_records}.tfrecord{'.gz' * (base != name)}"
+
+
 def data_set(name: str, n_records: int, cache: Path) -> Path:
     """Return the file of a data set, made first if it is missing."""
     from tfrecord_lite import TFRecordReader, TFRecordWriter
 
     is_gzip = name.endswith("_gz")
     base = name.removesuffix("_gz")
-    path = cache / f"{base}-v2-{n_records}.tfrecord{'.gz' * is_gzip}"
+    path = file_of(name, n_records, cache)
     if path.exists():
         return path
     with TFRecordWriter(path, "GZIP" if is_gzip else None, atomic=True) as writer:
@@ -247,29 +253,25 @@ def _in_another_order(record: bytes) -> bytes:
     return b"".join([bytes([0x0A, n_bytes & 0x7F | 0x80, n_bytes >> 7]), *parts])
 
 
-def shards(name: str, n_records: int, n_files: int, cache: Path) -> list[Path]:
-    """Return a data set split into that many files, made first if they are missing."""
+def split(source: Path, paths: list[Path]) -> None:
+    """Write the records of a file to several, in turn, if they are missing."""
     from tfrecord_lite import TFRecordReader, TFRecordWriter
 
-    source = data_set(name, n_records, cache)
-    folder = cache / f"{source.stem}-in-{n_files}"
-    paths = [folder / f"{i:05d}.tfrecord" for i in range(n_files)]
-    if not all(path.exists() for path in paths):
-        folder.mkdir(exist_ok=True)
-        writers = [TFRecordWriter(path, atomic=True) for path in paths]
-        for number, record in enumerate(TFRecordReader(source)):
-            writers[number % n_files].write(record)
-        for writer in writers:
-            writer.close()
-    return paths
+    if all(path.exists() for path in paths):
+        return
+    paths[0].parent.mkdir(exist_ok=True)
+    writers = [TFRecordWriter(path, atomic=True) for path in paths]
+    for number, record in enumerate(TFRecordReader(source)):
+        writers[number % len(paths)].write(record)
+    for writer in writers:
+        writer.close()
 
 
-def event_file(n_events: int, cache: Path) -> Path:
-    """Return an event file of scalars of ten tags, made first if it is missing."""
+def write_events(path: Path, n_events: int) -> None:
+    """Write an event file of scalars of ten tags, if it is missing."""
     from tfrecord_lite import TFRecordWriter
     from tfrecord_lite.messages import Event, Summary
 
-    path = cache / f"events.out.tfevents.{n_events}"  # a name that TensorBoard knows
     if not path.exists():
         with TFRecordWriter(path, atomic=True) as writer:
             writer.write(Event(wall_time=1.5e9, file_version="brain.Event:2").SerializeToString())
@@ -278,4 +280,3 @@ def event_file(n_events: int, cache: Path) -> Path:
                 summary = Summary(value=[value])
                 event = Event(wall_time=1.5e9 + i / 8, step=i // 10, summary=summary)
                 writer.write(event.SerializeToString())
-    return path

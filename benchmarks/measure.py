@@ -253,7 +253,7 @@ class Turns:
             rows.append(row)
             try:
                 request = {"op": side.op, "args": task.args_of(side)}
-                for _ in range(self.rounds if task.what == "first" else 1):
+                for _ in range(min(self.rounds, 3) if task.what == "first" else 1):
                     with self.fresh(side.contender) as worker:
                         found = (
                             worker.ask("about")

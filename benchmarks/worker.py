@@ -28,6 +28,7 @@ from importlib import import_module, metadata
 from pathlib import Path
 from typing import Any
 
+_USED = ("numpy", "crc32c", "isal", "protobuf", "pyarrow", "numba")
 _PIECE = bytes(1 << 20)
 
 
@@ -53,8 +54,8 @@ class Contender:
         distribution = self._module.DISTRIBUTION
         return {
             "operations": sorted(self._module.OPERATIONS),
-            "version": version_of(distribution),
-            "python": sys.version.split()[0],
+            "version": version_of(distribution) or getattr(self._module, "VERSION", ""),
+            "uses": {name: version_of(name) for name in _USED},
             "bytes": installed_bytes(distribution, self._module.__dict__.get("FOLDER", "")),
         }
 

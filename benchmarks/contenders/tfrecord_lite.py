@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 if os.environ.get("TFRECORD_LITE_JIT"):
     getattr(tfrecord_lite, "enable_jit")()  # noqa: B009 - an error where there is none
 DISTRIBUTION = "tfrecord-numpy"
+VERSION = tfrecord_lite.__version__
 FOLDER = str(Path(tfrecord_lite.__file__).parent)
 _DTYPES = {"float": "float32", "int": "int64", "bytes": "string"}
 _BEST = {"images": (64, 256)}

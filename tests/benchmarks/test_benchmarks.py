@@ -14,6 +14,7 @@ import pytest
 from benchmarks import __main__ as command
 from benchmarks import check, instructions, tasks
 from benchmarks.contenders import LIBRARIES
+from benchmarks.data import data_set
 from benchmarks.measure import Row, Turns, ratio
 from benchmarks.report import Results, chart, put_table
 from benchmarks.tasks import OURS, SECTIONS, TARGETS, THEIRS, Data, Side, Task
@@ -154,7 +155,7 @@ def test_padding_is_not_compared() -> None:
 
 
 def test_a_task_runs_and_a_side_with_other_values_is_not_timed(tmp_path: Path) -> None:
-    path = Data("tiny", tmp_path, tmp_path).path("tabular", 20)
+    path = str(data_set("tabular", 20, tmp_path))
     args = {"path": path, "data": "tabular", "batch": 8}
     lies = Side("lies", OURS, "columns", {"select": ["f1"]})
     task = Task("columns", "columns: tabular, 8", "columns", 20, args, (lies,))
