@@ -154,6 +154,7 @@ class Arrays:
         count = lists.values.counts
         self._splits = row_splits(count) if not isinstance(count, int) else None
         self._count = count
+        self._flat: Any = None
         self._long: ByteRanges | None = None
         self._is_wide = False
         if isinstance(flat, ByteRanges):
