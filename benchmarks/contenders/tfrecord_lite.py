@@ -197,7 +197,7 @@ def _joined(arrays: Any) -> Any:
 
 
 def pipeline(
-    files: list[str], data: str, batch: int, buffer: int, num_workers: int = 0, prefetch: int = 0
+    files: list[str], data: str, batch: int, buffer: int, num_workers: int = 0, num_epochs: int = 1
 ) -> Run:
     """Interleave files, shuffle, batch and parse."""
     from benchmarks.data import features_of
@@ -214,7 +214,7 @@ def pipeline(
             seed=1,
             strings="BytesColumn",
             num_workers=num_workers,
-            prefetch=prefetch,
+            num_epochs=num_epochs,
         )
     )
 
