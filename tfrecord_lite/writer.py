@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import warnings
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, cast
 
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import (
@@ -161,8 +161,31 @@ class MessageWriter:
                 for records in batches:
                     self._write_encoded(records)
             return
-        each: Any = rows
-        for index, row in enumerate(each):
+        if type(rows) in (list, tuple):
+            self._write_list(cast("Sequence[Mapping[str, Any]]", rows))
+        else:
+            self._write_each(cast("Iterable[Mapping[str, Any]]", rows), 0)
+
+    def _write_list(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Write rows that are all there: those of one form at once."""
+        from tfrecord_lite.example.encode.row_columns import (  # noqa: PLC0415
+            encode_rows,
+            rows_at_once,
+        )
+
+        first = 0
+        while first < len(rows):
+            some = rows[first : first + max(rows_at_once(rows[first]), 1)]
+            block = encode_rows(some)
+            if block is None:
+                self._write_each(some, first)
+            else:
+                self._write_encoded(block)
+            first += len(some)
+
+    def _write_each(self, rows: Iterable[Mapping[str, Any]], first: int) -> None:
+        """Write rows one by one; the first is number `first`."""
+        for index, row in enumerate(rows, first):
             try:
                 self.write_example(row)
             except InvalidArgumentError as error:

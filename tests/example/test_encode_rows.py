@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import random
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ from tfrecord_lite import (
     testing,
 )
 from tfrecord_lite.example.encode.buffer import RowBuffer
+from tfrecord_lite.example.encode.row_columns import encode_rows
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -309,3 +311,99 @@ def test_rows_that_were_taken_survive_a_full_disk(tmp_path: Path, *, as_columns:
     path.write_bytes(file.data)
     one = [encode_example(row) for row in rows]
     assert list(TFRecordReader(path)) == [*one, encode_example(large), *one]
+
+
+# --- rows that are all there
+
+
+def written(rows: list[Any], between: dict[str, Any] | None = None) -> list[bytes]:
+    file = io.BytesIO()
+    with TFRecordWriter(file) as writer:
+        if between is not None:
+            writer.write_example(between)
+        writer.write_examples(rows)
+        if between is not None:
+            writer.write_example(between)
+    return list(TFRecordReader(io.BytesIO(file.getvalue())))
+
+
+@given(forms, st.lists(st.tuples(st.integers(0, 3), st.integers(1, 40)), max_size=4), st.randoms())
+def test_lists_of_rows_are_written_as_each_by_itself(
+    kinds: list[dict[str, Any]], runs: list[tuple[int, int]], chance: random.Random
+) -> None:
+    rows = [
+        {key: make(chance) for key, make in kinds[number % len(kinds)].items()}
+        for number, n_rows in runs
+        for _ in range(n_rows)
+    ]
+    between = {"between": 1}
+
+    found = written(rows, between)
+
+    assert found == [encode_example(row) for row in [between, *rows, between]]
+
+
+PLAIN_VALUES: list[Any] = [
+    1, True, np.int16(3), 0.5, np.float64(0.1), float("nan"), b"abc", "ü", "", [1, 2], (0.5,), ["a", b"b"],
+    np.arange(3), np.arange(3, dtype=np.uint8), np.zeros(2, np.float16), np.full(2, 0.1), np.array([True]),
+    np.array([b"a", "b"], object), None,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", PLAIN_VALUES, ids=lambda value: repr(value)[:20])
+def test_rows_of_a_plain_form_are_encoded_at_once(value: Any) -> None:
+    rows = [{"n": number, "x": value} for number in range(20)]
+
+    block = encode_rows(rows)
+
+    assert block is not None
+    assert block.to_list() == [encode_example(row) for row in rows]
+
+
+@pytest.mark.parametrize("make", [lambda n: [n] * (1 + n % 3), lambda n: np.ones(1 + n % 3)])
+def test_rows_of_lists_of_any_length_are_encoded_at_once(make: Any) -> None:
+    rows = [{"x": make(number), "y": b"a" * number} for number in range(20)]
+
+    block = encode_rows(rows)
+
+    assert block is not None
+    assert block.to_list() == [encode_example(row) for row in rows]
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"n": 1}, {"n": 1, "x": 2, "y": 3}, {"n": 1, "x": "a"}, {"n": 1, "x": []}, {"n": None, "x": 1}, [], None,
+        {"n": 1, "x": np.arange(2)}, {"n": 1, "x": [[1]]}, {"n": 1, "x": np.ma.array([1], mask=[True])},
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_rows_of_several_forms_go_one_by_one(odd: Any) -> None:
+    rows: list[Any] = [{"n": number, "x": number} for number in range(20)]
+    rows[7] = odd
+
+    assert encode_rows(rows) is None
+
+
+@pytest.mark.parametrize("bad", BAD, ids=lambda bad: repr(bad)[:20])
+@pytest.mark.parametrize("place", [0, 7, 1500])
+def test_a_bad_row_of_a_list_is_named_and_those_before_it_are_written(bad: Any, place: int) -> None:
+    good = {"n": 1, "x": type(bad)(bad[:1]) if isinstance(bad, list) else 0.5}
+    rows = [good] * 1600
+    rows[place] = {"n": 1, "x": bad}
+    file = io.BytesIO()
+    with TFRecordWriter(file) as writer:
+        with pytest.raises(InvalidArgumentError) as caught:
+            writer.write_examples(rows)
+        writer.write_example(good)
+
+    assert (caught.value.key, caught.value.index) == ("x", place)
+    found = list(TFRecordReader(io.BytesIO(file.getvalue())))
+    assert found == [encode_example(good)] * (place + 1)
+
+
+def test_large_rows_after_a_small_one_do_not_make_a_large_batch() -> None:
+    rows = [{"x": b"a"}] + [{"x": bytes(3_000_000)}] * 9
+
+    assert encode_rows(rows) is None
+    assert written(rows) == [encode_example(row) for row in rows]
