@@ -54,6 +54,8 @@ scalars = st.sampled_from(
         lambda r: np.zeros(r.choice([1, 70, 5000]), r.choice(["f4", "i2", "f8"])),
         lambda r: b"x" * r.choice([1, 5000, 20000]),
         lambda _: [[1, 2], [3]],
+        lambda r: np.array([b"x" * r.randrange(9)] * r.randrange(3), object),
+        lambda r: np.array(["a", r.randrange(9)], object),
     ]
 )
 forms = st.lists(st.dictionaries(testing.keys(), scalars, max_size=4), min_size=1, max_size=4)

@@ -121,7 +121,7 @@ def _arrays(key: str, values: list[Any]) -> ValueLists | None:
     if len(dtypes) != 1 or {value.ndim for value in values} != {1}:
         return None
     dtype = dtypes.pop()
-    if dtype == object:
+    if dtype.hasobject:
         found = _values([value.tolist() for value in values], {list})
         return found if found is not None and found.kind is Kind.BYTES else None
     if sum(value.nbytes for value in values) > _MOST_BYTES:

@@ -113,7 +113,12 @@ class RowPlan:
     def __init__(self, keys: tuple[str, ...], values: tuple[Any, ...]) -> None:
         self.keys = keys
         self.types: tuple[type, ...] = tuple(map(type, values))
-        lists_of = [i for i, t in enumerate(self.types) if t in (list, tuple)]
+        self._objects = [
+            i for i, v in enumerate(values) if type(v) is np.ndarray and v.dtype == object
+        ]
+        """The places of vectors of byte strings, which are taken as lists."""
+        values = self._with_lists(values)
+        lists_of = [i for i, v in enumerate(values) if type(v) in (list, tuple)]
         self._lists = [i for i in lists_of if len(values[i]) <= SHORT_LIST]
         self.has_lists: bool = bool(lists_of)
         self._choose_lists = _chooser(self._lists)
@@ -122,6 +127,8 @@ class RowPlan:
         self._all_single = set(self._list_lengths) == {1}
         flat = tuple(chain.from_iterable(lists))
         self._list_types = tuple(map(type, flat))
+        if any(not PLAIN_STRINGS.issuperset(map(type, values[i])) for i in self._objects):
+            raise UnplannedError
         self._place(values)
         self.order: list[int] = []
         self._packed: list[bytes] = []
@@ -169,8 +176,20 @@ class RowPlan:
         self._has_str = str in map(type, chosen)
         self._row_bytes = struct.calcsize(code) + sum(len(key) + 16 for key in self.keys)
 
+    def _with_lists(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return a row's values with lists in the place of object arrays; itself without any."""
+        if not self._objects:
+            return values
+        found = list(values)
+        for i in self._objects:
+            value = found[i]
+            if value.ndim == 1 and value.dtype == object and value.size <= SHORT_LIST:
+                found[i] = value.tolist()
+        return tuple(found)
+
     def take(self, values: tuple[Any, ...]) -> int:
         """Take a row of these keys and types; return about how many bytes, 0 if it is not taken."""
+        values = self._with_lists(values)
         if self._lists:
             lists = self._choose_lists(values)
             if self._all_single:
