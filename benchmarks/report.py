@@ -26,7 +26,7 @@ _THEMES = {
 }  # fmt: skip
 
 
-_LINEAR = 1.5
+_LINEAR = 2.0
 """At most so many times the least time per unit, for the largest input: linear."""
 
 
