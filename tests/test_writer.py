@@ -502,6 +502,11 @@ if not child:
             writer.write(b"child")
         except FailedPreconditionError:
             rejected += 1
+        for rows in ([{{"x": 1}}], iter([{{"x": 1}}])):
+            try:
+                writer.write_examples(rows)
+            except FailedPreconditionError:
+                rejected += 1
         try:
             writer.close()
         except FailedPreconditionError:
@@ -518,7 +523,7 @@ for writer in writers:
     writer.write(b"parent again")
     writer.close()
 """
-        assert run_fresh(code, tmp_path) == "133\n"
+        assert run_fresh(code, tmp_path) == "139\n"
 
         assert names_in(tmp_path) == [
             "atomic", "plain", "sharded-00000-of-00002", "sharded-00001-of-00002",

@@ -56,6 +56,12 @@ scalars = st.sampled_from(
         lambda _: [[1, 2], [3]],
         lambda r: np.array([b"x" * r.randrange(9)] * r.randrange(3), object),
         lambda r: np.array(["a", b"c"][: r.randrange(3)], object),
+        lambda r: np.array([b"a" * r.randrange(3), "ü"][: r.randrange(3)], object),
+        lambda r: np.array([r.randrange(9)], object),
+        lambda r: np.array(r.random(), object),
+        lambda r: np.full((1, r.randrange(3)), r.random(), object),
+        lambda r: np.full(r.randrange(3), r.random()),
+        lambda r: np.full((r.randrange(3), 2), r.random(), np.float32),
     ]
 )
 forms = st.lists(st.dictionaries(testing.keys(), scalars, max_size=4), min_size=1, max_size=4)
@@ -110,6 +116,29 @@ def test_rows_alike_but_for_what_their_arrays_and_lists_hold() -> None:
             buffer.add({"v": value})
             wanted.append(encode_example({"v": value}))
         assert collected(buffer) == wanted
+
+
+def arrays_of(i: int) -> dict[str, Any]:
+    row: dict[str, Any] = {f"x{k}": np.full(k + (i % 5 == k), i, np.float32) for k in range(4)}
+    row |= {f"n{k}": np.arange(i, i + k) for k in range(4)}
+    row |= {f"d{k}": np.full((1, k), i / 3) for k in range(3)}
+    return row | {"s": np.array([b"s" * (i % 4)], object), "t": np.array(["t", b""], object)}
+
+
+@pytest.mark.parametrize("is_even", [False, True])
+def test_rows_of_arrays_are_taken_by_a_plan(
+    monkeypatch: pytest.MonkeyPatch, *, is_even: bool
+) -> None:
+    rows = [arrays_of(0 if is_even else i) for i in range(20)]
+    wanted = [encode_example(row) for row in rows]
+    buffer = RowBuffer()
+    buffer.add(rows[0])
+    monkeypatch.setattr("tfrecord_lite.example.encode.buffer.encode_features", None)
+
+    for row in rows[1:]:
+        buffer.add(row)
+
+    assert collected(buffer) == wanted
 
 
 BAD = [

@@ -129,6 +129,7 @@ class RecordSink:
         self._calls: list[Call] = []  # of the compressor; at most one
         self._unwritten: list[bytes | bytearray | memoryview] = []  # for the end of the file
         self._is_ended = False  # the end of the file is made: no record can be added
+        self._is_disowned = False  # this is a copy in another process
         self._is_writing = False  # a call is between taking what is pending and having written it
         _SINKS.add(self)
 
@@ -289,6 +290,8 @@ class RecordSink:
 
     def _check_open(self, *, has_more: bool) -> None:
         """Raise in another process, or if there is more to write after the end of the file."""
+        if not self.belongs_here:
+            self.disown()
         self.check_process()
         if self._is_ended and has_more:
             self._records.clear()
@@ -297,14 +300,13 @@ class RecordSink:
 
     def check_process(self) -> None:
         """Raise in a process forked from the one that opened the file."""
-        if not self.belongs_here:
-            self.disown()
+        if self._is_disowned:
             detail = "the writer was opened in another process, which has its pending records"
             raise FailedPreconditionError(Reason.UNSUPPORTED, source=self._file.name, detail=detail)
 
     def disown(self) -> None:
         """Leave pending records to the process that opened the file, and reject later ones."""
-        self._records, self._buffer_bytes = [], 0
+        self._records, self._buffer_bytes, self._is_disowned = [], 0, True
         self._is_writing = False  # the call that was at it is not in this process
 
     @property

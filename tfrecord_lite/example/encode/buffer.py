@@ -23,6 +23,8 @@ from tfrecord_lite.example.encode.row_plan import (
     SHORT_LIST,
     RowPlan,
     UnplannedError,
+    dtypes_of,
+    is_list,
 )
 from tfrecord_lite.example.proto import FEATURES_TAG
 
@@ -81,7 +83,7 @@ class RowBuffer:
                 self._n += 1
                 self._n_bytes += n_bytes
                 return None
-            if not plan.has_lists:  # no other plan has these types
+            if plan.is_only:
                 return self._add_alone(row)
         return self._add_other(row, values)
 
@@ -111,11 +113,12 @@ class RowBuffer:
 
     def _plan_for(self, keys: tuple[Any, ...], values: tuple[Any, ...]) -> RowPlan | None:
         """Return the plan of a row's form, if the form has come before and can have one."""
-        lists = [value for value in values if type(value) in (list, tuple)]
+        lists = [value for value in values if is_list(value)]
         lengths = tuple([min(len(value), SHORT_LIST + 1) for value in lists])
         # The first value stands for a long list; the plan looks at all of them.
         first = [value[:1] if len(value) > SHORT_LIST else value for value in lists]
-        form = (keys, tuple(map(type, values)), lengths, tuple(map(type, chain(*first))))
+        types = tuple(map(type, values))
+        form = (keys, types, dtypes_of(values), lengths, tuple(map(type, chain(*first))))
         plan = self._forms.get(form)
         if plan is None:  # a form that comes only once is not worth a plan
             if len(self._forms) >= _MAX_FORMS:
