@@ -74,6 +74,8 @@ __all__ = [
     "tf_record_iterator",
 ]
 
+_LARGE_BATCH_BYTES = 4 * 1024 * 1024
+
 _Row = TypeVar("_Row")
 _Item = TypeVar("_Item")
 
@@ -334,7 +336,7 @@ class TFRecordReader:
         """
         if num_records is not None:
             num_records = require_int("num_records", num_records, 1)
-        return ReaderIterator.of(zip(self._blocks(num_records)), repr(self))
+        return ReaderIterator.of(zip(self._blocks(lambda: num_records)), repr(self))
 
     def batches(
         self,
@@ -494,7 +496,7 @@ class TFRecordReader:
                 del records  # frees them before the next ones are made
 
     def _messages(self, message_class: type[AnyMessage]) -> Iterator[AnyMessage]:
-        for block in self._blocks(None):
+        for block in self._blocks(lambda: None):
             yield from parse_messages(block, message_class)
 
     def _rows(
@@ -519,8 +521,9 @@ class TFRecordReader:
         """Parse whole batches out of what is read, and in the end what is left."""
         left: list[Block] = []
         n_left = 0
+        wanted: int | None = None
         error: Exception | None = None
-        blocks = self._blocks(None)
+        blocks = self._blocks(lambda: wanted)
         while True:
             try:
                 block = next(blocks, None)
@@ -529,6 +532,9 @@ class TFRecordReader:
             if block is not None:
                 left.append(block)
                 n_left += len(block)
+                # Blocks of large records are read as large as a batch: joining them would copy them.
+                is_large = block.nbytes * size > _LARGE_BATCH_BYTES * len(block)
+                wanted = size - n_left % size if is_large else None
             n_whole = n_left // size * size
             if n_whole:
                 joined = Block.concat(left)
@@ -542,12 +548,14 @@ class TFRecordReader:
         if error is not None:
             raise error
 
-    def _blocks(self, n_records: int | None) -> Iterator[Block]:
+    def _blocks(self, num_records: Callable[[], int | None]) -> Iterator[Block]:
+        """Yield blocks of as many records as `num_records` returns, when one is to be read."""
         parts: list[Block] = []  # of the next block
         n_started = 0
         try:
             for stream in self._streams():
                 while True:
+                    n_records = num_records()
                     wanted = None if n_records is None else n_records - n_started
                     block = stream.next_block(wanted)
                     if block is None:

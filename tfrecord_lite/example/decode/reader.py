@@ -128,6 +128,8 @@ class FeatureReader(ColumnReader):
         The results are what :meth:`read` gives of each batch. Raises WireError or MisfitError with any
         number, if one of the messages is wrong.
         """
+        if len(splits) == 2:  # nothing to cut
+            return [self.read(data, starts, stops, single=False)]
         messages = self._messages(data, starts, stops)
         even, others = {}, {}
         for name, feature in self.prepared.items():

@@ -230,6 +230,8 @@ class SequenceExampleParser:
     def _parse_batches(
         self, block: Block, splits: list[int]
     ) -> list[tuple[Results, Results, Lengths]]:
+        if len(splits) == 2:  # nothing to cut
+            return [self._parse(block, single=False)]
         starts, stops = block.offsets, block.offsets + block.lengths
         batch = SequenceMessageBatch(block.data, starts, stops, self._lists.table)
         contexts = self._context.read_batches(block.data, starts, batch.context_stops, splits)
