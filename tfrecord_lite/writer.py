@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.convert.dataframes import DataFrame
     from tfrecord_lite.example.encode.buffer import RowBuffer
+    from tfrecord_lite.example.sequence.encode import SequenceRowBuffer
     from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import Source, StorageOptions
     from tfrecord_lite.files.output import OutputFile
@@ -72,7 +73,7 @@ class MessageWriter:
     _turn: Turn
     """For the thread that uses the rows or writes to a file."""
 
-    _rows: RowBuffer | None = None
+    _rows: RowBuffer | SequenceRowBuffer | None = None
     """Rows that are not encoded yet, and the records written between them."""
 
     def write_example(
@@ -116,7 +117,9 @@ class MessageWriter:
             raise self._turn.error()
         try:
             self._check_open()
-            rows = self._row_buffer()
+            rows = self._rows
+            if rows is None or rows.of_sequences:
+                rows = self._rows_for(row, of_sequences=False)
             pieces = rows.add(row)
             if pieces is not None:
                 self._put_pieces(pieces)
@@ -207,11 +210,17 @@ class MessageWriter:
             ``CLOSED`` after :meth:`close`.
         OSError
             If the records collected so far cannot be written; this one is pending too.
-        """
-        from tfrecord_lite.example.sequence.encode import encode_sequence_example  # noqa: PLC0415
 
-        self._check_open()
-        self._write_encoded([encode_sequence_example(row)])
+        Notes
+        -----
+        Rows wait to be encoded together, copied, as those of :meth:`write_example` do.
+        """
+        with self._turn:
+            self._check_open()
+            rows = self._rows_for(row, of_sequences=True)
+            rows.add(row)
+            if rows.is_full:
+                self._put_rows()
 
     def write_sequence_examples(
         self,
@@ -309,12 +318,29 @@ class MessageWriter:
             if rows.is_full:
                 self._put_rows()
 
-    def _row_buffer(self) -> RowBuffer:
+    def _row_buffer(self) -> RowBuffer | SequenceRowBuffer:
         """Return the buffer of rows; loading what encodes them is left to the first row."""
         if self._rows is None:
-            from tfrecord_lite.example.encode.buffer import RowBuffer  # noqa: PLC0415
+            self._rows = _new_buffer(of_sequences=False)
+        return self._rows
 
-            self._rows = RowBuffer()
+    def _rows_for(
+        self, row: Mapping[str, Any], *, of_sequences: bool
+    ) -> RowBuffer | SequenceRowBuffer:
+        """Return the buffer to add a row to; rows of the other message are written before it."""
+        if self._rows is None or self._rows.of_sequences is not of_sequences:
+            rows = _new_buffer(of_sequences=of_sequences)
+            if self._rows:
+                _new_buffer(of_sequences=of_sequences).add(row)  # raises if the row is wrong
+                try:
+                    self._put_rows()
+                except BaseException:
+                    pieces = rows.add(row)
+                    if pieces is not None:
+                        rows.add_record(b"".join(pieces))
+                    self._row_buffer().add_records(rows.take())
+                    raise
+            self._rows = rows
         return self._rows
 
     def _write_encoded(self, records: Sequence[Buffer] | Block) -> None:
@@ -356,6 +382,16 @@ class MessageWriter:
             "make a writer of another file where it is needed"
         )
         raise TypeError(detail)
+
+
+def _new_buffer(*, of_sequences: bool) -> RowBuffer | SequenceRowBuffer:
+    if of_sequences:
+        from tfrecord_lite.example.sequence.encode import SequenceRowBuffer  # noqa: PLC0415
+
+        return SequenceRowBuffer()
+    from tfrecord_lite.example.encode.buffer import RowBuffer  # noqa: PLC0415
+
+    return RowBuffer()
 
 
 class TFRecordWriter(MessageWriter):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import random
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,9 +16,13 @@ from tfrecord_lite import (
     Block,
     InvalidArgumentError,
     SequenceExample,
+    TFRecordReader,
+    TFRecordWriter,
+    encode_example,
     encode_sequence_example,
     encode_sequence_examples,
 )
+from tfrecord_lite.example.encode import buffer
 from tfrecord_lite.example.encode import one as row
 from tfrecord_lite.example.sequence import encode
 
@@ -136,9 +142,37 @@ def row_of(number: int) -> dict[str, Any]:
     }
 
 
+def matrices_of(number: int) -> dict[str, Any]:
+    return {
+        "context": {"id": [number]},
+        "feature_lists": {
+            "matrix": np.full((number % 3 + 1, 2), number, np.float32),
+            "cube": np.full((2, 2, 3), number, np.int16)[:, ::-1],
+            "vector": np.arange(number % 3 + 1),
+            "flags": [True, False],
+            "numbers": [np.int64(number), np.int64(2)],
+            "halves": [[np.float32(0.5)], [np.float32(number)]],
+        },
+    }
+
+
+def test_lists_that_are_arrays_are_taken_in() -> None:
+    rows = [matrices_of(number) for number in range(9)]
+    assert is_in_columns(rows)
+    assert all_at_once(rows) == one_by_one(rows)
+
+
+@pytest.mark.parametrize(
+    "steps", [np.zeros((0, 2)), np.zeros((2, 0), "f4"), np.array(5), np.zeros((2, 2), ">f4")]
+)
+def test_odd_arrays_of_steps(steps: Any) -> None:
+    rows = [{"feature_lists": {"x": steps}}] * 3
+    assert all_at_once(rows) == one_by_one(rows)
+
+
 def is_in_columns(rows: list[Any]) -> bool:
     waiting = encode.SequenceRowBuffer()
-    return all(map(waiting.add, rows))
+    return all(map(waiting.take_in, rows))
 
 
 def others() -> list[Any]:
@@ -197,11 +231,11 @@ def test_a_record_may_change_after_it_was_taken() -> None:
 
 
 def test_more_records_than_are_collected(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(encode, "_MAX_ROWS", 7)
+    monkeypatch.setattr(buffer, "_MAX_ROWS", 7)
     rows = [row_of(number) for number in range(30)]
     rows[12] = {}
     assert all_at_once(rows) == one_by_one(rows)
-    monkeypatch.setattr(encode, "_MAX_BYTES", 100)
+    monkeypatch.setattr(buffer, "_MAX_BYTES", 100)
     monkeypatch.setattr(encode, "_LARGE_BYTES", 20)
     assert all_at_once(rows) == one_by_one(rows)
     monkeypatch.setattr(encode, "_MAX_PLANS", 1)
@@ -230,3 +264,109 @@ def test_the_bytes_are_the_runtimes(numbers: list[int]) -> None:
         assert [list(step.int64_list.value) for step in found] == [
             [number, step] for step in range(number % 3 + 1)
         ]
+
+
+# --- writers
+
+
+def items_of(chance: random.Random) -> list[Any]:
+    """Return records, rows and sequences in runs."""
+    items: list[Any] = []
+    for _ in range(chance.randrange(6)):
+        kind, large = chance.randrange(3), chance.random() < 0.2
+        for number in range(chance.randrange(1, 5)):
+            example = {"x": number, "large": bytes(20_000 * large)}
+            items.append([b"bytes", example, row_of(number)][kind])
+    return items
+
+
+def encoded(item: Any) -> bytes:
+    if isinstance(item, bytes):
+        return item
+    return encode_sequence_example(item) if "context" in item else encode_example(item)
+
+
+def put(writer: TFRecordWriter, item: Any) -> None:
+    if isinstance(item, bytes):
+        writer.write(item)
+    elif "context" in item:
+        writer.write_sequence_example(item)
+    else:
+        writer.write_example(item)
+
+
+@given(st.integers(0, 2**32))
+def test_a_writer_keeps_the_order_of_sequences_and_others(seed: int) -> None:
+    items = items_of(random.Random(seed))
+    file = io.BytesIO()
+
+    with TFRecordWriter(file) as writer:
+        for item in items:
+            put(writer, item)
+
+    assert list(TFRecordReader(io.BytesIO(file.getvalue()))) == list(map(encoded, items))
+
+
+def test_a_writer_collects_sequences(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [row_of(number) for number in range(3000)]
+    wanted = list(map(encode_sequence_example, rows))
+    monkeypatch.setattr(encode, "encode_sequence_example", None)
+    file = io.BytesIO()
+
+    with TFRecordWriter(file) as writer:
+        writer.write_sequence_examples(rows[:1500])
+        for one in rows[1500:]:
+            writer.write_sequence_example(one)
+            one["feature_lists"]["arrays"][0][:] = 5  # what was taken is a copy
+
+    assert list(TFRecordReader(io.BytesIO(file.getvalue()))) == wanted
+
+
+def test_a_wrong_sequence_is_named_and_those_before_it_are_written() -> None:
+    rows: list[Any] = [row_of(number) for number in range(9)]
+    rows[7]["feature_lists"]["ints"] = [[1], [2**64]]
+    file = io.BytesIO()
+
+    with TFRecordWriter(file) as writer:
+        writer.write_example({"x": 1})
+        with pytest.raises(InvalidArgumentError) as caught:
+            writer.write_sequence_example(rows[7])
+        assert "1 record," in repr(writer)
+        with pytest.raises(InvalidArgumentError) as caught:
+            writer.write_sequence_examples(rows)
+
+    assert (caught.value.index, caught.value.key) == (7, "ints")
+    wanted = [{"x": 1}, *rows[:7]]
+    assert list(TFRecordReader(io.BytesIO(file.getvalue()))) == list(map(encoded, wanted))
+
+
+class FullDisk(io.BytesIO):
+    """A file that takes nothing as long as it is full."""
+
+    is_full = True
+
+    def write(self, data: Any) -> int:
+        if self.is_full:
+            raise OSError(28, "No space left")
+        return super().write(data)
+
+
+@pytest.mark.parametrize("size", [10, 50_000])
+def test_rows_of_both_messages_survive_a_full_disk(size: int) -> None:
+    file = FullDisk()
+    first: list[Any] = [row_of(number) for number in range(600)]
+    for one in first:
+        one["context"]["name"] = bytes(2000)
+    other = {"x": bytes(size)}
+    writer = TFRecordWriter(file)
+    for one in first:
+        put(writer, one)
+
+    with pytest.raises(OSError, match="No space"):
+        put(writer, other)
+    put(writer, first[0])
+    file.is_full = False
+    writer.close()
+
+    found = list(TFRecordReader(io.BytesIO(file.getvalue())))
+    assert found == list(map(encoded, [*first, other, first[0]]))

@@ -42,20 +42,14 @@ _MAX_FORMS = 256
 """Forms that are remembered."""
 
 
-class RowBuffer:
-    """Rows and records, in the order in which they came.
-
-    Rows are checked and copied as they are added; they may change afterwards. Not thread-safe.
-    """
+class Waiting:
+    """Records among rows that wait, and how many there are of both. Not thread-safe."""
 
     def __init__(self) -> None:
         self._n = 0
         self._n_bytes = 0
         self._records: list[bytes] = []
         self._record_order: list[int] = []
-        self._forms: dict[Any, RowPlan | bool] = {}
-        self._active: list[RowPlan] = []
-        self._last: RowPlan | None = None
 
     def __len__(self) -> int:
         """Return the number of rows and records."""
@@ -65,6 +59,38 @@ class RowBuffer:
     def is_full(self) -> bool:
         """Whether it is time to write what is here."""
         return self._n >= _MAX_ROWS or self._n_bytes >= _MAX_BYTES
+
+    def add_record(self, record: bytes) -> None:
+        """Add a record that is encoded already."""
+        self._records.append(record)
+        self._record_order.append(self._n)
+        self._n += 1
+        self._n_bytes += len(record)
+
+    def add_records(self, records: Sequence[Buffer] | Block) -> None:
+        """Add copies of many encoded records."""
+        for record in records.views() if isinstance(records, Block) else records:
+            self.add_record(bytes(record))
+
+    def _clear(self) -> None:
+        """Forget the records; there are no rows any more."""
+        self._n = self._n_bytes = 0
+        self._records, self._record_order = [], []
+
+
+class RowBuffer(Waiting):
+    """Rows and records, in the order in which they came.
+
+    Rows are checked and copied as they are added; they may change afterwards.
+    """
+
+    of_sequences = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._forms: dict[Any, RowPlan | bool] = {}
+        self._active: list[RowPlan] = []
+        self._last: RowPlan | None = None
 
     def add(self, row: Mapping[str, Any]) -> list[Buffer] | None:
         """Add a row, or return it encoded if it is large and nothing waits before it.
@@ -136,18 +162,6 @@ class RowBuffer:
         has_room = plan.order or len(self._active) < _MAX_PLANS
         return plan if has_room else None
 
-    def add_record(self, record: bytes) -> None:
-        """Add a record that is encoded already."""
-        self._records.append(record)
-        self._record_order.append(self._n)
-        self._n += 1
-        self._n_bytes += len(record)
-
-    def add_records(self, records: Sequence[Buffer] | Block) -> None:
-        """Add copies of many encoded records."""
-        for record in records.views() if isinstance(records, Block) else records:
-            self.add_record(bytes(record))
-
     def take(self) -> list[Any] | Block:
         """Return everything as records, bytes-like and in order, and start anew."""
         blocks = [encode_lists(plan.columns(), len(plan.order)) for plan in self._active]
@@ -155,8 +169,8 @@ class RowBuffer:
         records = in_order(blocks, orders, self._records, self._record_order)
         for plan in self._active:
             plan.clear()
-        self._n = self._n_bytes = 0
-        self._records, self._record_order, self._active, self._last = [], [], [], None
+        self._clear()
+        self._active, self._last = [], None
         return records
 
 

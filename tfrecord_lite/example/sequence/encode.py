@@ -43,9 +43,16 @@ from tfrecord_lite.block import Block
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.convert.lists import ValueLists
 from tfrecord_lite.convert.normalize import normalize
-from tfrecord_lite.convert.types import EXACT_DTYPES, column_error, record_of, unmasked
+from tfrecord_lite.convert.types import (
+    EXACT_DTYPES,
+    PLAIN_FLOATS,
+    PLAIN_INTEGERS,
+    column_error,
+    record_of,
+    unmasked,
+)
 from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.example.encode.buffer import in_order
+from tfrecord_lite.example.encode.buffer import Waiting, in_order
 from tfrecord_lite.example.encode.columns import (
     count_records,
     entry_levels,
@@ -80,16 +87,13 @@ if TYPE_CHECKING:
 
 __all__ = ["encode_sequence_example", "encode_sequence_examples"]
 
-_MAX_ROWS = 1024
-_MAX_BYTES = 8 * 1024 * 1024
-"""When a buffer is full."""
 _MAX_PLANS = 8
 """Forms that are collected at a time; each becomes a batch of its own."""
 _LARGE_BYTES = 256 * 1024
 """A record with a larger list is encoded alone."""
-_FORMATS: dict[type, tuple[str, np.dtype[Any]]] = {
-    int: ("q", np.dtype("<i8")),
-    float: ("f", np.dtype("<f4")),
+_FORMATS: dict[Any, tuple[str, np.dtype[Any]]] = {
+    **dict.fromkeys(PLAIN_INTEGERS, ("q", np.dtype("<i8"))),
+    **dict.fromkeys(PLAIN_FLOATS, ("f", np.dtype("<f4"))),
 }
 _BYTES = np.dtype(object)
 _dtype_of = attrgetter("dtype")
@@ -440,39 +444,40 @@ def _list_column_of_sequences(key: str, column: Sequence[Any]) -> _ListColumn:
 
 def _encode_rows(rows: Iterable[Mapping[str, Any]]) -> Block:
     """Encode dictionaries: those of one form as columns, any other alone."""
-    blocks = []
+    blocks: list[Block] = []
     buffer = SequenceRowBuffer()
     for index, row in enumerate(rows):
-        if not buffer.add(row):
-            try:
-                buffer.add_message(encode_sequence_example(row))
-            except InvalidArgumentError as error:
-                raise error.at(index=index) from None
+        try:
+            buffer.add(row)
+        except InvalidArgumentError as error:
+            raise error.at(index=index) from None
         if buffer.is_full:
-            blocks.append(buffer.encoded())
-            buffer = SequenceRowBuffer()
-    return Block.concat([*blocks, buffer.encoded()])
+            blocks.append(_as_block(buffer.take()))
+    return Block.concat([*blocks, _as_block(buffer.take())])
 
 
-class SequenceRowBuffer:
+def _as_block(records: list[Any] | Block) -> Block:
+    return records if isinstance(records, Block) else Block.from_records(records)
+
+
+class SequenceRowBuffer(Waiting):
     """Records of sequences, and messages between them, in their order.
 
     Everything is copied: a record may change after it was added.
     """
 
+    of_sequences = True
+
     def __init__(self) -> None:
-        self._n = 0
-        self._n_bytes = 0
+        super().__init__()
         self._plans: dict[Any, list[SequencePlan]] = {}
-        self._messages: list[bytes] = []
-        self._message_order: list[int] = []
 
-    @property
-    def is_full(self) -> bool:
-        """Whether it is time to encode the records."""
-        return self._n >= _MAX_ROWS or self._n_bytes >= _MAX_BYTES
+    def add(self, row: Any) -> None:
+        """Add a record. Raises as :func:`encode_sequence_example`, and is then unchanged."""
+        if not self.take_in(row):
+            self.add_record(encode_sequence_example(row))
 
-    def add(self, row: Any) -> bool:
+    def take_in(self, row: Any) -> bool:
         """Take a record in, if it has a form; one that has not may be wrong."""
         if type(row) is not dict or not row.keys() <= {"context", "feature_lists"}:
             return False
@@ -511,20 +516,15 @@ class SequenceRowBuffer:
         alike.append(plan)
         return True
 
-    def add_message(self, message: bytes) -> None:
-        """Take in a message that is encoded already."""
-        self._messages.append(message)
-        self._message_order.append(self._n)
-        self._n += 1
-        self._n_bytes += len(message)
-
-    def encoded(self) -> Block:
-        """Encode all records; return all messages in order."""
+    def take(self) -> list[Any] | Block:
+        """Return everything as messages, in order, and start anew."""
         plans = list(chain.from_iterable(self._plans.values()))
         blocks = [_encode_columns(*plan.columns(), len(plan.order)) for plan in plans]
         orders = [plan.order for plan in plans]
-        found = in_order(blocks, orders, self._messages, self._message_order)
-        return found if isinstance(found, Block) else Block.from_records(found)
+        found = in_order(blocks, orders, self._records, self._record_order)
+        self._clear()
+        self._plans = {}
+        return found
 
 
 class SequencePlan:
@@ -585,13 +585,19 @@ class _StepValues(NamedTuple):
 
 def _step_values(steps: Any) -> _StepValues | None:
     """Copy the values of steps; None if they are not of one type, or there are none."""
+    if type(steps) is np.ndarray and steps.size and steps.dtype in EXACT_DTYPES:
+        n_steps = len(steps) if steps.ndim else 0
+        if not n_steps:
+            return None
+        counts = [steps.size // n_steps] * n_steps if steps.ndim > 1 else None
+        return _StepValues(steps.dtype, counts, steps.tobytes(), n_steps, steps.nbytes)
     if type(steps) not in (list, tuple):
         return None
     types = set(map(type, steps))
     if types == {np.ndarray}:
         return _array_values(steps)
     counts = None
-    values = steps
+    values: Any = steps
     if types in ({list}, {tuple}):
         counts = list(map(len, steps))
         values = list(chain.from_iterable(steps))
