@@ -245,11 +245,14 @@ class SequenceMessageBatch:
         sizes = [group.n_steps(number) for _, group in self._groups]
         return _one_or_all([group.kinds(number) for _, group in self._groups], sizes)
 
-    def padded_floats(self, number: int, n_values: int) -> tuple[Float32Array, Int64Array] | None:
+    def padded_floats(
+        self, number: int, n_values: int, *, most_times: int | None = None
+    ) -> tuple[Float32Array, Int64Array] | None:
         """Return the steps of a list, float32, padded with 0, and the number of each message's.
 
         The shapes are (n_messages, longest, n_values) and (n_messages,). None if a message
-        lacks the list, or the steps are not all `n_values` floats, stored alike.
+        lacks the list, or the steps are not all `n_values` floats, stored alike; or if padding
+        makes more than `most_times` as many steps.
         """
         parts = []
         for first, group in self._groups:
@@ -260,8 +263,11 @@ class SequenceMessageBatch:
         if not parts:
             return None
         n_steps = np.concatenate([part.counts for _, part in parts])
+        longest = int(n_steps.max(initial=0))
+        if most_times is not None and longest * n_steps.size > most_times * int(n_steps.sum()):
+            return None
         try:
-            out = np.empty((self.n_messages, int(n_steps.max(initial=0)), n_values), np.float32)
+            out = np.empty((self.n_messages, longest, n_values), np.float32)
         except (MemoryError, ValueError):
             return None  # the general way raises, and names the longest message
         for first, part in parts:

@@ -7,7 +7,8 @@ so that most of the code for Examples serves both.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
@@ -42,6 +43,9 @@ if TYPE_CHECKING:
     Features = Mapping[str, FeatureLike]
     Results = dict[str, Column]
     Lengths = dict[str, Int64Array]
+
+_MOST_PADDING = 4
+"""Steps of several batches are padded together if that makes at most so many times as many."""
 
 __all__ = ["SequenceExampleParser", "parse_sequence_example", "parse_single_sequence_example"]
 
@@ -278,16 +282,28 @@ class FeatureListReader(ColumnReader):
         self, messages: SequenceMessageBatch, splits: list[int], *, pad: bool
     ) -> list[tuple[Results, Lengths]]:
         """Build the results and lengths of several batches of messages; `splits` are theirs."""
-        keys = {key for feature in self.prepared.values() for key, _ in feature.reads()}
+        whole = {}
+        for name, feature in self.prepared.items():
+            if isinstance(feature, Padded) and feature.kind is Kind.FLOAT and pad:
+                number = self.numbers[feature.key]
+                whole[name] = messages.padded_floats(number, feature.size, most_times=_MOST_PADDING)
+        others = [feature for name, feature in self.prepared.items() if whole.get(name) is None]
+        keys = dict.fromkeys(key for feature in others for key, _ in feature.reads())
         columns = {key: self._column(messages, key).cut(splits) for key in keys}
         out: list[tuple[Results, Lengths]] = []
-        for number in range(len(splits) - 1):
+        for number, (start, stop) in enumerate(pairwise(splits)):
             column = self.columns(lambda key, number=number: columns[key][number])  # type: ignore[misc]
             lengths: Lengths = {}
-            found = {
-                name: _build(feature, column, lengths, single=False, pad=pad)
-                for name, feature in self.prepared.items()
-            }
+            found: Results = {}
+            for name, feature in self.prepared.items():
+                padded = whole.get(name)
+                if padded is None:
+                    found[name] = _build(feature, column, lengths, single=False, pad=pad)
+                    continue
+                values, n_steps = padded[0][start:stop], padded[1][start:stop].copy()
+                values = values[:, : int(n_steps.max())].copy()
+                found[name] = values.reshape(*values.shape[:2], *cast("Padded", feature).shape)
+                lengths[cast("Padded", feature).key] = n_steps
             out.append((found, lengths))
         return out
 
