@@ -19,6 +19,7 @@ from tfrecord_lite import (
 )
 from tfrecord_lite.example import to_dicts
 from tfrecord_lite.records.decoder import FrameDecoder
+from tfrecord_lite.testing import assert_same
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -139,7 +140,7 @@ def test_sequences_that_are_kept_stay_as_they_are(tmp_path: Path, overwriting: l
     rows = list(TFRecordReader(path).sequence_examples())
     assert len(overwriting) > 2
     for found, message in zip(rows, messages, strict=True):
-        assert repr(found) == repr(decode_sequence_example(message))
+        assert_same(found, decode_sequence_example(message))
 
 
 def test_rows_before_damage_come_first(tmp_path: Path, overwriting: list[int]) -> None:

@@ -146,7 +146,7 @@ class HeadTable:
     >>> heads = HeadTable.of([b"age", b"label"])
     >>> rows = np.frombuffer(b"....age.........", np.uint8).copy()
     >>> rows[3] = 3
-    >>> heads.find(rows.view("<u8").reshape(1, 2), np.array([3]))[0].tolist()
+    >>> heads.find(rows.view("<u8").reshape(2, 1), np.array([3]))[0].tolist()
     [0]
     """
 
@@ -165,7 +165,7 @@ class HeadTable:
         width = self.n_words * LANE_BYTES
         rows = b"".join((bytes([0, 0, 0, len(key)]) + key).ljust(width, b"\0") for key in keys)
         padded = np.frombuffer(rows, "<u8").reshape(-1, self.n_words)
-        words, _ = self._words(padded, np.array([len(key) for key in keys], np.int64))
+        words, _ = self._words(padded.T, np.array([len(key) for key in keys], np.int64))
         none = np.full((self.n_words, 1), ~np.uint64(0))  # what no row can have as its first word
         self._keys = np.concatenate([np.array(words).reshape(self.n_words, -1), none], axis=1)
         self._numbers = np.full(1 << slot_bits, len(keys))
@@ -191,10 +191,10 @@ class HeadTable:
 
     def _words(self, rows: AnyArray, sizes: Int64Array) -> tuple[list[Uint64Array], Uint64Array]:
         """Return the words of keys with nothing else in them, the first with the length; and all bits."""
-        words = [(rows[:, 0] >> np.uint64(24)) & self._masks[0].take(sizes)]
+        words = [(rows[0] >> np.uint64(24)) & self._masks[0].take(sizes)]
         bits = words[0].copy()
         for place in range(1, self.n_words):
-            words.append(rows[:, place] & self._masks[place].take(sizes))
+            words.append(rows[place] & self._masks[place].take(sizes))
             bits |= words[-1]
         return words, bits
 
@@ -208,7 +208,7 @@ class HeadTable:
     def find(self, rows: AnyArray, sizes: Int64Array) -> tuple[Int64Array, BoolArray]:
         """Return the number of the key in each row, -1 for none; and which are sure to be ASCII.
 
-        `rows` are words, shape (n, n_words); `sizes` the lengths of the keys, below 128.
+        `rows` are words, shape (n_words, n); `sizes` the lengths of the keys, below 128.
         """
         words, bits = self._words(rows, sizes)
         numbers = self._numbers.take(self._slots(words))

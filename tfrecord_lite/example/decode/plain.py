@@ -248,6 +248,12 @@ def _walk(
     return place, np.concatenate([*owners, owner[:0]])
 
 
+def _words(data: Uint8Array, places: Int64Array, n_words: int) -> AnyArray:
+    """Copy the first words at many places; uint64, shape (n_words, n), so that each is contiguous."""
+    found = rows(data, n_words * LANE_BYTES)[places].view("<u8").reshape(-1, n_words)
+    return np.ascontiguousarray(found.T)
+
+
 class _Entries:
     """Some entries: their keys are looked up, and all bytes but the values are checked."""
 
@@ -257,8 +263,8 @@ class _Entries:
         self.owner = owner
         heads = table.heads
         row_words = 2 if heads is None else heads.n_words
-        cells = rows(data, row_words * LANE_BYTES)[places].view("<u8").reshape(-1, row_words)
-        head = cells[:, 0]
+        words = _words(data, places, row_words)
+        head = words[0]
         sizes = ((head >> np.uint64(24)) & _SEVEN_BITS).view(np.int64)
         # Bytes after the key; a huge number if that does not end within the entry.
         room = ((head >> np.uint64(8)) & _SEVEN_BITS) - np.uint64(2) - sizes.view(np.uint64)
@@ -269,7 +275,7 @@ class _Entries:
             number = table.find(keys)
             is_ascii = number >= 0
         else:
-            number, is_ascii = heads.find(cells, sizes)
+            number, is_ascii = heads.find(words, sizes)
         value = keys.starts + sizes
         self.others = np.flatnonzero(number < 0)
         """The entries whose keys are not in the table."""
@@ -305,8 +311,7 @@ class _Entries:
 
     def _read_lists(self, data: Uint8Array, value: Int64Array, room: Uint64Array) -> None:
         """Check Feature and list of the entries asked for; make their cells."""
-        cells = rows(data, 2 * LANE_BYTES)[value].view("<u8").reshape(-1, 2)
-        body = cells[:, 0]
+        body, following = _words(data, value, 2)
         kind = KIND_OF_TAG.take(((body >> np.uint64(16)) & _BYTE).view(np.int64))
         wrong = body & _LIST_KNOWN != room * _LIST_PER_BYTE + _LIST
         wrong |= kind == 0
@@ -314,8 +319,10 @@ class _Entries:
         self.is_wrong[self._known] |= wrong
         is_chunk = body & _CHUNK_KNOWN == room * _CHUNK_PER_BYTE + _CHUNK
         is_chunk &= room >= np.uint64(_SHORTEST_CHUNK)
-        self._cells = np.empty(cells.shape, np.uint64)
-        self._cells[:, 0] = body >> np.uint64(48) | cells[:, 1] << np.uint64(16)
+        self._cells = np.empty((value.size, 2), np.uint64)
+        following <<= np.uint64(16)
+        body >>= np.uint64(48)
+        np.bitwise_or(body, following, out=self._cells[:, 0])
         packed = (value + _SHORTEST).view(np.uint64)
         packed |= room << _ROOM_BITS
         packed |= kind.astype(np.uint64) << _KIND_BITS
