@@ -17,7 +17,7 @@ import numpy as np
 
 from tfrecord_lite.block import Block
 from tfrecord_lite.example.encode.columns import encode_lists
-from tfrecord_lite.example.encode.one import encode_features, encoded_key
+from tfrecord_lite.example.encode.one import encode_features, encoded_key, only_string
 from tfrecord_lite.example.encode.row_plan import (
     LARGE_BYTES,
     SHORT_LIST,
@@ -123,7 +123,8 @@ class RowBuffer(Waiting):
 
     def _add_other(self, row: Mapping[str, Any], values: tuple[Any, ...]) -> list[Buffer] | None:
         """Add a row of another form than the last one, or one to be encoded alone."""
-        if any(type(value) is bytes and len(value) >= LARGE_BYTES for value in values):
+        strings = [value for value in map(only_string, values) if type(value) is bytes]
+        if any(len(string) >= LARGE_BYTES for string in strings):
             return self._add_alone(row)
         plan = self._plan_for(tuple(row), values)
         n_bytes = plan.take(values) if plan is not None else 0

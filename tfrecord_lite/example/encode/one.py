@@ -41,6 +41,7 @@ _SHORT = tuple(map(varint, range(1024)))
 _SMALL_INTEGER = _INT64 + b"\x03" + LIST_VALUE_TAG + b"\x01%c"
 _ANY_INTEGER = _INT64 + b"%c" + LIST_VALUE_TAG + b"%c%b"
 _FLOAT_HEAD = _FLOAT + b"\x06" + LIST_VALUE_TAG + b"\x04"
+_OBJECT = np.dtype(object)
 _FLOATS = {float, np.float64}
 _pack_float = struct.Struct("<f").pack
 
@@ -72,8 +73,8 @@ def encode_features(tag: bytes, row: Mapping[str, Any]) -> list[Buffer]:
     if not hasattr(row, "items"):
         raise TypeError(f"a record must be a dict of features, not {type(row).__name__}")
     entries: list[tuple[bytes, tuple[Any, ...]]] = []
-    for key, value in row.items():
-        raw = encoded_key(key)
+    for key, given in row.items():
+        raw, value = encoded_key(key), only_string(given)
         if (type(value) is bytes and len(value) >= _LARGE_BYTES) or (
             type(value) is np.ndarray and value.size >= _LARGE_VALUES and value.dtype.kind in "iuf"
         ):
@@ -86,6 +87,14 @@ def encode_features(tag: bytes, row: Mapping[str, Any]) -> list[Buffer]:
     entries.sort(key=itemgetter(0))
     pieces = list(chain.from_iterable([pieces for _, pieces in entries]))
     return [tag, _length(sum(map(len, pieces))), *pieces]
+
+
+def only_string(value: Any) -> Any:
+    """Return the byte string in a list, tuple or vector of one; any other value as it is."""
+    is_vector = type(value) is np.ndarray and value.dtype == _OBJECT and value.ndim == 1
+    if (is_vector or type(value) in (list, tuple)) and len(value) == 1 and type(value[0]) is bytes:
+        return value[0]
+    return value
 
 
 def _large(key: str, raw: bytes, value: Any) -> tuple[Any, ...]:

@@ -23,6 +23,7 @@ from tfrecord_lite.arrays import ByteRanges, row_splits
 from tfrecord_lite.columns import RaggedTensor
 from tfrecord_lite.convert.lists import ValueLists
 from tfrecord_lite.convert.normalize import normalize
+from tfrecord_lite.convert.plain_numbers import plain_numbers, rounded
 from tfrecord_lite.convert.types import EXACT_DTYPES, PLAIN_FLOATS, PLAIN_INTEGERS, PLAIN_STRINGS
 from tfrecord_lite.example.encode.columns import encode_lists
 from tfrecord_lite.example.encode.one import encoded_key
@@ -94,8 +95,13 @@ def _values(values: list[Any], types: set[type]) -> ValueLists | None:
         if int(counts.min()) < 1:
             return None
         values = list(chain.from_iterable(values))
-        types = set(map(type, values))
         counts = _one_or_all(counts)
+        numbers = plain_numbers(values)
+        if numbers is not None:
+            if numbers.dtype == float:
+                return ValueLists(n_rows, Kind.FLOAT, counts, rounded(numbers))
+            return ValueLists(n_rows, Kind.INT64, counts, numbers.astype(np.int64))
+        types = set(map(type, values))
     flat: Any
     if types <= PLAIN_INTEGERS:
         flat = np.fromiter(values, np.int64, len(values))
@@ -128,8 +134,7 @@ def _arrays(key: str, values: list[Any]) -> ValueLists | None:
         return None
     flat = np.concatenate(values)
     if dtype == np.float64:
-        with np.errstate(over="raise", under="ignore", invalid="ignore"):
-            flat = flat.astype(np.float32)
+        flat = rounded(flat)
     elif dtype not in EXACT_DTYPES:
         return None
     counts = np.fromiter(map(len, values), np.int64, len(values))

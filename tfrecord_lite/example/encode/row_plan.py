@@ -28,6 +28,7 @@ from tfrecord_lite.arrays import ByteRanges, gather, row_splits
 from tfrecord_lite.columns import RaggedTensor
 from tfrecord_lite.convert.lists import ValueLists
 from tfrecord_lite.convert.normalize import normalize
+from tfrecord_lite.convert.plain_numbers import plain_numbers, rounded
 from tfrecord_lite.convert.types import EXACT_DTYPES, PLAIN_FLOATS, PLAIN_INTEGERS, PLAIN_STRINGS
 from tfrecord_lite.schema import Kind
 
@@ -89,6 +90,10 @@ def _packer(value: Any) -> tuple[Callable[[Any], bytes], np.dtype[Any]]:
 def _list_packer(cls: type, letter: str) -> Callable[[Any], bytes]:
     # struct packs any number as a float, rounded, and a masked one as an integer.
     def pack(values: Any) -> bytes:
+        numbers = plain_numbers(values) if values and type(values[0]) is cls else None
+        if numbers is not None:
+            data: bytes = (rounded(numbers) if cls is float else numbers.astype(np.int64)).tobytes()
+            return data
         if not values or countOf(map(type, values), cls) != len(values):
             raise TypeError
         return struct.pack(f"<{len(values)}{letter}", *values)
@@ -116,8 +121,7 @@ class _Arrays:
             except ValueError:  # of different dimensions
                 flat = np.concatenate([array.ravel() for array in arrays])
         if self.dtype == float:
-            with np.errstate(over="raise", under="ignore", invalid="ignore"):
-                flat = flat.astype(np.float32)
+            flat = rounded(flat)
         data: bytes = flat.tobytes()
         return data
 
