@@ -138,6 +138,8 @@ def row_of(number: int) -> dict[str, Any]:
             "ints": [[number, step] for step in range(number % 3 + 1)],
             "arrays": [np.full(2, number + step, np.float32) for step in range(number % 4 + 1)],
             "texts": ["t" * step for step in range(number % 2 + 1)],
+            "many": [[number / 3] * 20] * (number % 4 + 1),
+            "long": [number] * (30 + number % 5),
         },
     }
 
@@ -192,6 +194,10 @@ def others() -> list[Any]:
         {"feature_lists": {"ints": [np.empty(0, object)] * 2}},
         {"feature_lists": {"ints": iter([1, 2])}},
         {"feature_lists": {"ints": 5}},
+        {"feature_lists": {"long": [1.5] * 39 + [1e39]}},
+        {"feature_lists": {"long": [1] * 39 + [2**40]}},
+        {"feature_lists": {"long": [1] * 39 + [2.5]}},
+        {"feature_lists": {"long": [[1]] * 39 + [[None]]}},
         {"feature_lists": {"ints": [1, 2**64]}},
         {"feature_lists": {"arrays": np.ones((3, 2), np.float32)}},
         {"feature_lists": {"arrays": np.ma.masked_array([[1, 2]], np.array([[False, True]]))}},

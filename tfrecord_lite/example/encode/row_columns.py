@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import struct
 from itertools import chain
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from tfrecord_lite.convert.plain_numbers import plain_numbers, rounded
 from tfrecord_lite.convert.types import EXACT_DTYPES, PLAIN_FLOATS, PLAIN_INTEGERS, PLAIN_STRINGS
 from tfrecord_lite.example.encode.columns import encode_lists
 from tfrecord_lite.example.encode.one import encoded_key
-from tfrecord_lite.example.encode.row_plan import LARGE_BYTES
+from tfrecord_lite.example.encode.row_plan import LARGE_BYTES, dtype_of
 from tfrecord_lite.schema import Kind
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ _MAX_ROWS = 1024
 _MOST_BYTES = 4 * _MAX_BYTES
 """Of one key; larger rows than the first of their batch go one by one."""
 _FEWEST_ROWS = 8
+_ndim_of = attrgetter("ndim")
 
 
 def rows_at_once(row: Any) -> int:
@@ -123,21 +125,21 @@ def _values(values: list[Any], types: set[type]) -> ValueLists | None:
 
 def _arrays(key: str, values: list[Any]) -> ValueLists | None:
     """Return the lists of vectors of one dtype."""
-    dtypes = {value.dtype for value in values}
-    if len(dtypes) != 1 or {value.ndim for value in values} != {1}:
+    dtypes = set(map(dtype_of, values))
+    if len(dtypes) != 1 or set(map(_ndim_of, values)) != {1}:
         return None
     dtype = dtypes.pop()
     if dtype.hasobject:
         found = _values([value.tolist() for value in values], {list})
         return found if found is not None and found.kind is Kind.BYTES else None
-    if sum(value.nbytes for value in values) > _MOST_BYTES:
+    counts = np.fromiter(map(len, values), np.int64, len(values))
+    if dtype.itemsize * int(counts.sum()) > _MOST_BYTES:
         return None
     flat = np.concatenate(values)
     if dtype == np.float64:
         flat = rounded(flat)
     elif dtype not in EXACT_DTYPES:
         return None
-    counts = np.fromiter(map(len, values), np.int64, len(values))
     if int(counts.min()) < 1:
         return None
     if isinstance(_one_or_all(counts), int):
