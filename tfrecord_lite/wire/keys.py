@@ -134,7 +134,6 @@ HEAD_BYTES = 4
 """Bytes before a key in the rows that a :class:`HeadTable` looks up; the last is the key's length."""
 _MOST_HEADS = 256
 _LONGEST_HEAD_KEY = 8 * LANE_BYTES - HEAD_BYTES
-_SLOTS_PER_KEY = 4
 _TRIALS = 64
 _MOST_SLOT_BITS = 16
 _KEY_SIZES = 0x80
@@ -168,7 +167,7 @@ class HeadTable:
         words, _ = self._words(padded.T, np.array([len(key) for key in keys], np.int64))
         none = np.full((self.n_words, 1), ~np.uint64(0))  # what no row can have as its first word
         self._keys = np.concatenate([np.array(words).reshape(self.n_words, -1), none], axis=1)
-        self._numbers = np.full(1 << slot_bits, len(keys))
+        self._numbers = np.full(1 << slot_bits, len(keys), np.int16)
         self._numbers[self._slots(words)] = np.arange(len(keys))
         self.is_perfect = bool((self._numbers < len(keys)).sum() == len(keys))
         """Whether no two keys have one slot."""
@@ -181,12 +180,13 @@ class HeadTable:
             return None
         n_words = next(n for n in (2, 4, 8) if longest <= n * LANE_BYTES - HEAD_BYTES)
         random = np.random.default_rng(len(keys))
-        for slot_bits in range((len(keys) * _SLOTS_PER_KEY).bit_length(), _MOST_SLOT_BITS + 1):
-            for _ in range(_TRIALS):
-                odd = random.integers(0, 2**63, n_words).astype(np.uint64) * np.uint64(2)
-                table = cls(keys, odd + np.uint64(1), slot_bits)
-                if table.is_perfect:
-                    return table
+        # With so many slots about one pair of keys collides, and so every third trial succeeds.
+        slot_bits = min((len(keys) ** 2 // 2).bit_length() + 1, _MOST_SLOT_BITS)
+        for _ in range(_TRIALS):
+            odd = random.integers(0, 2**63, n_words).astype(np.uint64) * np.uint64(2)
+            table = cls(keys, odd + np.uint64(1), slot_bits)
+            if table.is_perfect:
+                return table
         return None
 
     def _words(self, rows: AnyArray, sizes: Int64Array) -> tuple[list[Uint64Array], Uint64Array]:
@@ -211,7 +211,7 @@ class HeadTable:
         `rows` are words, shape (n_words, n); `sizes` the lengths of the keys, below 128.
         """
         words, bits = self._words(rows, sizes)
-        numbers = self._numbers.take(self._slots(words))
+        numbers = self._numbers.take(self._slots(words)).astype(np.int64)
         differs = self._keys[0].take(numbers) != words[0]
         for keys, word in zip(self._keys[1:], words[1:], strict=True):
             differs |= keys.take(numbers) != word

@@ -165,13 +165,15 @@ class RowBuffer(Waiting):
 
     def take(self) -> list[Any] | Block:
         """Return everything as records, bytes-like and in order, and start anew."""
-        blocks = [encode_lists(plan.columns(), len(plan.order)) for plan in self._active]
-        orders = [plan.order for plan in self._active]
+        # After an interrupt of this method some plans may be empty already.
+        plans = [plan for plan in self._active if plan.order]
+        blocks = [encode_lists(plan.columns(), len(plan.order)) for plan in plans]
+        orders = [plan.order for plan in plans]
         records = in_order(blocks, orders, self._records, self._record_order)
-        for plan in self._active:
+        for plan in plans:
             plan.clear()
-        self._clear()
         self._active, self._last = [], None
+        self._clear()
         return records
 
 

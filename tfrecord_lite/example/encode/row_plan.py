@@ -111,6 +111,12 @@ class _Arrays:
         self.data: list[bytes] = []
         self.sizes: list[int] = []
 
+    def without_values(self) -> _Arrays:
+        """Return the same arrays before any row was taken."""
+        empty = _Arrays(self.dtype)
+        empty.keys, empty.places = self.keys, self.places
+        return empty
+
     def copied(self, arrays: tuple[AnyArray, ...]) -> bytes:
         """Return the values of one row's arrays; floats of 64 bits rounded."""
         if len(arrays) == 1:
@@ -283,10 +289,12 @@ class RowPlan:
         return None
 
     def clear(self) -> None:
-        """Forget the rows taken."""
-        self.order, self._packed, self._strings, self._long = [], [], [], []
-        for group in self._arrays.values():
-            group.data, group.sizes = [], []
+        """Forget the rows taken: all at once, so that an interrupt leaves no half of a row."""
+        arrays = {dtype: group.without_values() for dtype, group in self._arrays.items()}
+        groups = [(choose, arrays[group.dtype]) for choose, group in self._groups]
+        (self.order, self._packed, self._strings, self._long, self._arrays, self._groups) = (
+            [], [], [], [], arrays, groups,
+        )  # fmt: skip
 
     def columns(self) -> dict[str, ValueLists]:
         """Return the rows taken as value lists, one per key."""

@@ -522,8 +522,8 @@ class SequenceRowBuffer(Waiting):
         blocks = [_encode_columns(*plan.columns(), len(plan.order)) for plan in plans]
         orders = [plan.order for plan in plans]
         found = in_order(blocks, orders, self._records, self._record_order)
-        self._clear()
         self._plans = {}
+        self._clear()
         return found
 
 
