@@ -346,6 +346,15 @@ def test_a_wrong_sequence_is_named_and_those_before_it_are_written() -> None:
     assert list(TFRecordReader(io.BytesIO(file.getvalue()))) == list(map(encoded, wanted))
 
 
+def test_the_bytes_of_contexts_count_as_well() -> None:
+    waiting = encode.SequenceRowBuffer()
+    n_rows = 0
+    while not waiting.is_full:
+        assert waiting.take_in({"context": {"x": bytes(10_000)}})
+        n_rows += 1
+    assert n_rows < 250
+
+
 class FullDisk(io.BytesIO):
     """A file that takes nothing as long as it is full."""
 
@@ -362,7 +371,7 @@ def test_rows_of_both_messages_survive_a_full_disk(size: int) -> None:
     file = FullDisk()
     first: list[Any] = [row_of(number) for number in range(600)]
     for one in first:
-        one["context"]["name"] = bytes(2000)
+        one["context"]["name"] = bytes(2500)
     other = {"x": bytes(size)}
     writer = TFRecordWriter(file)
     for one in first:

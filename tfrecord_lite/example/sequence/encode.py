@@ -493,28 +493,30 @@ class SequenceRowBuffer(Waiting):
             found.append(values)
         types = tuple([(values.dtype, values.counts is None) for values in found])
         form = (tuple(row), tuple(lists), types)
-        if not self._take(form, row, context, found):
+        n_bytes = self._take(form, row, context, found)
+        if not n_bytes:
             return False
         self._n += 1
-        self._n_bytes += sum(values.n_bytes for values in found)
+        self._n_bytes += n_bytes
         return True
 
     def _take(
         self, form: Any, row: dict[str, Any], context: dict[str, Any], lists: list[_StepValues]
-    ) -> bool:
+    ) -> int:
         alike = self._plans.setdefault(form, [])
-        if any(plan.take(self._n, context, lists) for plan in alike):
-            return True
+        for plan in alike:
+            if n_bytes := plan.take(self._n, context, lists):
+                return n_bytes
         if sum(map(len, self._plans.values())) >= _MAX_PLANS:
-            return False
+            return 0
         try:
             plan = SequencePlan({**row, "context": context} if context else row)
         except (UnplannedError, TypeError, ValueError):
-            return False
-        if not plan.take(self._n, context, lists):
-            return False
-        alike.append(plan)
-        return True
+            return 0
+        n_bytes = plan.take(self._n, context, lists)
+        if n_bytes:
+            alike.append(plan)
+        return n_bytes
 
     def take(self) -> list[Any] | Block:
         """Return everything as messages, in order, and start anew."""
@@ -546,20 +548,22 @@ class SequencePlan:
         self.order: list[int] = []
         """The numbers of the records."""
 
-    def take(self, number: int, context: dict[str, Any], lists: list[_StepValues]) -> bool:
-        """Take a record; return False if its context has another form."""
+    def take(self, number: int, context: dict[str, Any], lists: list[_StepValues]) -> int:
+        """Take a record; return about how many bytes, 0 if its context has another form."""
         plan = self._context
+        n_bytes = 1
         if tuple(context) != (() if plan is None else plan.keys):
-            return False
+            return 0
         if plan is not None:
             values = tuple(context.values())
-            if plan.types != tuple(map(type, values)) or not plan.take(values):
-                return False
+            n_bytes = plan.take(values) if plan.types == tuple(map(type, values)) else 0
+            if not n_bytes:
+                return 0
             plan.order.append(number)
         self.order.append(number)
         for taken, values_of_list in zip(self._lists.values(), lists, strict=True):
             taken.append(values_of_list)
-        return True
+        return n_bytes + sum(values.n_bytes for values in lists)
 
     def columns(self) -> tuple[dict[str, ValueLists] | None, dict[str, _ListColumn] | None]:
         """Return contexts and lists as columns; None for a part that the records do not have."""
