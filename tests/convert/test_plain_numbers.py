@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.parameter_ids import named
 from tfrecord_lite.convert.plain_numbers import plain_numbers, rounded
 
 INT32 = st.integers(-(2**31), 2**31 - 1)
@@ -41,7 +42,7 @@ ODD = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("odd", ODD, ids=repr)
+@pytest.mark.parametrize("odd", ODD, ids=named)
 @pytest.mark.parametrize("place", [0, 1, 39])
 @pytest.mark.parametrize("usual", [7, 7.5])
 def test_anything_else_among_them(odd: Any, place: int, usual: Any) -> None:
