@@ -51,6 +51,9 @@ _WORTH_A_LAYOUT = 5
 """Fewer messages than this are read the general way at once."""
 _WORTH_PLAIN = 16
 """Fewer messages than this are not worth looking for plain entries."""
+_BYTES_PER_CELL = 4
+"""Messages with fewer bytes per feature of the table have few of the features, and most cells would be
+empty."""
 _MAX_CELLS = 4_000_000
 """Most features times messages that are read the general way at once; bounds the memory."""
 
@@ -141,7 +144,9 @@ class MessageBatch:
         left: Int64Array,
     ) -> Int64Array:
         """Read the messages in `left` that have plain entries only; return the others."""
-        if left.size < _WORTH_PLAIN or not table.keys or not memory.plain.may_try():
+        n_bytes = int((stops - starts)[left].sum())
+        is_sparse = len(table.keys) * left.size * _BYTES_PER_CELL > n_bytes
+        if left.size < _WORTH_PLAIN or not table.keys or is_sparse or not memory.plain.may_try():
             return left
         plain = PlainMatch(self.data, starts[left], stops[left], table)
         memory.plain.note(paid=plain.n_messages > left.size // 2)
