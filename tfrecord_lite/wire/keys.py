@@ -169,7 +169,7 @@ class HeadTable:
         self._keys = np.concatenate([np.array(words).reshape(self.n_words, -1), none], axis=1)
         self._numbers = np.full(1 << slot_bits, len(keys), np.int16)
         self._numbers[self._slots(words)] = np.arange(len(keys))
-        self.is_perfect = bool((self._numbers < len(keys)).sum() == len(keys))
+        self.is_perfect: bool = bool((self._numbers < len(keys)).sum() == len(keys))
         """Whether no two keys have one slot."""
 
     @classmethod

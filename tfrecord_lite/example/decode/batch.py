@@ -87,8 +87,8 @@ class LayoutMemory:
     def __init__(self) -> None:
         self.layouts: list[Layout] = []
         """The layouts that the last batch used."""
-        self.learning = _Pace()
-        self.plain = _Pace()
+        self.learning: _Pace = _Pace()
+        self.plain: _Pace = _Pace()
 
     def note(self, used: list[Layout], *, tried: bool) -> None:
         """Remember which layouts a batch used, and whether it tried to learn some in vain."""

@@ -112,23 +112,25 @@ class _Stretch:
         last: LayoutEntry | None,
         holes: list[Hole],
     ) -> None:
-        self.known = known
+        self.known: bytes = known
         """Its bytes; those of holes and payloads have no meaning."""
-        self.unknown = [(place, entry.length) for entry, place in fixed]
+        self.unknown: list[tuple[int, int]] = [(place, entry.length) for entry, place in fixed]
         """The offset and length of each payload of fixed size in it."""
-        self.fixed = [(entry, place) for entry, place in fixed if entry.feature >= 0]
+        self.fixed: list[tuple[LayoutEntry, int]] = [
+            (entry, place) for entry, place in fixed if entry.feature >= 0
+        ]
         """The entries with such a payload that are asked for, and its offset."""
-        self.last = last
+        self.last: LayoutEntry | None = last
         """The entry whose payload follows the stretch."""
-        self.holes = holes
+        self.holes: list[Hole] = holes
         """The lengths around that payload, innermost last; none if it has a fixed size."""
-        self.size = len(known)
+        self.size: int = len(known)
         after = last.length if last is not None and not holes else 0
         self.step: int = self.size + after
         """Bytes up to the payload that follows, or with it if its size is fixed."""
         self.hole: int = holes[-1].place if holes else 0
         """The place of the payload's own length."""
-        self.holds_floats = (
+        self.holds_floats: bool = (
             last is not None and last.form is ValueForm.CHUNK and last.kind == Kind.FLOAT
         )
         """Whether the payload must be whole floats."""
@@ -217,11 +219,13 @@ class Layout:
         stretches = _join(entries)
         short = sorted((s for s in stretches if s.template is None), key=lambda s: s.n_words)
         by_size = groupby(short, key=lambda s: s.n_words // _WORDS_AHEAD)
-        self.groups = [_ShortStretches.of(list(some)) for _, some in by_size]
+        self.groups: list[_ShortStretches] = [_ShortStretches.of(list(some)) for _, some in by_size]
         row_of = {id(stretch): row for row, stretch in enumerate(short)}
-        self.walk = [(stretch, row_of.get(id(stretch))) for stretch in stretches]
+        self.walk: list[tuple[_Stretch, int | None]] = [
+            (stretch, row_of.get(id(stretch))) for stretch in stretches
+        ]
         """The stretches in order; and the number of each among the short ones, by size, or None."""
-        self.n_short = len(short)
+        self.n_short: int = len(short)
         self.slots: dict[int, tuple[LayoutEntry, list[Any], int]] = {}
         """By feature asked for: its entry, the list below that it is in, and its number there."""
         self.floats: list[LayoutEntry] = []
@@ -235,15 +239,15 @@ class Layout:
                 is_number = last.form is ValueForm.VARINT and row is not None
                 self._add(last, self.numbers if is_number else self.apart, (row, stretch))
         # To read payloads of one place at once: the rows of their stretches, and their sizes.
-        self.number_rows = [row for row, _ in self.numbers]
-        self.number_places = np.array([[s.size] for _, s in self.numbers], np.int64)
+        self.number_rows: list[int] = [row for row, _ in self.numbers]
+        self.number_places: Int64Array = np.array([[s.size] for _, s in self.numbers], np.int64)
         short_apart = [(i, row, s) for i, (row, s) in enumerate(self.apart) if row is not None]
-        self.apart_slots = [i for i, _, _ in short_apart]
-        self.apart_rows = [row for _, row, _ in short_apart]
-        self.apart_places = np.array([[s.size] for _, _, s in short_apart], np.int64)
+        self.apart_slots: list[int] = [i for i, _, _ in short_apart]
+        self.apart_rows: list[int] = [row for _, row, _ in short_apart]
+        self.apart_places: Int64Array = np.array([[s.size] for _, _, s in short_apart], np.int64)
         even = [0 if s.holes else s.step - s.size for _, _, s in short_apart]
-        self.apart_even = np.array(even, np.int64)[:, None]
-        self.float_rows = [row for _, row, s in short_apart if s.holds_floats]
+        self.apart_even: Int64Array = np.array(even, np.int64)[:, None]
+        self.float_rows: list[int] = [row for _, row, s in short_apart if s.holds_floats]
 
     def _add(self, entry: LayoutEntry, places: list[Any], item: object) -> None:
         self.slots[entry.feature] = entry, places, len(places)
@@ -272,7 +276,7 @@ class LayoutMatch:
         self._data = data
         self.chosen: Int64Array | None = None
         """The messages that match; None for all."""
-        self.n_messages = n_messages
+        self.n_messages: int = n_messages
         self._floats = [np.empty((n_messages, e.length // 4), "<f4") for e in layout.floats]
         self._numbers = np.empty((len(layout.numbers), n_messages), np.int64)
         self._starts, self._lengths = np.empty((2, len(layout.apart), n_messages), np.int64)
