@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.needs("tables")
 
-PAGE = ROOT / "docs" / "tables.md"
+PAGE = ROOT / "docs" / "how-to" / "tables.md"
 _JOBS = re.compile(r"^\*\*.*?^```(python|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 

@@ -18,7 +18,7 @@ def test_the_program_of_the_page_on_types_passes_mypy_strict(tmp_path: Path) -> 
     from mypy import api
 
     (program,) = re.findall(
-        r"```python\n(.*?)```", (ROOT / "docs/typing.md").read_text(), re.DOTALL
+        r"```python\n(.*?)```", (ROOT / "docs/reference/typing.md").read_text(), re.DOTALL
     )
     path = tmp_path / "program.py"
     path.write_text(program)

@@ -134,7 +134,7 @@ def damage(path: Path, *offsets: int) -> Path:
 
 
 def write_documented(folder: Path) -> None:
-    """Write the files that docs/cli.md shows."""
+    """Write the files that docs/reference/cli.md shows."""
     write(folder / "train-00000-of-00002.tfrecord", map(flower, range(40)))
     write(folder / "train-00001-of-00002.tfrecord", map(flower, range(40, 60)))
     write(folder / "train.tfrecord.gz", map(flower, range(60)), "GZIP")

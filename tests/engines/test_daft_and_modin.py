@@ -1,4 +1,4 @@
-"""Daft and Modin themselves take tables; the recipes are those of docs/dask.md."""
+"""Daft and Modin themselves take tables; the recipes are those of docs/how-to/dask.md."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tfrecord_lite import TFRecordWriter, encode_example, scan
 pytestmark = pytest.mark.filterwarnings("default")
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = (ROOT / "docs" / "dask.md").read_text()
+PAGE = (ROOT / "docs" / "how-to" / "dask.md").read_text()
 
 
 @pytest.fixture

@@ -273,7 +273,7 @@ def test_the_parquet_files_of_img2dataset_become_records(tmp_path: Path) -> None
 @pytest.mark.needs("mds")
 def test_the_recipe_for_mosaicml(tmp_path: Path) -> None:
     """The blocks of the guide run as they are, in one folder."""
-    text = (ROOT / "docs" / "loaders.md").read_text("utf-8")
+    text = (ROOT / "docs" / "how-to" / "loaders.md").read_text("utf-8")
     section = text.split("## MosaicML streaming", 1)[1].split("\n## ", 1)[0]
     blocks = [part.split("```", 1)[0] for part in section.split("```python")[1:]]
     assert len(blocks) == 2

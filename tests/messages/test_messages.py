@@ -1,6 +1,6 @@
 """The message classes: their shape, their pool, and what the runtime makes of values.
 
-Rules P1 to P5 (docs/semantics.md) are the protobuf runtime's doing, not ours. They
+Rules P1 to P5 (docs/reference/semantics.md) are the protobuf runtime's doing, not ours. They
 are tested because users rely on them, and so that a new runtime that decides
 otherwise is noticed. Where the supported runtimes differ, the test says so.
 """

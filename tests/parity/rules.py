@@ -1,4 +1,4 @@
-"""Which rule of docs/semantics.md a test is about.
+"""Which rule of docs/reference/semantics.md a test is about.
 
 ``@rule("R1")`` says that the test asks TensorFlow and this library about rule R1 and
 that both answer alike. ``@deviation("R2")`` says that they differ on purpose, and

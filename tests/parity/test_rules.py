@@ -1,4 +1,4 @@
-"""The rules as docs/semantics.md has them, and the tests of them."""
+"""The rules as docs/reference/semantics.md has them, and the tests of them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ TESTED = (
     test_tensor_rules,
     test_wire_rules,
 )
-DOCS = Path(__file__).resolve().parents[2] / "docs" / "semantics.md"
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "reference" / "semantics.md"
 FAMILIES = {name[0] for name in RULES}
 
 

@@ -118,7 +118,7 @@ def test_dictionaries_are_written_and_read_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize("engine", ["ray", "beam", "spark", "dask"])
 def test_the_programs_of_engines_are_short_and_in_the_guide(engine: str) -> None:
     program = DIGITS.with_name(f"{engine}_parquet.py")
-    guide = DIGITS.parents[1] / "docs" / "big-jobs.md"
+    guide = DIGITS.parents[1] / "docs" / "how-to" / "big-jobs.md"
 
     assert len(program.read_text().splitlines()) < 25
-    assert f"```{{literalinclude}} ../examples/{program.name}\n" in guide.read_text()
+    assert f"```{{literalinclude}} ../../examples/{program.name}\n" in guide.read_text()

@@ -20,7 +20,7 @@ from tfrecord_lite import (
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 PROGRAMS = sorted(path.name for path in EXAMPLES.glob("*.py") if "_parquet" not in path.name)
-"""Those of engines are run in tests/engines, by the engines, and told of in docs/big-jobs.md."""
+"""Those of engines are run in tests/engines, by the engines, and told of in docs/how-to/big-jobs.md."""
 
 
 def run(program: str, *arguments: object, code: int = 0) -> subprocess.CompletedProcess[str]:
@@ -51,7 +51,7 @@ def test_each_runs_with_the_extra_examples(program: str) -> None:
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_each_is_told_of_in_the_documentation(program: str) -> None:
-    page = (EXAMPLES.parent / "docs" / "programs.md").read_text(encoding="utf-8")
+    page = (EXAMPLES.parent / "docs" / "tutorial" / "programs.md").read_text(encoding="utf-8")
 
     assert f"examples/{program}" in page
 
