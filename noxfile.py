@@ -8,8 +8,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import nox
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 nox.options.default_venv_backend = "venv"
 nox.options.error_on_missing_interpreters = False
@@ -36,15 +40,25 @@ MATRIX = [
     ("3.13", "==5.29.*", NEWEST),
     ("3.13", "==7.*", NEWEST),
 ]
+PROJECT = nox.project.load_toml("pyproject.toml")
 EXTRAS = ["", "fast", "zstd", "remote", "cli", "dtypes", "image", "yaml", "dataframes"]
 TYPED = ["tfrecord_lite", "tests", "benchmarks", "examples", "proto", "docs/conf.py", "noxfile.py"]
+
+
+def install(
+    session: nox.Session, *groups: str, extras: str = "", and_also: Iterable[str] = ()
+) -> None:
+    """Install the project with extras, and groups of developers' tools, whatever pip the environment has."""
+    tools = nox.project.dependency_groups(PROJECT, *groups)
+    session.install("-e", f".[{extras}]" if extras else ".", *tools, *and_also)
 
 
 @nox.session
 @nox.parametrize(("python", "protobuf", "numpy"), MATRIX)
 def tests(session: nox.Session, protobuf: str, numpy: str) -> None:
     """Run the tests on one combination of versions."""
-    session.install("-e", ".[test,dataframes]", f"protobuf{protobuf}", f"numpy{numpy}")
+    versions = [f"protobuf{protobuf}", f"numpy{numpy}"]
+    install(session, "test", extras="dataframes", and_also=versions)
     session.run("pytest", "--full", *session.posargs)
 
 
@@ -52,14 +66,14 @@ def tests(session: nox.Session, protobuf: str, numpy: str) -> None:
 @nox.parametrize("extra", EXTRAS)
 def tests_extra(session: nox.Session, extra: str) -> None:
     """Run the tests with one extra, or none; those that need another one are left out."""
-    session.install("-e", ".[bare-test]" if not extra else f".[bare-test,{extra}]")
+    install(session, "bare-test", extras=extra)
     session.run("pytest", "--full", *session.posargs)
 
 
 @nox.session
 def tests_pure_python_protobuf(session: nox.Session) -> None:
     """Run the tests of the messages on protobuf's implementation in Python."""
-    session.install("-e", ".[test]")
+    install(session, "test")
     session.run(
         "pytest",
         "--full",
@@ -75,7 +89,7 @@ def tests_pure_python_protobuf(session: nox.Session) -> None:
 @nox.session
 def long(session: nox.Session) -> None:
     """Run the properties with 10,000 examples each, and 200 kills, power cuts and full disks."""
-    session.install("-e", ".[test,dataframes]")
+    install(session, "test", extras="dataframes")
     session.run(
         "pytest",
         "--full",
@@ -88,14 +102,14 @@ def long(session: nox.Session) -> None:
 @nox.session
 def fuzz(session: nox.Session) -> None:
     """Fuzz each target for ten minutes, or as the arguments say."""
-    session.install("-e", ".[test,fuzz]")
+    install(session, "test", "fuzz")
     session.run("python", "-m", "tests.fuzz", *(session.posargs or ["--seconds", "600"]))
 
 
 @nox.session
 def lint(session: nox.Session) -> None:
     """Check style, format and the direction of imports."""
-    session.install("-e", ".[lint]")
+    install(session, "lint")
     session.run("ruff", "check", ".")
     session.run("ruff", "format", "--check", ".")
     session.run("lint-imports")
@@ -104,7 +118,7 @@ def lint(session: nox.Session) -> None:
 @nox.session
 def types(session: nox.Session) -> None:
     """Check the types, strictly."""
-    session.install("-e", ".[test,browser,lint]", "nox")
+    install(session, "test", "browser", "lint", and_also=["nox"])
     session.run("mypy", *(path for path in TYPED if Path(path).exists()))
     session.run("pyright", "--verifytypes", "tfrecord_lite", "--ignoreexternal")
 
@@ -112,14 +126,14 @@ def types(session: nox.Session) -> None:
 @nox.session
 def docs(session: nox.Session) -> None:
     """Build the documentation; a warning is an error."""
-    session.install("-e", ".[docs]")
+    install(session, "docs")
     session.run("sphinx-build", "-W", "--keep-going", "-E", "docs", "docs/_build/html")
 
 
 @nox.session
 def parity(session: nox.Session) -> None:
     """Compare with TensorFlow itself."""
-    session.install("-e", ".[parity,test]")
+    install(session, "parity", "test")
     session.run("python", "-c", "import tensorflow")
     session.run("pytest", "--full", "tests/parity", *session.posargs)
 
@@ -127,7 +141,7 @@ def parity(session: nox.Session) -> None:
 @nox.session
 def frameworks(session: nox.Session) -> None:
     """Run the tests with torch, Grain and JAX themselves."""
-    session.install("-e", ".[frameworks,test]")
+    install(session, "frameworks", "test")
     session.run("python", "-c", "import grain, jax, orbax.checkpoint, torch, torchdata")
     session.run("pytest", "--full", "tests/frameworks", *session.posargs)
 
@@ -135,7 +149,7 @@ def frameworks(session: nox.Session) -> None:
 @nox.session
 def examples(session: nox.Session) -> None:
     """Run every program in examples/ with that extra alone."""
-    session.install("-e", ".[bare-test,examples]")
+    install(session, "bare-test", extras="examples")
     session.run("python", "-c", "import jax, PIL, sklearn, torch, yaml")
     session.run("pytest", "--full", "tests/programs", *session.posargs)
 
@@ -143,30 +157,31 @@ def examples(session: nox.Session) -> None:
 @nox.session
 def browser(session: nox.Session) -> None:
     """Look at the viewer's pages in Chromium, which must be there, and so must axe-core."""
-    session.install("-e", ".[test,browser]")
+    install(session, "test", "browser")
     session.run("python", "-m", "tests.support.chromium")
     session.run("pytest", "--full", "tests/browser", *session.posargs)
 
 
-# What an engine is installed by, and its tests; each in an environment of its own.
+# An engine's extra and group, and its tests; each in an environment of its own.
 PAGE = "tests/test_docs.py::test_the_python_of_a_page_runs"
 ENGINES = {
-    "ray": ("ray", ["tests/engines/test_ray.py", f"{PAGE}[ray.md]"]),
-    "beam": ("beam-and-pandas", ["tests/engines/test_beam.py", f"{PAGE}[beam.md]"]),
-    "spark": ("spark", ["tests/engines/test_spark.py", f"{PAGE}[spark.md]"]),
+    "ray": ("ray", [], ["tests/engines/test_ray.py", f"{PAGE}[ray.md]"]),
+    "beam": ("", ["beam-and-pandas"], ["tests/engines/test_beam.py", f"{PAGE}[beam.md]"]),
+    "spark": ("spark", [], ["tests/engines/test_spark.py", f"{PAGE}[spark.md]"]),
     "dask": (
-        "dask-and-others",
+        "",
+        ["dask-and-others"],
         ["tests/engines/test_dask.py", "tests/engines/test_daft_and_modin.py", f"{PAGE}[dask.md]"],
     ),
 }
 
 
 @nox.session
-@nox.parametrize("engine", ENGINES)
+@nox.parametrize("engine", list(ENGINES))
 def engines(session: nox.Session, engine: str) -> None:
     """Run the tests with Ray, Beam, Spark (which needs Java) and Dask themselves."""
-    extra, tests = ENGINES[engine]
-    session.install("-e", f".[{extra},test]")
+    extra, groups, tests = ENGINES[engine]
+    install(session, "test", *groups, extras=extra)
     session.run("pytest", "--full", *tests, *session.posargs)
 
 

@@ -17,7 +17,7 @@ import pytest
 
 from tests.support import effort
 from tests.support.corpus import ABSENT, corpus_path
-from tests.support.extras import EXTRAS, is_installed, missing_for
+from tests.support.extras import how_to_install, is_installed, is_known, missing_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -69,10 +69,10 @@ class _NotImported(pytest.Module):
 @pytest.hookimpl(tryfirst=True)
 def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> Any:
     """Leave out a module that cannot be imported here."""
-    extra = missing_for(module_path)
-    if extra is None:
+    name = missing_for(module_path)
+    if name is None:
         return None
-    parent.config.stash[LEFT_OUT][_install(extra)] += 0
+    parent.config.stash[LEFT_OUT][how_to_install(name)] += 0
     return _NotImported.from_parent(parent, path=module_path)
 
 
@@ -81,9 +81,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     are_named = any("::" in argument for argument in config.args)
     left_out = {}
     for item in items:
-        missing = [extra for extra in _needs(item) if not is_installed(extra)]
+        missing = [name for name in _needs(item) if not is_installed(name)]
         if missing:
-            left_out[item] = _install(missing[0])
+            left_out[item] = how_to_install(missing[0])
         elif item.get_closest_marker("full") and not (effort.full or are_named):
             left_out[item] = WITH_FULL
     if not (effort.full or are_named):
@@ -111,15 +111,11 @@ def pytest_collection_finish() -> None:
 
 def _needs(item: pytest.Item) -> Iterator[str]:
     for mark in item.iter_markers("needs"):
-        for extra in mark.args:
-            if extra not in EXTRAS:
-                message = f"{item.nodeid} needs {extra!r}, which tests/support/extras.py has not"
+        for name in mark.args:
+            if not is_known(name):
+                message = f"{item.nodeid} needs {name!r}, which tests/support/extras.py has not"
                 raise pytest.UsageError(message)
-            yield extra
-
-
-def _install(extra: str) -> str:
-    return f"pip install -e '.[{extra},test]'"
+            yield name
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

@@ -61,7 +61,7 @@ def test_each(codec): assert not codec
     done = run_tests(tmp_path / "test_x.py", WITHOUT_ZSTD + text)
 
     assert "1 passed, 2 deselected" in done.stdout
-    assert "left out: tests that are run with: pip install -e '.[zstd,test]'" in done.stdout
+    assert "left out: tests that are run with: pip install -e '.[zstd]' --group test" in done.stdout
 
 
 @pytest.mark.full

@@ -1,8 +1,8 @@
 """What is installed beside the package, and which tests need it.
 
-A test that needs an extra says so: ``@pytest.mark.needs("zstd")``. It is left out where the extra
-is not installed. Any other test fails there if it is told to install something, as it should: the
-core works without extras.
+A test that needs an extra, or a group of developers' tools, says so: ``@pytest.mark.needs("zstd")``. It is left out
+where that is not installed. Any other test fails there if it is told to install something, as it
+should: the core works without extras.
 """
 
 from __future__ import annotations
@@ -12,38 +12,59 @@ import sys
 from functools import cache
 from pathlib import Path
 
-__all__ = ["EXTRAS", "can_be_imported", "is_installed", "missing_for"]
+__all__ = [
+    "EXTRAS",
+    "GROUPS",
+    "PACKAGES",
+    "can_be_imported",
+    "how_to_install",
+    "is_installed",
+    "is_known",
+    "missing_for",
+]
 
 EXTRAS = {
     "arrayrecord": ("array_record",),
     "arrow": ("pyarrow",),
     "beam": ("apache_beam", "pyarrow"),
-    "browser": ("playwright",),
     "cli": ("tqdm", "shtab"),
     "dask": ("dask", "pandas", "pyarrow"),
-    "dask-and-others": ("dask", "distributed", "daft", "modin"),
-    "dali": ("nvidia.dali",),
     "dataframes": ("pandas", "polars", "pyarrow"),
     "dtypes": ("ml_dtypes",),
     "examples": ("sklearn", "PIL", "yaml", "torch", "jax"),
     "fast": ("isal",),
     "image": ("PIL",),
-    "lint": ("mypy",),
-    "loaders": ("webdataset", "array_record", "pyarrow"),
-    "mds": ("streaming",),
-    "notebook": ("IPython",),
     "plot": ("matplotlib",),
     "ray": ("ray", "pyarrow"),
     "remote": ("fsspec", "aiohttp"),
     "spark": ("pyspark", "pyarrow"),
     "sql": ("duckdb", "pyarrow"),
-    "tables": ("pandas", "polars", "pyarrow", "duckdb", "datasets"),
     "torch": ("torch",),
     "view": ("jinja2", "PIL"),
     "yaml": ("yaml",),
     "zstd": ("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd",),
 }
 """The modules by which an extra is known."""
+
+GROUPS = {
+    "browser": ("playwright",),
+    "dask-and-others": ("dask", "distributed", "daft", "modin"),
+    "frameworks": ("grain", "jax", "keras", "torch", "torchdata"),
+    "lint": ("mypy",),
+    "loaders": ("webdataset", "array_record", "pyarrow"),
+    "notebook": ("IPython",),
+    "parity": ("tensorflow",),
+    "tables": ("pandas", "polars", "pyarrow", "duckdb", "datasets"),
+}
+"""The modules by which a dependency group is known."""
+
+PACKAGES = {
+    "dali": ("nvidia-dali-cuda120", ("nvidia.dali",)),
+    "mds": ("mosaicml-streaming", ("streaming",)),
+}
+"""What pyproject.toml does not name, since CI does not install it: the package, and its modules."""
+
+_MODULES_OF = EXTRAS | GROUPS | {name: modules for name, (_, modules) in PACKAGES.items()}
 
 MODULES = {
     "tfrecord_lite.integrations.beam": "beam",
@@ -61,7 +82,7 @@ PLACES = {
     TESTS / "storage" / "test_dataframes.py": ("dataframes", EXTRAS["dataframes"]),
     TESTS / "engines" / "test_beam.py": ("beam", EXTRAS["beam"]),
     TESTS / "engines" / "test_dask.py": ("dask", EXTRAS["dask"]),
-    TESTS / "engines" / "test_daft_and_modin.py": ("dask-and-others", EXTRAS["dask-and-others"]),
+    TESTS / "engines" / "test_daft_and_modin.py": ("dask-and-others", GROUPS["dask-and-others"]),
     TESTS / "engines" / "test_loaders.py": ("arrow", EXTRAS["arrow"]),
     TESTS / "engines" / "test_ray.py": ("ray", EXTRAS["ray"]),
     TESTS / "engines" / "test_spark.py": ("spark", EXTRAS["spark"]),
@@ -72,12 +93,26 @@ PLACES = {
     TESTS / "frameworks" / "test_torch.py": ("frameworks", ("torch", "torchdata")),
     TESTS / "frameworks" / "test_torch_tensors.py": ("frameworks", ("torch", "torchdata")),
 }
-"""Modules of tests that cannot even be imported without an extra, and how that is known."""
+"""Modules of tests that cannot even be imported without an extra or a group, and how that is known."""
 
 
-def is_installed(extra: str) -> bool:
-    """Return whether all of an extra is."""
-    return all(map(_is_found, EXTRAS[extra]))
+def is_known(name: str) -> bool:
+    """Return whether an extra, a group or a package has this name."""
+    return name in _MODULES_OF
+
+
+def is_installed(name: str) -> bool:
+    """Return whether all of an extra, a group or a package is."""
+    return all(map(_is_found, _MODULES_OF[name]))
+
+
+def how_to_install(name: str) -> str:
+    """Return the command that installs an extra, a group or a package for the tests."""
+    if name in EXTRAS:
+        return f"pip install -e '.[{name}]' --group test"
+    if name in GROUPS:
+        return f"pip install -e . --group {name} --group test"
+    return f"pip install {PACKAGES[name][0]}"
 
 
 def can_be_imported(module: str) -> bool:
@@ -86,11 +121,11 @@ def can_be_imported(module: str) -> bool:
 
 
 def missing_for(path: Path) -> str | None:
-    """Return the extra without which a module of tests cannot be imported; None if all is there."""
+    """Return the extra or group without which a module cannot be imported; None if all is there."""
     for place in (path, *path.parents):
-        extra, modules = PLACES.get(place, ("", ()))
+        name, modules = PLACES.get(place, ("", ()))
         if not all(map(_is_found, modules)):
-            return extra
+            return name
     return None
 
 
