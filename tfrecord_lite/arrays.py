@@ -149,9 +149,10 @@ def gather(
     if int(np.maximum.reduce(starts)) + widest > data.size or (
         widest > _WIDEST_ROW_BYTES and not is_even
     ):
-        view = memoryview(data)  # type: ignore[arg-type]
-        parts = [view[a : a + n] for a, n in zip(starts.tolist(), lengths.tolist(), strict=True)]
-        return np.frombuffer(bytearray().join(parts), np.uint8)
+        # NumPy's own memory: unlike that of a bytearray, much of it comes in large pages.
+        out = out[: splits[-1]]
+        place_all(out, splits[:-1], views(data, starts, lengths))
+        return out
     # Each row is copied with the bytes after it, and the next row overwrites those.
     rows(out, widest)[splits[:-1]] = rows(data, widest)[starts]
     return out[: splits[-1]]
@@ -183,9 +184,13 @@ def scatter(out: Uint8Array, places: Int64Array, source: ByteRanges) -> None:
         width *= 2
     if longest >= _LARGE_BYTES:
         chosen = np.flatnonzero(lengths >= _LARGE_BYTES)
-        view = memoryview(data)  # type: ignore[arg-type]
-        ends = zip(starts[chosen].tolist(), lengths[chosen].tolist(), strict=True)
-        place_all(out, places[chosen], [view[a : a + n] for a, n in ends])
+        place_all(out, places[chosen], views(data, starts[chosen], lengths[chosen]))
+
+
+def views(data: Uint8Array, starts: Int64Array, lengths: Int64Array) -> list[memoryview]:
+    """Return a view of each byte range of a buffer."""
+    view = memoryview(data)  # type: ignore[arg-type]
+    return [view[a : a + n] for a, n in zip(starts.tolist(), lengths.tolist(), strict=True)]
 
 
 def place_all(out: Uint8Array, places: Int64Array, items: Sequence[Buffer]) -> None:
