@@ -96,6 +96,7 @@ if _TYPE_CHECKING:  # for type checkers: the same names as in _MODULES
         to_tfrecord as to_tfrecord,
     )
     from tfrecord_lite.integrations.polars import scan_tfrecord as scan_tfrecord
+    from tfrecord_lite.jit import enable_jit as enable_jit
     from tfrecord_lite.messages import (
         BytesList as BytesList,
         Example as Example,
@@ -180,6 +181,7 @@ _MODULES = {
     "integrations.notebook": "show",
     "integrations.pandas": "read_tfrecord to_tfrecord",
     "integrations.polars": "scan_tfrecord",
+    "jit": "enable_jit",
     "messages": "BytesList Example Feature FeatureList FeatureLists Features FloatList Int64List SequenceExample",
     "reader": "TFRecordReader tf_record_iterator",
     "records.damage": "DamageReport DamagedSpan FileReport",

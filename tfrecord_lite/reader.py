@@ -38,6 +38,7 @@ from tfrecord_lite.files.names import (
 )
 from tfrecord_lite.markup.tables import facts, panel, table
 from tfrecord_lite.records.damage import DamageLog
+from tfrecord_lite.records.decoder import CHUNK_BYTES
 from tfrecord_lite.records.framing import MAX_RECORD_BYTES, OVERHEAD_BYTES
 from tfrecord_lite.records.options import ReadOptions
 from tfrecord_lite.records.progress import total_bytes
@@ -73,8 +74,6 @@ __all__ = [
     "share_read",
     "tf_record_iterator",
 ]
-
-_LARGE_BATCH_BYTES = 4 * 1024 * 1024
 
 _Row = TypeVar("_Row")
 _Item = TypeVar("_Item")
@@ -532,9 +531,10 @@ class TFRecordReader:
             if block is not None:
                 left.append(block)
                 n_left += len(block)
-                # Blocks of large records are read as large as a batch: joining them would copy them.
-                is_large = block.nbytes * size > _LARGE_BATCH_BYTES * len(block)
-                wanted = size - n_left % size if is_large else None
+                # From the second block on, whole batches are read: what is left of one is copied.
+                n_bytes = block.nbytes + OVERHEAD_BYTES * len(block)
+                n_batches = max(CHUNK_BYTES * len(block) // (n_bytes * size + 1), 1)
+                wanted = n_batches * size - n_left % size
             n_whole = n_left // size * size
             if n_whole:
                 joined = Block.concat(left)

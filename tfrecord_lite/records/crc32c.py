@@ -78,9 +78,9 @@ def length_crcs(lengths: Uint64Array) -> Uint32Array:
     # after the first adds nothing, so the high bytes that no length uses are left out.
     columns = np.ascontiguousarray(lengths, "<u8").view(np.uint8).reshape(-1, _LENGTH_BYTES)
     used = (int(lengths.max(initial=0)).bit_length() + 7) // 8
-    crcs = _TABLES[0][columns[:, 0]]
+    crcs = LENGTH_TABLES[0][columns[:, 0]]
     for place in range(1, used):
-        crcs ^= _TABLES[place][columns[:, place]]
+        crcs ^= LENGTH_TABLES[place][columns[:, place]]
     return mask(crcs)
 
 
@@ -99,4 +99,5 @@ def _length_tables() -> Uint32Array:
     return tables
 
 
-_TABLES = _length_tables()
+LENGTH_TABLES: Uint32Array = _length_tables()
+"""Entry [place, byte] is what a byte of a length adds to its CRC; (8, 256)."""

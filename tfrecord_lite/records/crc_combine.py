@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from crc32c import crc32c
 
+from tfrecord_lite import jit
 from tfrecord_lite.arrays import rows
 
 if TYPE_CHECKING:
@@ -68,6 +69,12 @@ def run_matches(
     expected = int(crcs[-1])
     if starts.size > 1:
         gap_bytes = int(starts[1] - stops[0])
+        if jit.kernels is not None and gap_bytes:
+            shifts = tuple(map(_powers, range(_RUN_DIGITS)))
+            gap = _row_tables(gap_bytes), crc32c(bytes(gap_bytes))
+            return bool(
+                jit.kernels.crc_of_run(data, starts, stops, crcs, shifts, *gap) == crc32c(run)
+            )
         # Each piece but the last, with the gap after it, is one longer piece.
         longer = _shift(_powers(0)[gap_bytes], crcs[:-1])
         longer ^= _crcs_of_rows(data, stops[:-1], gap_bytes)

@@ -20,10 +20,12 @@ from __future__ import annotations
 
 import struct
 from itertools import pairwise
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from tfrecord_lite import jit
+from tfrecord_lite.arrays import lanes
 from tfrecord_lite.block import SPARE_BYTES, Block, Span
 from tfrecord_lite.errors import DataLossError, Reason
 from tfrecord_lite.records import crc32c
@@ -53,6 +55,11 @@ _MIN_ROOM_BYTES = 64 * 1024
 
 _MAX_AHEAD_BYTES = 64 * 1024 * 1024
 """At most this much room is made for records that are wanted but not there yet."""
+
+_LARGEST_LENGTH = 2**62
+"""Of a record; any limit above it is as good as none."""
+
+_NONE = np.empty(0, np.int64)
 
 _read_length = struct.Struct("<Q").unpack_from
 
@@ -97,7 +104,7 @@ class FrameDecoder:
         self._view = memoryview(self._buffer)  # type: ignore[arg-type]
         self._start = 0  # in the buffer: the first byte not given out
         self._stop = 0  # in the buffer: the end of what came in
-        self._headers: list[int] = []  # in the buffer, checked: of whole records not given out
+        self._headers = _NONE  # in the buffer, checked: of whole records not given out
         self._next = 0  # in the buffer: the header after those
         self._next_length: int | None = None  # what that header says, once it is there and checked
         self._base = 0  # offset in the stream of the buffer's first byte
@@ -175,7 +182,7 @@ class FrameDecoder:
         pending = self._buffer[self._start : self._stop]
         buffer[: pending.size] = pending
         self._buffer, self._view = buffer, memoryview(buffer)  # type: ignore[arg-type]
-        self._headers = [header - self._start for header in self._headers]
+        self._headers = self._headers - self._start
         self._next -= self._start
         self._base += self._start
         self._start, self._stop = 0, pending.size
@@ -211,8 +218,7 @@ class FrameDecoder:
             return None
         base = self._base - HEADER_BYTES
         span = Span(0, self.source, self._n_given, base, is_framed=self.verify)
-        bounds = np.array(edges, np.int64)
-        bounds = bounds[: self._admit(bounds) + 1]
+        bounds = edges[: self._admit(edges) + 1]
         offsets, lengths = bounds[:-1] + HEADER_BYTES, np.diff(bounds) - OVERHEAD_BYTES
         return Block(self._buffer, offsets, lengths, (span,))
 
@@ -222,8 +228,9 @@ class FrameDecoder:
         if edges is None:
             return None
         view = self._view
-        records = [view[a + HEADER_BYTES : b - FOOTER_BYTES].tobytes() for a, b in pairwise(edges)]
-        n_records = self._admit(np.array(edges, np.int64), records)
+        places = pairwise(edges.tolist())
+        records = [view[a + HEADER_BYTES : b - FOOTER_BYTES].tobytes() for a, b in places]
+        n_records = self._admit(edges, records)
         return records if n_records == len(records) else records[:n_records]
 
     def next_large(self, read: Callable[[int], bytes]) -> bytes | None:
@@ -235,7 +242,7 @@ class FrameDecoder:
         cannot be read this way: continue with :meth:`next_records`. Raises as :meth:`next_block`.
         """
         length, came = self._next_length, self.pending_bytes - HEADER_BYTES
-        if self._headers or length is None or came > length:
+        if self._headers.size or length is None or came > length:
             return None
         data = read(length - came)
         if came:
@@ -273,7 +280,7 @@ class FrameDecoder:
     def go_to(self, offset: int) -> None:
         """Continue at a later offset of what came in, where a record starts: after damage."""
         self._start = self._next = offset - self._base
-        self._headers, self._next_length, self._error = [], None, None
+        self._headers, self._next_length, self._error = _NONE, None, None
 
     def count_damage(self) -> None:
         """Count a damaged span as one record in the numbers of those after it."""
@@ -300,15 +307,18 @@ class FrameDecoder:
         """Find whole records, until there are `n_records` or the bytes end."""
         if self._error is not None:
             return
+        wanted = None if n_records is None else max(n_records - self._headers.size, 0)
+        if jit.kernels is not None and self._scan_compiled(jit.kernels, wanted):
+            return
         view, at = self._view, self._next
         last = self._stop - OVERHEAD_BYTES
         found: list[int] = []
-        if n_records is None:
+        if wanted is None:
             while at <= last:
                 found.append(at)
                 at += _read_length(view, at)[0] + OVERHEAD_BYTES
         else:
-            for _ in range(n_records - len(self._headers)):
+            for _ in range(wanted):
                 if at > last:
                     break
                 found.append(at)
@@ -318,8 +328,22 @@ class FrameDecoder:
         if not found and (at == self._next and self._next_length is not None):
             return
         self._next, self._next_length = at, None
-        self._headers += found
+        self._headers = np.concatenate([self._headers, np.array(found, np.int64)])
         self._check_headers(found + [at] * (self._stop - at >= HEADER_BYTES))
+
+    def _scan_compiled(self, kernels: Any, wanted: int | None) -> bool:
+        """Do the same by a kernel; False, and nothing is changed, if it is not sure of a header."""
+        most = max(self._stop - self._next, 0) // OVERHEAD_BYTES
+        found = np.empty(most if wanted is None else min(most, wanted), np.int64)
+        most_bytes = min(self.max_record_bytes, _LARGEST_LENGTH)
+        words, tables = lanes(self._buffer), crc32c.LENGTH_TABLES
+        n_found, at, length = kernels.scan(words, self._next, self._stop, most_bytes, tables, found)
+        if n_found < 0:
+            return False
+        self._next, self._next_length = int(at), None if length < 0 else int(length)
+        if n_found:
+            self._headers = np.concatenate([self._headers, found[:n_found]])
+        return True
 
     def _check_headers(self, starts: list[int]) -> None:
         """Check headers just found; the first that is wrong ends the records before it."""
@@ -333,23 +357,23 @@ class FrameDecoder:
             return
         first = int(bad[0])
         self._next, self._next_length = starts[first], None
-        while self._headers and self._headers[-1] >= self._next:
-            self._headers.pop()
+        self._headers = self._headers[self._headers < self._next]
         if is_wrong[first]:
             self._error = self._damage(HEADER_BYTES)
         else:
             self._error = self._too_large_error(int(lengths[first]))
 
-    def _next_edges(self, n_records: int | None) -> list[int] | None:
+    def _next_edges(self, n_records: int | None) -> Int64Array | None:
         """Return where the next records start, and where the last ends; None if not there yet."""
         self._scan(n_records)
-        if len(self._headers) < (n_records or 1):
+        if self._headers.size < (n_records or 1):
             if self._error is None:
                 return None
-            if not self._headers:
+            if not self._headers.size:
                 raise self._error
-        edges = [*self._headers, self._next]
-        return edges if n_records is None else edges[: n_records + 1]
+        if n_records is not None and n_records < self._headers.size:
+            return self._headers[: n_records + 1]
+        return np.append(self._headers, self._next)
 
     def _admit(self, edges: Int64Array, copies: list[bytes] | None = None) -> int:
         """Check the data of the frames between these edges, or its copies.
@@ -376,7 +400,7 @@ class FrameDecoder:
 
     def _place(self) -> tuple[int, str | None, int]:
         """Return offset, source and index of the record at `_next`."""
-        return self._base + self._next, self.source, self._n_given + len(self._headers)
+        return self._base + self._next, self.source, self._n_given + self._headers.size
 
     def _damage(self, n_bytes: int) -> DataLossError:
         """Return the error about the frame at `_next`, which takes `n_bytes`."""

@@ -152,7 +152,7 @@ class HeadTable:
     def __init__(self, keys: Sequence[bytes], multipliers: Uint64Array, slot_bits: int) -> None:
         self.n_words: int = multipliers.size
         self._multipliers = multipliers
-        self._shift = np.uint64(64 - slot_bits)
+        self._shift = 64 - slot_bits
         sizes = np.arange(_KEY_SIZES)
         firsts = LANE_BYTES * np.arange(self.n_words)[:, None] - HEAD_BYTES
         self._masks = _LOW_BYTES[np.clip(sizes - firsts, 0, LANE_BYTES)]
@@ -189,6 +189,11 @@ class HeadTable:
                 return table
         return None
 
+    @property
+    def tables(self) -> tuple[AnyArray, Uint64Array, int, AnyArray, AnyArray]:
+        """What a kernel needs to look keys up as :meth:`find` does: masks, hash, words, numbers."""
+        return self._masks, self._multipliers, self._shift, self._keys, self._numbers
+
     def _words(self, rows: AnyArray, sizes: Int64Array) -> tuple[list[Uint64Array], Uint64Array]:
         """Return the words of keys with nothing else in them, the first with the length; and all bits."""
         words = [(rows[0] >> np.uint64(24)) & self._masks[0].take(sizes)]
@@ -202,7 +207,7 @@ class HeadTable:
         hashed = words[0] * self._multipliers[0]
         for word, multiplier in zip(words[1:], self._multipliers[1:], strict=True):
             hashed += word * multiplier
-        slots: Int64Array = (hashed >> self._shift).view(np.int64)
+        slots: Int64Array = (hashed >> np.uint64(self._shift)).view(np.int64)
         return slots
 
     def find(self, rows: AnyArray, sizes: Int64Array) -> tuple[Int64Array, BoolArray]:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from tfrecord_lite import jit
 from tfrecord_lite.arrays import (
     LANE_BYTES,
     AnyArray,
@@ -109,6 +110,10 @@ def varint_run(values: Int64Array) -> tuple[Uint8Array, Uint8Array | int]:
     if largest < 1 << 7:
         return unsigned.astype(np.uint8), 1
     sizes = np.empty(values.size, np.uint8)
+    if jit.kernels is not None:
+        data = np.empty(jit.kernels.varint_sizes(unsigned, sizes), np.uint8)
+        jit.kernels.encode_varints(unsigned, data)
+        return data, sizes
     out = np.empty(values.size * varint_size(largest) + 2 * LANE_BYTES, np.uint8)
     n_bytes = 0
     for first in range(0, values.size, _RUN_VALUES):

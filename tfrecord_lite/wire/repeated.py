@@ -14,8 +14,11 @@ of one.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from tfrecord_lite import jit
 from tfrecord_lite.arrays import (
     AnyArray,
     BoolArray,
@@ -77,6 +80,8 @@ def varint_runs(runs: ByteRanges) -> tuple[Int64Array, Int64Array]:
     Returns the number of values in each run, and all values end to end, which own their memory.
     Raises WireError with the number of the run, as :func:`repeated_varint`.
     """
+    if jit.kernels is not None and (found := _compiled_runs(jit.kernels, runs)) is not None:
+        return found
     starts, lengths = runs.starts, runs.lengths
     single = _one_each(runs)
     if single is not None:
@@ -95,6 +100,18 @@ def varint_runs(runs: ByteRanges) -> tuple[Int64Array, Int64Array]:
         first = last
     values = np.empty(sum(map(len, pieces)), np.int64)
     return counts, np.concatenate(pieces, out=values, casting="same_kind")
+
+
+def _compiled_runs(kernels: Any, runs: ByteRanges) -> tuple[Int64Array, Int64Array] | None:
+    """Decode runs by kernels; None if those are not sure of one."""
+    counts = np.empty(len(runs), np.int64)
+    n_values = kernels.count_varints(runs.data, runs.starts, runs.lengths, counts)
+    if n_values < 0:
+        return None
+    values = np.empty(n_values, np.uint64)
+    if not kernels.decode_varints(runs.data, runs.starts, runs.lengths, values):
+        return None
+    return counts, values.view(np.int64)
 
 
 def _one_each(runs: ByteRanges) -> Int64Array | None:

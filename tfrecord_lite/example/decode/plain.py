@@ -18,10 +18,11 @@ A message with anything else (a long entry, unknown fields, a key twice) is left
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tfrecord_lite import jit
 from tfrecord_lite.arrays import (
     LANE_BYTES,
     AnyArray,
@@ -52,7 +53,9 @@ from tfrecord_lite.wire.repeated import varint_runs
 from tfrecord_lite.wire.varint import decode_sized
 
 if TYPE_CHECKING:
-    from tfrecord_lite.wire.keys import KeyTable
+    from collections.abc import Callable
+
+    from tfrecord_lite.wire.keys import HeadTable, KeyTable
 
 _AT_ONCE = 4096
 """Entries that are read at once; they stay in the cache."""
@@ -103,20 +106,13 @@ class PlainMatch:
         n_features = len(table.keys)
         at, wrong = bodies(data, starts, stops)
         bad = np.zeros(starts.size, np.bool_) if wrong is None else wrong
-        places, owners = _walk(data, at, stops, bad)
-        filled: AnyArray = np.zeros((n_features * starts.size, 2), np.uint64)
-        known: list[Int64Array] = []
+        cells: AnyArray = np.zeros((n_features, starts.size, 2), np.uint64)
         self._unknown: list[tuple[ByteRanges, Int64Array]] = []
-        for first in range(0, places.size, _AT_ONCE):
-            some = slice(first, first + _AT_ONCE)
-            entries = _Entries(data, places[some], owners[some], table)
-            bad[entries.owner[entries.is_wrong]] = True
-            known.append(entries.fill(filled, starts.size))
-            self._unknown.append((entries.unknown, entries.owner[entries.others]))
-        cells = filled.reshape(n_features, starts.size, 2)
-        if np.count_nonzero(cells[:, :, 1]) != sum(map(len, known)):  # a key twice
-            n_known = np.bincount(np.concatenate(known), minlength=starts.size)
-            bad |= np.count_nonzero(cells[:, :, 1], axis=0) != n_known
+        self._find_unknown: Callable[[], None] | None = None
+        if jit.kernels is None or table.heads is None:
+            self._fill(at, stops, bad, table, cells)
+        else:
+            self._fill_compiled(jit.kernels, at, stops, bad, table.heads, cells)
         self._is_read = ~bad
         self.chosen: Int64Array | None = None
         """The messages that were read; None for all."""
@@ -134,8 +130,51 @@ class PlainMatch:
         self._are_chunks = packed >> _CHUNK_BITS != 0
         """Whether the list is one chunk, or one string."""
 
+    def _fill(
+        self, at: Int64Array, stops: Int64Array, bad: BoolArray, table: KeyTable, cells: AnyArray
+    ) -> None:
+        """Fill in the cells of all messages, and mark as bad those that are left."""
+        n_messages = bad.size
+        places, owners = _walk(self._data, at, stops, bad)
+        known: list[Int64Array] = []
+        for first in range(0, places.size, _AT_ONCE):
+            some = slice(first, first + _AT_ONCE)
+            entries = _Entries(self._data, places[some], owners[some], table)
+            bad[entries.owner[entries.is_wrong]] = True
+            known.append(entries.fill(cells, n_messages))
+            self._unknown.append((entries.unknown, entries.owner[entries.others]))
+        if np.count_nonzero(cells[:, :, 1]) != sum(map(len, known)):  # a key twice
+            n_known = np.bincount(np.concatenate(known), minlength=n_messages)
+            bad |= np.count_nonzero(cells[:, :, 1], axis=0) != n_known
+
+    def _fill_compiled(
+        self,
+        kernels: Any,
+        at: Int64Array,
+        stops: Int64Array,
+        bad: BoolArray,
+        heads: HeadTable,
+        cells: AnyArray,
+    ) -> None:
+        """Do the same by a kernel."""
+        words, tables = lanes(self._data), heads.tables
+        keys = np.empty((0, 3), np.int64)
+        n_unknown = kernels.plain_entries(words, at, stops, bad, tables, KIND_OF_TAG, cells, keys)
+
+        def find() -> None:
+            keys = np.empty((n_unknown, 3), np.int64)
+            again = at, stops, bad.copy(), tables, KIND_OF_TAG, np.zeros_like(cells), keys
+            found = keys[: kernels.plain_entries(words, *again)]
+            ranges = ByteRanges(self._data, found[:, 0].copy(), found[:, 1].copy())
+            self._unknown.append((ranges, found[:, 2]))
+
+        self._find_unknown = find if n_unknown else None
+
     def unknown_keys(self, limit: int) -> list[bytes]:
         """Return the different keys that are not in the table, about `limit` at the most."""
+        if self._find_unknown is not None:  # few ask, and a kernel that only counts them is faster
+            self._find_unknown()
+            self._find_unknown = None
         found: list[bytes] = []
         for keys, owner in self._unknown:
             found += distinct(keys.take(np.flatnonzero(self._is_read[owner])), limit)
@@ -334,5 +373,5 @@ class _Entries:
         owner = self.owner[self._known]
         place = self._number * n_messages + owner
         pair = np.dtype((np.void, 2 * LANE_BYTES))
-        cells.view(pair)[place, 0] = self._cells.view(pair)[:, 0]
+        cells.reshape(-1, 2).view(pair)[place, 0] = self._cells.view(pair)[:, 0]
         return owner

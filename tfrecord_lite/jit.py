@@ -1,0 +1,55 @@
+"""The switch for the compiled kernels, which are off unless somebody asks for them.
+
+``enable_jit()``, or ``TFRECORD_LITE_JIT=1`` in the environment, loads numba (the extra ``jit``), and
+with it :mod:`tfrecord_lite.kernels`: a handful of loops that take the place of the NumPy code where
+that needs several passes. Results and errors are the same; only the time differs.
+
+The code that has a kernel asks each time::
+
+    if jit.kernels is not None: ...
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+VARIABLE = "TFRECORD_LITE_JIT"
+
+kernels: ModuleType | None = None
+""":mod:`tfrecord_lite.kernels` once it is enabled; None before."""
+
+
+def enable_jit() -> None:
+    """Use compiled kernels from now on, in this process.
+
+    They take half to a third of the processor time for varints, short steps of sequences and features
+    in any order, and save the loop over frames. The first use of each compiles it, which takes a second
+    or so; numba keeps the result in a cache beside the package, or in ``NUMBA_CACHE_DIR``, for
+    later processes, which take a third of a second to load numba and what they use. Processes that
+    this one starts are to enable them for themselves: set ``TFRECORD_LITE_JIT=1`` in the environment
+    instead.
+
+    Raises
+    ------
+    ImportError
+        Numba is not installed: ``pip install "tfrecord-numpy[jit]"``.
+
+    Examples
+    --------
+    >>> enable_jit()  # doctest: +SKIP
+    """
+    global kernels  # noqa: PLW0603 - a switch of the process
+    try:
+        from tfrecord_lite import kernels as compiled  # noqa: PLC0415 - loads numba
+    except ImportError as error:
+        detail = f"the compiled kernels need numba ({error})"
+        raise ImportError(f'{detail}: pip install "tfrecord-numpy[jit]"') from error
+    kernels = compiled
+
+
+if os.environ.get(VARIABLE, "0") not in ("", "0"):
+    enable_jit()
