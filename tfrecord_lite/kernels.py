@@ -209,6 +209,38 @@ def encode_varints(values: Uint64Array, out: Uint8Array) -> None:
 
 
 @_compiled
+def _find_key(
+    words: Uint64Array,
+    place: int,
+    head: np.uint64,
+    size: int,
+    heads: tuple[AnyArray, AnyArray, int, AnyArray, AnyArray],
+) -> tuple[int, bool]:
+    """Return the number of an entry's key, -1 for none in the table; and whether it is ASCII.
+
+    As :meth:`tfrecord_lite.wire.keys.HeadTable.find`, of which `heads` are the tables.
+    """
+    masks, multipliers, shift, keys, numbers = heads
+    n_words = multipliers.size
+    capacity = n_words * _LANE_BYTES - 4
+    first = (head >> np.uint64(24)) & masks[0, size]  # with the length
+    hashed = first * multipliers[0]
+    high = first & ~_BYTE
+    for row in range(1, n_words):
+        word = words[place + _LANE_BYTES * row] & masks[row, size]
+        hashed += word * multipliers[row]
+        high |= word
+    number = np.int64(numbers[hashed >> np.uint64(shift)])
+    is_key = size <= capacity and keys[0, number] == first
+    for row in range(1, n_words):
+        if is_key:
+            is_key = keys[row, number] == words[place + _LANE_BYTES * row] & masks[row, size]
+    for byte in range(capacity, size):
+        high |= words[place + 4 + byte] << np.uint64(56)
+    return number if is_key else UNSURE, high & _TOP_BITS == 0
+
+
+@_compiled
 def plain_entries(
     words: Uint64Array,
     at: Int64Array,
@@ -226,10 +258,6 @@ def plain_entries(
     have anything else. Returns how many entries have other keys; of as many of them as `unknown` has
     rows for, start and length of the key, and message, are stored there.
     """
-    masks, multipliers, shift, keys, numbers = heads
-    n_words = multipliers.size
-    capacity = n_words * _LANE_BYTES - 4
-    n_none = keys.shape[1] - 1
     n_unknown = 0
     for message in range(at.size):
         place, stop = at[message], stops[message]
@@ -245,22 +273,7 @@ def plain_entries(
                 break
             if following > stop:
                 break
-            # The words of the key, the first with its length, and what they hash to.
-            first = (head >> np.uint64(24)) & masks[0, size]
-            hashed = first * multipliers[0]
-            high = first & ~np.uint64(0xFF)
-            for row in range(1, n_words):
-                word = words[place + _LANE_BYTES * row] & masks[row, size]
-                hashed += word * multipliers[row]
-                high |= word
-            number = np.int64(numbers[hashed >> np.uint64(shift)])
-            if size > capacity or keys[0, number] != first:
-                number = n_none
-            for row in range(1, n_words):
-                if number != n_none:
-                    word = words[place + _LANE_BYTES * row] & masks[row, size]
-                    if keys[row, number] != word:
-                        number = n_none
+            number, is_ascii = _find_key(words, place, head, size, heads)
             value = place + 4 + size
             body = words[value]
             as_room = np.uint64(room)
@@ -268,12 +281,9 @@ def plain_entries(
                 8
             ):
                 break
-            if number == n_none:
-                # Whether other keys are UTF-8 is for the general way to say.
-                for byte in range(capacity, size):
-                    high |= words[place + 4 + byte] << np.uint64(56)
-                if high & _TOP_BITS:
-                    break
+            if number < 0:
+                if not is_ascii:
+                    break  # whether it is UTF-8 is for the general way to say
                 if n_unknown < unknown.shape[0]:
                     unknown[n_unknown, 0] = place + 4
                     unknown[n_unknown, 1] = size
