@@ -1,11 +1,8 @@
-"""What the documentation shows works: every block of Python, every example of a docstring."""
+"""What the pages of the documentation show works: every block of Python is run."""
 
 from __future__ import annotations
 
 import contextlib
-import doctest
-import importlib
-import pkgutil
 import re
 import tomllib
 from importlib.util import find_spec
@@ -16,12 +13,9 @@ import pytest
 from sybil import Sybil
 from sybil.parsers.markdown import PythonCodeBlockParser, SkipParser
 
-import tfrecord_lite
 from tests.support.corpus import ROOT
-from tests.support.extras import can_be_imported
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from pathlib import Path
 
 pytestmark = pytest.mark.every
@@ -31,27 +25,13 @@ PAGES = [
     *sorted(path for path in (ROOT / "docs").rglob("*.md") if "_build" not in path.parts),
 ]
 
-MODULES = [
-    importlib.import_module(info.name)
-    for info in pkgutil.walk_packages(tfrecord_lite.__path__, "tfrecord_lite.")
-    if not info.name.endswith(("__main__", "_pb2"))
-    if can_be_imported(info.name)
-]
-EXAMPLES = [
-    example
-    for module in [tfrecord_lite, *MODULES]
-    for example in doctest.DocTestFinder().find(module)
-    if example.examples
-]
-
-
-MARKS = {
+MARKS: dict[str, Any] = {
     "beam.md": pytest.mark.needs("beam"),
     "big-jobs.md": pytest.mark.needs("arrow"),
     "dask.md": pytest.mark.needs("dask"),
     "loaders.md": pytest.mark.needs("arrow"),
-    "ray.md": pytest.mark.needs("ray"),
-    "ray": pytest.mark.filterwarnings("default"),  # Ray warns of itself
+    # Ray warns of itself.
+    "ray.md": (pytest.mark.needs("ray"), pytest.mark.filterwarnings("default")),
     "spark.md": pytest.mark.needs("spark"),
     "remote-files.md": pytest.mark.needs("remote"),
     "schemas.md": pytest.mark.needs("yaml"),
@@ -59,30 +39,8 @@ MARKS = {
     "images.md": pytest.mark.needs("image"),
     "testing.md": pytest.mark.full,
     "unknown-files.md": pytest.mark.needs("view"),
-    "tfrecord_lite.integrations.dask": pytest.mark.needs("dask"),
-    "tfrecord_lite.integrations.duckdb": pytest.mark.needs("sql"),
-    "tfrecord_lite.integrations.image": pytest.mark.needs("image"),
-    "tfrecord_lite.integrations.pandas": pytest.mark.needs("dataframes"),
-    "tfrecord_lite.integrations.polars": pytest.mark.needs("dataframes"),
-    "tfrecord_lite.storage.formats.superserial": pytest.mark.needs("yaml"),
-    "tfrecord_lite.tables": pytest.mark.needs("arrow"),
-    "tfrecord_lite.storage.sidecar.load_schema": pytest.mark.needs("yaml"),
-    "tfrecord_lite.viewer": pytest.mark.needs("view"),
 }
-"""What pages need, and examples of these names or of modules under them."""
-
-
-def marked(things: Iterable[Any]) -> list[Any]:
-    """Return pages or examples as parameters with their marks."""
-    return [
-        pytest.param(
-            thing,
-            id=thing.name,
-            marks=[mark for name, mark in MARKS.items() if thing.name.startswith(name)],
-        )
-        for thing in things
-    ]
-
+"""What pages need."""
 
 README = (ROOT / "README.md").read_text()
 
@@ -110,10 +68,11 @@ def test_the_readme_on_a_package_index_has_no_link_that_leads_nowhere() -> None:
 
 def test_there_is_something_to_run() -> None:
     assert len(PAGES) > 40
-    assert len(EXAMPLES) > 5
 
 
-@pytest.mark.parametrize("page", marked(PAGES))
+@pytest.mark.parametrize(
+    "page", [pytest.param(each, id=each.name, marks=MARKS.get(each.name, ())) for each in PAGES]
+)
 def test_the_python_of_a_page_runs(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -131,21 +90,6 @@ def test_the_python_of_a_page_runs(
     for example in document.examples():
         with contextlib.suppress(SkipTest):  # one block, not the rest of the page
             example.evaluate()
-
-
-@pytest.mark.parametrize("example", marked(EXAMPLES))
-def test_the_examples_of_a_docstring_hold(
-    example: doctest.DocTest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    for name in tfrecord_lite.__all__:
-        example.globs.setdefault(name, getattr(tfrecord_lite, name))
-    report: list[str] = []
-
-    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
-    runner.run(example, out=report.append, clear_globs=False)
-
-    assert runner.failures == 0, "".join(report)
 
 
 def test_every_extra_that_is_named_exists() -> None:

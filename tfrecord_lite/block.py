@@ -180,6 +180,12 @@ class Block:
             ``BAD_ARGUMENT`` for a buffer that is not contiguous.
         TypeError
             If a record is not a buffer.
+
+        Examples
+        --------
+        >>> block = Block.from_records([b"Ada", b"Alan", b"Grace"])
+        >>> block[np.array([True, False, True])].to_list()
+        [b'Ada', b'Grace']
         """
         records = as_bytes_like(records)
         lengths = np.fromiter(map(len, records), np.int64, len(records))  # type: ignore[arg-type]
@@ -200,6 +206,11 @@ class Block:
         -------
         Block
             Owns its memory, and knows where each record came from.
+
+        Examples
+        --------
+        >>> Block.concat([Block.from_records([b"Ada", b"Alan"]), Block.from_records([b"Grace"])])
+        <Block of 3 records, 12 bytes>
         """
         blocks = [block for block in blocks if len(block)]
         if len(blocks) == 1:
@@ -216,6 +227,13 @@ class Block:
         Block
             Owns its memory, which has the bytes from the first of the records to the last; this
             one may keep a larger buffer alive.
+
+        Examples
+        --------
+        >>> people = Block.from_records([b"Ada", b"Alan", b"Grace"])
+        >>> last = people[2:].copy()  # does not keep the buffer of all three alive
+        >>> last.to_list()
+        [b'Grace']
         """
         return self._joined([self]) if len(self) else self.from_records([])
 
@@ -258,11 +276,24 @@ class Block:
         return iter(self.to_list())
 
     def to_list(self) -> list[bytes]:
-        """Copy every record into a ``bytes`` object of its own."""
+        """Copy every record into a ``bytes`` object of its own.
+
+        Examples
+        --------
+        >>> Block.from_records([b"Ada", b"Alan", b"Grace"]).to_list()
+        [b'Ada', b'Alan', b'Grace']
+        """
         return [view.tobytes() for view in self.views()]
 
     def views(self) -> list[memoryview]:
-        """Return a view of every record; each keeps the whole buffer alive."""
+        """Return a view of every record; each keeps the whole buffer alive.
+
+        Examples
+        --------
+        >>> views = Block.from_records([b"Ada", b"Alan", b"Grace"]).views()
+        >>> views[1].nbytes, bytes(views[1][:2])
+        (4, b'Al')
+        """
         view = memoryview(self.data)  # type: ignore[arg-type]
         stops = (self.offsets + self.lengths).tolist()
         return [view[a:b] for a, b in zip(self.offsets.tolist(), stops, strict=True)]
@@ -400,6 +431,14 @@ class Block:
         ------
         IndexError
             If the block has no such record.
+
+        Examples
+        --------
+        >>> with TFRecordWriter("names.tfrecord") as writer:
+        ...     writer.write(Block.from_records([b"Ada", b"Alan", b"Grace"]))
+        >>> block = next(TFRecordReader("names.tfrecord").blocks())
+        >>> block.place(-1)
+        Place(source='names.tfrecord', index=2, offset=39)
         """
         i = self._number(i)
         for span in reversed(self.spans):

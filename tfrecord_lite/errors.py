@@ -45,7 +45,16 @@ __all__ = [
 
 
 class Reason(StrEnum):
-    """Why an error was raised. A closed set: tests and recovery branch on it."""
+    """Why an error was raised. A closed set: tests and recovery branch on it.
+
+    Examples
+    --------
+    >>> try:
+    ...     parse_example(encode_examples({"age": [36, None, 37]}), {"age": int})
+    ... except TFRecordError as error:
+    ...     print(error.reason is Reason.MISSING, error.reason.value)
+    True required feature is missing
+    """
 
     LENGTH_CRC = "length CRC mismatch"
     DATA_CRC = "data CRC mismatch"
@@ -96,6 +105,14 @@ class TFRecordError(Exception):
     detail : str, optional
         The cause as a sentence of its own: what is wrong, what was expected, how to go on.
         The reason's words stand in for it where there is none.
+
+    Examples
+    --------
+    >>> error = InvalidArgumentError(Reason.MISSING, source="people.tfrecord", index=2, key="age")
+    >>> isinstance(error, TFRecordError), isinstance(error, ValueError)
+    (True, True)
+    >>> print(error)
+    people.tfrecord: record 2, feature 'age': required feature is missing
     """
 
     def __init__(
@@ -128,6 +145,12 @@ class TFRecordError(Exception):
         """Return the same error with a more exact place.
 
         None keeps what this error has, so a field cannot be cleared.
+
+        Examples
+        --------
+        >>> error = InvalidArgumentError(Reason.MISSING, key="age")
+        >>> print(error.at(source="people.tfrecord", index=2))
+        people.tfrecord: record 2, feature 'age': required feature is missing
         """
         return type(self)(
             self.reason,
@@ -150,19 +173,68 @@ class TFRecordError(Exception):
 
 
 class DataLossError(TFRecordError, ValueError):
-    """Bytes that break the format: a wrong CRC, a cut record, a corrupt stream."""
+    """Bytes that break the format: a wrong CRC, a cut record, a corrupt stream.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> with TFRecordWriter("names.tfrecord") as writer:
+    ...     writer.write(Block.from_records([b"Ada", b"Alan", b"Grace"]))
+    >>> file = Path("names.tfrecord")
+    >>> _ = file.write_bytes(file.read_bytes().replace(b"Alan", b"Elan"))
+    >>> list(TFRecordReader(file))
+    Traceback (most recent call last):
+        ...
+    tfrecord_lite.errors.DataLossError: names.tfrecord: record 1, byte 19: data CRC mismatch: ...
+    """
 
 
 class InvalidArgumentError(TFRecordError, ValueError):
-    """A value that is well formed but does not fit what was asked for."""
+    """A value that is well formed but does not fit what was asked for.
+
+    Examples
+    --------
+    >>> people = encode_examples({"name": ["Ada", "Alan", "Grace"], "age": [36, 41, None]})
+    >>> try:
+    ...     parse_example(people, {"age": int})
+    ... except InvalidArgumentError as error:
+    ...     print(error.reason.name, error.key, error.index)
+    MISSING age 2
+    """
 
 
 class FailedPreconditionError(TFRecordError, ValueError):
-    """An operation the object's state does not allow, such as a write after close."""
+    """An operation the object's state does not allow, such as a write after close.
+
+    Examples
+    --------
+    >>> writer = TFRecordWriter("names.tfrecord")
+    >>> writer.close()
+    >>> writer.write(b"Ada")
+    Traceback (most recent call last):
+        ...
+    tfrecord_lite.errors.FailedPreconditionError: names.tfrecord: the writer is closed; open another
+    """
 
 
 class DataLossWarning(UserWarning):
-    """Damaged bytes were skipped; with ``on_error="skip"``, once at the end of an iteration."""
+    """Damaged bytes were skipped; with ``on_error="skip"``, once at the end of an iteration.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from pathlib import Path
+    >>> with TFRecordWriter("names.tfrecord") as writer:
+    ...     writer.write(Block.from_records([b"Ada", b"Alan", b"Grace"]))
+    >>> file = Path("names.tfrecord")
+    >>> _ = file.write_bytes(file.read_bytes().replace(b"Alan", b"Elan"))
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always", DataLossWarning)
+    ...     list(TFRecordReader(file, on_error="skip"))
+    [b'Ada', b'Grace']
+    >>> str(caught[0].message).partition(";")[0]
+    'skipped 1 damaged place (20 bytes) in 1 of 1 file, and read 2 records'
+    """
 
 
 def argument_error(

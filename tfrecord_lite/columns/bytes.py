@@ -99,6 +99,11 @@ class BytesColumn:
         ------
         TypeError
             If a value is not bytes.
+
+        Examples
+        --------
+        >>> BytesColumn.from_list([b"Ada", b"Alan", b"Grace"])
+        <BytesColumn [b'Ada', b'Alan', b'Grace']>
         """
         items = list(values)
         for item in items:
@@ -165,12 +170,23 @@ class BytesColumn:
         -------
         BytesColumn
             Of `n` values; owns its memory.
+
+        Examples
+        --------
+        >>> BytesColumn.from_list([b"Ada", b"Alan", b"Grace"]).take(np.array([2, 0, 2]))
+        <BytesColumn [b'Grace', b'Ada', b'Grace']>
         """
         lengths = self.lengths[indices]
         return type(self)(row_splits(lengths), self.data[ranges(self.offsets[indices], lengths)])
 
     def to_list(self) -> list[bytes]:
-        """Copy the values into a list of ``bytes`` objects."""
+        """Copy the values into a list of ``bytes`` objects.
+
+        Examples
+        --------
+        >>> BytesColumn.from_list([b"Ada", b"Alan", b"Grace"]).to_list()
+        [b'Ada', b'Alan', b'Grace']
+        """
         low = int(self.offsets[0])
         # Copied as a whole first: slicing bytes is several times faster than slicing an array.
         data = self.data[low : self.offsets[-1]].tobytes()
@@ -178,7 +194,13 @@ class BytesColumn:
         return [data[a:b] for a, b in pairwise(offsets)]
 
     def to_numpy(self) -> ObjectArray:
-        """Return an object array of ``bytes``, shape (n_values,), as TensorFlow gives them."""
+        """Return an object array of ``bytes``, shape (n_values,), as TensorFlow gives them.
+
+        Examples
+        --------
+        >>> BytesColumn.from_list([b"Ada", b"Alan", b"Grace"]).to_numpy()
+        array([b'Ada', b'Alan', b'Grace'], dtype=object)
+        """
         array = np.empty(len(self), object)
         array[:] = self.to_list()
         return array
@@ -195,6 +217,12 @@ class BytesColumn:
         ------
         InvalidArgumentError
             ``BAD_ARGUMENT`` if a value is not UTF-8; the text gives its number.
+
+        Examples
+        --------
+        >>> names = BytesColumn.from_list([b"Ada", b"Alan", b"Grace"])
+        >>> np.strings.str_len(names.to_string_dtype())
+        array([3, 4, 5])
         """
         texts = []
         for i, value in enumerate(self.to_list()):

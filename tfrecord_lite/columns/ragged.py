@@ -122,6 +122,11 @@ class RaggedTensor:
         ------
         InvalidArgumentError
             ``BAD_ARGUMENT`` if they do not.
+
+        Examples
+        --------
+        >>> RaggedTensor.from_row_splits([5, 7, 9], [0, 2, 2, 3])
+        <RaggedTensor [[5, 7], [], [9]]>
         """
         made = cls(values, row_splits)
         if validate:
@@ -156,6 +161,11 @@ class RaggedTensor:
             The number of rows, if there are empty rows at the end.
         validate : bool, default True
             Whether to check that the numbers are ascending.
+
+        Examples
+        --------
+        >>> RaggedTensor.from_value_rowids([5, 7, 9], [0, 0, 2], nrows=4)
+        <RaggedTensor [[5, 7], [], [9], []]>
         """
         held, rowids = _operands(values, "value_rowids", value_rowids)
         count = None if nrows is None else operator.index(nrows)
@@ -164,13 +174,25 @@ class RaggedTensor:
 
     @classmethod
     def from_row_starts(cls, values: Any, row_starts: Any, *, validate: bool = True) -> Self:
-        """Divide values by the start of each row; otherwise as :meth:`from_row_splits`."""
+        """Divide values by the start of each row; otherwise as :meth:`from_row_splits`.
+
+        Examples
+        --------
+        >>> RaggedTensor.from_row_starts([5, 7, 9], [0, 2, 2])
+        <RaggedTensor [[5, 7], [], [9]]>
+        """
         held, starts = _operands(values, "row_starts", row_starts)
         return cls(held, partitions.splits_of_starts(starts, len(held), validate=validate))
 
     @classmethod
     def from_row_limits(cls, values: Any, row_limits: Any, *, validate: bool = True) -> Self:
-        """Divide values by the end of each row; otherwise as :meth:`from_row_splits`."""
+        """Divide values by the end of each row; otherwise as :meth:`from_row_splits`.
+
+        Examples
+        --------
+        >>> RaggedTensor.from_row_limits([5, 7, 9], [2, 2, 3])
+        <RaggedTensor [[5, 7], [], [9]]>
+        """
         held, limits = _operands(values, "row_limits", row_limits)
         return cls(held, partitions.splits_of_limits(limits, len(held), validate=validate))
 
@@ -198,6 +220,11 @@ class RaggedTensor:
             Whether to check that the rows cover all values; without, left-over values get no row.
         row_splits_dtype : int32 or int64, optional
             By default that of `values` if they are ragged, otherwise int64.
+
+        Examples
+        --------
+        >>> RaggedTensor.from_uniform_row_length([5, 7, 9, 8], 2)
+        <RaggedTensor [[5, 7], [9, 8]]>
         """
         held = _as_values(values)
         length = operator.index(uniform_row_length)
@@ -254,7 +281,13 @@ class RaggedTensor:
         return (self.nrows(), self.uniform_row_length, *self.values.shape[1:])
 
     def nrows(self) -> int:
-        """Return the number of rows; so does ``len``."""
+        """Return the number of rows; so does ``len``.
+
+        Examples
+        --------
+        >>> RaggedTensor.from_row_lengths([5, 7, 9], [2, 0, 1]).nrows()
+        3
+        """
         return self.row_splits.size - 1
 
     def __len__(self) -> int:
@@ -262,11 +295,23 @@ class RaggedTensor:
         return self.nrows()
 
     def row_starts(self) -> Splits:
-        """Return the start of each row; a view of the splits."""
+        """Return the start of each row; a view of the splits.
+
+        Examples
+        --------
+        >>> RaggedTensor.from_row_lengths([5, 7, 9], [2, 0, 1]).row_starts()
+        array([0, 2, 2])
+        """
         return self.row_splits[:-1]
 
     def row_limits(self) -> Splits:
-        """Return the end of each row; a view of the splits."""
+        """Return the end of each row; a view of the splits.
+
+        Examples
+        --------
+        >>> RaggedTensor.from_row_lengths([5, 7, 9], [2, 0, 1]).row_limits()
+        array([2, 2, 3])
+        """
         return self.row_splits[1:]
 
     def row_lengths(self, axis: int = 1) -> Any:
@@ -286,6 +331,14 @@ class RaggedTensor:
         ------
         InvalidArgumentError
             ``BAD_ARGUMENT`` if there is no such axis.
+
+        Examples
+        --------
+        >>> scores = RaggedTensor.from_row_lengths([5, 7, 9], [2, 0, 1])
+        >>> scores.row_lengths()
+        array([2, 0, 1])
+        >>> np.flatnonzero(scores.row_lengths() == 0)  # the empty rows
+        array([1])
         """
         rank = len(self.shape)
         if not -rank <= axis < rank:
@@ -304,12 +357,28 @@ class RaggedTensor:
         )
 
     def nested_row_lengths(self) -> tuple[Splits, ...]:
-        """Return the row lengths of all levels, outermost first."""
+        """Return the row lengths of all levels, outermost first.
+
+        Examples
+        --------
+        >>> nested = RaggedTensor.from_nested_row_splits([5, 7, 9], [[0, 2, 3], [0, 2, 2, 3]])
+        >>> nested
+        <RaggedTensor [[[5, 7], []], [[9]]]>
+        >>> nested.nested_row_lengths()
+        (array([2, 1]), array([2, 0, 1]))
+        """
         lengths: Any = tuple(map(np.diff, self.nested_row_splits))
         return cast("tuple[Splits, ...]", lengths)
 
     def value_rowids(self) -> Splits:
-        """Return the row number of each value that is in a row; a new array."""
+        """Return the row number of each value that is in a row; a new array.
+
+        Examples
+        --------
+        >>> scores = RaggedTensor.from_row_lengths([5, 7, 9], [2, 0, 1])
+        >>> np.bincount(scores.value_rowids(), weights=scores.values, minlength=3)  # a sum per row
+        array([12.,  0.,  9.])
+        """
         starts, limits = self._bounds()
         numbers: Any = np.arange(self.nrows(), dtype=self.row_splits.dtype)
         return cast("Splits", np.repeat(numbers, limits - starts))
@@ -326,6 +395,12 @@ class RaggedTensor:
         -------
         dtype of row_splits, shape (rank,)
             Owns its memory.
+
+        Examples
+        --------
+        >>> scores = RaggedTensor.from_row_lengths([5, 7, 9], [2, 0, 1])
+        >>> scores.bounding_shape(), scores.bounding_shape(axis=1)
+        (array([3, 2]), 2)
         """
         inner = self.values
         if isinstance(inner, RaggedTensor):
@@ -456,7 +531,13 @@ class RaggedTensor:
             yield self.values[start:limit]
 
     def to_list(self) -> list[Any]:
-        """Return nested lists of Python numbers or ``bytes``."""
+        """Return nested lists of Python numbers or ``bytes``.
+
+        Examples
+        --------
+        >>> RaggedTensor.from_row_lengths([5, 7, 9], [2, 0, 1]).to_list()
+        [[5, 7], [], [9]]
+        """
         values = self.values
         flat = values.tolist() if isinstance(values, np.ndarray) else values.to_list()
         starts, limits = self._bounds()
@@ -470,6 +551,14 @@ class RaggedTensor:
         object, shape (nrows,)
             One array per row, a view where possible. If all rows have the same length, a dense
             array instead.
+
+        Examples
+        --------
+        >>> RaggedTensor.from_row_lengths([5, 7, 9], [2, 0, 1]).numpy()
+        array([array([5, 7]), array([], dtype=int64), array([9])], dtype=object)
+        >>> RaggedTensor.from_row_lengths([5, 7, 9, 8], [2, 2]).numpy()
+        array([[5, 7],
+               [9, 8]])
         """
         inner = self.values
         values = inner.numpy() if isinstance(inner, RaggedTensor) else as_array(inner)
@@ -506,6 +595,16 @@ class RaggedTensor:
             the values below the ragged levels; or if the default does not fit.
         TypeError
             If the default is not of the type of the values.
+
+        Examples
+        --------
+        >>> scores = RaggedTensor.from_row_lengths([5, 7, 9], [2, 0, 1])
+        >>> scores.to_tensor(default_value=-1)
+        array([[ 5,  7],
+               [-1, -1],
+               [ 9, -1]])
+        >>> scores.to_tensor(shape=[None, 1]).tolist()
+        [[5], [0], [9]]
         """
         wanted = self._wanted(shape)
         flat = self.flat_values

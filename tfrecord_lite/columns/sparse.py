@@ -130,6 +130,14 @@ class SparseTensor:
             or unordered indices; for a shape larger than any array.
         TypeError
             If `default_value` is not of the type of the values.
+
+        Examples
+        --------
+        >>> scores = SparseTensor([[0, 0], [0, 1], [2, 0]], [5, 7, 9], [3, 2])
+        >>> scores.to_dense(default_value=-1)
+        array([[ 5,  7],
+               [-1, -1],
+               [ 9, -1]])
         """
         shape = self.shape
         if math.prod(max(n, 1) for n in shape) > 2**60:

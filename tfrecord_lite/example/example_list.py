@@ -171,6 +171,14 @@ def decode_example_lists(serialized: Serialized) -> list[ExampleList]:
         ``MALFORMED``, about the first malformed list.
     TypeError
         For one message instead of a sequence of them, and for messages that are not bytes.
+
+    Examples
+    --------
+    >>> from tfrecord_lite.messages import ExampleListWithContext
+    >>> people = encode_examples({"name": ["Ada", "Alan", "Grace"]})
+    >>> message = ExampleListWithContext(examples=[Example.FromString(person) for person in people])
+    >>> [len(each.examples) for each in decode_example_lists([message.SerializeToString(), b""])]
+    [3, 0]
     """
     contexts, examples, splits = _read(as_block(serialized), ExampleDecoder(), ExampleDecoder())
     bounds = splits.tolist()

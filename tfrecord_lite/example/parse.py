@@ -183,6 +183,12 @@ class ExampleParser(Generic[_ColumnT_co]):
         ------
         InvalidArgumentError
             As for a batch.
+
+        Examples
+        --------
+        >>> parser = ExampleParser({"name": bytes, "age": int})
+        >>> parser.parse_single(encode_example({"name": "Ada", "age": 36}))
+        {'name': array(b'Ada', dtype=object), 'age': array(36)}
         """
         block = Block.from_records([as_bytes(serialized)])
         return self._parse(block, checked_names(name, ()), single=True)
@@ -270,6 +276,12 @@ def parse_example(
     ------
     InvalidArgumentError, TypeError
         As :class:`ExampleParser`.
+
+    Examples
+    --------
+    >>> people = encode_examples({"name": ["Ada", "Alan", "Grace"], "age": [36, 41, None]})
+    >>> parse_example(people, {"name": bytes, "age": FixedLenFeature([], int, -1)})
+    {'name': array([b'Ada', b'Alan', b'Grace'], dtype=object), 'age': array([36, 41, -1])}
     """
     parser = ExampleParser(features)
     if is_one_message(serialized):
@@ -326,6 +338,12 @@ def parse_single_example(
     ------
     InvalidArgumentError
         As :class:`ExampleParser`; ``BAD_ARGUMENT`` for a vector of messages.
+
+    Examples
+    --------
+    >>> ada = encode_example({"name": "Ada", "age": 36})
+    >>> parse_single_example(ada, {"name": bytes, "age": int})
+    {'name': array(b'Ada', dtype=object), 'age': array(36)}
     """
     message = as_one_message(serialized, "parse_example")
     return ExampleParser(features).parse_single(message, example_names)

@@ -237,5 +237,14 @@ def decode_examples(serialized: Serialized) -> list[Row]:
         ``MALFORMED``, about the first malformed message.
     TypeError
         For one message instead of a sequence of them, and for messages that are not bytes.
+
+    Examples
+    --------
+    >>> people = encode_examples({"name": ["Ada", "Alan", "Grace"], "age": [36, 41, None]})
+    >>> for row in decode_examples(people):
+    ...     print(row["name"], row.get("age"))
+    [b'Ada'] [36]
+    [b'Alan'] [41]
+    [b'Grace'] None
     """
     return ExampleDecoder()(as_block(serialized))

@@ -349,7 +349,15 @@ def detect(head: bytes) -> str:
 
 
 class TFRecordCompressionType(IntEnum):
-    """The compressions TensorFlow knows, by its numbers (rule O1)."""
+    """The compressions TensorFlow knows, by its numbers (rule O1).
+
+    Examples
+    --------
+    >>> with TFRecordWriter("names.tfrecord", TFRecordCompressionType.ZLIB) as writer:
+    ...     writer.write(b"Ada")
+    >>> list(TFRecordReader("names.tfrecord", "ZLIB"))
+    [b'Ada']
+    """
 
     NONE = 0
     ZLIB = 1
@@ -442,6 +450,13 @@ class TFRecordOptions:
         ------
         InvalidArgumentError
             ``BAD_ARGUMENT``, as ValueError in TensorFlow.
+
+        Examples
+        --------
+        >>> TFRecordOptions.get_compression_type_string(TFRecordCompressionType.ZLIB)
+        'ZLIB'
+        >>> TFRecordOptions.get_compression_type_string(None)
+        ''
         """
         while isinstance(options, TFRecordOptions):
             options = options.compression_type
@@ -463,7 +478,13 @@ class TFRecordOptions:
         return f"TFRecordOptions({', '.join(parts)})"
 
     def settings(self) -> Settings:
-        """Return the settings of a compressor."""
+        """Return the settings of a compressor.
+
+        Examples
+        --------
+        >>> TFRecordOptions("GZIP", compression_level=9).settings().compression_level
+        9
+        """
         flushes = (zlib.Z_SYNC_FLUSH, zlib.Z_FULL_FLUSH)
         return Settings(
             compression_level=self.compression_level,

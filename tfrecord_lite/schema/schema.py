@@ -292,6 +292,15 @@ class Schema(Mapping[str, FeatureSpec]):
         ------
         KeyError
             If there is no such feature; the text lists the nearest names.
+
+        Examples
+        --------
+        >>> schema = Schema({"name": FixedLenFeature([], bytes), "age": FixedLenFeature([], int)})
+        >>> schema.select(["age"])
+        Schema of 1 feature
+        name  specification    dtype  shape
+        ----  ---------------  -----  -----
+        age   FixedLenFeature  int64  []
         """
         chosen = {name: self[name] for name in names}
         originals = {name: self._originals[name] for name in chosen if name in self._originals}
@@ -327,6 +336,22 @@ class Schema(Mapping[str, FeatureSpec]):
         str
             ASCII. Byte strings that are UTF-8 are strings, others ``{"base64": ...}``;
             infinities and NaN are strings.
+
+        Examples
+        --------
+        >>> print(Schema({"age": FixedLenFeature([], int, -1)}).to_json())
+        {
+          "format": "tfrecord_lite.Schema",
+          "version": 1,
+          "features": {
+            "age": {
+              "specification": "FixedLenFeature",
+              "shape": [],
+              "dtype": "int64",
+              "default_value": -1
+            }
+          }
+        }
         """
         return text.to_json(self._features, self._json_originals(), indent)
 
@@ -352,6 +377,16 @@ class Schema(Mapping[str, FeatureSpec]):
         -----
         Nothing in the text is executed or imported. Sizes in it are checked, and no memory is
         allocated for them.
+
+        Examples
+        --------
+        >>> document = Schema({"name": VarLenFeature(bytes), "age": VarLenFeature(int)}).to_json()
+        >>> Schema.from_json(document)
+        Schema of 2 features
+        name  specification  dtype
+        ----  -------------  ------
+        name  VarLenFeature  string
+        age   VarLenFeature  int64
         """
         return cls._made(*text.from_json(document))
 
@@ -474,6 +509,13 @@ class SequenceSchema(_Parts):
         str
             ASCII, as :meth:`Schema.to_json` writes it, with the members ``context`` and
             ``feature_lists``.
+
+        Examples
+        --------
+        >>> import json
+        >>> schema = SequenceSchema({"name": VarLenFeature(bytes)}, {"words": VarLenFeature(bytes)})
+        >>> json.loads(schema.to_json())["feature_lists"]
+        {'words': {'specification': 'VarLenFeature', 'dtype': 'string'}}
         """
         members = {
             name: text.describe(part.features, part._json_originals())  # noqa: SLF001
@@ -494,6 +536,15 @@ class SequenceSchema(_Parts):
         ------
         InvalidArgumentError
             As :meth:`Schema.from_json`.
+
+        Examples
+        --------
+        >>> document = SequenceSchema({}, {"words": FixedLenSequenceFeature([], bytes)}).to_json()
+        >>> SequenceSchema.from_json(document).feature_lists
+        Schema of 1 feature
+        name   specification            dtype   shape
+        -----  -----------------------  ------  -----
+        words  FixedLenSequenceFeature  string  []
         """
         found = text.read_document(document, text.SEQUENCE_FORMAT)
         parts = [Schema._made(*text.read_features(name, found)) for name in cls._fields]  # noqa: SLF001

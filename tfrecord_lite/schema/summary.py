@@ -69,6 +69,13 @@ class ListSummary:
         if there are no values.
     first : Place
         The first record with the feature in this kind.
+
+    Examples
+    --------
+    >>> people = encode_examples({"name": ["Ada", "Alan", "Grace"], "age": [36, 41, None]})
+    >>> (ages,) = summarize(people)["age"].lists.values()
+    >>> ages.n_records, ages.lengths, ages.values, ages.first.index
+    (2, (1, 1), (36, 41), 0)
     """
 
     n_records: int
@@ -96,6 +103,13 @@ class FeatureSummary:
     lists : mapping of Kind to ListSummary
         One item for each kind that occurs: usually one; none for a feature that is named
         but never has a kind, which counts as missing (rule X3).
+
+    Examples
+    --------
+    >>> people = encode_examples({"name": ["Ada", "Alan", "Grace"], "age": [36, 41, None]})
+    >>> age = summarize(people)["age"]
+    >>> age.n_records, age.kind.name
+    (2, 'INT64')
     """
 
     lists: Mapping[Kind, ListSummary]
@@ -155,6 +169,16 @@ class Summary(Mapping[str, FeatureSummary]):
     Notes
     -----
     Immutable; can be pickled, so that other processes may summarise shards.
+
+    Examples
+    --------
+    >>> people = encode_examples({"name": ["Ada", "Alan", "Grace"], "age": [36, 41, None]})
+    >>> print(summarize(people[:1]) + summarize(people[1:]))  # as of two shards
+    3 records, 2 features
+    name  kind    records     length  values
+    ----  ------  ----------  ------  ------------
+    age   int64   2 (66.7 %)  1       36 .. 41
+    name  string  all         1       3 .. 5 bytes
     """
 
     __slots__ = ("_features", "n_records")
@@ -234,6 +258,16 @@ class Summary(Mapping[str, FeatureSummary]):
             record of the rarer kind. ``BAD_ARGUMENT`` for an unknown `variable`, a default
             for a feature that does not exist or whose length varies, and a summary without
             features.
+
+        Examples
+        --------
+        >>> people = encode_examples({"name": ["Ada", "Alan", "Grace"], "age": [36, 41, None]})
+        >>> summarize(people).schema(defaults={"age": -1})
+        Schema of 2 features
+        name  specification    dtype   shape  default
+        ----  ---------------  ------  -----  -------
+        age   FixedLenFeature  int64   []     -1
+        name  FixedLenFeature  string  []
         """
         _check_variable(variable, _VARIABLE)
         defaults = {} if defaults is None else defaults
@@ -275,7 +309,14 @@ class Summary(Mapping[str, FeatureSummary]):
         return FixedLenFeature(_shape(found), found.kind.dtype, default)
 
     def describe(self) -> dict[str, Any]:
-        """Return all counts and ranges as JSON values."""
+        """Return all counts and ranges as JSON values.
+
+        Examples
+        --------
+        >>> people = encode_examples({"name": ["Ada", "Alan", "Grace"], "age": [36, 41, None]})
+        >>> summarize(people).describe()["features"]["age"]
+        {'int64': {'records': 2, 'min_length': 1, 'max_length': 1, 'min': 36, 'max': 41}}
+        """
         return {
             "records": self.n_records,
             "features": {
@@ -298,7 +339,14 @@ class Summary(Mapping[str, FeatureSummary]):
         return panel(self._title(), self.table_for_notebooks())
 
     def table_for_notebooks(self, caption: str = "") -> Html:
-        """Return the table of the features, of which the first are shown."""
+        """Return the table of the features, of which the first are shown.
+
+        Examples
+        --------
+        >>> people = encode_examples({"name": ["Ada", "Alan", "Grace"], "age": [36, 41, None]})
+        >>> str(summarize(people).table_for_notebooks("people")).count("<tr>")
+        3
+        """
         shown = islice(self._features.items(), MAX_ROWS)
         rows = [self._row(name, found) for name, found in shown]
         return html_table(_HEADER, rows, n_rows=len(self), noun="feature", caption=caption)
@@ -328,6 +376,13 @@ class FeatureListSummary:
         The values of the steps. Each step counts as a record does in the summary of a feature:
         ``values.n_records`` is the number of steps with a kind, ``values.lengths`` the smallest
         and largest number of values per step.
+
+    Examples
+    --------
+    >>> rows = [{"feature_lists": {"words": [["a"], ["b", "c"]]}}, {"feature_lists": {"words": []}}]
+    >>> words = summarize(encode_sequence_examples(rows)).feature_lists["words"]
+    >>> words.n_steps, words.steps, words.values.lengths
+    (2, (0, 2), (1, 2))
     """
 
     n_records: int
@@ -372,6 +427,22 @@ class SequenceSummary:
     Notes
     -----
     Immutable; can be pickled, so that other processes may summarise shards.
+
+    Examples
+    --------
+    >>> people = encode_sequence_examples({"age": [36, 41, 37]}, {"words": [["a"], ["b", "c"], []]})
+    >>> print(summarize(people))
+    3 records, 1 context feature, 1 feature list
+    <BLANKLINE>
+    context
+    name  kind   records  length  values
+    ----  -----  -------  ------  --------
+    age   int64  all      1       36 .. 41
+    <BLANKLINE>
+    feature lists
+    name   kind    records  steps   length  values
+    -----  ------  -------  ------  ------  ------
+    words  string  all      0 .. 2  1       1 byte
     """
 
     context: Summary
@@ -428,6 +499,12 @@ class SequenceSummary:
         InvalidArgumentError
             As :meth:`Summary.schema`; ``BAD_ARGUMENT`` for "padded", which is not possible in a
             SequenceExample.
+
+        Examples
+        --------
+        >>> people = encode_sequence_examples({"age": [36, 41, 37]}, {"words": [["a"], ["b", "c"], []]})
+        >>> summarize(people).schema().feature_lists["words"]
+        FixedLenSequenceFeature(shape=(), dtype='string', allow_missing=False, default_value=None)
         """
         _check_variable(variable, ("ragged", "varlen"), " for SequenceExamples")
         context = Schema({})
@@ -453,7 +530,15 @@ class SequenceSummary:
         return FixedLenSequenceFeature(shape, found.kind.dtype, allow_missing=is_optional)
 
     def describe(self) -> dict[str, Any]:
-        """Return all counts and ranges as JSON values."""
+        """Return all counts and ranges as JSON values.
+
+        Examples
+        --------
+        >>> rows = [{"feature_lists": {"words": [["a"], ["b"]]}}]
+        >>> words = summarize(encode_sequence_examples(rows)).describe()["feature_lists"]["words"]
+        >>> words["steps"], words["kinds"]["string"]["records"]
+        (2, 2)
+        """
         lists = {
             name: {
                 "records": found.n_records,

@@ -163,7 +163,16 @@ class SequenceExampleParser:
         return self._checked(block, names, single=False)
 
     def parse_block(self, block: Block) -> tuple[Results, Results, Lengths]:
-        """Parse a block; one without messages gives results without rows, whatever is required."""
+        """Parse a block; one without messages gives results without rows, whatever is required.
+
+        Examples
+        --------
+        >>> block = encode_sequence_examples({}, {"tokens": [[5, 6], [7], [8]]})
+        >>> parser = SequenceExampleParser({}, {"tokens": FixedLenSequenceFeature([], int)})
+        >>> context, lists, lengths = parser.parse_block(block[:0])
+        >>> lists["tokens"].shape, lengths["tokens"].shape
+        ((0, 0), (0,))
+        """
         return self._checked(block, None, single=False)
 
     def parse_single(
@@ -175,6 +184,14 @@ class SequenceExampleParser:
         ------
         InvalidArgumentError
             As for a batch.
+
+        Examples
+        --------
+        >>> tokens = FixedLenSequenceFeature([], int)
+        >>> parser = SequenceExampleParser({"id": int}, {"tokens": tokens})
+        >>> row = {"context": {"id": 1}, "feature_lists": {"tokens": [[5], [6]]}}
+        >>> parser.parse_single(encode_sequence_example(row))
+        ({'id': array(1)}, {'tokens': array([5, 6])}, {'tokens': array(2)})
         """
         block = as_block([as_bytes(serialized)])
         named = np.ravel([] if name is None else name)  # also a name in a list (rule Q1)
@@ -223,6 +240,13 @@ class SequenceExampleParser:
         ------
         InvalidArgumentError
             As for a batch, about the first message of the block that is wrong.
+
+        Examples
+        --------
+        >>> block = encode_sequence_examples({}, {"tokens": [[5, 6], [7], [8]]})
+        >>> parser = SequenceExampleParser({}, {"tokens": FixedLenSequenceFeature([], int)})
+        >>> [lists["tokens"].tolist() for _, lists, _ in parser.parse_batches(block, [0, 2, 3])]
+        [[[5, 6], [7, 0]], [[8]]]
         """
         bounds = list(splits)
 
@@ -373,6 +397,17 @@ def parse_sequence_example(
     -----
     Each FixedLenSequenceFeature is padded to the longest list of the batch, however long it
     is; see :meth:`SequenceExampleParser.__call__`.
+
+    Examples
+    --------
+    >>> block = encode_sequence_examples({"id": [1, 2, 3]}, {"tokens": [[5, 6], [7], [8]]})
+    >>> context, lists, lengths = parse_sequence_example(
+    ...     block, {"id": int}, {"tokens": FixedLenSequenceFeature([], int)}
+    ... )
+    >>> lists["tokens"], lengths["tokens"]
+    (array([[5, 6],
+           [7, 0],
+           [8, 0]]), array([2, 1, 1]))
     """
     parser = SequenceExampleParser(context_features, sequence_features)
     batch: Any = serialized
@@ -410,6 +445,14 @@ def parse_single_sequence_example(
     ------
     InvalidArgumentError
         As :class:`SequenceExampleParser`; ``BAD_ARGUMENT`` for several messages.
+
+    Examples
+    --------
+    >>> row = {"context": {"id": 1}, "feature_lists": {"tokens": [[5], [6]]}}
+    >>> parse_single_sequence_example(
+    ...     encode_sequence_example(row), {"id": int}, {"tokens": FixedLenSequenceFeature([], int)}
+    ... )
+    ({'id': array(1)}, {'tokens': array([5, 6])})
     """
     message = as_one_message(serialized, "parse_sequence_example")
     parser = SequenceExampleParser(context_features, sequence_features)

@@ -228,5 +228,13 @@ def decode_sequence_examples(serialized: Serialized) -> list[SequenceRow]:
         ``MALFORMED``, about the first malformed message.
     TypeError
         For one message instead of a sequence of them, and for messages that are not bytes.
+
+    Examples
+    --------
+    >>> block = encode_sequence_examples({"id": [1, 2]}, {"tokens": [[5, 6], [7]]})
+    >>> for row in decode_sequence_examples(block):
+    ...     print(row["context"]["id"], row["feature_lists"]["tokens"])
+    [1] [array([5]), array([6])]
+    [2] [array([7])]
     """
     return list(SequenceExampleDecoder()(as_block(serialized)))

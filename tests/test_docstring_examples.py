@@ -1,0 +1,173 @@
+"""Every public function, class and method shows in its docstring what a call looks like, and it runs.
+
+Left out are properties and the fields of data classes, which the examples of others use;
+methods that another program calls, such as those of a source of Ray; protobuf's messages, whose
+methods are protobuf's; and ``tfrecord_lite.tf``, whose names mean what TensorFlow's do:
+docs/how-to/moving-off-tensorflow.md shows them in whole scripts, which are run too and say more
+than a line per name could.
+"""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import inspect
+import pkgutil
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import tfrecord_lite
+from tests.support.extras import can_be_imported
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+pytestmark = pytest.mark.every
+
+PUBLIC = {
+    "": tfrecord_lite.__all__,
+    "dataset": ("DatasetIterator",),
+    "events": ("EventFiles", "Events", "Image", "Series"),
+    "integrations.beam": None,
+    "integrations.dask": None,
+    "integrations.duckdb": None,
+    "integrations.grain": None,
+    "integrations.keras": None,
+    "integrations.polars": None,
+    "integrations.ray": ("SkippedDamage", "read_tfrecords", "write_tfrecords"),
+    "integrations.spark": ("register",),
+    "integrations.torch": None,
+    "rearrange": None,
+    "schema": ("FeatureListSummary", "FeatureSummary", "ListSummary", "Original"),
+    "statistics": None,
+    "testing": None,
+}
+"""The names that the reference and the guides show, by module; None for all of its ``__all__``."""
+
+DONE = ("block", "columns", "errors", "example", "files", "schema")
+"""The rooms whose public names have examples."""
+
+MARKS = {
+    "integrations.beam": pytest.mark.needs("beam"),
+    "integrations.dask": pytest.mark.needs("dask"),
+    "integrations.duckdb": pytest.mark.needs("sql"),
+    "integrations.image": pytest.mark.needs("image"),
+    "integrations.pandas": pytest.mark.needs("dataframes"),
+    "integrations.polars": pytest.mark.needs("dataframes"),
+    "storage.formats.superserial": pytest.mark.needs("yaml"),
+    "storage.sidecar.load_schema": pytest.mark.needs("yaml"),
+    "tables": pytest.mark.needs("arrow"),
+    "viewer": pytest.mark.needs("view"),
+}
+"""What the examples of these names, or of modules under them, need."""
+
+
+def public_objects() -> Iterator[Any]:
+    """Yield the public functions and classes whose modules can be imported here."""
+    for name, names in PUBLIC.items():
+        full_name = f"tfrecord_lite.{name}".rstrip(".")
+        if can_be_imported(full_name):
+            module = importlib.import_module(full_name)
+            for each in names or module.__all__:
+                value = getattr(module, each)
+                if not value.__module__.endswith("_pb2"):
+                    yield value
+
+
+def methods(cls: type) -> Iterator[Any]:
+    """Yield the public methods of a class, but not those that its bases elsewhere ask for."""
+    foreign = [base for base in cls.__mro__ if not base.__module__.startswith("tfrecord_lite.")]
+    for name, kind, _, value in inspect.classify_class_attrs(cls):
+        function: Any = getattr(value, "__func__", value)
+        is_ours = (getattr(function, "__module__", None) or "").startswith("tfrecord_lite.")
+        is_other = name.startswith("_") or any(hasattr(base, name) for base in foreign)
+        if "method" in kind and is_ours and not is_other:
+            yield inspect.unwrap(function)
+
+
+def name_of(value: Any) -> str:
+    """Return the full name of a function, class or method."""
+    return f"{value.__module__}.{value.__qualname__.split('<locals>.')[-1]}"
+
+
+DOCSTRINGS = {
+    name_of(each): inspect.getdoc(each) or ""
+    for value in public_objects()
+    for each in [value, *(methods(value) if isinstance(value, type) else [])]
+}
+
+
+def examples() -> Iterator[doctest.DocTest]:
+    """Yield the examples of all docstrings, those of private names among them."""
+    finder, found = doctest.DocTestFinder(), set()
+    for info in pkgutil.walk_packages(tfrecord_lite.__path__, "tfrecord_lite."):
+        if not info.name.endswith(("__main__", "_pb2")) and can_be_imported(info.name):
+            module = importlib.import_module(info.name)
+            for example in finder.find(module):
+                found.add(example.name)
+                yield example
+    for value in public_objects():  # what a decorator has wrapped is not found above
+        if name_of(value) not in found:
+            names = dict(vars(importlib.import_module(value.__module__)))
+            yield doctest.DocTestParser().get_doctest(
+                inspect.getdoc(value) or "", names, name_of(value), None, None
+            )
+
+
+EXAMPLES = [example for example in examples() if example.examples]
+
+
+def marked(examples: Iterable[doctest.DocTest]) -> list[Any]:
+    """Return examples as parameters with their marks."""
+    return [
+        pytest.param(
+            example,
+            id=example.name,
+            marks=[
+                mark
+                for name, mark in MARKS.items()
+                if example.name.startswith(f"tfrecord_lite.{name}")
+            ],
+        )
+        for example in examples
+    ]
+
+
+def is_run(docstring: str) -> bool:
+    """Return whether a docstring ends in examples of which at least one line is run."""
+    _, heading, text = docstring.partition("\nExamples\n--------\n")
+    lines = doctest.DocTestParser().get_examples(text)
+    return bool(heading) and any(not line.options.get(doctest.SKIP) for line in lines)
+
+
+def test_every_public_name_has_an_example() -> None:
+    done = tuple(f"tfrecord_lite.{room}." for room in DONE)
+    without = [name for name, docstring in DOCSTRINGS.items() if not is_run(docstring)]
+
+    assert len(DOCSTRINGS) > 250
+    assert [name for name in without if name.startswith(done)] == []
+
+
+def test_the_example_of_every_public_name_is_run() -> None:
+    assert DOCSTRINGS.keys() - {example.name for example in EXAMPLES} == {
+        name for name, docstring in DOCSTRINGS.items() if ">>> " not in docstring
+    }
+
+
+@pytest.mark.parametrize("example", marked(EXAMPLES))
+def test_the_examples_of_a_docstring_hold(
+    example: doctest.DocTest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    example.globs.setdefault("np", np)
+    for name in tfrecord_lite.__all__:
+        example.globs.setdefault(name, getattr(tfrecord_lite, name))
+    report: list[str] = []
+
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+    runner.run(example, out=report.append, clear_globs=False)
+
+    assert runner.failures == 0, "".join(report)
