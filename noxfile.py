@@ -7,6 +7,8 @@ are not installed are skipped); ``nox -s messages`` regenerates the message clas
 from __future__ import annotations
 
 import json
+import os
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,8 +21,11 @@ nox.options.default_venv_backend = "venv"
 nox.options.error_on_missing_interpreters = False
 nox.options.sessions = [
     "lint",
+    "workflows",
     "types",
     "docs",
+    "package",
+    "coverage",
     "tests",
     "parity",
     "frameworks",
@@ -42,7 +47,16 @@ MATRIX = [
 ]
 PROJECT = nox.project.load_toml("pyproject.toml")
 EXTRAS = ["", "fast", "zstd", "remote", "cli", "dtypes", "image", "yaml", "dataframes"]
-TYPED = ["tfrecord_lite", "tests", "benchmarks", "examples", "proto", "docs/conf.py", "noxfile.py"]
+TYPED = [
+    "tfrecord_lite",
+    "tests",
+    "benchmarks",
+    "examples",
+    "proto",
+    "docs/conf.py",
+    "noxfile.py",
+    ".ci",
+]
 
 
 def install(
@@ -129,6 +143,14 @@ def lint(session: nox.Session) -> None:
 
 
 @nox.session
+def workflows(session: nox.Session) -> None:
+    """Check GitHub's workflows: their syntax, and what they may do."""
+    session.install(*nox.project.dependency_groups(PROJECT, "workflows"))
+    session.run("actionlint")
+    session.run("zizmor", "--offline", ".github")
+
+
+@nox.session
 def types(session: nox.Session) -> None:
     """Check the types, strictly."""
     install(session, "test", "browser", "lint", and_also=["nox"])
@@ -141,6 +163,49 @@ def docs(session: nox.Session) -> None:
     """Build the documentation; a warning is an error."""
     install(session, "docs")
     session.run("sphinx-build", "-W", "--keep-going", "-E", "docs", "docs/_build/html")
+
+
+@nox.session
+def coverage(session: nox.Session) -> None:
+    """Run the short tests, and count the lines and branches of the package that they reach."""
+    groups = ["test", "coverage", "tables", "loaders", "notebook"]
+    install(session, *groups, extras="plot")
+    session.run("pytest", "--cov", "--cov-report=term", "--cov-report=html", *session.posargs)
+
+
+WRITE_A_FILE = """
+from tfrecord_lite import TFRecordWriter, load
+
+with TFRecordWriter("people.tfrecord") as writer:
+    writer.write_examples([{"name": "Ada", "age": 36}, {"name": "Alan", "age": 41}])
+assert load("people.tfrecord")["age"].tolist() == [36, 41]
+"""
+
+
+@nox.session
+def package(session: nox.Session) -> None:
+    """Build dist/, check what an index would show, and use the wheel in an environment of its own."""
+    session.install(*nox.project.dependency_groups(PROJECT, "build"))
+    shutil.rmtree("dist", ignore_errors=True)
+    session.run("python", "-m", "build")
+    built = sorted(map(str, Path("dist").resolve().iterdir()))
+    session.run("twine", "check", "--strict", *built)
+
+    folder = Path(session.create_tmp()).resolve() / "clean"
+    session.run("python", "-m", "venv", "--clear", str(folder))
+    programs = folder / ("Scripts" if os.name == "nt" else "bin")
+    python, tfrecord = str(programs / "python"), str(programs / "tfrecord")
+    (wheel,) = (name for name in built if name.endswith(".whl"))
+    with session.chdir(folder):  # where the sources are not found
+        session.run(python, "-m", "pip", "install", "--quiet", wheel, external=True)
+        session.run(python, "-m", "pip", "check", external=True)
+        session.run(python, "-c", WRITE_A_FILE, external=True)
+        for arguments in (
+            ["--version"],
+            ["info", "people.tfrecord"],
+            ["verify", "people.tfrecord"],
+        ):
+            session.run(tfrecord, *arguments, external=True)
 
 
 @nox.session

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import runpy
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -65,3 +67,128 @@ def test_the_groups_that_nox_and_ci_install_exist() -> None:
     assert "bare-test" in named
     assert "dev" in ci
     assert named | {name for line in ci for name in line.split()} <= set(DEVELOPERS_GROUPS)
+
+
+# ------------------------------------------------------------------------------------- hooks
+
+
+@pytest.mark.needs("yaml")
+def test_hooks_install_what_the_groups_do() -> None:
+    import yaml
+
+    settings = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text("utf-8"))
+    hooks = [hook for repository in settings["repos"] for hook in repository["hooks"]]
+    installed = {each for hook in hooks for each in hook.get("additional_dependencies", [])}
+
+    assert {hook["id"] for hook in hooks} >= {"ruff-check", "ruff-format", "lint-imports", "mypy"}
+    assert installed
+    assert installed <= {*requirements("lint"), *requirements("workflows")}
+
+
+# --------------------------------------------------------------------------------- workflows
+
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+SESSIONS = re.findall(
+    r"^@nox\.session.*\n(?:@.*\n)*def (\w+)", (ROOT / "noxfile.py").read_text(), re.MULTILINE
+)
+
+
+@pytest.mark.needs("yaml")
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_a_workflow_may_do_little_and_runs_actions_that_cannot_change(path: Path) -> None:
+    import yaml
+
+    text = path.read_text("utf-8")
+    uses = re.findall(r"uses: (.*)", text)
+
+    assert yaml.safe_load(text)["permissions"] in ({}, {"contents": "read"})
+    assert uses
+    assert [one for one in uses if not re.fullmatch(r"[\w/-]+@[0-9a-f]{40} # v[\d.]+", one)] == []
+
+
+def test_an_action_has_one_version_in_all_workflows() -> None:
+    uses = {one for path in WORKFLOWS for one in re.findall(r"uses: (.*)", path.read_text("utf-8"))}
+
+    assert len(uses) == len({one.partition("@")[0] for one in uses})
+
+
+@pytest.mark.needs("yaml")
+def test_workflows_run_sessions_of_nox_that_exist() -> None:
+    import yaml
+
+    texts = [path.read_text("utf-8") for path in WORKFLOWS]
+    named = {name for text in texts for name in re.findall(r"nox -s (\w+)", text)}
+    tests = yaml.safe_load((ROOT / ".github" / "workflows" / "tests.yml").read_text("utf-8"))
+
+    assert "docs" in named
+    assert named <= set(SESSIONS)
+    assert set(tests["jobs"]["checks"]["strategy"]["matrix"]["session"]) <= set(SESSIONS)
+
+
+@pytest.mark.needs("yaml")
+def test_each_python_that_the_package_names_is_tested() -> None:
+    import yaml
+
+    classifiers = "\n".join(PROJECT["project"]["classifiers"])
+    tests = yaml.safe_load((ROOT / ".github" / "workflows" / "tests.yml").read_text("utf-8"))
+
+    assert set(re.findall(r":: (3\.\d+)", classifiers)) <= set(
+        tests["jobs"]["tests"]["strategy"]["matrix"]["python"]
+    )
+
+
+@pytest.mark.parametrize("path", [ROOT / "CONTRIBUTING.md", ROOT / "RELEASING.md"], ids=str)
+def test_pages_name_sessions_of_nox_that_exist(path: Path) -> None:
+    named = re.findall(r"nox -s (\w+)", path.read_text("utf-8"))
+
+    assert named
+    assert set(named) <= set(SESSIONS)
+
+
+# ----------------------------------------------------------------------------------- release
+
+CHANGELOG = """# Changelog
+
+## Unreleased
+
+## 1.2.0 - 2026-12-31
+
+### Added
+
+- A thing.
+
+## 1.1.0 - 2026-11-30
+
+- Another.
+
+## 1.0.0 - 2026-10-31
+"""
+
+
+@pytest.mark.parametrize(
+    ("version", "expected"),
+    [
+        ("1.2.0", "### Added\n\n- A thing."),
+        ("1.1.0", "- Another."),
+        ("1.0.0", ""),
+        ("1.2", ""),
+        ("1x2.0", ""),
+        ("Unreleased", ""),
+    ],
+)
+def test_the_notes_of_a_release_are_its_section_of_the_changelog(
+    version: str, expected: str
+) -> None:
+    program = runpy.run_path(str(ROOT / ".ci" / "release_notes.py"))
+
+    assert program["notes"](CHANGELOG, version) == expected
+
+
+@pytest.mark.parametrize("tag", ["v0.0.0", "0.1.0", "main"])
+def test_a_tag_that_is_not_the_version_is_not_released(
+    tag: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["release_notes.py", tag])
+
+    with pytest.raises(SystemExit, match=f"^tag {tag}, but the package has version "):
+        runpy.run_path(str(ROOT / ".ci" / "release_notes.py"), run_name="__main__")
