@@ -13,6 +13,7 @@ import pytest
 from sybil import Sybil
 from sybil.parsers.markdown import PythonCodeBlockParser, SkipParser
 
+import tfrecord_lite
 from tests.support.corpus import ROOT
 
 if TYPE_CHECKING:
@@ -64,6 +65,17 @@ def test_the_readme_on_a_package_index_has_no_link_that_leads_nowhere() -> None:
 
     assert re.findall(r"\]\((?!https?://)", shown) == []
     assert "quick start (`docs/tutorial/quickstart.md`)" in shown.lower()
+
+
+def test_every_public_name_is_in_a_table_of_the_reference() -> None:
+    pages = [path.read_text() for path in (ROOT / "docs" / "reference" / "api").glob("*.md")]
+    tables = "".join(part for page in pages for part in page.split("```")[1::2])
+    messages = (ROOT / "docs" / "reference" / "api" / "messages.md").read_text()
+    listed = set(re.findall(r"^   (\w+)$", tables, re.MULTILINE)) | set(
+        re.findall(r"`(\w+)`", messages)
+    )
+
+    assert set(tfrecord_lite.__all__) - listed == set()
 
 
 def test_there_is_something_to_run() -> None:

@@ -65,7 +65,7 @@ def sql(
     features: str | os.PathLike[str] | Mapping[str, FeatureLike] | SequenceSchema | None = None,
     **options: Unpack[ScanOptions],
 ) -> Any:
-    """Run a query of DuckDB's SQL over files: ``select ... from 'train-*.tfrecord'``.
+    """Run a query of DuckDB's SQL over files, such as ``select * from 'train-*.tfrecord'``.
 
     Parameters
     ----------
