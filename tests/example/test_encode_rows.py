@@ -19,6 +19,7 @@ from tfrecord_lite import (
     ShardedTFRecordWriter,
     TFRecordReader,
     TFRecordWriter,
+    decode_examples,
     encode_example,
     encode_examples,
     testing,
@@ -441,3 +442,44 @@ def test_large_rows_after_a_small_one_do_not_make_a_large_batch() -> None:
 
     assert encode_rows(rows) is None
     assert written(rows) == [encode_example(row) for row in rows]
+
+
+class _Interrupted(list[Any]):
+    """A list whose next append is interrupted."""
+
+    def append(self, value: Any) -> None:
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("n_after", [0, 3])
+def test_an_interrupt_within_a_row_leaves_nothing_of_it(n_after: int) -> None:
+    def row(number: int) -> dict[str, Any]:
+        array = np.full(2, number, np.float32)
+        return {
+            "n": number,
+            "s": f"row {number}",
+            "v": list(range(number, number + 20)),
+            "a": array,
+        }
+
+    buffer = RowBuffer()
+    for number in range(4):
+        buffer.add(row(number))
+    (plan,) = buffer._active
+    plan.order = _Interrupted(plan.order)
+    with pytest.raises(KeyboardInterrupt):
+        buffer.add(row(4))
+    plan.order = list(plan.order)
+    for number in range(5, 5 + n_after):
+        buffer.add(row(number))
+
+    written = decode_examples(list(buffer.take()))
+
+    assert [found["n"].tolist() for found in written] == [
+        [number] for number in [*range(4), *range(5, 5 + n_after)]
+    ]
+    for found in written:
+        (number,) = found["n"].tolist()
+        assert found["s"].tolist() == [f"row {number}".encode()]
+        assert found["v"].tolist() == list(range(number, number + 20))
+        assert found["a"].tolist() == [number, number]

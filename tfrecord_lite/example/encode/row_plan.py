@@ -268,7 +268,9 @@ class RowPlan:
             n_bytes += sum(map(len, strings))
         if n_bytes > LARGE_BYTES:
             return 0
-        self._packed.append(packed)
+        if len(self._packed) > len(self.order):
+            self._drop_unfinished()
+        self._packed.append(packed)  # first: see _drop_unfinished
         self._strings += strings
         self._long += long
         for group, data, sizes in arrays:
@@ -288,6 +290,16 @@ class RowPlan:
             pass
         return None
 
+    def _drop_unfinished(self) -> None:
+        """Drop what is left of a row that an interrupt kept from being counted in `order`."""
+        n_rows = len(self.order)
+        del self._packed[n_rows:]
+        del self._strings[n_rows * sum(count for _, count in self._texts) :]
+        del self._long[n_rows * len(self._vectors) :]
+        for group in self._arrays.values():
+            del group.data[n_rows:]
+            del group.sizes[n_rows * len(group.keys) :]
+
     def clear(self) -> None:
         """Forget the rows taken: all at once, so that an interrupt leaves no half of a row."""
         arrays = {dtype: group.without_values() for dtype, group in self._arrays.items()}
@@ -298,6 +310,7 @@ class RowPlan:
 
     def columns(self) -> dict[str, ValueLists]:
         """Return the rows taken as value lists, one per key."""
+        self._drop_unfinished()
         n_rows = len(self.order)
         found: dict[str, ValueLists] = {}
         dtypes = {"q": "<i8", "f": "<f4"}
