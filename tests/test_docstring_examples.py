@@ -47,7 +47,19 @@ PUBLIC = {
 }
 """The names that the reference and the guides show, by module; None for all of its ``__all__``."""
 
-DONE = ("block", "columns", "errors", "example", "files", "schema")
+DONE = (
+    "block",
+    "columns",
+    "errors",
+    "example",
+    "files",
+    "index",
+    "reader",
+    "records",
+    "schema",
+    "sharded",
+    "writer",
+)
 """The rooms whose public names have examples."""
 
 MARKS = {

@@ -332,6 +332,14 @@ class TFRecordReader:
             If it is not an integer.
         DataLossError
             As for iteration, after a block of all records before the damage.
+
+        Examples
+        --------
+        >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+        >>> for block in TFRecordReader("people.tfrecord").blocks(2):
+        ...     print(len(block), parse_example(block, {"age": int}))
+        2 {'age': array([36, 41])}
+        1 {'age': array([37])}
         """
         if num_records is not None:
             num_records = require_int("num_records", num_records, 1)
@@ -417,6 +425,15 @@ class TFRecordReader:
             events, text.
         DataLossError
             As for iteration.
+
+        Examples
+        --------
+        >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+        >>> for row in TFRecordReader("people.tfrecord").examples():
+        ...     print(row["name"], row["age"])
+        [b'Ada'] [36]
+        [b'Alan'] [41]
+        [b'Grace'] [37]
         """
         from tfrecord_lite.example.content import ContentType  # noqa: PLC0415 - loads the engine
         from tfrecord_lite.example.survey import TypeCheck  # noqa: PLC0415
@@ -440,6 +457,15 @@ class TFRecordReader:
             if the records look like another type: lists of Examples, TensorBoard events, text.
         DataLossError
             As for iteration.
+
+        Examples
+        --------
+        >>> with TFRecordWriter("words.tfrecord") as writer:
+        ...     writer.write_sequence_examples({"id": [1, 2]}, {"tokens": [[5, 6], [7]]})
+        >>> for row in TFRecordReader("words.tfrecord").sequence_examples():
+        ...     print(row["context"]["id"], row["feature_lists"]["tokens"])
+        [1] [array([5]), array([6])]
+        [2] [array([7])]
         """
         from tfrecord_lite.example.content import ContentType  # noqa: PLC0415 - loads the engine
         from tfrecord_lite.example.sequence.to_dicts import (  # noqa: PLC0415
@@ -608,7 +634,15 @@ class TFRecordReader:
                 stream.close()
 
     def close(self) -> None:
-        """Close the files of all iterations; none can start afterwards. May be called twice."""
+        """Close the files of all iterations; none can start afterwards. May be called twice.
+
+        Examples
+        --------
+        >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+        >>> reader = TFRecordReader("people.tfrecord")
+        >>> first = next(iter(reader))
+        >>> reader.close()  # its file too, though there are more records
+        """
         self._is_closed = True
         for stream in list(self._open_streams):
             stream.close()
@@ -817,6 +851,15 @@ def tf_record_iterator(
     See Also
     --------
     TFRecordReader : many files, inferred compression, blocks.
+
+    Examples
+    --------
+    >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+    >>> for record in tf_record_iterator("people.tfrecord"):
+    ...     print(decode_example(record)["name"])
+    [b'Ada']
+    [b'Alan']
+    [b'Grace']
     """
     if not isinstance(path, (str, bytes)) and not hasattr(path, "__fspath__"):
         detail = f"path must be str, bytes or PathLike, not {type(path).__name__}"

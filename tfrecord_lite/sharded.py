@@ -183,6 +183,14 @@ class ShardedTFRecordWriter(MessageWriter):
         """Write one record, as :meth:`TFRecordWriter.write`, to the next shard in turn.
 
         The records of a block go to the shards in turn, or fill them, as single ones do.
+
+        Examples
+        --------
+        >>> with ShardedTFRecordWriter("names@2.tfrecord") as writer:
+        ...     for name in ("Ada", "Alan", "Grace"):
+        ...         writer.write(name)
+        >>> list(TFRecordReader("names-00000-of-00002.tfrecord"))
+        [b'Ada', b'Grace']
         """
         if not self._is_open:
             raise self._closed()
@@ -289,6 +297,17 @@ class ShardedTFRecordWriter(MessageWriter):
 
         After an interrupt (Ctrl-C) call it again: the files then have whole records of what was
         pending.
+
+        Examples
+        --------
+        >>> import glob
+        >>> writer = ShardedTFRecordWriter("names@2.tfrecord")
+        >>> writer.write(b"Ada")
+        >>> glob.glob("names*")  # the files appear when all are complete
+        []
+        >>> writer.close()
+        >>> sorted(glob.glob("names*"))
+        ['names-00000-of-00002.tfrecord', 'names-00001-of-00002.tfrecord']
         """
         with self._turn:
             if self._is_done:
@@ -329,7 +348,17 @@ class ShardedTFRecordWriter(MessageWriter):
             raise
 
     def abandon(self) -> None:
-        """Remove all that was written; no file appears."""
+        """Remove all that was written; no file appears.
+
+        Examples
+        --------
+        >>> import glob
+        >>> writer = ShardedTFRecordWriter("names@2.tfrecord")
+        >>> writer.write(b"Ada")
+        >>> writer.abandon()
+        >>> glob.glob("names*")
+        []
+        """
         self._is_open, self._is_done = False, True
         with contextlib.ExitStack() as stack:  # one failure does not stop the others
             for sink in self._sinks:

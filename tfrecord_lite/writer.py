@@ -105,6 +105,13 @@ class MessageWriter:
         Up to 1,024 rows, or two megabytes, wait to be encoded together. They are copies: the
         dictionary and its arrays may be reused at once. Floats of any type are rounded to the
         nearest float32, as by :func:`~tfrecord_lite.encode_examples`.
+
+        Examples
+        --------
+        >>> with TFRecordWriter("people.tfrecord") as writer:
+        ...     writer.write_example({"name": "Ada", "age": 36, "scores": [0.5, 0.75]})
+        >>> next(TFRecordReader("people.tfrecord").examples())["scores"]
+        array([0.5 , 0.75], dtype=float32)
         """
         if schema is not None:
             from tfrecord_lite.example.encode.columns import encode_example  # noqa: PLC0415
@@ -155,6 +162,14 @@ class MessageWriter:
         OSError
             If the records collected so far cannot be written. They stay pending; those of
             `rows` that had not been added yet are not among them.
+
+        Examples
+        --------
+        >>> with TFRecordWriter("people.tfrecord") as writer:
+        ...     writer.write_examples({"name": ["Ada", "Alan"], "age": [36, 41]})  # columns
+        ...     writer.write_examples([{"name": "Grace", "age": 37}])  # rows
+        >>> load("people.tfrecord")["age"]
+        array([36, 41, 37])
         """
         self._check_open()
         from tfrecord_lite.example.encode.columns import encode_batches, is_columns  # noqa: PLC0415
@@ -214,6 +229,15 @@ class MessageWriter:
         Notes
         -----
         Rows wait to be encoded together, copied, as those of :meth:`write_example` do.
+
+        Examples
+        --------
+        >>> with TFRecordWriter("words.tfrecord") as writer:
+        ...     writer.write_sequence_example(
+        ...         {"context": {"id": 1}, "feature_lists": {"tokens": [[5, 6], [7]]}}
+        ...     )
+        >>> next(TFRecordReader("words.tfrecord").sequence_examples())
+        {'context': {'id': array([1])}, 'feature_lists': {'tokens': [array([5, 6]), array([7])]}}
         """
         with self._turn:
             self._check_open()
@@ -245,6 +269,14 @@ class MessageWriter:
             ``CLOSED`` after :meth:`close`.
         OSError
             If the records collected so far cannot be written.
+
+        Examples
+        --------
+        >>> tokens = np.array([[5, 6], [7, 0]])
+        >>> with TFRecordWriter("words.tfrecord") as writer:
+        ...     writer.write_sequence_examples({}, {"tokens": tokens}, {"tokens": [2, 1]})
+        >>> [row["feature_lists"] for row in TFRecordReader("words.tfrecord").sequence_examples()]
+        [{'tokens': [array([5]), array([6])]}, {'tokens': [array([7])]}]
         """
         from tfrecord_lite.example.sequence.encode import encode_sequence_examples  # noqa: PLC0415
 
@@ -280,6 +312,16 @@ class MessageWriter:
             ``CLOSED`` after :meth:`close`.
         OSError
             If a block cannot be written. Its records stay pending.
+
+        Examples
+        --------
+        >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+        >>> parse = ExampleParser({"age": int})
+        >>> with TFRecordWriter("older.tfrecord") as writer:
+        ...     blocks = TFRecordReader("people.tfrecord").blocks()
+        ...     writer.write_blocks(block[parse(block)["age"] > 36] for block in blocks)
+        >>> [row["name"].item() for row in TFRecordReader("older.tfrecord").examples()]
+        [b'Alan', b'Grace']
         """
         self._check_open()
         if isinstance(blocks, Block):
@@ -518,6 +560,14 @@ class TFRecordWriter(MessageWriter):
             ``CLOSED`` after :meth:`close` (rule O5).
         OSError
             If the records collected so far cannot be written.
+
+        Examples
+        --------
+        >>> with TFRecordWriter("names.tfrecord") as writer:
+        ...     writer.write(b"Ada")
+        ...     writer.write(Block.from_records([b"Alan", b"Grace"]))
+        >>> list(TFRecordReader("names.tfrecord"))
+        [b'Ada', b'Alan', b'Grace']
         """
         if self._sink is None:
             raise self._closed()
@@ -552,7 +602,16 @@ class TFRecordWriter(MessageWriter):
         self._sink.add_block(block)
 
     def flush(self) -> None:
-        """Make everything written so far readable by others (rule O6)."""
+        """Make everything written so far readable by others (rule O6).
+
+        Examples
+        --------
+        >>> with TFRecordWriter("names.tfrecord") as writer:
+        ...     writer.write(b"Ada")
+        ...     writer.flush()
+        ...     print(list(TFRecordReader("names.tfrecord")))
+        [b'Ada']
+        """
         with self._turn:
             if self._sink is None:
                 raise self._closed()
@@ -564,6 +623,14 @@ class TFRecordWriter(MessageWriter):
 
         After an interrupt (Ctrl-C) call it again: the file then has all that was flushed, and
         whole records of what was pending.
+
+        Examples
+        --------
+        >>> writer = TFRecordWriter("names.tfrecord")
+        >>> writer.write(b"Ada")
+        >>> writer.close()
+        >>> list(TFRecordReader("names.tfrecord"))
+        [b'Ada']
         """
         with self._turn:
             if self._sink is None:

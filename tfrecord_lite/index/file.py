@@ -242,6 +242,14 @@ class TFRecordFile:
             these records.
         FailedPreconditionError
             ``STALE_INDEX`` if the file has changed; ``CLOSED`` after :meth:`close`.
+
+        Examples
+        --------
+        >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+        >>> with TFRecordFile("people.tfrecord") as people:
+        ...     block = people.block([2, 0])
+        >>> parse_example(block, {"age": int})
+        {'age': array([37, 36])}
         """
         numbers, places = self._locate(indices)
         offsets, sizes = np.empty_like(places), np.empty_like(places)
@@ -280,6 +288,13 @@ class TFRecordFile:
             If there is no such record.
         TypeError
             If `index` is not an integer.
+
+        Examples
+        --------
+        >>> _ = save("people@2.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+        >>> with TFRecordFile("people-*.tfrecord") as people:
+        ...     people.place(2)
+        ('people-00001-of-00002.tfrecord', 1, 50)
         """
         number, place = self._locate_one(require_int("index", index))
         return self._names[number], place, int(self._indexes[number].offsets[place])
@@ -296,6 +311,15 @@ class TFRecordFile:
         ------
         IndexError, TypeError
             As :meth:`block`.
+
+        Examples
+        --------
+        >>> _ = save("people@2.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+        >>> with TFRecordFile("people-*.tfrecord") as people:
+        ...     people.places([0, 1, 2])
+        array([[ 0,  0,  0],
+               [ 1,  0,  0],
+               [ 1,  1, 50]])
         """
         numbers, places = self._locate(indices)
         offsets = np.empty_like(places)
@@ -329,6 +353,13 @@ class TFRecordFile:
             As :class:`ExampleParser`, with the record's place in its file.
         IndexError, TypeError, DataLossError, FailedPreconditionError
             As :meth:`block`.
+
+        Examples
+        --------
+        >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+        >>> with TFRecordFile("people.tfrecord") as people:
+        ...     people.parse([2, 0], {"name": bytes, "age": int})
+        {'name': array([b'Grace', b'Ada'], dtype=object), 'age': array([37, 36])}
         """
         parser = self._parser_of(features)
         block = self.block(indices)
@@ -371,7 +402,7 @@ class TFRecordFile:
             first += len(index)
 
     def save_index(self) -> list[str]:
-        """Write the index of each file beside it, as ``FILE.idx``, in DALI's form.
+        r"""Write the index of each file beside it, as ``FILE.idx``, in DALI's form.
 
         Returns
         -------
@@ -384,6 +415,16 @@ class TFRecordFile:
             If an index cannot be written.
         InvalidArgumentError
             ``UNSUPPORTED`` for a URL that cannot be written to.
+
+        Examples
+        --------
+        >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+        >>> with TFRecordFile("people.tfrecord") as people:
+        ...     people.save_index()
+        ['people.tfrecord.idx']
+        >>> with open("people.tfrecord.idx") as file:
+        ...     file.readlines()  # where each record begins, and its bytes with the frame
+        ['0 49\n', '49 50\n', '99 51\n']
         """
         names = [name + INDEX_SUFFIX for name in self._names]
         for index, name in zip(self._indexes, names, strict=True):
@@ -424,7 +465,19 @@ class TFRecordFile:
         return self._pool.handle(number)
 
     def close(self) -> None:
-        """Close the files; no record can be read after that. Twice is fine."""
+        """Close the files; no record can be read after that. Twice is fine.
+
+        Examples
+        --------
+        >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+        >>> people = TFRecordFile("people.tfrecord")
+        >>> last = people[-1]
+        >>> people.close()
+        >>> people[0]
+        Traceback (most recent call last):
+            ...
+        tfrecord_lite.errors.FailedPreconditionError: people.tfrecord: the file is closed
+        """
         self._is_closed = True
         if self._process == os.getpid():  # the copies of a fork close with it
             self._pool.close()
