@@ -50,7 +50,9 @@ PUBLIC = {
 DONE = (
     "block",
     "columns",
+    "dataset",
     "errors",
+    "events",
     "example",
     "files",
     "index",
@@ -63,6 +65,8 @@ DONE = (
 """The rooms whose public names have examples."""
 
 MARKS = {
+    "events.curves": pytest.mark.needs("plot"),
+    "events.series.Events.plot": pytest.mark.needs("plot"),
     "integrations.beam": pytest.mark.needs("beam"),
     "integrations.dask": pytest.mark.needs("dask"),
     "integrations.duckdb": pytest.mark.needs("sql"),

@@ -163,6 +163,18 @@ def make_batched_features_dataset(
         that is too small.
     TypeError
         If `reader` does not return a :class:`Dataset`.
+
+    Examples
+    --------
+    >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+    >>> features = {"name": bytes, "age": int}
+    >>> batches = make_batched_features_dataset(
+    ...     "people.tfrecord", 2, features, label_key="age", num_epochs=1, shuffle=False
+    ... )
+    >>> for inputs, age in batches:
+    ...     print(inputs["name"], age)
+    [b'Ada' b'Alan'] [36 41]
+    [b'Grace'] [37]
     """
     if not features:
         detail = "features must be given"

@@ -58,6 +58,15 @@ class Dataset(Generic[T_co]):
 
     In the workers of a torch ``DataLoader`` each element of an epoch comes in exactly one worker
     (import torch before the data set is made). A data set can be pickled if its functions can.
+
+    Examples
+    --------
+    >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+    >>> people = TFRecordDataset("people.tfrecord").shuffle(3, seed=1)
+    >>> list(people.batch(2).parse_example({"age": int}))
+    [{'age': array([41, 37])}, {'age': array([36])}]
+    >>> len(list(people.repeat(2)))
+    6
     """
 
     def __init__(self, plan: PlanNode) -> None:
@@ -93,6 +102,14 @@ class Dataset(Generic[T_co]):
         ------
         InvalidArgumentError
             ``BAD_ARGUMENT`` if `buffer_size` is not positive.
+
+        Examples
+        --------
+        >>> with TFRecordWriter("names.tfrecord") as writer:
+        ...     writer.write(Block.from_records([b"Ada", b"Alan", b"Grace"]))
+        >>> names = TFRecordDataset("names.tfrecord").shuffle(3, seed=7)
+        >>> list(names), list(names)
+        ([b'Alan', b'Ada', b'Grace'], [b'Ada', b'Grace', b'Alan'])
         """
         return self._then(
             Shuffle,
@@ -104,7 +121,15 @@ class Dataset(Generic[T_co]):
         )
 
     def repeat(self, count: int | None = None) -> Dataset[T_co]:
-        """Go through the elements `count` times; for ever if it is None or negative."""
+        """Go through the elements `count` times; for ever if it is None or negative.
+
+        Examples
+        --------
+        >>> with TFRecordWriter("names.tfrecord") as writer:
+        ...     writer.write(Block.from_records([b"Ada", b"Alan", b"Grace"]))
+        >>> list(TFRecordDataset("names.tfrecord").repeat().take(5))
+        [b'Ada', b'Alan', b'Grace', b'Ada', b'Alan']
+        """
         n = None if count is None else require_int("count", count, _ALL)
         return self._then(Repeat, n=None if n is not None and n < 0 else n)
 
@@ -140,6 +165,15 @@ class Dataset(Generic[T_co]):
         InvalidArgumentError
             ``BAD_ARGUMENT`` if `batch_size` is not positive; on iteration, ``WRONG_COUNT``
             for elements that cannot be stacked.
+
+        Examples
+        --------
+        >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+        >>> people = TFRecordDataset("people.tfrecord")
+        >>> [len(batch) for batch in people.batch(2)]
+        [2, 1]
+        >>> [len(batch) for batch in people.batch(2, drop_remainder=True)]
+        [2]
         """
         n = require_int("batch_size", batch_size, 1)
         return self._then(Batch, n=n, drop_remainder=drop_remainder)
@@ -211,6 +245,15 @@ class Dataset(Generic[T_co]):
         Notes
         -----
         Fast after :meth:`batch`, slow before it.
+
+        Examples
+        --------
+        >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+        >>> people = TFRecordDataset("people.tfrecord").batch(2)
+        >>> for inputs, age in people.parse_example({"name": bytes, "age": int}, label_key="age"):
+        ...     print(inputs["name"], age)
+        [b'Ada' b'Alan'] [36 41]
+        [b'Grace'] [37]
         """
         from tfrecord_lite.example.parse import ExampleParser  # noqa: PLC0415 - loads the engine
 
@@ -246,6 +289,16 @@ class Dataset(Generic[T_co]):
         ------
         InvalidArgumentError, TypeError
             As :class:`SequenceExampleParser`, here or on iteration.
+
+        Examples
+        --------
+        >>> with TFRecordWriter("words.tfrecord") as writer:
+        ...     writer.write_sequence_examples({"id": [1, 2]}, {"tokens": [[5, 6], [7]]})
+        >>> batches = TFRecordDataset("words.tfrecord").batch(2)
+        >>> features = {"tokens": FixedLenSequenceFeature([], int)}
+        >>> for context, lists, lengths in batches.parse_sequence_example({"id": int}, features):
+        ...     print(context["id"], lists["tokens"].tolist(), lengths["tokens"])
+        [1 2] [[5, 6], [7, 0]] [2 1]
         """
         from tfrecord_lite.example.sequence.parse import (  # noqa: PLC0415 - loads the engine
             SequenceExampleParser,
@@ -282,6 +335,13 @@ class Dataset(Generic[T_co]):
         ------
         TypeError
             If `map_func` is not callable.
+
+        Examples
+        --------
+        >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+        >>> people = TFRecordDataset("people.tfrecord").batch(2).parse_example({"age": int})
+        >>> list(people.map(lambda batch: batch["age"] / 100))
+        [array([0.36, 0.41]), array([0.37])]
         """
         _check_callable("map_func", map_func)
         is_open = num_parallel_calls == -1
@@ -302,17 +362,40 @@ class Dataset(Generic[T_co]):
         ------
         TypeError
             If `predicate` is not callable.
+
+        Examples
+        --------
+        >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+        >>> people = TFRecordDataset("people.tfrecord").parse_example({"name": bytes, "age": int})
+        >>> [row["name"].item() for row in people.filter(lambda row: row["age"] > 36)]
+        [b'Alan', b'Grace']
         """
         _check_callable("predicate", predicate)
         return self._then(Filter, function=predicate)
 
     def take(self, count: int) -> Dataset[T_co]:
-        """Give the first `count` elements; all if it is negative."""
+        """Give the first `count` elements; all if it is negative.
+
+        Examples
+        --------
+        >>> with TFRecordWriter("names.tfrecord") as writer:
+        ...     writer.write(Block.from_records([b"Ada", b"Alan", b"Grace"]))
+        >>> list(TFRecordDataset("names.tfrecord").take(2))
+        [b'Ada', b'Alan']
+        """
         n = require_int("count", count, _ALL)
         return self if n < 0 else self._then(Take, n=n)
 
     def skip(self, count: int) -> Dataset[T_co]:
-        """Leave out the first `count` elements; all if it is negative."""
+        """Leave out the first `count` elements; all if it is negative.
+
+        Examples
+        --------
+        >>> with TFRecordWriter("names.tfrecord") as writer:
+        ...     writer.write(Block.from_records([b"Ada", b"Alan", b"Grace"]))
+        >>> list(TFRecordDataset("names.tfrecord").skip(1))
+        [b'Alan', b'Grace']
+        """
         n = require_int("count", count, _ALL)
         return self.take(0) if n < 0 else self._then(Skip, n=n)
 
@@ -327,6 +410,14 @@ class Dataset(Generic[T_co]):
         InvalidArgumentError
             ``BAD_ARGUMENT`` if there is no such shard, or after a shuffle without a seed: each
             rank would shuffle in another order.
+
+        Examples
+        --------
+        >>> with TFRecordWriter("names.tfrecord") as writer:
+        ...     writer.write(Block.from_records([b"Ada", b"Alan", b"Grace"]))
+        >>> names = TFRecordDataset("names.tfrecord").map(bytes.decode)
+        >>> list(names.shard(2, 0)), list(names.shard(2, 1))
+        (['Ada', 'Grace'], ['Alan'])
         """
         settings = self._part(num_shards, index)
         if isinstance(self._plan, (Files, ShuffledRecords)):
@@ -347,7 +438,15 @@ class Dataset(Generic[T_co]):
         return {"n_parts": n_parts, "number": number}
 
     def enumerate(self, start: int = 0) -> Dataset[tuple[int, T_co]]:
-        """Give pairs of a number and an element."""
+        """Give pairs of a number and an element.
+
+        Examples
+        --------
+        >>> with TFRecordWriter("names.tfrecord") as writer:
+        ...     writer.write(Block.from_records([b"Ada", b"Alan", b"Grace"]))
+        >>> list(TFRecordDataset("names.tfrecord").enumerate())
+        [(0, b'Ada'), (1, b'Alan'), (2, b'Grace')]
+        """
         return self._then(Enumerate, start=require_int("start", start))
 
     def cache(self) -> Dataset[T_co]:
@@ -356,11 +455,30 @@ class Dataset(Generic[T_co]):
         A shuffle after it gives new orders; the order of one before it is kept. The elements belong
         to the process. In torch's ``DataLoader`` each worker keeps its part, from epoch to epoch
         only with ``persistent_workers=True``.
+
+        Examples
+        --------
+        >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+        >>> people = TFRecordDataset("people.tfrecord").batch(2).parse_example({"age": int}).cache()
+        >>> for _ in range(2):  # read and parsed in the first epoch only
+        ...     print([batch["age"].tolist() for batch in people])
+        [[36, 41], [37]]
+        [[36, 41], [37]]
         """
         return self._then(Cache)
 
     def prefetch(self, buffer_size: int | None = None) -> Dataset[T_co]:
-        """Make `buffer_size` elements ahead, in a thread; None or -1: a few."""
+        """Make `buffer_size` elements ahead, in a thread; None or -1: a few.
+
+        Examples
+        --------
+        >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+        >>> people = TFRecordDataset("people.tfrecord").batch(2).parse_example({"age": int})
+        >>> for batch in people.prefetch(1):  # the next batch is made during this step
+        ...     print(batch["age"])
+        [36 41]
+        [37]
+        """
         n = _AUTO if buffer_size in (None, -1) else buffer_size
         return self._then(Prefetch, n=max(require_int("buffer_size", n, 0), 1))
 
@@ -389,6 +507,13 @@ class Dataset(Generic[T_co]):
         FailedPreconditionError
             On iteration in a process that may not start others, as torch's workers:
             ``UNSUPPORTED``.
+
+        Examples
+        --------
+        >>> _ = save("people@2.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+        >>> people = TFRecordDataset("people-*.tfrecord").batch(2).parse_example({"age": int})
+        >>> [batch["age"].tolist() for batch in people.in_processes(2)]  # a file for each process
+        [[36], [41, 37]]
         """
         n_workers = require_int("num_workers", num_workers, 0)
         methods = multiprocessing.get_all_start_methods()
@@ -410,6 +535,15 @@ class Dataset(Generic[T_co]):
 
         Needed only to agree with other processes, or with an earlier run. Workers that already run
         do not learn of it.
+
+        Examples
+        --------
+        >>> with TFRecordWriter("names.tfrecord") as writer:
+        ...     writer.write(Block.from_records([b"Ada", b"Alan", b"Grace"]))
+        >>> names = TFRecordDataset("names.tfrecord").shuffle(3, seed=1)
+        >>> first, second = list(names), list(names)
+        >>> list(names.set_epoch(1)) == second, list(names.set_epoch(0)) == first
+        (True, True)
         """
         self._next_epoch = require_int("epoch", epoch, 0)
         self._is_epoch_set = True
@@ -436,7 +570,15 @@ class Dataset(Generic[T_co]):
         self._last_damage = run.damage
 
     def as_numpy_iterator(self) -> DatasetIterator[T_co]:
-        """Start the next epoch; everything is NumPy anyway."""
+        """Start the next epoch; everything is NumPy anyway.
+
+        Examples
+        --------
+        >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+        >>> people = TFRecordDataset("people.tfrecord").batch(3).parse_example({"age": int})
+        >>> next(people.as_numpy_iterator())
+        {'age': array([36, 41, 37])}
+        """
         return iter(self)
 
     @property

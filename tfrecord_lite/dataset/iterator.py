@@ -35,6 +35,14 @@ class DatasetIterator(Generic[T_co]):
 
     After Ctrl-C inside of ``next`` it gives no more elements: FailedPreconditionError,
     ``CLOSED``. It can be closed, or resumed from a state that was taken before.
+
+    Examples
+    --------
+    >>> with TFRecordWriter("names.tfrecord") as writer:
+    ...     writer.write(Block.from_records([b"Ada", b"Alan", b"Grace"]))
+    >>> iterator = iter(TFRecordDataset("names.tfrecord"))
+    >>> next(iterator), iterator.state_dict()["epoch"]
+    (b'Ada', [0])
     """
 
     def __init__(
@@ -101,6 +109,19 @@ class DatasetIterator(Generic[T_co]):
         -------
         dict
             Plain data, fit for JSON: numbers of files, records and steps. Never records.
+
+        Examples
+        --------
+        >>> import json
+        >>> with TFRecordWriter("names.tfrecord") as writer:
+        ...     writer.write(Block.from_records([b"Ada", b"Alan", b"Grace"]))
+        >>> iterator = iter(TFRecordDataset("names.tfrecord"))
+        >>> first = next(iterator)
+        >>> state = json.dumps(iterator.state_dict())  # in a checkpoint, with the model
+        >>> resumed = iter(TFRecordDataset("names.tfrecord"))
+        >>> resumed.load_state_dict(json.loads(state))
+        >>> list(resumed)
+        [b'Alan', b'Grace']
         """
         return {
             "version": 1,
@@ -127,6 +148,18 @@ class DatasetIterator(Generic[T_co]):
         -----
         If files have fewer records than they had, iteration raises a FailedPreconditionError,
         ``STALE_INDEX``. Other changes of their contents are not detected.
+
+        Examples
+        --------
+        >>> with TFRecordWriter("names.tfrecord") as writer:
+        ...     writer.write(Block.from_records([b"Ada", b"Alan", b"Grace"]))
+        >>> names = TFRecordDataset("names.tfrecord").shuffle(3, seed=7)
+        >>> iterator = iter(names)
+        >>> first, state = next(iterator), iterator.state_dict()
+        >>> resumed = iter(names)
+        >>> resumed.load_state_dict(state)
+        >>> first, list(resumed)
+        (b'Alan', [b'Ada', b'Grace'])
         """
         if not _is_state(state_dict):
             detail = "not a state; expected what state_dict of a data set's iterator returned"
@@ -138,7 +171,18 @@ class DatasetIterator(Generic[T_co]):
         self._begin(tuple(state_dict["epoch"]), state_dict["at"])
 
     def close(self) -> None:
-        """End the iteration; a second call does nothing."""
+        """End the iteration; a second call does nothing.
+
+        Examples
+        --------
+        >>> with TFRecordWriter("names.tfrecord") as writer:
+        ...     writer.write(Block.from_records([b"Ada", b"Alan", b"Grace"]))
+        >>> iterator = iter(TFRecordDataset("names.tfrecord").prefetch(1))
+        >>> first = next(iterator)
+        >>> iterator.close()  # the thread and the file
+        >>> list(iterator)
+        []
+        """
         self._before, self._ready, self._n_taken = self._at(), [], 0
         self._is_closed = True
         self._feed.close()

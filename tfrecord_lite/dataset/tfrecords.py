@@ -139,6 +139,15 @@ class TFRecordDataset(Dataset[bytes]):
         ------
         InvalidArgumentError
             ``BAD_ARGUMENT`` for a length below 1.
+
+        Examples
+        --------
+        >>> with ShardedTFRecordWriter("names@2.tfrecord") as writer:
+        ...     for name in ("Ada", "Alan", "Grace"):
+        ...         writer.write(name)
+        >>> names = TFRecordDataset("names-*.tfrecord")
+        >>> list(names), list(names.interleave())
+        ([b'Ada', b'Grace', b'Alan'], [b'Ada', b'Alan', b'Grace'])
         """
         files = self._files()
         cycle = min(len(files.names), _MOST_OPEN) if cycle_length is None else cycle_length
@@ -166,6 +175,14 @@ class TFRecordDataset(Dataset[bytes]):
         ------
         InvalidArgumentError
             ``BAD_ARGUMENT`` after :meth:`shard` without a seed.
+
+        Examples
+        --------
+        >>> with ShardedTFRecordWriter("names@3.tfrecord") as writer:
+        ...     for name in ("Ada", "Alan", "Grace"):
+        ...         writer.write(name)
+        >>> list(TFRecordDataset("names-*.tfrecord").shuffle_files(seed=1))
+        [b'Alan', b'Grace', b'Ada']
         """
         settings = self._order(seed, reshuffle_each_iteration)
         return dataset_of(replace(self._files(), **settings))
@@ -186,6 +203,14 @@ class TFRecordDataset(Dataset[bytes]):
             ``BAD_ARGUMENT`` after :meth:`shard` without a seed.
         FailedPreconditionError
             On iteration, as :class:`TFRecordFile`.
+
+        Examples
+        --------
+        >>> with TFRecordWriter("names.tfrecord") as writer:
+        ...     writer.write(Block.from_records([b"Ada", b"Alan", b"Grace"]))
+        >>> names = TFRecordDataset("names.tfrecord").shuffle_all(seed=1)
+        >>> list(names), list(names)
+        ([b'Alan', b'Grace', b'Ada'], [b'Grace', b'Ada', b'Alan'])
         """
         settings = self._order(seed, reshuffle_each_iteration)
         return dataset_of(shuffled_records(self._files(), **settings))

@@ -33,7 +33,19 @@ _MAX_SIZE_DIGITS = 19
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """One or more encoded images of one step."""
+    r"""One or more encoded images of one step.
+
+    Examples
+    --------
+    >>> from tfrecord_lite.messages import Event, Summary
+    >>> image = Summary.Image(width=3, height=2, encoded_image_string=b"\x89PNG...")
+    >>> value = Summary.Value(tag="sample", image=image)
+    >>> with TFRecordWriter("events.out.tfevents.1.example") as writer:
+    ...     writer.write(Event(step=7, summary=Summary(value=[value])).SerializeToString())
+    >>> image = read_events(".").images("sample").value[0]
+    >>> image.width, image.height, len(image.encoded)
+    (3, 2, 1)
+    """
 
     width: int
     height: int

@@ -61,8 +61,14 @@ def plot_events(
 
     Examples
     --------
-    >>> runs = {"first": read_events("logs/1"), "second": read_events("logs/2")}  # doctest: +SKIP
-    >>> plot_events(runs, "loss", smoothing=0.9).savefig("loss.png")  # doctest: +SKIP
+    >>> from tfrecord_lite.messages import Event, Summary
+    >>> with TFRecordWriter("events.out.tfevents.1.example") as writer:
+    ...     for step, loss in enumerate([1.0, 0.5, 0.25]):
+    ...         summary = Summary(value=[Summary.Value(tag="loss", simple_value=loss)])
+    ...         writer.write(Event(step=step, summary=summary).SerializeToString())
+    >>> run = read_events("events.out.tfevents.1.example")
+    >>> figure = plot_events({"first": run, "second": run}, "loss", smoothing=0.5)
+    >>> figure.savefig("loss.png")
     """
     if not 0 <= smoothing < 1:
         raise argument_error(f"smoothing is {smoothing}, expected 0 or more, and less than 1")

@@ -160,6 +160,16 @@ def follow_events(
     InvalidArgumentError, TypeError
         ``BAD_ARGUMENT`` if `poll_seconds` is negative or infinite; TypeError if it is not a
         number. Raised by the call itself, not when the first events are asked for.
+
+    Examples
+    --------
+    >>> from tfrecord_lite.messages import Event, Summary
+    >>> loss = Summary.Value(tag="loss", simple_value=0.5)
+    >>> with TFRecordWriter("events.out.tfevents.1.example") as writer:
+    ...     writer.write(Event(step=7, summary=Summary(value=[loss])).SerializeToString())
+    >>> for events in follow_events(".", stop=lambda: True):  # what is there, and no waiting
+    ...     print(events.scalars("loss").value)
+    [0.5]
     """
     if not isinstance(poll_seconds, Real):
         raise TypeError(f"poll_seconds must be a number, not {poll_seconds!r:.40}")
@@ -208,6 +218,15 @@ def find_runs(
     ------
     FileNotFoundError, NotADirectoryError
         If it is not a folder.
+
+    Examples
+    --------
+    >>> import os
+    >>> for run in ("train", "validation"):
+    ...     os.makedirs(f"logs/{run}")
+    ...     TFRecordWriter(f"logs/{run}/events.out.tfevents.1.example").close()
+    >>> list(find_runs("logs"))
+    ['train', 'validation']
     """
     check_storage_options(storage_options, folder)
     root = os.fspath(folder)
@@ -249,6 +268,16 @@ class EventFiles:
     Notes
     -----
     Not thread-safe. Close it, or use it in a ``with`` statement.
+
+    Examples
+    --------
+    >>> from tfrecord_lite.messages import Event, Summary
+    >>> loss = Summary.Value(tag="loss", simple_value=0.5)
+    >>> with TFRecordWriter("events.out.tfevents.1.example") as writer:
+    ...     writer.write(Event(step=7, summary=Summary(value=[loss])).SerializeToString())
+    >>> with EventFiles(".") as files:
+    ...     print(len(files.read().scalars()), len(files.read().scalars()))  # nothing new
+    1 0
     """
 
     def __init__(self, paths: Sources, storage_options: StorageOptions = None) -> None:
@@ -264,7 +293,18 @@ class EventFiles:
         self._unseen: list[EventValues] = []  # read, but not returned, since an error was raised
 
     def names(self) -> list[str]:
-        """Return the names of the files that exist now, in the order they are read."""
+        """Return the names of the files that exist now, in the order they are read.
+
+        Examples
+        --------
+        >>> from tfrecord_lite.messages import Event, Summary
+        >>> loss = Summary.Value(tag="loss", simple_value=0.5)
+        >>> with TFRecordWriter("events.out.tfevents.1.example") as writer:
+        ...     writer.write(Event(step=7, summary=Summary(value=[loss])).SerializeToString())
+        >>> with EventFiles("events*") as files:
+        ...     files.names()
+        ['events.out.tfevents.1.example']
+        """
         return [name_of(source) for source in self._sources()]
 
     def _sources(self) -> list[Source]:
@@ -305,6 +345,20 @@ class EventFiles:
             If a file cannot be opened or read. With `keep_open`, all events before it are
             returned first, and the next call tries again. No event is lost: those read by a
             call that raised are returned by the next one that succeeds.
+
+        Examples
+        --------
+        >>> from tfrecord_lite.messages import Event, Summary
+        >>> loss = Summary.Value(tag="loss", simple_value=0.5)
+        >>> with TFRecordWriter("events.out.tfevents.1.example") as writer:
+        ...     writer.write(Event(step=7, summary=Summary(value=[loss])).SerializeToString())
+        ...     writer.flush()
+        ...     with EventFiles(".") as files:
+        ...         first = files.read()
+        ...         writer.write(Event(step=8, summary=Summary(value=[loss])).SerializeToString())
+        ...         writer.flush()
+        ...         print(first.scalars("loss").step, files.read().scalars("loss").step)
+        [7] [8]
         """
         is_again = isinstance(self._error, OSError)
         if is_again:
@@ -341,7 +395,22 @@ class EventFiles:
         )
 
     def check(self) -> None:
-        """Raise the error that the last :meth:`read` met after the events it returned, if any."""
+        """Raise the error that the last :meth:`read` met after the events it returned, if any.
+
+        Examples
+        --------
+        >>> from tfrecord_lite.messages import Event, Summary
+        >>> loss = Summary.Value(tag="loss", simple_value=0.5)
+        >>> with TFRecordWriter("events.out.tfevents.1.example") as writer:
+        ...     writer.write(Event(step=7, summary=Summary(value=[loss])).SerializeToString())
+        ...     writer.write(b"not an event")
+        >>> with EventFiles("events*") as files:
+        ...     events = files.read()  # all events before it
+        ...     files.check()
+        Traceback (most recent call last):
+            ...
+        tfrecord_lite.errors.InvalidArgumentError: events...: record 1, ...: not a valid Event: ...
+        """
         if self._error is not None:
             raise self._error
 
@@ -388,7 +457,18 @@ class EventFiles:
             raise DataLossError(Reason.TRUNCATED, *place, detail)
 
     def close(self) -> None:
-        """Close the files. Twice is fine."""
+        """Close the files. Twice is fine.
+
+        Examples
+        --------
+        >>> from tfrecord_lite.messages import Event, Summary
+        >>> loss = Summary.Value(tag="loss", simple_value=0.5)
+        >>> with TFRecordWriter("events.out.tfevents.1.example") as writer:
+        ...     writer.write(Event(step=7, summary=Summary(value=[loss])).SerializeToString())
+        >>> files = EventFiles(".")
+        >>> events = files.read()
+        >>> files.close()
+        """
         for stream in self._streams.values():
             stream.close()
         self._streams = {}

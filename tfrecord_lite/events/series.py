@@ -57,7 +57,19 @@ _CATEGORY_OF_PLUGIN = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Series:
-    """Values in the order of the file, as columns of one length."""
+    """Values in the order of the file, as columns of one length.
+
+    Examples
+    --------
+    >>> from tfrecord_lite.messages import Event, Summary
+    >>> with TFRecordWriter("events.out.tfevents.1.example") as writer:
+    ...     for step, loss in enumerate([1.0, 0.5, 0.25]):
+    ...         summary = Summary(value=[Summary.Value(tag="loss", simple_value=loss)])
+    ...         writer.write(Event(step=step, summary=summary).SerializeToString())
+    >>> loss = read_events(".").scalars("loss")
+    >>> loss.step[loss.value < 0.6]
+    array([1, 2])
+    """
 
     tag: ObjectArray
     """str, shape (n,)."""
@@ -73,7 +85,18 @@ class Series:
         return self.step.size
 
     def as_dict(self) -> dict[str, AnyArray]:
-        """Return the columns by name, as ``pandas.DataFrame`` takes them; no copies."""
+        """Return the columns by name, as ``pandas.DataFrame`` takes them; no copies.
+
+        Examples
+        --------
+        >>> from tfrecord_lite.messages import Event, Summary
+        >>> loss = Summary.Value(tag="loss", simple_value=0.5)
+        >>> with TFRecordWriter("events.out.tfevents.1.example") as writer:
+        ...     writer.write(Event(step=7, summary=Summary(value=[loss])).SerializeToString())
+        >>> columns = read_events(".").scalars().as_dict()  # pandas.DataFrame(columns)
+        >>> columns["tag"], columns["value"]
+        (array(['loss'], dtype=object), array([0.5]))
+        """
         return {name: getattr(self, name) for name in self.__slots__}
 
     def _repr_html_(self) -> str:
@@ -94,6 +117,16 @@ class Events:
     is empty for a tag that has only values of other categories; `tags` lists the tags of each. An
     unknown tag raises :class:`InvalidArgumentError`, ``MISSING``, except with
     :func:`follow_events`, where a tag may come later.
+
+    Examples
+    --------
+    >>> from tfrecord_lite.messages import Event, Summary
+    >>> loss = Summary.Value(tag="loss", simple_value=0.5)
+    >>> with TFRecordWriter("events.out.tfevents.1.example") as writer:
+    ...     writer.write(Event(step=7, summary=Summary(value=[loss])).SerializeToString())
+    >>> run = read_events(".")
+    >>> run.tags["scalars"], run.scalars("loss").step, run.scalars("loss").value
+    (('loss',), array([7]), array([0.5]))
     """
 
     def __init__(
@@ -141,7 +174,18 @@ class Events:
         return found
 
     def metadata(self, tag: str) -> SummaryMetadata | None:
-        """Return the metadata that a tag's first value has; None if there is none."""
+        """Return the metadata that a tag's first value has; None if there is none.
+
+        Examples
+        --------
+        >>> from tfrecord_lite.messages import Event, Summary, SummaryMetadata
+        >>> value = Summary.Value(tag="loss", simple_value=0.5)
+        >>> value.metadata.summary_description = "mean of the batch"
+        >>> with TFRecordWriter("events.out.tfevents.1.example") as writer:
+        ...     writer.write(Event(step=7, summary=Summary(value=[value])).SerializeToString())
+        >>> read_events(".").metadata("loss").summary_description
+        'mean of the batch'
+        """
         return self._tags.metadata.get(self._number_of(tag))
 
     def scalars(self, tag: str | None = None) -> Series:
@@ -152,6 +196,16 @@ class Events:
         InvalidArgumentError
             ``MISSING`` for an unknown tag, ``MALFORMED`` for a value that is not a scalar;
             as :func:`parse_tensor` for a tensor that cannot be parsed.
+
+        Examples
+        --------
+        >>> from tfrecord_lite.messages import Event, Summary
+        >>> loss = Summary.Value(tag="loss", simple_value=0.5)
+        >>> with TFRecordWriter("events.out.tfevents.1.example") as writer:
+        ...     writer.write(Event(step=7, summary=Summary(value=[loss])).SerializeToString())
+        >>> series = read_events(".").scalars("loss")
+        >>> series.step, series.value
+        (array([7]), array([0.5]))
         """
         return self._series("scalars", tag)
 
@@ -165,16 +219,37 @@ class Events:
         ------
         InvalidArgumentError
             ``MISSING`` for an unknown tag, ``MALFORMED`` for a value that is not a histogram.
+
+        Examples
+        --------
+        >>> from tfrecord_lite.messages import Event, HistogramProto, Summary
+        >>> weights = HistogramProto(min=0, max=2, num=5, bucket_limit=[1, 2], bucket=[3, 2])
+        >>> value = Summary.Value(tag="weights", histo=weights)
+        >>> with TFRecordWriter("events.out.tfevents.1.example") as writer:
+        ...     writer.write(Event(step=7, summary=Summary(value=[value])).SerializeToString())
+        >>> read_events(".").histograms("weights").value[0]
+        array([[0., 1., 3.],
+               [1., 2., 2.]])
         """
         return self._series("histograms", tag)
 
     def images(self, tag: str | None = None) -> Series:
-        """Return images, each value an :class:`Image`.
+        r"""Return images, each value an :class:`Image`.
 
         Raises
         ------
         InvalidArgumentError
             As :meth:`histograms`.
+
+        Examples
+        --------
+        >>> from tfrecord_lite.messages import Event, Summary
+        >>> image = Summary.Image(width=3, height=2, encoded_image_string=b"\x89PNG...")
+        >>> value = Summary.Value(tag="sample", image=image)
+        >>> with TFRecordWriter("events.out.tfevents.1.example") as writer:
+        ...     writer.write(Event(step=7, summary=Summary(value=[value])).SerializeToString())
+        >>> read_events(".").images("sample").value[0]
+        Image(width=3, height=2, encoded=(b'\x89PNG...',))
         """
         return self._series("images", tag)
 
@@ -185,6 +260,15 @@ class Events:
         ------
         InvalidArgumentError
             As :meth:`histograms`.
+
+        Examples
+        --------
+        >>> from tfrecord_lite.messages import Event, Summary
+        >>> value = Summary.Value(tag="voice", audio=Summary.Audio(encoded_audio_string=b"RIFF..."))
+        >>> with TFRecordWriter("events.out.tfevents.1.example") as writer:
+        ...     writer.write(Event(step=7, summary=Summary(value=[value])).SerializeToString())
+        >>> read_events(".").audio("voice").value[0]
+        (b'RIFF...',)
         """
         return self._series("audio", tag)
 
@@ -198,6 +282,17 @@ class Events:
         ------
         InvalidArgumentError
             As :meth:`histograms`.
+
+        Examples
+        --------
+        >>> from tfrecord_lite.messages import Event, Summary
+        >>> value = Summary.Value(tag="note")
+        >>> value.metadata.plugin_data.plugin_name = "text"
+        >>> n_bytes = value.tensor.ParseFromString(serialize_tensor("a *first* try"))
+        >>> with TFRecordWriter("events.out.tfevents.1.example") as writer:
+        ...     writer.write(Event(step=7, summary=Summary(value=[value])).SerializeToString())
+        >>> read_events(".").texts("note").value[0]
+        'a *first* try'
         """
         return self._series("texts", tag)
 
@@ -208,6 +303,17 @@ class Events:
         ------
         InvalidArgumentError
             ``MISSING`` for an unknown tag; as :func:`parse_tensor`.
+
+        Examples
+        --------
+        >>> from tfrecord_lite.messages import Event, Summary
+        >>> value = Summary.Value(tag="pr")
+        >>> n_bytes = value.tensor.ParseFromString(serialize_tensor(np.eye(2)))
+        >>> with TFRecordWriter("events.out.tfevents.1.example") as writer:
+        ...     writer.write(Event(step=7, summary=Summary(value=[value])).SerializeToString())
+        >>> read_events(".").tensors("pr").value[0]
+        array([[1., 0.],
+               [0., 1.]])
         """
         if tag is None:
             return self._series("tensors", None)
@@ -241,6 +347,15 @@ class Events:
         ------
         InvalidArgumentError, ImportError
             As :func:`plot_events`.
+
+        Examples
+        --------
+        >>> from tfrecord_lite.messages import Event, Summary
+        >>> with TFRecordWriter("events.out.tfevents.1.example") as writer:
+        ...     for step, loss in enumerate([1.0, 0.5, 0.25]):
+        ...         summary = Summary(value=[Summary.Value(tag="loss", simple_value=loss)])
+        ...         writer.write(Event(step=step, summary=summary).SerializeToString())
+        >>> read_events(".").plot("loss", smoothing=0.5).savefig("loss.png")
         """
         return plot_events(self, tags, smoothing=smoothing, x=x, ax=ax)
 
