@@ -50,6 +50,7 @@ PUBLIC = {
 DONE = (
     "block",
     "columns",
+    "convert",
     "dataset",
     "errors",
     "events",
@@ -57,9 +58,16 @@ DONE = (
     "files",
     "index",
     "reader",
+    "rearrange",
     "records",
+    "recovery",
     "schema",
     "sharded",
+    "statistics",
+    "storage",
+    "tables",
+    "tensors",
+    "viewer",
     "writer",
 )
 """The rooms whose public names have examples."""
@@ -74,7 +82,10 @@ MARKS = {
     "integrations.pandas": pytest.mark.needs("dataframes"),
     "integrations.polars": pytest.mark.needs("dataframes"),
     "storage.formats.superserial": pytest.mark.needs("yaml"),
+    "statistics.statistics.Statistics.plot": pytest.mark.needs("plot"),
     "storage.sidecar.load_schema": pytest.mark.needs("yaml"),
+    "tables.table.TFRecordTable.to_pandas": pytest.mark.needs("dataframes"),
+    "tables.table.TFRecordTable.to_polars": pytest.mark.needs("dataframes"),
     "tables": pytest.mark.needs("arrow"),
     "viewer": pytest.mark.needs("view"),
 }

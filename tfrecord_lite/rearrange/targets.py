@@ -49,7 +49,16 @@ _SMALL_BYTES = 128 * 1024
 
 
 class Rearranged(NamedTuple):
-    """What was written."""
+    """What was written.
+
+    Examples
+    --------
+    >>> from tfrecord_lite.rearrange import split_files
+    >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+    >>> done = split_files("people.tfrecord", "part.tfrecord", num_shards=2)
+    >>> done.paths, done.num_records, done.num_read
+    (('part-00000-of-00002.tfrecord', 'part-00001-of-00002.tfrecord'), 3, 3)
+    """
 
     paths: tuple[str, ...]
     """The files: paths and URLs, or the name of a file object."""

@@ -66,6 +66,17 @@ class Comparison:
     Notes
     -----
     Immutable; can be pickled.
+
+    Examples
+    --------
+    >>> from tfrecord_lite.statistics import compare
+    >>> before = encode_examples({"age": [36, 41, 37]})
+    >>> after = encode_examples({"age": [36, 44, 37]})
+    >>> comparison = compare(before, after)
+    >>> bool(comparison), [str(finding) for finding in comparison.findings]
+    (False, ['records: 1 of 3 records differ: age in 1'])
+    >>> [each["age"].numbers.max for each in comparison.statistics]
+    [41, 44]
     """
 
     names: tuple[str, str]
@@ -83,7 +94,16 @@ class Comparison:
         return self.is_same
 
     def describe(self) -> dict[str, Any]:
-        """Return all but the statistics as JSON values."""
+        """Return all but the statistics as JSON values.
+
+        Examples
+        --------
+        >>> from tfrecord_lite.statistics import compare
+        >>> before = encode_examples({"age": [36, 41, 37]})
+        >>> after = encode_examples({"age": [36, 41, 38]})
+        >>> compare(before, after).describe()["records"]["by_feature"]
+        {'age': 1}
+        """
         pairs = zip(self.names, self.statistics, strict=True)
         return {
             "same": self.is_same,
@@ -93,7 +113,16 @@ class Comparison:
         }
 
     def lines(self, width: int = WIDTH) -> list[str]:
-        """Return the lines of ``str``, for a terminal of a width."""
+        """Return the lines of ``str``, for a terminal of a width.
+
+        Examples
+        --------
+        >>> from tfrecord_lite.statistics import compare
+        >>> before = encode_examples({"age": [36, 41, 37]})
+        >>> after = encode_examples({"age": [36, 41, 38]})
+        >>> compare(before, after).lines()[-1]
+        '2       age      37     38'
+        """
         return list(lines_of(self, width))
 
     def __str__(self) -> str:

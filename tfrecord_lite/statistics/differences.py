@@ -56,6 +56,15 @@ class RecordDifference:
         The features and feature lists that differ.
     values : tuple of tuple of two str
         For each of the first 5 of them what the two records hold, as short texts, from the first value that differs.
+
+    Examples
+    --------
+    >>> from tfrecord_lite.statistics import compare
+    >>> before = encode_examples({"age": [36, 41, 37]})
+    >>> after = encode_examples({"age": [36, 41, 38]})
+    >>> (difference,) = compare(before, after).records.first
+    >>> difference.number, difference.features, difference.values
+    (2, ('age',), (('37', '38'),))
     """
 
     number: int
@@ -83,6 +92,15 @@ class RecordDifferences:
         In how many pairs each feature differs; those that do.
     first : tuple of RecordDifference
         The first 10.
+
+    Examples
+    --------
+    >>> from tfrecord_lite.statistics import compare
+    >>> before = encode_examples({"age": [36, 41, 37]})
+    >>> after = encode_examples({"age": [36, 41, 38]})
+    >>> records = compare(before, after).records
+    >>> records.n_records, records.n_different, dict(records.by_feature)
+    (3, 1, {'age': 1})
     """
 
     n_records: int
@@ -111,12 +129,30 @@ class RecordDifferences:
         return ", ".join(names[:_MAX_NAMES]) + ", ..." * (len(names) > _MAX_NAMES)
 
     def sides(self) -> tuple[str, str]:
-        """Say in a few words what is in the first data set, and in the second."""
+        """Say in a few words what is in the first data set, and in the second.
+
+        Examples
+        --------
+        >>> from tfrecord_lite.statistics import compare
+        >>> before = encode_examples({"age": [36, 41, 37]})
+        >>> after = encode_examples({"age": [36, 41, 38]})
+        >>> compare(before, after).records.sides()
+        ('3 records', '1 of 3 differ: age in 1')
+        """
         said = f"{self.n_different:,} of {self.n_records:,} differ"
         return plural(self.n_records, "record"), f"{said}: {self._features()}"
 
     def describe(self) -> dict[str, Any]:
-        """Return all as JSON values."""
+        """Return all as JSON values.
+
+        Examples
+        --------
+        >>> from tfrecord_lite.statistics import compare
+        >>> before = encode_examples({"age": [36, 41, 37]})
+        >>> after = encode_examples({"age": [36, 41, 38]})
+        >>> compare(before, after).records.describe()["first"]
+        [{'record': 2, 'features': ['age'], 'values': [['37', '38']]}]
+        """
         return {
             "records": self.n_records,
             "different": self.n_different,

@@ -94,7 +94,14 @@ class Distribution:
 
     @classmethod
     def of(cls, numbers: AnyArray) -> Distribution:
-        """Return the distribution of an array of integers or floats, of any shape."""
+        """Return the distribution of an array of integers or floats, of any shape.
+
+        Examples
+        --------
+        >>> ages = Distribution.of(np.array([36, 41, 37]))
+        >>> ages.count, ages.mean, ages.max
+        (3, 38.0, 41)
+        """
         return cls._of(numbers, 0)
 
     @classmethod
@@ -155,7 +162,14 @@ class Distribution:
 
     @classmethod
     def repeated(cls, number: int, times: int) -> Distribution:
-        """Return the distribution of one integer, many times."""
+        """Return the distribution of one integer, many times.
+
+        Examples
+        --------
+        >>> lengths = Distribution.repeated(1, times=1_000)
+        >>> lengths.count, lengths.mean
+        (1000, 1.0)
+        """
         if not times:
             return cls(is_integer=True)
         keys = _integer_codes(np.array([number]))
@@ -225,7 +239,14 @@ class Distribution:
         return replace(self, **changed, _keys=keys, _counts=counts)  # type: ignore[arg-type]
 
     def plus(self, numbers: AnyArray) -> Distribution:
-        """Return the distribution with some more numbers: faster than ``self + Distribution.of(numbers)``."""
+        """Return the distribution with some more numbers: faster than ``self + Distribution.of(numbers)``.
+
+        Examples
+        --------
+        >>> ages = Distribution.of(np.array([36, 41])).plus(np.array([37]))
+        >>> ages.count, ages.mean
+        (3, 38.0)
+        """
         is_same = self.is_integer == (numbers.dtype.kind != "f")
         return self + Distribution._of(numbers, self._shift if is_same else 0)
 
@@ -255,6 +276,12 @@ class Distribution:
 
         Ascending; float64, float64 and int64, shape (n_buckets,). A bucket of one number begins and ends with
         it. Infinite numbers and NaN are in none.
+
+        Examples
+        --------
+        >>> first, last, counts = Distribution.of(np.array([36, 41, 37, 36])).buckets()
+        >>> first, counts
+        (array([36., 37., 41.]), array([2, 1, 1]))
         """
         starts, stops = self._bounds()
         return starts.astype(np.float64), stops.astype(np.float64), self._counts
@@ -280,6 +307,12 @@ class Distribution:
         Between two numbers that are told apart, it is the smaller one.
 
         Raises InvalidArgumentError (``BAD_ARGUMENT``) unless `q` is from 0 to 1.
+
+        Examples
+        --------
+        >>> ages = Distribution.of(np.array([36, 41, 37]))
+        >>> [ages.quantile(q) for q in (0, 0.5, 1)]
+        [36, 37, 41]
         """
         if not 0 <= q <= 1:
             raise argument_error(f"q is {q}, expected a share from 0 to 1")
@@ -317,6 +350,13 @@ class Distribution:
         ------
         InvalidArgumentError
             ``BAD_ARGUMENT`` if `bins` is not positive.
+
+        Examples
+        --------
+        >>> Distribution.of(np.array([36, 41, 37, 36])).histogram()
+        (array([2, 1, 0, 0, 0, 1]), array([35.5, 36.5, 37.5, 38.5, 39.5, 40.5, 41.5]))
+        >>> Distribution.of(np.array([0.25, 0.5, 1.0])).histogram(2)
+        (array([2, 1]), array([0.25 , 0.625, 1.   ]))
         """
         bins = require_int("bins", bins, 1)
         starts, stops, counts = self.buckets()
@@ -326,7 +366,14 @@ class Distribution:
         return _spread(starts, stops, counts, edges), edges
 
     def describe(self) -> dict[str, Any]:
-        """Return the figures as JSON values: counts, range, mean, spread, quartiles and a histogram."""
+        """Return the figures as JSON values: counts, range, mean, spread, quartiles and a histogram.
+
+        Examples
+        --------
+        >>> figures = Distribution.of(np.array([36, 41, 37])).describe()
+        >>> figures["min"], figures["mean"], figures["quartiles"]
+        (36, 38.0, [36, 37, 37])
+        """
         counts, edges = self.histogram()
         quartiles = [self.quantile(q) for q in (0.25, 0.5, 0.75)]
         return {

@@ -120,6 +120,15 @@ class Finding:
         How large it is, and what it is larger than, where that was measured.
     sides : tuple of two str
         What is different, in the first and in the second data set, in a few words; empty for what is not there.
+
+    Examples
+    --------
+    >>> from tfrecord_lite.statistics import compare
+    >>> before = encode_examples({"age": [36, 41, 37]})
+    >>> after = encode_examples({"age": [36.0, 41.0, 37.0]})
+    >>> finding = compare(before, after).findings[0]
+    >>> str(finding), finding.what, finding.feature
+    ('age: kind: int64 in the first, float32 in the second', 'kind', 'age')
     """
 
     what: str
@@ -138,7 +147,17 @@ class Finding:
         return f"{about}{self.what}: {self.detail}{measured}"
 
     def describe(self) -> dict[str, Any]:
-        """Return all as JSON values."""
+        """Return all as JSON values.
+
+        Examples
+        --------
+        >>> from tfrecord_lite.statistics import compare
+        >>> before = encode_examples({"age": [36, 41, 37]})
+        >>> after = encode_examples({"age": [36.0, 41.0, 37.0]})
+        >>> finding = compare(before, after).findings[0].describe()
+        >>> finding["what"], finding["first"], finding["second"]
+        ('kind', 'int64 FixedLenFeature []', 'float32 FixedLenFeature []')
+        """
         finite = [
             n if n is None or math.isfinite(n) else None for n in (self.distance, self.threshold)
         ]

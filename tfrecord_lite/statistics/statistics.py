@@ -41,6 +41,13 @@ class FeatureStatistics:
         All byte strings; None if there are none.
     steps : Distribution or None
         Number of steps per record that has the feature list; None for other features.
+
+    Examples
+    --------
+    >>> people = encode_examples({"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+    >>> age = compute_statistics(people)["age"]
+    >>> age.summary.n_records, age.lengths.max, age.numbers.mean
+    (3, 1, 38.0)
     """
 
     summary: FeatureSummary | FeatureListSummary
@@ -84,7 +91,14 @@ class FeatureStatistics:
         )
 
     def describe(self) -> dict[str, Any]:
-        """Return all figures as JSON values."""
+        """Return all figures as JSON values.
+
+        Examples
+        --------
+        >>> people = encode_examples({"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+        >>> compute_statistics(people)["age"].describe()["numbers"]["quartiles"]
+        [36, 37, 37]
+        """
         parts = {"numbers": self.numbers, "strings": self.strings, "steps": self.steps}
         return {
             "kinds": [kind.label for kind in self.kinds],
@@ -122,6 +136,15 @@ class Statistics:
     Notes
     -----
     Immutable; can be pickled, so that other processes may examine shards.
+
+    Examples
+    --------
+    >>> people = encode_examples({"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+    >>> statistics = compute_statistics(people[:1]) + compute_statistics(people[1:])  # two shards
+    >>> statistics.n_records, statistics["age"].numbers.mean
+    (3, 38.0)
+    >>> statistics["name"].strings.top(1)
+    [(b'Ada', 1)]
     """
 
     n_records: int
@@ -187,11 +210,30 @@ class Statistics:
         return SequenceSummary(context, lists)
 
     def schema(self, *, variable: Variable = "ragged") -> Schema | SequenceSchema:
-        """Return a schema to parse such records with, as :meth:`Summary.schema` infers it."""
+        """Return a schema to parse such records with, as :meth:`Summary.schema` infers it.
+
+        Examples
+        --------
+        >>> people = encode_examples({"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+        >>> compute_statistics(people).schema()
+        Schema of 2 features
+        name  specification    dtype   shape
+        ----  ---------------  ------  -----
+        age   FixedLenFeature  int64   []
+        name  FixedLenFeature  string  []
+        """
         return self.summary.schema(variable=variable)
 
     def describe(self) -> dict[str, Any]:
-        """Return all figures as JSON values."""
+        """Return all figures as JSON values.
+
+        Examples
+        --------
+        >>> people = encode_examples({"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+        >>> figures = compute_statistics(people).describe()
+        >>> figures["records"], figures["features"]["age"]["numbers"]["mean"]
+        (3, 38.0)
+        """
         described = {
             name: {key: found.describe() for key, found in features.items()}
             for name, features in self._sections()
@@ -279,6 +321,11 @@ class Statistics:
             several features in one `ax`.
         ImportError
             If matplotlib is not installed (extra ``plot``).
+
+        Examples
+        --------
+        >>> people = encode_examples({"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+        >>> compute_statistics(people).plot("age", bins=10).savefig("age.png")
         """
         return plot(self, features, of, bins, ax)
 

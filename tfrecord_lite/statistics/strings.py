@@ -80,6 +80,12 @@ class StringStatistics:
     Notes
     -----
     Immutable; can be pickled.
+
+    Examples
+    --------
+    >>> names = StringStatistics.of(np.array([b"Ada", b"Alan", b"Ada"], object))
+    >>> names.lengths.max, names.top(1)
+    (4, [(b'Ada', 2)])
     """
 
     lengths: Distribution
@@ -100,7 +106,13 @@ class StringStatistics:
 
     @classmethod
     def of(cls, values: ByteRanges | ObjectArray) -> StringStatistics:
-        """Return the statistics of byte strings: ranges of a buffer, or an object array of ``bytes``."""
+        """Return the statistics of byte strings: ranges of a buffer, or an object array of ``bytes``.
+
+        Examples
+        --------
+        >>> dict(StringStatistics.of(np.array([b"Ada", b"Alan", b"Ada"], object)).counts)
+        {b'Ada': 2, b'Alan': 1}
+        """
         return cls._of(values, _ALL)
 
     @classmethod
@@ -129,7 +141,14 @@ class StringStatistics:
         )
 
     def plus(self, values: ByteRanges | ObjectArray) -> StringStatistics:
-        """Return the statistics with some more strings: faster than ``self + StringStatistics.of(values)``."""
+        """Return the statistics with some more strings: faster than ``self + StringStatistics.of(values)``.
+
+        Examples
+        --------
+        >>> names = StringStatistics.of(np.array([b"Ada", b"Alan"], object))
+        >>> dict(names.plus(np.array([b"Ada"], object)).counts)
+        {b'Ada': 2, b'Alan': 1}
+        """
         is_full = len(self.looked_at) == MAX_LOOKED_AT
         return self + StringStatistics._of(values, self.looked_at[-1].lot if is_full else _ALL)
 
@@ -182,12 +201,25 @@ class StringStatistics:
 
         At least that often, unless :attr:`is_exact`. Of strings that occur as often, the first by their
         bytes come first. Raises InvalidArgumentError (``BAD_ARGUMENT``) for an `n` that is not positive.
+
+        Examples
+        --------
+        >>> names = StringStatistics.of(np.array([b"Ada", b"Alan", b"Ada"], object))
+        >>> names.top(1)
+        [(b'Ada', 2)]
         """
         n = require_int("n", n, 1)
         return list(_most_frequent(self.counts, n).items())
 
     def describe(self) -> dict[str, Any]:
-        r"""Return the figures as JSON values; bytes that are not UTF-8 are escaped (``\xff``)."""
+        r"""Return the figures as JSON values; bytes that are not UTF-8 are escaped (``\xff``).
+
+        Examples
+        --------
+        >>> names = StringStatistics.of(np.array([b"Ada", b"Alan", b"Ada"], object))
+        >>> names.describe()["top"]
+        [['Ada', 2], ['Alan', 1]]
+        """
         return {
             "lengths": self.lengths.describe(),
             "distinct": self.n_distinct,

@@ -57,6 +57,18 @@ class TfdsInfo:
         How to parse the records, with their original dtypes and shapes.
     label_names : dict of str to list of str
         Of each feature that is a ClassLabel, the names of the labels 0, 1, ...
+
+    Examples
+    --------
+    >>> import json, os
+    >>> os.makedirs("people/1.0.0")  # a directory as TensorFlow Datasets writes it
+    >>> _ = save("people/1.0.0/people-train.tfrecord-00000-of-00001", {"age": [36, 41, 37]})
+    >>> splits = [{"name": "train", "shardLengths": ["3"]}]
+    >>> with open("people/1.0.0/dataset_info.json", "w") as file:
+    ...     json.dump({"name": "people", "version": "1.0.0", "splits": splits}, file)
+    >>> info = tfds_info("people")
+    >>> info.name, info.version, list(info.schema)
+    ('people', '1.0.0', ['age'])
     """
 
     directory: str
@@ -75,6 +87,17 @@ class TfdsInfo:
         ------
         InvalidArgumentError
             ``BAD_ARGUMENT`` if there is no such split.
+
+        Examples
+        --------
+        >>> import json, os
+        >>> os.makedirs("people/1.0.0")  # a directory as TensorFlow Datasets writes it
+        >>> _ = save("people/1.0.0/people-train.tfrecord-00000-of-00001", {"age": [36, 41, 37]})
+        >>> splits = [{"name": "train", "shardLengths": ["3"]}]
+        >>> with open("people/1.0.0/dataset_info.json", "w") as file:
+        ...     json.dump({"name": "people", "version": "1.0.0", "splits": splits}, file)
+        >>> [len(list(TFRecordReader(path))) for path in tfds_info("people").files("train")]
+        [3]
         """
         parts = dataset_info.parts_of(split, list(self._files))
         if not all(part.is_whole for part in parts):
@@ -116,9 +139,14 @@ def tfds_info(directory: Path, *, storage_options: StorageOptions = None) -> Tfd
 
     Examples
     --------
-    >>> info = tfds_info("flowers/1.0.0")  # doctest: +SKIP
-    >>> info.splits, info.label_names["label"][2]  # doctest: +SKIP
-    ({'train': 900, 'test': 100}, 'rose')
+    >>> import json, os
+    >>> os.makedirs("people/1.0.0")  # a directory as TensorFlow Datasets writes it
+    >>> _ = save("people/1.0.0/people-train.tfrecord-00000-of-00001", {"age": [36, 41, 37]})
+    >>> splits = [{"name": "train", "shardLengths": ["3"]}]
+    >>> with open("people/1.0.0/dataset_info.json", "w") as file:
+    ...     json.dump({"name": "people", "version": "1.0.0", "splits": splits}, file)
+    >>> tfds_info("people").splits
+    {'train': 3}
     """
     check_storage_options(storage_options, directory)
     found = Directory(directory, storage_options)

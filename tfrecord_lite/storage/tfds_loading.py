@@ -135,10 +135,14 @@ def load_tfds(
 
     Examples
     --------
-    >>> train = load_tfds("flowers/1.0.0", "train[:90%]")  # doctest: +SKIP
-    >>> valid = load_tfds("flowers/1.0.0", "train[90%:]")  # doctest: +SKIP
-    >>> train["image"].shape, train["label"].dtype  # doctest: +SKIP
-    ((810,), dtype('int64'))
+    >>> import json, os
+    >>> os.makedirs("people/1.0.0")  # a directory as TensorFlow Datasets writes it
+    >>> _ = save("people/1.0.0/people-train.tfrecord-00000-of-00001", {"age": [36, 41, 37]})
+    >>> splits = [{"name": "train", "shardLengths": ["3"]}]
+    >>> with open("people/1.0.0/dataset_info.json", "w") as file:
+    ...     json.dump({"name": "people", "version": "1.0.0", "splits": splits}, file)
+    >>> load_tfds("people", "train[:67%]")
+    {'age': array([36, 41])}
     """
     if as_ is not None:
         check_library(as_)

@@ -35,6 +35,15 @@ class TablePartition:
     """Rows of a table that follow each other in one file; made by :meth:`TFRecordTable.partitions`.
 
     It can be pickled, and is read wherever the file can be: each :meth:`read` opens it anew.
+
+    Examples
+    --------
+    >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+    >>> parts = scan("people.tfrecord").partitions(num_partitions=2)
+    >>> [part.num_rows for part in parts]
+    [2, 1]
+    >>> [batch.to_pydict() for batch in parts[1].read()]
+    [{'name': ['Grace'], 'age': [37]}]
     """
 
     range: RecordRange
@@ -69,7 +78,15 @@ class TablePartition:
         return self._batches.schema
 
     def select(self, names: Sequence[str]) -> TablePartition:
-        """Return the partition with some columns, as :meth:`TFRecordTable.select`."""
+        """Return the partition with some columns, as :meth:`TFRecordTable.select`.
+
+        Examples
+        --------
+        >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+        >>> (part,) = scan("people.tfrecord").partitions(num_partitions=1)
+        >>> next(part.select(["age"]).read()).to_pydict()
+        {'age': [36, 41, 37]}
+        """
         return replace(self, _batches=self._batches.select(names))
 
     def read(self, size: int | None = None) -> PartitionReader:
@@ -86,6 +103,13 @@ class TablePartition:
             An iterator, which opens the file when it is first asked for a batch, and raises as
             :meth:`TFRecordTable.to_batches`; ``FailedPreconditionError`` (``STALE_INDEX``) if the file
             has changed since the table was divided.
+
+        Examples
+        --------
+        >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+        >>> (part,) = scan("people.tfrecord").partitions(num_partitions=1)
+        >>> [len(batch) for batch in part.read(2)]
+        [2, 1]
         """
         size = self._size if size is None else require_int("size", size, 1)
         return PartitionReader(RangeReader(self.range, self._options), self._batches, size)
@@ -98,7 +122,17 @@ class TablePartition:
 
 
 class PartitionReader:
-    """Iterator of the record batches of a partition."""
+    """Iterator of the record batches of a partition.
+
+    Examples
+    --------
+    >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+    >>> (part,) = scan("people.tfrecord").partitions(num_partitions=1)
+    >>> for batch in part.read(2):
+    ...     print(batch.to_pydict())
+    {'name': ['Ada', 'Alan'], 'age': [36, 41]}
+    {'name': ['Grace'], 'age': [37]}
+    """
 
     def __init__(self, records: RangeReader, batches: RecordBatches, size: int | None) -> None:
         self._records = records
@@ -128,5 +162,16 @@ class PartitionReader:
         return next(self._made)
 
     def close(self) -> None:
-        """Close the file; nothing follows."""
+        """Close the file; nothing follows.
+
+        Examples
+        --------
+        >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+        >>> (part,) = scan("people.tfrecord").partitions(num_partitions=1)
+        >>> batches = part.read(2)
+        >>> first = next(batches)
+        >>> batches.close()
+        >>> list(batches)
+        []
+        """
         self._made.close()  # type: ignore[attr-defined]

@@ -244,6 +244,16 @@ class TFRecordTable:
     Made by :func:`scan`. Whatever takes Arrow's C stream takes it as it is: ``pyarrow.table(t)``,
     ``polars.DataFrame(t)``, ``pandas.DataFrame.from_arrow(t)``, ``duckdb.sql("from t")``. Each reading opens
     the files anew.
+
+    Examples
+    --------
+    >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+    >>> import pyarrow as pa
+    >>> people = scan("people.tfrecord")
+    >>> people.column_names
+    ['name', 'age']
+    >>> pa.table(people)["age"].to_pylist()
+    [36, 41, 37]
     """
 
     def __init__(self, batches: RecordBatches, reading: _Reading) -> None:
@@ -284,6 +294,12 @@ class TFRecordTable:
             ``BAD_ARGUMENT`` for a name that is not a column, or that is there twice.
         TypeError
             If `names` is a single str.
+
+        Examples
+        --------
+        >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+        >>> scan("people.tfrecord").select(["age"]).to_arrow().to_pydict()
+        {'age': [36, 41, 37]}
         """
         return TFRecordTable(self._batches.select(names), self._reading)
 
@@ -306,6 +322,14 @@ class TFRecordTable:
             As :class:`TFRecordReader`, after the records before the damage.
         InvalidArgumentError
             For a record that does not fit the schema, with its file, number and key.
+
+        Examples
+        --------
+        >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+        >>> for batch in scan("people.tfrecord").to_batches(2):
+        ...     print(batch.to_pydict())
+        {'name': ['Ada', 'Alan'], 'age': [36, 41]}
+        {'name': ['Grace'], 'age': [37]}
         """
         size = self._reading.batch_size if size is None else require_int("size", size, 1)
         if self._reading.num_workers:
@@ -374,13 +398,28 @@ class TFRecordTable:
         return [TablePartition(part, self._batches, options, size) for part in ranges]
 
     def to_batch(self, block: Block) -> Any:
-        """Return records that were read already as a ``pyarrow.RecordBatch``."""
+        """Return records that were read already as a ``pyarrow.RecordBatch``.
+
+        Examples
+        --------
+        >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+        >>> people = scan("people.tfrecord")
+        >>> with TFRecordFile("people.tfrecord") as file:
+        ...     people.to_batch(file.block([2, 0])).to_pydict()
+        {'name': ['Grace', 'Ada'], 'age': [37, 36]}
+        """
         return self._batches.of(block)
 
     def head(self, n: int = 5) -> Any:
         """Return the first `n` rows as a ``pyarrow.Table``; what comes after is not read.
 
         Its own ``to_pandas`` makes floats of integers with nulls, unlike that of this table.
+
+        Examples
+        --------
+        >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+        >>> scan("people.tfrecord").head(2).to_pydict()
+        {'name': ['Ada', 'Alan'], 'age': [36, 41]}
         """
         n = require_int("n", n, 0)
         batches, left = [], n
@@ -393,7 +432,15 @@ class TFRecordTable:
         return arrow.imported().Table.from_batches(batches, self.arrow_schema)
 
     def to_arrow(self, *, progress: Progress = None) -> Any:
-        """Return all rows as a ``pyarrow.Table``, a chunk per batch; `progress` as for :func:`load`."""
+        """Return all rows as a ``pyarrow.Table``, a chunk per batch; `progress` as for :func:`load`.
+
+        Examples
+        --------
+        >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+        >>> people = scan("people.tfrecord").to_arrow()
+        >>> people.filter(people["age"].to_numpy() > 36)["name"].to_pylist()
+        ['Alan', 'Grace']
+        """
         batches = self._all_batches(progress)
         return arrow.imported().Table.from_batches(batches, self.arrow_schema)
 
@@ -402,6 +449,15 @@ class TFRecordTable:
 
         One that was saved comes back as it was, index included. Of other data, integers and bools with
         nulls have pandas' nullable dtypes, so that no value changes.
+
+        Examples
+        --------
+        >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+        >>> scan("people.tfrecord").to_pandas()
+            name  age
+        0    Ada   36
+        1   Alan   41
+        2  Grace   37
         """
         if self._is_frame_of("pandas"):
             return self._loaded("pandas", progress)
@@ -411,13 +467,26 @@ class TFRecordTable:
         """Return all rows as a Polars DataFrame; one that was saved comes back as it was.
 
         `progress` as for :func:`load`.
+
+        Examples
+        --------
+        >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+        >>> scan("people.tfrecord").to_polars().rows()
+        [('Ada', 36), ('Alan', 41), ('Grace', 37)]
         """
         if self._is_frame_of("polars"):
             return self._loaded("polars", progress)
         return library("polars", "dataframes").from_arrow(self.to_arrow(progress=progress))
 
     def count_rows(self) -> int:
-        """Count the records, all checksums verified, without parsing them."""
+        """Count the records, all checksums verified, without parsing them.
+
+        Examples
+        --------
+        >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+        >>> scan("people.tfrecord").count_rows()
+        3
+        """
         with closing(self._reading.blocks(None)) as blocks:
             return sum(map(len, blocks))
 
