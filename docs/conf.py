@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import importlib
 import os
+import sys
 import urllib.request
 from importlib.metadata import metadata
 from importlib.metadata import version as version_of
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
 _DISTRIBUTION = "tfrecord-numpy"
 
@@ -21,11 +25,17 @@ extensions = [
     "sphinx.ext.intersphinx",
     "sphinx.ext.napoleon",
     "sphinx_copybutton",
+    "pictures",  # ours, as all of _ext
 ]
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "_ext", "_templates"]
 templates_path = ["_templates"]
 html_theme = "furo"
 html_title = f"tfrecord_lite {release}"
+html_static_path = ["_static"]
+html_css_files = ["ours.css"]
+html_show_copyright = False
+pygments_dark_style = "github-dark"
+maximum_signature_line_length = 88
 
 # Rules are referred to by anchor: semantics.md#r2.
 myst_heading_anchors = 3
@@ -80,9 +90,16 @@ def methods_of(name: str) -> list[str]:
     return [key for key in found if getattr(one, key).__doc__]
 
 
+def has_bases(name: str) -> bool:
+    """Return whether the page of a class names what it is derived from."""
+    module, _, attribute = name.rpartition(".")
+    return bool(getattr(importlib.import_module(module), attribute).__mro__[1:-1])
+
+
 # For docs/_templates/autosummary. Sphinx cannot compare functions with those of an earlier build, and says so.
 autosummary_context = {
     "bases_not_shown": ", ".join(_BASES_NOT_SHOWN),
+    "has_bases": has_bases,
     "methods_of": methods_of,
 }
 suppress_warnings = ["config.cache"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import runpy
 import tomllib
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -76,6 +77,15 @@ def test_every_public_name_is_in_a_table_of_the_reference() -> None:
     )
 
     assert set(tfrecord_lite.__all__) - listed == set()
+
+
+def test_the_pictures_are_those_that_the_script_draws() -> None:
+    folder = ROOT / "docs" / "pictures"
+    drawn = runpy.run_path(str(folder / "draw.py"))["drawn"]()
+
+    assert {path.name for path in folder.glob("*.svg")} == set(drawn)
+    stale = [name for name, svg in drawn.items() if (folder / name).read_text() != svg]
+    assert stale == [], "run python docs/pictures/draw.py"
 
 
 def test_there_is_something_to_run() -> None:
