@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 LEFT_OUT = pytest.StashKey[Counter[str]]()
 WITH_FULL = "pytest --full"
 MOST_PROCESSES = 8
-MOST_PARAMETERS = 6
+MOST_PARAMETERS = 4
 """Of a test with more of them a short run takes this many, unless it bears the mark ``every``."""
 
 

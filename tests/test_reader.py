@@ -618,6 +618,7 @@ class TestProcesses:
         assert items == ITEMS
         assert (caught.value.reason, caught.value.source) == (Reason.COMPRESSION, path)
 
+    @pytest.mark.full
     @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
     @pytest.mark.parametrize("start", ["iter(reader)", "tf_record_iterator(path)"])
     @pytest.mark.parametrize("compression", ["", "GZIP"])

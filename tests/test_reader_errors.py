@@ -140,6 +140,7 @@ def test_damage_is_raised_again_wherever_records_are_iterated(tmp_path: Path, wa
     assert again == [([], error)] * 2
 
 
+@pytest.mark.full
 @pytest.mark.filterwarnings("ignore::ResourceWarning")  # interrupted between opening and closing
 @pytest.mark.parametrize("way", OTHER_WAYS)
 def test_after_an_interrupt_no_iteration_has_ended(tmp_path: Path, way: str) -> None:

@@ -40,6 +40,7 @@ def run_tests(path: Path, text: str, *arguments: str) -> subprocess.CompletedPro
     )
 
 
+@pytest.mark.full
 def test_to_be_told_to_install_something_is_a_failure(tmp_path: Path) -> None:
     body = """raise ImportError("needs an extra package: pip install 'tfrecord-numpy[zstd]'")"""
     text = f"{WITHOUT_ZSTD}\ndef test_core():\n    {body}"
@@ -50,6 +51,7 @@ def test_to_be_told_to_install_something_is_a_failure(tmp_path: Path) -> None:
     assert "skipped" not in done.stdout
 
 
+@pytest.mark.full
 def test_what_needs_an_extra_is_left_out_without_it(tmp_path: Path) -> None:
     text = """
 @pytest.mark.needs("zstd")
@@ -104,7 +106,7 @@ def test_each(n): assert n == 1
 
 
 @pytest.mark.full
-@pytest.mark.parametrize(("arguments", "n_run"), [([], 6 + 30), (["--full"], 30 + 30)])
+@pytest.mark.parametrize(("arguments", "n_run"), [([], 4 + 30), (["--full"], 30 + 30)])
 def test_a_short_run_takes_some_of_many_parameters(
     tmp_path: Path, arguments: list[str], n_run: int
 ) -> None:

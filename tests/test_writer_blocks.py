@@ -79,6 +79,7 @@ def test_blocks_are_written_as_their_records_are(
     assert block.data.tobytes() == before
 
 
+@pytest.mark.full
 @settings(max_examples=30)
 @given(
     st.lists(st.integers(0, 20_000), max_size=30),
@@ -129,6 +130,7 @@ def damaged_blocks(tmp_path: Path, items: list[bytes]) -> list[Block]:
     return [whole, whole[::-1], whole[mask], whole[-2:-1], whole[-2:-1].copy(), joined]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("sharded", [False, True])
 @pytest.mark.parametrize("items", [MANY[:400], LARGE[:3], [b"one", b"two", b"three"]])
 def test_a_damaged_record_gets_no_new_crc(
@@ -153,6 +155,7 @@ def test_a_damaged_record_gets_no_new_crc(
         ]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("verify", [True, False])
 @pytest.mark.parametrize("items", [LARGE[:3], [b"\0" * 40] * 900, [b"\0" * 40] * 5])
 def test_blocks_with_other_extents_are_framed_anew(items: list[bytes], verify: bool) -> None:
@@ -193,6 +196,7 @@ def test_what_is_no_block_is_a_type_error(
             assert caught.value.reason is Reason.CLOSED
 
 
+@pytest.mark.full
 def test_blocks_that_do_not_fit_on_a_disk_stay_pending() -> None:
     device: Any = Device(room=100_000)
     writer = TFRecordWriter(device)
@@ -276,6 +280,7 @@ def written_by_threads(writer: Writer, work: Callable[[int, int], None]) -> list
     return errors
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", ["one", "GZIP", "shards", "by size"])
 def test_threads_without_a_lock_get_an_error_or_write_each_record_once(
     tmp_path: Path, kind: str
@@ -369,6 +374,7 @@ def test_a_writer_is_not_copied(tmp_path: Path, copied: Callable[[Any], Any]) ->
         writer.close()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("verify", [True, False])
 def test_parts_of_blocks_from_several_reads_are_written_whole(tmp_path: Path, verify: bool) -> None:
     items = [bytes([i % 251]) * (300 + i % 7) for i in range(12_000)]  # several megabytes

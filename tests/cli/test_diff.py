@@ -119,6 +119,7 @@ def test_pipes_are_read_once(run: Run, tmp_path: Path) -> None:
     assert "--no-records" in done.err[0]
 
 
+@pytest.mark.full
 def test_standard_input(tmp_path: Path) -> None:
     a = write(tmp_path / "a", map(flower, range(60)))
     shell = f"{sys.executable} -m tfrecord_lite diff"

@@ -202,6 +202,7 @@ def assert_is_text(text: str) -> None:
     assert not [line for line in text.split("\n") if line.startswith("INJECTED")]
 
 
+@pytest.mark.full
 @pytest.mark.every
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("verb", VERBS)
@@ -222,6 +223,7 @@ def test_files(capsys: pytest.CaptureFixture[str], verb: str) -> None:
     assert "INJECTED" in "".join(texts)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("verb", "no_colour"),
     [*((verb, "") for verb in VERBS if verb != "completion"), ("info", "1"), ("verify", "1")],

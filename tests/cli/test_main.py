@@ -146,6 +146,7 @@ class TestInputs:
         assert "--max-record-bytes" in line
         assert "max_record_bytes" not in line
 
+    @pytest.mark.full
     @pytest.mark.parametrize("verb", ["info", "head", "cat", "verify", "schema"])
     @pytest.mark.parametrize("limit", ["bytes", "ratio"])
     def test_limits_on_what_is_inflated(
@@ -218,6 +219,7 @@ class TestProcess:
         assert done.stderr.startswith(b"tfrecord: <stdin>: the file object is non-blocking")
         assert done.stderr.count(b"\n") == 1
 
+    @pytest.mark.full
     def test_statuses_reach_the_shell(self, tmp_path: Path) -> None:
         data = bytes(frame([b"one", b"two"]))
 
@@ -266,6 +268,7 @@ class TestProcess:
         assert done.returncode == 2
         assert done.stderr == b"tfrecord: standard output: No space left on device\n"
 
+    @pytest.mark.full
     @pytest.mark.skipif(os.name == "nt", reason="needs a shell that closes streams")
     @pytest.mark.parametrize(
         ("command", "said"),
@@ -334,6 +337,7 @@ class TestProcess:
             assert process.returncode == 130
             assert process.stderr.read() == b""
 
+    @pytest.mark.full
     def test_a_terminal_that_knows_ascii_only_gets_escapes(self, tmp_path: Path) -> None:
         path = write(tmp_path / "a", [flower(2)])
         env = {"PYTHONIOENCODING": "ascii"}

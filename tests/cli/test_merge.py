@@ -65,6 +65,7 @@ class TestMerge:
         assert run("merge", *arguments, path, tmp_path / name).status == 0
         assert (tmp_path / name).read_bytes().startswith(first)
 
+    @pytest.mark.full
     def test_to_standard_output(self, tmp_path: Path) -> None:
         paths = [write(tmp_path / "a", [b"1"]), write(tmp_path / "b", [b"2"])]
 
@@ -73,6 +74,7 @@ class TestMerge:
         assert (done.returncode, done.stderr) == (0, b"")
         assert done.stdout == b"".join(path.read_bytes() for path in paths)
 
+    @pytest.mark.full
     def test_standard_output_whose_reader_has_gone(self, tmp_path: Path) -> None:
         path = write(tmp_path / "a", [b"1" * 10_000] * 1000)
         command = [sys.executable, "-m", "tfrecord_lite", "merge", str(path), "-"]

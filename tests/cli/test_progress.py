@@ -63,6 +63,7 @@ def add_images(folder: Path) -> None:
     save(folder / "images", rows)
 
 
+@pytest.mark.full
 @pytest.mark.every
 @pytest.mark.parametrize("verb", VERBS)
 def test_long_work_shows_rate_and_time_left_and_then_nothing(folder: Path, verb: str) -> None:
@@ -81,6 +82,7 @@ def test_long_work_shows_rate_and_time_left_and_then_nothing(folder: Path, verb:
     assert "".join(terminal.screen(shown.text))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "arguments", [["head", "--record", "-1", "c.gz"], ["stats", "--sample", "9", "c.gz", "a"]]
 )
@@ -94,6 +96,7 @@ def test_looks_at_large_files_show_one_too(folder: Path, arguments: list[str]) -
     assert not [line for line in terminal.screen(shown.text) if "B/s]" in line]
 
 
+@pytest.mark.full
 def test_cat_shows_one_if_records_go_elsewhere(folder: Path) -> None:  # noqa: ARG001
     shown = terminal.on_terminal("-c", RUN, "cat", "a", is_piped=True)
 
@@ -113,6 +116,7 @@ def test_sql_counts_rows(folder: Path) -> None:  # noqa: ARG001
     assert "rows/s" not in terminal.on_terminal("-c", RUN, "sql", "--csv", "from 'a'").text
 
 
+@pytest.mark.full
 def test_a_compressed_file_has_a_time_left(folder: Path) -> None:
     save(folder / "c.gz", {"x": np.random.default_rng(1).random((3000, 300))})
 
@@ -123,6 +127,7 @@ def test_a_compressed_file_has_a_time_left(folder: Path) -> None:
         assert "<" in shown.text
 
 
+@pytest.mark.full
 def test_lines_that_are_printed_meanwhile_stay_whole(folder: Path) -> None:
     data = (folder / "a").read_bytes()
     half = len(data) // 2

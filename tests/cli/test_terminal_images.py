@@ -332,6 +332,7 @@ def mode_of(text: str) -> str:
     return next((mode for mode, mark in marks.items() if mark in text), "none")
 
 
+@pytest.mark.full
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
 @pytest.mark.parametrize(
     ("environment", "answer", "mode", "is_asked"),

@@ -371,6 +371,7 @@ NOTHING: dict[str, Callable[[Any], Dataset]] = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("nothing", NOTHING)
 def test_nothing_for_ever_ends(names: list[str], tmp_path: Path, nothing: str) -> None:
     made = NOTHING[nothing](TFRecordDataset(names))

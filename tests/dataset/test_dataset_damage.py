@@ -302,6 +302,7 @@ def test_a_function_is_called_in_the_process_that_met_the_damage(
     assert dataset.report.n_damaged == N_PLACES
 
 
+@pytest.mark.full
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 @pytest.mark.parametrize(("n_workers", "most"), pairs([1, 2, 3, 4], [0, 2, 4]))
 def test_the_limit_on_damage_is_that_of_all_processes_together(

@@ -226,6 +226,7 @@ def test_records_of_all_sizes_survive_the_buffer(tmp_path: Path) -> None:
         assert (found == records) is (n_slots == 1)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("make", "most_mb"),
     some(

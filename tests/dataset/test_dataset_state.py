@@ -147,6 +147,7 @@ def test_a_run_resumed_at_any_step_gives_the_rest(
         assert rest_after(lambda: make(names), n_given, epoch) == whole[n_given:], n_given
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("small_chunks")
 @pytest.mark.parametrize(("step", "end"), pairs(STEPS, ENDS))
 def test_each_stage_is_resumed_between_any_two_elements(
@@ -276,6 +277,7 @@ def test_a_state_knows_its_epoch(tmp_path: Path) -> None:
     assert numbers(head) + numbers(again) == epochs[2]
 
 
+@pytest.mark.full
 def test_worker_processes_are_resumed(tmp_path: Path) -> None:
     names = write_files(tmp_path, [7, 4, 9])
 

@@ -180,6 +180,7 @@ INTERRUPTED: dict[str, Callable[[TFRecordDataset], Dataset]] = {
 
 
 # A file just opened goes with the frame that was interrupted.
+@pytest.mark.full
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
 @pytest.mark.parametrize("stage", INTERRUPTED)
@@ -243,6 +244,7 @@ def test_no_process_is_left(tmp_path: Path) -> None:
     assert multiprocessing.active_children() == []
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("end", ["", "raise SystemExit(5)", "import os; os.kill(os.getpid(), 9)"])
 def test_a_program_that_ends_early_leaves_nothing(tmp_path: Path, end: str) -> None:
     """No process, no shared memory, and no word about either."""
@@ -270,6 +272,7 @@ print(*[process.pid for process in multiprocessing.active_children()], flush=Tru
         time.sleep(0.01)
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 @pytest.mark.parametrize(
     ("method", "size"),
@@ -583,6 +586,7 @@ OPEN: dict[str, Callable[[Any], Dataset]] = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="says which files are open")
 @pytest.mark.parametrize(("stage", "end"), pairs(OPEN, ["close", "forget", "error"]))
 def test_no_file_stays_open(tmp_path: Path, stage: str, end: str) -> None:

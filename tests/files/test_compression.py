@@ -683,6 +683,7 @@ def skippable(number: int, size: int) -> bytes:
     return bytes([0x50 + number]) + b"\x2a\x4d\x18" + size.to_bytes(4, "little") + bytes(size)
 
 
+@pytest.mark.full
 @pytest.mark.needs("zstd")
 @pytest.mark.parametrize(("number", "size"), pairs([0, 10, 14, 15], [0, 9, 100_000]))
 def test_skippable_frames_of_zstd_are_skipped(tmp_path: Path, number: int, size: int) -> None:

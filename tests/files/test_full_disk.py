@@ -186,6 +186,7 @@ class Run:
         assert sorted(itertools.chain(*found)) == sorted(self.records)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("kind", "compression"), pairs(KINDS, COMPRESSIONS))
 def test_nothing_flushed_is_lost_and_what_waits_is_written_once(
     tmp_path: Path, disk: Disk, kind: str, compression: str

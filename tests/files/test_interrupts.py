@@ -150,6 +150,7 @@ def test_an_interrupted_close_of_a_remote_file_can_be_called_again() -> None:
     assert step > 5
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("kind", "is_new"), pairs(WHOLE_KINDS, [True, False]))
 def test_an_interrupted_block_leaves_all_of_a_file_or_what_was_there(
     tmp_path: Path, kind: str, is_new: bool

@@ -192,6 +192,7 @@ def end_of_child(work: Callable[[], object]) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
+@pytest.mark.full
 @needs_fork
 @pytest.mark.parametrize(
     ("end", "mode"), pairs(["nothing", "close", "with", "forget", "append"], ["a", "w"])
@@ -224,6 +225,7 @@ def test_a_forked_child_does_not_end_the_lock_of_its_parent(
     assert list(TFRecordReader(path)) == [b"ours", b"added"]
 
 
+@pytest.mark.full
 @needs_fork
 @pytest.mark.parametrize("mode", ["a", "w"])
 def test_a_forked_child_closes_no_file_of_its_own_by_mistake(tmp_path: Path, mode: Any) -> None:
@@ -279,6 +281,7 @@ def test_a_forked_child_may_append_when_the_parent_has_closed(tmp_path: Path) ->
     assert list(TFRecordReader(path)) == [b"ours", b"the child's"]
 
 
+@pytest.mark.full
 def test_many_processes_lose_no_record(tmp_path: Path) -> None:
     path, n_records = tmp_path / "a", 25
     names = [b"one", b"two", b"three"]

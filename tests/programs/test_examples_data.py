@@ -150,6 +150,7 @@ def test_records_cannot_lead_out_of_the_folder(tmp_path: Path) -> None:
     assert len(written) == 5
 
 
+@pytest.mark.full
 @pytest.mark.needs("image")
 def test_a_folder_without_images_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()

@@ -137,6 +137,7 @@ class TestSplit:
             assert (0 if not records else 1) <= counts[-1] <= number
             assert read_all(*parts.paths) == records
 
+    @pytest.mark.full
     @given(record_lists(), st.integers(1, 20_000))
     def test_by_bytes(self, records: list[bytes], n_bytes: int) -> None:
         with tempfile.TemporaryDirectory() as folder:

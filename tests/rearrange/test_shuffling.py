@@ -232,6 +232,7 @@ class TestTemporaryFile:
         skipped = shuffle_records(reader, large.with_name("new"), memory_bytes=2**20)
         assert skipped.num_records == 39_999
 
+    @pytest.mark.full
     @pytest.mark.skipif(os.name == "nt", reason="no such signals there")
     @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
     def test_nothing_is_left_of_it_however_the_process_ends(

@@ -197,6 +197,7 @@ class TestNotMistaken:
 
         self.check(bytes(data))
 
+    @pytest.mark.full
     @pytest.mark.parametrize("bit", range(32, 64))
     def test_a_flipped_bit_before_bytes_like_a_pickle(self, bit: int, tmp_path: Path) -> None:
         """The length 640 starts as pickles do, and the last byte of a CRC may be a full stop."""

@@ -359,6 +359,7 @@ class TestMemory:
         finally:
             tracemalloc.stop()
 
+    @pytest.mark.full
     @every_way
     @pytest.mark.parametrize("limit", [2**31, 2**64 - 1])
     def test_r6_lengths_are_not_believed(self, drive: Drive, limit: int) -> None:

@@ -304,6 +304,7 @@ def marks_of(name: str) -> list[pytest.MarkDecorator]:
     return [pytest.mark.needs("yaml")] if "YAML" in name else []
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "name",
     [pytest.param(name, marks=marks_of(name)) for name in CASES],

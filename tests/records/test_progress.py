@@ -97,6 +97,7 @@ class TestCallables:
         if unit == "bytes":
             assert {total for _, total in seen} == {size}
 
+    @pytest.mark.full
     @each_work
     @pytest.mark.every
     @pytest.mark.parametrize("n_calls", [0, 1, None])
@@ -218,6 +219,7 @@ TRIES = {
 
 @pytest.mark.needs("cli")
 class TestBars:
+    @pytest.mark.full
     @pytest.mark.every
     @pytest.mark.parametrize("name", TRIES)
     def test_there_is_one_on_a_terminal_with_rate_and_time_left_that_vanishes(
@@ -233,6 +235,7 @@ class TestBars:
         assert "%|" in shown.text
         assert terminal.screen(shown.text) == ["done", ""]
 
+    @pytest.mark.full
     @pytest.mark.parametrize(
         "change",
         [

@@ -226,6 +226,7 @@ HOSTILE: dict[str, Callable[[int], bytes]] = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", some(2, HOSTILE))
 def test_work_and_memory_grow_as_the_stream(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for n in (2_000, 32_000):

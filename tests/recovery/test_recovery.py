@@ -125,6 +125,7 @@ class TestVerify:
 
             assert verify(path, "") == reader.report
 
+    @pytest.mark.full
     @pytest.mark.parametrize("size", [10, 33_000, 500_000])
     def test_large_records_are_read_past_the_buffer_unless_messages_are_checked(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int

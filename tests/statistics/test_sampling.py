@@ -495,6 +495,7 @@ def test_an_empty_file_is_whole(tmp_path: Path) -> None:
     assert (taken(sample), sample.is_whole, sample.n_records) == ([], True, 0)
 
 
+@pytest.mark.full
 def test_a_sparse_file_of_gigabytes_takes_seconds(tmp_path: Path) -> None:
     path = tmp_path / "data"
     data = frame([os.urandom(1000)] * 1000)
@@ -549,6 +550,7 @@ def test_every_record_is_as_likely(tmp_path: Path) -> None:
     assert abs(counts[[0, -1]] / 400 - 0.5).max() < 0.1
 
 
+@pytest.mark.full
 def test_a_file_of_two_halves_is_estimated_without_bias(tmp_path: Path) -> None:
     path = write(tmp_path / "data", [*[b"s" * 34] * 2000, *[b"l" * 2034] * 2000])
 

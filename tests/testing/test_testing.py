@@ -250,6 +250,7 @@ def test_as_many_features_as_asked_for(features: dict[str, Any]) -> None:
     ExampleParser(features)
 
 
+@pytest.mark.full
 def test_features_are_of_every_class_and_partition() -> None:
     def shows(name: str) -> Callable[[Any], bool]:
         return lambda features: name in repr(features)

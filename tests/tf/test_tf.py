@@ -115,6 +115,7 @@ def test_a_name_of_tensorflow_is_not_a_misspelling(name: str) -> None:
         operator.attrgetter(name)(tf)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("script", "error", "n_lines"),
     some(

@@ -286,6 +286,7 @@ def test_a_feature_without_a_name_is_not_called_content(tmp_path: Path) -> None:
     assert names == ["''"]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("n_examples", [1, 40])
 def test_events_and_examples_on_one_page_are_told_apart(tmp_path: Path, n_examples: int) -> None:
     (tmp_path / "runs").mkdir()
