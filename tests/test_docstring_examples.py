@@ -67,6 +67,7 @@ DONE = (
     "storage",
     "tables",
     "tensors",
+    "testing",
     "viewer",
     "writer",
 )
@@ -195,6 +196,6 @@ def test_the_examples_of_a_docstring_hold(
     report: list[str] = []
 
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
-    runner.run(example, out=report.append, clear_globs=False)
+    runner.run(example, out=report.append)
 
     assert runner.failures == 0, "".join(report)

@@ -47,6 +47,15 @@ def bytes_columns(draw: DrawFn, max_size: int = 6, max_bytes: int = 12) -> Bytes
         Maximum number of strings.
     max_bytes : int, optional
         Maximum length of a string.
+
+    Examples
+    --------
+    >>> from hypothesis import given
+    >>> from tfrecord_lite.testing import bytes_columns
+    >>> @given(bytes_columns())
+    ... def test_a_list_of_a_column_has_its_length(column):
+    ...     assert len(column.to_list()) == len(column)
+    >>> test_a_list_of_a_column_has_its_length()
     """
     values = draw(st.lists(st.binary(max_size=max_bytes), max_size=max_size))
     column = BytesColumn.from_list([b"before", *values, b"after"])
@@ -69,6 +78,15 @@ def ragged_tensors(draw: DrawFn, max_rank: int = 3, max_rows: int = 3) -> Ragged
         Maximum number of ragged dimensions.
     max_rows : int, optional
         Maximum number of rows, and of values in a row.
+
+    Examples
+    --------
+    >>> from hypothesis import given
+    >>> from tfrecord_lite.testing import ragged_tensors
+    >>> @given(ragged_tensors(max_rank=1))
+    ... def test_row_lengths_add_up(ragged):
+    ...     assert ragged.row_lengths().sum() == len(ragged.values)
+    >>> test_row_lengths_add_up()
     """
     dtype = draw(st.sampled_from([np.int32, np.int64]))
     n_rows, splits = draw(st.integers(0, max_rows)), []
@@ -92,6 +110,15 @@ def sparse_tensors(draw: DrawFn, max_rank: int = 3, max_size: int = 5) -> Sparse
         Maximum number of dimensions, at least 1.
     max_size : int, optional
         Maximum size of a dimension, and maximum number of values.
+
+    Examples
+    --------
+    >>> from hypothesis import given
+    >>> from tfrecord_lite.testing import sparse_tensors
+    >>> @given(sparse_tensors())
+    ... def test_a_sparse_tensor_becomes_an_array_of_its_shape(sparse):
+    ...     assert sparse.to_dense().shape == tuple(sparse.dense_shape)
+    >>> test_a_sparse_tensor_becomes_an_array_of_its_shape()
     """
     shape = draw(st.lists(st.integers(1, max_size), min_size=1, max_size=max_rank))
     found = sorted(draw(sparse_indices(shape, max_size)))
@@ -119,6 +146,16 @@ def tables(
         RaggedTensor, SparseTensor or BytesColumn; one to five.
     examples : list of Example
         The records they should be encoded to.
+
+    Examples
+    --------
+    >>> from hypothesis import given
+    >>> from tfrecord_lite.testing import tables
+    >>> @given(tables())
+    ... def test_columns_become_one_example_per_row(table):
+    ...     columns, expected = table
+    ...     assert len(encode_examples(columns)) == len(expected)
+    >>> test_columns_become_one_example_per_row()
     """
     sizes = [n for n in (min_rows, 1, 2, 5, max_rows) if min_rows <= n <= max_rows]
     n_rows = draw(st.sampled_from(sizes))

@@ -27,6 +27,14 @@ def mutate(below: Below, message: bytes, other: bytes = b"") -> bytes:
     -------
     bytes
         Rarely the same as `message`.
+
+    Examples
+    --------
+    >>> import random
+    >>> from tfrecord_lite.testing import mutate
+    >>> changed = mutate(random.Random(7).randrange, b"Ada and Alan")
+    >>> changed == b"Ada and Alan"
+    False
     """
     out = bytearray(message)
     at = below(len(out) + 1)

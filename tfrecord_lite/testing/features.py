@@ -137,6 +137,16 @@ def feature_specs(draw: DrawFn, min_size: int = 1, max_size: int = 4) -> dict[st
     -------
     dict of str to feature specification
         For :class:`ExampleParser`. No key is read by two of them.
+
+    Examples
+    --------
+    >>> from hypothesis import given
+    >>> from tfrecord_lite.testing import feature_specs
+    >>> @given(feature_specs())
+    ... def test_a_schema_comes_back_from_json(features):
+    ...     schema = Schema(features)
+    ...     assert Schema.from_json(schema.to_json()) == schema
+    >>> test_a_schema_comes_back_from_json()
     """
     return draw_specs(draw, [*IN_CONTEXT, _fixed_len_sequence, _sparse], min_size, max_size)
 
@@ -148,6 +158,15 @@ def schemas(min_size: int = 1, max_size: int = 4) -> SearchStrategy[Schema]:
     ----------
     min_size, max_size : int, optional
         Number of features.
+
+    Examples
+    --------
+    >>> from hypothesis import given
+    >>> from tfrecord_lite.testing import schemas
+    >>> @given(schemas(max_size=2))
+    ... def test_a_schema_has_at_most_two_features(schema):
+    ...     assert 1 <= len(schema) <= 2
+    >>> test_a_schema_has_at_most_two_features()
     """
     return feature_specs(min_size, max_size).map(Schema)
 
@@ -255,6 +274,17 @@ def examples_for(
     ------
     InvalidArgumentError, TypeError
         For features that :class:`ExampleParser` does not accept.
+
+    Examples
+    --------
+    >>> from hypothesis import given
+    >>> from tfrecord_lite.testing import examples_for
+    >>> features = {"age": FixedLenFeature([], int)}
+    >>> @given(examples_for(features))
+    ... def test_every_person_has_an_age(person):
+    ...     parsed = parse_single_example(person.SerializeToString(), features)
+    ...     assert parsed["age"].shape == ()
+    >>> test_every_person_has_an_age()
     """
     prepare(features)
     example = Example()
@@ -295,6 +325,16 @@ def columns(
     Returns
     -------
     dict of str to ndarray, RaggedTensor or SparseTensor
+
+    Examples
+    --------
+    >>> from hypothesis import given
+    >>> from tfrecord_lite.testing import assert_same, columns
+    >>> features = {"name": FixedLenFeature([], bytes), "scores": RaggedFeature(float)}
+    >>> @given(columns(features, allow_nan=False))
+    ... def test_columns_come_back(batch):
+    ...     assert_same(parse_example(encode_examples(batch, features), features), batch)
+    >>> test_columns_come_back()
     """
     one = examples_for(features, allow_nan=allow_nan)
     messages = draw(st.lists(one, min_size=min_rows, max_size=max_rows))

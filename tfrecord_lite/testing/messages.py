@@ -28,18 +28,48 @@ _LISTS = {Kind.BYTES: "bytes_list", Kind.FLOAT: "float_list", Kind.INT64: "int64
 
 
 def chooser(draw: DrawFn) -> Below:
-    """Return a source of choices that Hypothesis controls, for :class:`Reencoder`."""
+    """Return a source of choices that Hypothesis controls, for :class:`Reencoder`.
+
+    Examples
+    --------
+    >>> from hypothesis import given, strategies as st
+    >>> from tfrecord_lite.testing import chooser
+    >>> @given(st.data())
+    ... def test_a_choice_is_below_its_limit(data):
+    ...     assert 0 <= chooser(data.draw)(3) < 3
+    >>> test_a_choice_is_below_its_limit()
+    """
     return lambda n: draw(st.integers(0, n - 1))
 
 
 def keys() -> SearchStrategy[str]:
-    """Return a strategy for feature names: usual ones, odd ones, any text."""
+    """Return a strategy for feature names: usual ones, odd ones, any text.
+
+    Examples
+    --------
+    >>> from hypothesis import given
+    >>> from tfrecord_lite.testing import keys
+    >>> @given(keys())
+    ... def test_a_feature_may_have_any_name(name):
+    ...     assert list(decode_example(encode_example({name: 36}))) == [name]
+    >>> test_a_feature_may_have_any_name()
+    """
     anything = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
     return st.one_of(st.sampled_from(_KEYS), anything)
 
 
 def int64s() -> SearchStrategy[int]:
-    """Return a strategy for int64 values, most of them where a varint takes one more byte."""
+    """Return a strategy for int64 values, most of them where a varint takes one more byte.
+
+    Examples
+    --------
+    >>> from hypothesis import given
+    >>> from tfrecord_lite.testing import int64s
+    >>> @given(int64s())
+    ... def test_an_int64_comes_back(number):
+    ...     assert decode_example(encode_example({"age": number}))["age"].tolist() == [number]
+    >>> test_an_int64_comes_back()
+    """
     return st.one_of(
         st.sampled_from(_INTS),
         st.integers(0, 200),
@@ -50,13 +80,33 @@ def int64s() -> SearchStrategy[int]:
 
 
 def byte_strings() -> SearchStrategy[bytes]:
-    """Return a strategy for byte strings, many where the length takes one more byte."""
+    """Return a strategy for byte strings, many where the length takes one more byte.
+
+    Examples
+    --------
+    >>> from hypothesis import given
+    >>> from tfrecord_lite.testing import byte_strings
+    >>> @given(byte_strings())
+    ... def test_any_bytes_can_be_stored(value):
+    ...     assert decode_example(encode_example({"name": value}))["name"].tolist() == [value]
+    >>> test_any_bytes_can_be_stored()
+    """
     uniform = st.sampled_from(_LENGTHS).map(lambda n: b"\xff" * n)
     return st.one_of(st.binary(max_size=12), uniform)
 
 
 def float32s(*, allow_nan: bool = True) -> SearchStrategy[float]:
-    """Return a strategy for float32 values, as Python floats."""
+    """Return a strategy for float32 values, as Python floats.
+
+    Examples
+    --------
+    >>> from hypothesis import given
+    >>> from tfrecord_lite.testing import float32s
+    >>> @given(float32s(allow_nan=False))
+    ... def test_a_float32_comes_back(number):
+    ...     assert decode_example(encode_example({"score": number}))["score"].tolist() == [number]
+    >>> test_a_float32_comes_back()
+    """
     return st.floats(width=32, allow_nan=allow_nan)
 
 
@@ -96,6 +146,16 @@ def feature_messages(draw: DrawFn, max_values: int = 6, *, allow_nan: bool = Tru
         Maximum number of values.
     allow_nan : bool, optional
         Whether floats may be NaN, which is not equal to itself.
+
+    Examples
+    --------
+    >>> from hypothesis import given
+    >>> from tfrecord_lite.testing import feature_messages
+    >>> @given(feature_messages(max_values=2))
+    ... def test_a_feature_has_at_most_two_values(feature):
+    ...     kind = feature.WhichOneof("kind")
+    ...     assert kind is None or len(getattr(feature, kind).value) <= 2
+    >>> test_a_feature_has_at_most_two_values()
     """
     feature = Feature()
     kind = draw(st.sampled_from([None, *Kind]))
@@ -115,6 +175,15 @@ def examples(draw: DrawFn, max_features: int = 5, *, allow_nan: bool = True) -> 
         Maximum number of features.
     allow_nan : bool, optional
         Whether floats may be NaN, which is not equal to itself.
+
+    Examples
+    --------
+    >>> from hypothesis import given
+    >>> from tfrecord_lite.testing import examples
+    >>> @given(examples())
+    ... def test_only_features_of_the_example_are_decoded(example):
+    ...     assert len(decode_example(example.SerializeToString())) <= len(example.features.feature)
+    >>> test_only_features_of_the_example_are_decoded()
     """
     features = st.dictionaries(keys(), feature_messages(allow_nan=allow_nan), max_size=max_features)
     example = Example()
@@ -137,6 +206,16 @@ def sequence_examples(
         Maximum number of steps in a list.
     allow_nan : bool, optional
         Whether floats may be NaN, which is not equal to itself.
+
+    Examples
+    --------
+    >>> from hypothesis import given
+    >>> from tfrecord_lite.testing import sequence_examples
+    >>> @given(sequence_examples())
+    ... def test_a_sequence_example_is_decoded_with_all_its_lists(example):
+    ...     row = decode_sequence_example(example.SerializeToString())
+    ...     assert row["feature_lists"].keys() == set(example.feature_lists.feature_list)
+    >>> test_a_sequence_example_is_decoded_with_all_its_lists()
     """
     sequence = SequenceExample()
     context = draw(examples(max_features, allow_nan=allow_nan))
@@ -171,6 +250,16 @@ def encodings(draw: DrawFn, message: Message, *, unknown_fields: bool = True) ->
         ``type(message).FromString`` parses them to the same message. (Not with protobuf's
         implementation in Python, which treats a field as unknown if its tag takes more
         bytes than it needs.)
+
+    Examples
+    --------
+    >>> from hypothesis import given
+    >>> from tfrecord_lite.testing import encodings
+    >>> ada = Example.FromString(encode_example({"name": "Ada", "age": 36}))
+    >>> @given(encodings(ada))
+    ... def test_all_encodings_of_a_person_are_read_alike(message):
+    ...     assert decode_example(message)["age"].tolist() == [36]
+    >>> test_all_encodings_of_a_person_are_read_alike()
     """
     oddity = draw(st.sampled_from([20, 6, 3]))
     reencoder = Reencoder(chooser(draw), oddity, with_unknown_fields=unknown_fields)
@@ -179,7 +268,21 @@ def encodings(draw: DrawFn, message: Message, *, unknown_fields: bool = True) ->
 
 @st.composite
 def damaged_messages(draw: DrawFn, message: Message) -> bytes:
-    """Draw an encoding of a message, damaged in one or two places; it may still be legal."""
+    """Draw an encoding of a message, damaged in one or two places; it may still be legal.
+
+    Examples
+    --------
+    >>> from hypothesis import given, strategies as st
+    >>> from tfrecord_lite.testing import damaged_messages, examples
+    >>> @given(st.data())
+    ... def test_a_damaged_example_is_decoded_or_rejected(data):
+    ...     message = data.draw(damaged_messages(data.draw(examples())))
+    ...     try:
+    ...         decode_example(message)
+    ...     except InvalidArgumentError as error:
+    ...         assert error.reason is Reason.MALFORMED
+    >>> test_a_damaged_example_is_decoded_or_rejected()
+    """
     plain = message.SerializeToString(deterministic=True)
     out = draw(st.one_of(st.just(plain), encodings(message)))
     for _ in range(draw(st.integers(1, 2))):

@@ -39,12 +39,33 @@ def records(
         Number of records.
     max_bytes : int, optional
         Maximum size of a record.
+
+    Examples
+    --------
+    >>> from hypothesis import given
+    >>> from tfrecord_lite.testing import records
+    >>> @given(records())
+    ... def test_records_come_back(items):
+    ...     with TFRecordWriter("some.tfrecord") as writer:
+    ...         writer.write(Block.from_records(items))
+    ...     assert list(TFRecordReader("some.tfrecord")) == items
+    >>> test_records_come_back()
     """
     return st.lists(st.binary(max_size=max_bytes), min_size=min_size, max_size=max_size)
 
 
 def odd_lengths() -> SearchStrategy[int]:
-    """Return a strategy for lengths that a damaged header may hold: 0 to 2**64 - 1."""
+    """Return a strategy for lengths that a damaged header may hold: 0 to 2**64 - 1.
+
+    Examples
+    --------
+    >>> from hypothesis import given
+    >>> from tfrecord_lite.testing import odd_lengths
+    >>> @given(odd_lengths())
+    ... def test_a_length_fits_64_bits(length):
+    ...     assert 0 <= length < 2**64
+    >>> test_a_length_fits_64_bits()
+    """
     return st.one_of(st.sampled_from(ODD_LENGTHS), st.integers(0, 2**64 - 1))
 
 
@@ -60,6 +81,19 @@ def any_stream(draw: DrawFn) -> bytes:
 
     Intact records, headers without their records, zeros and noise, in any order; then maybe
     some bits flipped, and the end cut off. Most begin with intact records.
+
+    Examples
+    --------
+    >>> import io
+    >>> from hypothesis import given
+    >>> from tfrecord_lite.testing import any_stream
+    >>> @given(any_stream())
+    ... def test_a_file_is_read_or_rejected(stream):
+    ...     try:
+    ...         list(TFRecordReader(io.BytesIO(stream), compression=None))
+    ...     except DataLossError:
+    ...         pass
+    >>> test_a_file_is_read_or_rejected()
     """
     piece = st.one_of(
         st.binary(max_size=40).map(lambda record: bytes(frame([record]))),
@@ -90,6 +124,18 @@ def damaged(draw: DrawFn, stream: bytes) -> bytes:
         With a bit flipped, a byte changed, bytes inserted or deleted, the end cut off or
         zeros added. A file that only lacks whole records is never drawn, as no reader
         could notice that.
+
+    Examples
+    --------
+    >>> import io
+    >>> from hypothesis import given
+    >>> from tfrecord_lite.records.framing import frame
+    >>> from tfrecord_lite.testing import damaged
+    >>> intact = frame([b"Ada", b"Alan", b"Grace"])
+    >>> @given(damaged(intact))
+    ... def test_damage_is_noticed(stream):
+    ...     assert not verify(io.BytesIO(stream), compression=None).is_sound
+    >>> test_damage_is_noticed()
     """
 
     def flipped(bit: int) -> bytes:
@@ -121,6 +167,16 @@ def is_intact(stream: bytes) -> bool:
 
 @st.composite
 def pieces_of(draw: DrawFn, stream: bytes) -> list[bytes]:
-    """Draw bytes cut into pieces, some maybe empty, as a pipe may deliver them."""
+    """Draw bytes cut into pieces, some maybe empty, as a pipe may deliver them.
+
+    Examples
+    --------
+    >>> from hypothesis import given
+    >>> from tfrecord_lite.testing import pieces_of
+    >>> @given(pieces_of(b"Ada, Alan and Grace"))
+    ... def test_pieces_are_the_whole(pieces):
+    ...     assert b"".join(pieces) == b"Ada, Alan and Grace"
+    >>> test_pieces_are_the_whole()
+    """
     cuts = sorted(draw(st.lists(st.integers(0, len(stream)), max_size=6)))
     return [stream[a:b] for a, b in pairwise([0, *cuts, len(stream)])]

@@ -120,6 +120,15 @@ class Reencoder:
         Longest varint for a length: protobuf 7 accepts 5 bytes, older ones 10.
     with_unknown_fields : bool, optional
         Whether there may be unknown fields.
+
+    Examples
+    --------
+    >>> import random
+    >>> from tfrecord_lite.testing import Reencoder
+    >>> plain = encode_example({"name": "Ada", "age": 36})
+    >>> odd = Reencoder(random.Random(7).randrange, oddity=2).message(plain, Example.DESCRIPTOR)
+    >>> odd == plain, decode_example(odd)["age"]
+    (False, array([36]))
     """
 
     def __init__(
@@ -138,25 +147,64 @@ class Reencoder:
     # --- parts of fields, fields, and their order
 
     def sometimes(self) -> bool:
-        """Decide whether to do the unusual."""
+        """Decide whether to do the unusual.
+
+        Examples
+        --------
+        >>> from tfrecord_lite.testing import Reencoder
+        >>> Reencoder(lambda n: 0).sometimes(), Reencoder(lambda n: n - 1).sometimes()
+        (False, True)
+        """
         return self._below(self._oddity) == self._oddity - 1
 
     def varint(self, number: int, max_bytes: int = 10) -> bytes:
-        """Write a number, maybe in more bytes than it needs."""
+        r"""Write a number, maybe in more bytes than it needs.
+
+        Examples
+        --------
+        >>> from tfrecord_lite.testing import Reencoder
+        >>> plain, odd = Reencoder(lambda n: 0), Reencoder(lambda n: n - 1)
+        >>> plain.varint(300), odd.varint(300, max_bytes=4)
+        (b'\xac\x02', b'\xac\x82\x80\x00')
+        """
         if not self.sometimes():
             return varint(number)
         return varint(number, 1 + self._below(max_bytes))
 
     def tag(self, number: int, wire_type: int) -> bytes:
-        """Write a tag."""
+        r"""Write a tag.
+
+        Examples
+        --------
+        >>> from tfrecord_lite.testing import Reencoder
+        >>> plain, odd = Reencoder(lambda n: 0), Reencoder(lambda n: n - 1)
+        >>> plain.tag(1, 2), odd.tag(1, 2)
+        (b'\n', b'\x8a\x80\x80\x80\x00')
+        """
         return self.varint(number << 3 | wire_type, 5)
 
     def len_field(self, number: int, content: bytes) -> bytes:
-        """Write a field of bytes."""
+        r"""Write a field of bytes.
+
+        Examples
+        --------
+        >>> from tfrecord_lite.testing import Reencoder
+        >>> Reencoder(lambda n: 0).len_field(1, b"Ada")  # nothing unusual is chosen
+        b'\n\x03Ada'
+        """
         return self.tag(number, LEN) + self.varint(len(content), self._length_bytes) + content
 
     def unknown(self, known: dict[int, set[int]], depth_left: int = 3) -> bytes:
-        """Write a field with an unknown number, or with the wrong wire type."""
+        """Write a field with an unknown number, or with the wrong wire type.
+
+        Examples
+        --------
+        >>> import random
+        >>> from tfrecord_lite.testing import Reencoder
+        >>> field = Reencoder(random.Random(7).randrange).unknown({1: {2}})
+        >>> decode_example(field)
+        {}
+        """
         types = [VARINT, LEN, I32, I64] + [START_GROUP] * (depth_left > 0)
         wire_type = types[self._below(len(types))]
         numbers = [n for n in UNKNOWN_NUMBERS if n not in known]
@@ -175,7 +223,16 @@ class Reencoder:
         return tag + bytes(self._below(256) for _ in range(length))
 
     def with_unknown(self, parts: Iterable[bytes], known: dict[int, set[int]]) -> bytes:
-        """Join fields, with unknown ones between them."""
+        """Join fields, with unknown ones between them.
+
+        Examples
+        --------
+        >>> import random
+        >>> from tfrecord_lite.testing import Reencoder
+        >>> ada = encode_example({"age": 36})
+        >>> decode_example(Reencoder(random.Random(7).randrange).with_unknown([ada], {1: {2}}))
+        {'age': array([36])}
+        """
         out = bytearray()
         for part in [*parts, b""]:
             while self._with_unknown_fields and self.sometimes():
@@ -184,7 +241,16 @@ class Reencoder:
         return bytes(out)
 
     def pieces(self, n: int) -> list[slice]:
-        """Cut n items into consecutive slices, some maybe empty."""
+        """Cut n items into consecutive slices, some maybe empty.
+
+        Examples
+        --------
+        >>> import random
+        >>> from tfrecord_lite.testing import Reencoder
+        >>> items = [36, 41, 37]
+        >>> [n for piece in Reencoder(random.Random(7).randrange).pieces(3) for n in items[piece]]
+        [36, 41, 37]
+        """
         cuts = [0]
         while self.sometimes():
             cuts.append(min(n, cuts[-1] + self._below(n + 1)))
@@ -192,7 +258,17 @@ class Reencoder:
         return [slice(a, b) for a, b in pairwise(cuts)]
 
     def interleaved(self, strands: list[list[bytes]]) -> list[bytes]:
-        """Mix lists of fields, keeping the order within each."""
+        """Mix lists of fields, keeping the order within each.
+
+        Examples
+        --------
+        >>> import random
+        >>> from tfrecord_lite.testing import Reencoder
+        >>> reencoder = Reencoder(random.Random(7).randrange)
+        >>> mixed = reencoder.interleaved([[b"a1", b"a2"], [b"b1"]])
+        >>> sorted(mixed), mixed.index(b"a1") < mixed.index(b"a2")
+        ([b'a1', b'a2', b'b1'], True)
+        """
         strands = [strand[:] for strand in strands if strand]
         out = []
         while strands:
@@ -219,6 +295,15 @@ class Reencoder:
         bytes
             Another encoding of the same message. The runtime keeps unknown fields;
             without them (``DiscardUnknownFields``) the parsed messages are equal.
+
+        Examples
+        --------
+        >>> import random
+        >>> from tfrecord_lite.testing import Reencoder
+        >>> plain = Int64List(value=[36, 41, 37]).SerializeToString()
+        >>> odd = Reencoder(random.Random(7).randrange, 2).message(plain, Int64List.DESCRIPTOR)
+        >>> odd == plain, Int64List.FromString(odd).value
+        (False, [36, 41, 37])
         """
         return self._message(_fields(serialized), descriptor)
 

@@ -101,6 +101,17 @@ def assert_damage_is_noticed(
     ------
     AssertionError
         If the reader ends without an error, or returns something else before it.
+
+    Examples
+    --------
+    >>> from hypothesis import given
+    >>> from tfrecord_lite.records.framing import frame
+    >>> from tfrecord_lite.testing import assert_damage_is_noticed, damaged
+    >>> intact = frame([b"Ada", b"Alan", b"Grace"])
+    >>> @given(damaged(intact))
+    ... def test_my_reader_notices_damage(stream):
+    ...     assert_damage_is_noticed(TFRecordReader, intact, stream)
+    >>> test_my_reader_notices_damage()
     """
     if is_intact(damaged):
         return
@@ -146,6 +157,15 @@ def assert_same(found: Any, expected: Any, where: str = "value") -> None:
     ------
     AssertionError
         At the first difference.
+
+    Examples
+    --------
+    >>> from tfrecord_lite.testing import assert_same
+    >>> assert_same({"age": np.array([36, np.nan])}, {"age": np.array([36, np.nan])})
+    >>> assert_same({"age": np.array([36])}, {"age": np.array([36], np.int32)})
+    Traceback (most recent call last):
+        ...
+    AssertionError: value, key 'age' is of int64, expected int32
     """
     if _kind(found) != _kind(expected):
         raise AssertionError(

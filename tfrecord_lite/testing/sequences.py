@@ -58,6 +58,16 @@ def sequence_feature_specs(
     context_features, sequence_features : dict of str to feature specification
         For :class:`SequenceExampleParser`. Within each, no key is read by two of them; a
         key may be in both.
+
+    Examples
+    --------
+    >>> from hypothesis import given
+    >>> from tfrecord_lite.testing import sequence_feature_specs
+    >>> @given(sequence_feature_specs())
+    ... def test_a_schema_comes_back_from_json(features):
+    ...     schema = SequenceSchema(*features)
+    ...     assert SequenceSchema.from_json(schema.to_json()) == schema
+    >>> test_a_schema_comes_back_from_json()
     """
     context = draw_specs(draw, IN_CONTEXT, 0, max_size)
     return context, draw_specs(draw, _IN_LISTS, 0 if context else 1, max_size)
@@ -91,6 +101,19 @@ def sequence_examples_for(
     ------
     InvalidArgumentError, TypeError
         For features that :class:`SequenceExampleParser` does not accept.
+
+    Examples
+    --------
+    >>> from hypothesis import given
+    >>> from tfrecord_lite.testing import sequence_examples_for
+    >>> features = {"tokens": FixedLenSequenceFeature([], int)}
+    >>> @given(sequence_examples_for(sequence_features=features))
+    ... def test_tokens_can_be_parsed(example):
+    ...     _, lists = parse_single_sequence_example(
+    ...         example.SerializeToString(), sequence_features=features
+    ...     )
+    ...     assert lists["tokens"].ndim == 1
+    >>> test_tokens_can_be_parsed()
     """
     prepare_sequence(context_features, sequence_features)
     sequence = SequenceExample()
