@@ -34,13 +34,21 @@ from tfrecord_lite import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     Writer = TFRecordWriter | ShardedTFRecordWriter
 
 # Who is interrupted may not come to closing what he has just opened.
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+
+
+@pytest.fixture(autouse=True)
+def _warn_in_here() -> Iterator[None]:
+    """Collect what was not closed, whose warning another test would get."""
+    yield
+    gc.collect()
+
 
 RECORDS = [b"%d" % i * 20 for i in range(7)]
 OLD = [b"old"]
