@@ -25,7 +25,9 @@ extensions = [
     "sphinx.ext.intersphinx",
     "sphinx.ext.napoleon",
     "sphinx_copybutton",
-    "pictures",  # ours, as all of _ext
+    # Ours, in docs/_ext.
+    "command_line",
+    "pictures",
 ]
 exclude_patterns = ["_build", "_ext", "_templates"]
 templates_path = ["_templates"]

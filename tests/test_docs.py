@@ -88,6 +88,19 @@ def test_the_pictures_are_those_that_the_script_draws() -> None:
     assert stale == [], "run python docs/pictures/draw.py"
 
 
+def test_the_notebook_of_the_tutorial_runs_and_prints_what_it_shows() -> None:
+    tools = runpy.run_path(str(ROOT / "docs" / "tutorial" / "notebook.py"))
+    page = tools["PAGE"].read_text("utf-8")
+    shown = [output for _, output in tools["cells"](page)]
+
+    assert len(shown) > 8
+    for printed, expected in zip(tools["printed"](page), shown, strict=True):
+        # The accuracy depends on how the processor rounds.
+        assert re.sub(r"\d+%", "%", printed) == re.sub(r"\d+%", "%", expected)
+    stored = tools["PAGE"].with_suffix(".ipynb").read_text("utf-8")
+    assert stored == tools["notebook"](page), "run python docs/tutorial/notebook.py"
+
+
 def test_there_is_something_to_run() -> None:
     assert len(PAGES) > 40
 
