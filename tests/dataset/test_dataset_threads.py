@@ -143,10 +143,11 @@ class Interrupter:
         self._calls: dict[Any, bool] = {}
 
     def __enter__(self) -> None:
+        self._before = sys.gettrace()  # coverage's
         sys.settrace(self._trace)
 
     def __exit__(self, *_: object) -> None:
-        sys.settrace(None)
+        sys.settrace(self._before)
 
     def _trace(self, frame: Any, event: str, _: object) -> Any:
         if f"{os.sep}dataset{os.sep}" not in frame.f_code.co_filename:

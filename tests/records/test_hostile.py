@@ -231,14 +231,15 @@ def work_of(read: Callable[[Any], object], data: Any) -> Work:
         tracemalloc.reset_peak()
 
     tracemalloc.start()
+    before = sys.getprofile(), sys.gettrace()  # coverage's
     sys.setprofile(profile)
     sys.settrace(trace)
     try:
         with contextlib.suppress(TFRecordError):
             read(data)
     finally:
-        sys.settrace(None)
-        sys.setprofile(None)
+        sys.setprofile(before[0])
+        sys.settrace(before[1])
         tracemalloc.stop()
     return Work(steps, allocated)
 
