@@ -591,6 +591,17 @@ class ReadAllTFRecords(_Read):
     ------
     FileNotFoundError
         By a worker, for a path or pattern without a file.
+
+    Examples
+    --------
+    >>> import apache_beam as beam
+    >>> from tfrecord_lite.integrations.beam import ReadAllTFRecords
+    >>> with TFRecordWriter("names.tfrecord") as writer:
+    ...     writer.write(b"Ada")
+    >>> with beam.Pipeline(runner="FnApiRunner") as pipeline:
+    ...     paths = pipeline | beam.Create(["names.tfrecord"])
+    ...     _ = paths | ReadAllTFRecords() | beam.Map(print)
+    b'Ada'
     """
 
     def __init__(
@@ -722,6 +733,17 @@ class ReadAllExamples(_ReadExamples):
     ------
     FileNotFoundError
         By a worker, for a path or pattern without a file; others as :class:`ReadExamples`.
+
+    Examples
+    --------
+    >>> import apache_beam as beam
+    >>> from tfrecord_lite.integrations.beam import ReadAllExamples
+    >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+    >>> with beam.Pipeline(runner="FnApiRunner") as pipeline:
+    ...     paths = pipeline | beam.Create(["people.tfrecord"])
+    ...     tables = paths | ReadAllExamples(scan("people.tfrecord"))
+    ...     _ = tables | beam.Map(lambda table: print(table["age"].to_pylist()))
+    [36, 41, 37]
     """
 
     def __init__(

@@ -291,6 +291,13 @@ class Where:
     """A condition on the rows of batches; make it with :func:`where`.
 
     It can be sent to other processes, and used by several threads at a time.
+
+    Examples
+    --------
+    >>> from tfrecord_lite.integrations.duckdb import where
+    >>> condition = where("age > 36 and name like 'A%'", ["name", "age"])
+    >>> condition.columns
+    ['name', 'age']
     """
 
     columns: list[str]
@@ -328,6 +335,14 @@ class Where:
         ------
         InvalidArgumentError
             ``BAD_ARGUMENT`` with DuckDB's text if the condition cannot be evaluated.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> from tfrecord_lite.integrations.duckdb import where
+        >>> people = pa.record_batch({"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+        >>> where("age > 36", ["name", "age"]).mask(people)
+        array([False,  True,  True])
         """
         pa = arrow()
         columns = {name: batch.column(name) for name in self.columns}

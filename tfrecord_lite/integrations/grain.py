@@ -53,13 +53,17 @@ class ExampleSource:
 
     Examples
     --------
-    ::
-
-        source = ExampleSource("train-*.tfrecord", features)
-        batches = grain.MapDataset.source(source).shuffle(seed=1).batch(256)
-        # Faster, with the same values: each batch is read and parsed at once.
-        numbers = grain.MapDataset.range(len(source)).shuffle(seed=1)
-        batches = numbers.batch(256).map(source.parse)
+    >>> import grain
+    >>> from tfrecord_lite.integrations.grain import ExampleSource
+    >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+    >>> source = ExampleSource("people.tfrecord", {"age": int})
+    >>> len(source), source[1]
+    (3, {'age': array(41)})
+    >>> numbers = grain.MapDataset.range(len(source))  # .shuffle(seed=1)
+    >>> for batch in numbers.batch(2).map(source.parse):  # faster than MapDataset.source(source)
+    ...     print(batch["age"])
+    [36 41]
+    [37]
     """
 
     def __init__(
@@ -91,6 +95,13 @@ class ExampleSource:
         """Return a batch of Examples as columns; row i is Example ``indices[i]``.
 
         As :meth:`TFRecordFile.parse`.
+
+        Examples
+        --------
+        >>> from tfrecord_lite.integrations.grain import ExampleSource
+        >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+        >>> ExampleSource("people.tfrecord", {"age": int}).parse([2, 0])
+        {'age': array([37, 36])}
         """
         return self.file.parse(indices, self._parser)
 
@@ -140,12 +151,13 @@ def iter_dataset(dataset: Dataset[Any]) -> Any:
 
     Examples
     --------
-    ::
-
-        records = TFRecordDataset("train-*.tfrecord.gz").shuffle(10_000, seed=1).repeat()
-        data = iter_dataset(records.batch(256).parse_example(features))
-        for batch in data.mp_prefetch(grain.multiprocessing.MultiprocessingOptions(4)):
-            ...
+    >>> from tfrecord_lite.integrations.grain import iter_dataset
+    >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+    >>> people = TFRecordDataset("people.tfrecord").batch(2).parse_example({"age": int})
+    >>> for batch in iter_dataset(people):  # also after mp_prefetch, in several processes
+    ...     print(batch["age"])
+    [36 41]
+    [37]
     """
     if not isinstance(dataset, Dataset):
         raise TypeError(f"expected a Dataset, not {type(dataset).__name__}")

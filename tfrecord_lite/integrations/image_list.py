@@ -71,7 +71,18 @@ class ImageProblem(NamedTuple):
 
 @dataclass(frozen=True)
 class ImageReport:
-    """What :func:`pack_images` or :func:`unpack_images` has done."""
+    """What :func:`pack_images` or :func:`unpack_images` has done.
+
+    Examples
+    --------
+    >>> import os
+    >>> os.makedirs("pets/cat")
+    >>> with open("pets/cat/one.png", "wb") as file:
+    ...     n_bytes = file.write(encode_image(np.zeros((4, 6), np.uint8)))
+    >>> report = pack_images("pets", "pets.tfrecord")
+    >>> report.num_images, report.classes, report.problems
+    (1, ['cat'], [])
+    """
 
     num_images: int
     """Images that were written."""

@@ -85,10 +85,14 @@ def keras_dataset(
 
     Examples
     --------
-    ::
-
-        data = keras_dataset("train-*.tfrecord", features, "label", 256, shuffle=True, workers=2)
-        model.fit(data, epochs=10)
+    >>> import os
+    >>> _ = os.environ.setdefault("KERAS_BACKEND", "jax")  # or torch, before keras is imported
+    >>> from tfrecord_lite.integrations.keras import keras_dataset
+    >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+    >>> data = keras_dataset("people.tfrecord", {"name": bytes, "age": int}, "age", batch_size=2)
+    >>> inputs, targets = data[0]  # model.fit(data, epochs=10)
+    >>> inputs, targets
+    (array([b'Ada', b'Alan'], dtype=object), array([36, 41]))
     """
     parser = features if isinstance(features, ExampleParser) else ExampleParser(features)
     labels = [label_key] if isinstance(label_key, str) else list(label_key or ())

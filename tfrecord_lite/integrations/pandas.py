@@ -148,6 +148,14 @@ def to_tfrecord(
     See Also
     --------
     read_tfrecord : the way back, with an example.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> people = pd.DataFrame({"age": [36, 41, 37]}, index=pd.Index(["Ada", "Alan", "Grace"]))
+    >>> schema = to_tfrecord(people, "people.tfrecord")
+    >>> read_tfrecord("people.tfrecord").equals(people)
+    True
     """
     if not isinstance(frame, library("pandas").DataFrame):
         kind = type(frame)

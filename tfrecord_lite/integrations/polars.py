@@ -99,6 +99,15 @@ def lazy_frame(table: TFRecordTable) -> Any:
         If polars is not installed.
     InvalidArgumentError
         ``UNSUPPORTED`` for a column of a shape without values, such as ``[0]``, which Polars cannot read.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from tfrecord_lite.integrations.polars import lazy_frame
+    >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+    >>> people = lazy_frame(scan("people.tfrecord"))
+    >>> people.filter(pl.col("age") > 36).collect().rows()
+    [('Alan', 41), ('Grace', 37)]
     """
     for field in table.arrow_schema:
         if "[0]" in str(field.type):

@@ -152,10 +152,11 @@ def read_tfrecords(
 
     Examples
     --------
-    ::
-
-        ds = read_tfrecords("train/", columns=["label", "image/encoded"])
-        ds.map_batches(decode).iter_torch_batches(batch_size=256)
+    >>> from tfrecord_lite.integrations.ray import read_tfrecords
+    >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+    >>> people = read_tfrecords("people.tfrecord", columns=["age"])
+    >>> sorted(people.map_batches(lambda batch: {"decade": batch["age"] // 10}).unique("decade"))
+    [3, 4]
     """
     source = TFRecordDatasource(
         paths,
@@ -387,11 +388,17 @@ class SkippedDamage:
 
     Examples
     --------
-    ::
-
-        damage = SkippedDamage(max_errors=100)
-        ds = read_tfrecords("train/", damage=damage).materialize()
-        print(damage.report().summary())
+    >>> from pathlib import Path
+    >>> from tfrecord_lite.integrations.ray import SkippedDamage, read_tfrecords
+    >>> with TFRecordWriter("people.tfrecord") as writer:
+    ...     writer.write_examples({"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+    >>> file = Path("people.tfrecord")
+    >>> n_bytes = file.write_bytes(file.read_bytes().replace(b"Alan", b"Elan"))
+    >>> damage = SkippedDamage(max_errors=100)
+    >>> sorted(row["name"] for row in read_tfrecords("people.tfrecord", damage=damage).take_all())
+    [b'Ada', b'Grace']
+    >>> damage.report().n_damaged
+    1
     """
 
     def __init__(self, max_errors: int | None = None) -> None:
@@ -401,11 +408,32 @@ class SkippedDamage:
         self._reports: Any = ray.remote(num_cpus=0)(_Reports).remote()
 
     def report(self) -> DamageReport:
-        """Return what all tasks have read and skipped so far, by file."""
+        """Return what all tasks have read and skipped so far, by file.
+
+        Examples
+        --------
+        >>> from tfrecord_lite.integrations.ray import SkippedDamage, read_tfrecords
+        >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+        >>> damage = SkippedDamage()
+        >>> people = read_tfrecords("people.tfrecord", damage=damage).materialize()
+        >>> damage.report().records, damage.report().is_sound
+        (3, True)
+        """
         return join_reports(ray.get(self._reports.all.remote()))
 
     def teller(self, part: TablePartition) -> Callable[[DamageReport], None]:
-        """Return the function by which the task of a partition tells of the damage that it has skipped so far."""
+        """Return the function by which the task of a partition tells of the damage that it has skipped so far.
+
+        Examples
+        --------
+        >>> from tfrecord_lite.integrations.ray import SkippedDamage
+        >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+        >>> (part,) = scan("people.tfrecord").partitions(num_partitions=1)
+        >>> damage = SkippedDamage()
+        >>> damage.teller(part)(verify("people.tfrecord"))
+        >>> damage.report().records
+        3
+        """
         return _Teller(self._reports, part.range, self.max_errors)
 
 
@@ -508,9 +536,12 @@ def write_tfrecords(
 
     Examples
     --------
-    ::
-
-        write_tfrecords(ray.data.read_parquet("table/"), "records/", min_rows_per_file=100_000)
+    >>> import ray
+    >>> from tfrecord_lite.integrations.ray import write_tfrecords
+    >>> people = ray.data.from_items([{"name": "Ada", "age": 36}, {"name": "Alan", "age": 41}])
+    >>> parts = write_tfrecords(people, "people", min_rows_per_file=100)
+    >>> [part.n_records for part in parts], load("people/*.tfrecord")["age"]
+    ([2], array([36, 41]))
     """
     sink = TFRecordDatasink(
         path,

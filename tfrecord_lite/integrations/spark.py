@@ -144,10 +144,15 @@ def register(spark: Any) -> None:
 
     Examples
     --------
-    >>> from pyspark.sql import SparkSession  # doctest: +SKIP
-    >>> spark = SparkSession.builder.getOrCreate()  # doctest: +SKIP
-    >>> register(spark)  # doctest: +SKIP
-    >>> df = spark.read.format("tfrecord").load("train-*.tfrecord")  # doctest: +SKIP
+    >>> from pyspark.sql import SparkSession
+    >>> from tfrecord_lite.integrations.spark import register
+    >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+    >>> spark = SparkSession.builder.master("local[1]").getOrCreate()
+    >>> register(spark)
+    >>> people = spark.read.format("tfrecord").load("people.tfrecord")
+    >>> [row.name for row in people.filter("age > 36").orderBy("age").collect()]
+    ['Grace', 'Alan']
+    >>> spark.stop()
     """
     imported()
     if DataSource is object:

@@ -65,6 +65,13 @@ def as_tensors(element: Any) -> Any:
         For arrays of a dtype that torch lacks, such as times.
     ImportError
         Without torch.
+
+    Examples
+    --------
+    >>> from tfrecord_lite.integrations.torch import as_tensors
+    >>> people = encode_examples({"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+    >>> as_tensors(parse_example(people, {"name": bytes, "age": int}))
+    {'name': [b'Ada', b'Alan', b'Grace'], 'age': tensor([36, 41, 37])}
     """
     if isinstance(element, dict):
         return {name: as_tensors(value) for name, value in element.items()}
@@ -97,6 +104,13 @@ def jagged(ragged: RaggedTensor) -> Any:
     ------
     InvalidArgumentError
         ``UNSUPPORTED`` for strings, and for more than one level.
+
+    Examples
+    --------
+    >>> from tfrecord_lite.integrations.torch import jagged
+    >>> scores = jagged(RaggedTensor.from_row_lengths([5, 7, 9], [2, 0, 1]))
+    >>> scores.is_nested, scores.sum(dim=1)
+    (True, tensor([12,  0,  9]))
     """
     values, rank, dtype = ragged.values, ragged.ragged_rank, ragged.dtype
     if rank != 1 or not isinstance(values, np.ndarray) or dtype.kind == "O":
@@ -137,10 +151,14 @@ class IterableTensors:
 
     Examples
     --------
-    ::
-
-        batches = read_batches("train-*.tfrecord", features, 256, shuffle=10_000, seed=1)
-        loader = DataLoader(IterableTensors(batches), batch_size=None, num_workers=2)
+    >>> from torch.utils.data import DataLoader
+    >>> from tfrecord_lite.integrations.torch import IterableTensors
+    >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+    >>> batches = read_batches("people.tfrecord", {"age": int}, 2)  # with shuffle=True for training
+    >>> for batch in DataLoader(IterableTensors(batches), batch_size=None):
+    ...     print(batch)
+    {'age': tensor([36, 41])}
+    {'age': tensor([37])}
     """
 
     def __init__(self, dataset: Dataset[Any]) -> None:
@@ -151,7 +169,18 @@ class IterableTensors:
         register_with_torch(type(self))
 
     def set_epoch(self, epoch: int) -> Self:
-        """Set the number of the next epoch; see :meth:`tfrecord_lite.Dataset.set_epoch`."""
+        """Set the number of the next epoch; see :meth:`tfrecord_lite.Dataset.set_epoch`.
+
+        Examples
+        --------
+        >>> from tfrecord_lite.integrations.torch import IterableTensors
+        >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+        >>> batches = read_batches("people.tfrecord", {"age": int}, 3, shuffle=True, seed=1)
+        >>> people = IterableTensors(batches)
+        >>> first, second = [list(people)[0]["age"].tolist() for epoch in range(2)]
+        >>> list(people.set_epoch(1))[0]["age"].tolist() == second
+        True
+        """
         self._dataset.set_epoch(epoch)
         return self
 
@@ -207,6 +236,14 @@ class IndexedTensors:
     OSError, InvalidArgumentError, FailedPreconditionError, DataLossError
         As :class:`tfrecord_lite.TFRecordFile` and :class:`tfrecord_lite.ExampleParser`; so do
         the methods.
+
+    Examples
+    --------
+    >>> from tfrecord_lite.integrations.torch import IndexedTensors
+    >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+    >>> people = IndexedTensors("people.tfrecord", {"age": int})
+    >>> people[1], people[[2, 0]]
+    ({'age': tensor(41)}, {'age': tensor([37, 36])})
     """
 
     def __init__(
