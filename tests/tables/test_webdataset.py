@@ -330,6 +330,78 @@ def test_links_and_devices_are_errors(tmp_path: Path, kind: bytes, word: str) ->
     assert raised.value.offset == 0
 
 
+def header(name: bytes, size: bytes, kind: bytes = tarfile.REGTYPE) -> bytes:
+    """A tar header with these fields as they are, and the right checksum."""
+    fields = {0: name, 124: size, 148: b" " * 8, 156: kind, 257: b"ustar\x0000"}
+    block = bytearray(512)
+    for place, field in fields.items():
+        block[place : place + len(field)] = field
+    block[148:156] = b"%06o\0 " % sum(block)
+    return bytes(block)
+
+
+def said(text: bytes) -> bytes:
+    """One setting of pax: its own length first."""
+    length = len(text) + 2
+    length += len(str(length + 1))
+    return b"%d %s\n" % (length, text)
+
+
+def settings(line: bytes) -> bytes:
+    """A header of pax that says this, before a member of one byte."""
+    data = line.ljust(512, b"\0")
+    size = b"%011o\0" % len(line)
+    return header(b"pax", size, tarfile.XHDTYPE) + data + header(b"a.x.txt", b"00000000001\0")
+
+
+@pytest.mark.every
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (header(b"a.x.txt", b"12345678\0"), Reason.MALFORMED),  # 8 is no octal digit
+        (header(b"a.x.txt", b"-0000000001\0"), Reason.MALFORMED),
+        (header(b"a.\xff.txt", b"00000000001\0"), Reason.MALFORMED),
+        (header(b"a.x.txt", b"\x80" + b"\xff" * 11), Reason.RECORD_TOO_LARGE),  # binary, of GNU
+        (header(b"pax", b"77777777777\0", tarfile.XHDTYPE), Reason.RECORD_TOO_LARGE),
+        (settings(b"path=b.txt\n"), Reason.MALFORMED),  # without its length
+        (settings(b"99 path=b.txt\n"), Reason.MALFORMED),
+        (settings(b"14 path=b.txt "), Reason.MALFORMED),
+        (settings(said(b"a=")), Reason.TRUNCATED),  # sound, but the archive ends
+        (settings(b"1" * 9 + b" path=b.txt\n"), Reason.MALFORMED),
+        (settings(said(b"size=-1")), Reason.MALFORMED),
+        (settings(said(b"size=" + b"9" * 21)), Reason.MALFORMED),
+        (settings(said(b"path=\xff")), Reason.MALFORMED),
+        (settings(said(b"GNU.sparse.major=1")), Reason.UNSUPPORTED),
+    ],
+)
+def test_headers_that_lie_are_located_errors(tmp_path: Path, data: bytes, reason: Reason) -> None:
+    path = tmp_path / "a.tar"
+    path.write_bytes(data)
+
+    with pytest.raises(TFRecordError) as raised:
+        rows_of(path)
+
+    assert raised.value.reason is reason
+    assert raised.value.source == str(path)
+
+
+def test_a_header_of_pax_says_the_size_and_the_name(tmp_path: Path) -> None:
+    line = said(b"path=b.y.txt") + said(b"size=3")
+    path = tmp_path / "a.tar"
+    path.write_bytes(settings(line) + b"abc".ljust(512, b"\0") + bytes(1024))
+
+    assert rows_of(path) == [{"__key__": "b", "y": "abc"}]
+
+
+def test_a_long_name_of_a_link_is_passed_over(tmp_path: Path) -> None:
+    name = header(b"x", b"00000000003\0", b"K") + b"abc".ljust(512, b"\0")
+    member = header(b"a.x.txt", b"00000000001\0") + b"1".ljust(512, b"\0")
+    path = tmp_path / "a.tar"
+    path.write_bytes(name + member + bytes(1024))
+
+    assert rows_of(path) == [{"__key__": "a", "x": "1"}]
+
+
 def test_names_of_other_places_are_keys_and_nothing_is_extracted(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     files = [("/tmp/absolute.txt", b"1"), ("a/../../up.txt", b"2")]  # noqa: S108
