@@ -69,6 +69,14 @@ def test_the_groups_that_nox_and_ci_install_exist() -> None:
     assert named | {name for line in ci for name in line.split()} <= set(DEVELOPERS_GROUPS)
 
 
+def test_each_page_that_ci_runs_by_its_name_exists_once() -> None:
+    ci = re.findall(r"\$page\[(.+?)\]", (ROOT / ".ci" / "run").read_text())
+    nox = re.findall(r"\{PAGE\}\[(.+?)\]", (ROOT / "noxfile.py").read_text())
+
+    assert set(ci) == set(nox)
+    assert [name for name in ci if len(list((ROOT / "docs").rglob(name))) != 1] == []
+
+
 # ------------------------------------------------------------------------------------- hooks
 
 
