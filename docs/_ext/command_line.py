@@ -46,7 +46,7 @@ class Verb(SphinxDirective):
         )
         usage = formatter.format_help().strip()
         items = nodes.definition_list(classes=["arguments"])
-        for action in parser._actions:
+        for action in sorted(parser._actions, key=lambda one: bool(one.option_strings)):
             if action.help in (None, argparse.SUPPRESS) or isinstance(action, argparse._HelpAction):
                 continue
             name = _names(action, formatter)
