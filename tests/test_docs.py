@@ -16,6 +16,7 @@ from sybil.parsers.markdown import PythonCodeBlockParser, SkipParser
 
 import tfrecord_lite
 from tests.support.corpus import ROOT
+from tfrecord_lite.cli.app import VERBS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -77,6 +78,30 @@ def test_every_public_name_is_in_a_table_of_the_reference() -> None:
     )
 
     assert set(tfrecord_lite.__all__) - listed == set()
+
+
+def test_the_reference_has_the_arguments_of_every_verb() -> None:
+    page = (ROOT / "docs" / "reference" / "cli.md").read_text()
+
+    assert sorted(re.findall(r"^```\{verb\} (\w+)$", page, re.MULTILINE)) == sorted(VERBS)
+
+
+def test_every_answer_of_the_faq_leads_to_a_page() -> None:
+    answers = re.findall(
+        r"^\*\*(.+?)\*\*\n(.+?)\n\n",
+        (ROOT / "docs" / "faq.md").read_text(),
+        re.MULTILINE | re.DOTALL,
+    )
+
+    assert len(answers) > 20
+    assert [question for question, answer in answers if "](" not in answer] == []
+
+
+def test_the_list_of_guides_has_every_guide() -> None:
+    folder = ROOT / "docs" / "how-to"
+    listed = set(re.findall(r"\]\(([\w-]+)\.md", (folder / "index.md").read_text()))
+
+    assert {path.stem for path in folder.glob("*.md")} - listed == {"index"}
 
 
 def test_the_pictures_are_those_that_the_script_draws() -> None:
