@@ -64,6 +64,10 @@ _WORDS_AHEAD = 4
 """Stretches are compared together if their sizes differ by fewer words."""
 
 
+_MOST_TOGETHER = 64
+"""Stretches that are compared together, so that their rows stay in the cache as well."""
+
+
 class ValueForm(Enum):
     """How a value is stored, and so how it is read."""
 
@@ -219,7 +223,12 @@ class Layout:
         stretches = _join(entries)
         short = sorted((s for s in stretches if s.template is None), key=lambda s: s.n_words)
         by_size = groupby(short, key=lambda s: s.n_words // _WORDS_AHEAD)
-        self.groups: list[_ShortStretches] = [_ShortStretches.of(list(some)) for _, some in by_size]
+        alike = [list(some) for _, some in by_size]
+        self.groups: list[_ShortStretches] = [
+            _ShortStretches.of(some[first : first + _MOST_TOGETHER])
+            for some in alike
+            for first in range(0, len(some), _MOST_TOGETHER)
+        ]
         row_of = {id(stretch): row for row, stretch in enumerate(short)}
         self.walk: list[tuple[_Stretch, int | None]] = [
             (stretch, row_of.get(id(stretch))) for stretch in stretches
