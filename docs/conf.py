@@ -36,7 +36,7 @@ html_title = f"tfrecord_lite {release}"
 html_static_path = ["_static"]
 html_css_files = ["ours.css"]
 html_show_copyright = False
-smartquotes = False  # quotes in the help of the command line are code
+smartquotes_action = "D"  # dashes; quotes in the help of the command line are code
 pygments_dark_style = "github-dark"
 maximum_signature_line_length = 88
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 _WIDTH = 84
+_OPTION = re.compile(r"((?<![\w-])--?[a-z][\w-]*)")
 
 
 def _verbs() -> dict[str, argparse.ArgumentParser]:
@@ -51,7 +53,10 @@ class Verb(SphinxDirective):
                 continue
             name = _names(action, formatter)
             term = nodes.term("", "", nodes.literal("", name))
-            text = nodes.paragraph("", formatter._expand_help(action))
+            pieces = _OPTION.split(formatter._expand_help(action))
+            text = nodes.paragraph()
+            for i, piece in enumerate(pieces):
+                text += nodes.literal("", piece) if i % 2 else nodes.Text(piece)
             items += nodes.definition_list_item("", term, nodes.definition("", text))
         block = nodes.literal_block(usage, usage, language="text")
         return [nodes.rubric("", f"Arguments of {parser.prog}"), block, items]
