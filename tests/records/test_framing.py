@@ -21,6 +21,7 @@ from tfrecord_lite.records.decoder import CHUNK_BYTES, FrameDecoder
 from tfrecord_lite.records.framing import (
     FOOTER_BYTES,
     HEADER_BYTES,
+    MAX_RECORD_BYTES,
     OVERHEAD_BYTES,
     data_of_frame,
     first_bad_frame,
@@ -339,6 +340,9 @@ class TestDamage:
 
         assert list(FrameDecoder(verify=False).feed(stream)) == [b"nne", b"two"]
 
+    def test_the_default_limit_is_that_of_protobuf(self) -> None:
+        assert MAX_RECORD_BYTES == 2**31
+
     def test_the_limit_itself_is_allowed(self) -> None:
         stream = reference.encode([b"12345"])
 
@@ -486,6 +490,14 @@ class TestFramesOfBlocks:
             block = self.block_of(bytes(len(self.STREAM)))
             block = Block(block.data, block.offsets + before, block.lengths)
             assert (frame_in_place(block) is not None) is fits
+
+    @pytest.mark.parametrize("key", [slice(None, None, 2), slice(None, None, -1)])
+    def test_records_with_other_gaps_are_not_framed_in_place(self, key: slice) -> None:
+        block = self.block_of(self.STREAM)[key]
+        before = block.data.tobytes()
+
+        assert frame_in_place(block) is None
+        assert block.data.tobytes() == before
 
     @pytest.mark.parametrize("verify", [True, False])
     def test_the_first_bad_frame_is_named(self, verify: bool) -> None:
