@@ -222,6 +222,7 @@ def frameworks(session: nox.Session) -> None:
     install(session, "frameworks", "test")
     session.run("python", "-c", "import grain, jax, orbax.checkpoint, torch, torchdata")
     session.run("pytest", "--full", "tests/frameworks", *session.posargs)
+    session.run("pytest", "-n", "0", DOCSTRINGS, "-k", "integrations")
 
 
 @nox.session
@@ -242,6 +243,7 @@ def browser(session: nox.Session) -> None:
 
 # An engine's extra and group, and its tests; each in an environment of its own.
 PAGE = "tests/test_docs.py::test_the_python_of_a_page_runs"
+DOCSTRINGS = "tests/test_docstring_examples.py"
 ENGINES = {
     "ray": ("ray", [], ["tests/engines/test_ray.py", f"{PAGE}[ray.md]"]),
     "beam": ("", ["beam-and-pandas"], ["tests/engines/test_beam.py", f"{PAGE}[beam.md]"]),
@@ -261,6 +263,7 @@ def engines(session: nox.Session, engine: str) -> None:
     extra, groups, tests = ENGINES[engine]
     install(session, "test", *groups, extras=extra)
     session.run("pytest", "--full", *tests, *session.posargs)
+    session.run("pytest", "-n", "0", DOCSTRINGS, "-k", f"integrations.{engine}")
 
 
 @nox.session

@@ -232,7 +232,6 @@ class TFRecordReader:
     Examples
     --------
     >>> import tempfile, os
-    >>> from tfrecord_lite.writer import TFRecordWriter
     >>> path = os.path.join(tempfile.mkdtemp(), "two.tfrecord")
     >>> with TFRecordWriter(path) as writer:
     ...     writer.write(b"one")
@@ -393,7 +392,6 @@ class TFRecordReader:
         Examples
         --------
         >>> import io
-        >>> from tfrecord_lite import FixedLenFeature
         >>> from tfrecord_lite.records.framing import frame
         >>> file = io.BytesIO(frame([b""] * 3))
         >>> reader = TFRecordReader(file)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import subprocess
 import sys
 import time
@@ -16,8 +15,6 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-import tfrecord_lite
-import tfrecord_lite.integrations.dask as dask_module
 from tests.support.corpus import CorpusFile, corpus_files
 from tests.support.engine_files import (
     damage,
@@ -419,12 +416,3 @@ def test_the_example(tmp_path: Path) -> None:
         assert done.stdout.startswith(f"{count} records in ")
 
     assert rows_of(str(tmp_path / "again" / "*")) == expected
-
-
-def test_the_examples_of_docstrings() -> None:
-    names = set(tfrecord_lite.__all__) - vars(dask_module).keys()
-    found = doctest.testmod(
-        dask_module, extraglobs={name: getattr(tfrecord_lite, name) for name in names}
-    )
-    assert found.failed == 0
-    assert found.attempted > 10

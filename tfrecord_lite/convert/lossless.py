@@ -403,7 +403,6 @@ def restore(columns: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
 
     Examples
     --------
-    >>> from tfrecord_lite import encode_examples, parse_example
     >>> columns = {"x": np.array([0.1, 0.2]), "flag": np.array([True, False])}
     >>> schema = schema_of(columns)
     >>> restore(parse_example(encode_examples(columns, schema), schema), schema)

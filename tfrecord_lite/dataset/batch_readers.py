@@ -319,7 +319,6 @@ def read_batches(
 
     Examples
     --------
-    >>> from tfrecord_lite import Example
     >>> example = Example()
     >>> example.features.feature["n"].int64_list.value.append(7)
     >>> with TFRecordWriter("n.tfrecord") as writer:

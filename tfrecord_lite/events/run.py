@@ -271,6 +271,7 @@ class EventFiles:
 
     Examples
     --------
+    >>> from tfrecord_lite.events import EventFiles
     >>> from tfrecord_lite.messages import Event, Summary
     >>> loss = Summary.Value(tag="loss", simple_value=0.5)
     >>> with TFRecordWriter("events.out.tfevents.1.example") as writer:
@@ -297,6 +298,7 @@ class EventFiles:
 
         Examples
         --------
+        >>> from tfrecord_lite.events import EventFiles
         >>> from tfrecord_lite.messages import Event, Summary
         >>> loss = Summary.Value(tag="loss", simple_value=0.5)
         >>> with TFRecordWriter("events.out.tfevents.1.example") as writer:
@@ -348,6 +350,7 @@ class EventFiles:
 
         Examples
         --------
+        >>> from tfrecord_lite.events import EventFiles
         >>> from tfrecord_lite.messages import Event, Summary
         >>> loss = Summary.Value(tag="loss", simple_value=0.5)
         >>> with TFRecordWriter("events.out.tfevents.1.example") as writer:
@@ -399,6 +402,7 @@ class EventFiles:
 
         Examples
         --------
+        >>> from tfrecord_lite.events import EventFiles
         >>> from tfrecord_lite.messages import Event, Summary
         >>> loss = Summary.Value(tag="loss", simple_value=0.5)
         >>> with TFRecordWriter("events.out.tfevents.1.example") as writer:
@@ -461,6 +465,7 @@ class EventFiles:
 
         Examples
         --------
+        >>> from tfrecord_lite.events import EventFiles
         >>> from tfrecord_lite.messages import Event, Summary
         >>> loss = Summary.Value(tag="loss", simple_value=0.5)
         >>> with TFRecordWriter("events.out.tfevents.1.example") as writer:

@@ -96,7 +96,6 @@ class ExampleListParser:
 
     Examples
     --------
-    >>> from tfrecord_lite import Example, FixedLenFeature
     >>> from tfrecord_lite.messages import ExampleListWithContext
     >>> lists = ExampleListWithContext()
     >>> lists.context.features.feature["query"].bytes_list.value.append(b"cake")

@@ -58,7 +58,6 @@ class ExampleParser(Generic[_ColumnT_co]):
 
     Examples
     --------
-    >>> from tfrecord_lite import Example, FixedLenFeature
     >>> example = Example()
     >>> example.features.feature["age"].int64_list.value.append(7)
     >>> parser = ExampleParser({"age": FixedLenFeature([], "int64")})
@@ -160,8 +159,6 @@ class ExampleParser(Generic[_ColumnT_co]):
 
         Examples
         --------
-        >>> from tfrecord_lite import FixedLenFeature
-        >>> from tfrecord_lite.block import Block
         >>> parser = ExampleParser({"age": FixedLenFeature([], "int64", -1)})
         >>> parser.parse_batches(Block.from_records([b"", b"", b""]), [0, 2, 3])
         [{'age': array([-1, -1])}, {'age': array([-1])}]

@@ -81,7 +81,6 @@ class Survey:
     A block that raises an error leaves no trace. With `accept_mixed`, Examples count as contexts of
     SequenceExamples if any record is one.
 
-    >>> from tfrecord_lite import Block, Example
     >>> example = Example()
     >>> example.features.feature["age"].int64_list.value.append(7)
     >>> survey = Survey()

@@ -97,7 +97,6 @@ def sql(
     Examples
     --------
     >>> import os, tempfile
-    >>> from tfrecord_lite import save
     >>> path = os.path.join(tempfile.mkdtemp(), "data.tfrecord")
     >>> schema = save(path, {"label": [3, 7, 3], "name": ["a", "b", "c"]})
     >>> sql(f"select label, count(*) as n from '{path}' group by 1 order by 1").read_all().to_pylist()

@@ -104,7 +104,6 @@ def merge_files(
     Examples
     --------
     >>> import os, tempfile
-    >>> from tfrecord_lite import TFRecordReader, TFRecordWriter
     >>> folder = tempfile.mkdtemp()
     >>> with TFRecordWriter(os.path.join(folder, "a.tfrecord")) as writer:
     ...     writer.write(b"one")
@@ -164,7 +163,6 @@ def split_files(
     Examples
     --------
     >>> import os, tempfile
-    >>> from tfrecord_lite import TFRecordReader, TFRecordWriter
     >>> folder = tempfile.mkdtemp()
     >>> path = os.path.join(folder, "all.tfrecord")
     >>> with TFRecordWriter(path) as writer:
@@ -249,7 +247,6 @@ def filter_records(
     Examples
     --------
     >>> import os, tempfile
-    >>> from tfrecord_lite import ExampleParser, FixedLenFeature, save
     >>> folder = tempfile.mkdtemp()
     >>> path = os.path.join(folder, "all.tfrecord")
     >>> schema = save(path, {"label": [0, 1, 2, 1], "width": [10.5, 20.5, 30.5, 40.5]})

@@ -96,7 +96,6 @@ def sample_records(
     Examples
     --------
     >>> import os, tempfile
-    >>> from tfrecord_lite import TFRecordReader, TFRecordWriter
     >>> folder = tempfile.mkdtemp()
     >>> path = os.path.join(folder, "all.tfrecord")
     >>> with TFRecordWriter(path) as writer:

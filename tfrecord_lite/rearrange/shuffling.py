@@ -86,7 +86,6 @@ def shuffle_records(
     Examples
     --------
     >>> import os, tempfile
-    >>> from tfrecord_lite import TFRecordReader, TFRecordWriter
     >>> folder = tempfile.mkdtemp()
     >>> path = os.path.join(folder, "sorted.tfrecord")
     >>> with TFRecordWriter(path) as writer:

@@ -307,7 +307,6 @@ class DamagedSpan:
 
     Examples
     --------
-    >>> from tfrecord_lite.errors import Reason
     >>> span = DamagedSpan("a.tfrecord", 24, 19, Reason.DATA_CRC, None, 1, 1, 8)
     >>> print(span)
     a.tfrecord: record 1, byte 24: data CRC mismatch; 19 bytes skipped
@@ -458,7 +457,6 @@ class DamageReport:
 
         Examples
         --------
-        >>> from tfrecord_lite.errors import Reason
         >>> span = DamagedSpan("a", 24, 19, Reason.DATA_CRC, None, 1, 1, 8)
         >>> DamageReport((FileReport("a", 9, 72, (span,), 1, 19),)).summary().partition(";")[0]
         'skipped 1 damaged place (19 bytes) in 1 of 1 file, and read 9 records'

@@ -137,7 +137,6 @@ def recover(
     Examples
     --------
     >>> import os, tempfile
-    >>> from tfrecord_lite import TFRecordReader
     >>> from tfrecord_lite.records.framing import frame
     >>> folder = tempfile.mkdtemp()
     >>> path, output_path = (os.path.join(folder, name) for name in ("damaged", "saved"))

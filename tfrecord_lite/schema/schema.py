@@ -69,6 +69,7 @@ class Original:
 
     Examples
     --------
+    >>> from tfrecord_lite.schema import Original
     >>> Original("uint8", [28, 28])
     Original(dtype='uint8', shape=(28, 28))
     """
@@ -197,7 +198,7 @@ class Schema(Mapping[str, FeatureSpec]):
 
     Examples
     --------
-    >>> from tfrecord_lite.schema import FixedLenFeature, VarLenFeature
+    >>> from tfrecord_lite.schema import Original
     >>> schema = Schema(
     ...     {"image": FixedLenFeature([], bytes), "tags": VarLenFeature("int64")},
     ...     {"image": Original("uint8", [28, 28])},
@@ -424,7 +425,6 @@ class SequenceSchema(_Parts):
 
     Examples
     --------
-    >>> from tfrecord_lite import FixedLenFeature, FixedLenSequenceFeature
     >>> schema = SequenceSchema(
     ...     {"label": FixedLenFeature([], "int64")},
     ...     {"rgb": FixedLenSequenceFeature([1024], "float32")},

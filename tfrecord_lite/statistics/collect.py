@@ -91,7 +91,6 @@ def compute_statistics(
 
     Examples
     --------
-    >>> from tfrecord_lite import encode_examples
     >>> records = encode_examples({"age": [7, 31, 19, 19], "name": [b"a", b"b", b"b", b"c"]})
     >>> statistics = compute_statistics(records)
     >>> print(statistics)

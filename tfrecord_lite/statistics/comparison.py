@@ -212,7 +212,6 @@ def compare(
 
     Examples
     --------
-    >>> from tfrecord_lite import encode_examples
     >>> before = encode_examples({"age": [7, 31, 19, 19], "name": [b"a", b"b", b"b", b"c"]})
     >>> after = encode_examples({"age": [7, 31, 19, 20], "name": [b"a", b"b", b"b", b"c"]})
     >>> comparison = compare(before, after)

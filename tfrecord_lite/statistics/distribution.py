@@ -69,6 +69,7 @@ class Distribution:
 
     Examples
     --------
+    >>> from tfrecord_lite.statistics import Distribution
     >>> ages = Distribution.of(np.array([7, 31, 19])) + Distribution.of(np.array([19]))
     >>> ages.count, ages.min, ages.max, ages.mean, ages.quantile(0.5)
     (4, 7, 31, 19.0, 19)
@@ -98,6 +99,7 @@ class Distribution:
 
         Examples
         --------
+        >>> from tfrecord_lite.statistics import Distribution
         >>> ages = Distribution.of(np.array([36, 41, 37]))
         >>> ages.count, ages.mean, ages.max
         (3, 38.0, 41)
@@ -166,6 +168,7 @@ class Distribution:
 
         Examples
         --------
+        >>> from tfrecord_lite.statistics import Distribution
         >>> lengths = Distribution.repeated(1, times=1_000)
         >>> lengths.count, lengths.mean
         (1000, 1.0)
@@ -243,6 +246,7 @@ class Distribution:
 
         Examples
         --------
+        >>> from tfrecord_lite.statistics import Distribution
         >>> ages = Distribution.of(np.array([36, 41])).plus(np.array([37]))
         >>> ages.count, ages.mean
         (3, 38.0)
@@ -279,6 +283,7 @@ class Distribution:
 
         Examples
         --------
+        >>> from tfrecord_lite.statistics import Distribution
         >>> first, last, counts = Distribution.of(np.array([36, 41, 37, 36])).buckets()
         >>> first, counts
         (array([36., 37., 41.]), array([2, 1, 1]))
@@ -310,6 +315,7 @@ class Distribution:
 
         Examples
         --------
+        >>> from tfrecord_lite.statistics import Distribution
         >>> ages = Distribution.of(np.array([36, 41, 37]))
         >>> [ages.quantile(q) for q in (0, 0.5, 1)]
         [36, 37, 41]
@@ -353,6 +359,7 @@ class Distribution:
 
         Examples
         --------
+        >>> from tfrecord_lite.statistics import Distribution
         >>> Distribution.of(np.array([36, 41, 37, 36])).histogram()
         (array([2, 1, 0, 0, 0, 1]), array([35.5, 36.5, 37.5, 38.5, 39.5, 40.5, 41.5]))
         >>> Distribution.of(np.array([0.25, 0.5, 1.0])).histogram(2)
@@ -370,6 +377,7 @@ class Distribution:
 
         Examples
         --------
+        >>> from tfrecord_lite.statistics import Distribution
         >>> figures = Distribution.of(np.array([36, 41, 37])).describe()
         >>> figures["min"], figures["mean"], figures["quartiles"]
         (36, 38.0, [36, 37, 37])

@@ -83,6 +83,7 @@ class StringStatistics:
 
     Examples
     --------
+    >>> from tfrecord_lite.statistics import StringStatistics
     >>> names = StringStatistics.of(np.array([b"Ada", b"Alan", b"Ada"], object))
     >>> names.lengths.max, names.top(1)
     (4, [(b'Ada', 2)])
@@ -110,6 +111,7 @@ class StringStatistics:
 
         Examples
         --------
+        >>> from tfrecord_lite.statistics import StringStatistics
         >>> dict(StringStatistics.of(np.array([b"Ada", b"Alan", b"Ada"], object)).counts)
         {b'Ada': 2, b'Alan': 1}
         """
@@ -145,6 +147,7 @@ class StringStatistics:
 
         Examples
         --------
+        >>> from tfrecord_lite.statistics import StringStatistics
         >>> names = StringStatistics.of(np.array([b"Ada", b"Alan"], object))
         >>> dict(names.plus(np.array([b"Ada"], object)).counts)
         {b'Ada': 2, b'Alan': 1}
@@ -204,6 +207,7 @@ class StringStatistics:
 
         Examples
         --------
+        >>> from tfrecord_lite.statistics import StringStatistics
         >>> names = StringStatistics.of(np.array([b"Ada", b"Alan", b"Ada"], object))
         >>> names.top(1)
         [(b'Ada', 2)]
@@ -216,6 +220,7 @@ class StringStatistics:
 
         Examples
         --------
+        >>> from tfrecord_lite.statistics import StringStatistics
         >>> names = StringStatistics.of(np.array([b"Ada", b"Alan", b"Ada"], object))
         >>> names.describe()["top"]
         [['Ada', 2], ['Alan', 1]]

@@ -104,7 +104,6 @@ def summarize(
 
     Examples
     --------
-    >>> from tfrecord_lite import Example
     >>> ages, records = [7, 31, 19], []
     >>> for age in ages:
     ...     example = Example()
@@ -251,7 +250,6 @@ def infer_schema(
 
     Examples
     --------
-    >>> from tfrecord_lite import Example
     >>> records = []
     >>> for tags in [b"a"], [b"b", b"c"], []:
     ...     example = Example()

@@ -252,7 +252,6 @@ def load(
     Examples
     --------
     >>> import os, tempfile
-    >>> import numpy as np
     >>> path = os.path.join(tempfile.mkdtemp(), "data.tfrecord")
     >>> schema = save(path, {"image": np.zeros((5, 2, 2), np.uint8), "label": np.arange(5)})
     >>> load(path)["image"].shape

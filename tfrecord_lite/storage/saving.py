@@ -151,7 +151,6 @@ def save(
     Examples
     --------
     >>> import os, tempfile
-    >>> import numpy as np
     >>> path = os.path.join(tempfile.mkdtemp(), "data.tfrecord")
     >>> save(path, ({"x": i / 10, "tags": ["odd"] * (i % 2)} for i in range(3)))
     Schema of 2 features

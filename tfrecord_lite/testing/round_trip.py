@@ -53,7 +53,6 @@ def assert_round_trip(
 
     Examples
     --------
-    >>> from tfrecord_lite import TFRecordReader, TFRecordWriter
     >>> def write(path, records):
     ...     with TFRecordWriter(path) as writer:
     ...         for record in records:

@@ -118,7 +118,6 @@ def view(
 
     Examples
     --------
-    >>> from tfrecord_lite import TFRecordWriter
     >>> with TFRecordWriter("ages.tfrecord") as writer:
     ...     writer.write_examples({"age": [7, 31, 19]})
     >>> view("ages.tfrecord", output="ages.html")

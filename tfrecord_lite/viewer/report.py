@@ -272,7 +272,6 @@ def _spec_texts(schema: Schema | SequenceSchema | None) -> Mapping[str, str]:
 def spec_code(spec: FeatureSpec) -> str:
     """Return a specification as Python that creates it, without what is the default.
 
-    >>> from tfrecord_lite.schema import FixedLenFeature
     >>> spec_code(FixedLenFeature([2], "float32"))
     "FixedLenFeature([2], 'float32')"
     """

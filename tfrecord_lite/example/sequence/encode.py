@@ -131,7 +131,6 @@ def encode_sequence_example(row: Mapping[str, Mapping[str, Any]]) -> bytes:
     Examples
     --------
     >>> row = {"context": {"length": 2}, "feature_lists": {"tokens": [[5, 6], [7]]}}
-    >>> from tfrecord_lite import decode_sequence_example
     >>> decode_sequence_example(encode_sequence_example(row))
     {'context': {'length': array([2])}, 'feature_lists': {'tokens': [array([5, 6]), array([7])]}}
     """
@@ -256,8 +255,6 @@ def encode_sequence_examples(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from tfrecord_lite import decode_sequence_examples
     >>> tokens = np.array([[5, 6], [7, 0]])
     >>> block = encode_sequence_examples(
     ...     {"id": [1, 2]}, {"tokens": tokens}, {"tokens": [2, 1]}

@@ -79,7 +79,6 @@ class SequenceExampleParser:
 
     Examples
     --------
-    >>> from tfrecord_lite import FixedLenSequenceFeature, SequenceExample
     >>> example = SequenceExample()
     >>> for token in (7, 8):
     ...     step = example.feature_lists.feature_list["tokens"].feature.add()

@@ -196,7 +196,6 @@ def decode_sequence_example(serialized: bytes | str) -> SequenceRow:
 
     Examples
     --------
-    >>> from tfrecord_lite import SequenceExample
     >>> message = SequenceExample()
     >>> for step in ([5, 6], [7, 8, 9]):
     ...     feature = message.feature_lists.feature_list["my_ints"].feature.add()
