@@ -46,7 +46,14 @@ PUBLIC = {
     "integrations.spark": ("register",),
     "integrations.torch": None,
     "rearrange": None,
-    "schema": ("FeatureListSummary", "FeatureSummary", "ListSummary", "Original"),
+    "schema": (
+        "FeatureListSummary",
+        "FeatureSpec",
+        "FeatureSummary",
+        "Kind",
+        "ListSummary",
+        "Original",
+    ),
     "statistics": None,
     "testing": None,
 }

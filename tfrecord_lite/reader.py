@@ -231,13 +231,11 @@ class TFRecordReader:
 
     Examples
     --------
-    >>> import tempfile, os
-    >>> path = os.path.join(tempfile.mkdtemp(), "two.tfrecord")
-    >>> with TFRecordWriter(path) as writer:
-    ...     writer.write(b"one")
-    ...     writer.write(b"two")
-    >>> list(TFRecordReader(path))
-    [b'one', b'two']
+    >>> with TFRecordWriter("names.tfrecord") as writer:
+    ...     writer.write(b"Ada")
+    ...     writer.write(b"Alan")
+    >>> list(TFRecordReader("names.tfrecord"))
+    [b'Ada', b'Alan']
     """
 
     def __init__(
@@ -391,12 +389,11 @@ class TFRecordReader:
 
         Examples
         --------
-        >>> import io
-        >>> from tfrecord_lite.records.framing import frame
-        >>> file = io.BytesIO(frame([b""] * 3))
-        >>> reader = TFRecordReader(file)
-        >>> list(reader.batches({"age": FixedLenFeature([], "int64", -1)}, 2))
-        [{'age': array([-1, -1])}, {'age': array([-1])}]
+        >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+        >>> for batch in TFRecordReader("people.tfrecord").batches({"age": int}, 2):
+        ...     print(batch["age"])
+        [36 41]
+        [37]
         """
         from tfrecord_lite.example.parse import ExampleParser  # noqa: PLC0415 - loads the engine
 
@@ -499,12 +496,12 @@ class TFRecordReader:
 
         Examples
         --------
-        >>> import io
-        >>> from tfrecord_lite.records.framing import frame
-        >>> from tfrecord_lite.messages import Int64List
-        >>> file = io.BytesIO(frame([b"\x0a\x02\x07\x08"]))
-        >>> [list(message.value) for message in TFRecordReader(file).messages(Int64List)]
-        [[7, 8]]
+        >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+        >>> for message in TFRecordReader("people.tfrecord").messages(Example):
+        ...     print(message.features.feature["age"].int64_list.value)
+        [36]
+        [41]
+        [37]
         """
         check_message_class(message_class)
         return ReaderIterator.of(zip(self._messages(message_class)), repr(self))

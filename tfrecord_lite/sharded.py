@@ -89,13 +89,11 @@ class ShardedTFRecordWriter(MessageWriter):
 
     Examples
     --------
-    >>> import tempfile, os
-    >>> directory = tempfile.mkdtemp()
-    >>> with ShardedTFRecordWriter(os.path.join(directory, "train@2.tfrecord")) as writer:
-    ...     for i in range(5):
-    ...         writer.write(b"record %d" % i)
-    >>> sorted(os.listdir(directory))
-    ['train-00000-of-00002.tfrecord', 'train-00001-of-00002.tfrecord']
+    >>> with ShardedTFRecordWriter("names@2.tfrecord") as writer:
+    ...     for name in ("Ada", "Alan", "Grace"):
+    ...         writer.write(name)
+    >>> writer.paths
+    ['names-00000-of-00002.tfrecord', 'names-00001-of-00002.tfrecord']
     """
 
     _is_done = True  # nothing to close or to remove

@@ -497,12 +497,12 @@ class TFRecordWriter(MessageWriter):
 
     Examples
     --------
-    >>> import tempfile, os
-    >>> path = os.path.join(tempfile.mkdtemp(), "some.tfrecord.gz")
-    >>> with TFRecordWriter(path) as writer:  # GZIP, by the ending of the name
-    ...     writer.write(b"payload")
-    >>> with TFRecordWriter(path, mode="a") as writer:
+    >>> with TFRecordWriter("names.tfrecord.gz") as writer:  # GZIP, by the ending of the name
+    ...     writer.write(b"Ada")
+    >>> with TFRecordWriter("names.tfrecord.gz", mode="a") as writer:
     ...     writer.write("text is written as UTF-8")
+    >>> list(TFRecordReader("names.tfrecord.gz"))
+    [b'Ada', b'text is written as UTF-8']
     """
 
     _sink: RecordSink | None = None  # None when closed

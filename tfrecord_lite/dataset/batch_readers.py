@@ -319,13 +319,11 @@ def read_batches(
 
     Examples
     --------
-    >>> example = Example()
-    >>> example.features.feature["n"].int64_list.value.append(7)
-    >>> with TFRecordWriter("n.tfrecord") as writer:
-    ...     for _ in range(3):
-    ...         writer.write(example.SerializeToString())
-    >>> list(read_batches("n.tfrecord", {"n": FixedLenFeature([], "int64")}, 2))
-    [{'n': array([7, 7])}, {'n': array([7])}]
+    >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+    >>> for batch in read_batches("people.tfrecord", {"name": bytes, "age": int}, 2):
+    ...     print(batch["name"], batch["age"])
+    [b'Ada' b'Alan'] [36 41]
+    [b'Grace'] [37]
     """
     options = ReadOptions(
         compression=compression,

@@ -78,12 +78,11 @@ class TFRecordDataset(Dataset[bytes]):
 
     Examples
     --------
-    >>> with TFRecordWriter("five.tfrecord") as writer:
-    ...     for i in range(5):
-    ...         writer.write(b"%d" % i)
-    >>> dataset = TFRecordDataset("five.tfrecord").shuffle(3, seed=1).batch(2)
-    >>> [batch.tolist() for batch in dataset]
-    [[b'2', b'3'], [b'1', b'4'], [b'0']]
+    >>> with TFRecordWriter("names.tfrecord") as writer:
+    ...     writer.write(Block.from_records([b"Ada", b"Alan", b"Grace"]))
+    >>> names = TFRecordDataset("names.tfrecord").shuffle(3, seed=7).batch(2)
+    >>> [batch.tolist() for batch in names]
+    [[b'Alan', b'Ada'], [b'Grace']]
     """
 
     def __init__(

@@ -98,13 +98,12 @@ def read_events(
 
     Examples
     --------
-    >>> import io
-    >>> from tfrecord_lite.records.framing import frame
     >>> from tfrecord_lite.messages import Event, Summary
     >>> loss = Summary.Value(tag="loss", simple_value=0.5)
-    >>> event = Event(step=7, summary=Summary(value=[loss]))
-    >>> events = read_events(io.BytesIO(frame([event.SerializeToString()])))
-    >>> events.tags["scalars"], events.scalars("loss").step, events.scalars("loss").value
+    >>> with TFRecordWriter("events.out.tfevents.1.example") as writer:
+    ...     writer.write(Event(step=7, summary=Summary(value=[loss])).SerializeToString())
+    >>> run = read_events(".")
+    >>> run.tags["scalars"], run.scalars("loss").step, run.scalars("loss").value
     (('loss',), array([7]), array([0.5]))
     """
     options = ReadOptions(on_error=on_error, max_errors=max_errors)

@@ -98,16 +98,13 @@ class ExampleListParser:
     --------
     >>> from tfrecord_lite.messages import ExampleListWithContext
     >>> lists = ExampleListWithContext()
-    >>> lists.context.features.feature["query"].bytes_list.value.append(b"cake")
+    >>> n_bytes = lists.context.ParseFromString(encode_example({"query": "cake"}))
     >>> for score in (3, 1):
-    ...     item = lists.examples.add()
-    ...     item.features.feature["score"].int64_list.value.append(score)
-    >>> query, score = FixedLenFeature([], bytes), FixedLenFeature([], int)
-    >>> parser = ExampleListParser({"query": query}, {"score": score})
+    ...     n_bytes = lists.examples.add().ParseFromString(encode_example({"score": score}))
+    >>> parser = ExampleListParser({"query": bytes}, {"score": int})
     >>> parsed = parser([lists.SerializeToString()] * 2)
-    >>> parsed.context, parsed.examples, parsed.row_splits
-    ({'query': array([b'cake', b'cake'], dtype=object)}, {'score': array([3, 1, 3, 1])}, \
-array([0, 2, 4]))
+    >>> parsed.context["query"], parsed.examples["score"], parsed.row_splits
+    (array([b'cake', b'cake'], dtype=object), array([3, 1, 3, 1]), array([0, 2, 4]))
     """
 
     def __init__(
@@ -206,9 +203,10 @@ def decode_example_list(serialized: bytes | str) -> ExampleList:
 
     Examples
     --------
-    >>> item = b"\x0a\x0c\x0a\x0a\x0a\x01a\x12\x05\x1a\x03\x0a\x01\x07"
-    >>> decode_example_list(b"\x0a\x0e" + item)
-    ExampleList(context={}, examples=[{'a': array([7])}])
+    >>> from tfrecord_lite.messages import ExampleListWithContext
+    >>> ada = Example.FromString(encode_example({"age": 36}))
+    >>> decode_example_list(ExampleListWithContext(examples=[ada]).SerializeToString())
+    ExampleList(context={}, examples=[{'age': array([36])}])
     """
     return decode_example_lists([as_bytes(serialized)])[0]
 

@@ -58,11 +58,10 @@ class ExampleParser(Generic[_ColumnT_co]):
 
     Examples
     --------
-    >>> example = Example()
-    >>> example.features.feature["age"].int64_list.value.append(7)
-    >>> parser = ExampleParser({"age": FixedLenFeature([], "int64")})
-    >>> parser([example.SerializeToString()] * 3)
-    {'age': array([7, 7, 7])}
+    >>> people = encode_examples({"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+    >>> parser = ExampleParser({"name": bytes, "age": int})
+    >>> parser(people[:2])["age"], parser(people[2:])["age"]  # made once, used for each batch
+    (array([36, 41]), array([37]))
     """
 
     @overload
@@ -159,9 +158,9 @@ class ExampleParser(Generic[_ColumnT_co]):
 
         Examples
         --------
-        >>> parser = ExampleParser({"age": FixedLenFeature([], "int64", -1)})
-        >>> parser.parse_batches(Block.from_records([b"", b"", b""]), [0, 2, 3])
-        [{'age': array([-1, -1])}, {'age': array([-1])}]
+        >>> people = encode_examples({"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+        >>> ExampleParser({"age": int}).parse_batches(people, [0, 2, 3])
+        [{'age': array([36, 41])}, {'age': array([37])}]
         """
         bounds = list(splits)
 

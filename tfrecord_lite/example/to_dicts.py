@@ -210,8 +210,9 @@ def decode_example(serialized: bytes | str) -> Row:
 
     Examples
     --------
-    >>> decode_example(b"\x0a\x0c\x0a\x0a\x0a\x01a\x12\x05\x1a\x03\x0a\x01\x07")
-    {'a': array([7])}
+    >>> ada = encode_example({"age": 36})
+    >>> decode_example(ada)
+    {'age': array([36])}
     """
     record = as_bytes(serialized)
     rows = _rows_by_runtime([record]) or ExampleDecoder()(as_block([record]))

@@ -557,14 +557,13 @@ class ReadTFRecords(_Read):
 
     Examples
     --------
-    >>> import os, tempfile
     >>> import apache_beam as beam
-    >>> path = os.path.join(tempfile.mkdtemp(), "data.tfrecord")
-    >>> with TFRecordWriter(path) as writer:
-    ...     writer.write(b"one")
+    >>> from tfrecord_lite.integrations.beam import ReadTFRecords
+    >>> with TFRecordWriter("names.tfrecord") as writer:
+    ...     writer.write(b"Ada")
     >>> with beam.Pipeline(runner="FnApiRunner") as pipeline:
-    ...     _ = pipeline | ReadTFRecords(path) | beam.Map(print)
-    b'one'
+    ...     _ = pipeline | ReadTFRecords("names.tfrecord") | beam.Map(print)
+    b'Ada'
     """
 
     def __init__(
@@ -691,14 +690,13 @@ class ReadExamples(_ReadExamples):
 
     Examples
     --------
-    >>> import os, tempfile
     >>> import apache_beam as beam
-    >>> path = os.path.join(tempfile.mkdtemp(), "data.tfrecord")
-    >>> schema = save(path, {"label": [3, 7], "name": ["a", "b"]})
+    >>> from tfrecord_lite.integrations.beam import ReadExamples
+    >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
     >>> with beam.Pipeline(runner="FnApiRunner") as pipeline:
-    ...     rows = pipeline | ReadExamples(path, elements="rows")
-    ...     _ = rows | beam.Filter(lambda row: row.label > 5) | beam.Map(lambda row: print(row.name))
-    b
+    ...     people = pipeline | ReadExamples("people.tfrecord", elements="rows")
+    ...     _ = people | beam.Filter(lambda row: row.age > 40) | beam.Map(lambda row: print(row.name))
+    Alan
     """
 
     def __init__(
@@ -950,14 +948,13 @@ class WriteTFRecords(_Write):
 
     Examples
     --------
-    >>> import os, tempfile
     >>> import apache_beam as beam
-    >>> prefix = os.path.join(tempfile.mkdtemp(), "data")
+    >>> from tfrecord_lite.integrations.beam import WriteTFRecords
     >>> with beam.Pipeline(runner="FnApiRunner") as pipeline:
-    ...     records = pipeline | beam.Create([b"one", b"two"])
-    ...     files = records | WriteTFRecords(prefix, ".tfrecord.gz", num_shards=1)
-    ...     _ = files | beam.Map(lambda path: print(os.path.basename(path)))
-    data-00000-of-00001.tfrecord.gz
+    ...     names = pipeline | beam.Create([b"Ada", b"Alan", b"Grace"])
+    ...     _ = names | WriteTFRecords("names", ".tfrecord.gz", num_shards=1)
+    >>> sorted(TFRecordReader("names-00000-of-00001.tfrecord.gz"))
+    [b'Ada', b'Alan', b'Grace']
     """
 
     def __init__(
@@ -1013,14 +1010,13 @@ class WriteExamples(_Write):
 
     Examples
     --------
-    >>> import os, tempfile
     >>> import apache_beam as beam
-    >>> prefix = os.path.join(tempfile.mkdtemp(), "data")
+    >>> from tfrecord_lite.integrations.beam import WriteExamples
     >>> with beam.Pipeline(runner="FnApiRunner") as pipeline:
-    ...     rows = pipeline | beam.Create([{"label": 3}, {"label": 7}])
-    ...     _ = rows | WriteExamples(prefix, ".tfrecord", num_shards=1)
-    >>> load(f"{prefix}-*")["label"].tolist()
-    [3, 7]
+    ...     people = pipeline | beam.Create([{"name": "Ada", "age": 36}, {"name": "Alan", "age": 41}])
+    ...     _ = people | WriteExamples("people", ".tfrecord", num_shards=1)
+    >>> sorted(load("people-*.tfrecord")["age"].tolist())
+    [36, 41]
     """
 
     def __init__(

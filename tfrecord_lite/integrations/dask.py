@@ -113,12 +113,11 @@ def read_tfrecord(
 
     Examples
     --------
-    >>> import os, tempfile
-    >>> path = os.path.join(tempfile.mkdtemp(), "data.tfrecord")
-    >>> schema = save(path, {"label": [3, 7, 3], "name": ["a", "b", "c"]})
-    >>> frame = read_tfrecord(path)
-    >>> frame[frame.label == 3].name.compute().tolist()
-    ['a', 'c']
+    >>> from tfrecord_lite.integrations.dask import read_tfrecord
+    >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+    >>> people = read_tfrecord("people.tfrecord")
+    >>> people[people.age > 36].name.compute().tolist()
+    ['Alan', 'Grace']
     """
     dataframe = library("dask.dataframe", "dask")
     if dtype_backend not in (None, "pyarrow"):
@@ -259,11 +258,11 @@ def read_records(
 
     Examples
     --------
-    >>> import os, tempfile
-    >>> path = os.path.join(tempfile.mkdtemp(), "data.tfrecord")
-    >>> schema = save(path, {"label": [3, 7]})
-    >>> read_records(path).map(decode_example).map(lambda row: int(row["label"][0])).sum().compute(scheduler="threads")
-    10
+    >>> from tfrecord_lite.integrations.dask import read_records
+    >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+    >>> ages = read_records("people.tfrecord").map(decode_example).map(lambda row: row["age"][0])
+    >>> int(ages.sum().compute(scheduler="threads"))
+    114
     """
     bag, how = library("dask.bag", "dask"), ReadOptions(**options)
     ranges = _ranges(paths, how, blocksize)
@@ -304,11 +303,10 @@ def damage_report(
 
     Examples
     --------
-    >>> import os, tempfile
-    >>> path = os.path.join(tempfile.mkdtemp(), "data.tfrecord")
-    >>> schema = save(path, {"label": [3, 7]})
-    >>> damage_report(path).compute()
-    <DamageReport of 1 file: 2 records, sound>
+    >>> from tfrecord_lite.integrations.dask import damage_report
+    >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+    >>> damage_report("people.tfrecord").compute()
+    <DamageReport of 1 file: 3 records, sound>
     """
     delayed = library("dask", "dask").delayed
     options["on_error"] = "skip"
@@ -425,15 +423,14 @@ def to_tfrecord(
 
     Examples
     --------
-    >>> import tempfile
     >>> import dask.dataframe as dd
     >>> import pandas as pd
-    >>> folder = tempfile.mkdtemp()
-    >>> frame = dd.from_pandas(pd.DataFrame({"label": [3, 7, 5]}), npartitions=2)
-    >>> [part.n_records for part in to_tfrecord(frame, folder)]
+    >>> from tfrecord_lite.integrations.dask import read_tfrecord, to_tfrecord
+    >>> people = dd.from_pandas(pd.DataFrame({"age": [36, 41, 37]}), npartitions=2)
+    >>> [part.n_records for part in to_tfrecord(people, "people")]
     [2, 1]
-    >>> int(read_tfrecord(folder).label.sum().compute())
-    15
+    >>> int(read_tfrecord("people").age.sum().compute())
+    114
     """
     delayed = library("dask", "dask").delayed
     if not isinstance(frame, library("dask.dataframe", "dask").DataFrame):

@@ -96,11 +96,10 @@ def sql(
 
     Examples
     --------
-    >>> import os, tempfile
-    >>> path = os.path.join(tempfile.mkdtemp(), "data.tfrecord")
-    >>> schema = save(path, {"label": [3, 7, 3], "name": ["a", "b", "c"]})
-    >>> sql(f"select label, count(*) as n from '{path}' group by 1 order by 1").read_all().to_pylist()
-    [{'label': 3, 'n': 2}, {'label': 7, 'n': 1}]
+    >>> from tfrecord_lite.integrations.duckdb import sql
+    >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+    >>> sql("select avg(age) as mean from 'people.tfrecord' where age > 36").read_all().to_pylist()
+    [{'mean': 39.0}]
     """
     if not isinstance(query, str):
         raise TypeError(f"a query must be a str, not {type(query).__name__}")
@@ -276,11 +275,12 @@ def where(expression: str, column_names: Sequence[str]) -> Where:
     Examples
     --------
     >>> import pyarrow as pa
-    >>> condition = where("label >= 2 and name = 'rose'", ["name", "label", "image"])
+    >>> from tfrecord_lite.integrations.duckdb import where
+    >>> condition = where("age > 36 and name like 'A%'", ["name", "age", "image"])
     >>> condition.columns
-    ['name', 'label']
-    >>> batch = pa.record_batch({"label": [1, 2, None], "name": ["rose", "rose", "rose"]})
-    >>> condition.mask(batch)
+    ['name', 'age']
+    >>> people = pa.record_batch({"name": ["Ada", "Alan", "Grace"], "age": [36, 41, None]})
+    >>> condition.mask(people)
     array([False,  True, False])
     """
     return Where(expression, column_names)

@@ -144,15 +144,12 @@ def unpack_images(
 
     Examples
     --------
-    >>> import os, tempfile
-    >>> path = os.path.join(tempfile.mkdtemp(), "pets.tfrecord")
-    >>> with TFRecordWriter(path) as writer:
-    ...     row = image_row(np.zeros((4, 6), np.uint8), label=3)
-    ...     writer.write_example(row)
-    >>> folder = path.replace(".tfrecord", "")
-    >>> unpack_images(path, folder)
+    >>> import os
+    >>> with TFRecordWriter("pets.tfrecord") as writer:
+    ...     writer.write_example(image_row(np.zeros((4, 6), np.uint8), label=3))
+    >>> unpack_images("pets.tfrecord", "pets")
     <ImageReport: 1 image, 1 class>
-    >>> sorted(os.listdir(folder)), os.listdir(os.path.join(folder, "3"))
+    >>> sorted(os.listdir("pets")), os.listdir("pets/3")
     (['3', 'manifest.csv'], ['00000000.png'])
     """
     if on_error not in ("raise", "skip"):

@@ -81,13 +81,14 @@ def read_tfrecord(
 
     Examples
     --------
-    >>> import os, tempfile
     >>> import pandas as pd
-    >>> path = os.path.join(tempfile.mkdtemp(), "data.tfrecord")
-    >>> frame = pd.DataFrame({"label": [3, 7]}, index=pd.Index(["a", "b"], name="key"))
-    >>> schema = to_tfrecord(frame, path)
-    >>> read_tfrecord(path).loc["b", "label"].item()
-    7
+    >>> people = pd.DataFrame({"age": [36, 41, 37]}, index=pd.Index(["Ada", "Alan", "Grace"]))
+    >>> schema = to_tfrecord(people, "people.tfrecord")
+    >>> read_tfrecord("people.tfrecord")
+           age
+    Ada     36
+    Alan    41
+    Grace   37
     """
     library("pandas")  # before anything is read
     check_progress(progress)

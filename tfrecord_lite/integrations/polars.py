@@ -69,13 +69,11 @@ def scan_tfrecord(
 
     Examples
     --------
-    >>> import os, tempfile
     >>> import polars as pl
-    >>> path = os.path.join(tempfile.mkdtemp(), "data.tfrecord")
-    >>> schema = save(path, {"label": [3, 7, 3], "name": ["a", "b", "c"]})
-    >>> frame = scan_tfrecord(path)
-    >>> frame.filter(pl.col("label") == 3).select("name").head(1).collect().to_dicts()
-    [{'name': 'a'}]
+    >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+    >>> people = scan_tfrecord("people.tfrecord")
+    >>> people.filter(pl.col("age") > 36).select("name").collect().to_dicts()
+    [{'name': 'Alan'}, {'name': 'Grace'}]
     """
     return lazy_frame(scan(paths, features, columns, **options))
 

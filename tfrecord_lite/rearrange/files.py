@@ -103,16 +103,13 @@ def merge_files(
 
     Examples
     --------
-    >>> import os, tempfile
-    >>> folder = tempfile.mkdtemp()
-    >>> with TFRecordWriter(os.path.join(folder, "a.tfrecord")) as writer:
-    ...     writer.write(b"one")
-    >>> with TFRecordWriter(os.path.join(folder, "b.tfrecord.gz")) as writer:
-    ...     writer.write(b"two")
-    >>> target = os.path.join(folder, "all.tfrecord")
-    >>> merged = merge_files([os.path.join(folder, name) for name in ("a*", "b*")], target)
-    >>> merged.num_records, list(TFRecordReader(target))
-    (2, [b'one', b'two'])
+    >>> from tfrecord_lite.rearrange import merge_files
+    >>> for name in ("ada.tfrecord", "alan.tfrecord.gz"):
+    ...     with TFRecordWriter(name) as writer:
+    ...         writer.write(name.partition(".")[0])
+    >>> merged = merge_files(["ada.*", "alan.*"], "names.tfrecord")
+    >>> merged.num_records, list(TFRecordReader("names.tfrecord"))
+    (2, [b'ada', b'alan'])
     """
     place = Target(
         target,
@@ -162,15 +159,12 @@ def split_files(
 
     Examples
     --------
-    >>> import os, tempfile
-    >>> folder = tempfile.mkdtemp()
-    >>> path = os.path.join(folder, "all.tfrecord")
-    >>> with TFRecordWriter(path) as writer:
-    ...     for number in range(5):
-    ...         writer.write(b"%d" % number)
-    >>> parts = split_files(path, os.path.join(folder, "part.tfrecord"), num_shards=2)
+    >>> from tfrecord_lite.rearrange import split_files
+    >>> with TFRecordWriter("names.tfrecord") as writer:
+    ...     writer.write(Block.from_records([b"Ada", b"Alan", b"Grace"]))
+    >>> parts = split_files("names.tfrecord", "part.tfrecord", num_shards=2)
     >>> [list(TFRecordReader(path)) for path in parts.paths]
-    [[b'0', b'1'], [b'2', b'3', b'4']]
+    [[b'Ada'], [b'Alan', b'Grace']]
     """
     place = Target(
         target,
@@ -246,16 +240,14 @@ def filter_records(
 
     Examples
     --------
-    >>> import os, tempfile
-    >>> folder = tempfile.mkdtemp()
-    >>> path = os.path.join(folder, "all.tfrecord")
-    >>> schema = save(path, {"label": [0, 1, 2, 1], "width": [10.5, 20.5, 30.5, 40.5]})
-    >>> parse = ExampleParser({"label": FixedLenFeature([], "int64")})
+    >>> from tfrecord_lite.rearrange import filter_records
+    >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+    >>> parse = ExampleParser({"age": int})
     >>> kept = filter_records(
-    ...     path, os.path.join(folder, "ones.tfrecord"), lambda block: parse(block)["label"] == 1
+    ...     "people.tfrecord", "older.tfrecord", lambda block: parse(block)["age"] > 36
     ... )
     >>> kept.num_records, kept.num_read
-    (2, 4)
+    (2, 3)
     """
     if not callable(keep):
         raise TypeError(f"keep must be a function of a Block, not {type(keep).__name__}")

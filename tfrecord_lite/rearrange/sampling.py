@@ -95,15 +95,13 @@ def sample_records(
 
     Examples
     --------
-    >>> import os, tempfile
-    >>> folder = tempfile.mkdtemp()
-    >>> path = os.path.join(folder, "all.tfrecord")
-    >>> with TFRecordWriter(path) as writer:
+    >>> from tfrecord_lite.rearrange import sample_records
+    >>> with TFRecordWriter("all.tfrecord") as writer:
     ...     for number in range(100):
     ...         writer.write(b"%d" % number)
-    >>> drawn = sample_records(path, os.path.join(folder, "few.tfrecord"), 3, seed=1)
-    >>> [int(record) for record in TFRecordReader(drawn.paths[0])]
-    [0, 28, 87]
+    >>> drawn = sample_records("all.tfrecord", "few.tfrecord", 3, seed=1)
+    >>> list(TFRecordReader("few.tfrecord"))
+    [b'0', b'28', b'87']
     """
     seed = seed_of(seed)
     share = _check(n, fraction)

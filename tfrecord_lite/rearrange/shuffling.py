@@ -85,15 +85,12 @@ def shuffle_records(
 
     Examples
     --------
-    >>> import os, tempfile
-    >>> folder = tempfile.mkdtemp()
-    >>> path = os.path.join(folder, "sorted.tfrecord")
-    >>> with TFRecordWriter(path) as writer:
-    ...     for number in range(5):
-    ...         writer.write(b"%d" % number)
-    >>> shuffled = shuffle_records(path, os.path.join(folder, "shuffled.tfrecord"), seed=7)
-    >>> [int(record) for record in TFRecordReader(shuffled.paths[0])]
-    [1, 3, 2, 4, 0]
+    >>> from tfrecord_lite.rearrange import shuffle_records
+    >>> with TFRecordWriter("names.tfrecord") as writer:
+    ...     writer.write(Block.from_records([b"Ada", b"Alan", b"Grace"]))
+    >>> shuffled = shuffle_records("names.tfrecord", "shuffled.tfrecord", seed=7)
+    >>> list(TFRecordReader("shuffled.tfrecord"))
+    [b'Alan', b'Grace', b'Ada']
     """
     seed = seed_of(seed)
     memory_bytes = require_int("memory_bytes", memory_bytes, _LEAST_MEMORY_BYTES)

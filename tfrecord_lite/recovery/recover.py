@@ -136,15 +136,14 @@ def recover(
 
     Examples
     --------
-    >>> import os, tempfile
-    >>> from tfrecord_lite.records.framing import frame
-    >>> folder = tempfile.mkdtemp()
-    >>> path, output_path = (os.path.join(folder, name) for name in ("damaged", "saved"))
-    >>> with open(path, "wb") as file:
-    ...     n_bytes = file.write(frame([b"one"]) + b"damage" + frame([b"two"]))
-    >>> report = recover(path, output_path)
-    >>> report.records, report.lost_bytes, list(TFRecordReader(output_path))
-    (2, 6, [b'one', b'two'])
+    >>> from pathlib import Path
+    >>> with TFRecordWriter("names.tfrecord") as writer:
+    ...     writer.write(Block.from_records([b"Ada", b"Alan", b"Grace"]))
+    >>> file = Path("names.tfrecord")
+    >>> n_bytes = file.write_bytes(file.read_bytes().replace(b"Alan", b"Elan"))
+    >>> report = recover("names.tfrecord", "intact.tfrecord")
+    >>> report.records, report.lost_bytes, list(TFRecordReader("intact.tfrecord"))
+    (2, 20, [b'Ada', b'Grace'])
     """
     if is_file_object(path) or is_file_object(output_path):
         raise TypeError("recover takes paths or URLs, not file objects")

@@ -110,17 +110,17 @@ def verify(
 
     Examples
     --------
-    >>> import os, tempfile
-    >>> from tfrecord_lite.records.framing import frame
-    >>> path = os.path.join(tempfile.mkdtemp(), "some.tfrecord")
-    >>> with open(path, "wb") as file:
-    ...     n_bytes = file.write(frame([b"one"]) + b"damage" + frame([b"two", b"three"]))
-    >>> report = verify(path)
+    >>> from pathlib import Path
+    >>> with TFRecordWriter("names.tfrecord") as writer:
+    ...     writer.write(Block.from_records([b"Ada", b"Alan", b"Grace"]))
+    >>> file = Path("names.tfrecord")
+    >>> n_bytes = file.write_bytes(file.read_bytes().replace(b"Alan", b"Elan"))
+    >>> report = verify("names.tfrecord")
     >>> report.is_sound, report.records, report.lost_bytes
-    (False, 3, 6)
+    (False, 2, 20)
     >>> span = report.spans[0]
     >>> span.offset, span.reason.name, span.records_before, span.records_after
-    (19, 'LENGTH_CRC', 1, 2)
+    (19, 'DATA_CRC', 1, 1)
     """
     options = ReadOptions(
         compression=compression,

@@ -27,7 +27,15 @@ from tfrecord_lite.schema.kinds import kind_of, numpy_dtype
 
 
 class FeatureSpec:
-    """Base of all feature specifications: comparison, hash and text."""
+    """Base of all feature specifications: comparison, hash and text.
+
+    Examples
+    --------
+    >>> from tfrecord_lite.schema import FeatureSpec
+    >>> age = FixedLenFeature([], int)
+    >>> isinstance(age, FeatureSpec), age == FixedLenFeature([], "int64")
+    (True, True)
+    """
 
     __slots__ = ()
 

@@ -18,6 +18,9 @@ from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 class Kind(IntEnum):
     """Which of its three lists a feature holds, numbered by ``tf.train.Feature``'s fields.
 
+    Examples
+    --------
+    >>> from tfrecord_lite.schema import Kind
     >>> Kind.INT64, Kind.INT64.dtype, Kind.BYTES.label
     (<Kind.INT64: 3>, dtype('int64'), 'string')
     """

@@ -91,16 +91,16 @@ def compute_statistics(
 
     Examples
     --------
-    >>> records = encode_examples({"age": [7, 31, 19, 19], "name": [b"a", b"b", b"b", b"c"]})
-    >>> statistics = compute_statistics(records)
+    >>> people = encode_examples({"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+    >>> statistics = compute_statistics(people)
     >>> print(statistics)
-    4 records
-    name  kind    present  length  mean  std    min  median  max
-    ----  ------  -------  ------  ----  -----  ---  ------  ---
-    age   int64   100 %    1       19    8.485  7    19      31
-    name  string  100 %    1       1 B   0 B    1 B  1 B     1 B
-    >>> statistics["name"].strings.top(1)
-    [(b'b', 2)]
+    3 records
+    name  kind    present  length  mean  std       min  median  max
+    ----  ------  -------  ------  ----  --------  ---  ------  ---
+    age   int64   100 %    1       38    2.16      36   37      41
+    name  string  100 %    1       4 B   0.8165 B  3 B  4 B     5 B
+    >>> statistics["age"].numbers.mean
+    38.0
     """
     num_records = None if num_records is None else require_int("num_records", num_records, 1)
     check_progress(progress)

@@ -212,18 +212,19 @@ def compare(
 
     Examples
     --------
-    >>> before = encode_examples({"age": [7, 31, 19, 19], "name": [b"a", b"b", b"b", b"c"]})
-    >>> after = encode_examples({"age": [7, 31, 19, 20], "name": [b"a", b"b", b"b", b"c"]})
+    >>> from tfrecord_lite.statistics import compare
+    >>> before = encode_examples({"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+    >>> after = encode_examples({"name": ["Ada", "Alan", "Grace"], "age": [36, 44, 37]})
     >>> comparison = compare(before, after)
     >>> bool(comparison), comparison.records.n_different
     (False, 1)
     >>> print(comparison)
-    the first (4 records) and the second (4 records): 1 difference
+    the first (3 records) and the second (3 records): 1 difference
     <BLANKLINE>
-    1 of 4 records differ: age in 1
+    1 of 3 records differ: age in 1
     record  feature  first  second
     ------  -------  -----  ------
-    3       age      19     20
+    1       age      41     44
     """
     limits = Thresholds.of(thresholds)
     options = ReadOptions(

@@ -70,9 +70,9 @@ class Distribution:
     Examples
     --------
     >>> from tfrecord_lite.statistics import Distribution
-    >>> ages = Distribution.of(np.array([7, 31, 19])) + Distribution.of(np.array([19]))
+    >>> ages = Distribution.of(np.array([36, 41])) + Distribution.of(np.array([37]))
     >>> ages.count, ages.min, ages.max, ages.mean, ages.quantile(0.5)
-    (4, 7, 31, 19.0, 19)
+    (3, 36, 41, 38.0, 37)
     """
 
     count: int = 0

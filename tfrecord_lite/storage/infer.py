@@ -104,21 +104,16 @@ def summarize(
 
     Examples
     --------
-    >>> ages, records = [7, 31, 19], []
-    >>> for age in ages:
-    ...     example = Example()
-    ...     example.features.feature["age"].int64_list.value.append(age)
-    ...     example.features.feature["tags"].bytes_list.value.extend([b"x"] * (age % 2))
-    ...     records.append(example.SerializeToString())
-    >>> summary = summarize(records)
+    >>> people = encode_examples({"name": ["Ada", "Alan", "Grace"], "age": [36, 41, None]})
+    >>> summary = summarize(people)
     >>> print(summary)
     3 records, 2 features
-    name  kind    records  length  values
-    ----  ------  -------  ------  -------
-    age   int64   all      1       7 .. 31
-    tags  string  all      1       1 byte
+    name  kind    records     length  values
+    ----  ------  ----------  ------  ------------
+    age   int64   2 (66.7 %)  1       36 .. 41
+    name  string  all         1       3 .. 5 bytes
     >>> summary["age"].n_records
-    3
+    2
     """
     max_records = None if max_records is None else require_int("max_records", max_records, 1)
     check_progress(progress)
@@ -250,18 +245,13 @@ def infer_schema(
 
     Examples
     --------
-    >>> records = []
-    >>> for tags in [b"a"], [b"b", b"c"], []:
-    ...     example = Example()
-    ...     example.features.feature["n"].int64_list.value.append(len(tags))
-    ...     example.features.feature["tags"].bytes_list.value.extend(tags)
-    ...     records.append(example.SerializeToString())
-    >>> infer_schema(records)
+    >>> people = encode_examples({"name": ["Ada", "Alan"], "scores": [[0.5, 0.75], [1.0]]})
+    >>> infer_schema(people)
     Schema of 2 features
-    name  specification    dtype   shape
-    ----  ---------------  ------  -----
-    n     FixedLenFeature  int64   []
-    tags  RaggedFeature    string
+    name    specification    dtype    shape
+    ------  ---------------  -------  -----
+    name    FixedLenFeature  string   []
+    scores  RaggedFeature    float32
     """
     if isinstance(data, Summary | SequenceSummary):
         return data.schema(variable=variable, defaults=defaults)

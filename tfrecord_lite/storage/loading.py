@@ -251,16 +251,14 @@ def load(
 
     Examples
     --------
-    >>> import os, tempfile
-    >>> path = os.path.join(tempfile.mkdtemp(), "data.tfrecord")
-    >>> schema = save(path, {"image": np.zeros((5, 2, 2), np.uint8), "label": np.arange(5)})
-    >>> load(path)["image"].shape
-    (5, 2, 2)
-    >>> for batch in load(path, batch_size=2):
-    ...     print(batch["label"])
-    [0 1]
-    [2 3]
-    [4]
+    >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+    >>> people = load("people.tfrecord")
+    >>> people["name"], people["age"].mean()
+    (array(['Ada', 'Alan', 'Grace'], dtype=object), np.float64(38.0))
+    >>> for batch in load("people.tfrecord", batch_size=2):
+    ...     print(batch["age"])
+    [36 41]
+    [37]
     """
     if as_ is not None:
         check_library(as_)

@@ -150,17 +150,16 @@ def save(
 
     Examples
     --------
-    >>> import os, tempfile
-    >>> path = os.path.join(tempfile.mkdtemp(), "data.tfrecord")
-    >>> save(path, ({"x": i / 10, "tags": ["odd"] * (i % 2)} for i in range(3)))
+    >>> save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
     Schema of 2 features
     name  specification    dtype   shape  original
-    ----  ---------------  ------  -----  --------------
-    x     FixedLenFeature  string  []     float64 []
-    tags  RaggedFeature    string         string [?] str
-    >>> columns = load(path)
-    >>> columns["x"], columns["tags"]
-    (array([0. , 0.1, 0.2]), <RaggedTensor [[], [odd], []]>)
+    ----  ---------------  ------  -----  -------------
+    name  FixedLenFeature  string  []     string [] str
+    age   FixedLenFeature  int64   []     int64 []
+    >>> rows = ({"x": i / 10, "tags": ["odd"] * (i % 2)} for i in range(3))
+    >>> _ = save("rows.tfrecord", rows)
+    >>> load("rows.tfrecord")["tags"]
+    <RaggedTensor [[], [odd], []]>
     """
     sidecar.check_path("path", path)
     check_progress(progress)

@@ -99,11 +99,9 @@ def load_schema(path: Path, *, storage_options: StorageOptions = None) -> Schema
 
     Examples
     --------
-    >>> import os, tempfile
-    >>> path = os.path.join(tempfile.mkdtemp(), "header.yaml")
-    >>> with open(path, "w") as file:
-    ...     _ = file.write("image: {dtype: 4, shape: [28, 28]}")
-    >>> load_schema(path)
+    >>> with open("header.yaml", "w") as file:
+    ...     n_characters = file.write("image: {dtype: 4, shape: [28, 28]}")
+    >>> load_schema("header.yaml")
     Schema of 1 feature
     name   specification    dtype  shape     original
     -----  ---------------  -----  --------  --------------

@@ -128,11 +128,12 @@ def damaged(draw: DrawFn, stream: bytes) -> bytes:
     Examples
     --------
     >>> import io
+    >>> from pathlib import Path
     >>> from hypothesis import given
-    >>> from tfrecord_lite.records.framing import frame
     >>> from tfrecord_lite.testing import damaged
-    >>> intact = frame([b"Ada", b"Alan", b"Grace"])
-    >>> @given(damaged(intact))
+    >>> with TFRecordWriter("names.tfrecord") as writer:
+    ...     writer.write(Block.from_records([b"Ada", b"Alan", b"Grace"]))
+    >>> @given(damaged(Path("names.tfrecord").read_bytes()))
     ... def test_damage_is_noticed(stream):
     ...     assert not verify(io.BytesIO(stream), compression=None).is_sound
     >>> test_damage_is_noticed()

@@ -53,11 +53,11 @@ def assert_round_trip(
 
     Examples
     --------
+    >>> from tfrecord_lite.testing import assert_round_trip
     >>> def write(path, records):
     ...     with TFRecordWriter(path) as writer:
-    ...         for record in records:
-    ...             writer.write(record)
-    >>> assert_round_trip(write, TFRecordReader, [b"one", b"", b"three"])
+    ...         writer.write(Block.from_records(records))
+    >>> assert_round_trip(write, TFRecordReader, [b"Ada", b"", b"Grace"])
     >>> assert_round_trip(write, lambda path: list(TFRecordReader(path))[:2], [b"a", b"b", b"c"])
     Traceback (most recent call last):
         ...
@@ -103,10 +103,12 @@ def assert_damage_is_noticed(
 
     Examples
     --------
+    >>> from pathlib import Path
     >>> from hypothesis import given
-    >>> from tfrecord_lite.records.framing import frame
     >>> from tfrecord_lite.testing import assert_damage_is_noticed, damaged
-    >>> intact = frame([b"Ada", b"Alan", b"Grace"])
+    >>> with TFRecordWriter("names.tfrecord") as writer:
+    ...     writer.write(Block.from_records([b"Ada", b"Alan", b"Grace"]))
+    >>> intact = Path("names.tfrecord").read_bytes()
     >>> @given(damaged(intact))
     ... def test_my_reader_notices_damage(stream):
     ...     assert_damage_is_noticed(TFRecordReader, intact, stream)

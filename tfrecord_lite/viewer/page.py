@@ -118,10 +118,9 @@ def view(
 
     Examples
     --------
-    >>> with TFRecordWriter("ages.tfrecord") as writer:
-    ...     writer.write_examples({"age": [7, 31, 19]})
-    >>> view("ages.tfrecord", output="ages.html")
-    'ages.html'
+    >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+    >>> view("people.tfrecord", output="people.html")
+    'people.html'
     """
     options = ReadOptions(
         compression,

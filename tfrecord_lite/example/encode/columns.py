@@ -122,11 +122,11 @@ def encode_examples(
 
     Examples
     --------
-    >>> block = encode_examples({"age": np.array([7, 300], np.uint16), "name": ["a", None]})
-    >>> for row in decode_examples(block):
-    ...     print(sorted(row.items()))
-    [('age', array([7])), ('name', array([b'a'], dtype=object))]
-    [('age', array([300]))]
+    >>> people = encode_examples({"name": ["Ada", "Alan", "Grace"], "age": [36, 41, None]})
+    >>> people
+    <Block of 3 records, 88 bytes>
+    >>> parse_example(people, {"age": FixedLenFeature([], int, -1)})
+    {'age': array([36, 41, -1])}
     """
     return encode_lists(_lists(columns, schema))
 
@@ -163,9 +163,9 @@ def encode_example(
 
     Examples
     --------
-    >>> message = Example.FromString(encode_example({"my_ints": [5, 6], "my_float": [2.5]}))
-    >>> message.features.feature["my_ints"].int64_list.value
-    [5, 6]
+    >>> message = Example.FromString(encode_example({"name": "Ada", "scores": [0.5, 0.75]}))
+    >>> message.features.feature["scores"].float_list.value
+    [0.5, 0.75]
     """
     if not hasattr(row, "items"):
         raise TypeError(f"a record must be a dict of features, not {type(row).__name__}")

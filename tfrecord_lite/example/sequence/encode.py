@@ -130,9 +130,10 @@ def encode_sequence_example(row: Mapping[str, Mapping[str, Any]]) -> bytes:
 
     Examples
     --------
-    >>> row = {"context": {"length": 2}, "feature_lists": {"tokens": [[5, 6], [7]]}}
-    >>> decode_sequence_example(encode_sequence_example(row))
-    {'context': {'length': array([2])}, 'feature_lists': {'tokens': [array([5, 6]), array([7])]}}
+    >>> row = {"context": {"id": 1}, "feature_lists": {"tokens": [[5, 6], [7]]}}
+    >>> message = SequenceExample.FromString(encode_sequence_example(row))
+    >>> [step.int64_list.value for step in message.feature_lists.feature_list["tokens"].feature]
+    [[5, 6], [7]]
     """
     if not isinstance(row, Mapping):
         raise TypeError(f"a record must be a dict, not {type(row).__name__}")
@@ -256,9 +257,7 @@ def encode_sequence_examples(
     Examples
     --------
     >>> tokens = np.array([[5, 6], [7, 0]])
-    >>> block = encode_sequence_examples(
-    ...     {"id": [1, 2]}, {"tokens": tokens}, {"tokens": [2, 1]}
-    ... )
+    >>> block = encode_sequence_examples({"id": [1, 2]}, {"tokens": tokens}, {"tokens": [2, 1]})
     >>> decode_sequence_examples(block)[1]
     {'context': {'id': array([2])}, 'feature_lists': {'tokens': [array([7])]}}
     """

@@ -79,13 +79,11 @@ class SequenceExampleParser:
 
     Examples
     --------
-    >>> example = SequenceExample()
-    >>> for token in (7, 8):
-    ...     step = example.feature_lists.feature_list["tokens"].feature.add()
-    ...     step.int64_list.value.append(token)
-    >>> parser = SequenceExampleParser({}, {"tokens": FixedLenSequenceFeature([], "int64")})
-    >>> parser([example.SerializeToString(), b""][:1])
-    ({}, {'tokens': array([[7, 8]])}, {'tokens': array([2])})
+    >>> block = encode_sequence_examples({"id": [1, 2]}, {"tokens": [[5, 6], [7]]})
+    >>> parser = SequenceExampleParser({"id": int}, {"tokens": FixedLenSequenceFeature([], int)})
+    >>> context, lists, lengths = parser(block)
+    >>> context["id"], lists["tokens"].tolist(), lengths["tokens"]
+    (array([1, 2]), [[5, 6], [7, 0]], array([2, 1]))
     """
 
     def __init__(

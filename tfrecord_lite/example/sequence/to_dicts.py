@@ -196,12 +196,9 @@ def decode_sequence_example(serialized: bytes | str) -> SequenceRow:
 
     Examples
     --------
-    >>> message = SequenceExample()
-    >>> for step in ([5, 6], [7, 8, 9]):
-    ...     feature = message.feature_lists.feature_list["my_ints"].feature.add()
-    ...     feature.int64_list.value.extend(step)
-    >>> decode_sequence_example(message.SerializeToString())
-    {'context': {}, 'feature_lists': {'my_ints': [array([5, 6]), array([7, 8, 9])]}}
+    >>> row = {"context": {"id": 1}, "feature_lists": {"tokens": [[5, 6], [7]]}}
+    >>> decode_sequence_example(encode_sequence_example(row))
+    {'context': {'id': array([1])}, 'feature_lists': {'tokens': [array([5, 6]), array([7])]}}
     """
     record = as_bytes(serialized)
     rows = _rows_by_runtime([record]) or list(SequenceExampleDecoder()(as_block([record])))
