@@ -27,7 +27,7 @@ from tests.support.extras import can_be_imported
 from tfrecord_lite import jit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
 pytestmark = pytest.mark.every
@@ -59,31 +59,33 @@ PUBLIC = {
 }
 """The names that the reference and the guides show, by module; None for all of its ``__all__``."""
 
-MARKS = {
-    "events.curves": pytest.mark.needs("plot"),
-    "events.series.Events.plot": pytest.mark.needs("plot"),
-    "integrations.beam": pytest.mark.needs("beam"),
-    "integrations.dask": pytest.mark.needs("dask"),
-    "integrations.duckdb": pytest.mark.needs("sql"),
-    "integrations.grain": pytest.mark.needs("frameworks"),
-    "integrations.image": pytest.mark.needs("image"),
-    "integrations.keras": pytest.mark.needs("frameworks"),
-    "integrations.pandas": pytest.mark.needs("dataframes"),
-    "integrations.polars": pytest.mark.needs("dataframes"),
-    "integrations.ray": pytest.mark.needs("ray"),
-    "integrations.spark": pytest.mark.needs("spark"),
-    "integrations.torch": pytest.mark.needs("torch"),
-    "jit": pytest.mark.needs("jit"),
-    "storage.formats.superserial": pytest.mark.needs("yaml"),
-    "statistics.statistics.Statistics.plot": pytest.mark.needs("plot"),
-    "storage.sidecar.load_schema": pytest.mark.needs("yaml"),
-    "tables.table.TFRecordTable.to_pandas": pytest.mark.needs("dataframes"),
-    "tables.table.TFRecordTable.to_polars": pytest.mark.needs("dataframes"),
-    "tables": pytest.mark.needs("arrow"),
-    "viewer": pytest.mark.needs("view"),
+NEEDS = {
+    "events.curves": "plot",
+    "events.series.Events.plot": "plot",
+    "integrations.beam": "beam",
+    "integrations.dask": "dask",
+    "integrations.duckdb": "sql",
+    "integrations.grain": "frameworks",
+    "integrations.image": "image",
+    "integrations.keras": "frameworks",
+    "integrations.pandas": "dataframes",
+    "integrations.polars": "dataframes",
+    "integrations.ray": "ray",
+    "integrations.spark": "spark",
+    "integrations.torch": "torch",
+    "jit": "jit",
+    "storage.formats.superserial": "yaml",
+    "statistics.statistics.Statistics.plot": "plot",
+    "storage.sidecar.load_schema": "yaml",
+    "tables.table.TFRecordTable.to_pandas": "dataframes",
+    "tables.table.TFRecordTable.to_polars": "dataframes",
+    "tables": "arrow",
+    "viewer": "view",
 }
-"""What the examples of these names, or of modules under them, need."""
+"""The extra or group that the examples of these names, or of names under them, need."""
 
+LOUD = ("tfrecord_lite.integrations.ray.", "tfrecord_lite.integrations.spark.")
+"""Names that call what warns of itself."""
 
 AT_HAND = {
     "__name__": "__main__",
@@ -148,20 +150,13 @@ def examples() -> Iterator[doctest.DocTest]:
 EXAMPLES = [example for example in examples() if example.examples]
 
 
-def marked(examples: Iterable[doctest.DocTest]) -> list[Any]:
-    """Return examples as parameters with their marks."""
-    return [
-        pytest.param(
-            example,
-            id=example.name,
-            marks=[
-                mark
-                for name, mark in MARKS.items()
-                if example.name.startswith(f"tfrecord_lite.{name}")
-            ],
-        )
-        for example in examples
-    ]
+def marks(name: str) -> Iterator[pytest.MarkDecorator]:
+    """Yield the marks of the example of a name."""
+    for prefix, extra in NEEDS.items():
+        if name.startswith(f"tfrecord_lite.{prefix}"):
+            yield pytest.mark.needs(extra)
+    if name.startswith(LOUD):
+        yield pytest.mark.filterwarnings("default")
 
 
 def in_the_reference() -> Iterator[Any]:
@@ -206,7 +201,10 @@ def few_examples() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("few_examples")
-@pytest.mark.parametrize("example", marked(EXAMPLES))
+@pytest.mark.parametrize(
+    "example",
+    [pytest.param(each, id=each.name, marks=list(marks(each.name))) for each in EXAMPLES],
+)
 def test_the_examples_of_a_docstring_hold(
     example: doctest.DocTest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
