@@ -491,6 +491,17 @@ class TestFramesOfBlocks:
             block = Block(block.data, block.offsets + before, block.lengths)
             assert (frame_in_place(block) is not None) is fits
 
+    @pytest.mark.parametrize("before", [0, 1, 100])
+    def test_frames_made_in_place_are_those_that_are_copied(self, before: int) -> None:
+        block = self.block_of(self.STREAM, before)
+        for place in (*self.STARTS, *(self.STARTS + 8), *(self.STARTS + self.SIZES - 4)):
+            block.data[before + place] ^= 1  # in headers and footers only
+
+        made = frame_in_place(block)
+
+        assert made is not None
+        assert bytes(made) == self.STREAM
+
     @pytest.mark.parametrize("key", [slice(None, None, 2), slice(None, None, -1)])
     def test_records_with_other_gaps_are_not_framed_in_place(self, key: slice) -> None:
         block = self.block_of(self.STREAM)[key]
