@@ -346,5 +346,22 @@ def test_without_numba_the_error_says_what_to_install() -> None:
     assert 'pip install "tfrecord-numpy[jit]"' in out
 
 
+def test_without_a_place_for_the_cache_the_error_says_where_to_set_one() -> None:
+    out = run_fresh(
+        "import numba\n"
+        "def refuse(**options):\n"
+        "    raise RuntimeError('cannot cache function: no locator available')\n"
+        "numba.njit = refuse\n"
+        "import tfrecord_lite\n"
+        "try:\n"
+        "    tfrecord_lite.enable_jit()\n"
+        "except RuntimeError as error:\n"
+        "    print(error)\n",
+        TFRECORD_LITE_JIT="",
+    )
+
+    assert "no locator available; set NUMBA_CACHE_DIR" in out
+
+
 def test_the_kernels_stay_small() -> None:
     assert len(Path(os.fspath(kernels.__file__)).read_text().splitlines()) <= 400
