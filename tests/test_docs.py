@@ -36,7 +36,8 @@ MARKS: dict[str, Any] = {
     # Ray warns of itself.
     "ray.md": (pytest.mark.needs("ray"), pytest.mark.filterwarnings("default")),
     "spark.md": pytest.mark.needs("spark"),
-    "torch": pytest.mark.filterwarnings("default"),  # JAX warns of forks, if its page came before
+    # torchdata warns of torch, and JAX of forks, if its page came before.
+    "torch.md": pytest.mark.filterwarnings("default"),
     "remote-files.md": pytest.mark.needs("remote"),
     "schemas.md": pytest.mark.needs("yaml"),
     "tables.md": pytest.mark.needs("tables"),
