@@ -141,7 +141,7 @@ def test_lines_that_are_printed_meanwhile_stay_whole(folder: Path) -> None:
 
         lines = [line for line in terminal.screen(shown.text) if line]
         assert "%|" in shown.text
-        starts = ("bad", "a", "b", "tfrecord: bad", '{"file": "', "  ")
+        starts = ("bad", "a", "b", "total of", "tfrecord: bad", '{"file": "', "  ")
         assert len(lines) >= 11, lines
         assert all(line.startswith(starts) for line in lines), lines
         assert not [line for line in lines if "%|" in line or "/s]" in line]

@@ -42,7 +42,7 @@ def test_one_line_says_what_was_lost(run: Run, tmp_path: Path, path: Path, verb:
     assert done.status == 1
     (line,) = done.err
     assert line.startswith(
-        f"tfrecord: skipped 2 damaged places ({2 * SIZE} bytes) in 1 of 2 files, "
+        f"tfrecord: skipped 2 damaged places ({2 * SIZE:,} bytes) in 1 of 2 files, "
     )
     assert "and read 9 records; the first: " in line
 

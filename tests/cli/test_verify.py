@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from tests.cli.samples import damage, flower, write
 from tests.support.corpus import CorpusFile, corpus_files
+from tfrecord_lite import DataLossWarning, TFRecordReader
 from tfrecord_lite.records.framing import frame
 
 if TYPE_CHECKING:
@@ -77,6 +78,22 @@ def test_the_same_for_people(run: Run, tmp_path: Path) -> None:
     assert done.err == []
 
 
+def test_the_last_line_sums_up_several_files(run: Run, tmp_path: Path) -> None:
+    names = ["a", "b", "c"]
+    one, two, three = (write(tmp_path / name, [b"one", b"two"]) for name in names)
+    (tmp_path / "d").write_bytes(b"no records here\n" * 1000)
+
+    assert run("verify", one, two).out[-1] == "total of 2 files: ok: 4 intact records, 12 bytes"
+    assert "total" not in run("verify", one).out[-1]
+    damage(two, 12)
+    three.write_bytes(three.read_bytes()[:-1])
+    done = run("verify", tmp_path / "missing", one, two, three, tmp_path / "d")
+    assert done.out[-1] == (
+        "total of 3 files: DAMAGED: 2 damaged places, at least 37 bytes lost; 4 intact records, 12 bytes"
+    )
+    assert len(run("verify", "--json", one, two).out) == 3
+
+
 @pytest.mark.parametrize("n_bytes", [1, 11, 12, 15, 18])
 def test_a_cut_file_is_truncated_rules_r2_and_r3(run: Run, tmp_path: Path, n_bytes: int) -> None:
     path = tmp_path / "a"
@@ -100,6 +117,26 @@ def test_a_cut_compressed_stream_rule_c3(run: Run, tmp_path: Path, compression: 
     assert status == 1
     assert place["reason"] == "COMPRESSED_TRUNCATED"
     assert summary["records"] <= 10
+
+
+def test_of_what_breaks_off_the_least_that_is_lost_is_told(run: Run, tmp_path: Path) -> None:
+    frames, packer = frame([flower(i) for i in range(4)]), zlib.compressobj(wbits=31)
+    size = len(frame([flower(i) for i in range(3)]))
+    path = tmp_path / "a.gz"
+    path.write_bytes(packer.compress(frames[: size + 38]) + packer.flush(zlib.Z_SYNC_FLUSH))
+    at_end = tmp_path / "b.gz"
+    packer = zlib.compressobj(wbits=31)
+    at_end.write_bytes(packer.compress(frames[:size]) + packer.flush(zlib.Z_SYNC_FLUSH))
+
+    for verb in (["verify", path], ["recover", path, tmp_path / "new"]):
+        done = run(*verb)
+        assert done.out[0].endswith("; at least 38 bytes lost, and whatever came after")
+        assert "1 damaged place, at least 38 bytes lost" in done.out[1]
+    done = run("verify", at_end)
+    assert "1 damaged place, an unknown number of bytes lost; 3 intact" in done.out[1]
+    assert verify(run, at_end)[1]["breaks_off"] is True
+    with pytest.warns(DataLossWarning, match=r"1 damaged place \(at least 38 bytes\)"):
+        list(TFRecordReader(path, on_error="skip"))
 
 
 @pytest.mark.parametrize("n_records", [0, 3])

@@ -24,6 +24,7 @@ from tfrecord_lite import (
     recover,
     verify,
 )
+from tfrecord_lite.errors import plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,7 +67,7 @@ def check(foreign: Foreign, path: Path) -> None:
     assert span.length == file.lost_bytes >= len(foreign.data) or span.length == len(
         gzip.decompress(foreign.data)
     )
-    assert str(span) == f"{path}: {span.detail}; {span.length} bytes skipped"
+    assert str(span) == f"{path}: {span.detail}; {plural(span.length, 'byte')} skipped"
 
 
 class TestRecognised:

@@ -390,6 +390,18 @@ class TestWhatIsNotToBeRead:
         assert recover(f"memory://{tmp_path}/a", f"file://{tmp_path}/a").records == 1
         assert list(TFRecordReader(tmp_path / "a")) == [b"one"]
 
+    def test_several_files_are_refused(self, tmp_path: Path) -> None:
+        write(tmp_path / "a-0", [b"one"])
+        assert recover(tmp_path / "a-*", tmp_path / "new").records == 1  # one after all
+        write(tmp_path / "a-1", [b"one"])
+
+        for several in (tmp_path / "a-*", tmp_path / "a@2"):
+            with pytest.raises(InvalidArgumentError, match=r"names 2; to save .* merge"):
+                recover(several, tmp_path / "b")
+        with pytest.raises(TypeError, match=r"not list; to save .* merge"):
+            recover([tmp_path / "a-0"], tmp_path / "b")  # type: ignore[arg-type]
+        assert not (tmp_path / "b").exists()
+
     def test_a_pipe_is_refused(self, tmp_path: Path) -> None:
         os.mkfifo(tmp_path / "pipe")
         with pytest.raises(FailedPreconditionError, match="read only once"):

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.cli import inputs, style
 from tfrecord_lite.cli.console import Status
 from tfrecord_lite.cli.formatting import exact_bytes
 from tfrecord_lite.errors import Reason, plural
+from tfrecord_lite.records.damage import FileReport, lost_of
 
 if TYPE_CHECKING:
     import argparse
 
     from tfrecord_lite.cli.console import Console
-    from tfrecord_lite.records.damage import FileReport
+    from tfrecord_lite.records.damage import DamagedSpan
 
 SUMMARY = "check every checksum, report every damaged place"
 DESCRIPTION = """\
 Check the checksums of every record, and of the compressed stream if there is one. For each
 damaged place, print the record's number, its offset in bytes (counted after decompression),
 what is wrong and how many bytes are lost; then continue with the next record whose checksums
-are right. Record numbers after damage count each damaged place as one record. A last line
-sums each file up. Several files are checked at a time."""
+are right. Record numbers after damage count each damaged place as one record. A line
+sums each file up, and a last one all of them. Several files are checked at a time."""
 EPILOG = """\
 examples:
   tfrecord verify train.tfrecord
@@ -32,8 +34,9 @@ examples:
 with --json, an object for each damaged place (file, index, offset, length, reason, detail,
 records_before, records_after), one for each record that cannot be parsed (file, index, offset,
 reason, key, detail), and one for each file (file, sound, records, record_bytes,
-damaged_places, lost_bytes, message_errors, error). error says why a file could not be
-opened, or not be read to its end, and is null otherwise."""
+damaged_places, lost_bytes, breaks_off, message_errors, error). breaks_off is true where a
+file or its compressed stream ends too soon, so that more than lost_bytes may be lost. error
+says why a file could not be opened, or not be read to its end, and is null otherwise."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -78,8 +81,27 @@ def run(args: argparse.Namespace, console: Console) -> None:
         schema=schema,
         num_threads=args.jobs,
     )
+    n_files, total = 0, FileReport("", 0, 0)
     for report in reports:
         show(report, console, as_json=args.json)
+        if report.failure is None and not _is_foreign(report):
+            n_files, total = n_files + 1, _added(total, report)
+    if n_files > 1 and not args.json:
+        console.say(style.line(f"total of {plural(n_files, 'file')}: ", *_summary(total)))
+
+
+def _added(total: FileReport, report: FileReport) -> FileReport:
+    """Return the counts of both, with one place where a file breaks off."""
+    broken_off = (span for span in (*total.spans, *report.spans) if span.breaks_off)
+    return FileReport(
+        total.source,
+        total.records + report.records,
+        total.record_bytes + report.record_bytes,
+        tuple(islice(broken_off, 1)),
+        total.n_damaged + report.n_damaged,
+        total.lost_bytes + report.lost_bytes,
+        n_message_errors=total.n_message_errors + report.n_message_errors,
+    )
 
 
 def show(report: FileReport, console: Console, *, as_json: bool) -> None:
@@ -101,13 +123,22 @@ def show(report: FileReport, console: Console, *, as_json: bool) -> None:
 def show_places(report: FileReport, console: Console) -> None:
     """Print every damaged place, and every record that cannot be parsed, as text."""
     for span in report.spans:
-        is_lost = span.length > 0 and not _is_foreign(report)
-        lost = f"; {plural(span.length, 'byte')} lost" * is_lost
+        lost = "" if _is_foreign(report) else _lost_in(span)
         console.say(f"{inputs.error_of(span)}{lost}")
     if left_out := report.n_damaged - len(report.spans):
         console.say(f"{report.source}: {left_out:,} more damaged places")
     for error in report.message_errors:
         console.say(str(error.at(source=report.source)))
+
+
+def _lost_in(span: DamagedSpan) -> str:
+    """Return how much was lost, as the end of a sentence."""
+    if not span.length:
+        return ""
+    lost = f"{plural(span.length, 'byte')} lost"
+    if not span.breaks_off:
+        return f"; {lost}"
+    return f"; at least {lost}" + ", and whatever came after" * (not span.records_after)
 
 
 def _is_foreign(report: FileReport) -> bool:
@@ -129,8 +160,8 @@ def _summary(report: FileReport) -> list[str]:
 
 def losses(report: FileReport) -> str:
     """Return the number of damaged places, and the bytes lost there."""
-    lost = f", {plural(report.lost_bytes, 'byte')} lost" * (report.lost_bytes > 0)
-    return f"{plural(report.n_damaged, 'damaged place')}{lost}"
+    is_lost = report.lost_bytes > 0 or report.breaks_off
+    return plural(report.n_damaged, "damaged place") + f", {lost_of(report)} lost" * is_lost
 
 
 def show_json(report: FileReport, console: Console, **more: Any) -> None:
@@ -165,6 +196,7 @@ def show_json(report: FileReport, console: Console, **more: Any) -> None:
         record_bytes=report.record_bytes,
         damaged_places=report.n_damaged,
         lost_bytes=report.lost_bytes,
+        breaks_off=report.breaks_off,
         message_errors=report.n_message_errors,
         error=None if failure is None else inputs.complaint_of(failure, report.source),
         **more,

@@ -28,6 +28,7 @@ from tfrecord_lite.files.names import short_name
 from tfrecord_lite.markup.tables import Html, facts, panel, table
 from tfrecord_lite.records.framing import OVERHEAD_BYTES
 from tfrecord_lite.records.progress import bars_hidden
+from tfrecord_lite.records.stream import STREAM_DAMAGE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -331,9 +332,17 @@ class DamagedSpan:
     records_after: int | None = None
     """Number of intact records of the file after it; None until they are read."""
 
+    @property
+    def breaks_off(self) -> bool:
+        """Whether the file or its compressed stream ends too soon.
+
+        Nobody can tell how much came after: `length` is only what is known to be lost.
+        """
+        return self.reason is Reason.TRUNCATED or self.reason in STREAM_DAMAGE
+
     def __str__(self) -> str:
         """Return the place, what is wrong there, and how much was skipped, in one line."""
-        return f"{error_of(self)}; {self.length} bytes skipped"
+        return f"{error_of(self)}; {plural(self.length, 'byte')} skipped"
 
     def _repr_html_(self) -> str:
         """Return a table for notebooks."""
@@ -370,7 +379,7 @@ class FileReport:
     n_damaged: int = 0
     """Number of damaged spans."""
     lost_bytes: int = 0
-    """Bytes in all of them, of the decompressed stream."""
+    """Bytes in all of them, of the decompressed stream; more may be lost if `breaks_off`."""
     message_errors: tuple[InvalidArgumentError, ...] = ()
     """Errors of intact records that are wrong messages, if that was checked; as many at most."""
     n_message_errors: int = 0
@@ -382,6 +391,11 @@ class FileReport:
     def is_sound(self) -> bool:
         """Whether the file was read to its end, without damage or wrong messages."""
         return not (self.n_damaged or self.n_message_errors or self.failure)
+
+    @property
+    def breaks_off(self) -> bool:
+        """Whether one of `spans` does: then an unknown number of bytes came after."""
+        return any(span.breaks_off for span in self.spans)
 
     def __bool__(self) -> bool:
         """Return `is_sound`."""
@@ -429,8 +443,13 @@ class DamageReport:
 
     @property
     def lost_bytes(self) -> int:
-        """Bytes in all of them."""
+        """Bytes in all of them; more may be lost if `breaks_off`."""
         return sum(file.lost_bytes for file in self.files)
+
+    @property
+    def breaks_off(self) -> bool:
+        """Whether one of `files` does: then an unknown number of bytes came after."""
+        return any(file.breaks_off for file in self.files)
 
     @property
     def is_sound(self) -> bool:
@@ -465,17 +484,28 @@ class DamageReport:
         first = f"; the first: {self.spans[0]}" if self.spans else ""
         return (
             f"skipped {plural(self.n_damaged, 'damaged place')} "
-            f"({self.lost_bytes} bytes) in {n_files:,} of "
+            f"({lost_of(self)}) in {n_files:,} of "
             f"{plural(len(self.files), 'file')}, and read {plural(self.records, 'record')}{first}"
         )
 
 
+def lost_of(report: FileReport | DamageReport, in_words: Callable[[int], str] | None = None) -> str:
+    """Say how many bytes were lost; if a file breaks off, that there may be more."""
+    n_bytes = report.lost_bytes
+    lost = in_words(n_bytes) if in_words else plural(n_bytes, "byte")
+    if not report.breaks_off:
+        return lost
+    return f"at least {lost}" if n_bytes else "an unknown number of bytes"
+
+
 def _found(files: tuple[FileReport, ...]) -> str:
     """Return what was found in files, in numbers."""
-    damaged, lost = sum(file.n_damaged for file in files), sum(file.lost_bytes for file in files)
+    damaged = sum(file.n_damaged for file in files)
     wrong, failed = sum(file.n_message_errors for file in files), [f for f in files if f.failure]
     parts = [plural(sum(file.records for file in files), "record")]
-    parts += [f"{plural(damaged, 'damaged place')} ({plural(lost, 'byte')})"] * (damaged > 0)
+    parts += [f"{plural(damaged, 'damaged place')} ({lost_of(DamageReport(files))})"] * (
+        damaged > 0
+    )
     parts += [plural(wrong, "wrong message")] * (wrong > 0)
     parts += [f"{plural(len(failed), 'file')} not read to the end"] * (len(failed) > 0)
     return ", ".join(parts if len(parts) > 1 else [*parts, "sound"])

@@ -41,11 +41,12 @@ _SKIP_BYTES = 64 * 1024
 
 _PEEK_BYTES = 512
 
-_STREAM_DAMAGE = (
+STREAM_DAMAGE = (
     Reason.COMPRESSED_TRUNCATED,
     Reason.COMPRESSED_CORRUPT,
     Reason.TRAILING_DATA,
 )
+"""Damage of the compressed stream, which ends there."""
 
 
 class RecordStream:
@@ -252,7 +253,7 @@ class RecordStream:
         inflated before it can be read. Returns the number of bytes skipped; it can be 0 there.
         """
         decoder, start = self._decoder, self._decoder.offset
-        self.broke_off = self.broke_off or error.reason in _STREAM_DAMAGE
+        self.broke_off = self.broke_off or error.reason in STREAM_DAMAGE
         self._is_at_end = self.broke_off or error.reason is Reason.TRUNCATED
         after = self._end_of_record() if error.reason is Reason.DATA_CRC else None
         if self._finder is None:

@@ -34,6 +34,7 @@ from tfrecord_lite.files.inflate import PIECE_BYTES, InflationLimits
 from tfrecord_lite.files.input import open_seekable
 from tfrecord_lite.files.names import (
     check_storage_options,
+    expand,
     is_file_object,
     is_same_file,
     is_url,
@@ -60,7 +61,7 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.block import Block
     from tfrecord_lite.files.compression import CompressionType
-    from tfrecord_lite.files.names import StorageOptions
+    from tfrecord_lite.files.names import Source, StorageOptions
     from tfrecord_lite.files.output import OutputFile
     from tfrecord_lite.records.progress import Meter, Progress
     from tfrecord_lite.recovery.members import Reading
@@ -84,7 +85,7 @@ def recover(
     Parameters
     ----------
     path : str, bytes or PathLike
-        A local path, or a URL whose file can seek. Never changed.
+        A local path, or a URL whose file can seek. Never changed. A pattern must match one file.
     output_path : str, bytes or PathLike
         The new file; it appears when it is complete. None is written if the file is damaged and
         not one intact record is found in it.
@@ -121,10 +122,11 @@ def recover(
     FileExistsError
         If `output_path` exists, without `overwrite`.
     InvalidArgumentError
-        ``BAD_ARGUMENT`` if both are one file, for an unknown compression, a limit out of
+        ``BAD_ARGUMENT`` if both are one file, for a pattern of several, an unknown compression, a limit out of
         range, or `storage_options` without a URL.
     TypeError
-        For a file object: the damaged file is read more than once, and the new one is renamed.
+        For a file object, since the damaged file is read more than once, and the new one is
+        renamed; for a list of files (:func:`tfrecord_lite.rearrange.merge_files` takes these).
     FailedPreconditionError
         ``UNSUPPORTED`` for a pipe.
     DataLossError
@@ -148,8 +150,9 @@ def recover(
     if is_file_object(path) or is_file_object(output_path):
         raise TypeError("recover takes paths or URLs, not file objects")
     check_progress(progress)
-    source, target = name_of(path), name_of(output_path)
-    check_storage_options(storage_options, source, target)
+    target = name_of(output_path)
+    check_storage_options(storage_options, path, target)
+    source = _one_file(path, storage_options)
     options = ReadOptions(
         compression=compression,
         max_record_bytes=max_record_bytes,
@@ -186,6 +189,23 @@ def recover(
         file.abandon()
         raise
     return DamageReport((account.report(),))
+
+
+def _one_file(path: Source, storage_options: StorageOptions) -> str:
+    """Return the name of the damaged file; raise if there are several."""
+    several = (
+        "; to save what is left of several in one, use 'tfrecord merge --skip-damage', or "
+        "merge_files with a TFRecordReader(files, on_error='skip')"
+    )
+    if not isinstance(path, (str, bytes, os.PathLike)):
+        raise TypeError(
+            f"recover takes the path or URL of one file, not {type(path).__name__}{several}"
+        )
+    files = expand(path, storage_options)
+    if len(files) > 1:
+        detail = f"recover takes one file, this names {len(files)}{several}"
+        raise InvalidArgumentError(Reason.BAD_ARGUMENT, source=name_of(path), detail=detail)
+    return name_of(files[0])
 
 
 def _check_apart(source: str, target: str, storage_options: StorageOptions) -> None:

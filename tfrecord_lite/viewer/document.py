@@ -23,6 +23,7 @@ from markupsafe import Markup
 from tfrecord_lite.errors import human_bytes, plural
 from tfrecord_lite.example.content import ContentType
 from tfrecord_lite.files.names import short_name
+from tfrecord_lite.records.damage import lost_of
 from tfrecord_lite.viewer.parts import shortened, visible
 
 if TYPE_CHECKING:
@@ -203,9 +204,7 @@ def _notices(report: Report) -> Iterator[_Notice]:
         hint = "The records on this page are intact; “tfrecord recover” saves all intact records to a new file."
         n_more = damage.n_damaged - len(spans)
         more = (f"and {n_more:,} more",) if n_more > 0 else ()
-        lost = (
-            f"{plural(damage.n_damaged, 'damaged place')}, {human_bytes(damage.lost_bytes)} lost."
-        )
+        lost = f"{plural(damage.n_damaged, 'damaged place')}, {lost_of(damage, human_bytes)} lost."
         if report.first_bytes:
             yield _Notice("Not a TFRecord file", spans + more)
         else:
