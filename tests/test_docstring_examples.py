@@ -14,6 +14,7 @@ import importlib
 import inspect
 import pkgutil
 import re
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -210,6 +211,7 @@ def test_the_examples_of_a_docstring_hold(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(jit, "kernels", jit.kernels)  # and take back `enable_jit`
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)  # Spark's workers take PATH's otherwise
     if example.name in DOCSTRINGS:
         example.globs.clear()  # what else a user needs, the example imports
     example.globs.update(AT_HAND | example.globs)
