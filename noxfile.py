@@ -170,7 +170,10 @@ def coverage(session: nox.Session) -> None:
     """Run the short tests, and count the lines and branches of the package that they reach."""
     groups = ["test", "coverage", "tables", "loaders", "notebook"]
     install(session, *groups, extras="plot")
-    session.run("pytest", "--cov", "--cov-report=term", "--cov-report=html", *session.posargs)
+    # Processes must be asked for: pytest-cov looks for them before the tests choose them.
+    session.run(
+        "pytest", "-n", "auto", "--cov", "--cov-report=term", "--cov-report=html", *session.posargs
+    )
 
 
 WRITE_A_FILE = """

@@ -45,7 +45,9 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
     option = config.option
     is_whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS
     is_open = getattr(option, "numprocesses", 0) is None and option.dist == "no"
-    if is_whole and is_open and not (option.usepdb or option.collectonly or _is_worker(config)):
+    is_counted = getattr(option, "cov_source", None)  # pytest-cov has decided for one process
+    is_single = option.usepdb or option.collectonly or is_counted or _is_worker(config)
+    if is_whole and is_open and not is_single:
         n_processes = min(os.cpu_count() or 1, MOST_PROCESSES)
         if n_processes > 1:
             option.numprocesses, option.dist = n_processes, "worksteal"
