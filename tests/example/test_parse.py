@@ -40,7 +40,10 @@ from tfrecord_lite import (
     VarLenFeature,
     decode_example,
     decode_examples,
+    encode_example,
+    encode_sequence_examples,
     parse_example,
+    parse_sequence_example,
     parse_single_example,
 )
 
@@ -206,6 +209,29 @@ def test_of_several_misfits_the_first_message_counts() -> None:
     ):
         error = outcome(parse, batch, features)
         assert (error.reason, error.index, error.key) == (Reason.MISSING, index, key)
+
+
+def test_the_error_about_a_missing_feature_says_what_there_is() -> None:
+    many = encode_example({f"f{i}": i for i in range(10)} | {"image/label": 1})
+    odd = encode_example({"\x1b" * 99: 1})
+    sequence = encode_sequence_examples({}, {"tokens": [[5, 6]]})[0]
+    steps: Any = {"token": FixedLenSequenceFeature([], int)}
+
+    for call, has in (
+        (lambda: parse([many], {"label": int}), "11 features: 'image/label', 'f0', 'f1', ..."),
+        (lambda: parse_one(many, {"image/lable": int}), "11 features: 'image/label', 'f0', "),
+        (lambda: parse([b""], {"label": int}), "no features"),
+        (lambda: parse([odd], {"label": int}), "1 feature: '...\\x1b\\x1b"),
+        (lambda: parse([sequence], {"n": int}), "no features, and 1 feature list: 'tokens'"),
+        (
+            lambda: parse_sequence_example([sequence], {}, steps),
+            "no features, and 1 feature list: 'tokens'",
+        ),
+    ):
+        error = outcome(call)
+        assert error.reason is Reason.MISSING
+        assert f"; the record has {has}" in error.detail
+        assert error.detail.isprintable()
 
 
 @pytest.mark.parametrize("n", [3, 100])

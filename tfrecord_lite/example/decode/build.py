@@ -135,7 +135,8 @@ class FeatureColumn:
     def reject_sizes(self, wrong: BoolArray, feature: Dense | Padded) -> None:
         """Raise MisfitError for the first message that is wrong: its values do not fit a shape."""
         shape = f"expected {feature.size:,} for shape {list(feature.shape)}"
-        self.reject(wrong, Reason.WRONG_COUNT, lambda i: f"found {self.shown(i)}, {shape}")
+        how = "RaggedFeature and VarLenFeature take any number"
+        self.reject(wrong, Reason.WRONG_COUNT, lambda i: f"found {self.shown(i)}, {shape}; {how}")
 
 
 def owned_slice(values: Any, start: int, stop: int) -> Any:

@@ -12,10 +12,14 @@ That costs little more than reading the batch once, however many messages are wr
 
 from __future__ import annotations
 
+from difflib import SequenceMatcher
+from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.wire.scalar import WireError
+from tfrecord_lite.files.names import short_name
+from tfrecord_lite.schema.text import listed
+from tfrecord_lite.wire.scalar import LEN, WireError, walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -23,6 +27,9 @@ if TYPE_CHECKING:
     from tfrecord_lite.block import Block
 
 Found = TypeVar("Found")
+
+_MOST_NAMES = 1000
+"""Looked at in a message that lacks a feature, to show those most like it."""
 
 
 class MisfitError(Exception):
@@ -44,8 +51,9 @@ class MisfitError(Exception):
     ) -> InvalidArgumentError:
         """Return the error for users; `block` is the batch, `example_name` the message's name."""
         malformed = f"not a valid {message_type}: " if self.reason is Reason.MALFORMED else ""
+        has = _what_it_has(block[self.message], self.key) if self.reason is Reason.MISSING else ""
         named = "" if example_name is None else f" (example {example_name!r})"
-        detail = malformed + self.detail + named
+        detail = malformed + self.detail + has + named
         error = InvalidArgumentError(self.reason, key=self.key, detail=detail)
         return block.place(self.message).locate(error)
 
@@ -66,6 +74,43 @@ def parse_or_first_error(
         return result
     found = first_misfit(block, parse, result)
     raise found.as_error(block, names[found.message] if names else None, message_type)
+
+
+def _what_it_has(message: bytes, key: str | None) -> str:
+    """Return the end of an error text about a name that a message lacks: the names that it has.
+
+    Those most like `key` come first. An Example has features, and a SequenceExample's context
+    stands in the same place; its feature lists are field 2.
+    """
+    try:
+        features, lists = (_names(message, number) for number in (1, 2))
+    except WireError:
+        return ""
+    likeness = SequenceMatcher(None, b=key or "")
+
+    def is_far(name: str) -> float:
+        likeness.set_seq1(name)
+        return -likeness.ratio() - ((key or "") in name)
+
+    has = listed(sorted(sorted(features), key=is_far), "feature") if features else "no features"
+    steps = listed(sorted(sorted(lists), key=is_far), "feature list") if lists else ""
+    return f"; the record has {has}" + f", and {steps}" * bool(lists)
+
+
+def _names(message: bytes, number: int) -> set[str]:
+    """Return the first keys of the map in a field, short ones only as far as they are shown."""
+    entries = (
+        (start, stop)
+        for field, wire_type, first, last in walk(message, 0, len(message))
+        if (field, wire_type) == (number, LEN)
+        for _, _, start, stop in walk(message, first, last)
+    )
+    found = set()
+    for start, stop in islice(entries, _MOST_NAMES):
+        for field, wire_type, first, last in walk(message, start, stop):
+            if (field, wire_type) == (1, LEN):
+                found.add(short_name(message[first:last].decode(errors="replace")))
+    return found
 
 
 def first_misfit(block: Block, parse: Callable[[Block], object], found: MisfitError) -> MisfitError:
