@@ -273,6 +273,19 @@ def test_steps_are_found_alike(rows: list[list[list[Any]]], flips: list[tuple[in
     assert starts.tolist() == (fields.start + 2).tolist()
 
 
+@pytest.mark.parametrize(
+    ("start", "stop"), [(-1, 4), (0, 9), (2**63 - 1, 8), (2**63 - 2, 2**63 - 1), (-(2**63), 8)]
+)
+def test_a_list_outside_the_buffer_has_no_steps(start: int, stop: int) -> None:
+    data = np.zeros(8, np.uint8)
+    counts = np.full(1, 7, np.int64)
+
+    found = kernels.count_steps(data, np.array([start]), np.array([stop]), 0x1A, counts)
+
+    assert found[0] == 0
+    assert counts.tolist() == [0]
+
+
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=8), st.integers(1, 9))
 def test_steps_are_padded_alike(lengths: list[int], width: int) -> None:
     values = np.arange(sum(lengths) * width, dtype=np.float32).reshape(-1, width)

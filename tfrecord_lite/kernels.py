@@ -326,7 +326,7 @@ def count_steps(
     for number in range(starts.size):
         place, stop = starts[number], stops[number]
         counts[number] = 0
-        if place < 0 or stop > data.size:
+        if not 0 <= place <= stop <= data.size:  # no sum before it is known to be small
             continue
         n_steps = 0
         while place + 6 <= stop:

@@ -24,6 +24,7 @@ from tfrecord_lite import (
     TFRecordDataset,
     TFRecordReader,
     VarLenFeature,
+    encode_sequence_examples,
 )
 from tfrecord_lite.block import Block
 from tfrecord_lite.records.framing import frame
@@ -79,6 +80,40 @@ def test_sequence_examples_of_any_features(
     assert_batches_are_same(parser, Block.from_records(messages), splits)
 
 
+SEQUENCE_PARSER = SequenceExampleParser(
+    {"n": FixedLenFeature([], "int64", 0)},
+    {
+        "pairs": FixedLenSequenceFeature([2], "float32"),
+        "tokens": FixedLenSequenceFeature([], "int64"),
+        "rows": RaggedFeature("int64"),
+    },
+)
+
+
+def sequences(n_messages: int) -> Block:
+    steps: Any = [[[n, n + 0.5]] * (n % 3) for n in range(n_messages)]
+    tokens: Any = [[[n]] * (n % 4) for n in range(n_messages)]
+    return encode_sequence_examples({}, {"pairs": steps, "tokens": tokens, "rows": tokens})
+
+
+@pytest.mark.parametrize("splits", [[0, 0, 9], [0, 9, 9], [0, 4, 4, 4, 9]])
+def test_a_batch_may_be_empty(splits: list[int]) -> None:
+    examples = Block.from_records([message(number) for number in range(9)])
+
+    assert_batches_are_same(ExampleParser(FEATURES), examples, splits)
+    assert_batches_are_same(SEQUENCE_PARSER, sequences(9), splits)
+
+
+@pytest.mark.parametrize("splits", [[], [0], [0, 8], [1, 9], [0, 10], [0, 5, 3, 9], [-1, 9]])
+def test_splits_that_leave_out_messages_are_refused(splits: list[int]) -> None:
+    examples = Block.from_records([message(number) for number in range(9)])
+
+    with pytest.raises(InvalidArgumentError, match="ascend from 0 to the number of messages, 9"):
+        ExampleParser(FEATURES).parse_batches(examples, splits)
+    with pytest.raises(InvalidArgumentError, match="ascend from 0 to the number of messages, 9"):
+        SEQUENCE_PARSER.parse_batches(sequences(9), splits)
+
+
 def message(number: int, tokens: int = 2) -> bytes:
     example = Example()
     example.features.feature["n"].int64_list.value.append(number)
@@ -96,6 +131,22 @@ FEATURES: dict[str, Any] = {
     "padded": FixedLenSequenceFeature([], "int64", allow_missing=True),
     "none": VarLenFeature("string"),
 }
+
+
+def test_a_batch_keeps_no_other_batches_alive(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(frame([message(number) for number in range(500)]))
+    features = {"name": FixedLenFeature([], "string"), "n": FixedLenFeature([], "int64")}
+
+    ways: list[Any] = [
+        TFRecordReader(path).batches(features, 10, strings="BytesColumn"),
+        TFRecordDataset(path).batch(10).parse_example(features, strings="BytesColumn"),
+    ]
+    for batches in ways:
+        names, numbers = list(batches)[30].values()
+
+        for array in (names.data, names.offsets, numbers):
+            assert array.base is None
 
 
 def test_every_result_has_memory_of_its_own() -> None:

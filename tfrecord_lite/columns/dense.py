@@ -53,3 +53,12 @@ def fill_value(default: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> An
             raise argument_error(f"default_value does not fit into {dtype}")
     with np.errstate(over="ignore"):
         return given.astype(dtype)
+
+
+def owned_slice(values: Any, start: int, stop: int) -> Any:
+    """Copy a range of values, an array or a BytesColumn."""
+    if not isinstance(values, BytesColumn):
+        return values[start:stop].copy()
+    offsets = values.offsets[start : stop + 1]
+    low, high = int(offsets[0]), int(offsets[-1])
+    return BytesColumn(offsets - low, values.data[low:high].copy())

@@ -20,7 +20,7 @@ import numpy as np
 
 from tfrecord_lite.arrays import Int64Array, ObjectArray, Uint8Array, gather, row_splits
 from tfrecord_lite.block import SPARE_BYTES, Block
-from tfrecord_lite.columns import BytesColumn
+from tfrecord_lite.columns.dense import owned_slice
 from tfrecord_lite.records.framing import OVERHEAD_BYTES
 
 if TYPE_CHECKING:
@@ -191,8 +191,7 @@ class ColumnChunk:
         out: list[Any] = [{} for _ in splits[1:]]
         for name, column in self.columns.items():
             for piece, a, b in zip(out, splits[:-1], splits[1:], strict=True):
-                part = column[a:b]
-                piece[name] = part if isinstance(part, BytesColumn) else part.copy()
+                piece[name] = owned_slice(column, a, b)
         if self.label_key is None:
             return out
         return [(piece, piece.pop(self.label_key)) for piece in out]

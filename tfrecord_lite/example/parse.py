@@ -13,6 +13,7 @@ from tfrecord_lite.example.decode.reader import (
     as_bytes,
     as_one_message,
     checked_names,
+    checked_splits,
     is_one_message,
 )
 from tfrecord_lite.schema import prepare, specifications
@@ -144,7 +145,7 @@ class ExampleParser(Generic[_ColumnT_co]):
             The messages of all batches.
         splits : sequence of int
             Where each batch begins in the block, and the last ends: ascending, from 0 to the
-            number of messages.
+            number of messages. A batch may be empty.
 
         Returns
         -------
@@ -154,7 +155,8 @@ class ExampleParser(Generic[_ColumnT_co]):
         Raises
         ------
         InvalidArgumentError
-            As for a batch, about the first message of the block that is wrong.
+            As for a batch, about the first message of the block that is wrong; or
+            ``BAD_ARGUMENT`` for other splits.
 
         Examples
         --------
@@ -162,7 +164,7 @@ class ExampleParser(Generic[_ColumnT_co]):
         >>> ExampleParser({"age": int}).parse_batches(people, [0, 2, 3])
         [{'age': array([36, 41])}, {'age': array([37])}]
         """
-        bounds = list(splits)
+        bounds = checked_splits(splits, len(block))
 
         def parse(some: Block) -> list[dict[str, Column]]:
             stops = some.offsets + some.lengths

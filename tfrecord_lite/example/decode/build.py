@@ -34,7 +34,7 @@ from tfrecord_lite.arrays import (
     row_splits,
 )
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
-from tfrecord_lite.columns.dense import FlatValues, as_array
+from tfrecord_lite.columns.dense import FlatValues, as_array, owned_slice
 from tfrecord_lite.errors import InvalidArgumentError, Reason, plural
 from tfrecord_lite.example.decode.first_error import MisfitError
 from tfrecord_lite.example.decode.oneof import NO_VALUES, FeatureValues, ListValues
@@ -137,15 +137,6 @@ class FeatureColumn:
         shape = f"expected {feature.size:,} for shape {list(feature.shape)}"
         how = "RaggedFeature and VarLenFeature take any number"
         self.reject(wrong, Reason.WRONG_COUNT, lambda i: f"found {self.shown(i)}, {shape}; {how}")
-
-
-def owned_slice(values: Any, start: int, stop: int) -> Any:
-    """Copy a range of values, an array or a BytesColumn."""
-    if not isinstance(values, BytesColumn):
-        return values[start:stop].copy()
-    offsets = values.offsets[start : stop + 1]
-    low, high = int(offsets[0]), int(offsets[-1])
-    return BytesColumn(offsets - low, values.data[low:high].copy())
 
 
 def strings(stored: ByteRanges, *, as_column: bool) -> ObjectArray | BytesColumn:

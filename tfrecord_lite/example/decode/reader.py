@@ -22,7 +22,8 @@ import numpy as np
 from tfrecord_lite.arrays import ByteRanges
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import BytesColumn
-from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.columns.dense import owned_slice
+from tfrecord_lite.errors import InvalidArgumentError, Reason, require_int
 from tfrecord_lite.example.decode import build
 from tfrecord_lite.example.decode.batch import LayoutMemory, MessageBatch
 from tfrecord_lite.example.decode.build import FeatureColumn
@@ -145,7 +146,7 @@ class FeatureReader(ColumnReader):
                 {
                     name: _build(self.prepared[name], column, single=False)
                     if whole is None
-                    else build.owned_slice(whole, start, stop)
+                    else owned_slice(whole, start, stop)
                     for name, whole in even.items()
                 }
             )
@@ -276,6 +277,15 @@ def as_bytes(message: object) -> bytes:
         detail = "expected a vector of messages, got a vector of vectors"
         raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
     raise TypeError(f"a serialised message must be bytes, not {type(message).__name__}")
+
+
+def checked_splits(splits: Sequence[int], n_messages: int) -> list[int]:
+    """Return where batches begin and end among messages; BAD_ARGUMENT if some are left out."""
+    bounds = [require_int("a split", split) for split in splits]
+    if bounds[:1] != [0] or bounds[-1] != n_messages or bounds != sorted(bounds):
+        detail = f"splits must ascend from 0 to the number of messages, {n_messages}"
+        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+    return bounds
 
 
 def checked_names(names: Any, shape: tuple[int, ...]) -> Sequence[str] | None:

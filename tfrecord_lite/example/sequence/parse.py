@@ -22,6 +22,7 @@ from tfrecord_lite.example.decode.reader import (
     as_one_message,
     build_all,
     checked_names,
+    checked_splits,
     column_of,
     is_one_message,
 )
@@ -226,17 +227,19 @@ class SequenceExampleParser:
         block : Block
             The messages of all batches.
         splits : sequence of int
-            Where each batch begins in the block, and the last ends.
+            Where each batch begins in the block, and the last ends: ascending, from 0 to the
+            number of messages. A batch may be empty.
 
         Returns
         -------
         list of tuple
-            For each batch what a call with its messages returns.
+            For each batch what :meth:`parse_block` returns for its messages.
 
         Raises
         ------
         InvalidArgumentError
-            As for a batch, about the first message of the block that is wrong.
+            As for a batch, about the first message of the block that is wrong; or
+            ``BAD_ARGUMENT`` for other splits.
 
         Examples
         --------
@@ -245,7 +248,7 @@ class SequenceExampleParser:
         >>> [lists["tokens"].tolist() for _, lists, _ in parser.parse_batches(block, [0, 2, 3])]
         [[[5, 6], [7, 0]], [[8]]]
         """
-        bounds = list(splits)
+        bounds = checked_splits(splits, len(block))
 
         def parse(some: Block) -> list[tuple[Results, Results, Lengths]]:
             return self._parse_batches(some, bounds if some is block else [0, len(some)])
@@ -322,7 +325,7 @@ class FeatureListReader(ColumnReader):
                     found[name] = _build(feature, column, lengths, single=False, pad=pad)
                     continue
                 values, n_steps = padded[0][start:stop], padded[1][start:stop].copy()
-                values = values[:, : int(n_steps.max())].copy()
+                values = values[:, : int(n_steps.max(initial=0))].copy()
                 found[name] = values.reshape(*values.shape[:2], *cast("Padded", feature).shape)
                 lengths[cast("Padded", feature).key] = n_steps
             out.append((found, lengths))
