@@ -53,7 +53,7 @@ TYPED = [
     "benchmarks",
     "examples",
     "proto",
-    "docs/conf.py",
+    "docs",
     "noxfile.py",
     ".ci",
 ]
@@ -153,7 +153,7 @@ def workflows(session: nox.Session) -> None:
 @nox.session
 def types(session: nox.Session) -> None:
     """Check the types, strictly."""
-    install(session, "test", "browser", "lint", and_also=["nox"])
+    install(session, "test", "browser", "docs", "lint", and_also=["nox"])
     session.run("mypy", *(path for path in TYPED if Path(path).exists()))
     session.run("pyright", "--verifytypes", "tfrecord_lite", "--ignoreexternal")
 

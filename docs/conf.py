@@ -9,6 +9,12 @@ import urllib.request
 from importlib.metadata import metadata
 from importlib.metadata import version as version_of
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sphinx.util.inspect import signature, stringify_signature
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
 
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
@@ -52,6 +58,8 @@ copybutton_prompt_is_regexp = True
 # annotations; those stay in the signatures.
 autodoc_typehints = "signature"
 autodoc_member_order = "bysource"
+# The modules for engines are imported without the engines: each needs an environment of its own.
+autodoc_mock_imports = ["apache_beam", "pyspark", "ray"]
 napoleon_google_docstring = False
 # Types are words, such as "uint8, shape (n_bytes,)"; none of them is a link.
 napoleon_use_param = False
@@ -64,7 +72,10 @@ nitpick_ignore_regex = [
     ("py:.*", r"tfrecord_lite\..*\b_\w+(\.\w+)?"),  # private
     # Internal: they stand in signatures and in the heads of modules.
     ("py:.*", r"tfrecord_lite\..*\.(T_co|Operators|DamageLog|Html|MessageWriter)"),
-    ("py:.*", r"tfrecord_lite\..*\.(ExampleList|PlanNode|RecordBatches|SequenceRow|Settings)"),
+    (
+        "py:.*",
+        r"tfrecord_lite\..*\.(ExampleList|PlanNode|RecordBatches|SequenceRow|(Write)?Settings)",
+    ),
     (
         "py:.*",
         r"tfrecord_lite\.(records\.(crc_combine|stream)|tensors\.serialize|testing\.reencode)\b.*",
@@ -75,7 +86,16 @@ nitpick_ignore_regex = [
 # ------------------------------------------------------------------ a page per object
 
 _BASES_NOT_SHOWN = [
-    *("object", "BaseException", "tuple", "int", "str", "Generic", "Mapping", "Sequence"),
+    *(
+        "object",
+        "BaseException",
+        "tuple",
+        "int",
+        "str",
+        "Generic",
+        "Mapping",
+        "Sequence",
+    ),
     "Dataset",  # has a page, to which those of its subclasses refer
 ]
 
@@ -97,6 +117,41 @@ def has_bases(name: str) -> bool:
     """Return whether the page of a class names what it is derived from."""
     module, _, attribute = name.rpartition(".")
     return bool(getattr(importlib.import_module(module), attribute).__mro__[1:-1])
+
+
+def _show_signature(
+    _app: Sphinx,
+    what: str,
+    _name: str,
+    one: Any,
+    _options: Any,
+    shown: str | None,
+    _returned: Any,
+) -> tuple[str, None] | None:
+    """Show how a class is made whose base stands for one of an engine, and so takes anything."""
+    if what != "class" or shown != "(*args: Any, **kwargs: Any)":
+        return None
+    own = signature(one.__init__, bound_method=True)
+    return stringify_signature(own.replace(return_annotation=own.empty)), None
+
+
+def _show_bases(
+    _app: Sphinx, _name: str, _one: Any, _options: Any, bases: list[Any]
+) -> None:
+    """Show what a class is derived from in public: a private base is replaced by its own bases."""
+    while private := [
+        base for base in bases if getattr(base, "__name__", "").startswith("_")
+    ]:
+        at = bases.index(private[0])
+        bases[at : at + 1] = [
+            base for base in private[0].__bases__ if base is not object
+        ]
+
+
+def setup(app: Sphinx) -> None:
+    """Connect what changes pages while they are made."""
+    app.connect("autodoc-process-signature", _show_signature)
+    app.connect("autodoc-process-bases", _show_bases)
 
 
 # For docs/_templates/autosummary. Sphinx cannot compare functions with those of an earlier build, and says so.

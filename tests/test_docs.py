@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import re
 import runpy
@@ -80,6 +81,19 @@ def test_every_public_name_is_in_a_table_of_the_reference() -> None:
     )
 
     assert set(tfrecord_lite.__all__) - listed == set()
+
+
+@pytest.mark.parametrize("engine", ["beam", "dask", "ray", "spark"])
+def test_every_public_name_for_an_engine_is_in_a_table_of_the_reference(engine: str) -> None:
+    # The module is not imported: the engine may be missing.
+    source = (ROOT / "tfrecord_lite" / "integrations" / f"{engine}.py").read_text("utf-8")
+    (public,) = re.findall(r"^__all__ = (\[.*?\])", source, re.MULTILINE | re.DOTALL)
+    page = (ROOT / "docs" / "reference" / "api" / "engines.md").read_text("utf-8")
+    (table,) = re.findall(
+        rf"currentmodule:: tfrecord_lite\.integrations\.{engine}\n\n(.+?)```", page, re.DOTALL
+    )
+
+    assert set(re.findall(r"^   (\w+)$", table, re.MULTILINE)) == set(ast.literal_eval(public))
 
 
 def test_the_reference_has_the_arguments_of_every_verb() -> None:

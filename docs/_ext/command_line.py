@@ -30,7 +30,11 @@ def _verbs() -> dict[str, argparse.ArgumentParser]:
 def _names(action: argparse.Action, formatter: argparse.HelpFormatter) -> str:
     if not action.option_strings:
         return formatter._format_action_invocation(action)
-    value = "" if action.nargs == 0 else f" {formatter._format_args(action, action.dest.upper())}"
+    value = (
+        ""
+        if action.nargs == 0
+        else f" {formatter._format_args(action, action.dest.upper())}"
+    )
     return ", ".join(action.option_strings) + value
 
 
@@ -49,7 +53,9 @@ class Verb(SphinxDirective):
         usage = formatter.format_help().strip()
         items = nodes.definition_list(classes=["arguments"])
         for action in sorted(parser._actions, key=lambda one: bool(one.option_strings)):
-            if action.help in (None, argparse.SUPPRESS) or isinstance(action, argparse._HelpAction):
+            if action.help in (None, argparse.SUPPRESS) or isinstance(
+                action, argparse._HelpAction
+            ):
                 continue
             name = _names(action, formatter)
             term = nodes.term("", "", nodes.literal("", name))

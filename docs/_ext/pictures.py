@@ -26,7 +26,9 @@ class Picture(SphinxDirective):
         images: list[nodes.Node] = []
         for theme in "light", "dark":
             uri = f"/pictures/{name}-{theme}.svg"
-            images.append(nodes.image(uri=uri, alt=alt, classes=["picture", f"only-{theme}"]))
+            images.append(
+                nodes.image(uri=uri, alt=alt, classes=["picture", f"only-{theme}"])
+            )
         return images
 
 

@@ -20,7 +20,9 @@ __all__ = ["PAGE", "cells", "notebook", "printed"]
 
 PAGE = Path(__file__).resolve().parent / "first-model.md"
 
-_BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.MULTILINE | re.DOTALL)
+_BLOCK = re.compile(
+    r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.MULTILINE | re.DOTALL
+)
 
 
 def cells(page: str) -> list[tuple[str, str]]:
@@ -87,7 +89,9 @@ def _with_outputs(page: str, outputs: list[str]) -> str:
 
     def replaced(match: re.Match[str]) -> str:
         output = next(results)
-        return f"```python\n{match[1]}```\n" + (f"\n```text\n{output}```\n" if output else "")
+        return f"```python\n{match[1]}```\n" + (
+            f"\n```text\n{output}```\n" if output else ""
+        )
 
     return _BLOCK.sub(replaced, page)
 

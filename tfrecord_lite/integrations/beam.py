@@ -644,7 +644,7 @@ class _ReadExamples(_Read):
 
     @property
     def arrow_schema(self) -> Any:
-        """The ``pyarrow.Schema`` of all elements."""
+        """The ``pyarrow.Schema`` of all batches, which ``WriteToParquetBatched`` needs."""
         return self.table.arrow_schema
 
 
@@ -671,8 +671,6 @@ class ReadExamples(_ReadExamples):
     ----------
     table : TFRecordTable
         The files as a table, with their `schema`.
-    arrow_schema : pyarrow.Schema
-        That of all batches, which ``WriteToParquet`` wants.
 
     Raises
     ------

@@ -11,7 +11,7 @@
 
 The options are those of spark-tfrecord (``recordType``, ``codec``), Spark's for files, and ours, in any
 letter case, with or without underscores: ``onError`` is `on_error`. Where files are, and how they appear
-after a write, is in :mod:`tfrecord_lite.integrations.spark_files`; options and types are in ``spark_options`` and ``spark_types``.
+after a write, is in ``spark_files``; options and types are in ``spark_options`` and ``spark_types``.
 """
 
 from __future__ import annotations
