@@ -5,8 +5,8 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+import tomllib
 import urllib.request
-from importlib.metadata import metadata
 from importlib.metadata import version as version_of
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,12 +16,11 @@ from sphinx.util.inspect import signature, stringify_signature
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
-sys.path.insert(0, str(Path(__file__).parent / "_ext"))
-
-_DISTRIBUTION = "tfrecord-numpy"
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "docs" / "_ext"))
 
 project = "tfrecord_lite"
-release = version_of(_DISTRIBUTION)
+release = version_of("tfrecord-numpy")
 version = release
 
 extensions = [
@@ -152,6 +151,7 @@ def setup(app: Sphinx) -> None:
     """Connect what changes pages while they are made."""
     app.connect("autodoc-process-signature", _show_signature)
     app.connect("autodoc-process-bases", _show_bases)
+    app.connect("html-page-context", _edit_the_module)
 
 
 # For docs/_templates/autosummary. Sphinx cannot compare functions with those of an earlier build, and says so.
@@ -189,20 +189,35 @@ intersphinx_mapping = {
 
 
 def _repository() -> str | None:
-    """Return the address that the package states, or that of the fork which a workflow runs in."""
-    for line in metadata(_DISTRIBUTION).get_all("Project-URL") or []:
-        label, _, url = line.partition(", ")
-        if label.lower() in ("source", "repository"):
-            return str(url)
+    """Return the repository that pyproject.toml names, or that of the fork which a workflow runs in."""
+    urls = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"].get(
+        "urls", {}
+    )
+    if source := urls.get("Source"):
+        return str(source).rstrip("/")
     if name := os.environ.get("GITHUB_REPOSITORY"):
         return f"{os.environ.get('GITHUB_SERVER_URL', 'https://github.com')}/{name}"
     return None
 
 
-# Links by which a page is edited.
+# Links by which a page is edited. The page of an object is edited in the module that has its docstring.
 if _source := _repository():
     html_theme_options = {
         "source_repository": _source,
         "source_branch": "main",
         "source_directory": "docs/",
     }
+
+
+def _edit_the_module(
+    _app: Sphinx, page: str, _template: str, context: dict[str, Any], _doctree: Any
+) -> None:
+    folder, _, name = page.rpartition("/")
+    if _source is None or folder != "reference/api/generated":
+        return
+    module, _, attribute = name.rpartition(".")
+    one = getattr(importlib.import_module(module), attribute)
+    file = Path(sys.modules[getattr(one, "__module__", module)].__file__ or "")
+    for verb in "edit", "view":
+        link = f"{_source}/{'blob' if verb == 'view' else 'edit'}/main/{file.relative_to(ROOT)}"
+        context[f"theme_source_{verb}_link"] = link
