@@ -32,6 +32,7 @@ extensions = [
     "sphinx_copybutton",
     # Ours, in docs/_ext.
     "command_line",
+    "keywords",
     "pictures",
 ]
 exclude_patterns = ["_build", "_ext", "_templates"]

@@ -120,6 +120,17 @@ def test_the_list_of_guides_has_every_guide() -> None:
     assert {path.stem for path in folder.glob("*.md")} - listed == {"index"}
 
 
+def test_the_search_finds_pages_that_exist_by_words_of_one_page_each() -> None:
+    source = (ROOT / "docs" / "_ext" / "keywords.py").read_text("utf-8")
+    (table,) = re.findall(r"^KEYWORDS = (\{.*?^\})", source, re.MULTILINE | re.DOTALL)
+    keywords: dict[str, str] = ast.literal_eval(table)
+    words = [word.strip() for words in keywords.values() for word in words.split(",")]
+
+    assert "pandas" in keywords["how-to/tables"]
+    assert [page for page in keywords if not (ROOT / "docs" / f"{page}.md").is_file()] == []
+    assert len(words) == len(set(words))
+
+
 def test_the_pictures_are_those_that_the_script_draws() -> None:
     folder = ROOT / "docs" / "pictures"
     drawn = runpy.run_path(str(folder / "draw.py"))["drawn"]()

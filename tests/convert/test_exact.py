@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+# Of durations without a unit among other values.
+pytestmark = pytest.mark.filterwarnings("ignore:The 'generic' unit:DeprecationWarning")
+
 SECONDS = {
     "W": Fraction(604800), "D": Fraction(86400), "h": Fraction(3600), "m": Fraction(60),
     "s": Fraction(1), "ms": Fraction(1, 10**3), "us": Fraction(1, 10**6), "ns": Fraction(1, 10**9),

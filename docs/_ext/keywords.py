@@ -1,0 +1,60 @@
+"""The words that lead to a guide in the search and the index, though its title lacks them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sphinx import addnodes
+
+if TYPE_CHECKING:
+    from docutils import nodes
+    from sphinx.application import Sphinx
+
+# An exact match comes first among the results, before functions of that name.
+KEYWORDS = {
+    "tutorial/quickstart": "install, pip",
+    "how-to/beam": "Beam, Dataflow, Flink",
+    "how-to/big-jobs": "cluster, distributed",
+    "how-to/convert": "CSV, JSON lines, JSON",
+    "how-to/damaged-files": "checksum, corrupt, corruption, CRC, damage, damaged, DataLossError, truncated",
+    "how-to/dask": "Daft, Dask, Modin",
+    "how-to/dataframes": "data frame, DataFrame",
+    "how-to/datasets": "batch, checkpoint, epochs, resume, shuffle, workers",
+    "how-to/encoding": "write, encode",
+    "how-to/events": "event files, summaries, TensorBoard",
+    "how-to/examples": "dense, missing values, parse, ragged, sparse",
+    "how-to/faster": "multiprocessing, numba, performance, speed, threads",
+    "how-to/images": "image, images, JPEG, PNG, Pillow",
+    "how-to/jax-and-grain": "Flax, Grain, JAX",
+    "how-to/keras": "Keras, model.fit",
+    "how-to/loaders": "ArrayRecord, DALI, MosaicML, webdataset",
+    "how-to/moving-off-tensorflow": "migration, TensorFlow, tf.data, tf.io, tf.train",
+    "how-to/notebooks": "IPython, Jupyter, notebook",
+    "how-to/ray": "Ray",
+    "how-to/records": "append, compression, gzip, random access, shards, zlib, zstd",
+    "how-to/remote-files": "fsspec, GCS, Google Cloud Storage, HTTP, S3, URL",
+    "how-to/schemas": "features.json, schema, schemas, TFDS, TFX",
+    "how-to/sequences": "feature lists, mask, masks, padding, SequenceExample",
+    "how-to/spark": "PySpark, Spark",
+    "how-to/statistics": "distribution, drift, histogram, statistics",
+    "how-to/tables": "Arrow, DuckDB, Hugging Face, pandas, Parquet, Polars, SQL",
+    "how-to/tensors": "array, bfloat16, tensor, tensors",
+    "how-to/testing": "Hypothesis, pytest",
+    "how-to/torch": "DataLoader, DDP, PyTorch, torch",
+    "how-to/unknown-files": "inspect, view, viewer",
+    "reference/typing": "mypy, pyright, type checker",
+}
+
+
+def _add(app: Sphinx, doctree: nodes.document) -> None:
+    words = KEYWORDS.get(app.env.docname, "")
+    entries = [
+        ("single", word.strip(), "", "main", None) for word in words.split(",") if word
+    ]
+    doctree.insert(0, addnodes.index(entries=entries))
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Add the words to each page when it has been read."""
+    app.connect("doctree-read", _add)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
