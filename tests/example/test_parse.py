@@ -46,6 +46,9 @@ from tfrecord_lite import (
     parse_sequence_example,
     parse_single_example,
 )
+from tfrecord_lite.example.decode import reader
+from tfrecord_lite.example.decode.batch import MessageBatch
+from tfrecord_lite.example.parse import parser_of_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -455,6 +458,24 @@ def test_a_parser_serves_several_threads() -> None:
     for thread in threads:
         thread.join()
     assert failed == []
+
+
+def test_threads_may_find_the_same_other_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    parser = parser_of_all({"n": FixedLenFeature([], int)}, strings="ndarray")
+    batch = [encode_example({"n": i, "other": []}) for i in range(20)]
+    others: list[Any] = []
+
+    def meanwhile(*args: Any) -> MessageBatch:
+        found = MessageBatch(*args)
+        if not others:  # what another thread does before this one looks at what it found
+            others.append(None)
+            others[0] = parser(batch)
+        return found
+
+    monkeypatch.setattr(reader, "MessageBatch", meanwhile)
+
+    for found in (parser(batch), others[0]):
+        assert rows_of(found["n"]) == rows_of(np.arange(20))
 
 
 @pytest.mark.parametrize("strings", ["ndarray", "BytesColumn"])

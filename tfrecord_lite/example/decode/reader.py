@@ -102,7 +102,7 @@ class FeatureReader(ColumnReader):
     ) -> None:
         super().__init__(prepared, strings)
         self._no_kind_is_missing = no_kind_is_missing
-        self._memory = LayoutMemory()
+        self._learnt = self.table, LayoutMemory()  # one attribute, as several threads may set it
         reads = Counter(key for feature in prepared.values() for key, _ in feature.reads())
         self._read_once = {key for key, times in reads.items() if times == 1}
         self.rejects_others = False
@@ -153,9 +153,11 @@ class FeatureReader(ColumnReader):
         return results
 
     def _messages(self, data: Uint8Array, starts: Int64Array, stops: Int64Array) -> MessageBatch:
-        batch = MessageBatch(data, starts, stops, self.table, self._memory)
-        while self.rejects_others and self._learn_others(batch):
-            batch = MessageBatch(data, starts, stops, self.table, self._memory)
+        table, memory = self._learnt
+        batch = MessageBatch(data, starts, stops, table, memory)
+        while self.rejects_others and (others := self._others(batch, table)):
+            self._learnt = table, memory = KeyTable([*table.keys, *others]), LayoutMemory()
+            batch = MessageBatch(data, starts, stops, table, memory)
         return batch
 
     def _even(self, batch: MessageBatch, feature: Prepared, *, single: bool) -> Any:
@@ -168,22 +170,18 @@ class FeatureReader(ColumnReader):
         flat = owned_values(values.flat, feature.kind, self.strings)
         return build.shaped(flat, feature, batch.n_messages, single=single)
 
-    def _learn_others(self, batch: MessageBatch) -> bool:
-        """Return whether a batch has keys that are not in the table, and add them to it.
+    def _others(self, batch: MessageBatch, table: KeyTable) -> list[bytes]:
+        """Return keys of a batch that are not in its table.
 
         Raises MisfitError about a feature that is not asked for. One without values is not missed.
         """
-        for number, key in enumerate(self.table.keys[len(self.kinds) :], len(self.kinds)):
+        for number, key in enumerate(table.keys[len(self.kinds) :], len(self.kinds)):
             found = np.flatnonzero(batch.kinds(number))
             if found.size:
                 name = key.decode(errors="replace")
                 detail = "a feature that is not in the schema"
                 raise MisfitError(int(found[0]), Reason.WRONG_KIND, name, detail)
-        others = batch.unknown_keys(_MOST_OTHERS)
-        if others:
-            self.table: KeyTable = KeyTable([*self.table.keys, *others])
-            self._memory = LayoutMemory()
-        return bool(others)
+        return batch.unknown_keys(_MOST_OTHERS)
 
     def _column(self, batch: MessageBatch, key: str) -> FeatureColumn:
         kind, number = self.kinds[key], self.numbers[key]
