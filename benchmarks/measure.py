@@ -148,17 +148,23 @@ class Ratio:
     low: float
     high: float
     cpu: float
+    """By processor time."""
+    cpu_low: float
+    cpu_high: float
 
 
 def ratio(rival: Row, ours: Row) -> Ratio:
     """Return the time of `rival` relative to that of `ours`; above 1, ours is faster."""
     if not ours.seconds:  # bytes, say
         found = (rival.value or 0) / (ours.value or 1)
-        return Ratio(found, found, found, found)
+        return Ratio(found, found, found, found, found, found)
     per = ours.n_items / rival.n_items
     each = [per * theirs / own for theirs, own in zip(rival.seconds, ours.seconds, strict=False)]
     cpu = statistics.median(rival.cpu_seconds) / max(statistics.median(ours.cpu_seconds), 1e-9)
-    return Ratio(statistics.median(each), min(each), max(each), per * cpu)
+    in_rounds = zip(rival.cpu_seconds, ours.cpu_seconds, strict=False)
+    cpus = [per * theirs / max(own, 1e-9) for theirs, own in in_rounds]
+    middle = statistics.median(each)
+    return Ratio(middle, min(each), max(each), per * cpu, min(cpus), max(cpus))
 
 
 class Turns:

@@ -63,13 +63,10 @@ class Results:
         if ours is None or rival is None or not is_measured(ours) or not is_measured(rival):
             return {}
         found = ratio(rival, ours)
-        reached = found.cpu if target.by_cpu else found.median
-        return {
-            "ratio": reached,
-            "low": found.low,
-            "high": found.high,
-            "met": reached >= target.ratio,
-        }
+        reached, low, high = found.median, found.low, found.high
+        if target.by_cpu:
+            reached, low, high = found.cpu, found.cpu_low, found.cpu_high
+        return {"ratio": reached, "low": low, "high": high, "met": reached >= target.ratio}
 
     # ------------------------------------------------------------------------- Markdown
 

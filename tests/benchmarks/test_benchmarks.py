@@ -17,7 +17,7 @@ from benchmarks.contenders import LIBRARIES
 from benchmarks.data import data_set
 from benchmarks.measure import Row, Turns, ratio
 from benchmarks.report import Results, chart, put_table
-from benchmarks.tasks import OURS, SECTIONS, TARGETS, THEIRS, Data, Side, Task
+from benchmarks.tasks import OURS, SECTIONS, TARGETS, THEIRS, Data, Side, Target, Task
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -61,6 +61,19 @@ def test_targets_are_met_missed_or_not_measured(results: Results) -> None:
     assert lines["columns: embeddings, 256"].endswith("| not measured |")
     results.rows[0].seconds = [1.0, 1.0, 1.0]
     assert "**missed**" in results.targets()
+
+
+def test_a_target_by_processor_time_has_the_spread_of_that() -> None:
+    ours = Row("columns", "t", "ours", "", "record", 1, [2.0, 2.0, 2.0], [0.5, 1.0, 1.0])
+    theirs = Row("columns", "t", "theirs", "", "record", 1, [2.0, 2.0, 2.0], [2.0, 3.0, 5.0])
+    target = Target("t", 2.5, "ours", "theirs", by_cpu=True)
+
+    assert Results({}, [ours, theirs]).verdict(target) == {
+        "ratio": 3.0,
+        "low": 3.0,
+        "high": 5.0,
+        "met": True,
+    }
 
 
 def test_every_figure_is_written_and_read(results: Results, tmp_path: Path) -> None:
