@@ -16,16 +16,20 @@ from tests.support import reference
 from tests.support.effort import some
 from tests.support.read_outcome import Outcome, loss_of
 from tfrecord_lite import Block, DataLossError, Reason, testing
-from tfrecord_lite.block import SPARE_BYTES, Place
+from tfrecord_lite.block import SPARE_BYTES, Place, Span
+from tfrecord_lite.records import framing
 from tfrecord_lite.records.decoder import CHUNK_BYTES, FrameDecoder
 from tfrecord_lite.records.framing import (
     FOOTER_BYTES,
     HEADER_BYTES,
     MAX_RECORD_BYTES,
     OVERHEAD_BYTES,
+    checked,
+    compact,
     data_of_frame,
     first_bad_frame,
     frame,
+    frame_error,
     frame_in_place,
     frames_of,
     is_header,
@@ -440,7 +444,41 @@ class TestFrame:
 
         assert is_header(head) == (len(data) == 8)
         assert not is_header(head[:-1])
+        assert not is_header(head + b"\0")
         assert not is_header(head[:-1] + bytes([head[-1] ^ 1]))
+
+
+class TestErrors:
+    """What is said about a frame, by what its bytes are."""
+
+    WHOLE = bytes(frame([b"data"]))
+    CUT = "the file ends inside a record's header"
+    LENGTH = "length CRC mismatch: stored 0x04524542, computed 0x41de7501"
+
+    @pytest.mark.every
+    @pytest.mark.parametrize(
+        ("data", "offset", "text"),
+        [
+            (WHOLE[:5], 0, f"{CUT} (5 of 12 bytes) (is this a TFRecord file?)"),
+            (WHOLE[:5], 1, f"{CUT} (5 of 12 bytes)"),
+            (WHOLE[:13], 0, "the file ends inside this record (13 of 20 bytes)"),
+            (
+                b"\1" + WHOLE[1:],
+                0,
+                f"{LENGTH} (is this a TFRecord file, and this its compression?)",
+            ),
+            (b"\1" + WHOLE[1:], 1, LENGTH),
+            (WHOLE[:-1] + b"\1", 0, "data CRC mismatch: stored 0x01264888, computed 0x9e264888"),
+        ],
+    )
+    def test_details(self, data: bytes, offset: int, text: str) -> None:
+        size = len(self.WHOLE) if len(data) > HEADER_BYTES else HEADER_BYTES
+        error = frame_error(data, size, offset, "there", 3)
+        assert error.detail == text
+
+    def test_a_stale_index(self) -> None:
+        error = frame_error(self.WHOLE + b"\0", 21, 0, "there", 3)
+        assert error.detail == "the index says 5 bytes of data, the record says 4"
 
 
 def flipped(data: bytes, *places: int) -> bytes:
@@ -448,6 +486,12 @@ def flipped(data: bytes, *places: int) -> bytes:
     for place in places:
         changed[place] ^= 1
     return bytes(changed)
+
+
+READ = (Span(0, "there", 0, -HEADER_BYTES),)
+"""Records that were read from a file without a check."""
+FRAMED = (Span(0, "there", 0, -HEADER_BYTES, is_framed=True),)
+"""Records whose frames were found right when they were read, if their extents are still those."""
 
 
 class TestFramesOfBlocks:
@@ -458,10 +502,11 @@ class TestFramesOfBlocks:
     SIZES = np.array([len(item) + OVERHEAD_BYTES for item in ITEMS])
     STARTS = np.cumsum(SIZES) - SIZES
 
-    def block_of(self, stream: bytes, before: int = 0) -> Block:
+    def block_of(self, stream: bytes, before: int = 0, spans: tuple[Span, ...] = ()) -> Block:
         """Return a block of the records in a stream of frames, without checks."""
         data = np.frombuffer(bytes(before) + stream + bytes(SPARE_BYTES), np.uint8).copy()
-        return Block(data, self.STARTS + before + HEADER_BYTES, self.SIZES - OVERHEAD_BYTES)
+        offsets = self.STARTS + before + HEADER_BYTES
+        return Block(data, offsets, self.SIZES - OVERHEAD_BYTES, spans)
 
     @pytest.mark.parametrize("key", [slice(None), slice(None, None, -1), slice(1, 4), slice(0, 0)])
     @pytest.mark.parametrize("before", [0, 1, 100])
@@ -484,6 +529,89 @@ class TestFramesOfBlocks:
         whole = Block(block.data, offsets, np.concatenate([block.lengths, [2]]))
 
         assert bytes(frames_of(whole)) == bytes(frame([*self.ITEMS, bytes(2)]))
+
+    @pytest.mark.parametrize("first", [0, HEADER_BYTES - 1])
+    def test_the_header_at_the_start_is_not_that_of_a_record_without_room_for_one(
+        self, first: int
+    ) -> None:
+        block = self.block_of(self.STREAM)
+        offsets = np.concatenate([block.offsets, [first]])
+        lengths = np.concatenate([block.lengths, block.lengths[:1]])
+        block = checked(Block(block.data, offsets, lengths, READ))
+
+        assert bytes(frames_of(block)) == bytes(frame(list(block)))
+
+    @pytest.mark.parametrize("first", [0, HEADER_BYTES - 1])
+    def test_a_length_at_the_end_of_the_memory_is_no_header_of_a_record_at_its_start(
+        self, first: int
+    ) -> None:
+        """Where its header would be counts from the end: the first of eight bytes is 2."""
+        data = np.zeros(40 + SPARE_BYTES, np.uint8)
+        data[first - HEADER_BYTES - 7] = 2
+        block = Block(data, np.array([first]), np.array([2]), FRAMED)
+
+        assert bytes(frames_of(block)) == bytes(frame([bytes(2)]))
+
+    def test_zeros_before_an_empty_record_are_no_header(self) -> None:
+        places = np.array([HEADER_BYTES, 20])
+        block = Block(np.zeros(60 + SPARE_BYTES, np.uint8), places, np.zeros(2, np.int64), FRAMED)
+
+        assert bytes(frames_of(block)) == bytes(frame([b"", b""]))
+
+    def test_no_records_have_no_frames(self) -> None:
+        none = np.empty(0, np.int64)
+
+        assert (
+            bytes(frames_of(Block(np.zeros(60 + SPARE_BYTES, np.uint8), none, none, FRAMED))) == b""
+        )
+
+    @pytest.mark.parametrize("key", [slice(None), slice(None, None, 2), slice(0, 0)])
+    def test_a_compact_block_has_nothing_but_frames_that_are_right(self, key: slice) -> None:
+        block = compact(self.block_of(self.STREAM, 100)[key])
+
+        expected = bytes(frame(list(self.ITEMS)[key]))
+        assert list(block) == list(self.ITEMS)[key]
+        assert block.data.tobytes() == expected + bytes(SPARE_BYTES)
+        assert [span.is_framed for span in block.spans] == [True]
+
+    def test_sound_data_that_was_read_without_a_check_is_checked_once(self) -> None:
+        found = checked(self.block_of(self.STREAM, spans=READ))
+
+        assert list(found) == list(self.ITEMS)
+        assert [span.is_framed for span in found.spans] == [True]
+
+    @pytest.mark.parametrize("i", range(5))
+    def test_damaged_data_that_was_read_without_a_check_is_rejected(self, i: int) -> None:
+        place = int(self.STARTS[i] + self.SIZES[i]) - FOOTER_BYTES
+
+        with pytest.raises(DataLossError) as caught:
+            checked(self.block_of(flipped(self.STREAM, place), spans=READ))
+
+        assert loss_of(caught.value) == (Reason.DATA_CRC, self.STARTS[i], i)
+        assert caught.value.source == "there"
+
+    @pytest.mark.parametrize("place", range(8, HEADER_BYTES))
+    def test_a_header_that_is_wrong_is_not_written(self, place: int) -> None:
+        """The record is not checked, for want of a header; so the others are not known to be sound."""
+        block = self.block_of(flipped(self.STREAM, int(self.STARTS[3]) + place), spans=READ)
+        block = block[np.array([0, 1, 3, 4])]
+
+        assert bytes(frames_of(checked(block))) == bytes(frame(list(block)))
+
+    @pytest.mark.parametrize(("start", "cut"), [(0, 1), (1, 1)])
+    def test_records_with_other_extents_have_no_crc_to_check(self, start: int, cut: int) -> None:
+        block = self.block_of(self.STREAM, spans=READ)[np.array([0, 1, 3])]
+        block = Block(block.data, block.offsets + start, block.lengths - cut, block.spans)
+
+        assert list(checked(block)) == list(block)
+        assert bytes(frames_of(checked(block))) == bytes(frame(list(block)))
+
+    def test_what_looks_like_a_frame_in_memory_is_not_checked(self) -> None:
+        place = int(self.STARTS[4]) - 1
+        spans = (*READ, Span(3, None, 0, None))
+        block = self.block_of(flipped(self.STREAM, place), spans=spans)
+
+        assert bytes(frames_of(checked(block))) == bytes(frame(list(block)))
 
     def test_frames_are_made_in_place_if_there_is_just_room(self) -> None:
         for before, fits in ((0, True), (-1, False)):
@@ -520,6 +648,31 @@ class TestFramesOfBlocks:
                 buffer = np.frombuffer(stream + bytes(SPARE_BYTES), np.uint8)
                 found = first_bad_frame(buffer, self.STARTS, self.SIZES, verify=verify)
                 assert found == (min(header, data) if verify else header)
+
+    @pytest.mark.parametrize("verify", [True, False])
+    def test_a_frame_of_another_size_is_bad(self, verify: bool) -> None:
+        buffer = np.frombuffer(self.STREAM + bytes(SPARE_BYTES), np.uint8)
+        for i in range(5):
+            sizes = self.SIZES + (np.arange(5) >= i)
+            assert first_bad_frame(buffer, self.STARTS, sizes, verify=verify) == i
+
+    @pytest.mark.parametrize("step", [1, 2])
+    @pytest.mark.parametrize("most_bytes", [1_000, 10_000])
+    def test_the_first_bad_one_of_many_frames_is_named(
+        self, step: int, most_bytes: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Frames that lie end to end are checked at once, here 70 of them, if they are not too large."""
+        monkeypatch.setattr(framing, "_RUN_RECORDS", 70)
+        monkeypatch.setattr(framing, "MAX_RUN_BYTES", most_bytes)
+        items = [bytes([i]) * (i % 7 + 1) for i in range(250)]
+        stream = bytes(frame(items)) + bytes(SPARE_BYTES)
+        sizes = np.array([len(item) + OVERHEAD_BYTES for item in items])
+        starts = np.cumsum(sizes) - sizes
+        for bad in (None, 0, 69 * step, 70 * step, 248):
+            places = [] if bad is None else [int(starts[bad]) + HEADER_BYTES]
+            buffer = np.frombuffer(flipped(stream, *places), np.uint8)
+            found = first_bad_frame(buffer, starts[::step], sizes[::step])
+            assert found == (None if bad is None else bad // step)
 
     @pytest.mark.parametrize("verify", [True, False])
     def test_one_frame_is_its_data_or_none(self, verify: bool) -> None:
