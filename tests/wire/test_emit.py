@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from tfrecord_lite.records.framing import frame, frame_in_place, frame_pieces
 from tfrecord_lite.wire import emit
 from tfrecord_lite.wire import parts as wire_parts
 from tfrecord_lite.wire.pack import varint_rows, varint_run
-from tfrecord_lite.wire.scalar import varint, varint_size
+from tfrecord_lite.wire.scalar import WireError, varint, varint_size
 
 int64s = st.one_of(
     st.integers(-(2**63), 2**63 - 1),
@@ -126,6 +127,31 @@ def test_parts_are_written_in_order_into_every_message(
     block = Block(data, offsets, lengths)
     assert block.to_list() == [nested((b"\x0a",), content) for content in wanted]
     assert (offsets[1:] - offsets[:-1] - lengths[:-1] == wire_parts.GAP_BYTES).all()
+
+
+def field_of(lengths: list[int]) -> tuple[bytes, list[wire_parts.Part]]:
+    """Return a field of many messages with payloads of these lengths, which are not there."""
+    starts = np.zeros(len(lengths), np.int64)
+    payload = ByteRanges(np.zeros(9, np.uint8), starts, np.array(lengths, np.int64))
+    return b"", [wire_parts.Part((b"\x0a",), payload)]
+
+
+def test_a_message_larger_than_protobuf_reads_is_refused_before_it_is_made() -> None:
+    with pytest.raises(WireError) as caught:
+        # The tag and the length take 6 bytes: one byte too many.
+        emit.emit_fields([field_of([1, 2**31 - 6, 2**40])], 3)
+
+    assert caught.value.message == 1
+
+
+def test_a_message_as_large_as_protobuf_reads_is_written() -> None:
+    with mock.patch.object(emit, "MAX_MESSAGE_BYTES", 4):
+        _, _, lengths = emit.emit_fields([field_of([2, 2])], 2)
+        with pytest.raises(WireError) as caught:
+            emit.emit_fields([field_of([2, 3])], 2)
+
+    assert lengths.tolist() == [4, 4]
+    assert caught.value.message == 1
 
 
 def test_a_long_stretch_of_fixed_fields_is_cut() -> None:

@@ -500,6 +500,30 @@ def test_a_template_matches_its_known_bytes_alone(
     ]
 
 
+def test_every_byte_is_compared_but_those_of_payloads() -> None:
+    known = bytes(range(40))
+    messages = [known[:i] + b"\xff" + known[i + 1 :] for i in range(40)]
+    data, starts, _ = buffer_of(messages)
+
+    stretch = Template(known, [(9, 4), (30, 8)], []).match(data, starts)
+
+    assert stretch.wrong is not None
+    matching = np.flatnonzero(~stretch.wrong)
+    assert matching.tolist() == [*range(9, 13), *range(30, 38)]
+
+
+def test_rows_with_wrong_bytes_stay_wrong_when_lengths_are_read() -> None:
+    """The first row is right, the second has another tag, the outer length of the third lies."""
+    messages = [b"\x0a\x05\x12\x03", b"\x0b\x05\x12\x03", b"\x0a\x06\x12\x03"]
+    data, starts, _ = buffer_of(messages)
+
+    stretch = Template(messages[0], [], [Hole(1, 1, 2), Hole(3, 1, 0)]).match(data, starts)
+    stretch.lengths()
+
+    assert stretch.wrong is not None
+    assert stretch.wrong.tolist() == [False, True, True]
+
+
 @given(st.lists(st.integers(0, 2**14), min_size=1, max_size=6), st.data())
 def test_a_template_reads_lengths_that_agree(lengths: list[int], draw: st.DataObject) -> None:
     """Two nested lengths, in as many bytes as the first row has."""
