@@ -45,11 +45,13 @@ def find(finder: RecordFinder, chunks: Iterable[bytes], base: int, first: int) -
         held += chunk
         found = finder.find(as_array(held), at, first, is_end=False)
         if found is not None:
+            assert found >= at  # all of the record is still held
             return found
         drop = min(finder.wanted_from - at, len(held))
         held, at = held[drop:], at + drop
     found = finder.find(as_array(held), at, first, is_end=True)
     assert found is not None
+    assert found >= at
     return found
 
 
@@ -168,6 +170,23 @@ def test_heads_are_found_whatever_they_say(data: bytes, length: int, limit: int)
     ]
     assert starts.tolist() == expected
     assert lengths.tolist() == [int.from_bytes(stream[a : a + 8], "little") for a in expected]
+
+
+def test_fewer_bytes_than_a_header_hold_none() -> None:
+    head = as_array(reference.encode_header(0))
+
+    found = [find_headers(head[:n_bytes], 2**31) for n_bytes in range(12)]
+
+    assert all(starts.size == lengths.size == 0 for starts, lengths in found)
+
+
+def test_a_record_is_kept_while_it_is_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resync, "_PIECE_BYTES", 10)
+    stream = b"damage" + reference.encode_record(bytes(50)) + b"more"
+
+    found = find(RecordFinder(2**31), [stream[i : i + 1] for i in range(len(stream))], 0, 1)
+
+    assert found == 6
 
 
 @given(st.binary(max_size=600), st.lists(st.tuples(st.integers(0, 600), st.integers(0, 600))))

@@ -194,7 +194,7 @@ class RecordFinder:
             self._scan(data, base, min(self._next_edge(), last))
         found = self._candidates
         found = found.only(slice(int(np.searchsorted(found.starts, stop))))  # of a search before
-        found = found.only(found.is_intact & (found.stops <= stop - FOOTER_BYTES))
+        found = found.only(found.is_intact)
         starts, ends = found.starts - HEADER_BYTES, found.stops + FOOTER_BYTES
         # The number of the record that begins where each one ends; one more than all, for none.
         following = np.searchsorted(starts, ends)
