@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import random
+import tracemalloc
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -442,6 +443,38 @@ def test_large_rows_after_a_small_one_do_not_make_a_large_batch() -> None:
 
     assert encode_rows(rows) is None
     assert written(rows) == [encode_example(row) for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("small", "large"),
+    [
+        ({"x": [1]}, {"x": [1] * 100_000}),
+        ({"x": [b"a"]}, {"x": [b"a"] * 100_000}),
+        ({key: np.ones(1) for key in "abcd"}, {key: np.ones(60_000) for key in "abcd"}),
+        (dict.fromkeys("abcd", b"a"), {key: bytes(500_000) for key in "abcd"}),
+    ],
+    ids=["numbers", "strings in lists", "arrays", "strings"],
+)
+def test_large_rows_are_written_from_a_list_in_little_memory(small: Any, large: Any) -> None:
+    rows = [small] + [large] * 16
+    with TFRecordWriter(_Counted()) as writer:
+        writer.write_examples(rows[:9])  # loads everything
+        tracemalloc.start()
+        writer.write_examples(rows)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+
+    assert peak < 20_000_000
+
+
+class _Counted(io.RawIOBase):
+    """A file that forgets what is written to it."""
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        return len(data)
 
 
 class _Interrupted(list[Any]):

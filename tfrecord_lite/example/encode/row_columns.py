@@ -40,7 +40,8 @@ if TYPE_CHECKING:
 _MAX_BYTES = 2 * 1024 * 1024
 _MAX_ROWS = 1024
 _MOST_BYTES = 4 * _MAX_BYTES
-"""Of one key; larger rows than the first of their batch go one by one."""
+"""Of all rows; larger rows than the first of their batch go one by one, so that they take no more memory."""
+_ITEM_BYTES = 8
 _FEWEST_ROWS = 8
 _ndim_of = attrgetter("ndim")
 
@@ -51,9 +52,9 @@ def rows_at_once(row: Any) -> int:
         return 0
     n_bytes = 0
     for value in row.values():
-        size = value.nbytes if type(value) is np.ndarray else 8
+        size = value.nbytes if type(value) is np.ndarray else _ITEM_BYTES
         if type(value) in (bytes, str, list, tuple):
-            size = len(value) * (1 if type(value) in (bytes, str) else 8)
+            size = len(value) * (1 if type(value) in (bytes, str) else _ITEM_BYTES)
         n_bytes += size
     return 0 if n_bytes >= LARGE_BYTES else min(_MAX_ROWS, _MAX_BYTES // max(n_bytes, 1))
 
@@ -72,6 +73,7 @@ def as_columns(rows: Sequence[Any]) -> dict[str, ValueLists] | None:
     if any(row.keys() != keys for row in rows):
         return None
     found: dict[str, ValueLists] = {}
+    n_bytes = 0
     try:
         for key in keys:
             encoded_key(key)
@@ -81,6 +83,9 @@ def as_columns(rows: Sequence[Any]) -> dict[str, ValueLists] | None:
                 continue
             lists = _arrays(key, values) if kinds == {np.ndarray} else _values(values, kinds)
             if lists is None:
+                return None
+            n_bytes += lists.n_bytes
+            if n_bytes > _MOST_BYTES:
                 return None
             found[key] = lists
     except (ArithmeticError, TypeError, ValueError, struct.error):
@@ -94,7 +99,7 @@ def _values(values: list[Any], types: set[type]) -> ValueLists | None:
     counts: Counts = 1
     if types in ({list}, {tuple}):
         counts = np.fromiter(map(len, values), np.int64, n_rows)
-        if int(counts.min()) < 1:
+        if int(counts.min()) < 1 or _ITEM_BYTES * int(counts.sum()) > _MOST_BYTES:
             return None
         values = list(chain.from_iterable(values))
         counts = _one_or_all(counts)
