@@ -457,7 +457,8 @@ def test_large_rows_after_a_small_one_do_not_make_a_large_batch() -> None:
 )
 def test_large_rows_are_written_from_a_list_in_little_memory(small: Any, large: Any) -> None:
     rows = [small] + [large] * 16
-    with TFRecordWriter(_Counted()) as writer:
+    file: Any = _Nowhere()
+    with TFRecordWriter(file) as writer:
         writer.write_examples(rows[:9])  # loads everything
         tracemalloc.start()
         writer.write_examples(rows)
@@ -467,7 +468,7 @@ def test_large_rows_are_written_from_a_list_in_little_memory(small: Any, large: 
     assert peak < 20_000_000
 
 
-class _Counted(io.RawIOBase):
+class _Nowhere(io.RawIOBase):
     """A file that forgets what is written to it."""
 
     def writable(self) -> bool:
