@@ -45,6 +45,7 @@ class Worker:
     ) -> None:
         environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
         environment.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+        environment.pop("TFRECORD_LITE_JIT", None)  # a side of its own
         environment |= variables
         environment["PYTHONPYCACHEPREFIX"] = str(Path(tempfile.gettempdir(), "tfrecord-bytecode"))
         self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 - closed with the process

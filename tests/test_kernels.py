@@ -322,8 +322,9 @@ assert batch["b"].values.tolist() == (np.arange(600) * 1000).tolist()
 """
 
 
-def test_numba_is_loaded_only_when_it_is_asked_for() -> None:
-    out = run_fresh(READ + "print(json.dumps(sorted(sys.modules)))", TFRECORD_LITE_JIT="")
+@pytest.mark.parametrize("value", ["", "0", "False", "off"])
+def test_numba_is_loaded_only_when_it_is_asked_for(value: str) -> None:
+    out = run_fresh(READ + "print(json.dumps(sorted(sys.modules)))", TFRECORD_LITE_JIT=value)
 
     assert not {"numba", "llvmlite", "tfrecord_lite.kernels"} & set(json.loads(out))
 

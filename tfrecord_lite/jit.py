@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 VARIABLE = "TFRECORD_LITE_JIT"
+_OFF = ("", "0", "false", "no", "off")
 
 kernels: ModuleType | None = None
 """:mod:`tfrecord_lite.kernels` once it is enabled; None before."""
@@ -29,7 +30,7 @@ def enable_jit() -> None:
     They take half to a third of the processor time for varints, short steps of sequences and features
     in any order, and save the loop over frames. The first use of each compiles it, which takes a second
     or so; numba keeps the result in a cache beside the package, or in ``NUMBA_CACHE_DIR``, for
-    later processes, which take a third of a second to load numba and what they use. Processes that
+    later processes, which take half a second to load numba and what they use. Processes that
     this one starts are to enable them for themselves: set ``TFRECORD_LITE_JIT=1`` in the environment
     instead.
 
@@ -60,5 +61,5 @@ def enable_jit() -> None:
     kernels = compiled
 
 
-if os.environ.get(VARIABLE, "0") not in ("", "0"):
+if os.environ.get(VARIABLE, "").strip().lower() not in _OFF:
     enable_jit()

@@ -6,6 +6,7 @@ import json
 import sys
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -15,7 +16,7 @@ from benchmarks import __main__ as command
 from benchmarks import check, instructions, tasks
 from benchmarks.contenders import LIBRARIES
 from benchmarks.data import data_set
-from benchmarks.measure import Row, Turns, ratio
+from benchmarks.measure import Row, Turns, Worker, ratio
 from benchmarks.report import Results, chart, put_table
 from benchmarks.tasks import OURS, SECTIONS, TARGETS, THEIRS, Data, Side, Target, Task
 
@@ -165,6 +166,17 @@ def test_padding_is_not_compared() -> None:
 
 
 # ----------------------------------------------------------------------------- a real run
+
+
+def test_compiled_kernels_are_a_side_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    start = Mock()
+    monkeypatch.setenv("TFRECORD_LITE_JIT", "1")
+    monkeypatch.setattr("benchmarks.measure.subprocess.Popen", start)
+    for name in (OURS, "jit"):
+        Worker(OURS, sys.executable, variables=LIBRARIES[name].environment).close()
+
+    environments = [call.kwargs["env"] for call in start.call_args_list]
+    assert [env.get("TFRECORD_LITE_JIT") for env in environments] == [None, "1"]
 
 
 def test_a_task_runs_and_a_side_with_other_values_is_not_timed(tmp_path: Path) -> None:
