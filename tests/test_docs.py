@@ -104,7 +104,7 @@ def test_the_reference_has_the_arguments_of_every_verb() -> None:
 
 def test_every_answer_of_the_faq_leads_to_a_page() -> None:
     answers = re.findall(
-        r"^\*\*(.+?)\*\*\n(.+?)\n\n",
+        r"^### (.+?)\n\n(.+?)\n(?=\n|\Z)",
         (ROOT / "docs" / "faq.md").read_text(),
         re.MULTILINE | re.DOTALL,
     )
