@@ -150,11 +150,12 @@ class TestRuns:
         finder = RecordFinder(2**31)
 
         assert finder.find_run(as_array(stream), 0, 1, len(stream)) == 6
-        assert finder.n_intact(6, 9) == 2
+        assert [finder.n_intact(6, most) for most in (0, 1, 2, 9)] == [0, 1, 2, 2]
 
 
 @given(st.binary(max_size=60), st.integers(0, 2**64 - 1), st.integers(0, 2**64 - 1))
 @example(b"", 2**62, 2**63)
+@example(b"", 2**62 + 1, 2**63)
 @example(b"ab", 2**32, 2**32)
 def test_heads_are_found_whatever_they_say(data: bytes, length: int, limit: int) -> None:
     stream = data + reference.encode_header(length) + data
