@@ -58,6 +58,15 @@ def test_numbers_are_encoded_as_one_by_one(values: list[int], times: int) -> Non
     assert widths.tolist() == [len(v) for v in one] * times
 
 
+def test_the_largest_number_decides_how_all_are_encoded() -> None:
+    for value in (n for bits in range(63) for n in (2**bits - 1, 2**bits, -(2**bits))):
+        data, _ = varint_run(np.array([value, 1, value]))
+        cells, sizes = varint_rows(np.array([1, value]))
+
+        assert data.tobytes() == scalar(value) + b"\1" + scalar(value)
+        assert cells[1, : sizes[1]].tobytes() == scalar(value)
+
+
 @given(st.integers(0, 2**64 - 1))
 def test_one_number_and_its_size(value: int) -> None:
     assert varint(value) == scalar(value)
