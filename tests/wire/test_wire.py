@@ -332,6 +332,16 @@ def test_fields_stay_in_order_around_groups(few: int) -> None:
         assert_same_fields(messages, buffer_of(messages, b"\x1b"))
 
 
+@pytest.mark.parametrize(("owner", "expected"), [(10, 11), (np.array([3, 7, 9]), 7)])
+def test_errors_name_the_message_of_the_enclosing_batch(
+    owner: arrays.Int64Array | int, expected: int
+) -> None:
+    with pytest.raises(WireError) as caught, wire_fields.renumbered(owner):
+        raise WireError(1, 5, "why")
+
+    assert caught.value.args == (expected, 5, "why")
+
+
 # --- repeated
 
 
