@@ -62,8 +62,6 @@ _FURTHEST = MAX_TEMPLATE_BYTES + 3 * LANE_BYTES
 """Bytes that may be read from a place on; a block has more of them to spare."""
 _WORDS_AHEAD = 4
 """Stretches are compared together if their sizes differ by fewer words."""
-
-
 _MOST_TOGETHER = 64
 """Stretches that are compared together, so that their rows stay in the cache as well."""
 
