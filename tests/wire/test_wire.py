@@ -12,7 +12,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.support import reference_example as reference
@@ -30,6 +30,7 @@ from tests.support.reference_example import BYTES, FLOAT, INT64, RejectedError
 from tfrecord_lite import arrays, testing
 from tfrecord_lite.arrays import ByteRanges, gather, lanes, ranges, row_splits, rows
 from tfrecord_lite.wire import fields as wire_fields
+from tfrecord_lite.wire import repeated as wire_repeated
 from tfrecord_lite.wire.fields import tokenise
 from tfrecord_lite.wire.keys import KeyTable
 from tfrecord_lite.wire.repeated import (
@@ -40,7 +41,7 @@ from tfrecord_lite.wire.repeated import (
 )
 from tfrecord_lite.wire.scalar import WireError
 from tfrecord_lite.wire.template import MAX_TEMPLATE_BYTES, Hole, Template
-from tfrecord_lite.wire.varint import TOO_LONG, decode_run, read_varints, squeeze
+from tfrecord_lite.wire.varint import TOO_LONG, decode_run, read_sized, read_varints, squeeze
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -147,6 +148,26 @@ def test_a_varint_of_more_than_ten_bytes_is_told(numbers: list[bytes], fill: byt
     assert sizes.tolist() == np.minimum(stops - starts, TOO_LONG).tolist()
 
 
+@pytest.mark.parametrize("longest", [1, 4, 8, 9, 10])
+@pytest.mark.parametrize("fill", [b"\0", b"\xff"])
+def test_varints_of_known_sizes(longest: int, fill: bytes) -> None:
+    numbers = [varint(2 ** (7 * size) - 1 & 2**64 - 1) for size in range(1, longest + 1)]
+    numbers = [*numbers, varint(1), varint(1, longest)]
+    data, starts, stops = buffer_of(numbers, fill=fill)
+    sizes = (stops - starts).astype(np.uint8)
+
+    values, wrong = read_sized(lanes(data), starts, sizes.copy())
+
+    assert [n % 2**64 for n in values.tolist()] == [reference.varint(n, 0)[0] for n in numbers]
+    assert wrong is None
+    for i, size in itertools.product(range(len(numbers)), range(longest + 1)):
+        changed = sizes.copy()
+        changed[i] = size
+        _, wrong = read_sized(lanes(data), starts, changed.copy())
+        found = [] if wrong is None else np.flatnonzero(wrong).tolist()
+        assert found == [i] * int(size != sizes[i])
+
+
 @given(
     st.one_of(
         st.lists(st.one_of(any_varint, bits_past_64), max_size=30),
@@ -161,6 +182,18 @@ def test_a_run_of_varints_is_decoded(numbers: list[bytes]) -> None:
 
     assert [n % 2**64 for n in values.tolist()] == reference.varints(run)
     assert (lasts + 1).tolist() == list(itertools.accumulate(map(len, numbers)))
+
+
+@pytest.mark.every
+@pytest.mark.parametrize("longest", range(1, 11))
+def test_a_run_is_decoded_whatever_its_longest_number(longest: int) -> None:
+    numbers = [2 ** (7 * size) - 1 & 2**64 - 1 for size in [1, *range(1, longest + 1), 1]]
+    run = b"".join(map(varint, numbers))
+
+    values, lasts = decode_run(np.frombuffer(run, np.uint8))
+
+    assert [n % 2**64 for n in values.tolist()] == numbers
+    assert np.diff(lasts, prepend=-1).tolist() == [1, *range(1, longest + 1), 1]
 
 
 @given(
@@ -185,13 +218,14 @@ def test_a_run_cut_anywhere_keeps_the_whole_varints(
 
 @given(st.lists(st.integers(0, 2**64 - 1), min_size=1), st.integers(1, 8))
 def test_squeeze_drops_the_top_bit_of_every_byte(numbers: list[int], n_bytes: int) -> None:
-    kept = int.from_bytes(b"\x7f" * n_bytes, "little")
+    kept = 256**n_bytes - 1 if n_bytes > 1 else 0x7F
     words = [number & kept for number in numbers]
 
     found = squeeze(np.array(words, np.uint64), n_bytes)
 
     assert found.tolist() == [
-        sum(byte << 7 * i for i, byte in enumerate(word.to_bytes(8, "little"))) for word in words
+        sum((byte & 0x7F) << 7 * i for i, byte in enumerate(word.to_bytes(8, "little")))
+        for word in words
     ]
 
 
@@ -383,6 +417,22 @@ def test_every_prefix_of_a_list_is_read_or_refused(kind: int, draw: st.DataObjec
         assert_same_lists(kind, [message[:stop]], buffer)
 
 
+@pytest.mark.parametrize("kind", [FLOAT, INT64])
+def test_values_of_several_chunks_are_those_of_their_message(kind: int) -> None:
+    chunk = len_field(1, bytes(8))
+    for messages in ([chunk * 2, b""], [chunk, chunk * 2, b""], [b"", chunk, chunk * 2]):
+        assert_same_lists(kind, messages, buffer_of(messages))
+
+
+def test_the_first_odd_chunk_of_floats_is_named() -> None:
+    messages = [len_field(1, bytes(n_bytes)) for n_bytes in (4, 6, 2)]  # in sum, whole floats
+
+    with pytest.raises(WireError) as caught:
+        repeated_fixed32(*buffer_of(messages), 1)
+
+    assert (caught.value.message, caught.value.offset) == (1, 6 + 2)
+
+
 def assert_same_lists(kind: int, messages: list[bytes], buffer: Buffer) -> None:
     try:
         expected = [reference.list_values(message, kind, depth=0) for message in messages]
@@ -404,7 +454,27 @@ def assert_same_lists(kind: int, messages: list[bytes], buffer: Buffer) -> None:
 
 
 @given(st.lists(st.one_of(st.lists(any_varint, max_size=4).map(b"".join), too_long), max_size=5))
+@example([b"\1\x80", b"\1"])  # what goes on in the next run is cut all the same
+@example([varint(2**40) + b"\1"])
 def test_runs_of_varints_are_decoded_each(runs: list[bytes]) -> None:
+    assert_same_runs(runs)
+
+
+@pytest.mark.parametrize("odd", [None, b"\x80", b"\1\2", b"\x80" * 10 + b"\1"])
+@pytest.mark.parametrize("size", [1, 2, 6])
+def test_runs_are_decoded_some_at_a_time(size: int, odd: bytes | None) -> None:
+    runs = [varint(i, size) for i in range(20)]
+    if odd is not None:
+        runs[13] = odd
+    with (
+        mock.patch.object(wire_repeated, "_GROUP_BYTES", 16),
+        mock.patch.object(wire_repeated, "_GROUP_VALUES", 3),
+    ):
+        assert_same_runs(runs)
+        assert_same_runs([runs[0] * 20, b"", *runs])
+
+
+def assert_same_runs(runs: list[bytes]) -> None:
     data, starts, stops = buffer_of(runs)
     try:
         expected = [reference.varints(run) for run in runs]
@@ -449,15 +519,26 @@ def test_keys_that_differ_in_length_and_zeros_alone_are_told_apart() -> None:
     assert found.tolist() == list(range(len(known)))
 
 
-def test_another_fold_is_taken_when_fingerprints_collide() -> None:
-    known = [b"key %d" % i for i in range(50)]
+@pytest.mark.parametrize("known", [[b"key %d" % i for i in range(50)], [b"p", b"a", b"q"]])
+def test_another_fold_is_taken_when_fingerprints_collide(known: list[bytes]) -> None:
     data, starts, stops = buffer_of(known)
-    # The fingerprints of a multiplier of 2**60 keep four bits only.
+    # The fingerprints of a multiplier of 2**60 keep four bits only: of short keys, the low ones of
+    # the first byte.
     with mock.patch("tfrecord_lite.wire.keys._MULTIPLIER", 2**60):
         table = KeyTable(known)
 
     assert int(table._multiplier) != 2**60
-    assert table.find(ByteRanges(data, starts, stops - starts)).tolist() == list(range(50))
+    found = table.find(ByteRanges(data, starts, stops - starts))
+    assert found.tolist() == list(range(len(known)))
+
+
+def test_keys_are_found_up_to_the_longest_that_has_a_fingerprint_and_above() -> None:
+    known = [b"x" * n_bytes for n_bytes in range(253, 260)]
+    data, starts, stops = buffer_of([*known, b"x" * 252, b"x" * 260, b"x" * 255 + b"y"])
+
+    found = KeyTable(known).find(ByteRanges(data, starts, stops - starts))
+
+    assert found.tolist() == [*range(7), -1, -1, -1]
 
 
 def test_no_keys_are_found_in_an_empty_table() -> None:

@@ -144,7 +144,7 @@ def _groups(lengths: Int64Array) -> list[int]:
     if total <= _GROUP_BYTES:
         return [lengths.size]
     cuts = np.searchsorted(ends, np.arange(_GROUP_BYTES, total, _GROUP_BYTES))
-    return [*sorted(set(cuts.tolist()) - {0}), lengths.size]
+    return [*sorted(set(cuts.tolist())), lengths.size]
 
 
 def _decode_runs(data: Uint8Array, lengths: Int64Array) -> tuple[Int64Array, AnyArray]:

@@ -47,7 +47,6 @@ TOO_LONG = MAX_VARINT_BYTES + 1
 """Stands for the size of a varint that has not ended after 10 bytes."""
 
 _TOP_BITS = np.uint64(0x8080808080808080)
-_LOW_BITS = np.uint64(0x7F7F7F7F7F7F7F7F)
 _ONE = np.uint64(1)
 _ALL_BUT_LAST = np.uint64(0x0080808080808080)
 # Each step of squeeze joins pairs of groups: shift, bits of the lower one, of the upper one.
@@ -65,9 +64,10 @@ _STEPS: dict[int, list[tuple[int, Any, Any, Any]]] = {
 
 
 def squeeze(words: Words, n_bytes: int = 8) -> Words:
-    """Drop the top bit of each byte of words, which are clear, and close the gaps; in place.
+    """Drop the top bit of each byte of words, and close the gaps; in place.
 
-    At most the `n_bytes` low bytes of a word are not zero. Returns words of 7 bits per byte.
+    At most the `n_bytes` low bytes of a word are not zero; of one byte alone the top bit is clear.
+    Returns words of 7 bits per byte.
     """
     moved = np.empty_like(words)
     for reach, shift, low, high in _STEPS[words.itemsize]:
@@ -99,13 +99,13 @@ def decode_words(
     ends = ~loaded & _TOP_BITS
     below = (ends - _ONE) & ~ends  # the bits below the lowest top bit that is clear
     small = (np.bitwise_count(below) + np.uint8(1)) >> np.uint8(3)
-    values = squeeze(loaded & below & _LOW_BITS, int(small.max(initial=1)))
+    values = squeeze(loaded & below, int(small.max(initial=1)))
     long = np.flatnonzero(small == 8)
     long = long[ends[long] == 0]
     sizes = small.astype(np.int64)
     if long.size:
         rest = next_words(long)
-        values[long] = squeeze(loaded[long] & _LOW_BITS) | (rest & np.uint64(0x7F)) << np.uint64(56)
+        values[long] = squeeze(loaded[long]) | (rest & np.uint64(0x7F)) << np.uint64(56)
         values[long] |= (rest & np.uint64(0x100)) << np.uint64(55)
         ninth, tenth = rest & np.uint64(0x80) == 0, rest & np.uint64(0x8000) == 0
         sizes[long] = np.where(ninth, 9, np.where(tenth, 10, TOO_LONG))
@@ -125,7 +125,6 @@ def read_short(words: Uint32Array, sizes: Uint32Array) -> Uint32Array | None:
     continued = np.uint32(0x00808080) >> unused  # the top bits of all bytes but the last
     if (words & np.uint32(0x80808080) != continued).any():
         return None
-    words &= np.uint32(0x7F7F7F7F)
     return squeeze(words, SHORT_BYTES)
 
 
@@ -159,7 +158,6 @@ def decode_sized(
     loaded >>= unused
     differs = loaded & _TOP_BITS != _ALL_BUT_LAST >> unused
     differs |= is_empty
-    loaded &= _LOW_BITS
     values = squeeze(loaded, longest).view(np.int64)
     return values, differs if np.count_nonzero(differs) else None
 
@@ -195,11 +193,10 @@ def _decode_ending(data: Uint8Array, lasts: Int64Array, sizes: Words, longest: i
     """Decode varints no longer than the dtype of `sizes`, which is overwritten.
 
     The word that *ends* with a varint has it in its high bytes: one shift, and the bytes of its
-    neighbour are gone.
+    neighbour, or whatever was in the memory before the first one, are gone.
     """
     word, width = sizes.dtype.type, sizes.itemsize
     padded = np.empty(data.size + width, np.uint8)
-    padded[: width - 1] = 0
     padded[width - 1 : -1] = data
     overlapping = np.ndarray((data.size + 1,), f"<u{width}", padded, strides=(1,))
     # Of four-byte words take() makes an aligned copy first, which pays as values are dense.
@@ -207,5 +204,4 @@ def _decode_ending(data: Uint8Array, lasts: Int64Array, sizes: Words, longest: i
     sizes <<= word(3)
     np.subtract(word(8 * width), sizes, out=sizes)
     words >>= sizes
-    words &= word(0x7F7F7F7F if width == 4 else _LOW_BITS)
     return squeeze(words, longest).view(np.uint32 if width == 4 else np.int64)
