@@ -24,6 +24,7 @@ from tfrecord_lite import (
     TFRecordDataset,
     TFRecordReader,
     VarLenFeature,
+    encode_examples,
     encode_sequence_examples,
 )
 from tfrecord_lite.block import Block
@@ -194,6 +195,22 @@ def test_a_reader_cuts_files_into_batches(
     assert_same(list(reader.batches(parser, batch_size, drop_remainder=drop_remainder)), expected)
     dataset = TFRecordDataset(reader.sources).batch(batch_size, drop_remainder)  # type: ignore[arg-type]
     assert_same(list(dataset.parse_example(FEATURES)), expected)
+
+
+def test_the_error_is_about_the_first_wrong_message_of_all_batches() -> None:
+    tokens = [[number] * 3 for number in range(20)]
+    tokens[17] = tokens[19] = [1, 2]
+    examples = encode_examples({"tokens": tokens})
+    steps = encode_sequence_examples(
+        {}, {"tokens": [[row] * (i % 3 + 1) for i, row in enumerate(tokens)]}
+    )
+    three = FixedLenFeature([3], "int64")
+
+    with pytest.raises(InvalidArgumentError, match="record 17, feature 'tokens': found 2 values"):
+        ExampleParser({"tokens": three}).parse_batches(examples, [0, 8, 16, 20])
+    parser = SequenceExampleParser({}, {"tokens": FixedLenSequenceFeature([3], "int64")})
+    with pytest.raises(InvalidArgumentError, match="record 17, feature 'tokens'"):
+        parser.parse_batches(steps, [0, 8, 16, 20])
 
 
 def test_batches_before_a_wrong_record_come_first() -> None:

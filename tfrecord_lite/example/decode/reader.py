@@ -27,7 +27,7 @@ from tfrecord_lite.errors import InvalidArgumentError, Reason, require_int
 from tfrecord_lite.example.decode import build
 from tfrecord_lite.example.decode.batch import LayoutMemory, MessageBatch
 from tfrecord_lite.example.decode.build import FeatureColumn
-from tfrecord_lite.example.decode.first_error import MisfitError
+from tfrecord_lite.example.decode.first_error import MisfitError, numbered_from
 from tfrecord_lite.schema import Dense, Kind, Padded, Ragged, Sparse, VarLen, keys_to_read
 from tfrecord_lite.wire.keys import KeyTable
 
@@ -142,14 +142,15 @@ class FeatureReader(ColumnReader):
         results: list[dict[str, Column]] = []
         for number, (start, stop) in enumerate(pairwise(splits)):
             column = self.columns(lambda key, number=number: columns[key][number])  # type: ignore[misc]
-            results.append(
-                {
-                    name: _build(self.prepared[name], column, single=False)
-                    if whole is None
-                    else owned_slice(whole, start, stop)
-                    for name, whole in even.items()
-                }
-            )
+            with numbered_from(start):
+                results.append(
+                    {
+                        name: _build(self.prepared[name], column, single=False)
+                        if whole is None
+                        else owned_slice(whole, start, stop)
+                        for name, whole in even.items()
+                    }
+                )
         return results
 
     def _messages(self, data: Uint8Array, starts: Int64Array, stops: Int64Array) -> MessageBatch:

@@ -13,7 +13,11 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import numpy as np
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.example.decode.first_error import MisfitError, parse_or_first_error
+from tfrecord_lite.example.decode.first_error import (
+    MisfitError,
+    numbered_from,
+    parse_or_first_error,
+)
 from tfrecord_lite.example.decode.reader import (
     ColumnReader,
     FeatureReader,
@@ -322,7 +326,8 @@ class FeatureListReader(ColumnReader):
             for name, feature in self.prepared.items():
                 padded = whole.get(name)
                 if padded is None:
-                    found[name] = _build(feature, column, lengths, single=False, pad=pad)
+                    with numbered_from(start):
+                        found[name] = _build(feature, column, lengths, single=False, pad=pad)
                     continue
                 values, n_steps = padded[0][start:stop], padded[1][start:stop].copy()
                 values = values[:, : int(n_steps.max(initial=0))].copy()
