@@ -17,7 +17,7 @@ from tfrecord_lite.records.framing import frame, frame_in_place, frame_pieces
 from tfrecord_lite.wire import emit
 from tfrecord_lite.wire import parts as wire_parts
 from tfrecord_lite.wire.pack import varint_rows, varint_run
-from tfrecord_lite.wire.scalar import WireError, varint, varint_size
+from tfrecord_lite.wire.scalar import WireError, read_varint, varint, varint_size
 
 int64s = st.one_of(
     st.integers(-(2**63), 2**63 - 1),
@@ -71,6 +71,28 @@ def test_the_largest_number_decides_how_all_are_encoded() -> None:
 def test_one_number_and_its_size(value: int) -> None:
     assert varint(value) == scalar(value)
     assert varint_size(value) == len(scalar(value))
+
+
+def test_one_number_of_any_size_is_written_and_read() -> None:
+    for value in (n for bits in range(64) for n in (2**bits - 1, 2**bits)):
+        assert varint(value) == scalar(value)
+        assert varint_size(value) == len(scalar(value))
+        for at_least in range(1, 11):
+            data = b"\xff" + varint(value, at_least) + b"\xff"
+            stop = 1 + max(at_least, varint_size(value))
+            assert len(data) == stop + 1
+            assert read_varint(data, 1, len(data)) == (value, stop)
+            assert read_varint(data, 1, stop - 1) == (0, -1)
+
+
+def test_a_negative_number_is_written_as_twos_complement() -> None:
+    assert varint(-1) == scalar(-1)
+    assert varint(-(2**63), 10) == scalar(-(2**63))
+
+
+def test_one_number_has_up_to_ten_bytes_and_64_bits() -> None:
+    assert read_varint(b"\xff" * 9 + b"\x7f", 0, 10) == (2**64 - 1, 10)
+    assert read_varint(b"\x80" * 10 + b"\0", 0, 11) == (0, -1)
 
 
 LENGTHS = st.one_of(
