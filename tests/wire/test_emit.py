@@ -17,7 +17,14 @@ from tfrecord_lite.records.framing import frame, frame_in_place, frame_pieces
 from tfrecord_lite.wire import emit
 from tfrecord_lite.wire import parts as wire_parts
 from tfrecord_lite.wire.pack import varint_rows, varint_run
-from tfrecord_lite.wire.scalar import WireError, read_varint, varint, varint_size
+from tfrecord_lite.wire.scalar import (
+    WireError,
+    content_start,
+    read_length,
+    read_varint,
+    varint,
+    varint_size,
+)
 
 int64s = st.one_of(
     st.integers(-(2**63), 2**63 - 1),
@@ -93,6 +100,28 @@ def test_a_negative_number_is_written_as_twos_complement() -> None:
 def test_one_number_has_up_to_ten_bytes_and_64_bits() -> None:
     assert read_varint(b"\xff" * 9 + b"\x7f", 0, 10) == (2**64 - 1, 10)
     assert read_varint(b"\x80" * 10 + b"\0", 0, 11) == (0, -1)
+
+
+def test_the_content_of_a_field_follows_its_tag_and_length() -> None:
+    data = memoryview(b"??\x0a\x03abc")
+
+    assert read_length(data, 2) == (3, 4)
+    assert [content_start(data, 2, stop, 0x0A) for stop in (None, 7, 6, 8)] == [4, 4, None, None]
+    assert content_start(data, 2, None, 0x12) is None
+    # The field begins at the end or after it, or is cut within its length.
+    assert [content_start(data, start, None, 0x0A) for start in (7, 8)] == [None, None]
+    assert content_start(data[:3], 2, None, 0x0A) is None
+    assert content_start(memoryview(b"\x0a\0"), 0, None, 0x0A) == 2
+    assert content_start(memoryview(b"\x0a\x80"), 0, None, 0x0A) is None
+
+
+def test_the_length_of_a_field_has_up_to_five_bytes() -> None:
+    found = [
+        content_start(memoryview(b"\x0a" + varint(3, size) + b"abc"), 0, None, 0x0A)
+        for size in (1, 5, 6)
+    ]
+
+    assert found == [2, 6, None]
 
 
 LENGTHS = st.one_of(

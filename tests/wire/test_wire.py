@@ -39,7 +39,7 @@ from tfrecord_lite.wire.repeated import (
     repeated_varint,
     varint_runs,
 )
-from tfrecord_lite.wire.scalar import WireError
+from tfrecord_lite.wire.scalar import WireError, walk
 from tfrecord_lite.wire.template import MAX_TEMPLATE_BYTES, Hole, Template
 from tfrecord_lite.wire.varint import TOO_LONG, decode_run, read_sized, read_varints, squeeze
 
@@ -318,6 +318,16 @@ def test_groups_nest_a_hundred_deep(few: int, depth: int, n_groups: int) -> None
         assert_same_fields([message], buffer_of([message]), depth)
 
 
+def test_a_message_is_the_first_and_not_nested_unless_told() -> None:
+    message = b"\x23" * 100 + b"\x24" * 100
+
+    assert tokenise(*buffer_of([message])).number.tolist() == [4]
+    assert [number for number, *_ in walk(message, 0, len(message))] == [4]
+    with pytest.raises(WireError) as caught:
+        list(walk(b"\x08", 0, 1))
+    assert caught.value.message == 0
+
+
 @everywhere
 @pytest.mark.parametrize("number", [1, 15, 16, *UNKNOWN_NUMBERS, 2**29, 2**61 - 1])
 @pytest.mark.parametrize("size", [1, 2, 4, 5, 6, 10])
@@ -364,6 +374,14 @@ def test_fields_stay_in_order_around_groups(few: int) -> None:
     messages = [plain + group + plain, plain, group, b"", plain * 3] * 6
     with with_few(few):
         assert_same_fields(messages, buffer_of(messages, b"\x1b"))
+
+
+@everywhere
+def test_messages_without_fields_are_passed_over(few: int) -> None:
+    one, two = b"\x08\x01", b"\x12\x01a\x08\x02"
+    with with_few(few):
+        for messages in ([b"", one], [b"", one, two], [two, b"", two], [b"", b""]):
+            assert_same_fields(messages * 10, buffer_of(messages * 10, b"\x08"))
 
 
 @pytest.mark.parametrize(("owner", "expected"), [(10, 11), (np.array([3, 7, 9]), 7)])

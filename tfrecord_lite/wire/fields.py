@@ -235,11 +235,10 @@ def _in_order(steps: list[Fields], walked: list[Fields], n_messages: int) -> Fie
         place[start : start + step.owner.size] = ends[step.owner]
         ends[step.owner] += 1
         start += step.owner.size
-    for part in walked:
+    for part in walked:  # the rest of a message, one field at least
         size = part.owner.size
-        if size:
-            first = ends[part.owner[0]]
-            place[start : start + size] = np.arange(first, first + size)
+        first = ends[part.owner[0]]
+        place[start : start + size] = np.arange(first, first + size)
         start += size
     ordered = []
     for name in Fields.__slots__:

@@ -136,7 +136,7 @@ def walk(
             _, at = read_varint(data, at, stop)
         elif wire_type == LEN:
             length, value = read_varint(data, at, stop)
-            at = value + length if value >= 0 else -1
+            at = value + length  # -1 if the length, 0 then, does not end
         elif wire_type == I64:
             at += 8
         elif wire_type == I32:
