@@ -377,6 +377,22 @@ def test_fields_stay_in_order_around_groups(few: int) -> None:
 
 
 @everywhere
+@pytest.mark.parametrize(
+    ("message", "what"),
+    [
+        (b"\x02\x01a", "the number 0"),
+        (b"\x0c", "group 1 ends"),
+        (b"\x0e", "wire type 6"),
+        (b"\x0a\x05", "field 1 does not end"),
+        (b"\x0d\x05", "field 1 does not end"),
+    ],
+)
+def test_errors_say_what_is_wrong_with_a_field(few: int, message: bytes, what: str) -> None:
+    with with_few(few), pytest.raises(WireError, match=what):
+        tokenise(*buffer_of([message]))
+
+
+@everywhere
 def test_messages_without_fields_are_passed_over(few: int) -> None:
     one, two = b"\x08\x01", b"\x12\x01a\x08\x02"
     with with_few(few):
