@@ -221,8 +221,6 @@ class HeadTable:
         for keys, word in zip(self._keys[1:], words[1:], strict=True):
             differs |= keys.take(numbers) != word
         numbers[differs] = -1
-        is_ascii = bits & _TOP_BITS == 0
-        if self._capacity < _KEY_SIZES:
-            is_ascii &= sizes <= self._capacity
-            numbers[sizes > self._capacity] = -1
+        # Of a longer key a row has a part only.
+        is_ascii = (bits & _TOP_BITS == 0) & (sizes <= self._capacity)
         return numbers, is_ascii
