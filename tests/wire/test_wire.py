@@ -603,6 +603,8 @@ short_enough = st.one_of(short_keys, around_words, st.binary(max_size=20))
 )
 @example([b"x" * 12], [b"x" * 13, b"x" * 11 + b"\xe4", b"\xe4xx"], b"\0")
 @example([b"x"], [b"x\0", b"y", b"", b"\xe4"], b"x")
+@example([b"x" * 28], [b"x" * i + b"y" + b"x" * (27 - i) for i in range(28)], b"x")
+@example([b"x" * 28], [b"x" * i + b"\xe4" + b"x" * (27 - i) for i in range(28)], b"x")
 def test_keys_are_found_by_rows(known: list[bytes], others: list[bytes], fill: bytes) -> None:
     strings = known + others
     table = HeadTable.of(known)
