@@ -27,12 +27,12 @@ kernels: ModuleType | None = None
 def enable_jit() -> None:
     """Use compiled kernels from now on, in this process.
 
-    They take half to a third of the processor time for varints, short steps of sequences and features
-    in any order, and save the loop over frames. The first use of each compiles it, which takes a second
-    or so; numba keeps the result in a cache beside the package, or in ``NUMBA_CACHE_DIR``, for
-    later processes, which take half a second to load numba and what they use. Processes that
-    this one starts are to enable them for themselves: set ``TFRECORD_LITE_JIT=1`` in the environment
-    instead.
+    They save a third to a half of the processor time where numbers in lists, short steps of sequences
+    or features in any order are read, and the loop over frames. The first use of each compiles it,
+    which takes a second or so; numba keeps the result in a cache beside the package, or in
+    ``NUMBA_CACHE_DIR``, for later processes, which take half a second to load numba and what they
+    use. Processes that this one starts are to enable them for themselves: set
+    ``TFRECORD_LITE_JIT=1`` in the environment instead.
 
     Raises
     ------
