@@ -604,7 +604,9 @@ class TestFramesOfBlocks:
         block = Block(block.data, block.offsets + start, block.lengths - cut, block.spans)
 
         assert list(checked(block)) == list(block)
-        assert bytes(frames_of(checked(block))) == bytes(frame(list(block)))
+        for spans in (READ, FRAMED):
+            changed = checked(Block(block.data, block.offsets, block.lengths, spans))
+            assert bytes(frames_of(changed)) == bytes(frame(list(block)))
 
     def test_what_looks_like_a_frame_in_memory_is_not_checked(self) -> None:
         place = int(self.STARTS[4]) - 1
@@ -671,8 +673,13 @@ class TestFramesOfBlocks:
         for bad in (None, 0, 69 * step, 70 * step, 248):
             places = [] if bad is None else [int(starts[bad]) + HEADER_BYTES]
             buffer = np.frombuffer(flipped(stream, *places), np.uint8)
-            found = first_bad_frame(buffer, starts[::step], sizes[::step])
-            assert found == (None if bad is None else bad // step)
+            expected = None if bad is None else bad // step
+            assert first_bad_frame(buffer, starts[::step], sizes[::step]) == expected
+            first = slice(0, 70 * step, step)
+            is_in = expected is not None and expected < 70
+            assert first_bad_frame(buffer, starts[first], sizes[first]) == (
+                expected if is_in else None
+            )
 
     @pytest.mark.parametrize("verify", [True, False])
     def test_one_frame_is_its_data_or_none(self, verify: bool) -> None:
@@ -681,6 +688,7 @@ class TestFramesOfBlocks:
             size = len(whole)
             assert data_of_frame(whole, size, verify=verify) == item
             assert data_of_frame(whole, size + 1, verify=verify) is None
+            assert data_of_frame(flipped(whole, size - 1), size) is None
             for place in range(size):
                 is_checked = verify or place < HEADER_BYTES
                 expected = None if is_checked else flipped(whole, place)[HEADER_BYTES:-FOOTER_BYTES]

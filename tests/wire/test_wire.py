@@ -495,7 +495,7 @@ def test_runs_of_varints_are_decoded_each(runs: list[bytes]) -> None:
 
 
 @pytest.mark.parametrize("odd", [None, b"\x80", b"\1\2", b"\x80" * 10 + b"\1"])
-@pytest.mark.parametrize("size", [1, 2, 6])
+@pytest.mark.parametrize("size", [1, 4, 5])
 def test_runs_are_decoded_some_at_a_time(size: int, odd: bytes | None) -> None:
     runs = [varint(i, size) for i in range(20)]
     if odd is not None:
