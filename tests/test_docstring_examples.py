@@ -160,6 +160,10 @@ def marks(name: str) -> Iterator[pytest.MarkDecorator]:
         yield pytest.mark.filterwarnings("default")
 
 
+MADE_FOR_ENGINES = re.compile(r"tfrecord_lite\.integrations\.(ray|spark)\.TFRecord\w+")
+"""Classes that have a page and no example: engines call them, and users the functions beside them."""
+
+
 def in_the_reference() -> Iterator[Any]:
     """Yield what has a page in the reference, but for the names left out here."""
     for page in (ROOT / "docs" / "reference" / "api").glob("*.md"):
@@ -186,8 +190,10 @@ def test_every_public_name_has_an_example() -> None:
 def test_every_name_in_the_reference_is_a_public_one_here() -> None:
     listed = {name_of(each) for each in in_the_reference()}
 
-    assert len(listed) > 100
-    assert listed - DOCSTRINGS.keys() == set()
+    public = {name for name in listed if not MADE_FOR_ENGINES.fullmatch(name)}
+
+    assert len(public) > 100
+    assert public - DOCSTRINGS.keys() == set()
 
 
 def test_the_example_of_every_public_name_is_run() -> None:
