@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.cli.samples import event, feature, features, flower, ranking, sequence, write
 from tfrecord_lite import (
+    FixedLenSequenceFeature,
     InvalidArgumentError,
+    RaggedFeature,
     Reason,
     TFRecordReader,
+    VarLenFeature,
+    decode_sequence_example,
     infer_schema,
     load,
+    read_batches,
     summarize,
     verify,
 )
@@ -62,6 +68,31 @@ def test_examples_of_other_records(tmp_path: Path, record: bytes, said: str, n_e
     assert (error.reason, error.source, error.index) == (Reason.MALFORMED, str(path), n_empty)
     assert said in (error.detail or "")
     assert rows == [{}] * n_empty
+
+
+@pytest.mark.parametrize(
+    "feature",
+    [
+        FixedLenSequenceFeature([], "int64", allow_missing=True),
+        VarLenFeature(bytes),
+        RaggedFeature(int),
+    ],
+)
+def test_batches_without_a_value_of_other_records(tmp_path: Path, feature: Any) -> None:
+    path = write(tmp_path / "a", [sequence(i) for i in range(4)])
+    empty = write(tmp_path / "b", [b"", NO_FEATURES] * 2)
+
+    for batches in (
+        read_batches(path, {"word": feature}, 3),
+        read_batches(path, {"word": feature}, 3, shuffle=True, seed=1),
+        TFRecordReader(path).batches({"word": feature}, 3),
+    ):
+        error = raised_by(partial(list, batches))
+        assert (error.reason, error.source) == (Reason.MALFORMED, str(path))
+        assert "batches of them with parse_sequence_example" in (error.detail or "")
+    (key,) = decode_sequence_example(sequence(0))["context"]
+    assert len(list(read_batches(path, {key: VarLenFeature(int)}, 3))) == 2  # may be what is meant
+    assert len(list(read_batches(empty, {"word": feature}, 3))) == 2
 
 
 @pytest.mark.parametrize(

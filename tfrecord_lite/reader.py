@@ -543,33 +543,33 @@ class TFRecordReader:
         n_left = 0
         wanted: int | None = None
         error: Exception | None = None
-        blocks = self._blocks(lambda: wanted)
-        while True:
-            try:
-                block = next(blocks, None)
-            except Exception as raised:  # noqa: BLE001 - raised below, after the records before it
-                block, error = None, raised
-            if block is not None:
-                left.append(block)
-                n_left += len(block)
-                # From the second block on, whole batches are read: what is left of one is copied.
-                n_bytes = block.nbytes + OVERHEAD_BYTES * len(block)
-                n_batches = max(CHUNK_BYTES * len(block) // (n_bytes * size + 1), 1)
-                wanted = n_batches * size - n_left % size
-            n_whole = n_left // size * size
-            if n_whole:
-                joined = Block.concat(left)
-                yield from _parsed(parser, joined[:n_whole], size)
-                n_left -= n_whole
-                left = [joined[n_whole:].copy()] if n_left else []
-            if block is None:
-                break
+        with contextlib.closing(self._blocks(lambda: wanted)) as blocks:
+            while True:
+                try:
+                    block = next(blocks, None)
+                except Exception as raised:  # noqa: BLE001 - raised below, after the records before it
+                    block, error = None, raised
+                if block is not None:
+                    left.append(block)
+                    n_left += len(block)
+                    # From the second block on, whole batches are read: what is left of one is copied.
+                    n_bytes = block.nbytes + OVERHEAD_BYTES * len(block)
+                    n_batches = max(CHUNK_BYTES * len(block) // (n_bytes * size + 1), 1)
+                    wanted = n_batches * size - n_left % size
+                n_whole = n_left // size * size
+                if n_whole:
+                    joined = Block.concat(left)
+                    yield from _parsed(parser, joined[:n_whole], size)
+                    n_left -= n_whole
+                    left = [joined[n_whole:].copy()] if n_left else []
+                if block is None:
+                    break
         if left and not drop_remainder:
             yield from _parsed(parser, Block.concat(left), size)
         if error is not None:
             raise error
 
-    def _blocks(self, num_records: Callable[[], int | None]) -> Iterator[Block]:
+    def _blocks(self, num_records: Callable[[], int | None]) -> Generator[Block, None, None]:
         """Yield blocks of as many records as `num_records` returns, when one is to be read."""
         parts: list[Block] = []  # of the next block
         n_started = 0
@@ -694,7 +694,7 @@ def _parsed(parser: Any, block: Block, size: int) -> Iterator[list[Any]]:
         yield parser.parse_batches(block, splits)
     except InvalidArgumentError:
         for start, stop in pairwise(splits):
-            yield [parser(block[start:stop])]
+            yield parser.parse_batches(block[start:stop], [0, stop - start])
 
 
 def share_read(reader: TFRecordReader) -> Callable[[], float | None]:

@@ -165,7 +165,8 @@ class Parse(Stage):
         records = chunk.records if isinstance(chunk, BatchChunk) else chunk
         try:
             if isinstance(chunk, BatchChunk):
-                return self._labelled(self.parser(records.block))
+                (columns,) = self.parser.parse_batches(records.block, [0, len(records)])
+                return self._labelled(columns)
             return self._labelled(self.parser.parse_single(records.block[0]))
         except TFRecordError as error:
             raise _with_hint(records.located(error)) from None

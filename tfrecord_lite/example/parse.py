@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast, overload
 
 from tfrecord_lite.block import Block
+from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
+from tfrecord_lite.example.content import ContentType
 from tfrecord_lite.example.decode.first_error import parse_or_first_error
 from tfrecord_lite.example.decode.reader import (
     FeatureReader,
@@ -16,6 +19,7 @@ from tfrecord_lite.example.decode.reader import (
     checked_splits,
     is_one_message,
 )
+from tfrecord_lite.example.survey import TypeCheck
 from tfrecord_lite.schema import prepare, specifications
 from tfrecord_lite.schema.text import listed
 
@@ -23,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tfrecord_lite.arrays import AnyArray
-    from tfrecord_lite.columns import Column, RaggedTensor, SparseTensor
+    from tfrecord_lite.columns import Column
     from tfrecord_lite.example.decode.reader import Serialized, StringForm
     from tfrecord_lite.schema import DenseLike, FeatureLike, RaggedFeature, SparseSpec
 
@@ -155,8 +159,9 @@ class ExampleParser(Generic[_ColumnT_co]):
         Raises
         ------
         InvalidArgumentError
-            As for a batch, about the first message of the block that is wrong; or
-            ``BAD_ARGUMENT`` for other splits.
+            As for a batch, about the first message of the block that is wrong; ``BAD_ARGUMENT`` for
+            other splits. ``MALFORMED`` for a batch without one value, if its messages are of another
+            type, as SequenceExamples.
 
         Examples
         --------
@@ -172,6 +177,9 @@ class ExampleParser(Generic[_ColumnT_co]):
             return self._reader.read_batches(some.data, some.offsets, stops, own)
 
         found = parse_or_first_error(block, None, parse)
+        for columns, (start, stop) in zip(found, pairwise(bounds), strict=True):
+            if columns and not any(map(_n_values, columns.values())):
+                TypeCheck(ContentType.EXAMPLE)(block[start:stop])
         return cast("list[dict[str, _ColumnT_co]]", found)
 
     def parse_single(self, serialized: bytes | str, name: str | None = None) -> dict[str, Column]:
@@ -345,3 +353,11 @@ def parse_single_example(
     """
     message = as_one_message(serialized, "parse_example")
     return ExampleParser(features).parse_single(message, example_names)
+
+
+def _n_values(column: Column) -> int:
+    """Return how many values a column has."""
+    if isinstance(column, SparseTensor):
+        return len(column.values)
+    values = column.flat_values if isinstance(column, RaggedTensor) else column
+    return len(values) if isinstance(values, BytesColumn) else values.size

@@ -214,7 +214,8 @@ def no_mapping_error(features: object) -> TypeError:
     )
     if hasattr(features, "feature_lists"):
         detail += (
-            "; a SequenceSchema has two parts, pass both: parse_sequence_example(records, *schema)"
+            "; a SequenceSchema has two parts, pass both: parse_sequence_example(records, *schema), "
+            "or TFRecordDataset(paths).batch(n).parse_sequence_example(*schema)"
         )
     return TypeError(detail)
 
