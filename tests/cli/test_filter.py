@@ -56,7 +56,7 @@ def test_without_extras_the_one_that_has_all_is_named(
     done = run("filter", "--where", "label = 1", path, tmp_path / "x")
 
     assert done.status == 2
-    assert "SQL needs an extra package: pip install 'tfrecord-numpy[sql]'" in done.err[0]
+    assert "SQL needs DuckDB and pyarrow: pip install 'tfrecord-numpy[sql]'" in done.err[0]
 
 
 def test_null_is_not_true(run: Run, tmp_path: Path) -> None:

@@ -228,7 +228,9 @@ def test_a_state_of_other_stages_is_rejected(tmp_path: Path) -> None:
     others = {
         "stage 2 is missing, but Shuffle in the state": TFRecordDataset(names),
         "stage 2 is Batch, but Shuffle in the state": TFRecordDataset(names).batch(2),
-        r"stage 2 \(Shuffle\) has other settings": TFRecordDataset(names).shuffle(3, 1),
+        r"stage 2 \(Shuffle\) has buffer_size=3, but buffer_size=2 in the state": (
+            TFRecordDataset(names).shuffle(3, 1)
+        ),
         "with the same seeds in all shuffles": TFRecordDataset(names).shuffle(2, 2),
     }
     for text, other in others.items():
@@ -237,6 +239,14 @@ def test_a_state_of_other_stages_is_rejected(tmp_path: Path) -> None:
         assert caught.value.reason is Reason.BAD_ARGUMENT
     with pytest.raises(InvalidArgumentError):
         iter(TFRecordDataset(names).shuffle(2, 1)).load_state_dict({})
+
+
+def test_a_state_of_another_number_of_workers_names_them(tmp_path: Path) -> None:
+    dataset = TFRecordDataset(write_files(tmp_path, [4]))
+    state = iter(dataset.shard(2, 0)).state_dict()
+
+    with pytest.raises(InvalidArgumentError, match=r"n_parts=3, but n_parts=2 .* num_workers"):
+        iter(dataset.shard(3, 0)).load_state_dict(state)
 
 
 def test_other_files_are_noticed(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from tfrecord_lite import (
     TFRecordWriter,
     VarLenFeature,
     read_batches,
+    tf,
 )
 from tfrecord_lite.integrations.torch import IndexedTensors, IterableTensors, as_tensors, jagged
 
@@ -278,3 +279,12 @@ def test_an_error_names_the_record_of_its_file(names: list[str], other: Any) -> 
             ask()
         assert caught.value.source == names[1]
         assert caught.value.index == 2
+
+
+def test_torch_takes_the_tensors_of_the_names_of_tensorflow() -> None:
+    rows = tf.constant([[1.5, 2.5], [3.5, 4.5]])
+    taken = torch.as_tensor(rows)
+
+    assert taken.tolist() == rows.numpy().tolist()
+    assert taken.dtype == torch.float32
+    assert torch.as_tensor(tf.constant(3)).item() == 3

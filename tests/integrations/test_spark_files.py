@@ -164,4 +164,7 @@ def test_without_spark_the_extra_is_named() -> None:
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
-    assert done.stdout == "Spark needs an extra package: pip install 'tfrecord-numpy[spark]'\n"
+    assert (
+        done.stdout
+        == "Spark needs pyspark, pandas and pyarrow: pip install 'tfrecord-numpy[spark]'\n"
+    )

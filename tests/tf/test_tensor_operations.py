@@ -76,3 +76,15 @@ def test_operators_and_numpys_functions_give_no_warnings() -> None:
     assert np.add(tf.constant([1]), 1).tolist() == [2]
     assert type(np.add(tf.constant([1]), 1)) is np.ndarray
     assert isinstance(np.array([1]) + tf.constant([1]), tf.Tensor)
+
+
+def test_other_libraries_take_the_array_itself() -> None:
+    for tensor in (tf.constant([[1, 2], [3, 4]]), tf.constant(2.5)):
+        shared = np.from_dlpack(tensor)  # as torch.as_tensor does
+        assert (shared == tensor.numpy()).all()
+        assert shared.dtype == tensor.numpy().dtype
+        assert shared.shape == tensor.numpy().shape
+    rows = tf.constant([1, 2])
+    assert np.shares_memory(np.from_dlpack(rows), rows.numpy())
+    with pytest.raises((BufferError, TypeError)):
+        np.from_dlpack(tf.constant(["a"]))

@@ -177,6 +177,7 @@ def test_modules_that_are_there_are_imported_as_ever() -> None:
         (lambda: tf.function, "leave it out"),
         (lambda: tf.image.resize, "Pillow"),
         (lambda: tf.math, "NumPy"),
+        (lambda: tf.sequence_mask, "np.arange"),
         (lambda: tf.io.tf_record_iterator, "compat.v1"),
         (lambda: tf.data.Dataset.range(1).window, "itertools"),
         (lambda: tf.data.Dataset.random, "NumPy"),

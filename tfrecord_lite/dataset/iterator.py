@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Generic
@@ -23,6 +24,10 @@ else:  # only type checkers need the default
     from typing import TypeVar
 
     T_co = TypeVar("T_co", covariant=True)
+
+
+_MOST_SHOWN = 80
+"""Characters of a stage in an error about a state."""
 
 
 class DatasetIterator(Generic[T_co]):
@@ -192,15 +197,25 @@ def _other_stages_error(found: list[Any], expected: list[str]) -> InvalidArgumen
     """Return the error about a state whose stages are not those of the data set."""
     pairs = list(zip_longest(expected, found, fillvalue="missing"))
     number = next(i for i, (here, there) in enumerate(pairs) if here != there)
-    here, there = (str(stage).partition("(")[0] for stage in pairs[number])
+    (here, own), (there, its) = (_name_and_settings(str(stage)) for stage in pairs[number])
     differs = f"is {here}, but {there} in the state"
+    how = "make both data sets in the same way, with the same seeds in all shuffles"
     if here == there:
-        differs = f"({here}) has other settings than in the state"
-    detail = (
-        f"stage {number + 1} {differs}; make both data sets in the same way, with the same seeds "
-        "in all shuffles"
-    )
+        one, other = (_short(", ".join(a - b)) for a, b in ((own, its), (its, own)))
+        differs = f"({here}) has {one or 'other settings'}, but {other} in the state"
+        how += ", and in a DataLoader of torch with the same num_workers" * (here == "Files")
+    detail = f"stage {number + 1} {differs}; {how}"
     return InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+
+
+def _name_and_settings(stage: str) -> tuple[str, set[str]]:
+    """Take the text of a stage apart: ``Batch(n=4, drop_remainder=False)``."""
+    name, _, settings = stage.removesuffix(")").partition("(")
+    return _short(name), set(re.split(r", (?=\w+=)", settings))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}..."
 
 
 def _is_state(state: Any) -> bool:

@@ -362,7 +362,7 @@ def imported() -> Any:
     try:
         import duckdb  # noqa: PLC0415 - optional
     except ImportError:
-        detail = "SQL needs an extra package: pip install 'tfrecord-numpy[sql]'"
+        detail = "SQL needs DuckDB and pyarrow: pip install 'tfrecord-numpy[sql]'"
         raise ImportError(detail) from None
     return duckdb
 

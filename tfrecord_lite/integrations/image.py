@@ -264,7 +264,7 @@ def _pillow() -> Any:
     try:
         from PIL import Image  # noqa: PLC0415 - optional
     except ImportError:
-        detail = "images need an extra package: pip install 'tfrecord-numpy[image]'"
+        detail = "images need Pillow: pip install 'tfrecord-numpy[image]'"
         raise ImportError(detail) from None
     return Image
 

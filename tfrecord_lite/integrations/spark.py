@@ -156,7 +156,7 @@ def register(spark: Any) -> None:
     """
     imported()
     if DataSource is object:
-        detail = "Spark needs an extra package: pip install 'tfrecord-numpy[spark]'"
+        detail = "Spark needs pyspark, pandas and pyarrow: pip install 'tfrecord-numpy[spark]'"
         raise ImportError(detail)
     spark.dataSource.register(TFRecordDataSource)
 

@@ -101,7 +101,7 @@ def _figure_class() -> Callable[..., Any]:
     try:
         from matplotlib.figure import Figure  # noqa: PLC0415 - optional
     except ImportError:
-        detail = "plots need an extra package: pip install 'tfrecord-numpy[plot]'"
+        detail = "plots need Matplotlib: pip install 'tfrecord-numpy[plot]'"
         raise ImportError(detail) from None
 
     def as_png(figure: Any) -> bytes:

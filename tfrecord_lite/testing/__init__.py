@@ -22,9 +22,7 @@ from __future__ import annotations
 try:
     import hypothesis as _hypothesis  # noqa: F401
 except ImportError:
-    raise ImportError(
-        "strategies need an extra package: pip install 'tfrecord-numpy[testing]'"
-    ) from None
+    raise ImportError("strategies need Hypothesis: pip install 'tfrecord-numpy[testing]'") from None
 
 from tfrecord_lite.testing.columns import bytes_columns, ragged_tensors, sparse_tensors, tables
 from tfrecord_lite.testing.damage import mutate

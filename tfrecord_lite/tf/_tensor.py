@@ -99,6 +99,14 @@ class Tensor(Operators):
         """Return the array, for NumPy's functions."""
         return np.array(self._array(), dtype=dtype, copy=copy)
 
+    def __dlpack__(self, **options: Any) -> Any:
+        """Hand the array itself to another library, as ``torch.as_tensor`` asks for it."""
+        return np.asarray(self._array()).__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """Return where the array is: in main memory."""
+        return np.asarray(self._array()).__dlpack_device__()
+
     def _operand(self, value: Any) -> Tensor:
         """Return what an operator shall combine with this tensor: a value becomes one of its dtype."""
         if isinstance(value, Tensor):

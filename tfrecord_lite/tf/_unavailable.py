@@ -45,6 +45,7 @@ HINTS = {
     "nn": _MODEL,
     "random": _NUMPY,
     "saved_model": _MODEL,
+    "sequence_mask": "use np.arange(maxlen) < lengths.numpy()[..., None]",
     "strings": "use the methods of Python's bytes and str on what .numpy() returns",
     "summary": "use tfrecord_lite.read_events to read event files",
 }

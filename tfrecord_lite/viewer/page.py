@@ -145,7 +145,7 @@ def view(
     except ImportError as error:
         if (error.name or "").split(".")[0] not in {"jinja2", "markupsafe", "PIL"}:
             raise
-        detail = "the page needs an extra package: pip install 'tfrecord-numpy[view]'"
+        detail = "the page needs Jinja2 and Pillow: pip install 'tfrecord-numpy[view]'"
         raise ImportError(detail) from error
     wanted = Wanted(_chosen(features), num_records, sample_size, seed, max_bytes)
     sources = find_sources(paths, options)

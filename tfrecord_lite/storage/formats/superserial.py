@@ -61,7 +61,7 @@ def from_yaml(text: str | bytes) -> Schema:
     try:
         import yaml  # noqa: PLC0415 - optional
     except ImportError:
-        detail = 'YAML headers need an extra package: pip install "tfrecord-numpy[yaml]"'
+        detail = 'YAML headers need PyYAML: pip install "tfrecord-numpy[yaml]"'
         raise ImportError(detail) from None
     try:
         found = yaml.load(text, _loader(yaml))  # noqa: S506 - a safe one with tuples
