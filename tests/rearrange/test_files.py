@@ -464,10 +464,11 @@ class TestMishaps:
         path = write_all(tmp_path, [([b"a"] * 200, "")])
         limits = resource.getrlimit(resource.RLIMIT_NOFILE)
         with Path(path[0]).open("rb") as file:
-            lowest = file.fileno()
-        if sys.platform == "linux":  # other tests may have left files open, with gaps between them
-            lowest = max(int(number) for number in os.listdir("/proc/self/fd"))  # noqa: PTH208
-        resource.setrlimit(resource.RLIMIT_NOFILE, (lowest + 100, limits[1]))
+            most = file.fileno() + 100
+        if sys.platform == "linux":  # files that are open already, with gaps between their numbers
+            taken = {int(number) for number in os.listdir("/proc/self/fd")}  # noqa: PTH208
+            most = [number for number in range(200 + len(taken)) if number not in taken][100]
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, limits[1]))
         try:
             with pytest.raises(OSError, match="150 shards are written at once; choose fewer"):
                 filter_records(path, tmp_path / "x", lambda b: b.lengths > 0, num_shards=150)
