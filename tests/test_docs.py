@@ -43,6 +43,7 @@ MARKS: dict[str, Any] = {
     "schemas.md": pytest.mark.needs("yaml"),
     "tables.md": pytest.mark.needs("tables"),
     "images.md": pytest.mark.needs("image"),
+    "first-model.md": pytest.mark.full,  # as the notebook it is run anyway
     "testing.md": pytest.mark.full,
     "unknown-files.md": pytest.mark.needs("view"),
 }

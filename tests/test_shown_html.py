@@ -140,6 +140,7 @@ def test_a_script_in_a_value_is_shown_as_text() -> None:
         assert script in page.text or "no values" in page.text, thing
 
 
+@pytest.mark.full
 def test_no_representation_grows_with_what_it_shows(tmp_path: Path) -> None:
     name, value = "long" * 5_000, b"long" * 500_000
     many = {f"{i}{name}": FixedLenFeature([], "int64") for i in range(2_000)}

@@ -179,6 +179,7 @@ def test_compiled_kernels_are_a_side_of_their_own(monkeypatch: pytest.MonkeyPatc
     assert [env.get("TFRECORD_LITE_JIT") for env in environments] == [None, "1"]
 
 
+@pytest.mark.full
 def test_a_task_runs_and_a_side_with_other_values_is_not_timed(tmp_path: Path) -> None:
     path = str(data_set("tabular", 20, tmp_path))
     args = {"path": path, "data": "tabular", "batch": 8}

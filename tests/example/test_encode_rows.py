@@ -445,6 +445,7 @@ def test_large_rows_after_a_small_one_do_not_make_a_large_batch() -> None:
     assert written(rows) == [encode_example(row) for row in rows]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("small", "large"),
     [

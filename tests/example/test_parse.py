@@ -183,6 +183,7 @@ def test_the_first_wrong_message_is_named(n: int, place: int) -> None:
         assert (error.reason, error.index) == (Reason.MALFORMED, place)
 
 
+@pytest.mark.full
 def test_many_wrong_messages_are_no_deep_recursion_and_take_no_time() -> None:
     """Each feature is wrong in another message, the last feature in the first one."""
     n = 400

@@ -64,6 +64,7 @@ def test_image_bytes_come_back_in_their_shapes(tmp_path: Path) -> None:
     assert features[1]["shape"].bytes_list.value[0] == bytes([6, 0, 0, 0, 30, 0, 0, 0, 1, 0, 0, 0])
 
 
+@pytest.mark.full
 @pytest.mark.needs("image")
 def test_image_bytes_takes_files_and_says_what_is_missing_or_no_image(tmp_path: Path) -> None:
     good, bad, absent = tmp_path / "good.png", tmp_path / "bad.png", tmp_path / "absent.png"

@@ -187,6 +187,7 @@ def test_a_table_is_stored_read_and_learnt(tmp_path: Path) -> None:
     assert len(list((tmp_path / "new").glob("part-*.tfrecord.gz"))) == 3
 
 
+@pytest.mark.full
 def test_a_table_of_ones_own(tmp_path: Path) -> None:
     table = tmp_path / "table.csv"
     lines = [f"{i},{'even' if i % 2 == 0 else ''},{5 * i - 2}" for i in range(30)]

@@ -301,6 +301,7 @@ class TestManyMembers:
 
         assert 0 < many < 10 * few
 
+    @pytest.mark.full
     def test_places_that_are_not_looked_at_are_in_the_report(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

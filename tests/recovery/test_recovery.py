@@ -165,6 +165,7 @@ class TestVerify:
                 with pytest.raises(type(error), match="enough"):
                     verify(paths, num_threads=num_threads, progress=stop)
 
+    @pytest.mark.full
     def test_pipes_that_nobody_writes_keep_neither_who_has_enough_nor_the_process(
         self, tmp_path: Path
     ) -> None:

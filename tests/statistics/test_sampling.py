@@ -449,6 +449,7 @@ def test_the_budget_is_divided_by_size(tmp_path: Path) -> None:
     assert sample.n_records == pytest.approx(31_000, rel=0.02)
 
 
+@pytest.mark.full
 def test_remote_files_are_read_by_ranges(
     server: FileServer, large: Path, many: list[bytes]
 ) -> None:
