@@ -94,7 +94,7 @@ def tests_pure_python_protobuf(session: nox.Session) -> None:
         "tests/messages/test_messages.py",
         "tests/example/test_example_engine.py",
         "tests/example/test_parse.py",
-        "tests/events/test_events.py",
+        "tests/apps/events/test_events.py",
         *session.posargs,
         env={"PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION": "python"},
     )

@@ -36,7 +36,7 @@ pytestmark = pytest.mark.every
 PUBLIC = {
     "": tfrecord_lite.__all__,
     "dataset": ("DatasetIterator",),
-    "events": ("EventFiles", "Events", "Image", "Series"),
+    "apps.events": ("EventFiles", "Events", "Image", "Series"),
     "integrations.beam": None,
     "integrations.dask": None,
     "integrations.duckdb": None,
@@ -46,7 +46,7 @@ PUBLIC = {
     "integrations.ray": ("SkippedDamage", "read_tfrecords", "write_tfrecords"),
     "integrations.spark": ("register",),
     "integrations.torch": None,
-    "rearrange": None,
+    "apps.rearrange": None,
     "schema": (
         "FeatureListSummary",
         "FeatureSpec",
@@ -55,19 +55,19 @@ PUBLIC = {
         "ListSummary",
         "Original",
     ),
-    "statistics": None,
+    "apps.statistics": None,
     "testing": None,
 }
 """The names that the reference and the guides show, by module; None for all of its ``__all__``."""
 
 NEEDS = {
-    "events.curves": "plot",
-    "events.series.Events.plot": "plot",
+    "apps.events.curves": "plot",
+    "apps.events.series.Events.plot": "plot",
     "integrations.beam": "beam",
     "integrations.dask": "dask",
     "integrations.duckdb": "sql",
     "integrations.grain": "frameworks",
-    "integrations.image": "image",
+    "apps.images.image": "image",
     "integrations.keras": "frameworks",
     "integrations.pandas": "dataframes",
     "integrations.polars": "dataframes",
@@ -76,12 +76,12 @@ NEEDS = {
     "integrations.torch": "torch",
     "jit": "jit",
     "storage.formats.superserial": "yaml",
-    "statistics.statistics.Statistics.plot": "plot",
+    "apps.statistics.statistics.Statistics.plot": "plot",
     "storage.sidecar.load_schema": "yaml",
-    "tables.table.TFRecordTable.to_pandas": "dataframes",
-    "tables.table.TFRecordTable.to_polars": "dataframes",
-    "tables": "arrow",
-    "viewer": "view",
+    "apps.tables.table.TFRecordTable.to_pandas": "dataframes",
+    "apps.tables.table.TFRecordTable.to_polars": "dataframes",
+    "apps.tables": "arrow",
+    "apps.viewer": "view",
 }
 """The extra or group that the examples of these names, or of names under them, need."""
 

@@ -38,8 +38,8 @@ from tfrecord_lite import (
 )
 from tfrecord_lite.block import Place
 from tfrecord_lite.messages import Example, Feature, Features, Int64List
+from tfrecord_lite.options import ReadOptions
 from tfrecord_lite.records.framing import frame
-from tfrecord_lite.records.options import ReadOptions
 from tfrecord_lite.records.stream import RecordStream
 
 if TYPE_CHECKING:

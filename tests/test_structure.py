@@ -15,7 +15,6 @@ pytestmark = pytest.mark.every
 
 PACKAGE = Path(tfrecord_lite.__file__).parent
 ROOT = Path(__file__).resolve().parents[1]
-MODULES = sorted(path for path in PACKAGE.rglob("*.py") if not path.stem.endswith("_pb2"))
 PACKAGES = sorted(path.parent for path in PACKAGE.rglob("__init__.py") if path.parent != PACKAGE)
 
 
@@ -46,13 +45,3 @@ def test_the_head_of_a_package_names_its_modules(folder: Path) -> None:
     folders = {path.parent.name for path in folder.glob("*/__init__.py")}
 
     assert {name for name in modules | folders if not name.startswith("_")} <= words(head)
-
-
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_functions_can_be_seen_whole(path: Path) -> None:
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.FunctionDef):
-            body = node.body[1:] if ast.get_docstring(node) else node.body
-            length = body[-1].end_lineno - body[0].lineno + 1 if body else 0  # type: ignore[operator]
-
-            assert length <= 60, f"{node.name} has {length} lines"

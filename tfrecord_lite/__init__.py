@@ -3,8 +3,8 @@
 Every public name can be imported from here. A name's module is loaded when the name is
 first used, so that reading and writing records loads neither the engine nor the protobuf
 runtime. ``tfrecord_lite.tf`` has TensorFlow's names; ``tfrecord_lite.testing`` helps with tests;
-``tfrecord_lite.rearrange`` merges, splits, shuffles, samples and filters files;
-``tfrecord_lite.statistics`` says how the values of features are distributed.
+``tfrecord_lite.apps.rearrange`` merges, splits, shuffles, samples and filters files;
+``tfrecord_lite.apps.statistics`` says how the values of features are distributed.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if _TYPE_CHECKING:  # for type checkers: the same names as in _MODULES
         Reason as Reason,
         TFRecordError as TFRecordError,
     )
-    from tfrecord_lite.events import (
+    from tfrecord_lite.apps.events import (
         find_runs as find_runs,
         follow_events as follow_events,
         plot_events as plot_events,
@@ -82,15 +82,15 @@ if _TYPE_CHECKING:  # for type checkers: the same names as in _MODULES
         TFRecordFile as TFRecordFile,
         tf_record_random_reader as tf_record_random_reader,
     )
-    from tfrecord_lite.integrations.image import (
+    from tfrecord_lite.apps.images.image import (
         decode_image as decode_image,
         encode_image as encode_image,
         image_row as image_row,
     )
-    from tfrecord_lite.integrations.image_list import ImageReport as ImageReport
-    from tfrecord_lite.integrations.image_pack import pack_images as pack_images
-    from tfrecord_lite.integrations.image_unpack import unpack_images as unpack_images
-    from tfrecord_lite.integrations.notebook import show as show
+    from tfrecord_lite.apps.images.lists import ImageReport as ImageReport
+    from tfrecord_lite.apps.images.pack import pack_images as pack_images
+    from tfrecord_lite.apps.images.unpack import unpack_images as unpack_images
+    from tfrecord_lite.apps.notebook import show as show
     from tfrecord_lite.integrations.pandas import (
         read_tfrecord as read_tfrecord,
         to_tfrecord as to_tfrecord,
@@ -131,31 +131,26 @@ if _TYPE_CHECKING:  # for type checkers: the same names as in _MODULES
         VarLenFeature as VarLenFeature,
     )
     from tfrecord_lite.sharded import ShardedTFRecordWriter as ShardedTFRecordWriter
-    from tfrecord_lite.statistics import (
+    from tfrecord_lite.apps.statistics import (
         Statistics as Statistics,
         compute_statistics as compute_statistics,
     )
-    from tfrecord_lite.storage import (
-        TfdsInfo as TfdsInfo,
-        load as load,
-        load_schema as load_schema,
-        load_tfds as load_tfds,
-        save as save,
-        tfds_info as tfds_info,
-    )
+    from tfrecord_lite.apps.tfds.info import TfdsInfo as TfdsInfo, tfds_info as tfds_info
+    from tfrecord_lite.apps.tfds.loading import load_tfds as load_tfds
+    from tfrecord_lite.storage import load as load, load_schema as load_schema, save as save
     from tfrecord_lite.storage.infer import infer_schema as infer_schema, summarize as summarize
-    from tfrecord_lite.tables.partitions import (
+    from tfrecord_lite.apps.tables.partitions import (
         PartitionReader as PartitionReader,
         TablePartition as TablePartition,
     )
-    from tfrecord_lite.tables.table import TFRecordTable as TFRecordTable, scan as scan
+    from tfrecord_lite.apps.tables.table import TFRecordTable as TFRecordTable, scan as scan
     from tfrecord_lite.tensors.parse import (
         parse_tensor as parse_tensor,
         parse_tensors as parse_tensors,
     )
     from tfrecord_lite.tensors.raw import decode_raw as decode_raw
     from tfrecord_lite.tensors.serialize import serialize_tensor as serialize_tensor
-    from tfrecord_lite.viewer.page import view as view
+    from tfrecord_lite.apps.viewer.page import view as view
     from tfrecord_lite.writer import TFRecordWriter as TFRecordWriter
 
 _MODULES = {
@@ -164,7 +159,7 @@ _MODULES = {
     "convert.lossless": "restore schema_of",
     "dataset": "Dataset TFRecordDataset make_batched_features_dataset read_batches",
     "errors": "DataLossError DataLossWarning FailedPreconditionError InvalidArgumentError Reason TFRecordError",
-    "events": "find_runs follow_events plot_events read_events",
+    "apps.events": "find_runs follow_events plot_events read_events",
     "example.encode.columns": "encode_example encode_examples",
     "example.example_list": "ExampleListParser decode_example_list decode_example_lists",
     "example.parse": "ExampleParser parse_example parse_single_example",
@@ -174,11 +169,11 @@ _MODULES = {
     "example.to_dicts": "decode_example decode_examples",
     "files.compression": "TFRecordCompressionType TFRecordOptions",
     "index": "TFRecordFile tf_record_random_reader",
-    "integrations.image": "decode_image encode_image image_row",
-    "integrations.image_list": "ImageReport",
-    "integrations.image_pack": "pack_images",
-    "integrations.image_unpack": "unpack_images",
-    "integrations.notebook": "show",
+    "apps.images.image": "decode_image encode_image image_row",
+    "apps.images.lists": "ImageReport",
+    "apps.images.pack": "pack_images",
+    "apps.images.unpack": "unpack_images",
+    "apps.notebook": "show",
     "integrations.pandas": "read_tfrecord to_tfrecord",
     "integrations.polars": "scan_tfrecord",
     "jit": "enable_jit",
@@ -189,20 +184,22 @@ _MODULES = {
     "recovery.verify": "verify",
     "schema": "FixedLenFeature FixedLenSequenceFeature RaggedFeature Schema SequenceSchema SequenceSummary SparseFeature Summary VarLenFeature",
     "sharded": "ShardedTFRecordWriter",
-    "statistics": "Statistics compute_statistics",
-    "storage": "TfdsInfo load load_schema load_tfds save tfds_info",
+    "apps.statistics": "Statistics compute_statistics",
+    "apps.tfds.info": "TfdsInfo tfds_info",
+    "apps.tfds.loading": "load_tfds",
+    "storage": "load load_schema save",
     "storage.infer": "infer_schema summarize",
-    "tables.partitions": "PartitionReader TablePartition",
-    "tables.table": "TFRecordTable scan",
+    "apps.tables.partitions": "PartitionReader TablePartition",
+    "apps.tables.table": "TFRecordTable scan",
     "tensors.parse": "parse_tensor parse_tensors",
     "tensors.raw": "decode_raw",
     "tensors.serialize": "serialize_tensor",
-    "viewer.page": "view",
+    "apps.viewer.page": "view",
     "writer": "TFRecordWriter",
 }
 """The public names, by the module that defines them."""
 
-_PUBLIC_MODULES = ("errors", "messages", "rearrange", "statistics", "testing", "tf")
+_PUBLIC_MODULES = ("errors", "messages", "testing", "tf")
 
 _HOOKS = ("load_ipython_extension", "unload_ipython_extension")
 """What IPython calls for ``%load_ext tfrecord_lite``."""
@@ -217,7 +214,7 @@ def __getattr__(name: str) -> object:
     if name in _PUBLIC_MODULES:
         return _import_module(f"{__name__}.{name}")
     if name in _HOOKS:
-        return getattr(_import_module(f"{__name__}.integrations.notebook"), name)
+        return getattr(_import_module(f"{__name__}.apps.notebook"), name)
     if name not in _MODULE_OF:
         message = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(message)

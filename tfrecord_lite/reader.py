@@ -37,11 +37,11 @@ from tfrecord_lite.files.names import (
     short_name,
 )
 from tfrecord_lite.markup.tables import facts, panel, table
+from tfrecord_lite.options import ReadOptions
+from tfrecord_lite.progress import total_bytes
 from tfrecord_lite.records.damage import DamageLog
 from tfrecord_lite.records.decoder import CHUNK_BYTES
 from tfrecord_lite.records.framing import MAX_RECORD_BYTES, OVERHEAD_BYTES
-from tfrecord_lite.records.options import ReadOptions
-from tfrecord_lite.records.progress import total_bytes
 from tfrecord_lite.records.stream import RecordStream
 
 if TYPE_CHECKING:

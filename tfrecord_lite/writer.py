@@ -29,8 +29,8 @@ from tfrecord_lite.files.compression import (
 )
 from tfrecord_lite.files.names import check_storage_options, local_size, name_of, short_name
 from tfrecord_lite.files.output import open_output
+from tfrecord_lite.options import ReadOptions
 from tfrecord_lite.records.framing import checked
-from tfrecord_lite.records.options import ReadOptions
 from tfrecord_lite.records.sink import RecordSink
 from tfrecord_lite.records.stream import RecordStream
 

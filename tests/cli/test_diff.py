@@ -12,7 +12,7 @@ import pytest
 
 from tests.cli.samples import damage, flower, sequence, write
 from tfrecord_lite import encode_example
-from tfrecord_lite.statistics import compare
+from tfrecord_lite.apps.statistics import compare
 
 if TYPE_CHECKING:
     from collections.abc import Callable

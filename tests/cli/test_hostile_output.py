@@ -181,7 +181,7 @@ NEEDED = {"pack": "image", "unpack": "image", "sql": "sql", "filter": "sql", "co
 ON_TERMINALS = """
 import json, sys
 from tfrecord_lite.cli import main
-from tfrecord_lite.records import progress
+from tfrecord_lite import progress
 progress.DELAY_SECONDS = 600
 for arguments in json.load(open(sys.argv[1])):
     try:

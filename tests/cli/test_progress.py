@@ -19,7 +19,7 @@ pytestmark = pytest.mark.needs("cli")
 RUN = """
 import sys
 from tfrecord_lite.cli import main
-from tfrecord_lite.records import progress
+from tfrecord_lite import progress
 progress.DELAY_SECONDS = progress.INTERVAL_SECONDS = 0
 sys.exit(main(sys.argv[1:]))
 """

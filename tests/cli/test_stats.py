@@ -16,8 +16,8 @@ import pytest
 from tests.cli.samples import damage, event, flower, odd, ranking, sequence, write
 from tests.support.corpus import corpus_files
 from tfrecord_lite import compute_statistics, encode_example, encode_examples
+from tfrecord_lite.apps.statistics import sampling
 from tfrecord_lite.cli import main
-from tfrecord_lite.statistics import sampling
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -24,10 +24,10 @@ from tfrecord_lite import (
     TFRecordReader,
 )
 from tfrecord_lite.dataset import worker_damage as losses
+from tfrecord_lite.options import ReadOptions
 from tfrecord_lite.records import damage
 from tfrecord_lite.records.damage import DamageLog
 from tfrecord_lite.records.framing import frame
-from tfrecord_lite.records.options import ReadOptions
 from tfrecord_lite.records.stream import RecordStream
 
 if TYPE_CHECKING:

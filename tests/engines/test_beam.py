@@ -52,8 +52,8 @@ from tfrecord_lite.integrations.beam import (
     _ReadParts,
     _Records,
 )
+from tfrecord_lite.options import ReadOptions
 from tfrecord_lite.records.framing import frame
-from tfrecord_lite.records.options import ReadOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

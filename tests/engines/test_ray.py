@@ -34,6 +34,7 @@ from tfrecord_lite import (
     encode_example,
     scan,
 )
+from tfrecord_lite.apps.tables.record_format import RecordTarget
 from tfrecord_lite.integrations.ray import (
     SkippedDamage,
     TFRecordDatasink,
@@ -41,7 +42,6 @@ from tfrecord_lite.integrations.ray import (
     read_tfrecords,
     write_tfrecords,
 )
-from tfrecord_lite.tables.record_format import RecordTarget
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -32,8 +32,8 @@ from tfrecord_lite import (
 )
 from tfrecord_lite.files.compression import CODECS, MEM_LEVEL, Settings, codec_named, detect
 from tfrecord_lite.files.inflate import Inflated
+from tfrecord_lite.options import ReadOptions
 from tfrecord_lite.records.framing import frame
-from tfrecord_lite.records.options import ReadOptions
 from tfrecord_lite.records.stream import RecordStream
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from tfrecord_lite import (
     summarize,
     verify,
 )
-from tfrecord_lite.events import find_runs, follow_events, read_events
+from tfrecord_lite.apps.events import find_runs, follow_events, read_events
 from tfrecord_lite.messages import Event, Summary
 from tfrecord_lite.records.framing import frame
 

@@ -49,7 +49,7 @@ from tfrecord_lite import (
 from tfrecord_lite.example.decode.batch import LayoutMemory
 from tfrecord_lite.files.compression import CODECS
 from tfrecord_lite.files.output import open_output
-from tfrecord_lite.records.options import ReadOptions
+from tfrecord_lite.options import ReadOptions
 from tfrecord_lite.records.sink import RecordSink
 from tfrecord_lite.records.stream import RecordStream
 from tfrecord_lite.recovery.members import FilePart, MemberSearch

@@ -33,8 +33,8 @@ from tfrecord_lite.index.ranges import (
     join_reports,
     record_ranges,
 )
+from tfrecord_lite.options import ReadOptions
 from tfrecord_lite.records.framing import frame
-from tfrecord_lite.records.options import ReadOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -23,8 +23,8 @@ from tfrecord_lite import (
     scan,
     scan_tfrecord,
 )
+from tfrecord_lite.apps.tables.table import ScanOptions
 from tfrecord_lite.integrations.polars import lazy_frame
-from tfrecord_lite.tables.table import ScanOptions
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tfrecord_lite.events import Events
+    from tfrecord_lite.apps.events import Events
 
 pytest.importorskip("tensorboard", reason="TensorBoard is not installed")
 

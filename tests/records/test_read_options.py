@@ -21,8 +21,8 @@ from tfrecord_lite import (
     read_batches,
     verify,
 )
+from tfrecord_lite.options import ReadOptions
 from tfrecord_lite.records.framing import frame
-from tfrecord_lite.records.options import ReadOptions
 from tfrecord_lite.recovery.verify import verify_each
 
 if TYPE_CHECKING:

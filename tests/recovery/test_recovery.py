@@ -32,9 +32,9 @@ from tfrecord_lite import (
     recover,
     verify,
 )
+from tfrecord_lite.options import ReadOptions
 from tfrecord_lite.records.decoder import FrameDecoder
 from tfrecord_lite.records.framing import frame
-from tfrecord_lite.records.options import ReadOptions
 from tfrecord_lite.records.sink import RecordSink
 from tfrecord_lite.recovery.verify import verify_each
 
@@ -175,7 +175,7 @@ class TestVerify:
 
         out = run_fresh(
             "import faulthandler, sys\n"
-            "from tfrecord_lite.records.options import ReadOptions\n"
+            "from tfrecord_lite.options import ReadOptions\n"
             "from tfrecord_lite.recovery.verify import verify_each\n"
             "faulthandler.dump_traceback_later(60, exit=True)\n"  # rather than wait for ever
             "names = [sys.argv[1] + name for name in ('/a', '/b', '/c')]\n"

@@ -654,7 +654,7 @@ def test_an_error_leaves_no_shard(tmp_path: Path) -> None:
 def test_progress_is_told_to_a_callable(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, num_shards: int | None
 ) -> None:
-    monkeypatch.setattr("tfrecord_lite.records.progress.INTERVAL_SECONDS", 0)
+    monkeypatch.setattr("tfrecord_lite.progress.INTERVAL_SECONDS", 0)
     rows = [{"n": i} for i in range(3000)]
     calls: list[tuple[int, int | None]] = []
 

@@ -72,7 +72,7 @@ MODULES = {
     "tfrecord_lite.integrations.ray": "ray",
     "tfrecord_lite.integrations.spark": "spark",
     "tfrecord_lite.kernels": "jit",
-    "tfrecord_lite.viewer.": "view",
+    "tfrecord_lite.apps.viewer.": "view",
 }
 """Modules of the package, by how their names begin, that are loaded when they are used, and need an extra then."""
 

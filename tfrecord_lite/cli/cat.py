@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tfrecord_lite.cli import inputs, printing
 from tfrecord_lite.cli.progress import reading
-from tfrecord_lite.records.progress import is_terminal
+from tfrecord_lite.progress import is_terminal
 
 if TYPE_CHECKING:
     import argparse

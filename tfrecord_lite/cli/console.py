@@ -16,7 +16,7 @@ from typing import Any
 
 from tfrecord_lite.cli.formatting import json_line, printable
 from tfrecord_lite.cli.style import Styled, bad, has_colour, plain
-from tfrecord_lite.records.progress import bars_hidden, is_terminal
+from tfrecord_lite.progress import bars_hidden, is_terminal
 
 
 class Status(IntEnum):

@@ -12,14 +12,14 @@ from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import OutputError, Status
 from tfrecord_lite.cli.formatting import json_line
 from tfrecord_lite.errors import DataLossError, argument_error, human_bytes, plural
-from tfrecord_lite.records.progress import is_terminal
+from tfrecord_lite.progress import is_terminal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tfrecord_lite.apps.tables.conversion import Request, Summary
     from tfrecord_lite.cli.console import Console
     from tfrecord_lite.schema import Schema
-    from tfrecord_lite.tables.conversion import Request, Summary
 
 SUMMARY = "convert to and from Parquet, Arrow, CSV, JSON lines, webdataset and ArrayRecord"
 DESCRIPTION = """\
@@ -175,7 +175,7 @@ def _size(text: str) -> int:
 
 def run(args: argparse.Namespace, console: Console) -> None:
     """Convert the files."""
-    from tfrecord_lite.tables.conversion import convert  # noqa: PLC0415 - only this verb needs it
+    from tfrecord_lite.apps.tables.conversion import convert  # noqa: PLC0415 - only this verb needs it
 
     try:
         request = _request(args, console)
@@ -209,9 +209,9 @@ def _target(args: argparse.Namespace, console: Console) -> Any:
 
 
 def _request(args: argparse.Namespace, console: Console) -> Request:
-    from tfrecord_lite.records.options import ReadOptions  # noqa: PLC0415 - only this verb needs it
-    from tfrecord_lite.tables.byte_files import Reading  # noqa: PLC0415 - only this verb needs it
-    from tfrecord_lite.tables.conversion import Request  # noqa: PLC0415 - only this verb needs it
+    from tfrecord_lite.apps.tables.byte_files import Reading  # noqa: PLC0415 - only this verb needs it
+    from tfrecord_lite.apps.tables.conversion import Request  # noqa: PLC0415 - only this verb needs it
+    from tfrecord_lite.options import ReadOptions  # noqa: PLC0415 - only this verb needs it
 
     options = ReadOptions(
         on_error=_quiet if args.skip_damage else "raise", **inputs.limits_of(args)

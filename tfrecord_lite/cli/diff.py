@@ -95,9 +95,9 @@ def _threshold(text: str) -> tuple[str, float]:
 
 def run(args: argparse.Namespace, console: Console) -> None:
     """Compare the data sets."""
+    from tfrecord_lite.apps.statistics.comparison import compare  # noqa: PLC0415 - loads the engine
+    from tfrecord_lite.apps.statistics.drift import Thresholds  # noqa: PLC0415
     from tfrecord_lite.reader import reader_with  # noqa: PLC0415 - as the next one
-    from tfrecord_lite.statistics.comparison import compare  # noqa: PLC0415 - loads the engine
-    from tfrecord_lite.statistics.drift import Thresholds  # noqa: PLC0415
 
     options = inputs.options_of(args)
     if args.skip_damage:

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterator
 
+    from tfrecord_lite.apps.rearrange import Rearranged
     from tfrecord_lite.arrays import BoolArray
     from tfrecord_lite.block import Block
     from tfrecord_lite.cli.console import Console
     from tfrecord_lite.reader import TFRecordReader
-    from tfrecord_lite.rearrange import Rearranged
 
 SUMMARY = "write the records for which a condition is true"
 DESCRIPTION = f"""\
@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, console: Console) -> None:
     """Filter the files."""
-    from tfrecord_lite.rearrange import filter_records  # noqa: PLC0415 - loads much
+    from tfrecord_lite.apps.rearrange import filter_records  # noqa: PLC0415 - loads much
 
     def work(reader: TFRecordReader, target: Any, **options: Any) -> Rearranged:
         return filter_records(reader, target, _condition(args, reader), **options)
@@ -68,8 +68,8 @@ def run(args: argparse.Namespace, console: Console) -> None:
 
 def _condition(args: argparse.Namespace, reader: TFRecordReader) -> Callable[[Block], BoolArray]:
     """Return the function that tells which records of a block to keep."""
+    from tfrecord_lite.apps.tables.table import scan  # noqa: PLC0415 - optional
     from tfrecord_lite.integrations.duckdb import imported, where  # noqa: PLC0415 - optional
-    from tfrecord_lite.tables.table import scan  # noqa: PLC0415 - optional
 
     imported()  # first, since its extra has all that is needed
     is_piped = any(map(is_file_object, reader.sources))

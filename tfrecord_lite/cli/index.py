@@ -10,7 +10,7 @@ from tfrecord_lite.errors import FailedPreconditionError, Reason, plural
 from tfrecord_lite.files.names import INDEX_SUFFIX
 from tfrecord_lite.index import index as extents
 from tfrecord_lite.index import text
-from tfrecord_lite.records.progress import metered, title_of, total_bytes
+from tfrecord_lite.progress import metered, title_of, total_bytes
 
 if TYPE_CHECKING:
     import argparse

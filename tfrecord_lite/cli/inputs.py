@@ -18,10 +18,10 @@ from tfrecord_lite.cli.console import Status
 from tfrecord_lite.errors import DataLossError, Reason, TFRecordError
 from tfrecord_lite.files.compression import CODECS
 from tfrecord_lite.files.names import expand, name_of, without_companions
+from tfrecord_lite.options import ReadOptions
 from tfrecord_lite.records import damage
 from tfrecord_lite.records.damage import DamageLog
 from tfrecord_lite.records.framing import MAX_RECORD_BYTES
-from tfrecord_lite.records.options import ReadOptions
 from tfrecord_lite.records.stream import RecordStream
 
 if TYPE_CHECKING:

@@ -32,6 +32,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, console: Console) -> None:
     """Merge the files."""
-    from tfrecord_lite.rearrange import merge_files  # noqa: PLC0415 - loads much
+    from tfrecord_lite.apps.rearrange import merge_files  # noqa: PLC0415 - loads much
 
     rearranging.run(args, console, merge_files)

@@ -14,8 +14,8 @@ from tfrecord_lite.errors import plural
 if TYPE_CHECKING:
     import argparse
 
+    from tfrecord_lite.apps.images.lists import ImageReport
     from tfrecord_lite.cli.console import Console
-    from tfrecord_lite.integrations.image_list import ImageReport
 
 SUMMARY = "pack a folder or list of images into record files"
 DESCRIPTION = """\
@@ -136,7 +136,7 @@ def run(args: argparse.Namespace, console: Console) -> None:
 
 def _packed(args: argparse.Namespace, console: Console) -> ImageReport | None:
     """Pack the images and return the report; None after a complaint."""
-    from tfrecord_lite.integrations.image_pack import (  # noqa: PLC0415 - only this verb needs it
+    from tfrecord_lite.apps.images.pack import (  # noqa: PLC0415 - only this verb needs it
         PackOptions,
         pack,
     )

@@ -1,18 +1,18 @@
-"""The progress of verbs that read files one after the other; bars are :mod:`tfrecord_lite.records.progress`'s."""
+"""The progress of verbs that read files one after the other; bars are :mod:`tfrecord_lite.progress`'s."""
 
 from __future__ import annotations
 
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from tfrecord_lite.records.progress import metered, title_of, total_bytes
+from tfrecord_lite.progress import metered, title_of, total_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tfrecord_lite.cli.inputs import Records
     from tfrecord_lite.files.names import Source
-    from tfrecord_lite.records.progress import Meter
+    from tfrecord_lite.progress import Meter
 
 
 class Reading:

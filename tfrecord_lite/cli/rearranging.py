@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
 
+    from tfrecord_lite.apps.rearrange import Rearranged
     from tfrecord_lite.cli.console import Console
     from tfrecord_lite.files.names import Source
-    from tfrecord_lite.rearrange import Rearranged
     from tfrecord_lite.records.damage import OnError
 
     Work = Callable[..., Rearranged]

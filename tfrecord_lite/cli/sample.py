@@ -51,6 +51,6 @@ def _fraction(text: str) -> float:
 
 def run(args: argparse.Namespace, console: Console) -> None:
     """Sample the files."""
-    from tfrecord_lite.rearrange import sample_records  # noqa: PLC0415 - loads much
+    from tfrecord_lite.apps.rearrange import sample_records  # noqa: PLC0415 - loads much
 
     rearranging.run(args, console, sample_records, n=args.n, fraction=args.fraction, seed=args.seed)

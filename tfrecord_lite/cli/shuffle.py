@@ -41,6 +41,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, console: Console) -> None:
     """Shuffle the files."""
-    from tfrecord_lite.rearrange import shuffle_records  # noqa: PLC0415 - loads much
+    from tfrecord_lite.apps.rearrange import shuffle_records  # noqa: PLC0415 - loads much
 
     rearranging.run(args, console, shuffle_records, seed=args.seed, memory_bytes=args.memory)

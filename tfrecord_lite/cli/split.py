@@ -33,6 +33,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, console: Console) -> None:
     """Split the files."""
-    from tfrecord_lite.rearrange import split_files  # noqa: PLC0415 - loads much
+    from tfrecord_lite.apps.rearrange import split_files  # noqa: PLC0415 - loads much
 
     rearranging.run(args, console, split_files)

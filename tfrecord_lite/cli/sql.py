@@ -18,7 +18,7 @@ from tfrecord_lite.cli.console import OutputError
 from tfrecord_lite.cli.formatting import aligned, printable
 from tfrecord_lite.errors import DataLossError, argument_error, plural
 from tfrecord_lite.files.names import expand, is_file_object, is_same_file, is_url, name_of
-from tfrecord_lite.records.progress import is_terminal, metered
+from tfrecord_lite.progress import is_terminal, metered
 
 if TYPE_CHECKING:
     import argparse
@@ -121,7 +121,7 @@ def _first(reader: Any, n_rows: int | None) -> Iterator[Any]:
 
 def _format_of(name: str) -> str:
     """Return the format that the ending of a name tells."""
-    from tfrecord_lite.tables.formats import FORMATS, format_of  # noqa: PLC0415 - needs pyarrow
+    from tfrecord_lite.apps.tables.formats import FORMATS, format_of  # noqa: PLC0415 - needs pyarrow
 
     kind = format_of(name)
     if kind is None:
@@ -150,7 +150,7 @@ def _check_output(args: argparse.Namespace) -> None:
 
 def _copy(reader: Any, target: Any, kind: str, max_rows: int | None) -> int:
     """Write the rows to a target of a format; return their number."""
-    from tfrecord_lite.tables.formats import open_target  # noqa: PLC0415 - needs pyarrow
+    from tfrecord_lite.apps.tables.formats import open_target  # noqa: PLC0415 - needs pyarrow
 
     n_rows = 0
     file = open_target(target, kind, reader.schema, None)

@@ -13,19 +13,19 @@ from tfrecord_lite.cli.schema import check_content
 from tfrecord_lite.cli.stats_table import lines_of
 from tfrecord_lite.errors import InvalidArgumentError, Reason, TFRecordError, plural
 from tfrecord_lite.example.content import OTHERS, ContentType, detect_all
-from tfrecord_lite.records.progress import metered, title_of
+from tfrecord_lite.progress import metered, title_of
 from tfrecord_lite.schema.text import nearest
 
 if TYPE_CHECKING:
     import argparse
 
+    from tfrecord_lite.apps.statistics import Statistics
+    from tfrecord_lite.apps.statistics.collect import Collector
+    from tfrecord_lite.apps.statistics.sampling import Sample
     from tfrecord_lite.block import Block
     from tfrecord_lite.cli.console import Console
     from tfrecord_lite.cli.inputs import Records
-    from tfrecord_lite.records.progress import Meter
-    from tfrecord_lite.statistics import Statistics
-    from tfrecord_lite.statistics.collect import Collector
-    from tfrecord_lite.statistics.sampling import Sample
+    from tfrecord_lite.progress import Meter
 
 SUMMARY = "show how the values of each feature are distributed"
 DESCRIPTION = """\
@@ -74,7 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, console: Console) -> None:
     """Compute and show the statistics."""
-    from tfrecord_lite.statistics.collect import Collector  # noqa: PLC0415 - loads the engine
+    from tfrecord_lite.apps.statistics.collect import Collector  # noqa: PLC0415 - loads the engine
 
     collector = Collector(skip_malformed=args.skip_damage)
     sample = None
@@ -142,7 +142,7 @@ def _add_sample(
     meter: Meter,
 ) -> Sample | None:
     """Draw a sample and examine it; report what fails."""
-    from tfrecord_lite.statistics.sampling import draw_sample  # noqa: PLC0415 - not light
+    from tfrecord_lite.apps.statistics.sampling import draw_sample  # noqa: PLC0415 - not light
 
     options = inputs.options_of(args)
     try:

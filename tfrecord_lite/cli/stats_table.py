@@ -14,7 +14,7 @@ from tfrecord_lite.schema.text import shown_name
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tfrecord_lite.statistics import (
+    from tfrecord_lite.apps.statistics import (
         Distribution,
         FeatureStatistics,
         Statistics,

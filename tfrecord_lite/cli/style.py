@@ -16,7 +16,7 @@ import re
 from typing import TYPE_CHECKING
 
 from tfrecord_lite.errors import printable
-from tfrecord_lite.records.progress import is_terminal
+from tfrecord_lite.progress import is_terminal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

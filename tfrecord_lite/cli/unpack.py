@@ -14,8 +14,8 @@ from tfrecord_lite.errors import DataLossError, DataLossWarning, Reason, TFRecor
 if TYPE_CHECKING:
     import argparse
 
+    from tfrecord_lite.apps.images.lists import ImageReport
     from tfrecord_lite.cli.console import Console
-    from tfrecord_lite.integrations.image_list import ImageReport
 
 SUMMARY = "write the images in record files to a folder"
 DESCRIPTION = """\
@@ -86,7 +86,7 @@ def run(args: argparse.Namespace, console: Console) -> None:
 
 def _unpacked(args: argparse.Namespace, console: Console) -> ImageReport | None:
     """Unpack the images and return the report; None after a complaint."""
-    from tfrecord_lite.integrations.image_unpack import (  # noqa: PLC0415 - only this verb needs it
+    from tfrecord_lite.apps.images.unpack import (  # noqa: PLC0415 - only this verb needs it
         Keys,
         unpack,
     )

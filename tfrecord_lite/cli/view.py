@@ -84,7 +84,7 @@ def _names(text: str | None) -> list[str] | None:
 
 def run(args: argparse.Namespace, console: Console) -> None:
     """Make the page, and show it."""
-    from tfrecord_lite.viewer.page import open_page, view  # noqa: PLC0415 - loads much
+    from tfrecord_lite.apps.viewer.page import open_page, view  # noqa: PLC0415 - loads much
 
     sources = inputs.find(args, console)
     if not sources:

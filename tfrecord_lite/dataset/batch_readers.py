@@ -8,8 +8,8 @@ from tfrecord_lite.dataset.dataset import Dataset
 from tfrecord_lite.dataset.tfrecords import TFRecordDataset, dataset_of, files_of
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, require_int
 from tfrecord_lite.files.names import expand, name_of
+from tfrecord_lite.options import ReadOptions
 from tfrecord_lite.records.framing import MAX_RECORD_BYTES
-from tfrecord_lite.records.options import ReadOptions
 
 _BUFFER_SIZE = 10_000
 """Number of records that ``shuffle=True`` draws from, as make_batched_features_dataset does."""

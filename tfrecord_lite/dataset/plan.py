@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tfrecord_lite.dataset.feed import Pair, State
+    from tfrecord_lite.options import ReadOptions
     from tfrecord_lite.records.damage import Log
-    from tfrecord_lite.records.options import ReadOptions
 
 Content: TypeAlias = Literal["records", "batches", "objects"]
 """The chunks that a node gives: RecordChunks, BatchChunks, or any."""

@@ -21,13 +21,13 @@ from tfrecord_lite.errors import (
     plural,
 )
 from tfrecord_lite.index import TFRecordFile
+from tfrecord_lite.options import ReadOptions
 from tfrecord_lite.records.framing import (
     HEADER_BYTES,
     OVERHEAD_BYTES,
     first_bad_frame,
     frame_error,
 )
-from tfrecord_lite.records.options import ReadOptions
 from tfrecord_lite.records.stream import RecordStream
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from tfrecord_lite.dataset.records import Files, shuffled_records
 from tfrecord_lite.errors import InvalidArgumentError, Reason, require_int
 from tfrecord_lite.files.compression import TFRecordOptions
 from tfrecord_lite.files.names import expand, is_file_object, name_of
+from tfrecord_lite.options import ReadOptions
 from tfrecord_lite.records.framing import MAX_RECORD_BYTES
-from tfrecord_lite.records.options import ReadOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

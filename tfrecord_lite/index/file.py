@@ -28,6 +28,7 @@ from tfrecord_lite.index.pread import FileStamp, HandlePool, open_handle, read_f
 from tfrecord_lite.index.remote import RemoteFrames, RemoteHandle
 from tfrecord_lite.index.remote import read_frames as read_remote_frames
 from tfrecord_lite.markup.tables import panel, table
+from tfrecord_lite.progress import check_progress, metered, title_of, total_bytes
 from tfrecord_lite.reader import ReaderIterator
 from tfrecord_lite.records.framing import (
     HEADER_BYTES,
@@ -38,7 +39,6 @@ from tfrecord_lite.records.framing import (
     frame_error,
     is_header,
 )
-from tfrecord_lite.records.progress import check_progress, metered, title_of, total_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.files.names import Sources, StorageOptions
     from tfrecord_lite.index.index import RecordIndex
     from tfrecord_lite.index.pread import AnyHandle
-    from tfrecord_lite.records.progress import Meter, Progress
+    from tfrecord_lite.progress import Meter, Progress
     from tfrecord_lite.schema import FeatureLike
 
     Indices: TypeAlias = Sequence[int] | npt.NDArray[np.integer[Any]]

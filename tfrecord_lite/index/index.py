@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tfrecord_lite.errors import FailedPreconditionError, InvalidArgumentError, Reason, plural
+from tfrecord_lite.options import ReadOptions
+from tfrecord_lite.progress import SILENT
 from tfrecord_lite.records.framing import MAX_RECORD_BYTES, OVERHEAD_BYTES, is_header
-from tfrecord_lite.records.options import ReadOptions
-from tfrecord_lite.records.progress import SILENT
 from tfrecord_lite.records.stream import RecordStream
 
 if TYPE_CHECKING:
     from tfrecord_lite.arrays import Int64Array
     from tfrecord_lite.files.names import StorageOptions
     from tfrecord_lite.index.pread import FileStamp
-    from tfrecord_lite.records.progress import Meter
+    from tfrecord_lite.progress import Meter
 
 
 @dataclass(frozen=True, slots=True, eq=False)

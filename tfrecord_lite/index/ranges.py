@@ -35,6 +35,7 @@ from tfrecord_lite.errors import (
 from tfrecord_lite.files.names import INDEX_SUFFIX, expand, is_url
 from tfrecord_lite.index import text
 from tfrecord_lite.index.pread import FileStamp, open_handle
+from tfrecord_lite.options import ReadOptions
 from tfrecord_lite.records.damage import MAX_SPANS, DamageLog, DamageReport, FileReport
 from tfrecord_lite.records.framing import (
     HEADER_BYTES,
@@ -43,7 +44,6 @@ from tfrecord_lite.records.framing import (
     is_header,
     read_headers,
 )
-from tfrecord_lite.records.options import ReadOptions
 from tfrecord_lite.records.stream import RecordStream
 
 if TYPE_CHECKING:

@@ -36,12 +36,12 @@ from tfrecord_lite.files.input import open_seekable
 from tfrecord_lite.files.names import INDEX_SUFFIX, is_file_object, is_url, name_of
 from tfrecord_lite.files.output import open_output
 from tfrecord_lite.index.index import RecordIndex, scan_file
-from tfrecord_lite.records.progress import SILENT
+from tfrecord_lite.progress import SILENT
 
 if TYPE_CHECKING:
     from tfrecord_lite.files.names import Source, StorageOptions
     from tfrecord_lite.index.pread import FileStamp
-    from tfrecord_lite.records.progress import Meter
+    from tfrecord_lite.progress import Meter
 
 _LINES_AT_ONCE = 65_536
 

@@ -30,17 +30,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tfrecord_lite.apps.tables.batches import LEAST, fitting_size
+from tfrecord_lite.apps.tables.record_format import RecordTarget
+from tfrecord_lite.apps.tables.table import scan
 from tfrecord_lite.convert.dataframes import arrow
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.files.compression import compression_to_write
 from tfrecord_lite.files.names import expand, is_url, name_of
 from tfrecord_lite.index.ranges import RANGE_BYTES, RangeReader, join_reports, record_ranges
-from tfrecord_lite.records.options import ReadOptions
+from tfrecord_lite.options import ReadOptions
 from tfrecord_lite.storage.loading import loader_of
 from tfrecord_lite.storage.sidecar import Sidecar
-from tfrecord_lite.tables.batches import LEAST, fitting_size
-from tfrecord_lite.tables.record_format import RecordTarget
-from tfrecord_lite.tables.table import scan
 from tfrecord_lite.writer import TFRecordWriter
 
 try:
@@ -81,6 +81,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from typing import Literal, TypeAlias, Unpack
 
+    from tfrecord_lite.apps.tables.table import ScanOptions, TFRecordTable
     from tfrecord_lite.arrays import Int64Array
     from tfrecord_lite.block import Block
     from tfrecord_lite.files.compression import CompressionType
@@ -88,7 +89,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.index.ranges import RecordRange
     from tfrecord_lite.records.damage import OnError
     from tfrecord_lite.schema import FeatureLike, FeatureSpec, SequenceSchema
-    from tfrecord_lite.tables.table import ScanOptions, TFRecordTable
 
     Features: TypeAlias = str | os.PathLike[str] | Mapping[str, FeatureLike] | SequenceSchema | None
     Elements: TypeAlias = Literal["arrow", "columns", "rows", "dicts"]

@@ -22,28 +22,28 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from tfrecord_lite.apps.tables.partitions import TablePartition
+from tfrecord_lite.apps.tables.parts import PartFolder, part_ending, write_part
+from tfrecord_lite.apps.tables.table import scan
 from tfrecord_lite.convert.dataframes.arrow import imported
 from tfrecord_lite.convert.dataframes.common import library
 from tfrecord_lite.errors import argument_error
 from tfrecord_lite.files.names import in_directories, is_url
 from tfrecord_lite.index.ranges import RangeReader, join_reports, record_ranges
-from tfrecord_lite.records.options import ReadOptions
+from tfrecord_lite.options import ReadOptions
 from tfrecord_lite.schema import SequenceSchema
-from tfrecord_lite.tables.partitions import TablePartition
-from tfrecord_lite.tables.parts import PartFolder, part_ending, write_part
-from tfrecord_lite.tables.table import scan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import TypedDict, Unpack
 
+    from tfrecord_lite.apps.tables.parts import WrittenPart
+    from tfrecord_lite.apps.tables.table import ScanOptions, TFRecordTable
     from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import Sources, StorageOptions
     from tfrecord_lite.index.ranges import RecordRange
     from tfrecord_lite.records.damage import DamageReport, OnError
     from tfrecord_lite.schema import FeatureLike, Original
-    from tfrecord_lite.tables.parts import WrittenPart
-    from tfrecord_lite.tables.table import ScanOptions, TFRecordTable
 
     class RecordOptions(TypedDict, total=False):
         """How records are read, whatever is in them."""

@@ -21,18 +21,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tfrecord_lite.apps.tables.table import scan
 from tfrecord_lite.convert.dataframes.arrow import imported as arrow
 from tfrecord_lite.errors import InvalidArgumentError, TFRecordError, argument_error
 from tfrecord_lite.schema.text import nearest
-from tfrecord_lite.tables.table import scan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Unpack
 
+    from tfrecord_lite.apps.tables.table import ScanOptions, TFRecordTable
     from tfrecord_lite.arrays import BoolArray
     from tfrecord_lite.schema import FeatureLike, SequenceSchema
-    from tfrecord_lite.tables.table import ScanOptions, TFRecordTable
 
 __all__ = ["Where", "sql", "where"]
 

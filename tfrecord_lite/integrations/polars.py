@@ -14,18 +14,18 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from tfrecord_lite.apps.tables.table import scan
 from tfrecord_lite.convert.dataframes.common import library
 from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.tables.table import scan
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Unpack
 
+    from tfrecord_lite.apps.tables.table import ScanOptions, TFRecordTable
     from tfrecord_lite.files.names import Sources
     from tfrecord_lite.schema import FeatureLike, SequenceSchema
-    from tfrecord_lite.tables.table import ScanOptions, TFRecordTable
 
 __all__ = ["lazy_frame", "scan_tfrecord"]
 

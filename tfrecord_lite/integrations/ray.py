@@ -24,14 +24,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tfrecord_lite.apps.tables.parts import PartFolder, part_ending, write_part
+from tfrecord_lite.apps.tables.table import scan
 from tfrecord_lite.convert.dataframes.arrow import imported
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, require_int
 from tfrecord_lite.files.names import in_directories, is_url
 from tfrecord_lite.files.remote import remote_place
 from tfrecord_lite.index.ranges import join_reports
 from tfrecord_lite.records.damage import too_many_error, warn_of_damage
-from tfrecord_lite.tables.parts import PartFolder, part_ending, write_part
-from tfrecord_lite.tables.table import scan
 
 try:
     import ray
@@ -60,14 +60,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Literal, Unpack
 
+    from tfrecord_lite.apps.tables.partitions import TablePartition
+    from tfrecord_lite.apps.tables.parts import WrittenPart
+    from tfrecord_lite.apps.tables.table import ScanOptions, TFRecordTable
     from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import Sources, StorageOptions
     from tfrecord_lite.index.ranges import RecordRange
     from tfrecord_lite.records.damage import DamageReport
     from tfrecord_lite.schema import FeatureLike, SequenceSchema
-    from tfrecord_lite.tables.partitions import TablePartition
-    from tfrecord_lite.tables.parts import WrittenPart
-    from tfrecord_lite.tables.table import ScanOptions, TFRecordTable
 
 __all__ = [
     "SkippedDamage",

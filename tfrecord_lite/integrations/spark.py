@@ -24,6 +24,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tfrecord_lite.apps.tables.batches import RecordBatches
+from tfrecord_lite.apps.tables.parts import write_part
+from tfrecord_lite.apps.tables.table import TFRecordTable
 from tfrecord_lite.convert.dataframes.arrow import imported
 from tfrecord_lite.convert.dataframes.from_arrow import SCHEMA_KEY
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
@@ -63,9 +66,6 @@ from tfrecord_lite.schema import (
 from tfrecord_lite.schema.text import nearest
 from tfrecord_lite.storage.sidecar import Sidecar
 from tfrecord_lite.storage.stream_schema import SchemaItem, items_of, schema_of_items
-from tfrecord_lite.tables.batches import RecordBatches
-from tfrecord_lite.tables.parts import write_part
-from tfrecord_lite.tables.table import TFRecordTable
 
 try:
     from pyspark.sql.datasource import (
@@ -101,8 +101,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from tfrecord_lite.index.ranges import RecordRange
+    from tfrecord_lite.options import ReadOptions
     from tfrecord_lite.records.damage import DamageReport
-    from tfrecord_lite.records.options import ReadOptions
 
 __all__ = [
     "TFRecordBatchReader",

@@ -10,24 +10,24 @@ import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from tfrecord_lite.apps.tables.table import scan
 from tfrecord_lite.errors import TFRecordError, argument_error
 from tfrecord_lite.files.names import is_url
 from tfrecord_lite.index.ranges import RANGE_BYTES
 from tfrecord_lite.integrations.spark_types import feature_of, is_nested_array, with_type
+from tfrecord_lite.options import ReadOptions
 from tfrecord_lite.records.framing import MAX_RECORD_BYTES
-from tfrecord_lite.records.options import ReadOptions
 from tfrecord_lite.schema import FixedLenSequenceFeature, RaggedFeature, Schema, SequenceSchema
 from tfrecord_lite.schema.text import nearest
 from tfrecord_lite.storage import sidecar
 from tfrecord_lite.storage.stream_schema import schema_of_items
-from tfrecord_lite.tables.table import scan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from tfrecord_lite.apps.tables.table import TFRecordTable
     from tfrecord_lite.integrations.spark_files import DataFile
     from tfrecord_lite.storage.stream_schema import SchemaItem
-    from tfrecord_lite.tables.table import TFRecordTable
 
 PARTS = ("context/", "feature_lists/")
 """How names of columns begin that say their part of a SequenceExample."""

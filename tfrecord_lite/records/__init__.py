@@ -15,9 +15,7 @@
     decoder      a stream of frames to blocks of records, without I/O
     resync       find the next intact record after damage
     foreign      recognise files of other formats
-    options      ReadOptions: the keywords of readers, checked
     stream       RecordStream: read the records of one open file
-    progress     report the records done, to a callable or a bar
     damage       skip damage, and report what was lost
     sink         RecordSink: write records to one open file
 """

@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 from tfrecord_lite.errors import DataLossError, DataLossWarning, Reason, plural
 from tfrecord_lite.files.names import short_name
 from tfrecord_lite.markup.tables import Html, facts, panel, table
+from tfrecord_lite.progress import bars_hidden
 from tfrecord_lite.records.framing import OVERHEAD_BYTES
-from tfrecord_lite.records.progress import bars_hidden
 from tfrecord_lite.records.stream import STREAM_DAMAGE
 
 if TYPE_CHECKING:

@@ -16,6 +16,7 @@ from tfrecord_lite.files.compression import codec_named, detect
 from tfrecord_lite.files.inflate import Inflated
 from tfrecord_lite.files.input import open_input
 from tfrecord_lite.files.names import name_of, opening_error
+from tfrecord_lite.options import ReadOptions
 from tfrecord_lite.records.decoder import FrameDecoder
 from tfrecord_lite.records.foreign import HEAD_BYTES, looks_like
 from tfrecord_lite.records.framing import (
@@ -23,7 +24,6 @@ from tfrecord_lite.records.framing import (
     OVERHEAD_BYTES,
     is_header,
 )
-from tfrecord_lite.records.options import ReadOptions
 from tfrecord_lite.records.resync import RecordFinder
 
 if TYPE_CHECKING:

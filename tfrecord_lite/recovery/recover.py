@@ -41,6 +41,8 @@ from tfrecord_lite.files.names import (
     name_of,
 )
 from tfrecord_lite.files.output import open_output
+from tfrecord_lite.options import ReadOptions
+from tfrecord_lite.progress import check_progress, metered, total_bytes
 from tfrecord_lite.records.damage import (
     MAX_SPANS,
     DamagedSpan,
@@ -50,8 +52,6 @@ from tfrecord_lite.records.damage import (
     error_of,
 )
 from tfrecord_lite.records.framing import MAX_RECORD_BYTES, OVERHEAD_BYTES
-from tfrecord_lite.records.options import ReadOptions
-from tfrecord_lite.records.progress import check_progress, metered, total_bytes
 from tfrecord_lite.records.sink import RecordSink
 from tfrecord_lite.records.stream import RecordStream
 from tfrecord_lite.recovery.members import Edges, FilePart, MemberSearch, framed_bytes
@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import Source, StorageOptions
     from tfrecord_lite.files.output import OutputFile
-    from tfrecord_lite.records.progress import Meter, Progress
+    from tfrecord_lite.progress import Meter, Progress
     from tfrecord_lite.recovery.members import Reading
 
 
@@ -126,7 +126,7 @@ def recover(
         range, or `storage_options` without a URL.
     TypeError
         For a file object, since the damaged file is read more than once, and the new one is
-        renamed; for a list of files (:func:`tfrecord_lite.rearrange.merge_files` takes these).
+        renamed; for a list of files (:func:`tfrecord_lite.apps.rearrange.merge_files` takes these).
     FailedPreconditionError
         ``UNSUPPORTED`` for a pipe.
     DataLossError

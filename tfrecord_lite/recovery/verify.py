@@ -17,17 +17,17 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 from tfrecord_lite.errors import InvalidArgumentError, TFRecordError, require_int
 from tfrecord_lite.files.names import expand, is_file_object, name_of
-from tfrecord_lite.reader import check_message_class, parse_messages
-from tfrecord_lite.records.damage import MAX_SPANS, DamageLog, DamageReport, FileReport
-from tfrecord_lite.records.framing import MAX_RECORD_BYTES
-from tfrecord_lite.records.options import ReadOptions
-from tfrecord_lite.records.progress import (
+from tfrecord_lite.options import ReadOptions
+from tfrecord_lite.progress import (
     Meter,
     check_progress,
     metered,
     title_of,
     total_bytes,
 )
+from tfrecord_lite.reader import check_message_class, parse_messages
+from tfrecord_lite.records.damage import MAX_SPANS, DamageLog, DamageReport, FileReport
+from tfrecord_lite.records.framing import MAX_RECORD_BYTES
 from tfrecord_lite.records.stream import RecordStream
 
 if TYPE_CHECKING:
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from tfrecord_lite.block import Block
     from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import Source, Sources, StorageOptions
+    from tfrecord_lite.progress import Progress
     from tfrecord_lite.records.damage import SkippingStream
-    from tfrecord_lite.records.progress import Progress
     from tfrecord_lite.schema import FeatureLike, SequenceSchema
 
     AnySchema: TypeAlias = Mapping[str, FeatureLike] | SequenceSchema

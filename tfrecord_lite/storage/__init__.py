@@ -17,8 +17,6 @@
 ``frame_schema``   batches of Arrow data, and the one schema that fits all of them
 ``given``          columns and rows in the form of a schema that is given to :func:`save`
 ``content``        whole small files of text
-``tfds_info``      :func:`tfds_info`: a directory of TensorFlow Datasets
-``tfds_loading``   :func:`load_tfds`, its splits and slices of them
 ``formats``        schemas of Super Serial, TensorFlow Datasets and TFX
 =================  ==========================================================================
 
@@ -30,7 +28,5 @@ from __future__ import annotations
 from tfrecord_lite.storage.loading import load
 from tfrecord_lite.storage.saving import save
 from tfrecord_lite.storage.sidecar import load_schema
-from tfrecord_lite.storage.tfds_info import TfdsInfo, tfds_info
-from tfrecord_lite.storage.tfds_loading import load_tfds
 
-__all__ = ["TfdsInfo", "load", "load_schema", "load_tfds", "save", "tfds_info"]
+__all__ = ["load", "load_schema", "save"]

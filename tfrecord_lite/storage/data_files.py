@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.files.compression import TFRecordOptions
     from tfrecord_lite.files.names import Source, StorageOptions
     from tfrecord_lite.files.output import OutputFile
-    from tfrecord_lite.records.progress import Meter
+    from tfrecord_lite.progress import Meter
     from tfrecord_lite.storage.sidecar import Fingerprint
 
 _BUFFERS_BYTES = 32 * 1024 * 1024

@@ -29,16 +29,16 @@ from tfrecord_lite.errors import InvalidArgumentError, Reason, require_int
 from tfrecord_lite.example.encode.columns import encode_column_batches, is_columns
 from tfrecord_lite.example.survey import Survey
 from tfrecord_lite.files.names import is_file_object, name_of
+from tfrecord_lite.options import ReadOptions
+from tfrecord_lite.progress import check_progress, reported, title_of
 from tfrecord_lite.reader import TFRecordReader, reader_with, share_read
-from tfrecord_lite.records.options import ReadOptions
-from tfrecord_lite.records.progress import check_progress, reported, title_of
 from tfrecord_lite.schema import RaggedFeature, Schema, SequenceSummary, Summary
 
 if TYPE_CHECKING:
     from tfrecord_lite.convert.dataframes import Traits
     from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import Sources, StorageOptions
-    from tfrecord_lite.records.progress import Progress
+    from tfrecord_lite.progress import Progress
     from tfrecord_lite.schema import SequenceSchema, Variable
 
     Source: TypeAlias = Sources | TFRecordReader | Block | Sequence[bytes] | Mapping[str, Any]

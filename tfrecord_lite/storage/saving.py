@@ -29,7 +29,7 @@ from tfrecord_lite.example.encode.columns import encode_column_batches
 from tfrecord_lite.files.compression import compression_to_write
 from tfrecord_lite.files.names import SIDECAR_SUFFIX, check_storage_options, is_same_file, name_of
 from tfrecord_lite.files.output import remove
-from tfrecord_lite.records.progress import check_progress, metered
+from tfrecord_lite.progress import check_progress, metered
 from tfrecord_lite.schema import Schema
 from tfrecord_lite.storage import sidecar
 from tfrecord_lite.storage.data_files import DataFiles, data_names
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import StorageOptions
     from tfrecord_lite.files.output import OutputFile
-    from tfrecord_lite.records.progress import Progress
+    from tfrecord_lite.progress import Progress
     from tfrecord_lite.schema import FeatureSpec
 
 _COLUMNS = (Mapping, tuple, np.ndarray, RaggedTensor, SparseTensor, BytesColumn)

@@ -30,6 +30,7 @@ import zlib
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from tfrecord_lite.apps.tfds.info import Directory
 from tfrecord_lite.convert.dataframes import check_description
 from tfrecord_lite.errors import InvalidArgumentError, argument_error
 from tfrecord_lite.files.compression import detect
@@ -51,7 +52,6 @@ from tfrecord_lite.storage.content import content_of
 from tfrecord_lite.storage.formats import superserial, tfds
 from tfrecord_lite.storage.stream_schema import check_originals
 from tfrecord_lite.storage.structure import is_flat_dict, structure_of_json
-from tfrecord_lite.storage.tfds_info import Directory
 
 if TYPE_CHECKING:
     from tfrecord_lite.convert.dataframes import Description

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from tfrecord_lite.apps.images import image as images
 from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.integrations import image as images
 from tfrecord_lite.tensors import parse, raw, serialize
 from tfrecord_lite.tf._dtype import as_dtype
 from tfrecord_lite.tf._tensor import Tensor, plain_array, unwrap

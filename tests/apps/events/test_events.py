@@ -1,0 +1,788 @@
+"""Event files: held to the protobuf runtime, cut anywhere, growing."""
+
+from __future__ import annotations
+
+import io
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.corpus import CorpusFile, corpus_files
+from tests.support.effort import some
+from tests.support.event_messages import (
+    TENSORS,
+    VERSION,
+    accepts,
+    batches,
+    event,
+    float_tensor,
+    metadata,
+    rows_of_engine,
+    rows_of_runtime,
+    tensor,
+)
+from tests.support.example_messages import is_settled
+from tests.support.skips import in_c
+from tfrecord_lite import (
+    Block,
+    DataLossError,
+    DataLossWarning,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    Reason,
+    TFRecordReader,
+    find_runs,
+    follow_events,
+    read_events,
+    testing,
+)
+from tfrecord_lite.apps.events import EventFiles, Events, Image, tags
+from tfrecord_lite.apps.events.parse import parse_events
+from tfrecord_lite.apps.events.tags import Tags
+from tfrecord_lite.messages import Event, HistogramProto, Summary
+from tfrecord_lite.records.framing import frame
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tfrecord_lite.records.damage import DamagedSpan
+
+Value = Summary.Value
+KINDS = ("scalars", "histograms", "images", "audio", "texts", "tensors")
+
+
+def file_of(*records: bytes) -> io.BytesIO:
+    return io.BytesIO(bytes(frame(records)))
+
+
+def events_of(*records: bytes) -> Events:
+    return read_events(file_of(*records))
+
+
+def scalar(tag: str, number: float) -> Summary.Value:
+    return Value(tag=tag, simple_value=number)
+
+
+def refusal(messages: list[bytes]) -> InvalidArgumentError | None:
+    try:
+        parse_events(Block.from_records(messages), Tags())
+    except InvalidArgumentError as error:
+        return error
+    return None
+
+
+def unsettled(message: bytes) -> bool:
+    """Say whether the message is refused for what not all runtimes refuse."""
+    error = refusal([message])
+    return error is not None and not is_settled(error)
+
+
+# ------------------------------------------------------------------- the protobuf runtime
+
+
+@in_c
+@given(batches())
+def test_events_mean_what_the_runtime_says(messages: list[bytes]) -> None:
+    assert rows_of_engine(Block.from_records(messages)) == rows_of_runtime(messages)
+
+
+@in_c
+@given(batches(damaged=True))
+def test_any_bytes_mean_what_the_runtime_says_or_are_malformed(messages: list[bytes]) -> None:
+    sound = [message for message in messages if accepts(message) and not unsettled(message)]
+    assert rows_of_engine(Block.from_records(sound)) == rows_of_runtime(sound)
+
+    error = refusal(messages)
+    if error is not None:
+        assert error.reason is Reason.MALFORMED
+        assert error.index is not None
+        assert not (accepts(messages[error.index]) and is_settled(error))
+        assert refusal(messages[: error.index]) is None
+
+
+@given(batches(damaged=True), st.data())
+def test_any_file_is_read_or_refused(messages: list[bytes], data: st.DataObject) -> None:
+    stream = bytes(frame(messages))
+    if data.draw(st.booleans()):
+        stream = data.draw(st.one_of(testing.damaged(stream), st.just(stream[:-1])))
+
+    try:
+        events = read_events(io.BytesIO(stream))
+        for kind in KINDS:
+            getattr(events, kind)()
+    except (DataLossError, InvalidArgumentError):
+        pass
+
+
+@pytest.mark.parametrize("times", [1, 40])
+def test_every_form_of_a_value_means_what_the_runtime_says(times: int) -> None:
+    values = [Value(tag="t", tensor=each) for each in TENSORS]
+    values += [
+        scalar("a", 0.5),
+        Value(tag="a"),
+        Value(),
+        Value(node_name="node", simple_value=1),
+        Value(tag="old", obsolete_old_style_histogram=b"old"),
+        Value(tag="h", histo=HistogramProto(min=1)),
+        Value(tag="i", image=Summary.Image(width=1)),
+        Value(tag="s", audio=Summary.Audio(sample_rate=1)),
+    ]
+    messages = [event(step, value) for step, value in enumerate(values)] * times
+    messages.append(event(-1, *values))
+
+    rows = rows_of_engine(Block.from_records(messages))
+
+    assert rows == rows_of_runtime(messages)
+    assert len(rows) == (times + 1) * (len(values) - 3)
+
+
+def test_an_event_that_says_it_twice_is_read_as_the_runtime_reads_it() -> None:
+    first = event(1, scalar("a", 1), wall_time=1)
+    second = event(2, scalar("b", 2), wall_time=2)
+    graph = Event(graph_def=b"g").SerializeToString()
+    merged = event(3, Value(tag="h", histo=HistogramProto(min=1)))
+    twice = b"\x2a\x10" + b"\x0a\x0e\x0a\x01h\x2a\x02\x08\x01" + b"\x2a\x05\x11" + bytes(4)
+    odd = [first + second, first + graph, graph + first, first + graph + second, merged * 2]
+
+    for extra in (odd, [message for message in [*odd, twice] if accepts(message)]):
+        messages = [first, *extra, second] * 12
+        assert rows_of_engine(Block.from_records(messages)) == rows_of_runtime(messages)
+    assert len(rows_of_runtime(odd)) == 2 + 0 + 1 + 1 + 2
+
+
+def test_the_first_malformed_event_is_named(tmp_path: Path) -> None:
+    good = [event(i, scalar("a", i)) for i in range(50)]
+    no_utf8 = event(0, scalar("abc", 1)).replace(b"abc", b"a\xffc")
+    no_metadata = event(0, Value(tag="m", metadata=metadata("xyz"))).replace(b"xyz", b"x\xffz")
+    twice = no_utf8 * 2
+    cut = event(0, scalar("abc", 1))[:-1]
+    path = tmp_path / "tfevents"
+    for bad in (no_utf8, no_metadata, twice, cut):
+        path.write_bytes(frame([*good, bad, *good, cut, *good]))
+
+        with pytest.raises(InvalidArgumentError) as caught:
+            read_events(path)
+
+        assert caught.value.reason is Reason.MALFORMED
+        assert caught.value.index == 50
+        assert caught.value.offset == len(frame(good))
+        assert caught.value.source == str(path)
+
+
+# ---------------------------------------------------------------------------------- kinds
+
+
+@pytest.mark.parametrize("n_events", [1, 100])
+def test_scalars_of_both_styles(n_events: int) -> None:
+    records = [VERSION]
+    for i in range(n_events):
+        first = {"metadata": metadata("scalars")} if i == 0 else {}
+        records.append(
+            event(
+                i - 1,
+                scalar("old", i * (1 / 3)),
+                Value(tag="new", tensor=tensor(np.float32(i * (1 / 7))), **first),  # type: ignore[arg-type]
+                Value(tag="torch", tensor=float_tensor(i * -1.0), **first),  # type: ignore[arg-type]
+                Value(tag="double", tensor=tensor(i * (1 / 9)), **first),  # type: ignore[arg-type]
+                wall_time=1.5e9 + i / 8,
+            )
+        )
+    events = events_of(*records)
+    numbers = np.arange(n_events)
+
+    assert events.tags["scalars"] == ("old", "new", "torch", "double")
+    scale = {"old": 1 / 3, "new": 1 / 7, "torch": -1.0, "double": 1 / 9}
+    for tag, factor in scale.items():
+        series = events.scalars(tag)
+        expected = (numbers * factor).astype(np.float32).astype(np.float64)
+        testing.assert_same(series.value, expected, tag)
+        testing.assert_same(series.step, numbers - 1)
+        testing.assert_same(series.wall_time, 1.5e9 + numbers / 8)
+        assert set(series.tag) == {tag}
+    assert len(events.scalars()) == len(events) == 4 * n_events
+    assert list(events.scalars().tag[:4]) == ["old", "new", "torch", "double"]
+
+
+def test_metadata_counts_for_all_values_of_a_tag_wherever_it_stands() -> None:
+    value = Value(tag="a", tensor=tensor(np.float32(0.5)))
+    said = Value(tag="a", tensor=tensor(np.float32(1.5)), metadata=metadata("scalars"))
+    other = Value(tag="a", tensor=tensor(np.float32(2.5)), metadata=metadata("text"))
+
+    events = events_of(event(0, value), event(1, said), event(2, other), event(3, value))
+
+    assert events.scalars("a").value.tolist() == [0.5, 1.5, 2.5, 0.5]
+    found = events.metadata("a")
+    assert found is not None
+    assert found.plugin_data.plugin_name == "scalars"
+    assert events_of(event(0, value)).metadata("a") is None
+
+
+def test_the_first_metadata_counts_for_later_files_too(tmp_path: Path) -> None:
+    for name, plugin in (("tfevents.1", "scalars"), ("tfevents.2", "text")):
+        value = Value(tag="a", tensor=tensor(np.float32(1)), metadata=metadata(plugin))
+        (tmp_path / name).write_bytes(frame([event(0, value)]))
+
+    assert len(read_events(tmp_path).scalars("a")) == 2
+
+
+def test_a_tag_may_be_of_several_kinds() -> None:
+    both = [
+        scalar("a", 1),
+        Value(tag="a", tensor=tensor([1, 2])),
+        Value(tag="a", histo=HistogramProto()),
+    ]
+    events = events_of(event(0, *both))
+
+    assert [kind for kind, tags in events.tags.items() if tags] == [
+        "scalars",
+        "histograms",
+        "tensors",
+    ]
+    assert (len(events.scalars("a")), len(events.tensors("a")), len(events.histograms("a"))) == (
+        1,
+        1,
+        1,
+    )
+
+
+def test_a_tensor_without_plugin_is_a_tensor() -> None:
+    matrix = np.arange(6, dtype=np.int16).reshape(2, 3)
+    events = events_of(
+        event(0, Value(tag="number", tensor=tensor(np.float32(0.5)))),
+        event(1, Value(tag="matrix", tensor=tensor(matrix), metadata=metadata("mine"))),
+        event(2, Value(tag="scalar", tensor=tensor(np.float32(2)), metadata=metadata("scalars"))),
+    )
+
+    assert events.tags["tensors"] == ("number", "matrix")
+    number, found = events.tensors().value
+    testing.assert_same(number, np.array(0.5, np.float32))
+    testing.assert_same(found, matrix)
+    testing.assert_same(events.tensors("scalar").value[0], np.array(2, np.float32))
+    assert len(events.scalars()) == 1
+
+
+def test_histograms_of_both_styles() -> None:
+    old = HistogramProto(
+        min=-0.5, max=2.5, bucket_limit=[-1, 0, 1, 2, 1e308], bucket=[0, 1, 0, 2, 3]
+    )
+    new = np.array([[0.0, 1, 3], [1, 2, 4]])
+    events = events_of(
+        event(1, Value(tag="old", histo=old)),
+        event(2, Value(tag="new", tensor=tensor(new), metadata=metadata("histograms"))),
+        event(3, Value(tag="none", histo=HistogramProto(bucket=[0], bucket_limit=[1]))),
+    )
+
+    first, second, third = events.histograms().value
+    testing.assert_same(first, np.array([[-0.5, 0, 1], [0, 1, 0], [1, 2, 2], [2, 2.5, 3]]))
+    testing.assert_same(second, new)
+    testing.assert_same(third, np.empty((0, 3)))
+    assert events.tags["histograms"] == ("old", "new", "none")
+
+
+def test_images_audio_and_texts_of_both_styles() -> None:
+    strings = np.array([b"4", b"3", b"png one", b"png two"], object)
+    clips = np.array([[b"wav", b"label"], [b"wav 2", b""]], object)
+    table = np.array([["a", "b"], ["c", "\N{SNOWMAN}"]], object)
+    image = Summary.Image(width=2, height=1, encoded_image_string=b"png")
+    events = events_of(
+        event(1, Value(tag="i", image=image)),
+        event(2, Value(tag="I", tensor=tensor(strings), metadata=metadata("images"))),
+        event(3, Value(tag="s", audio=Summary.Audio(encoded_audio_string=b"wav"))),
+        event(4, Value(tag="S", tensor=tensor(clips), metadata=metadata("audio"))),
+        event(5, Value(tag="S2", tensor=tensor(clips[:, 0]), metadata=metadata("audio"))),
+        event(6, Value(tag="t", tensor=tensor("Grüße"), metadata=metadata("text"))),
+        event(7, Value(tag="t", tensor=tensor([b"\xff"]), metadata=metadata("text"))),
+        event(8, Value(tag="T", tensor=tensor(table), metadata=metadata("text"))),
+    )
+
+    assert list(events.images().value) == [
+        Image(2, 1, (b"png",)),
+        Image(4, 3, (b"png one", b"png two")),
+    ]
+    assert list(events.audio().value) == [(b"wav",), (b"wav", b"wav 2"), (b"wav", b"wav 2")]
+    one, two = events.texts("t").value
+    assert (one, two.encode("utf-8", "surrogateescape")) == ("Grüße", b"\xff")
+    testing.assert_same(events.texts("T").value[0], table)
+    assert events.texts("T").step.tolist() == [8]
+
+
+@pytest.mark.parametrize(
+    ("kind", "plugin", "array"),
+    [
+        ("scalars", "scalars", np.zeros(2)),
+        ("scalars", "scalars", "0.5"),
+        ("scalars", "scalars", np.complex64(1)),
+        ("scalars", "scalars", np.complex128(1)),
+        ("histograms", "histograms", np.zeros((2, 3), np.complex64)),
+        ("histograms", "histograms", np.zeros((2, 3), np.complex128)),
+        ("images", "images", np.array([b"1" * 5000, b"1", b"png"], object)),
+        ("images", "images", np.array([b"1", b"1" * 5000, b"png"], object)),
+        ("histograms", "histograms", np.zeros((2, 2))),
+        ("histograms", "histograms", np.zeros(3)),
+        ("images", "images", np.zeros(3)),
+        ("images", "images", np.array([b"1"], object)),
+        ("images", "images", np.array([b"1", b"x", b"png"], object)),
+        ("audio", "audio", np.zeros((1, 2))),
+        ("audio", "audio", np.array([[b"a", b"b", b"c"]], object)),
+        ("texts", "text", np.float32(1)),
+    ],
+)
+def test_a_tensor_that_is_not_what_its_plugin_says_is_malformed(
+    kind: str, plugin: str, array: Any
+) -> None:
+    good = event(0, Value(tag="a", tensor=tensor(np.float32(1))))
+    bad = event(7, Value(tag="bad", tensor=tensor(array), metadata=metadata(plugin)))
+    events = events_of(good, bad)
+
+    with pytest.raises(InvalidArgumentError, match="'bad' at step 7") as caught:
+        getattr(events, kind)()
+
+    assert caught.value.reason is Reason.MALFORMED
+    assert len(events.tensors("bad")) == 1
+
+
+def test_a_damaged_content_is_malformed_when_it_is_asked_for() -> None:
+    uneven = HistogramProto(bucket=[1, 2], bucket_limit=[1])
+    image = event(0, Value(tag="i", image=Summary.Image(width=1))).replace(b"\x10\x01", b"\x13\x01")
+    events = events_of(event(0, Value(tag="h", histo=uneven)), image, event(1, scalar("a", 1)))
+
+    for kind in ("histograms", "images"):
+        with pytest.raises(InvalidArgumentError) as caught:
+            getattr(events, kind)()
+        assert caught.value.reason is Reason.MALFORMED
+    assert events.scalars().value.tolist() == [1]
+
+
+def test_an_unknown_tag_is_an_error_that_names_the_nearest() -> None:
+    events = events_of(event(0, scalar("train/loss", 1)))
+
+    for method in (events.scalars, events.tensors, events.metadata):
+        with pytest.raises(InvalidArgumentError, match="did you mean 'train/loss'") as caught:
+            method("train/los")
+        assert caught.value.reason is Reason.MISSING
+    assert len(events.images("train/loss")) == 0
+
+
+def test_a_thousand_tags() -> None:
+    records = [event(i, scalar(f"tag {i % 1000}", i)) for i in range(3000)]
+
+    events = events_of(*records)
+
+    assert events.tags["scalars"] == tuple(f"tag {i}" for i in range(1000))
+    assert events.scalars("tag 7").value.tolist() == [7, 1007, 2007]
+
+
+@pytest.mark.parametrize("n_tags", [tags._MAX_IN_TABLE - 1, tags._MAX_IN_TABLE + 1, 9000])
+def test_more_tags_than_are_looked_up_at_once(n_tags: int) -> None:
+    records = [event(i, scalar(f"tag {i % n_tags}", i)) for i in range(n_tags + 50)]
+
+    events = events_of(*records)
+
+    assert events.tags["scalars"] == tuple(f"tag {i}" for i in range(n_tags))
+    assert events.scalars("tag 7").value.tolist() == [7, n_tags + 7]
+    assert events.scalars(f"tag {n_tags - 1}").value.tolist() == [n_tags - 1]
+
+
+def test_no_events_are_no_values() -> None:
+    for events in (events_of(), events_of(VERSION), events_of(b"")):
+        assert len(events) == 0
+        assert events.tags == dict.fromkeys(KINDS, ())
+        for kind in KINDS:
+            series = getattr(events, kind)()
+            assert len(series) == 0
+            assert series.step.dtype == np.int64
+            assert series.wall_time.dtype == np.float64
+        assert events.scalars().value.dtype == np.float64
+        assert repr(events) == "<Events none>"
+
+
+def test_columns_go_into_a_dictionary_as_they_are() -> None:
+    series = events_of(event(3, scalar("a", 0.5), wall_time=2.0)).scalars()
+
+    columns = series.as_dict()
+
+    assert list(columns) == ["tag", "step", "wall_time", "value"]
+    assert columns["value"] is series.value
+    assert series.tag.tolist() == ["a"]
+    assert repr(events_of(event(3, scalar("a", 1), Value(tag="t", tensor=tensor([1, 2]))))) == (
+        "<Events 1 scalars, 1 tensors>"
+    )
+
+
+# ---------------------------------------------------------------------------------- files
+
+RECORDS = [VERSION, *(event(i, scalar("a", i)) for i in range(4))]
+STREAM = bytes(frame(RECORDS))
+ENDS = [len(frame(RECORDS[:n])) for n in range(len(RECORDS) + 1)]
+
+
+def test_a_file_cut_at_any_byte_gives_what_is_whole(tmp_path: Path) -> None:
+    path = tmp_path / "events.out.tfevents.1"
+    for stop in range(len(STREAM) + 1):
+        path.write_bytes(STREAM[:stop])
+
+        events = read_events(path)
+
+        n_whole = sum(end <= stop for end in ENDS) - 1
+        assert events.scalars().step.tolist() == list(range(max(n_whole - 1, 0)))
+        assert events.torn == (() if stop in ENDS else (str(path),))
+
+
+@pytest.mark.parametrize("byte", some(50, range(ENDS[-1])))
+def test_past_damage_all_other_events_are_read(tmp_path: Path, byte: int) -> None:
+    damaged, hit = bytearray(STREAM), sum(end <= byte for end in ENDS) - 1
+    damaged[byte] ^= 1
+    path = tmp_path / "events.out.tfevents.1"
+    path.write_bytes(damaged)
+    (tmp_path / "events.out.tfevents.2").write_bytes(STREAM)
+    with pytest.raises(DataLossError):
+        read_events(path)
+
+    with pytest.warns(DataLossWarning, match="1 damaged place") as caught:
+        events = read_events(tmp_path, on_error="skip")
+
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    steps = [step for step in range(4) if step + 1 != hit]
+    assert events.scalars().step.tolist() == [*steps, 0, 1, 2, 3]
+    assert events.torn == ()
+    report = events.report
+    assert report is not None
+    assert [file.records for file in report.files] == [4, 5]
+    (span,) = report.spans
+    assert (span.source, span.index, span.offset) == (str(path), hit, ENDS[hit])
+    assert span.length == ENDS[hit + 1] - ENDS[hit]
+
+
+@pytest.mark.parametrize("stop", some(50, range(ENDS[-1])))
+def test_a_torn_end_is_no_damage_to_pass_over(stop: int) -> None:
+    def refuse(span: DamagedSpan) -> None:
+        raise AssertionError(span)
+
+    file = io.BytesIO(STREAM[:stop])
+    events = read_events(file, on_error=refuse, max_errors=0)
+
+    n_whole = sum(end <= stop for end in ENDS) - 1
+    assert events.scalars().step.tolist() == list(range(max(n_whole - 1, 0)))
+    assert bool(events.torn) == (stop not in ENDS)
+    assert events.report is not None
+    (found,) = events.report.files
+    assert (found.records, found.n_damaged, found.lost_bytes) == (n_whole, 0, 0)
+    assert found.record_bytes == sum(map(len, RECORDS[:n_whole]))
+
+
+def test_events_behind_a_record_that_only_seems_torn_are_read() -> None:
+    long = bytes(frame([event(9, scalar("long", 1), Value(tag="x" * 500))]))
+    stream = STREAM + long[:100] + STREAM  # it ends beyond the file, so it looks torn
+    spans: list[DamagedSpan] = []
+
+    events = read_events(io.BytesIO(stream + STREAM[:20]), on_error=spans.append)
+
+    assert events.scalars().step.tolist() == [0, 1, 2, 3] * 2
+    assert [(span.offset, span.length) for span in spans] == [(len(STREAM), 100)]
+    assert events.torn == ("<BytesIO>",)
+
+
+def test_more_damage_than_is_to_be_passed_over_is_raised() -> None:
+    damaged = bytearray(STREAM)
+    damaged[ENDS[1] + 12] ^= 1
+    damaged[ENDS[3] + 12] ^= 1
+    with pytest.raises(DataLossError, match="max_errors") as caught:
+        read_events(io.BytesIO(damaged), on_error=str, max_errors=1)
+    assert caught.value.index == 3
+    events = read_events(io.BytesIO(damaged), on_error=str, max_errors=2)
+    assert events.scalars().step.tolist() == [1, 3]
+    with pytest.raises(InvalidArgumentError, match="on_error"):
+        read_events(io.BytesIO(STREAM), on_error="ignore")  # type: ignore[arg-type]
+    assert read_events(io.BytesIO(STREAM)).report is None
+
+
+@pytest.mark.parametrize("size", [1, 7, 64])
+def test_a_file_that_grows_is_read_as_it_grows(tmp_path: Path, size: int) -> None:
+    path = tmp_path / "events.out.tfevents.1"
+    path.write_bytes(b"")
+    steps: list[int] = []
+    with EventFiles(path) as files, path.open("ab", buffering=0) as out:
+        for start in range(0, len(STREAM), size):
+            out.write(STREAM[start : start + size])
+            events = files.read()
+            steps += events.scalars().step.tolist()
+            n_whole = sum(end <= start + size for end in ENDS) - 1
+            assert len(steps) == max(n_whole - 1, 0)
+            assert bool(events.torn) == (start + size not in ENDS and start + size < len(STREAM))
+
+    assert steps == [0, 1, 2, 3]
+
+
+def test_following_gives_what_is_written_until_it_is_stopped(tmp_path: Path) -> None:
+    first = tmp_path / "events.out.tfevents.1"
+    second = tmp_path / "events.out.tfevents.2"
+    first.write_bytes(STREAM[: ENDS[3] + 5])
+    (tmp_path / "notes.txt").write_text("not an event file")
+    steps: list[Callable[[], object]] = [
+        lambda: None,
+        lambda: None,
+        lambda: first.write_bytes(STREAM),
+        lambda: second.write_bytes(frame([event(9, scalar("b", 9))])),
+        lambda: second.write_bytes(frame([event(n, scalar("b", n)) for n in (9, 10)])),
+    ]
+    script = iter(steps)
+
+    def stop() -> bool:
+        step = next(script)
+        step()
+        return step is steps[-1]
+
+    parts = list(follow_events(tmp_path, poll_seconds=0, stop=stop))
+
+    assert [part.scalars().step.tolist() for part in parts] == [[0, 1], [2, 3], [9], [10]]
+    assert [bool(part.torn) for part in parts] == [True, False, False, False]
+    # Tags of a run are known from part to part, and one that may still come is no error.
+    assert parts[0].scalars("b").step.tolist() == []
+    assert parts[3].scalars("b").step.tolist() == [10]
+    assert len(parts[3].scalars("a")) == 0
+
+
+def test_an_empty_folder_may_be_followed(tmp_path: Path) -> None:
+    calls = iter([False, True])
+
+    def stop() -> bool:
+        is_last = next(calls)
+        if is_last:
+            (tmp_path / "x.tfevents").write_bytes(STREAM)
+        return is_last
+
+    parts = list(follow_events(tmp_path, poll_seconds=0, stop=stop))
+
+    assert [len(part) for part in parts] == [4]
+
+
+def test_following_gives_what_comes_before_damage(tmp_path: Path) -> None:
+    path = tmp_path / "tfevents"
+    damaged = bytearray(STREAM)
+    damaged[ENDS[3] + 12] ^= 1
+    malformed = bytes(frame([*RECORDS[:3], b"\xff", RECORDS[3]]))
+    errors = (DataLossError, Reason.DATA_CRC), (InvalidArgumentError, Reason.MALFORMED)
+    for stream, (kind, reason) in zip((bytes(damaged), malformed), errors, strict=True):
+        path.write_bytes(stream)
+        following = follow_events(path)
+
+        assert next(following).scalars().step.tolist() == [0, 1]
+        with pytest.raises(kind) as caught:
+            next(following)
+        assert caught.value.reason is reason
+        with pytest.raises(kind):
+            read_events(path)
+
+
+@pytest.mark.parametrize("seconds", [-1, -0.001, float("nan"), float("inf")])
+def test_one_cannot_wait_for_less_than_no_time_or_for_ever(seconds: float, tmp_path: Path) -> None:
+    with pytest.raises(InvalidArgumentError) as caught:
+        follow_events(tmp_path, poll_seconds=seconds)
+    assert caught.value.reason is Reason.BAD_ARGUMENT
+
+
+@pytest.mark.parametrize("seconds", [None, "1"])
+def test_a_time_to_wait_is_a_number(seconds: Any, tmp_path: Path) -> None:
+    with pytest.raises(TypeError):
+        follow_events(tmp_path, poll_seconds=seconds)
+
+
+def test_the_last_look_raises_what_it_finds(tmp_path: Path) -> None:
+    damaged = bytearray(frame([event(step, scalar("a", step)) for step in range(3)]))
+    damaged[-5] ^= 1
+    (tmp_path / "a.tfevents").write_bytes(damaged)
+    (tmp_path / "b.tfevents").write_bytes(STREAM)
+    following = follow_events(tmp_path, stop=lambda: True)
+
+    assert next(following).scalars().step.tolist() == [0, 1]
+    with pytest.raises(DataLossError) as caught:
+        next(following)
+
+    assert caught.value.reason is Reason.DATA_CRC
+    assert caught.value.source == str(tmp_path / "a.tfevents")
+
+
+def test_a_missing_file_costs_no_events(tmp_path: Path) -> None:
+    names = [tmp_path / f"{name}.tfevents" for name in "abc"]
+    stream = {n: bytes(frame([event(n, scalar("a", n))])) for n in range(5)}
+    names[0].write_bytes(stream[0])
+    names[2].write_bytes(stream[4])
+    with EventFiles(names) as files:
+        assert files.read().scalars().step.tolist() == [0]
+        with names[0].open("ab") as out:
+            out.write(stream[1])
+        for _ in range(2):
+            with pytest.raises(FileNotFoundError):
+                files.check()
+        with pytest.raises(FileNotFoundError, match=r"b\.tfevents"):
+            files.read()
+        names[1].write_bytes(stream[3])
+        assert files.read().scalars().step.tolist() == [1, 3, 4]
+        files.check()
+        assert len(files.read()) == 0
+
+
+def test_a_loop_that_passes_over_errors_gets_what_comes(tmp_path: Path) -> None:
+    first, second = tmp_path / "a.tfevents", tmp_path / "b.tfevents"
+    second.symlink_to(tmp_path / "nowhere")
+    first.write_bytes(b"")
+    steps: list[int] = []
+    n_errors = 0
+    with EventFiles(tmp_path) as files:
+        for step in range(6):
+            with first.open("ab") as out:
+                out.write(frame([event(step, scalar("a", step))]))
+            try:
+                steps += files.read().scalars().step.tolist()
+            except FileNotFoundError:
+                n_errors += 1
+
+    assert steps == list(range(5))
+    assert n_errors == 3
+
+
+def test_following_gives_what_comes_before_a_missing_file(tmp_path: Path) -> None:
+    there = tmp_path / "a.tfevents"
+    there.write_bytes(STREAM)
+    following = follow_events([there, tmp_path / "b.tfevents"])
+
+    assert next(following).scalars().step.tolist() == [0, 1, 2, 3]
+    with pytest.raises(FileNotFoundError):
+        next(following)
+
+
+def test_a_file_that_is_replaced_while_it_is_followed_is_an_error(tmp_path: Path) -> None:
+    path, other = tmp_path / "a.tfevents", tmp_path / "new"
+    path.write_bytes(STREAM[: ENDS[3]])
+
+    def stop() -> bool:
+        if len(seen) == 1 and not other.exists():
+            with path.open("ab") as out:  # the last that the old file gets
+                out.write(STREAM[ENDS[3] : ENDS[4]])
+            other.write_bytes(STREAM * 2)
+            other.rename(path)
+        return False
+
+    seen: list[list[int]] = []
+    with pytest.raises(FailedPreconditionError, match="replaced") as caught:
+        seen.extend(part.scalars().step.tolist() for part in follow_events(tmp_path, stop=stop))
+
+    assert seen == [[0, 1], [2]]
+    assert caught.value.source == str(path)
+
+
+@pytest.mark.parametrize("size", [0, 7, ENDS[3], len(STREAM) - 1])
+def test_a_file_that_is_cut_while_it_is_followed_is_a_loss(tmp_path: Path, size: int) -> None:
+    path = tmp_path / "a.tfevents"
+    path.write_bytes(STREAM)
+    with EventFiles(path) as files:
+        assert len(files.read()) == 4
+        os.truncate(path, size)
+        for _ in range(2):
+            with pytest.raises(DataLossError) as caught:
+                files.read()
+            assert caught.value.reason is Reason.TRUNCATED
+            assert caught.value.source == str(path)
+            assert caught.value.offset == len(STREAM)
+
+
+def test_a_torn_end_that_is_cut_off_is_a_loss_too(tmp_path: Path) -> None:
+    path = tmp_path / "a.tfevents"
+    path.write_bytes(STREAM[:-1])
+    with EventFiles(path) as files:
+        assert len(files.read()) == 3
+        os.truncate(path, ENDS[-2])
+        with pytest.raises(DataLossError, match="shorter"):
+            files.read()
+
+
+def test_a_file_that_is_removed_was_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.tfevents"
+    path.write_bytes(STREAM)
+    for watched in (path, tmp_path):
+        path.write_bytes(STREAM)
+        with EventFiles(watched) as files:
+            assert len(files.read()) == 4
+            path.unlink()
+            assert len(files.read()) == 0
+
+
+def test_an_error_of_a_run_comes_again(tmp_path: Path) -> None:
+    path = tmp_path / "tfevents"
+    path.write_bytes(frame([b"\xff", RECORDS[1]]))
+    with EventFiles(path) as files:
+        for _ in range(2):
+            with pytest.raises(InvalidArgumentError):
+                files.read()
+
+
+def test_files_of_a_folder_are_joined_in_the_order_of_their_names(tmp_path: Path) -> None:
+    names = {f"tfevents.{step}": step for step in (2, 5, 1, 8, 4, 7, 6)}
+    for name, step in {**names, "x.tfevents.9": 9, "a.tfevents": 0, "other": 4}.items():
+        (tmp_path / name).write_bytes(frame([event(step, scalar("a", step))]))
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "tfevents.0").write_bytes(STREAM)
+
+    assert read_events(tmp_path).scalars().step.tolist() == [0, 1, 2, 4, 5, 6, 7, 8, 9]
+    assert read_events(str(tmp_path / "*.tfevents*")).scalars().step.tolist() == [0, 9]
+    two = [tmp_path / "tfevents.2", tmp_path / "tfevents.1"]
+    assert read_events(iter(two)).scalars().step.tolist() == [2, 1]
+    assert find_runs(tmp_path) == {".": str(tmp_path), "run": str(tmp_path / "run")}
+
+
+def test_a_folder_is_no_event_file_whatever_its_name(tmp_path: Path) -> None:
+    (tmp_path / "old.tfevents.d").mkdir()
+    with pytest.raises(FileNotFoundError, match=r"\*tfevents\*$"):
+        read_events(tmp_path)
+    (tmp_path / "tfevents.1").write_bytes(STREAM)
+
+    assert read_events(tmp_path).scalars().step.tolist() == [0, 1, 2, 3]
+    assert [len(part) for part in follow_events(tmp_path, stop=lambda: True)] == [4]
+    assert find_runs(tmp_path) == {".": str(tmp_path)}
+
+
+def test_what_is_not_there_is_not_found(tmp_path: Path) -> None:
+    (tmp_path / "logs" / "run").mkdir(parents=True)
+    (tmp_path / "logs" / "run" / "tfevents").write_bytes(b"")
+    (tmp_path / "empty").mkdir()
+
+    with pytest.raises(FileNotFoundError, match="there are runs in 'run'"):
+        read_events(tmp_path / "logs")
+    with pytest.raises(FileNotFoundError, match=r"\*tfevents\*$"):
+        read_events(tmp_path / "empty")
+    for path in (tmp_path / "none", str(tmp_path / "none*")):
+        with pytest.raises(FileNotFoundError):
+            read_events(path)
+        with pytest.raises(FileNotFoundError):
+            next(follow_events(path))
+    with pytest.raises(FileNotFoundError):
+        find_runs(tmp_path / "none")
+    with pytest.raises(NotADirectoryError):
+        find_runs(tmp_path / "logs" / "run" / "tfevents")
+    assert find_runs(tmp_path / "empty") == {}
+
+
+def test_a_file_larger_than_a_block(tmp_path: Path) -> None:
+    path = tmp_path / "tfevents"
+    n_events = 60_000
+    path.write_bytes(frame([event(i, scalar("a", i)) for i in range(n_events)]))
+
+    testing.assert_same(read_events(path).scalars("a").step, np.arange(n_events))
+
+
+@pytest.mark.parametrize("sample", corpus_files("tfevents"))
+def test_real_event_files(sample: CorpusFile) -> None:
+    records = list(TFRecordReader(sample.path))
+    expected = rows_of_runtime(records)
+
+    events = read_events(sample.path)
+
+    assert len(events) == len(expected) > 0
+    assert rows_of_engine(Block.from_records(records)) == expected
+    assert len(list(TFRecordReader(sample.path).messages(Event))) == sample.truth["records"]

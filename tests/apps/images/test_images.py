@@ -1,0 +1,295 @@
+"""Images with Pillow: what comes back, and what is rejected."""
+
+from __future__ import annotations
+
+import io
+import sys
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from tests.tensors.test_tensors import refusal
+from tfrecord_lite import (
+    FixedLenFeature,
+    Reason,
+    TFRecordError,
+    decode_image,
+    encode_example,
+    encode_image,
+    image_row,
+    parse_single_example,
+)
+from tfrecord_lite.apps.images.image import FORMATS
+from tfrecord_lite.testing import assert_same
+
+Image = pytest.importorskip("PIL.Image", reason="needs the extra image")
+
+LOSSLESS = [("png", 1), ("png", 2), ("png", 3), ("png", 4), ("bmp", 1), ("bmp", 3)]
+LOSSY = [("jpeg", 1), ("jpeg", 3), ("webp", 3), ("webp", 4)]
+sides = st.integers(1, 12)
+
+
+def pixels(height: int, width: int, n_channels: int) -> Any:
+    return hnp.arrays(np.uint8, (height, width, n_channels))
+
+
+def noise(*shape: int) -> Any:
+    return np.random.default_rng(shape).integers(0, 256, shape, np.uint8)
+
+
+def saved(picture: Any, format_name: str, **options: Any) -> bytes:
+    out = io.BytesIO()
+    picture.save(out, format_name, **options)
+    return out.getvalue()
+
+
+@given(st.data(), st.sampled_from(LOSSLESS), sides, sides)
+def test_every_pixel_comes_back(
+    data: st.DataObject, sort: tuple[str, int], height: int, width: int
+) -> None:
+    name, n_channels = sort
+    image = data.draw(pixels(height, width, n_channels))
+    found = decode_image(encode_image(image, name))
+
+    assert found.dtype == np.uint8
+    assert found.flags.writeable
+    np.testing.assert_array_equal(found, image)
+
+
+@pytest.mark.parametrize(("name", "n_channels"), LOSSY)
+def test_lossy_formats_come_back_nearly(name: str, n_channels: int) -> None:
+    smooth = np.linspace(0, 255, 32).astype(np.uint8)
+    image = np.repeat(np.add.outer(smooth // 2, smooth // 2)[:, :, None], n_channels, axis=2)
+    good, poor = encode_image(image, name, 100), encode_image(image, name.upper(), 5)
+    found = decode_image(good)
+
+    assert found.shape == image.shape
+    assert np.abs(found.astype(int) - image).mean() < 3
+    assert len(poor) < len(good)
+
+
+def test_two_dimensions_are_one_channel() -> None:
+    image = noise(3, 4)
+    assert (decode_image(encode_image(image))[:, :, 0] == image).all()
+    assert encode_image(image[::-1].T, "jpg")[:2] == b"\xff\xd8"
+
+
+@pytest.mark.parametrize(
+    ("mode", "name", "n_channels"),
+    [
+        ("1", "png", 1), ("L", "jpeg", 1), ("LA", "png", 2), ("P", "png", 3), ("P", "gif", 3),
+        ("RGB", "bmp", 3), ("RGBA", "png", 4), ("CMYK", "jpeg", 3), ("RGB", "webp", 3),
+    ],
+)  # fmt: skip
+def test_images_of_every_mode(mode: str, name: str, n_channels: int) -> None:
+    source = Image.fromarray(noise(5, 7, 4 if mode.endswith("A") else 3)).convert(mode)
+    data = saved(source, name, **({"lossless": True} if name == "webp" else {}))
+    found = decode_image(data)
+
+    assert found.shape == (5, 7, n_channels)
+    back = Image.open(io.BytesIO(data))
+    letters = {1: "L", 2: "LA", 3: "RGB", 4: "RGBA"}
+    wanted = np.asarray(back.convert(letters[n_channels])).reshape(5, 7, -1)
+    np.testing.assert_array_equal(found, wanted)
+    assert image_row(data)["image/channels"] == n_channels
+    for channels in (1, 3, 4):
+        assert decode_image(data, channels).shape == (5, 7, channels)
+
+
+def test_a_palette_with_transparency_has_four_channels() -> None:
+    image = Image.fromarray(noise(5, 7, 3)).convert("P")
+    corner = image.getpixel((0, 0))
+    assert isinstance(corner, int)
+    for transparency in (corner, bytes(255 * (i != corner) for i in range(256))):
+        data = saved(image, "png", transparency=transparency)
+        assert decode_image(data).shape == (5, 7, 4)
+        assert decode_image(data, 1).shape == (5, 7, 1)
+        assert decode_image(data)[0, 0, 3] == 0
+        assert decode_image(data)[:, :, 3].max() == 255
+
+
+def test_of_16_bits_the_upper_8_are_kept() -> None:
+    wide = np.array([[0, 255, 256], [0x7F80, 0xFF00, 0xFFFF]], np.uint16)
+    data = saved(Image.fromarray(wide), "png")
+    assert decode_image(data)[:, :, 0].tolist() == [[0, 0, 1], [0x7F, 0xFF, 0xFF]]
+    assert decode_image(data, 3).shape == (2, 3, 3)
+    assert image_row(data)["image/channels"] == 1
+
+
+def test_of_an_animation_the_first_frame() -> None:
+    frames = [Image.new("RGB", (4, 3), color) for color in ("red", "blue")]
+    data = saved(frames[0], "gif", save_all=True, append_images=frames[1:])
+    assert decode_image(data)[0, 0].tolist() == [255, 0, 0]
+
+
+@given(st.sampled_from([*LOSSLESS, *LOSSY]), st.integers(0, 2**32))
+def test_damaged_images_decode_or_are_an_error_of_ours(sort: tuple[str, int], seed: int) -> None:
+    name, n_channels = sort
+    random = Random(seed)
+    data = bytearray(encode_image(noise(6, 5, n_channels), name))
+    for _ in range(random.choice([1, 3])):
+        data[random.randrange(len(data))] = random.randrange(256)
+    if random.random() < 0.3:
+        del data[random.randrange(len(data)) :]
+    for use in (decode_image, image_row):
+        try:
+            use(bytes(data))
+        except TFRecordError as error:
+            assert error.reason in {Reason.MALFORMED, Reason.TENSOR_TOO_LARGE}  # noqa: PT017
+
+
+@pytest.mark.parametrize("name", ["png", "jpeg", "bmp"])
+def test_a_cut_image_is_an_error(name: str) -> None:
+    data = encode_image(noise(30, 20, 3), name)
+    for n_bytes in (0, 1, 10, len(data) // 2, len(data) - 40):
+        assert refusal(decode_image, data[:n_bytes]).reason is Reason.MALFORMED
+
+
+@pytest.mark.parametrize("n_channels", [1, 3])
+def test_a_png_cut_anywhere_is_an_error(n_channels: int) -> None:
+    data = encode_image(noise(4, 3, n_channels))
+    for n_bytes in range(len(data)):
+        assert refusal(decode_image, data[:n_bytes]).reason is Reason.MALFORMED
+    assert decode_image(data + b"more").shape == (4, 3, n_channels)
+    assert decode_image(memoryview(data)).shape == (4, 3, n_channels)  # type: ignore[arg-type]
+
+
+def test_a_png_with_a_wrong_checksum_is_an_error() -> None:
+    data = encode_image(noise(4, 3, 3))
+    for at in (-1, -13):  # of the end, and of the last pixels
+        damaged = bytearray(data)
+        damaged[at] ^= 1
+        assert refusal(decode_image, bytes(damaged)).reason is Reason.MALFORMED
+
+
+@pytest.mark.parametrize("name", ["ppm", "tiff", "tga", "eps"])
+def test_other_formats_are_not_opened(name: str) -> None:
+    data = saved(Image.new("RGB", (4, 3)), name)
+    assert refusal(decode_image, data).reason is Reason.MALFORMED
+    assert name not in FORMATS
+
+
+@pytest.mark.filterwarnings("ignore::PIL.Image.DecompressionBombWarning")
+def test_large_images_are_rejected_whatever_becomes_of_warnings(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    data = encode_image(noise(10, 10, 3))
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 99)
+    assert refusal(decode_image, data).reason is Reason.TENSOR_TOO_LARGE
+
+
+def test_large_images_are_rejected_before_their_pixels(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = encode_image(noise(10, 10, 3))
+    for limit in (99, 40):
+        monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", limit)
+        assert refusal(decode_image, data).reason is Reason.TENSOR_TOO_LARGE
+        assert refusal(image_row, data).reason is Reason.TENSOR_TOO_LARGE
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 100)
+    assert decode_image(data).shape == (10, 10, 3)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ((np.zeros((2, 2, 3), np.float32),), Reason.UNSUPPORTED),
+        ((np.zeros((2, 2, 5), np.uint8),), Reason.BAD_SHAPE),
+        ((np.zeros((2, 0, 3), np.uint8),), Reason.BAD_SHAPE),
+        ((np.zeros(4, np.uint8),), Reason.BAD_SHAPE),
+        ((np.zeros((1, 2, 2, 3), np.uint8),), Reason.BAD_SHAPE),
+        ((np.zeros((2, 2, 4), np.uint8), "jpeg"), Reason.UNSUPPORTED),
+        ((np.zeros((2, 2, 4), np.uint8), "bmp"), Reason.UNSUPPORTED),
+        ((np.zeros((2, 2, 3), np.uint8), "gif"), Reason.UNSUPPORTED),
+        ((np.zeros((2, 2, 3), np.uint8), "junk"), Reason.UNSUPPORTED),
+        ((np.zeros((2, 70_000), np.uint8), "jpeg"), Reason.UNSUPPORTED),
+        ((np.zeros((2, 2), np.uint8), "jpeg", 0), Reason.BAD_ARGUMENT),
+        ((np.zeros((2, 2), np.uint8), "jpeg", 101), Reason.BAD_ARGUMENT),
+        (([[1], [2, 3]],), Reason.BAD_SHAPE),
+    ],
+)
+def test_what_is_not_encoded(arguments: tuple[Any, ...], reason: Reason) -> None:
+    assert refusal(encode_image, *arguments).reason is reason
+
+
+@pytest.mark.parametrize("quality", ["x", 80.5, None])
+def test_quality_is_an_integer(quality: Any) -> None:
+    for function in (encode_image, image_row):
+        with pytest.raises(TypeError, match="quality must be an integer, not"):
+            function(noise(2, 2), format="jpeg", quality=quality)
+    assert encode_image(noise(2, 2), "jpeg", np.int64(80))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("label", [2.7, 2.0, "2", [2]])
+def test_a_label_is_an_integer(label: Any) -> None:
+    with pytest.raises(TypeError, match="label must be an integer, not"):
+        image_row(noise(2, 2), label)
+    assert image_row(noise(2, 2), np.int64(2))["image/class/label"] == 2  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("form", [bytearray, memoryview])
+def test_an_encoded_image_in_any_bytes(form: Any) -> None:
+    data = encode_image(noise(3, 5, 3))
+    row = image_row(form(data))
+    assert row == image_row(data)
+    assert type(row["image/encoded"]) is bytes
+    assert image_row(noise(3, 5).data) == image_row(noise(3, 5))
+
+
+def test_an_image_as_a_parsed_record_has_it() -> None:
+    pixels = noise(3, 5, 3)
+    record = encode_example(image_row(pixels))
+
+    found = parse_single_example(record, {"image/encoded": FixedLenFeature([], "string")})
+
+    contents: Any = found["image/encoded"]
+    assert contents.shape == ()
+    assert_same(decode_image(contents), pixels)
+    assert image_row(contents) == image_row(pixels)
+
+
+def test_wrong_arguments_of_decode_image() -> None:
+    assert refusal(decode_image, encode_image(noise(2, 2)), 2).reason is Reason.BAD_ARGUMENT
+    data = encode_image(noise(2, 2))
+    for wrong in ("text", None, 5, [data], np.array([data], object), np.array(data)):
+        with pytest.raises(TypeError):
+            decode_image(wrong)  # type: ignore[arg-type]
+
+
+def test_the_features_of_an_image() -> None:
+    image = noise(3, 5, 3)
+    row = image_row(image, 7, format="JPG", quality=80)
+    assert row["image/encoded"] == encode_image(image, "jpeg", 80)
+    del row["image/encoded"]
+    assert row == {
+        "image/format": b"jpeg",
+        "image/height": 3,
+        "image/width": 5,
+        "image/channels": 3,
+        "image/class/label": 7,
+    }
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_an_encoded_image_is_kept_as_it_is(name: str) -> None:
+    data = saved(Image.new("RGB", (5, 3)), name)
+    row = image_row(data)
+    assert row["image/encoded"] == data
+    assert row["image/format"] == name.encode()
+    assert (row["image/height"], row["image/width"]) == (3, 5)
+    assert "image/class/label" not in row
+
+
+def test_without_pillow_the_error_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = encode_image(noise(2, 2))
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    for use in (
+        lambda: decode_image(data),
+        lambda: encode_image(noise(2, 2)),
+        lambda: image_row(data),
+    ):
+        with pytest.raises(ImportError, match=r"pip install 'tfrecord-numpy\[image\]'"):
+            use()

@@ -1,0 +1,537 @@
+"""merge_files, split_files and filter_records: order, shards, checksums, sidecars, mishaps."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import tempfile
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.apps.rearrange.strategies import (
+    ENDINGS,
+    one_way,
+    read_all,
+    record_lists,
+    some_records,
+    write_all,
+)
+from tests.support.untyped import load
+from tfrecord_lite import (
+    DataLossError,
+    FixedLenFeature,
+    InvalidArgumentError,
+    Reason,
+    Schema,
+    TFRecordReader,
+    TFRecordWriter,
+    load_schema,
+    save,
+    verify,
+)
+from tfrecord_lite.apps.rearrange import filter_records, merge_files, split_files
+
+if TYPE_CHECKING:
+    from tfrecord_lite import Block
+    from tfrecord_lite.arrays import BoolArray
+
+FILES = st.lists(st.tuples(record_lists(), st.sampled_from(ENDINGS)), min_size=1, max_size=4)
+
+
+class TestMerge:
+    @given(FILES, st.sampled_from(ENDINGS))
+    def test_all_records_in_their_order(
+        self, files: list[tuple[list[bytes], str]], ending: str
+    ) -> None:
+        expected = [record for records, _ in files for record in records]
+        with tempfile.TemporaryDirectory() as folder:
+            target = Path(folder) / f"all.tfrecord{ending}"
+
+            merged = merge_files(write_all(Path(folder), files), target)
+
+            assert read_all(target) == expected
+            assert merged.paths == (str(target),)
+            assert (merged.num_records, merged.nbytes) == (len(expected), sum(map(len, expected)))
+            assert merged.num_read == len(expected)
+
+    @given(st.lists(st.tuples(record_lists(), st.just("")), min_size=1, max_size=3))
+    def test_of_uncompressed_files_the_bytes_end_to_end(
+        self, files: list[tuple[list[bytes], str]]
+    ) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            paths = write_all(Path(folder), files)
+            target = Path(folder) / "all.tfrecord"
+
+            merge_files(paths, target)
+
+            assert target.read_bytes() == b"".join(Path(path).read_bytes() for path in paths)
+
+    def test_patterns_shards_and_file_objects(self, tmp_path: Path) -> None:
+        write_all(tmp_path, [([b"a"], ""), ([b"b"], ".gz")])
+        with TFRecordWriter(tmp_path / "more") as writer:
+            writer.write(b"c")
+        target = io.BytesIO()
+
+        with (tmp_path / "more").open("rb") as file:
+            merged = merge_files([tmp_path / "source-*", file], target)
+
+        assert list(TFRecordReader(io.BytesIO(target.getvalue()))) == [b"a", b"b", b"c"]
+        assert merged.paths == ("<BytesIO>",)
+
+    def test_the_ending_or_the_argument_compresses(self, tmp_path: Path) -> None:
+        paths = write_all(tmp_path, [([b"a"], "")])
+
+        merge_files(paths, tmp_path / "1.gz")
+        merge_files(paths, tmp_path / "2", compression="BZ2")
+
+        assert (tmp_path / "1.gz").read_bytes()[:2] == b"\x1f\x8b"
+        assert (tmp_path / "2").read_bytes()[:3] == b"BZh"
+
+    def test_what_is_read_is_reported(self, tmp_path: Path) -> None:
+        records = some_records(100, 3000)
+        paths = write_all(tmp_path, [(records, "")])
+        size = (tmp_path / paths[0]).stat().st_size
+        done: list[tuple[int, int]] = []
+
+        merge_files(paths, tmp_path / "new", progress=lambda *now: done.append(now))
+        assert {total for _, total in done} == {size}
+        assert done == sorted(done)
+        assert done[-1] == (size, size)
+        split_files(paths, tmp_path / "x", num_shards=2, progress=lambda *now: done.append(now))
+        assert done[-1] == (size, size)
+
+
+class TestSplit:
+    @given(record_lists(), st.integers(1, 9), st.sampled_from(ENDINGS))
+    def test_evenly(self, records: list[bytes], num_shards: int, ending: str) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = write_all(Path(folder), [(records, "")])
+            target = Path(folder, f"part.tfrecord{ending}")
+
+            parts = split_files(path, target, num_shards=num_shards)
+
+            counts = [len(read_all(path)) for path in parts.paths]
+            assert len(counts) == num_shards
+            assert max(counts) - min(counts) <= 1
+            assert read_all(*parts.paths) == records
+            assert parts.paths[-1].endswith(
+                f"part-{num_shards - 1:05d}-of-{num_shards:05d}.tfrecord{ending}"
+            )
+
+    @given(record_lists(), st.integers(1, 150))
+    def test_by_number(self, records: list[bytes], number: int) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = write_all(Path(folder), [(records, "")])
+
+            parts = split_files(path, Path(folder, "part"), records_per_shard=number)
+
+            counts = [len(read_all(path)) for path in parts.paths]
+            assert set(counts[:-1]) <= {number}
+            assert (0 if not records else 1) <= counts[-1] <= number
+            assert read_all(*parts.paths) == records
+
+    @pytest.mark.full
+    @given(record_lists(), st.integers(1, 20_000))
+    def test_by_bytes(self, records: list[bytes], n_bytes: int) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = write_all(Path(folder), [(records, "")])
+
+            parts = split_files(path, Path(folder, "part"), bytes_per_shard=n_bytes)
+
+            for name in parts.paths:
+                last = len(read_all(name)[-1]) + 16 if records else 0
+                assert Path(name).stat().st_size - last < n_bytes  # full with its last record
+                if name != parts.paths[-1]:
+                    assert Path(name).stat().st_size >= n_bytes
+            assert read_all(*parts.paths) == records
+
+    @given(record_lists(), st.integers(1, 5))
+    def test_what_can_be_read_only_once_goes_to_the_shards_in_turn(
+        self, records: list[bytes], num_shards: int
+    ) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            (path,) = write_all(Path(folder), [(records, "")])
+
+            parts = split_files(one_way(path), Path(folder, "part@x"), num_shards=num_shards)
+
+            for i, name in enumerate(parts.paths):
+                assert read_all(name) == records[i::num_shards]
+
+    def test_names(self, tmp_path: Path) -> None:
+        (path,) = write_all(tmp_path, [([b"a", b"b", b"c"], "")])
+        named = tmp_path / "x-{shard}-{num_shards}"
+
+        assert split_files(path, tmp_path / "y@2.gz").paths[0].endswith("y-00000-of-00002.gz")
+        assert split_files(path, named, records_per_shard=1).paths[2].endswith("x-2-3")
+
+    @pytest.mark.parametrize(
+        ("target", "arguments", "text"),
+        [
+            ("x", {}, "nothing says how to divide"),
+            ("x", {"num_shards": 2, "records_per_shard": 2}, "give one of"),
+            ("x", {"num_shards": 0}, "num_shards is 0"),
+            ("x@2", {"bytes_per_shard": 2}, "the name says how many shards"),
+            ("x@2", {"num_shards": 3}, "does not stand for num_shards=3"),
+            ("{shard}", {}, "give num_shards"),
+        ],
+    )
+    def test_arguments(
+        self, tmp_path: Path, target: str, arguments: dict[str, Any], text: str
+    ) -> None:
+        paths = write_all(tmp_path, [([b"a"], "")])
+
+        with pytest.raises(InvalidArgumentError, match=text) as caught:
+            split_files(paths, tmp_path / target, **arguments)
+
+        assert caught.value.reason is Reason.BAD_ARGUMENT
+        assert len(list(tmp_path.iterdir())) == 1
+
+    def test_one_of_many_files_that_cannot_be_placed_leaves_none(self, tmp_path: Path) -> None:
+        paths = write_all(tmp_path, [([b"a", b"b"], "")])
+        (tmp_path / "x-00001-of-00002").mkdir()
+
+        with pytest.raises(OSError, match="x-00001-of-00002"):
+            split_files(paths, tmp_path / "x", num_shards=2, overwrite=True)
+
+        assert len(list(tmp_path.iterdir())) == 2
+
+
+class TestFilter:
+    @given(record_lists(), st.integers(1, 4), st.sampled_from(ENDINGS))
+    def test_the_records_for_which_it_is_true(
+        self, records: list[bytes], step: int, ending: str
+    ) -> None:
+        def keep(block: Block) -> BoolArray:
+            mask: BoolArray = block.lengths % step == 0
+            return mask
+
+        with tempfile.TemporaryDirectory() as folder:
+            paths = write_all(Path(folder), [(records, ending)])
+            target = Path(folder, "new")
+
+            kept = filter_records(paths, target, keep)
+
+            expected = [record for record in records if len(record) % step == 0]
+            assert read_all(target) == expected
+            assert (kept.num_records, kept.num_read) == (len(expected), len(records))
+
+    @pytest.mark.parametrize(
+        ("found", "error"),
+        [([1, 0], TypeError), ([True], InvalidArgumentError), (None, TypeError)],
+    )
+    def test_what_is_not_a_mask(self, tmp_path: Path, found: Any, error: type[Exception]) -> None:
+        paths = write_all(tmp_path, [([b"a", b"b"], "")])
+
+        with pytest.raises(error, match="keep "):
+            filter_records(paths, tmp_path / "new", lambda block: found)  # noqa: ARG005
+
+        assert len(list(tmp_path.iterdir())) == 1
+
+    def test_what_is_not_a_function(self, tmp_path: Path) -> None:
+        with pytest.raises(TypeError, match="keep must be a function"):
+            filter_records(tmp_path / "a", tmp_path / "b", "x > 1")  # type: ignore[arg-type]
+
+
+class TestChecksums:
+    @pytest.mark.parametrize("longest", [20, 5000])
+    @pytest.mark.parametrize("few", [False, True])
+    def test_a_record_keeps_the_checksum_that_it_was_read_with(
+        self, tmp_path: Path, longest: int, few: bool
+    ) -> None:
+        records = [b"%d" % i * longest for i in range(200)]
+        paths = write_all(tmp_path, [(records, "")])
+
+        def spoil(block: Block) -> BoolArray:
+            if block.place(0).index == 0:
+                block.data[block.offsets[60]] ^= 1  # after it was verified, as a bad memory would
+            mask = np.ones(len(block), np.bool_)
+            mask[61:] = not few
+            return mask
+
+        filter_records(paths, tmp_path / "new", spoil)
+
+        report = verify(tmp_path / "new")
+        assert [(s.index, s.reason) for s in report.spans] == [(60, Reason.DATA_CRC)]
+
+    @pytest.mark.parametrize("checks", [True, False])
+    @pytest.mark.parametrize("longest", [20, 5000])
+    def test_damage_is_reported_and_never_written(
+        self, tmp_path: Path, longest: int, checks: bool
+    ) -> None:
+        paths = write_all(tmp_path, [([b"x" * longest] * 200, "")])
+        data = bytearray(Path(paths[0]).read_bytes())
+        data[(longest + 16) * 70 + 12] ^= 1
+        Path(paths[0]).write_bytes(data)
+
+        with pytest.raises(DataLossError) as caught:
+            merge_files(TFRecordReader(paths, verify=checks), tmp_path / "new")
+
+        assert (caught.value.reason, caught.value.index) == (Reason.DATA_CRC, 70)
+        assert caught.value.source == paths[0]
+        assert len(list(tmp_path.iterdir())) == 1
+
+    def test_damage_is_skipped_as_the_reader_says(self, tmp_path: Path) -> None:
+        paths = write_all(tmp_path, [([b"%d" % i for i in range(9)], "")])
+        data = bytearray(Path(paths[0]).read_bytes())
+        data[17 * 4 + 12] ^= 1
+        Path(paths[0]).write_bytes(data)
+        spans: list[object] = []
+        reader = TFRecordReader(paths, on_error=spans.append)
+
+        parts = split_files(reader, tmp_path / "x", num_shards=2)
+
+        assert read_all(*parts.paths) == [b"%d" % i for i in range(9) if i != 4]
+        assert [len(read_all(path)) for path in parts.paths] == [4, 4]
+        assert len(spans) == 1  # though the file was read twice
+
+
+class TestSidecars:
+    def test_the_new_files_load_as_the_old_did(self, tmp_path: Path) -> None:
+        for i in range(2):
+            save(
+                tmp_path / f"{i}.tfrecord",
+                {"x": np.arange(5) / 10 + i, "n": np.full(5, i, np.int8)},
+            )
+        old = load(tmp_path / "?.tfrecord")
+
+        parts = split_files(tmp_path / "?.tfrecord", tmp_path / "new.gz", num_shards=3)
+
+        new = load(list(parts.paths))
+        assert {name: column.dtype for name, column in new.items()} == {
+            "x": np.float64,
+            "n": np.int8,
+        }
+        assert all((new[name] == old[name]).all() for name in old)
+        assert parts.schema == load_schema(f"{parts.paths[1]}.schema.json")
+
+    def test_those_of_shards_that_were_saved_by_themselves_are_joined(self, tmp_path: Path) -> None:
+        save(tmp_path / "0", {"x": [1, 2]})
+        save(tmp_path / "1", {"x": [3, 4], "y": [0.5, 1.5]})
+
+        merge_files([tmp_path / "0", tmp_path / "1"], tmp_path / "new")
+
+        assert load(tmp_path / "new")["y"].tolist() == [None, None, 0.5, 1.5]
+        assert load(tmp_path / "new")["y"].dtype == np.float64
+
+    def test_those_that_do_not_agree(self, tmp_path: Path) -> None:
+        save(tmp_path / "0", {"x": [1.5]})
+        paths = [*write_all(tmp_path, [([b""], "")]), str(tmp_path / "0")]
+
+        text = "source-0.tfrecord: this file has no sidecar, but others have$"
+        with pytest.warns(UserWarning, match=text) as caught:
+            merged = merge_files(paths, tmp_path / "new")
+
+        assert caught[0].filename == __file__
+        assert merged.schema is None
+        assert not (tmp_path / "new.schema.json").exists()
+
+    def test_one_of_other_data_is_an_error(self, tmp_path: Path) -> None:
+        save(tmp_path / "0", {"x": [1.5]})
+        with TFRecordWriter(tmp_path / "0") as writer:
+            writer.write(b"")
+
+        with pytest.raises(InvalidArgumentError, match="was written for other data"):
+            merge_files(tmp_path / "0", tmp_path / "new")
+
+    @pytest.mark.filterwarnings("ignore:skipped")
+    @pytest.mark.parametrize("is_cut", [True, False])
+    def test_that_of_a_damaged_file_is_used(self, tmp_path: Path, is_cut: bool) -> None:
+        save(tmp_path / "0", {"x": np.arange(5000) / 10})
+        data = bytearray((tmp_path / "0").read_bytes())
+        data[20] ^= not is_cut
+        (tmp_path / "0").write_bytes(data[:-30] if is_cut else data)
+        reader = TFRecordReader(tmp_path / "0", on_error="skip")
+
+        with pytest.warns(UserWarning, match="0: not the bytes that its sidecar was written for"):
+            merge_files(reader, tmp_path / "new")
+        with pytest.warns(UserWarning, match="not the bytes") as caught:
+            assert len(load(tmp_path / "0", on_error="skip")["x"]) == 4999
+
+        assert caught[0].filename.endswith(("untyped.py", "test_files.py"))
+        assert load(tmp_path / "new")["x"].dtype == np.float64
+        with pytest.raises(InvalidArgumentError, match="was written for other data"):
+            load(tmp_path / "0")
+
+    def test_that_of_other_data_is_left_out_if_damage_is_skipped(self, tmp_path: Path) -> None:
+        save(tmp_path / "0", {"x": [1.5]})
+        with TFRecordWriter(tmp_path / "0") as writer:
+            writer.write(b"")
+
+        with pytest.warns(UserWarning, match=r"get no sidecar.*was written for other data"):
+            merged = merge_files(TFRecordReader(tmp_path / "0", on_error="skip"), tmp_path / "new")
+
+        assert merged.schema is None
+        assert not (tmp_path / "new.schema.json").exists()
+
+    def test_that_of_a_file_that_is_replaced_goes_with_it(self, tmp_path: Path) -> None:
+        save(tmp_path / "new", {"x": [1.5]})
+        paths = write_all(tmp_path, [([b""], "")])
+
+        merge_files(paths, tmp_path / "new", overwrite=True)
+
+        assert not (tmp_path / "new.schema.json").exists()
+
+    @pytest.mark.parametrize("shards", [None, 2])
+    def test_that_of_a_file_that_was_deleted_goes(self, tmp_path: Path, shards: int | None) -> None:
+        names = ["new"] if shards is None else ["new-00000-of-00002", "new-00001-of-00002"]
+        for name in names:
+            save(tmp_path / name, {"x": [1.5]})
+            (tmp_path / name).unlink()
+        with TFRecordWriter(tmp_path / "old") as writer:
+            writer.write_examples({"y": [1, 2]})
+
+        merge_files(tmp_path / "old", tmp_path / "new", num_shards=shards)
+
+        assert load([tmp_path / name for name in names])["y"].tolist() == [1, 2]
+        assert not list(tmp_path.glob("*.schema.json"))
+
+    def test_one_that_fits_any_data_stays(self, tmp_path: Path) -> None:
+        schema = Schema({"x": FixedLenFeature([], "float32", 2.5)})
+        (tmp_path / "new.schema.json").write_text(schema.to_json())
+
+        merge_files(write_all(tmp_path, [([b""], "")]), tmp_path / "new")
+
+        assert load(tmp_path / "new")["x"].tolist() == [2.5]
+
+    def test_beside_the_file_of_a_file_object_nothing_is_touched(self, tmp_path: Path) -> None:
+        save(tmp_path / "new", {"x": [1.5]})
+
+        with (tmp_path / "new").open("wb") as file:
+            merge_files(write_all(tmp_path, [([b""], "")]), file)
+
+        assert (tmp_path / "new.schema.json").exists()
+
+    @pytest.mark.needs("dataframes")
+    def test_of_a_data_frame(self, tmp_path: Path) -> None:
+        import pandas as pd
+
+        labels = pd.Index(["p", "q", "r"], name="key")
+        save(tmp_path / "0", pd.DataFrame({"x": [1, None, 3]}, labels, dtype="Int16"))
+        save(tmp_path / "1", pd.DataFrame({"x": [1, None, 3]}, pd.RangeIndex(5, 8), dtype="Int16"))
+
+        for name in ("0", "1"):
+            filter_records(tmp_path / name, tmp_path / f"new{name}", every_other)
+
+        kept = load(tmp_path / "new0", as_="pandas")
+        assert (kept.index.tolist(), kept["x"].tolist()) == (["p", "r"], [1, 3])
+        assert kept["x"].dtype == "Int16"
+        assert load(tmp_path / "new1", as_="pandas").index.tolist() == [0, 1]
+
+
+def every_other(block: Block) -> BoolArray:
+    mask: BoolArray = np.arange(len(block)) % 2 == 0
+    return mask
+
+
+class TestMishaps:
+    @pytest.mark.parametrize("shards", [None, 2])
+    def test_what_is_there_is_kept(self, tmp_path: Path, shards: int | None) -> None:
+        paths = write_all(tmp_path, [([b"a"], "")])
+        old = tmp_path / ("new" if shards is None else "new-00001-of-00002")
+        old.write_bytes(b"old")
+
+        with pytest.raises(FileExistsError) as caught:
+            merge_files(paths, tmp_path / "new", num_shards=shards)
+
+        assert (caught.value.filename, old.read_bytes()) == (str(old), b"old")
+        assert len(list(tmp_path.iterdir())) == 2
+        merge_files(paths, tmp_path / "new", num_shards=shards, overwrite=True)
+        assert old.read_bytes() != b"old"
+
+    def test_what_appeared_meanwhile_is_kept(self, tmp_path: Path) -> None:
+        paths = write_all(tmp_path, [([b"a"], "")])
+
+        def put_there(*_: object) -> None:
+            (tmp_path / "new-00000-of-00001").write_bytes(b"old")
+
+        with pytest.raises(FileExistsError):
+            merge_files(paths, tmp_path / "new", records_per_shard=3, progress=put_there)
+
+        assert (tmp_path / "new-00000-of-00001").read_bytes() == b"old"
+        assert len(list(tmp_path.iterdir())) == 2
+
+    @pytest.mark.skipif(sys.platform == "win32", reason="no such limit")
+    def test_more_shards_than_files_may_be_open(self, tmp_path: Path) -> None:
+        import resource
+
+        path = write_all(tmp_path, [([b"a"] * 200, "")])
+        limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+        with Path(path[0]).open("rb") as file:
+            most = file.fileno() + 100
+        if sys.platform == "linux":  # files that are open already, with gaps between their numbers
+            taken = {int(number) for number in os.listdir("/proc/self/fd")}  # noqa: PTH208
+            most = [number for number in range(200 + len(taken)) if number not in taken][100]
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, limits[1]))
+        try:
+            with pytest.raises(OSError, match="150 shards are written at once; choose fewer"):
+                filter_records(path, tmp_path / "x", lambda b: b.lengths > 0, num_shards=150)
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+
+        assert len(list(tmp_path.iterdir())) == 1
+
+    @pytest.mark.parametrize("name", ["source-0.tfrecord", "link", "file://"])
+    def test_a_file_is_not_replaced_by_its_own_records(self, tmp_path: Path, name: str) -> None:
+        paths = write_all(tmp_path, [([b"a"], "")])
+        (tmp_path / "link").symlink_to(paths[0])
+        target = f"file://{paths[0]}" if name == "file://" else tmp_path / name
+
+        with pytest.raises(InvalidArgumentError, match="would replace one that is read"):
+            merge_files(paths, target, overwrite=True)
+
+        assert read_all(*paths) == [b"a"]
+
+    def test_nor_by_a_shard_whose_name_is_known_at_the_end(self, tmp_path: Path) -> None:
+        paths = write_all(tmp_path, [([b"a", b"b"], "")])
+        parts = split_files(paths, tmp_path / "x", num_shards=2)
+
+        with pytest.raises(InvalidArgumentError, match="would replace one that is read"):
+            merge_files(parts.paths, tmp_path / "x", records_per_shard=1, overwrite=True)
+
+        assert read_all(*parts.paths) == [b"a", b"b"]
+
+    def test_an_interrupt_leaves_nothing(self, tmp_path: Path) -> None:
+        paths = write_all(tmp_path, [([b"a", b"b"], "")])
+
+        def interrupt(*_: object) -> None:
+            raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            split_files(paths, tmp_path / "x", num_shards=9, progress=interrupt)
+
+        assert len(list(tmp_path.iterdir())) == 1
+
+    def test_a_missing_source(self, tmp_path: Path) -> None:
+        paths = write_all(tmp_path, [([b"a"], "")])
+
+        with pytest.raises(FileNotFoundError):
+            merge_files([*paths, tmp_path / "missing"], tmp_path / "new")
+
+        assert len(list(tmp_path.iterdir())) == 1
+
+    def test_a_file_object_is_one_file(self, tmp_path: Path) -> None:
+        paths = write_all(tmp_path, [([b"a"], "")])
+
+        with pytest.raises(InvalidArgumentError, match="a file object is one file"):
+            merge_files(paths, io.BytesIO(), num_shards=2)
+
+    @pytest.mark.needs("remote")
+    def test_urls_and_their_options(self, tmp_path: Path) -> None:
+        paths = write_all(tmp_path, [([b"a"], "")])
+        there = "memory://rearranged/x.tfrecord"
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            merge_files(paths, there, storage_options={"skip_instance_cache": False})
+            merge_files(there, tmp_path / "new", storage_options={"skip_instance_cache": False})
+
+        assert read_all(there, tmp_path / "new") == [b"a", b"a"]
+        with pytest.raises(InvalidArgumentError, match="none was given"):
+            merge_files(paths, tmp_path / "newer", storage_options={"key": 1})

@@ -1,0 +1,170 @@
+"""sample_records: exactly so many, each set equally likely, in the order of the files."""
+
+from __future__ import annotations
+
+import itertools
+import tempfile
+from collections import Counter
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.apps.rearrange.strategies import (
+    ENDINGS,
+    one_way,
+    read_all,
+    record_lists,
+    some_records,
+    write_all,
+)
+from tests.support.untyped import load
+from tfrecord_lite import (
+    Block,
+    DataLossError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    Reason,
+    TFRecordReader,
+    save,
+)
+from tfrecord_lite.apps.rearrange import sample_records
+from tfrecord_lite.apps.rearrange.sampling import Reservoir, threshold
+from tfrecord_lite.dataset.random_order import words
+
+
+def is_in_order(some: list[bytes], records: list[bytes]) -> bool:
+    """Whether records are some of others, in the same order, none twice."""
+    rest = iter(records)
+    return all(record in rest for record in some)
+
+
+class TestSample:
+    @given(record_lists(), st.integers(0, 450), st.integers(0, 99), st.sampled_from(ENDINGS))
+    def test_exactly_so_many_in_their_order(
+        self, records: list[bytes], n: int, seed: int, ending: str
+    ) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            paths = write_all(Path(folder), [(records[:50], ending), (records[50:], "")])
+
+            drawn = sample_records(paths, Path(folder, "new"), n, seed=seed)
+
+            found = read_all(Path(folder, "new"))
+            assert len(found) == min(n, len(records)) == drawn.num_records
+            assert is_in_order(found, records)
+            assert drawn.num_read == len(records)
+
+    @given(record_lists(), st.integers(0, 450), st.integers(0, 99))
+    def test_what_can_be_read_only_once_gives_the_same(
+        self, records: list[bytes], n: int, seed: int
+    ) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            (path,) = write_all(Path(folder), [(records, "")])
+
+            sample_records(path, Path(folder, "1"), n, seed=seed)
+            sample_records(one_way(path), Path(folder, "2"), n, seed=seed)
+
+            assert Path(folder, "1").read_bytes() == Path(folder, "2").read_bytes()
+
+    @given(record_lists(), st.fractions(0, 1, max_denominator=100))
+    def test_a_fraction(self, records: list[bytes], fraction: Fraction) -> None:
+        tenths = Fraction(round(fraction * 10), 10)
+        with tempfile.TemporaryDirectory() as folder:
+            paths = write_all(Path(folder), [(records, "")])
+
+            drawn = sample_records(paths, Path(folder, "new"), fraction=float(tenths))
+
+            assert drawn.num_records == round(tenths * len(records))
+
+    @pytest.mark.full
+    def test_every_set_is_equally_likely(self, tmp_path: Path) -> None:
+        # Chi-square of 20 sets with 19 degrees of freedom; the seeds are always the same.
+        (path,) = write_all(tmp_path, [([b"%d" % i for i in range(6)], "")])
+        counts = Counter(
+            tuple(
+                read_all(*sample_records(path, tmp_path / "new", 3, seed=s, overwrite=True).paths)
+            )
+            for s in range(1000)
+        )
+
+        assert set(counts) == set(itertools.combinations([b"%d" % i for i in range(6)], 3))
+        assert sum((count - 50) ** 2 / 50 for count in counts.values()) < 44
+
+    def test_a_seed_is_drawn_and_told(self, tmp_path: Path) -> None:
+        (path,) = write_all(tmp_path, [([b"%d" % i for i in range(99)], "")])
+
+        first = sample_records(path, tmp_path / "1", 20)
+        other = sample_records(path, tmp_path / "2", 20)
+        again = sample_records(path, tmp_path / "3", 20, seed=first.seed)
+
+        assert read_all(*first.paths) == read_all(*again.paths) != read_all(*other.paths)
+
+    def test_sidecars_go_along(self, tmp_path: Path) -> None:
+        save(tmp_path / "a", {"x": np.arange(20) / 10})
+
+        sample_records(tmp_path / "a", tmp_path / "b", 20)
+
+        assert load(tmp_path / "b")["x"].tolist() == (np.arange(20) / 10).tolist()
+
+    def test_damage(self, tmp_path: Path) -> None:
+        (path,) = write_all(tmp_path, [([b"%03d" % i for i in range(100)], "")])
+        data = bytearray(Path(path).read_bytes())
+        data[19 * 40 + 12] ^= 1
+        Path(path).write_bytes(data)
+
+        with pytest.raises(DataLossError, match="record 40"):
+            sample_records(path, tmp_path / "new", 5)
+
+        assert len(list(tmp_path.iterdir())) == 1
+        spans: list[object] = []
+        reader = TFRecordReader(path, on_error=spans.append)
+        drawn = sample_records(reader, tmp_path / "new", fraction=1)
+        assert (drawn.num_records, len(spans)) == (99, 1)
+
+    @pytest.mark.parametrize(
+        ("arguments", "error"),
+        [
+            ({}, InvalidArgumentError),
+            ({"n": 1, "fraction": 0.5}, InvalidArgumentError),
+            ({"n": -1}, InvalidArgumentError),
+            ({"n": 1.5}, TypeError),
+            ({"fraction": 1.5}, InvalidArgumentError),
+            ({"fraction": float("nan")}, InvalidArgumentError),
+            ({"fraction": "x"}, TypeError),
+        ],
+    )
+    def test_arguments(
+        self, tmp_path: Path, arguments: dict[str, Any], error: type[Exception]
+    ) -> None:
+        with pytest.raises(error, match=r"(n|fraction) (is|must)|give either"):
+            sample_records(tmp_path / "a", tmp_path / "b", **arguments)
+
+    def test_a_fraction_of_what_can_be_read_only_once(self, tmp_path: Path) -> None:
+        (path,) = write_all(tmp_path, [([b"a"], "")])
+
+        with pytest.raises(FailedPreconditionError) as caught:
+            sample_records(one_way(path), tmp_path / "new", fraction=0.5)
+
+        assert caught.value.reason is Reason.NOT_SEEKABLE
+
+
+@given(st.integers(0, 99), st.integers(1, 3000), st.data())
+def test_the_threshold_is_the_key_of_that_rank(seed: int, total: int, data: st.DataObject) -> None:
+    n = data.draw(st.integers(1, total))
+
+    assert threshold((seed,), n, total) == np.sort(words((seed,), 0, total))[n - 1]
+
+
+def test_the_reservoir_holds_no_more_than_twice_its_size() -> None:
+    reservoir, most = Reservoir(50), 0
+    for first in range(0, 20_000, 100):
+        block = Block.from_records(some_records(100, 1000, seed=first))
+        reservoir.add(block, words((1,), first, 100))
+        most = max(most, sum(block.data.size for block, _ in reservoir._held))
+
+    assert len(Block.concat(reservoir.drawn())) == 50
+    assert most < 100 * 1020 + 100 * 512  # and not the blocks that they came in

@@ -1,0 +1,297 @@
+"""shuffle_records: every order is equally likely, and reproducible, in whatever memory."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.apps.rearrange.strategies import (
+    ENDINGS,
+    one_way,
+    read_all,
+    record_lists,
+    some_records,
+    write_all,
+)
+from tests.support.subprocesses import run_fresh
+from tfrecord_lite import (
+    Block,
+    DataLossError,
+    InvalidArgumentError,
+    Reason,
+    TFRecordReader,
+    TFRecordWriter,
+    save,
+    verify,
+)
+from tfrecord_lite.apps.rearrange import runs, shuffle_records
+from tfrecord_lite.apps.rearrange.runs import RandomOrder
+
+FILES = st.lists(st.tuples(record_lists(), st.sampled_from(ENDINGS)), min_size=1, max_size=3)
+
+
+def in_order(records: list[bytes], key: tuple[int, ...], memory: int, size: int) -> list[bytes]:
+    """Return records in random order, that were added in blocks of so many."""
+    order = RandomOrder(key, memory, None)
+    for first in range(0, len(records), size):
+        order.add(Block.from_records(records[first : first + size]))
+    found = [record for block in order.blocks() for record in block]
+    order.close()
+    return found
+
+
+class TestOrder:
+    @given(FILES, st.integers(-(2**70), 2**70))
+    def test_the_same_records(self, files: list[tuple[list[bytes], str]], seed: int) -> None:
+        records = [record for records, _ in files for record in records]
+        with tempfile.TemporaryDirectory() as folder:
+            target = Path(folder, "new")
+
+            shuffled = shuffle_records(write_all(Path(folder), files), target, seed=seed)
+
+            assert Counter(read_all(target)) == Counter(records)
+            assert shuffled.num_records == len(records)
+            if len(records) >= 100 and len(set(records)) > 1:
+                assert read_all(target) != records
+
+    @given(record_lists(), st.integers(1, 200_000), st.integers(1, 99), st.integers(0, 9))
+    def test_neither_memory_nor_blocks_matter(
+        self, records: list[bytes], memory: int, size: int, seed: int
+    ) -> None:
+        assert in_order(records, (seed,), memory, size) == in_order(records, (seed,), 2**30, 400)
+
+    @pytest.mark.full
+    def test_every_order_is_equally_likely(self) -> None:
+        # Chi-square of 24 orders with 23 degrees of freedom: above 50 once in a thousand times; the
+        # seeds are always the same.
+        records = [b"%d" % i for i in range(4)]
+        for memory in (1, 2**20):  # by runs of one record, and without a file
+            counts = Counter(tuple(in_order(records, (s,), memory, 4)) for s in range(1200))
+
+            assert set(counts) == set(itertools.permutations(records))
+            assert sum((count - 50) ** 2 / 50 for count in counts.values()) < 50
+
+    def test_every_place_is_equally_likely(self) -> None:
+        # Of 1,000 records in 10 x 10 cells: 81 degrees of freedom.
+        records = [b"%03d" % i for i in range(1000)]
+        cells = np.zeros((10, 10))
+        for seed in range(50):
+            places = in_order(records, (seed,), 10_000, 77)
+            np.add.at(cells, (np.arange(1000) // 100, np.array(places, int) // 100), 1)
+
+        assert ((cells - 500) ** 2 / 500).sum() < 130
+
+    def test_the_order_is_the_same_in_all_versions(self, tmp_path: Path) -> None:
+        paths = write_all(tmp_path, [([b"%d" % i for i in range(10)], "")])
+
+        shuffle_records(paths, tmp_path / "new", seed=1)
+
+        assert b"".join(read_all(tmp_path / "new")) == b"9853762104"
+
+    def test_a_seed_is_drawn_and_told(self, tmp_path: Path) -> None:
+        paths = write_all(tmp_path, [([b"%d" % i for i in range(99)], "")])
+
+        first = shuffle_records(paths, tmp_path / "1")
+        other = shuffle_records(paths, tmp_path / "2")
+        again = shuffle_records(paths, tmp_path / "3", seed=first.seed)
+
+        assert first.seed != other.seed
+        assert read_all(*first.paths) == read_all(*again.paths) != read_all(*other.paths)
+
+    def test_to_shards_and_from_what_is_read_once(self, tmp_path: Path) -> None:
+        (path,) = write_all(tmp_path, [(some_records(100, 50), "")])
+
+        one = shuffle_records(path, tmp_path / "one", seed=3)
+        parts = shuffle_records(one_way(path), tmp_path / "part", seed=3, num_shards=3)
+
+        assert [len(read_all(path)) for path in parts.paths] == [33, 33, 34]
+        assert read_all(*parts.paths) == read_all(*one.paths)
+
+    def test_sidecars_go_along(self, tmp_path: Path) -> None:
+        schema = save(tmp_path / "a", {"x": np.arange(20) / 10})
+
+        assert shuffle_records(tmp_path / "a", tmp_path / "b", seed=1).schema == schema
+
+    def test_more_memory_than_there_is(self, tmp_path: Path) -> None:
+        paths = write_all(tmp_path, [([b"a"], "")])
+
+        for n_bytes in (2**62, 2**80):
+            with pytest.raises(InvalidArgumentError, match="more than there are; give less"):
+                shuffle_records(paths, tmp_path / "new", memory_bytes=n_bytes)
+
+        assert names_in(tmp_path) == {Path(paths[0]).name}
+
+    @pytest.mark.parametrize(
+        ("arguments", "error"),
+        [
+            ({"seed": "x"}, TypeError),
+            ({"memory_bytes": 1.5e9}, TypeError),
+            ({"memory_bytes": 1000}, InvalidArgumentError),
+        ],
+    )
+    def test_arguments(
+        self, tmp_path: Path, arguments: dict[str, Any], error: type[Exception]
+    ) -> None:
+        with pytest.raises(error, match=next(iter(arguments))):
+            shuffle_records(tmp_path / "a", tmp_path / "b", **arguments)
+
+
+def names_in(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+@pytest.fixture
+def large(tmp_path: Path) -> Path:
+    """Return a file of 4 MB, four times the least memory."""
+    return Path(write_all(tmp_path, [([b"%05d" % i * 20 for i in range(40_000)], "")])[0])
+
+
+class TestTemporaryFile:
+    def test_a_record_keeps_the_checksum_that_it_was_read_with(
+        self, large: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        files: list[IO[bytes]] = []
+        make: Any = tempfile.TemporaryFile
+
+        def kept(**arguments: Any) -> IO[bytes]:
+            files.append(make(**arguments))
+            return files[-1]
+
+        def spoil(*_: object) -> None:
+            if files and not files[1:]:  # once, when the first run is written
+                files[0].seek(-10, 2)
+                files[0].write(b"\xff")
+                files.append(files[0])
+
+        monkeypatch.setattr(tempfile, "TemporaryFile", kept)
+        monkeypatch.setattr("tfrecord_lite.progress.INTERVAL_SECONDS", 0)
+        target = large.with_name("new")
+
+        shuffle_records(large, target, memory_bytes=2**20, progress=spoil)
+
+        assert [span.reason for span in verify(target).spans] == [Reason.DATA_CRC]
+
+    def test_one_that_is_cut_is_an_error(
+        self, large: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        read = runs._Run.read
+
+        def cut(self: Any, file: IO[bytes], *arguments: Any) -> None:
+            file.truncate(1000)
+            read(self, file, *arguments)
+
+        monkeypatch.setattr(runs._Run, "read", cut)
+
+        with pytest.raises(DataLossError, match="temporary file of a shuffle is shorter"):
+            shuffle_records(large, large.with_name("new"), memory_bytes=2**20)
+
+        assert names_in(large.parent) == {large.name}
+
+    def test_it_is_in_the_folder_of_the_target(
+        self, large: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        folders: list[object] = []
+        make: Any = tempfile.TemporaryFile
+
+        def noted(dir: Any) -> IO[bytes]:  # noqa: A002
+            folders.append(dir)
+            file: IO[bytes] = make(dir=dir)
+            return file
+
+        monkeypatch.setattr(tempfile, "TemporaryFile", noted)
+        (large.parent / "sub").mkdir()
+
+        shuffle_records(large, large.parent / "sub" / "new", memory_bytes=2**20)
+
+        assert folders == [str(large.parent.resolve() / "sub")]
+        assert names_in(large.parent) == {large.name, "sub"}
+
+    def test_damage_is_reported_and_nothing_written(self, large: Path) -> None:
+        data = bytearray(large.read_bytes())
+        data[116 * 30_000 + 12] ^= 1
+        large.write_bytes(data)
+
+        with pytest.raises(DataLossError) as caught:
+            shuffle_records(large, large.with_name("new"), memory_bytes=2**20)
+
+        assert (caught.value.reason, caught.value.index) == (Reason.DATA_CRC, 30_000)
+        assert names_in(large.parent) == {large.name}
+        reader = TFRecordReader(large, on_error=lambda span: None)  # noqa: ARG005
+        skipped = shuffle_records(reader, large.with_name("new"), memory_bytes=2**20)
+        assert skipped.num_records == 39_999
+
+    @pytest.mark.full
+    @pytest.mark.skipif(os.name == "nt", reason="no such signals there")
+    @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+    def test_nothing_is_left_of_it_however_the_process_ends(
+        self, large: Path, number: signal.Signals
+    ) -> None:
+        code = (
+            "import sys, time\n"
+            "from tfrecord_lite.cli import main\n"
+            "from tfrecord_lite.apps.rearrange.runs import RandomOrder\n"
+            "def stuck(self):\n"
+            "    assert self._file is not None\n"
+            "    print('stuck', flush=True)\n"
+            "    time.sleep(600)\n"
+            "RandomOrder._groups = stuck\n"
+            "sys.exit(main(sys.argv[1:]))"
+        )
+        arguments = ["shuffle", "--memory", "1M", str(large), str(large.with_name("new"))]
+        with subprocess.Popen(
+            [sys.executable, "-c", code, *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        ) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"stuck\n"
+            process.send_signal(number)
+            process.communicate(timeout=60)
+
+        left = {large.name}
+        if number == signal.SIGKILL:  # the new file itself had a name
+            left |= {name for name in names_in(large.parent) if name.startswith(".new.")}
+        assert names_in(large.parent) == left
+
+
+MEASURE = """
+import resource, sys
+import numpy as np
+from tfrecord_lite.apps.rearrange import shuffle_records
+source, target, memory = sys.argv[1], sys.argv[2], int(sys.argv[3])
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+shuffle_records(source, target, seed=1, memory_bytes=memory)
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024)
+"""
+
+
+@pytest.mark.full
+@pytest.mark.skipif(sys.platform != "linux", reason="counts kilobytes there")
+@pytest.mark.parametrize("size", [20, 2000, 200_000])
+def test_memory_is_bounded(tmp_path: Path, size: int) -> None:
+    memory, path, target = 16 * 2**20, tmp_path / "a", tmp_path / "b"
+    block = Block.from_records([b"%08d" % i + bytes(size) for i in range(2**20 // (size + 24) + 1)])
+    n_blocks = 10 * memory // block.nbytes + 1
+    with TFRecordWriter(path) as writer:
+        writer.write_blocks([block] * n_blocks)
+
+    grown = int(run_fresh(MEASURE, path, target, memory))
+
+    assert grown < memory + 16 * 2**20
+    blocks = TFRecordReader(target).blocks()
+    counts = Counter(view[:8].tobytes() for block in blocks for view in block.views())
+    assert set(counts.values()) == {n_blocks}
+    assert len(counts) == len(block)

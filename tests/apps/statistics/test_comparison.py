@@ -1,0 +1,623 @@
+"""Comparisons: the same data are the same, whatever their order in bytes; others differ in what was changed."""
+
+from __future__ import annotations
+
+import io
+import math
+import os
+import pickle
+import random
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.cli.samples import JPEG, flower, sequence
+from tests.support.effort import at_most, pick
+from tfrecord_lite import (
+    Block,
+    TFRecordReader,
+    TFRecordWriter,
+    compute_statistics,
+    encode_example,
+    encode_examples,
+)
+from tfrecord_lite.apps.statistics import (
+    Comparison,
+    Distribution,
+    Finding,
+    RecordDifferences,
+    compare,
+)
+from tfrecord_lite.apps.statistics import comparison as comparison_module
+from tfrecord_lite.apps.statistics.drift import divergence
+from tfrecord_lite.errors import FailedPreconditionError, InvalidArgumentError, Reason
+from tfrecord_lite.messages import Example
+from tfrecord_lite.testing import examples as example_strategy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+def rows_of(n: int, seed: int = 0, **changes: Any) -> list[bytes]:
+    """Return Examples of random values, some of them changed."""
+    rng = np.random.default_rng(seed)
+    rows: dict[str, Any] = {
+        "float": rng.normal(size=(n, 3)).astype(np.float32),
+        "digit": rng.integers(0, 10, n),
+        "word": rng.choice(np.array([b"a", b"b", b"c"], object), n),
+        "key": [b"%d" % number for number in rng.integers(0, 10**9, n)],
+        "count": rng.poisson(2, n),
+        "ragged": [list(range(k)) for k in rng.integers(0, 5, n)],
+    }
+    for name, change in changes.items():
+        rows[name] = change(rows[name], rng)
+    return list(encode_examples({name: rows[name] for name in rows if rows[name] is not None}))
+
+
+def found(comparison: Comparison) -> set[tuple[str, str | None]]:
+    return {(finding.what, finding.feature) for finding in comparison.findings}
+
+
+def reordered(record: bytes, seed: int) -> bytes:
+    """Return an Example with its features in another order."""
+    features = list(Example.FromString(record).features.feature.items())
+    random.Random(seed).shuffle(features)
+    parts = []
+    for name, feature in features:
+        one = Example()
+        one.features.feature[name].CopyFrom(feature)
+        parts.append(one.features.SerializeToString())
+    body = b"".join(parts)
+    return b"\x0a" + _varint(len(body)) + body
+
+
+def _varint(number: int) -> bytes:
+    out = b""
+    while number >= 0x80:
+        out, number = out + bytes([number & 0x7F | 0x80]), number >> 7
+    return out + bytes([number])
+
+
+@pytest.mark.parametrize("n", [20, 300, 3000])
+@pytest.mark.parametrize("seed", range(pick(4, 20)))
+def test_random_samples_of_the_same_data_are_alike(n: int, seed: int) -> None:
+    comparison = compare(rows_of(n, 2 * seed), rows_of(n, 2 * seed + 1), records=False)
+
+    # It follows from the extremes of few records.
+    may_be = {"specification"} if n < 300 else set()
+    assert {what for what, _ in found(comparison)} <= may_be
+
+
+def test_the_same_data_are_the_same() -> None:
+    records = rows_of(100)
+
+    comparison = compare(records, Block.from_records(records))
+
+    assert comparison
+    assert comparison.is_same
+    assert comparison.records is not None
+    assert (comparison.records.n_records, comparison.records.n_different) == (100, 0)
+    assert str(comparison) == (
+        "the first (100 records) and the second (100 records): no difference; "
+        "compared: schema, distributions of 6 features, each record"
+    )
+
+
+CHANGES: dict[str, tuple[dict[str, Any], set[tuple[str, str]]]] = {
+    "shifted": ({"float": lambda x, _: x + 0.7}, {("numbers", "float")}),
+    "wider": (
+        {"float": lambda x, _: x * 4},
+        {("numbers", "float"), ("range", "float")},
+    ),
+    "some far off": (
+        {"float": lambda x, rng: np.where(rng.random(x.shape) < 0.02, 99, x)},
+        {("range", "float")},
+    ),
+    "one far off": (
+        {"float": lambda x, _: np.where(np.arange(x.size).reshape(x.shape) == 5, 99, x)},
+        set(),
+    ),
+    "NaN": (
+        {"float": lambda x, rng: np.where(rng.random(x.shape) < 0.02, math.nan, x)},
+        {("not finite", "float")},
+    ),
+    "new digit": (
+        {"digit": lambda x, rng: np.where(rng.random(x.size) < 0.01, 10, x)},
+        {("new values", "digit")},
+    ),
+    "other digits": (
+        {"digit": lambda x, _: x // 2},
+        {("numbers", "digit")},
+    ),
+    "new word": (
+        {"word": lambda x, rng: [b"d" if rng.random() < 0.02 else word for word in x]},
+        {("new values", "word")},
+    ),
+    "often": (
+        {"word": lambda x, rng: [b"a" if rng.random() < 0.3 else word for word in x]},
+        {("strings", "word")},
+    ),
+    "longer": (
+        {"key": lambda x, _: [word * 2 for word in x]},
+        {("string lengths", "key")},
+    ),
+    "more values": (
+        {"ragged": lambda x, _: [values * 2 for values in x]},
+        {("lengths", "ragged")},
+    ),
+    "missing": ({"word": lambda *_: None}, {("missing feature", "word")}),
+    "another kind": ({"digit": lambda x, _: x.astype(np.float32)}, {("kind", "digit")}),
+    "another length": (
+        {"float": lambda x, _: x[:, :2]},
+        {("specification", "float"), ("lengths", "float")},
+    ),
+}
+
+
+@pytest.mark.parametrize(("changes", "expected"), CHANGES.values(), ids=CHANGES)
+def test_what_was_changed_is_found(changes: dict[str, Any], expected: set[tuple[str, str]]) -> None:
+    comparison = compare(rows_of(2000), rows_of(1500, 1, **changes))
+
+    assert found(comparison) == expected
+    assert bool(comparison) is not bool(expected)
+    assert comparison.records is None
+    assert len(str(comparison).splitlines()) == 1 + bool(expected) * (3 + len(expected))
+
+
+def test_a_new_feature_is_found() -> None:
+    comparison = compare(rows_of(9, word=lambda *_: None), rows_of(9), records=False)
+
+    assert found(comparison) == {("new feature", "word")}
+    assert (
+        str(comparison.findings[0])
+        == "word: new feature: string, in all records of the second only"
+    )
+
+
+def test_presence_is_compared() -> None:
+    def examples(n: int, part: float) -> list[bytes]:
+        rows = [{"a": 1, "b": 2} if i < part * n else {"a": 1} for i in range(n)]
+        return [encode_example(row) for row in rows]
+
+    assert found(compare(examples(2000, 0.5), examples(1000, 0.9))) == {("presence", "b")}
+    assert found(compare(examples(2000, 0.5), examples(1000, 0.52))) == set()
+    assert found(compare(examples(2000, 1), examples(1000, 0.999))) == {("specification", "b")}
+    assert found(compare(examples(2000, 0.999), examples(1000, 1))) == set()
+
+
+def test_thresholds() -> None:
+    a, b = rows_of(2000), rows_of(1000, 1, float=lambda x, _: x + 0.7)
+
+    (finding,) = compare(a, b).findings
+
+    assert finding.threshold == 0.05
+    assert finding.distance is not None
+    distance = finding.distance
+    limit = {"jensen_shannon_divergence": distance + 0.001}
+    assert compare(a, b, thresholds=limit)
+    fewer = {**limit, "min_fraction_threshold": 0.6}
+    assert found(compare(a, b, thresholds=fewer)) == {("number of records", None)}
+    more = {**limit, "max_fraction_threshold": 0.4}
+    assert found(compare(a, b, thresholds=more)) == {("number of records", None)}
+
+
+@pytest.mark.parametrize("wrong", [{"infinity": 1}, {"range": -1}, {"range": math.nan}])
+def test_wrong_thresholds(wrong: dict[str, float]) -> None:
+    with pytest.raises(InvalidArgumentError):
+        compare([], [], thresholds=wrong)
+    with pytest.raises(TypeError):
+        compare([], [], thresholds={"range": "1"})  # type: ignore[dict-item]
+
+
+@given(st.lists(example_strategy(), min_size=1, max_size=20), st.integers(0, 99))
+@at_most(100)
+def test_the_order_of_features_does_not_matter(examples: list[Any], seed: int) -> None:
+    records = [one if isinstance(one, bytes) else one.SerializeToString() for one in examples]
+    others = [reordered(record, seed) for record in records]
+
+    comparison = compare(records, others)
+
+    assert comparison, str(comparison)
+
+
+@given(st.integers(0, 10**6))
+@at_most(100)
+def test_each_changed_record_is_found(seed: int) -> None:
+    choose = random.Random(seed)
+    rows = [{"a": i, "b": b"x" * (i % 3), "c": [0.5, math.nan]} for i in range(50)]
+    changed: dict[int, str] = {}
+    others = [dict(row) for row in rows]
+    for number in choose.sample(range(50), choose.randint(0, 12)):
+        name = changed[number] = choose.choice("abc")
+        others[number][name] = {"a": -1, "b": b"yy", "c": [0.5]}[name]
+
+    comparison = compare(
+        [encode_example(row) for row in rows],
+        [reordered(encode_example(row), seed) for row in others],
+        thresholds=dict.fromkeys(("jensen_shannon_divergence", "range", "new_values"), 10**9),
+    )
+
+    differences = comparison.records
+    assert differences is not None
+    assert differences.n_different == len(changed)
+    first = sorted(changed.items())[:10]
+    assert [(one.number, *one.features) for one in differences.first] == first
+    assert differences.by_feature == {
+        name: list(changed.values()).count(name) for name in set(changed.values())
+    }
+
+
+def test_the_first_records_that_differ_are_named() -> None:
+    records = [flower(number) for number in range(60)]
+    others = [*records]
+    others[7] = flower(8)
+
+    comparison = compare(records, others)
+
+    assert [finding.what for finding in comparison.findings] == ["records"]
+    assert str(comparison).splitlines()[1:] == [
+        "",
+        "1 of 60 records differ: label in 1, name in 1, petals in 1",
+        "record  feature  first                           second",
+        "------  -------  ------------------------------  ------------------------------",
+        "7       label    1                               2",
+        "        name     'rose'                          'Löwenzahn'",
+        "        petals   7.5, 7.6, 7.7, ... (20 values)  8.5, 8.6, 8.7, ... (20 values)",
+    ]
+    assert comparison.describe()["records"]["first"] == [
+        {
+            "record": 7,
+            "features": ["label", "name", "petals"],
+            "values": [
+                ["1", "2"],
+                ["'rose'", "'Löwenzahn'"],
+                ["7.5, 7.6, 7.7, ... (20 values)", "8.5, 8.6, 8.7, ... (20 values)"],
+            ],
+        }
+    ]
+
+
+def test_sequences() -> None:
+    records = [sequence(number) for number in range(9)]
+
+    same, other = compare(records, records), compare(records, [sequence(n + 1) for n in range(9)])
+
+    assert same
+    assert other.records is not None
+    assert other.records.by_feature == {"ragged": 9, "word": 9}
+    kinds = compare(records, rows_of(9), records=False)
+    assert str(kinds.findings[0]) == "kind: the records are SequenceExamples and Examples"
+
+
+def test_blocks_need_not_be_of_the_same_size(tmp_path: Path) -> None:
+    records = rows_of(5000)
+    for name, compression in (("a", ""), ("b", "GZIP")):
+        with TFRecordWriter(tmp_path / name, compression) as writer:
+            for record in records:
+                writer.write(record)
+    with TFRecordWriter(tmp_path / "c") as writer:
+        for record in [*records[:4000], records[0], *records[4001:]]:
+            writer.write(record)
+
+    assert compare(tmp_path / "a", tmp_path / "b")
+    assert compare([tmp_path / "a"], TFRecordReader(tmp_path / "b"))
+    differences = compare(str(tmp_path / "a"), tmp_path / "c").records
+    assert differences is not None
+    assert [one.number for one in differences.first] == [4000]
+
+
+def test_a_file_object_is_read_twice_from_where_it_stands() -> None:
+    from tfrecord_lite.records.framing import frame
+
+    records = rows_of(10)
+    file = io.BytesIO(b"before" + frame(records))
+    file.seek(6)
+    pipe = io.BytesIO(bytes(frame(records)))
+    pipe.seekable = lambda: False  # type: ignore[method-assign]
+
+    assert compare(file, records)
+    with pytest.raises(FailedPreconditionError) as caught:
+        compare(records, pipe)
+    assert caught.value.reason is Reason.NOT_SEEKABLE
+    with pytest.raises(FailedPreconditionError):
+        compare(records, iter(records))
+
+
+SAME_DATA: dict[str, Callable[[Any, int], Any]] = {
+    "lognormal": lambda rng, n: rng.lognormal(0, 2, n).astype(np.float32),
+    "pareto": lambda rng, n: rng.pareto(1, n).astype(np.float32),
+    "zipf": lambda rng, n: np.minimum(rng.zipf(1.5, n), 2**40),
+    "rare flag": lambda rng, n: (rng.random(n) < 0.001).astype(int),
+    "rare word": lambda rng, n: [b"ab"[i : i + 1] for i in (rng.random(n) < 0.001).astype(int)],
+    "rare NaN": lambda rng, n: np.where(rng.random(n) < 0.001, math.nan, 1).astype(np.float32),
+    "one topic": lambda rng, n: np.repeat(rng.integers(0, 200, (n, 1)), 30, axis=1),
+    "one word": lambda rng, n: [[b"%d" % i] * 30 for i in rng.integers(0, 200, n)],
+    "digits": lambda rng, n: rng.integers(0, 10, n),
+    "labels": lambda rng, n: rng.integers(0, 100, n),
+    "counts": lambda rng, n: rng.geometric(0.1, n),
+    "large ids": lambda rng, n: rng.integers(2**60, 2**62, n),
+}
+
+
+@pytest.mark.parametrize("sizes", [(1000, 1000), (60, 60), (2, 2), (100, 2000), (2000, 20)])
+@pytest.mark.parametrize("make", SAME_DATA.values(), ids=SAME_DATA)
+def test_chance_is_no_drift(make: Callable[[Any, int], Any], sizes: tuple[int, int]) -> None:
+    wrong: list[Finding] = []
+    for seed in range(pick(15, 200)):
+        rng = np.random.default_rng(seed)
+        pair = [encode_examples({"x": make(rng, n)}) for n in sizes]
+        wrong += compare(*pair, records=False).findings
+
+    assert len(wrong) <= pick(1, 3), wrong
+
+
+def features(**columns: Any) -> Block:
+    return encode_examples(columns)
+
+
+def the_findings(a: Any, b: Any) -> dict[str, Finding]:
+    return {one.what: one for one in compare(a, b, records=False).findings}
+
+
+def test_integers_beyond_floats_are_compared_exactly() -> None:
+    a, b = (features(id=np.full(1000, 2**60 + i)) for i in (0, 1))
+
+    assert the_findings(a, b)["range"].distance == 1
+    assert compare(a, a, records=False)
+
+
+def test_the_share_outside_of_the_range_is_measured() -> None:
+    inside = np.linspace(0, 1, 4000).astype(np.float32)
+    outside = np.concatenate([inside[:3600], np.full(300, 5, np.float32), np.full(100, -5)])
+
+    found = the_findings(features(x=inside), features(x=outside.astype(np.float32)))["range"]
+
+    assert found.distance == pytest.approx(0.1)
+    assert found.sides == ("0 .. 1", "-5 .. 5")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (lambda rng: rng.integers(0, 100, 5000), lambda rng: 2 * rng.integers(0, 50, 5000)),
+        (lambda rng: rng.integers(0, 2, 5000), lambda rng: (rng.random(5000) < 0.7).astype(int)),
+        (
+            lambda rng: rng.normal(size=5000).astype(np.float32),
+            lambda rng: (rng.normal(size=5000) * (rng.random(5000) < 0.9)).astype(np.float32),
+        ),
+    ],
+    ids=["every second is missing", "other shares", "zeros"],
+)
+def test_other_shares_of_single_numbers_are_found(
+    before: Callable[[Any], Any], after: Callable[[Any], Any]
+) -> None:
+    rng = np.random.default_rng(3)
+
+    assert set(the_findings(features(x=before(rng)), features(x=after(rng)))) == {"numbers"}
+
+
+def test_infinity_has_a_sign() -> None:
+    a, b, both = (
+        features(x=np.array(x * 500, np.float32))
+        for x in ([1, math.inf], [1, -math.inf], [-math.inf, math.inf])
+    )
+
+    assert the_findings(a, b)["not finite"].distance == 0.5
+    assert the_findings(b, a)["not finite"].distance == 0.5
+    assert compare(both, a, records=False).findings[0].what == "numbers"
+    assert "not finite" not in the_findings(both, a)
+    detail = the_findings(
+        features(x=np.ones(1000, np.float32)), features(x=np.full(1000, math.nan, np.float32))
+    )
+    assert detail["not finite"].detail.startswith("100 % of the numbers are NaN")
+
+
+@pytest.mark.parametrize(("n_old", "n_new"), [(0, 100_000), (50_000, 50_000), (90_000, 15_000)])
+def test_new_values_are_counted_when_most_are_dropped(n_old: int, n_new: int) -> None:
+    a = features(s=[b"x", b"y"] * 5000)
+    b = features(s=[b"x", b"y"] * (n_old // 2) + [b"%d" % i for i in range(n_new)])
+
+    assert the_findings(a, b)["new values"].distance == pytest.approx(
+        n_new / (n_old + n_new), abs=0.001
+    )
+
+
+def test_the_formats_of_long_strings_are_compared() -> None:
+    pictures, texts = ([value * 2] * 1000 for value in (JPEG, b"hello, world. " * 115))
+
+    found = the_findings(
+        features(s=pictures), features(s=[text[: 2 * len(JPEG)] for text in texts])
+    )
+
+    assert found["contents"].sides == ("JPEG 100 %", "JPEG 0 %")
+    # Beyond 64 bytes, nothing else is known of texts of the same length.
+    assert compare(features(s=[b"a" * 100] * 9), features(s=[b"b" * 100] * 9), records=False)
+
+
+def test_formats_of_records_in_other_blocks_are_alike(tmp_path: Path) -> None:
+    rows = [{"s": JPEG * 100 if i < 200 else b"text" * 20} for i in range(5000)]
+    records = [encode_example(row) for row in rows]
+    with TFRecordWriter(tmp_path / "a") as writer:
+        for record in records:
+            writer.write(record)
+
+    assert compare(tmp_path / "a", records)
+    assert compare(records, tmp_path / "a")
+
+
+def test_lists_are_compared_if_only_the_second_has_them() -> None:
+    lists = [sequence(3)] * 30
+    contexts = [encode_example({"id": 7})] * 30
+
+    for pair in (contexts, lists), (lists, contexts):
+        differences = compare(*pair).records
+        assert differences is not None
+        assert differences.n_different == 30
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_pipe_is_not_opened_to_be_read_twice(tmp_path: Path) -> None:
+    records = rows_of(3)
+    os.mkfifo(tmp_path / "pipe")
+
+    for data in (tmp_path / "pipe", [str(tmp_path / "pipe")], TFRecordReader(tmp_path / "pipe")):
+        for pair in (data, records), (records, data):
+            with pytest.raises(
+                FailedPreconditionError, match="a pipe can be read only once"
+            ) as caught:
+                compare(*pair)
+            assert caught.value.reason is Reason.NOT_SEEKABLE
+            assert caught.value.source == str(tmp_path / "pipe")
+
+
+@pytest.mark.parametrize("records", [True, False])
+def test_a_file_that_does_not_exist_is_an_error_before_the_first_is_read(
+    tmp_path: Path, records: bool
+) -> None:
+    (tmp_path / "damaged").write_bytes(b"x" * 99)
+
+    with pytest.raises(FileNotFoundError):
+        compare(tmp_path / "damaged", tmp_path / "missing", records=records)
+    with pytest.raises(FileNotFoundError):
+        compare([tmp_path / "damaged"], TFRecordReader(tmp_path / "missing"), records=records)
+
+
+def test_data_that_change_between_two_readings_are_an_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def shorter(*_: Any, **__: Any) -> Any:
+        return RecordDifferences(2, 0)
+
+    monkeypatch.setattr(comparison_module, "compare_records", shorter)
+
+    with pytest.raises(FailedPreconditionError, match="read a second time"):
+        compare(rows_of(3), rows_of(3))
+
+
+def values_of(one: dict[str, Any], other: dict[str, Any]) -> dict[str, tuple[str, str]]:
+    """Return the texts of what differs in two records."""
+    differences = compare([encode_example(one)], [encode_example(other)]).records
+    assert differences is not None
+    (first,) = differences.first
+    return dict(zip(first.features, first.values, strict=True))
+
+
+def test_values_are_shown_from_where_they_differ() -> None:
+    text, picture = b"x" * 3000, bytearray(JPEG)
+    picture[1000] ^= 0xFF
+
+    assert values_of(
+        {"a": [1] * 9, "b": b"", "c": text, "d": JPEG, "e": 1},
+        {
+            "a": [*[1] * 7, 2, 3],
+            "b": b"y",
+            "c": text[:2000] + b"y" * 1000,
+            "d": bytes(picture),
+            "e": 1.5,
+        },
+    ) == {
+        "a": ("..., 1, 1 (9 values)", "..., 2, 3 (9 values)"),
+        "b": ("''", "'y'"),
+        "c": (
+            "...'xxxxxxxxxxxxxxxxxxxxxxxx'... (3,000 bytes)",
+            "...'xxxxxxxxyyyyyyyyyyyyyyyy'... (3,000 bytes)",
+        ),
+        "d": (
+            f"JPEG 640 x 480, 1.6 KiB; byte 1,000: {JPEG[1000:1006].hex(' ')}",
+            f"JPEG 640 x 480, 1.6 KiB; byte 1,000: {picture[1000:1006].hex(' ')}",
+        ),
+        "e": ("1", "1.5"),
+    }
+    assert values_of({"f": [1, 2]}, {"f": [1, 2, 3]}) == {
+        "f": ("... (2 values)", "..., 3 (3 values)")
+    }
+    assert values_of({"f": 1}, {}) == {"f": ("1", "missing")}
+    assert values_of({"f": [math.nan, 0.0]}, {"f": [math.nan, -0.0]}) == {
+        "f": ("..., 0.0 (2 values)", "..., -0.0 (2 values)")
+    }
+    steps = compare([sequence(2)], [sequence(3)]).records
+    assert steps is not None
+    assert steps.first[0].values == (("2 steps", "3 steps"),) * 2
+
+
+@pytest.mark.parametrize("width", [20, 60, 80, 100, 200])
+def test_lines_fit_into_the_terminal(width: int) -> None:
+    a = [encode_example({"name" * 20: b"a" * 300, "id": 2**62, "(all)": [1] * 30})] * 300
+    b = [encode_example({"name" * 20: b"b" * 200, "id": 7, "(all)": b"1", "new": 1})] * 300
+
+    title, *lines = compare(a, b).lines(width)
+
+    assert "difference" in title
+    assert max(map(len, lines)) <= max(width, 100)
+    assert width < 80 or max(map(len, lines)) <= width
+    # Both sides of the schema are in one line, and a name is not mistaken for all records.
+    (kind,) = (line for line in lines if " kind " in line)
+    assert kind.startswith("'(all)'")
+
+
+def test_statistics_have_no_records() -> None:
+    records = rows_of(100)
+
+    comparison = compare(compute_statistics(records), records)
+
+    assert comparison
+    assert comparison.records is None
+
+
+def test_nothing_is_compared_with_something() -> None:
+    assert compare([], [])
+    assert {what for what, _ in found(compare(rows_of(9), []))} == {"missing feature"}
+
+
+def test_it_is_data() -> None:
+    comparison = compare(rows_of(100), rows_of(100, 1, digit=lambda x, _: x + 10))
+
+    again = pickle.loads(pickle.dumps(comparison))
+
+    assert again.findings == comparison.findings
+    assert again.describe() == comparison.describe()
+    assert repr(again) == str(comparison)
+    assert Finding("range", "x", "far").describe()["distance"] is None
+
+
+def test_html_is_escaped() -> None:
+    a, b = ([encode_example({"<script>": value})] for value in (1, b"<b>"))
+
+    html = compare(a, b)._repr_html_()
+
+    assert "&lt;script&gt;" in html
+    assert "<script>" not in html
+
+
+def test_control_characters_are_escaped() -> None:
+    a = [encode_example({"\x1b[2J": b"\x1b[31m"})] * 30
+    b = [encode_example({"\x1b[2J": b"\x9b\xff"})] * 30
+
+    assert all(line.isprintable() for line in str(compare(a, b)).splitlines())
+
+
+numbers = st.lists(st.floats(width=32) | st.integers(-5, 5).map(float), min_size=1, max_size=40)
+
+
+@given(numbers, numbers)
+@at_most(200)
+def test_the_divergence_is_a_distance(a: list[float], b: list[float]) -> None:
+    ours, theirs = (Distribution.of(np.array(one, np.float32)) for one in (a, b))
+
+    distance, n_bins = divergence(ours, theirs)
+
+    assert 0 <= distance <= 1 + 1e-9
+    assert distance == pytest.approx(divergence(theirs, ours)[0], abs=1e-9)
+    assert divergence(ours, ours)[0] == pytest.approx(0, abs=1e-9)
+    assert 1 <= n_bins <= 12
+    assert divergence(ours, ours + ours)[0] == pytest.approx(0, abs=1e-9)
+
+
+def test_the_divergence_of_what_is_apart_is_one() -> None:
+    low, high = Distribution.of(np.arange(1000)), Distribution.of(np.arange(10**6, 10**6 + 9))
+
+    assert divergence(low, high)[0] == pytest.approx(1)

@@ -1,0 +1,216 @@
+"""Distributions against NumPy, which has all the numbers."""
+
+from __future__ import annotations
+
+import json
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from tfrecord_lite.apps.statistics import Distribution
+from tfrecord_lite.apps.statistics.distribution import MAX_BUCKETS
+from tfrecord_lite.errors import InvalidArgumentError
+
+FLOATS = arrays(np.float32, st.integers(0, 60), elements=st.floats(width=32))
+INTEGERS = arrays(
+    np.int64,
+    st.integers(0, 60),
+    elements=st.one_of(st.integers(-9, 9), st.integers(-(2**63), 2**63 - 1)),
+)
+NUMBERS = st.one_of(FLOATS, INTEGERS)
+
+
+@given(NUMBERS)
+def test_counts_and_range_are_exact(numbers: np.ndarray) -> None:
+    found = Distribution.of(numbers)
+    known = numbers[~np.isnan(numbers)]
+    assert found.count == numbers.size
+    assert found.n_nan == numbers.size - known.size
+    assert found.n_inf == np.isinf(numbers).sum()
+    assert found.n_zeros == (numbers == 0).sum()
+    assert found.min == (known.min() if known.size else None)
+    assert found.max == (known.max() if known.size else None)
+    finite = known[np.isfinite(known)].astype(np.float64)
+    assert found.n_finite == finite.size
+    if finite.size:
+        assert found.mean == pytest.approx(finite.mean(), rel=1e-9, abs=1e-9 * abs(finite).max())
+        assert found.std == pytest.approx(finite.std(), rel=1e-6, abs=1e-9 * abs(finite).max())
+    else:
+        assert found.mean is found.std is found.quantile(0.5) is None
+
+
+@given(NUMBERS, st.data())
+def test_parts_add_up_in_any_order(numbers: np.ndarray, data: st.DataObject) -> None:
+    whole = Distribution.of(numbers)
+    cuts = sorted(data.draw(st.lists(st.integers(0, numbers.size), max_size=4)))
+    parts = data.draw(st.permutations(np.split(numbers, cuts)))
+    added, grown = Distribution(), Distribution()
+    for part in parts:
+        added += Distribution.of(part)
+        grown = grown.plus(part)
+    assert added.n_finite == whole.n_finite
+    if numbers.size:
+        assert added == grown == whole
+
+
+@pytest.mark.parametrize("scale", [1, 1000])
+def test_coarse_parts_add_up_too(scale: int) -> None:
+    rng = np.random.default_rng(0)
+    numbers = np.concatenate([rng.normal(size=20_000) * scale, rng.random(20_000)])
+    rng.shuffle(numbers)
+    whole = Distribution.of(numbers)
+    assert len(whole.buckets()[2]) <= MAX_BUCKETS
+    parts = [Distribution.of(part) for part in np.array_split(numbers, 37)]
+    assert sum(parts[1:], parts[0]) == whole
+    assert sum(parts[-2::-1], parts[-1]) == whole
+
+
+@given(NUMBERS)
+def test_buckets_hold_every_finite_number(numbers: np.ndarray) -> None:
+    finite = np.sort(numbers[np.isfinite(numbers)].astype(np.float64))
+    starts, stops, counts = Distribution.of(numbers).buckets()
+    assert counts.sum() == finite.size
+    assert (starts <= stops).all()
+    assert (stops[:-1] <= starts[1:]).all()
+    each = np.repeat(np.arange(counts.size), counts)
+    assert (starts[each] <= finite).all()
+    assert (finite <= stops[each]).all()
+
+
+@pytest.mark.parametrize("kind", ["normal", "uniform", "times", "tail", "integers"])
+def test_quantiles_are_within_a_percent(kind: str) -> None:
+    rng = np.random.default_rng(1)
+    numbers = {
+        "normal": rng.normal(size=50_000),
+        "uniform": rng.random(50_000),
+        "times": 1_600_000_000 + rng.integers(0, 86_400, 50_000),
+        "tail": np.exp(rng.normal(size=50_000) * 3),
+        "integers": rng.integers(0, 500, 50_000),
+    }[kind]
+    found = Distribution.of(numbers)
+    for q in (0, 0.01, 0.25, 0.5, 0.9, 1):
+        true = float(np.quantile(numbers, q))
+        near = np.quantile(numbers, [max(q - 0.001, 0), min(q + 0.001, 1)])
+        low, high = near[0] - abs(near[0]) * 0.01, near[1] + abs(near[1]) * 0.01
+        value = found.quantile(q)
+        assert value is not None
+        assert low <= value <= high, (q, value, true)
+    if kind == "times":  # which differ in their last digits only
+        assert found.quantile(0.5) == pytest.approx(np.median(numbers), abs=200)
+
+
+@given(NUMBERS, st.floats(0, 1))
+def test_quantiles_are_within_the_range(numbers: np.ndarray, q: float) -> None:
+    finite = numbers[np.isfinite(numbers)]
+    found = Distribution.of(finite).quantile(q)
+    assert (found is None) == (not finite.size)
+    if found is not None:
+        assert finite.min().item() <= found <= finite.max().item()
+        assert isinstance(found, int if numbers.dtype == np.int64 else float)
+
+
+@given(INTEGERS)
+def test_integers_share_a_bucket_with_at_most_a_neighbour(numbers: np.ndarray) -> None:
+    found = Distribution.of(numbers)
+    starts, stops = found._bounds()
+    assert found._shift == 0
+    assert (stops.astype(object) - starts.astype(object) <= 1).all()
+    each = np.repeat(np.arange(starts.size), found._counts)
+    assert (starts[each] <= np.sort(numbers)).all()
+    assert (np.sort(numbers) <= stops[each]).all()
+
+
+def test_times_in_nanoseconds_are_told_apart() -> None:
+    times = 1_700_000_000_000_000_000 + np.arange(100)
+    parts = [Distribution.of(part) for part in np.array_split(times, 7)]
+    found = sum(parts[1:], parts[0])
+    assert found.std == pytest.approx(np.arange(100).std())
+    quartile = found.quantile(0.25)
+    assert quartile is not None
+    assert abs(quartile - int(times[25])) <= 1
+    assert Distribution.of(np.array([2**60])) != Distribution.of(np.array([2**60 + 100]))
+
+
+@given(st.lists(st.integers(-120, 120) | st.just(2**30), min_size=1))
+def test_a_quantile_between_two_numbers_is_the_smaller_one(numbers: list[int]) -> None:
+    for q in (0.25, 0.5, 0.75):
+        expected = np.quantile(numbers, q, method="lower")
+        assert Distribution.of(np.array(numbers)).quantile(q) == expected
+
+
+def test_the_last_quantile_is_the_largest_number() -> None:
+    numbers = np.random.default_rng(4).normal(size=10_000).astype(np.float32)
+    assert Distribution.of(numbers).quantile(1) == numbers.max()
+    assert Distribution.of(numbers).quantile(0) == numbers.min()
+
+
+@pytest.mark.parametrize("n", [2**53, 2**60, 2**63 - 1, -(2**63)])
+def test_large_integers_have_a_histogram(n: int) -> None:
+    counts, edges = Distribution.of(np.full(5, n)).histogram()
+    assert counts.tolist() == [5]
+    assert edges[0] < n < edges[1]
+
+
+def test_numbers_near_the_end_of_float64_overflow_in_silence() -> None:
+    found = Distribution.of(np.array([1e308, 1e308, -1e308]))
+    assert found.mean == pytest.approx(1e308 / 3)
+    counts, edges = found.histogram(4)
+    assert counts.tolist() == [1, 0, 0, 2]
+    assert np.isfinite(edges).all()
+
+
+def test_other_types_are_rejected() -> None:
+    with pytest.raises(TypeError, match="object"):
+        Distribution.of(np.array([1, None]))
+
+
+@given(NUMBERS, st.integers(1, 40))
+def test_histograms_count_every_finite_number_once(numbers: np.ndarray, bins: int) -> None:
+    found = Distribution.of(numbers)
+    counts, edges = found.histogram(bins)
+    assert counts.sum() == found.n_finite
+    assert (counts >= 0).all()
+    assert edges.size == (counts.size + 1 if counts.size else 0)
+    assert counts.size <= bins
+    assert np.isfinite(edges).all()
+    assert (np.diff(edges) > 0).all()
+
+
+def test_histogram_of_few_values_is_numpys() -> None:
+    numbers = np.random.default_rng(2).integers(0, 1000, 10_000)
+    counts, edges = Distribution.of(numbers).histogram(20)
+    assert np.array_equal(counts, np.histogram(numbers, edges)[0])
+    counts, edges = Distribution.of(np.array([3, 5, 5, 6])).histogram()
+    assert counts.tolist() == [1, 0, 2, 1]
+    assert edges.tolist() == [2.5, 3.5, 4.5, 5.5, 6.5]
+
+
+def test_histogram_of_many_values_is_nearly_numpys() -> None:
+    numbers = np.random.default_rng(3).normal(size=100_000)
+    counts, edges = Distribution.of(numbers).histogram(30)
+    assert abs(counts - np.histogram(numbers, edges)[0]).max() < 100
+
+
+@given(st.integers(-(2**63), 2**63 - 1), st.integers(0, 5))
+def test_a_repeated_number_is_counted_as_often(number: int, times: int) -> None:
+    assert Distribution.repeated(number, times) == Distribution.of(np.full(times, number))
+
+
+@given(NUMBERS)
+def test_the_description_is_json(numbers: np.ndarray) -> None:
+    found = Distribution.of(numbers)
+    described = json.loads(json.dumps(found.describe(), allow_nan=False))
+    assert described["count"] == numbers.size
+    assert pickle.loads(pickle.dumps(found)) == found
+
+
+def test_bad_arguments_are_rejected() -> None:
+    found = Distribution.of(np.arange(3))
+    with pytest.raises(InvalidArgumentError, match="q is 2"):
+        found.quantile(2)
+    with pytest.raises(InvalidArgumentError, match="bins"):
+        found.histogram(0)

@@ -1,0 +1,606 @@
+"""Samples: every record is one of the file's, and they stand for all of them."""
+
+from __future__ import annotations
+
+import io
+import os
+import random
+import threading
+import time
+from itertools import accumulate
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.effort import at_most, pick
+from tests.support.http_files import serving
+from tfrecord_lite import TFRecordFile, TFRecordReader, TFRecordWriter
+from tfrecord_lite.apps.statistics.sampling import Sample, draw_sample
+from tfrecord_lite.errors import Reason
+from tfrecord_lite.options import ReadOptions
+from tfrecord_lite.records.framing import frame
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.support.http_files import FileServer
+
+
+def records_of(n: int, mean: float, seed: int = 0, spread: float = 1.0) -> list[bytes]:
+    """Return records of very different lengths."""
+    rng = np.random.default_rng(seed)
+    lengths = rng.lognormal(np.log(mean) - spread**2 / 2, spread, n).astype(int)
+    return [rng.bytes(int(length)) for length in lengths]
+
+
+def write(path: Path, records: list[bytes], compression: str = "") -> Path:
+    with TFRecordWriter(path, compression) as writer:
+        for record in records:
+            writer.write(record)
+    return path
+
+
+def check_places(sample: Sample, records: list[bytes], name: str) -> None:
+    """Check that each record is the one at its place."""
+    offsets = list(accumulate((len(record) + 16 for record in records), initial=0))
+    numbers = {offset: number for number, offset in enumerate(offsets)}
+    for block in sample.blocks:
+        for i, record in enumerate(block):
+            place = block.place(i)
+            assert place.source == name
+            assert place.offset is not None
+            number = numbers[place.offset]
+            assert record == records[number]
+            assert place.index in (number, None)
+
+
+def taken(sample: Sample) -> list[bytes]:
+    return [record for block in sample.blocks for record in block]
+
+
+def spans_of(sample: Sample) -> list[Any]:
+    return list(sample.report.spans)
+
+
+@pytest.fixture(scope="module")
+def many() -> list[bytes]:
+    return records_of(20_000, 300)
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory, many: list[bytes]) -> Path:
+    return write(tmp_path_factory.mktemp("large") / "data", many)
+
+
+@pytest.fixture
+def server() -> Iterator[FileServer]:
+    with serving() as server:
+        yield server
+
+
+@pytest.mark.parametrize("compression", ["", "GZIP"])
+def test_small_files_are_read_whole(tmp_path: Path, compression: str) -> None:
+    records = records_of(500, 40)
+    paths = [
+        write(tmp_path / "0", records[:200], compression),
+        write(tmp_path / "1", records[200:], compression),
+    ]
+
+    sample = draw_sample(paths, num_records=10)
+
+    assert taken(sample) == records
+    assert (sample.n_records, sample.is_whole, sample.is_estimate) == (500, True, False)
+    assert (sample.method, sample.compressions) == ("all records", (compression,))
+    assert sample.n_bytes == sum(path.stat().st_size for path in paths)
+    assert sample.report.is_sound
+
+
+def test_a_thousand_small_files_are_read_whole(tmp_path: Path) -> None:
+    for i in range(200):
+        write(tmp_path / f"{i:03}", [b"%d" % i])
+
+    assert taken(draw_sample(str(tmp_path / "*"))) == [b"%d" % i for i in range(200)]
+
+
+@pytest.mark.parametrize("seed", range(pick(3, 20)))
+def test_records_from_all_over_a_large_file_stand_for_it(
+    large: Path, many: list[bytes], seed: int
+) -> None:
+    sample = draw_sample(large, num_records=500, max_bytes=1 << 20, seed=seed)
+
+    check_places(sample, many, str(large))
+    assert len(taken(sample)) == 500
+    assert sample.method == "records at 16 places"
+    assert (sample.is_whole, sample.is_estimate) == (False, True)
+    assert 0.85 < sample.n_records / len(many) < 1.15
+    mean = np.mean([len(record) for record in taken(sample)])
+    assert 0.75 < mean / np.mean(list(map(len, many))) < 1.3
+    offsets = [block.place(0).offset or 0 for block in sample.blocks]
+    assert max(offsets) > 0.9 * large.stat().st_size
+    assert sample.report.is_sound
+
+
+@pytest.mark.full
+def test_estimates_are_not_biased_by_lengths(large: Path, many: list[bytes]) -> None:
+    samples = [draw_sample(large, max_bytes=1 << 19, seed=seed) for seed in range(100)]
+
+    counts = np.array([sample.n_records for sample in samples]) / len(many)
+    lengths = np.concatenate([block.lengths for sample in samples for block in sample.blocks])
+
+    assert abs(counts.mean() - 1) < 0.02
+    assert abs(lengths.mean() / np.mean(list(map(len, many))) - 1) < 0.05
+
+
+def test_regions_weigh_as_many_records_as_they_have(tmp_path: Path) -> None:
+    short, long = [b"s" * 84] * 20_000, [b"l" * 9984] * 200
+    path = write(tmp_path / "data", [*short, *long])
+
+    sample = draw_sample(path, num_records=10**9, max_bytes=1 << 20)
+
+    assert 0.9 < sample.n_records / 20_200 < 1.1
+    share = sum(record[:1] == b"s" for record in taken(sample)) / len(taken(sample))
+    assert 0.98 < share < 1
+
+
+def test_the_same_seed_takes_the_same_records(large: Path) -> None:
+    draws = [taken(draw_sample(large, max_bytes=1 << 19, seed=seed)) for seed in (1, 1, 2)]
+
+    assert draws[0] == draws[1] != draws[2]
+
+
+@given(
+    st.lists(st.integers(0, 5000), min_size=1, max_size=60),
+    st.integers(1, 100_000),
+    st.integers(0, 2**32),
+)
+@at_most(60)
+def test_every_record_is_one_of_the_file(
+    tmp_path_factory: pytest.TempPathFactory, sizes: list[int], max_bytes: int, seed: int
+) -> None:
+    choose = random.Random(seed)
+    records = [choose.randbytes(size) for size in sizes]
+    path = tmp_path_factory.getbasetemp() / "any"
+    path.write_bytes(frame(records))
+
+    sample = draw_sample(path, max_bytes=max_bytes, seed=seed)
+
+    check_places(sample, records, str(path))
+    assert sample.report.is_sound
+    assert sample.is_whole == (path.stat().st_size <= max_bytes)
+
+
+@pytest.mark.full
+def test_records_of_a_file_inside_a_record_are_not_taken(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    records = [bytes(frame([rng.bytes(80) for _ in range(100)])) for _ in range(400)]
+    path = write(tmp_path / "data", records)
+
+    sample = draw_sample(path, max_bytes=1 << 20)
+
+    check_places(sample, records, str(path))
+    assert len(taken(sample)) > 50
+    assert sample.report.is_sound
+
+
+@pytest.mark.parametrize("remote", [False, True])
+def test_an_index_draws_by_number(
+    large: Path, many: list[bytes], remote: bool, server: FileServer
+) -> None:
+    with TFRecordFile(large) as file:
+        (index,) = file.save_index()
+    name = str(large)
+    try:
+        if remote:
+            server.files = {"/d": large.read_bytes(), "/d.idx": Path(index).read_bytes()}
+            name = server.url + "/d"
+        sample = draw_sample(name, num_records=1000, max_bytes=1 << 20)
+        few = draw_sample(name, num_records=1000, max_bytes=100_000)
+    finally:
+        Path(index).unlink()
+
+    check_places(sample, many, name)
+    assert sample.method == "1,000 records drawn by index"
+    assert (sample.n_records, sample.is_estimate) == (len(many), False)
+    numbers = [block.place(i).index for block in sample.blocks for i in range(len(block))]
+    assert len(set(numbers)) == 1000
+    assert abs(np.mean([n for n in numbers if n is not None]) / len(many) - 0.5) < 0.05
+    assert sum(map(len, taken(few))) <= 100_000
+    assert len(taken(few)) > 200
+
+
+def test_an_index_that_does_not_fit_is_not_used(large: Path) -> None:
+    index = large.with_name(large.name + ".idx")
+    index.write_text("0 20\n20 30\n")
+    try:
+        assert "places" in draw_sample(large, max_bytes=1 << 20).method
+    finally:
+        index.unlink()
+
+
+def test_damage_in_records_that_are_drawn_is_reported(tmp_path: Path) -> None:
+    records = records_of(1000, 300)
+    path = write(tmp_path / "data", records)
+    with TFRecordFile(path) as file:
+        file.save_index()
+        offsets = file.indexes[0].offsets
+    data = bytearray(path.read_bytes())
+    data[int(offsets[500]) + 13] ^= 1
+    stat = path.stat()
+    path.write_bytes(data)
+    os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+
+    sample = draw_sample(path, num_records=10**6, max_bytes=len(data) - 1)
+
+    assert "by index" in sample.method
+    spans = spans_of(sample)
+    assert [(span.index, span.offset) for span in spans] in ([], [(500, offsets[500])])
+    assert len(taken(sample)) + len(spans) >= 998
+    check_places(sample, records, str(path))
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("seed", range(3))
+def test_damage_inside_windows_is_reported(tmp_path: Path, seed: int) -> None:
+    records = [os.urandom(84) for _ in range(20_000)]
+    data = bytearray(frame(records))
+    damaged = [number * 100 + 50 for number in range(0, 20_000, 100)]
+    for offset in damaged:
+        data[offset] ^= 1
+    path = tmp_path / "data"
+    path.write_bytes(data)
+
+    sample = draw_sample(path, max_bytes=1 << 20, seed=seed)
+
+    check_places(sample, records, str(path))
+    found = [(span.offset, span.length, span.reason) for span in spans_of(sample)]
+    assert set(found) <= {(offset - 50, 100, Reason.DATA_CRC) for offset in damaged}
+    assert len(found) > 80
+    assert {span.index for span in spans_of(sample) if span.offset > 70_000} == {None}
+
+
+def test_a_window_without_a_record_is_damage(tmp_path: Path) -> None:
+    records = [os.urandom(84) for _ in range(20_000)]
+    data = bytearray(frame(records))
+    data[1_000_000:1_500_000] = bytes(500_000)
+    path = tmp_path / "data"
+    path.write_bytes(data)
+
+    sample = draw_sample(path, max_bytes=1 << 20)
+
+    check_places(sample, records, str(path))
+    empty = [span for span in spans_of(sample) if span.reason is Reason.LENGTH_CRC]
+    assert empty
+    assert all(950_000 < span.offset < 1_500_000 for span in empty)
+    assert sample.n_records == pytest.approx(15_000, rel=0.1)
+
+
+@pytest.mark.full
+def test_a_window_inside_a_long_record_is_not(tmp_path: Path) -> None:
+    records = [os.urandom(1_000_000) for _ in range(20)]
+    path = write(tmp_path / "data", records)
+
+    for seed in range(10):
+        sample = draw_sample(path, max_bytes=1 << 20, seed=seed)
+        check_places(sample, records, str(path))
+        assert sample.report.is_sound
+
+
+def test_windows_inside_records_that_are_too_large_are_not_damaged(tmp_path: Path) -> None:
+    path = write(tmp_path / "data", [bytes(9_000_000)] * 2)
+
+    sample = draw_sample(path, max_bytes=1 << 20)
+
+    assert sample.report.is_sound
+    assert taken(sample) == []
+
+
+def test_a_long_record_at_the_end_of_a_window_is_taken_or_damaged(tmp_path: Path) -> None:
+    records = [os.urandom(150_000) for _ in range(100)]
+    data = bytearray(frame(records))
+    path = tmp_path / "data"
+    path.write_bytes(data)
+    sound = draw_sample(path, max_bytes=1 << 20)
+    for number in range(100):
+        data[number * 150_016 + 149_000] ^= 1
+    path.write_bytes(data)
+    damaged = draw_sample(path, max_bytes=1 << 20)
+
+    check_places(sound, records, str(path))
+    assert 3 < len(taken(sound)) < 20
+    assert taken(damaged) == []
+    assert len(spans_of(damaged)) >= len(taken(sound)) // 2
+
+
+@pytest.mark.parametrize("max_bytes", [1 << 20, 1 << 26])
+def test_a_file_of_nothing_but_damage_takes_seconds(tmp_path: Path, max_bytes: int) -> None:
+    data = np.frombuffer(bytes(frame([os.urandom(84)] * 100_000)), np.uint8).copy()
+    data[50::100] ^= 1
+    path = tmp_path / "data"
+    path.write_bytes(data.tobytes())
+
+    start = time.perf_counter()
+    sample = draw_sample(path, max_bytes=max_bytes)
+
+    assert time.perf_counter() - start < 20
+    assert taken(sample) == []
+    assert not sample.is_whole
+    assert sample.report.n_damaged >= 10
+
+
+def test_a_record_that_is_too_large_is_left_out(tmp_path: Path) -> None:
+    path = write(tmp_path / "data", [os.urandom(5_000_000), b"small"])
+
+    sample = draw_sample(path, max_bytes=200_000)
+
+    assert sample.report.is_sound
+    assert taken(sample) in ([], [b"small"])
+    assert 0 < sample.n_records < 100
+
+
+def test_a_file_that_ends_inside_a_record_is_damaged(tmp_path: Path) -> None:
+    path = tmp_path / "data"
+    path.write_bytes(frame([b"x" * 84] * 1000)[:-3])
+
+    (span,) = spans_of(draw_sample(path))
+    seen = [spans_of(draw_sample(path, max_bytes=90_000, seed=seed)) for seed in range(20)]
+
+    assert (span.reason, span.length) == (Reason.TRUNCATED, 97)
+    assert all(found == [] or found[0].offset == 99_900 for found in seen)
+
+
+@pytest.mark.parametrize("is_pipe", [False, True])
+def test_file_objects_give_their_first_records(is_pipe: bool) -> None:
+    records = records_of(5000, 200)
+    data = bytes(frame(records))
+    file = io.BytesIO(data)
+    if is_pipe:
+        file.seekable = lambda: False  # type: ignore[method-assign]
+
+    sample = draw_sample(file, num_records=100, max_bytes=200_000)
+
+    assert taken(sample) == records[: len(taken(sample))]
+    assert len(taken(sample)) == 100
+    assert sample.method == f"the first {len(taken(sample)):,} records"
+    assert (sample.is_whole, sample.is_estimate, sample.n_bytes) == (False, True, None)
+    assert sample.is_least
+    assert sample.report.is_sound
+    assert file.tell() == 0 or is_pipe
+
+
+def test_file_objects_that_end_are_whole() -> None:
+    data = bytes(frame([b"one", b"two"]))
+    whole, torn = (draw_sample(io.BytesIO(data[:stop])) for stop in (len(data), -1))
+
+    assert (taken(whole), whole.is_whole) == ([b"one", b"two"], True)
+    assert (taken(torn), [span.reason for span in spans_of(torn)]) == ([b"one"], [Reason.TRUNCATED])
+
+
+def test_a_named_pipe_is_read_once(tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    thread = threading.Thread(target=path.write_bytes, args=(bytes(frame([b"one", b"two"])),))
+    thread.start()
+
+    sample = draw_sample(path)
+    thread.join()
+
+    assert (taken(sample), sample.is_whole) == ([b"one", b"two"], True)
+
+
+def test_of_a_compressed_file_the_first_content_is_read(tmp_path: Path) -> None:
+    records = [os.urandom(50) * 4 for _ in range(20_000)]
+    path = write(tmp_path / "data", records, "GZIP")
+
+    sample = draw_sample(path, max_bytes=2_000_000)
+
+    assert taken(sample) == records[: len(taken(sample))]
+    assert 9000 < len(taken(sample)) < 9300
+    assert sample.method == f"the first {len(taken(sample)):,} records"
+    assert sample.compressions == ("GZIP",)
+    assert sample.is_estimate
+    assert sample.n_records == pytest.approx(20_000, rel=0.1)
+    assert sample.report.is_sound
+
+
+def test_a_file_that_inflates_to_much_is_not_read_whole(tmp_path: Path) -> None:
+    path = write(tmp_path / "data", [bytes(1_000_000)] * 50, "GZIP")
+
+    sample = draw_sample(path, max_bytes=3_000_000)
+
+    assert len(taken(sample)) == 2
+    assert not sample.is_whole
+    assert sample.n_records > 2
+
+
+def test_a_limit_of_the_options_is_a_failure(tmp_path: Path) -> None:
+    path = write(tmp_path / "data", [bytes(1_000_000)] * 50, "GZIP")
+
+    sample = draw_sample(path, options=ReadOptions(max_inflated_ratio=10))
+
+    assert isinstance(sample.report.files[0].failure, Exception)
+    assert not sample.is_whole
+
+
+def test_of_many_large_files_some_are_opened(tmp_path: Path) -> None:
+    for i in range(100):
+        write(tmp_path / f"{i:03}", [b"%03d" % i * 50] * 200)
+
+    sample = draw_sample(str(tmp_path / "*"), num_records=1000, max_bytes=500_000)
+
+    assert sample.method == "records at 128 places of 64 of 100 files"
+    assert len({record[:3] for record in taken(sample)}) > 50
+    assert sample.n_records == pytest.approx(20_000, rel=0.1)
+    assert sample.is_estimate
+    assert sum(map(len, taken(sample))) < 800_000
+
+
+def test_the_budget_is_divided_by_size(tmp_path: Path) -> None:
+    small = write(tmp_path / "0", [b"s" * 84] * 1000)
+    big = write(tmp_path / "1", [b"b" * 84] * 30_000)
+
+    sample = draw_sample([small, big], num_records=10**6, max_bytes=1 << 20)
+
+    n_small = sum(record[:1] == b"s" for record in taken(sample))
+    assert n_small / len(taken(sample)) == pytest.approx(1 / 31, rel=0.2)
+    assert sample.n_records == pytest.approx(31_000, rel=0.02)
+
+
+@pytest.mark.full
+def test_remote_files_are_read_by_ranges(
+    server: FileServer, large: Path, many: list[bytes]
+) -> None:
+    server.files = {"/d": large.read_bytes()}
+
+    sample = draw_sample(server.url + "/d", num_records=500, max_bytes=1 << 20)
+
+    check_places(sample, many, server.url + "/d")
+    assert sample.method == "records at 16 places"
+    assert sample.n_records == pytest.approx(len(many), rel=0.15)
+    assert sum(n_bytes for _, _, n_bytes in server.ranges) < 3 << 20
+
+
+def test_a_server_without_ranges_gives_the_first_records(server: FileServer) -> None:
+    server.files, server.ignores_ranges = {"/d": bytes(frame([b"one", b"two"]))}, True
+
+    sample = draw_sample(server.url + "/d")
+
+    assert taken(sample) == [b"one", b"two"]
+
+
+def test_a_file_of_another_format_is_one_damaged_place(tmp_path: Path) -> None:
+    path = tmp_path / "data"
+    path.write_bytes(b"PAR1" + os.urandom(3_000_000))
+
+    for max_bytes in (1 << 20, 1 << 23):
+        sample = draw_sample(path, max_bytes=max_bytes)
+        assert taken(sample) == []
+        assert [span.reason for span in spans_of(sample)] == [Reason.NOT_A_TFRECORD]
+
+
+def test_what_cannot_be_opened_is_raised(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        draw_sample(tmp_path / "none")
+    with pytest.raises(IsADirectoryError):
+        draw_sample(tmp_path)
+
+
+def test_an_empty_file_is_whole(tmp_path: Path) -> None:
+    (tmp_path / "data").touch()
+
+    sample = draw_sample(tmp_path / "data")
+
+    assert (taken(sample), sample.is_whole, sample.n_records) == ([], True, 0)
+
+
+@pytest.mark.full
+def test_a_sparse_file_of_gigabytes_takes_seconds(tmp_path: Path) -> None:
+    path = tmp_path / "data"
+    data = frame([os.urandom(1000)] * 1000)
+    with path.open("wb") as file:
+        file.write(data)
+        file.truncate(5 << 30)
+
+    start = time.perf_counter()
+    sample = draw_sample(path)
+
+    assert time.perf_counter() - start < 30
+    assert len(taken(sample)) <= 1000
+    assert not sample.report.is_sound
+
+
+def test_forged_headers_cost_no_more_than_the_budget(tmp_path: Path) -> None:
+    header = bytes(frame([bytes(50_000)]))[:12]
+    path = tmp_path / "data"
+    path.write_bytes(frame([b"x" * 84] * 100) + header * 500_000)
+
+    start = time.perf_counter()
+    sample = draw_sample(path, max_bytes=1 << 20)
+
+    assert time.perf_counter() - start < 20
+    assert set(taken(sample)) <= {b"x" * 84}
+
+
+def test_all_records_are_those_of_the_reader(tmp_path: Path) -> None:
+    records = records_of(300, 100)
+    data = bytearray(frame(records))
+    data[5000] ^= 1
+    (tmp_path / "data").write_bytes(data)
+    reader = TFRecordReader(tmp_path / "data", on_error=print)
+
+    assert taken(draw_sample(tmp_path / "data")) == list(reader)
+    assert draw_sample(tmp_path / "data").report == reader.report
+
+
+@pytest.mark.full
+def test_every_record_is_as_likely(tmp_path: Path) -> None:
+    records = [b"%05d" % number + bytes(79) for number in range(4000)]
+    path = write(tmp_path / "data", records)
+    counts = np.zeros(4000)
+
+    for seed in range(400):
+        sample = draw_sample(path, num_records=10**6, max_bytes=200_000, seed=seed)
+        numbers = [int(record[:5]) for record in taken(sample)]
+        assert len(set(numbers)) == len(numbers)
+        counts[numbers] += 1
+
+    assert abs(counts / 400 - 0.5).max() < 0.15
+    assert abs(counts[[0, -1]] / 400 - 0.5).max() < 0.1
+
+
+@pytest.mark.full
+def test_a_file_of_two_halves_is_estimated_without_bias(tmp_path: Path) -> None:
+    path = write(tmp_path / "data", [*[b"s" * 34] * 2000, *[b"l" * 2034] * 2000])
+
+    samples = [draw_sample(path, max_bytes=2_000_000, seed=seed) for seed in range(60)]
+
+    counts = [sample.n_records for sample in samples]
+    error = np.std(counts) / np.sqrt(len(counts))
+    assert abs(np.mean(counts) - 4000) < 4 * error < 500
+    n_short = sum(record[:1] == b"s" for sample in samples for record in taken(sample))
+    assert n_short / sum(len(taken(sample)) for sample in samples) == pytest.approx(0.5, abs=0.05)
+
+
+def test_windows_do_not_follow_a_period_of_the_data(tmp_path: Path) -> None:
+    shard = [b"a" * 84] * 500 + [b"b" * 84] * 500
+    path = write(tmp_path / "data", shard * 8)
+
+    for seed in range(20):
+        sample = draw_sample(path, num_records=10**6, max_bytes=8 << 16, seed=seed)
+        assert sample.method == "records at 8 places"
+        kinds = {record[:1] for record in taken(sample)}
+        assert kinds == {b"a", b"b"}
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("n_files", [65, 70, 127, 128, 200])
+def test_no_file_is_opened_twice(tmp_path: Path, n_files: int) -> None:
+    for i in range(n_files):
+        write(tmp_path / f"{i:03}", [b"%03d %03d" % (i, number) * 20 for number in range(20)])
+    counts = np.zeros(n_files)
+
+    for seed in range(40):
+        sample = draw_sample(str(tmp_path / "*"), num_records=10**5, max_bytes=100_000, seed=seed)
+        names = [file.source for file in sample.report.files]
+        assert len(set(names)) == len(names) == 64
+        assert len(set(taken(sample))) == len(taken(sample))
+        counts[[int(name[-3:]) for name in names]] += 1
+
+    assert abs(counts / 40 - 64 / n_files).max() < 0.45
+
+
+@pytest.mark.parametrize("is_object", [False, True])
+def test_of_what_is_cut_only_the_records_wanted_are_taken(tmp_path: Path, is_object: bool) -> None:
+    records = [os.urandom(50) * 4 for _ in range(20_000)]
+    path = write(tmp_path / "data", records, "GZIP")
+
+    source: Any = io.BytesIO(path.read_bytes()) if is_object else path
+    sample = draw_sample(source, num_records=500, max_bytes=2_000_000)
+
+    assert taken(sample) == records[:500]
+    assert sample.method == "the first 500 records"
+    assert sample.is_least is is_object
+    assert is_object or sample.n_records == pytest.approx(20_000, rel=0.1)

@@ -1,0 +1,261 @@
+"""The parts of a table: each row in one of them, all of one schema, in any process; and what tasks write."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from tests.support.corpus import CorpusFile, corpus_files
+from tfrecord_lite import (
+    FailedPreconditionError,
+    InvalidArgumentError,
+    TFRecordFile,
+    TFRecordReader,
+    TFRecordWriter,
+    encode_example,
+    save,
+    scan,
+)
+from tfrecord_lite.apps.tables.parts import WrittenPart, write_part
+from tfrecord_lite.errors import Reason
+
+if TYPE_CHECKING:
+    from tfrecord_lite.apps.tables.partitions import TablePartition
+
+pa = pytest.importorskip("pyarrow")
+
+N_ROWS = 20_000
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    rows = np.arange(N_ROWS)
+    columns = {
+        "i": rows,
+        "name": [f"n{i}" for i in rows],
+        "x": np.float32(rows[:, None]) * np.ones(4, np.float32),
+    }
+    save(tmp_path / "data.tfrecord", columns)
+    return str(tmp_path / "data.tfrecord")
+
+
+def joined(parts: list[TablePartition], size: int | None = None) -> Any:
+    batches = [batch for part in parts for batch in part.read(size)]
+    return pa.Table.from_batches(batches, parts[0].arrow_schema)
+
+
+def number_of_rows(part: TablePartition) -> tuple[int, int]:
+    return os.getpid(), sum(len(batch) for batch in part.read())
+
+
+@pytest.mark.parametrize("num_partitions", [1, 2, 7, 100])
+def test_partitions_hold_the_rows_of_the_table(path: str, num_partitions: int) -> None:
+    table = scan([path, path])
+    parts = table.partitions(num_partitions=num_partitions)
+
+    assert max(num_partitions, 2) <= len(parts) <= num_partitions + 1
+    assert joined(pickle.loads(pickle.dumps(parts))).equals(table.to_arrow())
+    assert all(batch.schema == table.arrow_schema for part in parts for batch in part.read(500))
+    if num_partitions > 2:
+        assert sum(part.num_rows or 0 for part in parts) == 2 * N_ROWS
+
+
+def test_partitions_are_read_in_other_processes(path: str) -> None:
+    parts = scan(path).partitions(num_partitions=4)
+
+    with ProcessPoolExecutor(2, get_context("spawn")) as pool:
+        found = list(pool.map(number_of_rows, parts))
+
+    assert [n_rows for _, n_rows in found] == [part.num_rows for part in parts]
+    assert os.getpid() not in {process for process, _ in found}
+
+
+def test_a_partition_is_small_however_many_files_there_are(path: str) -> None:
+    few, many = scan(path).partitions(), scan([path] * 2000).partitions()
+
+    assert len(many) == 2000
+    assert len(pickle.dumps(many[0])) < len(pickle.dumps(few[0])) + 50
+
+
+def test_columns_are_selected(path: str) -> None:
+    part = scan(path, columns=["x", "i"]).partitions(num_partitions=3)[1]
+
+    assert part.arrow_schema.names == ["x", "i"]
+    assert list(part.schema) == ["x", "i"]
+    assert part.select(["i"]).arrow_schema.names == ["i"]
+    assert part.select([]).read().__next__().num_rows
+    (batch,) = part.select(["i"]).read(10_000)
+    assert batch.column("i").to_pylist() == list(
+        range(batch[0][0].as_py(), batch[0][-1].as_py() + 1)
+    )
+    with pytest.raises(InvalidArgumentError, match="no column 'j'"):
+        part.select(["j"])
+
+
+def test_the_size_of_batches(path: str) -> None:
+    table = scan(path)
+    assert max(map(len, table.partitions()[0].read())) <= 8192
+    assert {len(batch) for batch in table.partitions()[0].read(1000)} == {1000}
+    assert {len(b) for b in scan(path, batch_size=500).partitions()[0].read()} == {500}
+
+
+def test_batches_of_large_records_are_small(tmp_path: Path) -> None:
+    save(tmp_path / "a", {"x": [bytes(100_000)] * 200})
+
+    batches = list(scan(tmp_path / "a").partitions()[0].read())
+
+    assert sum(map(len, batches)) == 200
+    assert max(batch.nbytes for batch in batches) < 9_000_000
+
+
+def test_damage_that_is_skipped_is_reported_by_partition(path: str) -> None:
+    schema = scan(path).schema
+    data = bytearray(Path(path).read_bytes())
+    index = TFRecordFile(path).indexes[0]
+    for record in 100, 15_000:
+        data[index.offsets[record] + 20] ^= 1
+    Path(path).write_bytes(data)
+
+    parts = scan(path, schema, on_error="skip").partitions(num_partitions=4)
+    readers = [part.read() for part in parts]
+    n_rows = [sum(map(len, reader)) for reader in readers]
+
+    assert {part.num_rows for part in parts} == {None}
+    assert sum(n_rows) == N_ROWS - 2
+    reports: list[Any] = [reader.report for reader in readers]
+    assert [report.n_damaged for report in reports] == [1, 0, 1, 0]
+    assert [report.records for report in reports] == n_rows
+
+
+def test_errors_name_the_place_in_the_file(tmp_path: Path) -> None:
+    with TFRecordWriter(tmp_path / "a") as writer:
+        for i in range(1000):
+            writer.write(encode_example({"x": [i] if i != 777 else ["a"]}))
+    parts = scan(tmp_path / "a", sample=100).partitions(num_partitions=4)
+
+    for part in parts[:3]:
+        assert sum(map(len, part.read())) == part.num_rows
+    with pytest.raises(InvalidArgumentError, match=r"a: record 777, .*feature 'x'") as raised:
+        list(parts[3].read())
+    assert "the schema is that of a sample" in str(raised.value)
+
+
+def test_a_file_that_has_changed(path: str) -> None:
+    parts = scan(path).partitions(num_partitions=4)
+    save(path, {"i": [1], "name": ["a"], "x": np.zeros((1, 4), np.float32)})
+
+    with pytest.raises(FailedPreconditionError) as raised:
+        list(parts[0].read())
+    assert raised.value.reason is Reason.STALE_INDEX
+
+
+def test_a_partition_is_closed_before_its_end(path: str) -> None:
+    reader = scan(path).partitions()[0].read(10)
+    assert len(next(reader)) == 10
+    reader.close()
+    assert list(reader) == []
+
+
+def test_repr(path: str) -> None:
+    table = scan(path)
+    assert repr(table.partitions()[0]) == f"<TablePartition of {path}>"
+    assert "bytes " in repr(table.partitions(num_partitions=2)[1])
+
+
+@pytest.mark.parametrize("sample", corpus_files("example"))
+def test_corpus(sample: CorpusFile) -> None:
+    table = scan(sample.path)
+    expected = table.to_arrow()
+
+    for num_partitions in 1, 5:
+        assert joined(table.partitions(num_partitions=num_partitions)).equals(expected)
+
+
+def test_tasks_write_files_that_come_back(path: str, tmp_path: Path) -> None:
+    table = scan(path)
+    parts = table.partitions(num_partitions=3)
+
+    written = [
+        write_part(str(tmp_path / f"out/part-{i}.tfrecord.gz"), part.read())
+        for i, part in enumerate(parts)
+    ]
+
+    assert [w.n_records for w in written if w] == [part.num_rows for part in parts]
+    assert [w.nbytes for w in written if w] == [os.stat(w.path).st_size for w in written if w]  # noqa: PTH116
+    back = scan(str(tmp_path / "out/*.gz"))
+    assert back.to_arrow().equals(table.to_arrow())
+    again = write_part(str(tmp_path / "out/part-0.tfrecord.gz"), parts[0].read())  # a repeated task
+    assert again == written[0]
+    assert back.to_arrow().equals(table.to_arrow())
+
+
+def test_records_are_written_as_they_are(tmp_path: Path) -> None:
+    records = [b"one", b"two", b"three"]
+    written = write_part(str(tmp_path / "a"), [records[:2], records[2:]], compression=None)
+
+    assert written == WrittenPart(str(tmp_path / "a"), 3, 11 + 48)
+    assert list(TFRecordReader(tmp_path / "a")) == records
+    assert os.listdir(tmp_path) == ["a"]  # noqa: PTH208
+
+
+def test_sequence_examples_are_written_as_such(tmp_path: Path) -> None:
+    with TFRecordWriter(tmp_path / "a") as writer:
+        rows = {"words": [[["a"], ["b", "c"]], [["d"]]]}
+        writer.write_sequence_examples({"id": [1, 2]}, rows)
+    table = scan(tmp_path / "a")
+
+    write_part(str(tmp_path / "b"), table.to_batches())
+
+    assert list(TFRecordReader(tmp_path / "b")) == list(TFRecordReader(tmp_path / "a"))
+
+
+def test_without_batches_a_schema_makes_an_empty_file(tmp_path: Path) -> None:
+    assert write_part(str(tmp_path / "a"), []) is None
+    assert os.listdir(tmp_path) == []  # noqa: PTH208
+    written = write_part(str(tmp_path / "a"), [], schema=pa.schema({"x": pa.int64()}))
+    assert written == WrittenPart(str(tmp_path / "a"), 0, 0)
+    assert scan(tmp_path / "a").column_names == ["x"]
+
+
+def test_floats_are_rounded_unless_lossless(tmp_path: Path) -> None:
+    batch = pa.table({"x": [0.5, 0.1], "y": [0.5, 1.5]})
+
+    rounded = write_part(str(tmp_path / "a"), [batch])
+    exact = write_part(str(tmp_path / "b"), [batch], lossless=True)
+
+    assert rounded is not None
+    assert rounded.rounded == ("x",)
+    assert scan(tmp_path / "a").to_arrow()["x"].to_pylist() == [0.5, float(np.float32(0.1))]
+    assert exact is not None
+    assert exact.rounded == ()
+    assert scan(tmp_path / "b").to_arrow()["x"].to_pylist() == [0.5, 0.1]
+
+
+def test_after_an_error_there_is_what_was_there_before(tmp_path: Path) -> None:
+    target = str(tmp_path / "a")
+    write_part(target, [pa.table({"x": [1]})])
+    before = sorted(os.listdir(tmp_path)), (tmp_path / "a").read_bytes()  # noqa: PTH208
+    batches = [pa.table({"x": [[1]]}), pa.table({"x": [[2, None]]})]
+
+    with pytest.raises(InvalidArgumentError, match=r"a: record 1, feature 'x': a null"):
+        write_part(target, batches)
+
+    def failing() -> Any:
+        yield batches[0]
+        raise KeyError("theirs")
+
+    with pytest.raises(KeyError, match="theirs"):
+        write_part(target, failing())
+    assert (sorted(os.listdir(tmp_path)), (tmp_path / "a").read_bytes()) == before  # noqa: PTH208
+
+
+def test_a_sidecar_can_be_left_out(tmp_path: Path) -> None:
+    write_part(str(tmp_path / "a"), [pa.table({"x": [1]})], sidecar=False)
+    assert os.listdir(tmp_path) == ["a"]  # noqa: PTH208

@@ -1,0 +1,72 @@
+"""Records as the viewer shows them, each checked to be safe and bounded markup."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tests.support.shown_html import parsed
+from tfrecord_lite import encode_example
+from tfrecord_lite.apps.viewer.cells import Budget, Cell
+from tfrecord_lite.apps.viewer.records import describe_record
+from tfrecord_lite.block import Place
+from tfrecord_lite.example.content import detect
+
+if TYPE_CHECKING:
+    from tests.support.shown_html import Page
+    from tfrecord_lite.apps.viewer.records import RecordView
+
+ACTIVE = {"script", "iframe", "object", "embed", "link", "style", "form", "base", "meta", "a"}
+HOSTILE = [
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "</bdi></pre></details></td><h1>",
+    "' onmouseover='alert(1)",
+    "&lt;b&gt; &amp;",
+    "\u202egpj.exe",
+    "{{ 7 * 7 }} {% raw %}",
+    "a\x00b\x1b[31m",
+    "\U0001f600\u200d\u0628",
+    "--><!--",
+    "]]>",
+]
+"""Texts that would break out of markup that does not escape them."""
+
+
+def check_markup(html: str) -> Page:
+    """Parse markup, and check that nothing in it acts, or asks for anything outside."""
+    page = parsed(html)
+    assert not ACTIVE & set(page.tags)
+    for tag, name, value in page.attributes:
+        assert not name.startswith("on"), (tag, name)
+        assert name not in {"style", "srcdoc", "action", "formaction"}, (tag, name)
+        if name in {"src", "href"}:
+            assert (value or "").startswith(("data:image/", "data:audio/")), (tag, value)
+        if tag == "img":
+            assert any((t, n) == ("img", "alt") for t, n, _ in page.attributes)
+    assert "\x00" not in html
+    html.encode()  # no lone surrogates
+    return page
+
+
+def check_cell(cell: Cell) -> Page:
+    """Check the markup of a cell; return it all."""
+    assert "\n" not in cell.text
+    return check_markup(cell.html + cell.details)
+
+
+def shown(record: bytes, budget: Budget | None = None) -> RecordView:
+    """Describe a record, and check all of its markup."""
+    view = describe_record(detect(record), Place(None, 0, None), budget or Budget())
+    for cell in view.cells:
+        check_cell(cell)
+    return view
+
+
+def cells_of(features: dict[str, Any], budget: Budget | None = None) -> dict[str, Cell]:
+    """Return the cells of an Example by name."""
+    return {cell.name: cell for cell in shown(encode_example(features), budget).cells}
+
+
+def plain(html: str) -> str:
+    """Return the text of markup."""
+    return " ".join(parsed(html).text.split())

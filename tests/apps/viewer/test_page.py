@@ -1,0 +1,556 @@
+"""The page of view, without a browser: well-formed, closed to the outside, complete, bounded."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import hashlib
+import os
+import re
+import sys
+import threading
+import webbrowser
+from functools import partial
+from html import unescape
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tfrecord_lite.schema
+from tests.support.view_files import HOSTILE, KINDS, N_FEATURES
+from tfrecord_lite import (
+    InvalidArgumentError,
+    Schema,
+    TFRecordReader,
+    TFRecordWriter,
+    encode_example,
+    encode_examples,
+    infer_schema,
+    save,
+    serialize_tensor,
+    view,
+)
+from tfrecord_lite.apps.statistics.sampling import draw_sample
+
+pytestmark = pytest.mark.needs("view")
+
+VOID = {"meta", "img", "input", "br", "hr", "link", "source", "track", "wbr", "col"}
+URLS = {"href", "src", "srcset", "action", "formaction", "poster", "xlink:href", "background"}
+
+
+class Outline(HTMLParser):
+    """Elements of a page, by the path to them; complains of what is not well-formed."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str]]] = []
+        self.texts: dict[str, list[str]] = {}
+        self.feed(page)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        names = [name for name, _ in attrs]
+        assert len(names) == len(set(names)), (tag, names)
+        self.tags.append((tag, {name: value or "" for name, value in attrs}))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open, f"</{tag}> without a start"
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.texts.setdefault(self.open[-1] if self.open else "", []).append(data)
+
+    def with_id(self, name: str) -> bool:
+        return any(attributes.get("id") == name for _, attributes in self.tags)
+
+    def number_of(self, class_name: str) -> int:
+        return sum(class_name in attributes.get("class", "").split() for _, attributes in self.tags)
+
+    @property
+    def text(self) -> str:
+        return " ".join(
+            text
+            for tag, texts in self.texts.items()
+            if tag not in {"script", "style"}
+            for text in texts
+        )
+
+
+def page_of(paths: Any, **options: Any) -> str:
+    folder = Path(paths[0]).parent
+    path = view(paths, output=folder / "page.html", overwrite=True, **options)
+    return Path(path).read_text("utf-8")
+
+
+def write(path: Path, records: list[bytes]) -> Path:
+    with TFRecordWriter(path) as writer:
+        for record in records:
+            writer.write(record)
+    return path
+
+
+@pytest.mark.every
+@pytest.mark.parametrize(
+    "kind",
+    [pytest.param(kind, marks=pytest.mark.full if kind == "wide" else ()) for kind in KINDS],
+)
+def test_a_page_of_any_kind_is_well_formed_and_closed_to_the_outside(
+    tmp_path: Path, kind: str
+) -> None:
+    page = page_of(KINDS[kind](tmp_path))
+
+    outline = Outline(page)
+    ids = [attributes["id"] for _, attributes in outline.tags if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    assert {tag for tag, _ in outline.tags} & {"iframe", "object", "embed", "base", "link"} == set()
+    for tag, attributes in outline.tags:
+        assert "style" not in attributes, tag  # the policy blocks it
+        assert not any(name.startswith("on") for name in attributes), tag
+        for name in URLS & attributes.keys():
+            assert attributes[name].startswith(("#", "data:image/", "data:audio/")), tag
+    assert "url(" not in "".join(outline.texts["style"])
+    assert sum(tag == "script" for tag, _ in outline.tags) == 1
+    assert page.endswith("</html>")
+
+
+@pytest.mark.every
+@pytest.mark.parametrize(
+    ("kind", "sections"),
+    [
+        ("images", {"features", "records", "schema-code", "dialog"}),
+        ("table", {"features", "records", "schema-code"}),
+        ("sequences", {"features", "records", "schema-code"}),
+        ("gzip", {"features", "records"}),
+        ("damaged", {"features", "records", "notice-1"}),
+        ("lines", {"records"}),
+        ("unknown", {"records"}),
+        ("ranking", {"records"}),
+        ("hostile", {"features", "records"}),
+    ],
+)
+def test_a_page_has_the_sections_of_its_data(tmp_path: Path, kind: str, sections: set[str]) -> None:
+    outline = Outline(page_of(KINDS[kind](tmp_path)))
+
+    assert {name for name in sections if outline.with_id(name)} == sections
+    assert outline.with_id("features") == ("features" in sections)
+    assert outline.with_id("notice-1") == ("notice-1" in sections)
+
+
+def test_tags_of_events_can_be_chosen(tmp_path: Path) -> None:
+    from tfrecord_lite.messages import Event, Summary
+
+    summary = Summary()
+    for tag in ("loss", "accuracy"):
+        summary.value.add(tag=tag, simple_value=0.5)
+    event = Event(wall_time=1e9, step=1, summary=summary)
+    path = write(tmp_path / "tfevents.1", [event.SerializeToString()])
+
+    text = Outline(page_of([path], features=["loss"])).text
+    assert "1 tag of 1 run" in text
+    assert "accuracy" not in text
+    with pytest.raises(InvalidArgumentError, match=r"'los': no such tag in the event.*'loss'"):
+        view(path, output=tmp_path / "b.html", features=["loss", "los"])
+
+
+def test_the_policy_allows_our_own_style_and_script_and_nothing_else(tmp_path: Path) -> None:
+    page = page_of(KINDS["table"](tmp_path))
+
+    (policy,) = (
+        attributes["content"]
+        for tag, attributes in Outline(page).tags
+        if attributes.get("http-equiv") == "Content-Security-Policy"
+    )
+    for tag in ("style", "script"):
+        (text,) = re.findall(f"<{tag}>(.*?)</{tag}>", page, re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert f"{tag}-src 'sha256-{digest}';" in policy
+    assert policy.startswith("default-src 'none';")
+    assert "unsafe" not in policy
+    assert "http" not in policy
+    # The policy must come before all that it is about.
+    assert page.index("Content-Security-Policy") < page.index("<style>")
+
+
+@pytest.mark.parametrize("kind", ["hostile", "hostile_sequences", "hostile_events"])
+def test_hostile_strings_are_shown_as_text(tmp_path: Path, kind: str) -> None:
+    outline = Outline(page_of(KINDS[kind](tmp_path)))
+
+    assert not any("injected" in attributes.get("class", "") for _, attributes in outline.tags)
+    if kind == "hostile":
+        scripts = [text for text in HOSTILE if "<script>" in text and len(text) < 100]
+        assert scripts
+        assert all(text in outline.text for text in scripts)
+
+
+def test_every_record_and_value_is_there(tmp_path: Path) -> None:
+    columns = {"age": np.arange(120) * 1009, "name": [f"name-{i}" for i in range(120)]}
+    path = write(tmp_path / "a.tfrecord", encode_examples(columns).to_list())
+
+    outline = Outline(page_of([path]))
+
+    assert outline.number_of("record") == 120
+    assert outline.number_of("card") == 2
+    assert all(f"name-{i}" in outline.text for i in range(120))
+    assert all(str(i * 1009) in outline.text for i in range(120))
+
+
+def test_records_are_spread_evenly_and_counted(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.tfrecord", encode_examples({"x": range(1000)}).to_list())
+
+    outline = Outline(page_of([path], num_records=10))
+
+    titles = [a["data-title"] for _, a in outline.tags if "data-title" in a]
+    assert len(titles) == 10
+    assert titles[0] == "record 0"
+    assert titles[-1] == "record 999"
+    assert "10 of 1,000, spread over all" in outline.text
+
+
+def test_records_are_said_to_be_spread_only_over_those_that_were_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sampled = partial(draw_sample, max_bytes=100_000)
+    monkeypatch.setattr("tfrecord_lite.apps.viewer.report.draw_sample", sampled)
+    path = tmp_path / "a.tfrecord.gz"
+    with TFRecordWriter(path) as writer:
+        writer.write_examples({"x": np.random.default_rng(0).random((1000, 500), np.float32)})
+
+    some = Outline(page_of([path], num_records=3)).text
+    all_read = Outline(page_of([path], num_records=5000, sample_size=20)).text
+
+    assert re.search(r"3 of about [\d,]+, spread over those that were read: the first", some)
+    assert re.search(r"20 of about [\d,]+, all that were read: the first 20 records", all_read)
+    assert "spread over all" not in some + all_read
+
+
+def test_the_number_of_records_of_a_pipe_is_not_known(tmp_path: Path) -> None:
+    records = encode_examples({"x": range(1000)}).to_list()
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+
+    def fill() -> None:
+        with contextlib.suppress(BrokenPipeError):
+            write(path, records)
+
+    thread = threading.Thread(target=fill)
+    thread.start()
+
+    text = Outline(page_of([path], num_records=10, sample_size=20)).text
+    thread.join()
+
+    assert "10 of at least 20, spread over those that were read" in text
+
+
+def test_a_page_without_room_for_a_record_says_so(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.tfrecord", [encode_example({"x": [1]})])
+
+    outline = Outline(page_of([path], max_bytes=1))
+
+    assert outline.with_id("records")
+    assert "No record fits into the page" in outline.text
+    assert not outline.with_id("table")
+
+
+def test_records_of_several_files_have_the_file_in_the_table(tmp_path: Path) -> None:
+    def titles(*names: str) -> list[str]:
+        for name in names:
+            (tmp_path / name).parent.mkdir(exist_ok=True)
+            write(tmp_path / name, [encode_example({"x": [1]})] * 2)
+        outline = Outline(page_of([tmp_path / name for name in names]))
+        assert outline.number_of("source") == (2 * len(names) if len(names) > 1 else 0)
+        return [a["data-title"] for _, a in outline.tags if "data-title" in a]
+
+    assert titles("a") == ["record 0", "record 1"]
+    several = ["record 0 of a", "record 1 of a", "record 0 of b<", "record 1 of b<"]
+    assert titles("a", "b<") == several
+    assert titles("1/a", "2/a")[1:3] == ["record 1 of 1/a", "record 0 of 2/a"]
+
+
+def test_a_feature_without_a_name_is_not_called_content(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.tfrecord", [encode_example({"": [1]})])
+
+    names = [a["data-name"] for _, a in Outline(page_of([path])).tags if "data-name" in a]
+
+    assert names == ["''"]
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("n_examples", [1, 40])
+def test_events_and_examples_on_one_page_are_told_apart(tmp_path: Path, n_examples: int) -> None:
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "data").mkdir()
+    events = KINDS["events"](tmp_path / "runs")
+    data = [tmp_path / "data" / f"{i}.tfrecord" for i in range(n_examples)]
+    for path in data:
+        write(path, [encode_example({"x": [1]})] * 5)
+
+    page = Outline(page_of([*events, *data]))
+    alone = Outline(page_of(events))
+
+    is_of_events = n_examples == 1
+    assert page.with_id("runs") == is_of_events
+    assert page.with_id("features") != is_of_events
+    assert "Events and other records" in page.text
+    assert "Events and other records" not in alone.text
+    (count,) = re.findall(r"\d+ tags of \d+ runs?", alone.text)
+    assert (count in page.text) == is_of_events
+
+
+def test_features_can_be_chosen(tmp_path: Path) -> None:
+    columns = {"a": [1, 2], "b": ["only-in-b", "y"]}
+    path = write(tmp_path / "a.tfrecord", encode_examples(columns).to_list())
+
+    outline = Outline(page_of([path], features=["a"]))
+
+    assert outline.number_of("card") == 1
+    assert "only-in-b" not in outline.text
+    assert "have no card" not in outline.text
+    with pytest.raises(InvalidArgumentError, match=r"feature 'aa': no such feature.*'a'"):
+        view(path, output=tmp_path / "b.html", features={"aa"})
+    assert not (tmp_path / "b.html").exists()
+
+
+@pytest.mark.parametrize(
+    "kind", ["table", "sequences", pytest.param("wide", marks=pytest.mark.full)]
+)
+def test_the_schema_is_python_that_makes_it(tmp_path: Path, kind: str) -> None:
+    paths = KINDS[kind](tmp_path)
+    page = page_of(paths)
+
+    (code,) = re.findall('<pre class="code" id="schema-code">(.*?)</pre>', page, re.DOTALL)
+    made = eval(unescape(code), vars(tfrecord_lite.schema))  # noqa: S307 - that is what it is for
+    expected: Any = infer_schema(paths)
+    if isinstance(expected, Schema):
+        assert made.features == expected.features
+    else:
+        assert made == expected
+
+
+def test_integers_are_exact_in_cards(tmp_path: Path) -> None:
+    rows = 30
+    columns = {
+        "date": [20240101, 20240102] * (rows // 2),
+        "one": [2**62 + 1] * rows,
+        "id": [2**62 + i for i in range(rows)],
+        "time": [1_700_000_000 + 1000 * i for i in range(rows)],
+        "level": [1000 + i / 256 for i in range(rows)],
+        "digit": [i % 10 for i in range(rows)],
+    }
+    path = write(tmp_path / "a.tfrecord", encode_examples(columns).to_list())
+
+    page = page_of([path], num_records=0)
+    cards = dict(re.findall(r'<article.*?<h3 title="(\w+)">(.*?)</article>', page, re.DOTALL))
+
+    assert {"20240101", "20240102"} <= set(re.findall(r">(\d+)</span>", cards["date"]))
+    assert f"<dd>{2**62 + 1}</dd>" in cards["one"]
+    assert f"<span>{2**62}</span><span>{2**62 + rows - 1}</span>" in cards["id"]
+    assert "<span>1700000000</span><span>1700029000</span>" in cards["time"]
+    assert "<dt>mean</dt><dd>1,700,014,500</dd>" in cards["time"]
+    assert "<span>1,000</span><span>1,000.11</span>" in cards["level"]
+    assert "<title>9: 3</title>" in cards["digit"]
+
+
+def test_values_of_one_name_in_a_record_are_all_shown(tmp_path: Path) -> None:
+    from tfrecord_lite.messages import Event, Summary
+    from tfrecord_lite.messages.tensor_pb2 import TensorProto
+
+    summary = Summary()
+    summary.value.add(tag="x", simple_value=42.5)
+    vector = TensorProto.FromString(serialize_tensor(np.array([7.0, 8.0, 9.0])))
+    summary.value.add(tag="x", tensor=vector)
+    event = Event(wall_time=1e9, step=1, summary=summary)
+    path = write(tmp_path / "tfevents.1", [event.SerializeToString()])
+
+    page = page_of([path])
+
+    (row,) = re.findall('<tr class="row">(.*?)</tr>', page, re.DOTALL)
+    assert re.findall(r'<td data-name="x".*?>(42\.5|7\.0, 8\.0, 9\.0)</span>', row) == [
+        "42.5",
+        "7.0, 8.0, 9.0",
+    ]
+    assert len(set(re.findall(r'data-column="(\d)"', page))) == 4
+
+
+def test_a_file_that_is_not_a_tfrecord_file_is_shown_as_such(tmp_path: Path) -> None:
+    path = tmp_path / "photo.tfrecord"
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 8)
+
+    outline = Outline(page_of([path]))
+
+    assert outline.with_id("notice-1")
+    assert outline.with_id("first-bytes")
+    assert "Not a TFRecord file" in outline.text
+    assert "89 50 4e 47" in outline.text
+    assert not outline.with_id("records")
+
+
+def test_an_empty_file_says_so(tmp_path: Path) -> None:
+    outline = Outline(page_of(KINDS["empty"](tmp_path)))
+
+    assert "no records" in outline.text
+    assert not outline.with_id("records")
+
+
+def test_records_that_cannot_be_parsed_are_named_and_the_others_shown(tmp_path: Path) -> None:
+    good = encode_example({"x": [1]})
+    path = write(tmp_path / "a.tfrecord", [good] * 9 + [b"\xff\xff\xff"])
+
+    outline = Outline(page_of([path]))
+
+    assert outline.number_of("record") == 10
+    assert outline.number_of("card") == 1
+    assert "1 record of those read cannot be parsed" in outline.text
+
+
+def test_damage_is_listed_with_a_hint(tmp_path: Path) -> None:
+    text = Outline(page_of(KINDS["damaged"](tmp_path))).text
+
+    assert "tfrecord recover" in text
+    assert "damaged places" in text
+    assert re.search(r"record \d+, byte \d+: ", text)
+
+
+@pytest.mark.full
+def test_two_thousand_features_stay_small(tmp_path: Path) -> None:
+    page = page_of(KINDS["wide"](tmp_path))
+
+    assert Outline(page).number_of("card") == N_FEATURES
+    assert len(page) < 8_000_000
+
+
+def test_the_size_is_bounded_and_the_page_says_so(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    rows = [{"x": rng.random(2000).astype(np.float32), "t": "long " * 900} for _ in range(300)]
+    path = write(tmp_path / "a.tfrecord", [encode_example(row) for row in rows])
+
+    page = page_of([path], num_records=300, max_bytes=1_000_000)
+
+    assert len(page) < 1_500_000
+    assert "as many as the page has room for" in page
+
+
+def test_cards_and_schema_count_as_well(tmp_path: Path) -> None:
+    names = [f"feature_{i:04}" for i in range(1500)]
+    rng = np.random.default_rng(0)
+    rows = [dict(zip(names, rng.random((1500, 1)), strict=True)) for _ in range(20)]
+    path = write(tmp_path / "a.tfrecord", [encode_example(row) for row in rows])
+
+    page = page_of([path], max_bytes=1_000_000)
+    outline = Outline(page)
+    n_cards = outline.number_of("card")
+
+    assert len(page) < 1_100_000
+    assert 20 < n_cards < 1500
+    assert f"{1500 - n_cards:,} more features have no card, as the page is full" in outline.text
+    assert outline.number_of("record") > 0
+
+
+@pytest.mark.parametrize("name", ["num_records", "sample_size", "max_bytes"])
+def test_arguments_are_checked_before_a_file_is_read(name: str) -> None:
+    with pytest.raises(InvalidArgumentError, match=name):
+        view("missing.tfrecord", **{name: -1})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("features", [3, b"x", [b"x"], {"x": 1, 2: 3}])
+def test_features_must_be_names(features: Any) -> None:
+    with pytest.raises(TypeError, match="features must be names, each a str, not "):
+        view("missing.tfrecord", features=features)
+
+
+def test_the_page_never_replaces_what_it_shows(tmp_path: Path) -> None:
+    record = encode_example({"x": [1]})
+    paths = [write(tmp_path / name, [record]) for name in ("a.tfrecord", "b.tfrecord")]
+    before = paths[1].read_bytes()
+    link = tmp_path / "link"
+    link.hardlink_to(paths[1])
+
+    for output in (paths[1], str(link), tmp_path / "." / "b.tfrecord"):
+        with pytest.raises(InvalidArgumentError, match="would replace a file that it shows"):
+            view(paths, output=output)
+    with pytest.raises(InvalidArgumentError, match="output is empty"):
+        view(paths, output="")
+    assert paths[1].read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["jinja2", "PIL"])
+def test_a_package_that_is_missing_is_an_error_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.delitem(sys.modules, "tfrecord_lite.apps.viewer.document", raising=False)
+
+    with pytest.raises(ImportError, match=r"pip install 'tfrecord-numpy\[view\]'"):
+        view(tmp_path / "missing", output=tmp_path / "page.html")
+
+
+def test_a_missing_file_is_an_error_and_leaves_no_page(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        view(tmp_path / "missing", output=tmp_path / "page.html")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_page_opens_in_the_browser_unless_it_has_a_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+
+    def open_it(url: str) -> bool:
+        opened.append(url)
+        return True
+
+    monkeypatch.setattr(webbrowser, "open", open_it)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    path = write(tmp_path / "a.tfrecord", [encode_example({"x": [1]})])
+
+    assert view(path, output=tmp_path / "b.html") == str(tmp_path / "b.html")
+    assert opened == []
+    page = view(path)
+    assert opened == [Path(page).as_uri()]
+    assert Path(page).is_relative_to(tmp_path)
+    with (tmp_path / "c.html").open("wb") as file:
+        view(path, output=file)
+    assert (tmp_path / "c.html").read_bytes() == (tmp_path / "b.html").read_bytes()
+
+
+def test_the_same_seed_makes_the_same_page(tmp_path: Path) -> None:
+    paths = KINDS["images"](tmp_path)
+
+    assert page_of(paths, seed=3) == page_of(paths, seed=3)
+
+
+def test_progress_is_reported_and_what_it_raises_leaves_no_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tfrecord_lite.progress.INTERVAL_SECONDS", 0)
+    save(tmp_path / "a", {"x": np.arange(90_000.0).reshape(3000, 30)})
+    n_bytes = 2 * sum(map(len, TFRecordReader(tmp_path / "a")))
+    seen: list[tuple[int, int | None]] = []
+
+    view(tmp_path / "a", output=tmp_path / "b", progress=lambda *now: seen.append(now))
+
+    assert len(seen) > 2
+    assert [done for done, _ in seen] == sorted(done for done, _ in seen)
+    assert {total for _, total in seen} == {None, n_bytes}
+    assert seen[-1] == (n_bytes, n_bytes)
+
+    def stop(done: int, total: int | None) -> None:
+        if done == total:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        view(tmp_path / "a", output=tmp_path / "c", progress=stop)
+    assert not (tmp_path / "c").exists()
+    with pytest.raises(TypeError, match="progress must be"):
+        view(tmp_path / "a", output=tmp_path / "c", progress=1)  # type: ignore[arg-type]

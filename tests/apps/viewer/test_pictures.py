@@ -1,0 +1,403 @@
+"""Images, sounds, pixels and numbers as pictures; what is broken, too large or too much is said."""
+
+from __future__ import annotations
+
+import base64
+import io
+import re
+import time
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.apps.viewer.images import (
+    FORMATS,
+    gif_bomb,
+    gif_with_small_canvas,
+    image,
+    many_scans,
+    png_bomb,
+    sound,
+)
+from tests.apps.viewer.shown_records import cells_of, check_cell, plain
+from tfrecord_lite import serialize_tensor
+from tfrecord_lite.apps.viewer.cells import Budget
+from tfrecord_lite.apps.viewer.pictures import colours, heat_map, strip
+
+if TYPE_CHECKING:
+    from tfrecord_lite.apps.viewer.cells import Cell
+    from tfrecord_lite.arrays import AnyArray
+
+pytestmark = pytest.mark.needs("view")
+
+
+def pictures(cell: Cell) -> list[np.ndarray[tuple[int, ...], np.dtype[np.uint8]]]:
+    """Return the pixels of the images in a cell."""
+    from PIL import Image
+
+    return [
+        np.asarray(Image.open(io.BytesIO(base64.b64decode(source.split(",", 1)[1]))))
+        for source in check_cell(cell).sources
+    ]
+
+
+# -------------------------------------------------------------------------------- images
+
+
+@pytest.mark.parametrize("format_", FORMATS)
+def test_a_thumbnail_and_a_larger_version(format_: str) -> None:
+    cell = cells_of({"x": image(600, 300, format_)})["x"]
+    small, large = pictures(cell)
+
+    assert small.shape[:2] == (64, 128)
+    assert large.shape[:2] == (300, 600)
+    assert f"{'WebP' if format_ == 'WEBP' else format_} 600 x 300" in plain(cell.html)
+
+
+def test_larger_versions_have_at_most_1024_pixels() -> None:
+    _, large = pictures(cells_of({"x": image(2000, 1000, "JPEG")})["x"])
+
+    assert large.shape[:2] == (512, 1024)
+
+
+def test_tiny_images_lose_nothing() -> None:
+    cell = cells_of({"x": image(20, 10)})["x"]
+    (shown,) = pictures(cell)
+
+    assert "v-pixelated" in cell.html
+    assert shown[:, :, 0].max() == 242
+
+
+@pytest.mark.parametrize("format_", FORMATS)
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
+def test_truncated_images_say_so(format_: str, share: float) -> None:
+    data = image(300, 200, format_)
+    cell = cells_of({"x": data[: int(len(data) * share)]})["x"]
+
+    assert not pictures(cell) or share == 0.9  # of some, all pixels are there
+    if not pictures(cell):
+        assert re.search("broken|not decoded", plain(cell.html))
+
+
+def test_bombs_are_not_decoded() -> None:
+    start = time.perf_counter()
+    cells = cells_of({"large": png_bomb(50_000, 50_000), "canvas": gif_bomb()})
+    texts = [plain(cell.html) for cell in cells.values()]
+
+    assert time.perf_counter() - start < 5
+    assert "2,500,000,000 pixels are too many" in texts[1]
+    assert "4,294,836,225 pixels are too many" in texts[0]
+
+
+def test_pictures_cost_the_pixels_that_are_decoded() -> None:
+    budget = Budget(pixels=30_000_000)
+    cells = cells_of({f"{i}": gif_with_small_canvas(4000) for i in range(3)}, budget)
+
+    assert [len(pictures(cell)) for cell in cells.values()] == [1, 0, 0]
+    assert budget.pixels == 14_000_000
+
+
+def test_many_scans_take_too_long() -> None:
+    start = time.perf_counter()
+    cells = cells_of({"many": many_scans(8000, 500), "some": many_scans(800, 40)})
+
+    assert time.perf_counter() - start < 1
+    assert "not decoded: it would take too long" in plain(cells["many"].html)
+    assert len(pictures(cells["some"])) == 2
+
+
+def test_scans_cost_pixels() -> None:
+    budget = Budget(pixels=5_000_000)
+    cells = cells_of({f"{i}": many_scans(800, 60) for i in range(3)}, budget)
+
+    assert [len(pictures(cell)) for cell in cells.values()] == [1, 0, 0]
+
+
+def test_lies_about_the_size_are_found() -> None:
+    data = bytearray(image(60, 40, "PNG"))
+    data[16:24] = (4000).to_bytes(4) * 2  # width and height; the checksum is wrong as well
+    cell = cells_of({"x": bytes(data)})["x"]
+
+    assert not pictures(cell)
+    assert "broken PNG" in plain(cell.html)
+
+
+def test_the_budget_bounds_pictures() -> None:
+    budget = Budget(pictures=3)
+    cells = cells_of({f"{i}": image(200, 200) for i in range(6)}, budget)
+
+    assert [len(pictures(cell)) for cell in cells.values()] == [2, 1, 0, 0, 0, 0]
+    assert "the page has enough pictures" in plain(cells["5"].html)
+
+
+def test_the_budget_bounds_their_bytes_and_pixels() -> None:
+    cells = cells_of(
+        {f"{i}": image(300, 300, "JPEG") for i in range(20)}, Budget(picture_bytes=9000)
+    )
+    size = sum(len(source) for cell in cells.values() for source in check_cell(cell).sources)
+    assert size < 9000 * 4 / 3 + (1 << 20)
+
+    cells = cells_of({"x": image(300, 300)}, Budget(pixels=50_000))
+    assert not pictures(cells["x"])
+
+
+def test_several_images_in_a_feature() -> None:
+    cell = cells_of({"x": [image(100, 100)] * 30})["x"]
+
+    assert len(pictures(cell)) == 12
+    assert "and 18 more values" in plain(cell.html)
+
+
+# -------------------------------------------------------------------------------- sounds
+
+
+def test_sounds_play() -> None:
+    cell = cells_of({"x": sound()})["x"]
+    page = check_cell(cell)
+
+    assert "audio" in page.tags
+    (source,) = [value for tag, name, value in page.attributes if (tag, name) == ("audio", "src")]
+    assert base64.b64decode((source or "").split(",")[1]) == sound()
+    assert "WAV 8000 Hz" in plain(cell.html)
+
+
+def test_large_sounds_do_not() -> None:
+    cells = cells_of({"x": sound(2_000_000), "y": sound(), "z": sound()}, Budget(detail_bytes=2000))
+
+    assert "too large" in plain(cells["x"].html)
+    assert ["<audio" in cells[name].html for name in "xyz"] == [False, True, False]
+
+
+# -------------------------------------------------------------------------------- pixels
+
+
+@pytest.mark.parametrize(
+    "names", [("height", "width", "depth"), ("image/height", "image/width", "image/channels")]
+)
+@pytest.mark.parametrize("n_channels", [1, 3, 4])
+def test_pixels_of_the_size_beside_them(names: tuple[str, str, str], n_channels: int) -> None:
+    pixels = np.arange(12 * 10 * n_channels, dtype=np.uint8).reshape(12, 10, n_channels)
+    sizes = dict(zip(names, pixels.shape, strict=True))
+    cells = cells_of({"raw": pixels.tobytes(), "ints": pixels.ravel().astype(int), **sizes})
+
+    for name in "raw", "ints":
+        (shown,) = pictures(cells[name])
+        if n_channels == 1:
+            shown = shown[..., :1] if shown.ndim == 3 else shown[..., None]
+        assert (shown == pixels).all()
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        {"height": 10, "width": 11, "depth": 1},
+        {"height": 2**62, "width": 4},
+        {"height": -12, "width": -10},
+        {"height": [12, 12], "width": 10},
+        {"height": b"12", "width": 10.0},
+        {"height": 0, "width": 0},
+        {"height": 12, "width": 10, "depth": 2},
+    ],
+)
+def test_sizes_that_do_not_fit_are_ignored(sizes: dict[str, int]) -> None:
+    cells = cells_of({"raw": bytes(range(120)), "ints": list(range(120)), **sizes})
+
+    assert not pictures(cells["raw"])
+    assert not pictures(cells["ints"])
+
+
+@pytest.mark.parametrize("form", ["raw", "ints", "floats", "tensor"])
+def test_masks_are_seen(form: str) -> None:
+    mask = np.eye(12, dtype=np.uint8)
+    value = {
+        "raw": mask.tobytes(),
+        "ints": mask.ravel().astype(np.int64),
+        "floats": mask.ravel().astype(np.float32),
+        "tensor": serialize_tensor(mask),
+    }[form]
+    cell = cells_of({"x": value, "height": 12, "width": 12})["x"]
+    (shown,) = pictures(cell)
+
+    assert set(np.unique(shown[..., 0] if shown.ndim == 3 else shown)) == {0, 255}
+    assert "12 x 12 pixels, 1 channel, each 0 or 1" in plain(cell.html)
+
+
+def test_numbers_that_are_not_pixels() -> None:
+    sizes = {"height": 10, "width": 10}
+    for numbers in ([-1] * 100, [256] * 100, [float("nan")] * 100):
+        assert "pixels" not in plain(cells_of({"x": numbers, **sizes})["x"].html)
+
+
+# ------------------------------------------------------------------------------- numbers
+
+
+def test_embeddings_are_strips() -> None:
+    values = np.linspace(-1, 2, 64, dtype=np.float32)
+    cell = cells_of({"x": values})["x"]
+    (shown,) = pictures(cell)
+
+    assert shown.shape[0] == 16
+    assert shown[0, 0, 2] > shown[0, 0, 0]  # blue
+    assert shown[0, -1, 0] > shown[0, -1, 2]  # orange
+    assert plain(cell.html) == "64 values, -1 to 2"
+    assert plain(cell.details).startswith("-1.0, ")
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        ([np.nan] * 20, "20 values, 20 NaN"),
+        ([np.inf, -np.inf] * 10, "20 values, 20 infinite"),
+        ([7.0] * 20, "20 values, all 7"),
+        ([0.0] * 20, "20 values, all 0"),
+        ([-np.float32(3.4e38), np.float32(3.4e38)] * 10, "20 values, -3.4e+38 to 3.4e+38"),
+        ([1.0, np.nan, np.inf, 2.0] * 5, "20 values, 1 to 2, 5 NaN, 5 infinite"),
+    ],
+)
+def test_strips_of_odd_numbers(values: list[float], text: str) -> None:
+    cell = cells_of({"x": np.array(values, np.float32)})["x"]
+
+    assert plain(cell.html) == text
+    assert len(pictures(cell)) == 1
+
+
+@given(st.lists(st.floats(), min_size=1, max_size=700))
+def test_any_numbers_have_colours(values: list[float]) -> None:
+    form = strip(np.array(values), Budget())
+
+    assert "<img" in form.html
+
+
+@given(st.integers(1, 300), st.integers(1, 300))
+def test_heat_maps_of_any_shape(height: int, width: int) -> None:
+    form = heat_map(np.zeros((height, width)), Budget())
+    size = re.search(r'width="(\d+)" height="(\d+)"', form.html)
+
+    assert size is not None
+    assert max(int(size[1]), int(size[2])) <= 256
+
+
+def test_long_strips_keep_the_extremes() -> None:
+    values = np.zeros(100_000)
+    values[31_234], values[77_777] = 5, -5
+    found = strip(values, Budget()).html
+    encoded = re.search(r"base64,([^\"]+)", found)
+    assert encoded is not None
+    from PIL import Image
+
+    pixels = np.asarray(Image.open(io.BytesIO(base64.b64decode(encoded[1]))))
+    assert (pixels[0, :, 3] == 255).sum() == 2
+
+
+def test_colours_are_symmetric_about_zero() -> None:
+    found = colours(np.array([[-2.0, -1.0, 0.0, 1.0, 2.0]]), -2, 2)
+
+    assert found[0, :, 3].tolist() == [255, 137, 20, 137, 255]
+
+
+# ------------------------------------------------------------------------------- tensors
+
+
+def test_tensors() -> None:
+    cells = cells_of(
+        {
+            "matrix": serialize_tensor(np.arange(12.0).reshape(3, 4)),
+            "vector": serialize_tensor(np.arange(30)),
+            "few": serialize_tensor(np.array([1.5, 2.5], np.float32)),
+            "image": serialize_tensor(np.zeros((10, 12, 3), np.uint8)),
+            "strings": serialize_tensor(np.array([b"<a>", b"b"], object)),
+            "empty": serialize_tensor(np.zeros((0, 3))),
+            "complex": serialize_tensor(np.array([1 + 2j])),
+            "flags": serialize_tensor(np.array([True, False])),
+        }
+    )
+    texts = {name: plain(cell.html) for name, cell in cells.items()}
+
+    assert texts["matrix"] == "float64 tensor [3, 4] 12 values, 0 to 11"
+    assert texts["vector"] == "int64 tensor [30] 30 values, 0 to 29"
+    assert texts["few"] == "float32 tensor [2] 1.5, 2.5"
+    assert texts["image"] == "uint8 tensor [10, 12, 3] 12 x 10 pixels, 3 channels"
+    assert texts["strings"] == "string tensor [2] <a> b"
+    assert texts["empty"] == "float64 tensor [0, 3] empty"
+    assert texts["complex"] == "complex128 tensor [1] (1+2j)"
+    assert texts["flags"] == "bool tensor [2] True, False"
+    assert [len(pictures(cells[name])) for name in ("matrix", "vector", "image")] == [1, 1, 1]
+
+
+def test_a_tensor_that_repeats_a_value_is_not_filled() -> None:
+    bomb = bytes.fromhex("0801 1208 1206 08808080800f 2d 00000000")
+    assert "too large" in plain(cells_of({"x": bomb})["x"].html)
+
+
+def test_numpy_files() -> None:
+    out = io.BytesIO()
+    np.save(out, np.arange(6.0).reshape(2, 3))
+    cells = cells_of({"whole": out.getvalue(), "cut": out.getvalue()[:-9]})
+
+    assert plain(cells["whole"].html) == "float64 array [2, 3] 6 values, 0 to 5"
+    assert "cannot be parsed" in plain(cells["cut"].html)
+
+
+@pytest.mark.parametrize(
+    ("array", "text"),
+    [
+        (np.array(["x"] * 20), f"str32 array [20] {'x ' * 12}and 8 more values"),
+        (np.array([["a", "ü<b>"], ["c", "d"]]), "str128 array [2, 2] a ü<b> c d"),
+        (np.array("ab", ">U2"), "str64 array [] ab"),
+        (np.array([["ab"] * 2] * 3).T, "str64 array [2, 3] ab ab ab ab ab ab"),
+        (np.array([b"yes", b"no"]), "bytes24 array [2] yes no"),
+        (np.zeros(2, "V3"), "void24 array [2] 00 00 00 00 00 00"),
+    ],
+)  # fmt: skip
+def test_numpy_files_of_other_dtypes(array: AnyArray, text: str) -> None:
+    out = io.BytesIO()
+    np.save(out, array)
+
+    assert plain(cells_of({"x": out.getvalue()})["x"].html) == text
+
+
+def test_numpy_files_of_impossible_characters() -> None:
+    out = io.BytesIO()
+    np.save(out, np.array(["ab"]))
+    wrong = out.getvalue()[:-4] + b"\xff\xff\xff\x7f"
+
+    assert "cannot be parsed" in plain(cells_of({"x": wrong})["x"].html)
+
+
+@pytest.mark.needs("dtypes")
+@pytest.mark.parametrize("dtype", ["bfloat16", "float8_e4m3fn", "int4"])
+def test_tensors_of_small_dtypes(dtype: str) -> None:
+    import ml_dtypes
+
+    array = np.arange(6).astype(getattr(ml_dtypes, dtype))
+    tensors = {"few": serialize_tensor(array), "matrix": serialize_tensor(array.reshape(2, 3))}
+    texts = {name: plain(cell.html) for name, cell in cells_of(tensors).items()}
+
+    assert texts["few"] == f"{dtype} tensor [6] 0.0, 1.0, 2.0, 3.0, 4.0, 5.0"
+    assert texts["matrix"] == f"{dtype} tensor [2, 3] 6 values, 0 to 5"
+
+
+def test_a_tensor_of_many_strings_counts_all() -> None:
+    from tfrecord_lite.messages.tensor_pb2 import TensorProto
+
+    proto = TensorProto.FromString(serialize_tensor(np.array([b"x"], object)))
+    proto.tensor_shape.dim[0].size = 2_000_000
+    cell = cells_of({"x": proto.SerializeToString()})["x"]
+
+    assert "and 1,999,988 more values" in plain(cell.html)
+    assert plain(cell.details).startswith("x x")
+
+
+# ------------------------------------------------------------------------------- any bytes
+
+
+@given(st.sampled_from(FORMATS), st.data())
+def test_damaged_images(format_: str, data: st.DataObject) -> None:
+    changed = bytearray(image(30, 20, format_))
+    for _ in range(data.draw(st.integers(1, 5))):
+        changed[data.draw(st.integers(0, len(changed) - 1))] = data.draw(st.integers(0, 255))
+
+    cells_of({"x": bytes(changed)})

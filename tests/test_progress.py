@@ -1,0 +1,365 @@
+"""Progress of all long work: callables, bars on a terminal, and nothing elsewhere."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import sys
+import types
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from tests.support import terminal
+from tfrecord_lite import (
+    TFRecordFile,
+    TFRecordWriter,
+    infer_schema,
+    load,
+    recover,
+    save,
+    summarize,
+    verify,
+)
+from tfrecord_lite import progress as module
+from tfrecord_lite.apps.rearrange import (
+    filter_records,
+    merge_files,
+    sample_records,
+    shuffle_records,
+    split_files,
+)
+from tfrecord_lite.apps.tables.conversion import Request, convert
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    Work = Callable[[Path, Path, Any], object]
+
+N_RECORDS = 500
+WORKS: dict[str, tuple[Work, str]] = {
+    "save": (
+        lambda _, new, p: save(new, {"x": np.zeros((N_RECORDS, 500))}, progress=p),
+        "records",
+    ),
+    "load": (lambda old, _, p: load(old, progress=p), "records"),
+    "summarize": (lambda old, _, p: summarize(old, progress=p), "records"),
+    "infer_schema": (lambda old, _, p: infer_schema(old, progress=p), "records"),
+    "verify": (lambda old, _, p: verify(old, progress=p), "bytes"),
+    "recover": (lambda old, new, p: recover(old, new, progress=p), "bytes"),
+    "TFRecordFile": (lambda old, _, p: TFRecordFile(old, progress=p), "bytes"),
+    "merge": (lambda old, new, p: merge_files(old, new, progress=p), "bytes"),
+    "split": (lambda old, new, p: split_files(old, new, num_shards=2, progress=p), "bytes"),
+    "filter": (
+        lambda old, new, p: filter_records(old, new, lambda block: block.lengths > 0, progress=p),
+        "bytes",
+    ),
+    "shuffle": (lambda old, new, p: shuffle_records(old, new, seed=1, progress=p), "bytes"),
+    "sample": (lambda old, new, p: sample_records(old, new, 99, seed=1, progress=p), "bytes"),
+    "convert": (
+        lambda old, new, p: convert(Request((str(old),), str(new), to="tfrecord"), p),
+        "bytes",
+    ),
+}
+each_work = pytest.mark.parametrize("name", WORKS)
+
+
+@pytest.fixture
+def old(tmp_path: Path) -> Path:
+    path = tmp_path / "old.tfrecord"
+    save(path, {"x": np.arange(N_RECORDS * 500.0).reshape(N_RECORDS, 500)})
+    return path
+
+
+def names_in(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+class TestCallables:
+    @each_work
+    @pytest.mark.every
+    def test_what_is_done_grows_up_to_the_total(
+        self, old: Path, monkeypatch: pytest.MonkeyPatch, name: str
+    ) -> None:
+        monkeypatch.setattr(module, "INTERVAL_SECONDS", 0)
+        work, unit = WORKS[name]
+        size = old.stat().st_size if unit == "bytes" else N_RECORDS
+        seen: list[tuple[int, int | None]] = []
+
+        work(old, old.with_name("new"), lambda *now: seen.append(now))
+
+        assert len(seen) > 2
+        assert seen[-1] == (size, size)
+        assert [done for done, _ in seen] == sorted(done for done, _ in seen)
+        assert {total for _, total in seen} <= {None, size}
+        if unit == "bytes":
+            assert {total for _, total in seen} == {size}
+
+    @pytest.mark.full
+    @each_work
+    @pytest.mark.every
+    @pytest.mark.parametrize("n_calls", [0, 1, None])
+    @pytest.mark.parametrize("error", [KeyboardInterrupt, OSError, ValueError])
+    def test_what_it_raises_ends_the_work_and_leaves_nothing(
+        self,
+        old: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        name: str,
+        n_calls: int | None,
+        error: type[BaseException],
+    ) -> None:
+        monkeypatch.setattr(module, "INTERVAL_SECONDS", 0)
+        before = names_in(old.parent)
+        calls = itertools.count()
+
+        def stop(done: int, total: int | None) -> None:
+            if next(calls) == n_calls or (n_calls is None and done == total):
+                raise error("enough")
+
+        with pytest.raises(error, match="enough"):
+            WORKS[name][0](old, old.with_name("new"), stop)
+
+        assert names_in(old.parent) == before
+
+    @each_work
+    def test_it_is_called_ten_times_a_second_at_most(
+        self, old: Path, monkeypatch: pytest.MonkeyPatch, name: str
+    ) -> None:
+        monkeypatch.setattr("time.monotonic", lambda: 1.0)
+        seen: list[tuple[int, int | None]] = []
+
+        WORKS[name][0](old, old.with_name("new"), lambda *now: seen.append(now))
+
+        assert len(seen) in (1, 2)  # at first and at the end
+        assert seen[-1][0] == seen[-1][1]
+
+    @pytest.mark.parametrize(
+        "compression", ["GZIP", "ZLIB", pytest.param("BZ2", marks=pytest.mark.full)]
+    )
+    def test_bytes_are_those_of_the_compressed_file(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compression: str
+    ) -> None:
+        monkeypatch.setattr(module, "INTERVAL_SECONDS", 0)
+        path, new = tmp_path / "a", tmp_path / "new"
+        save(path, {"x": np.random.default_rng(1).random((3000, 300))}, compression=compression)
+        size = path.stat().st_size
+        seen: list[tuple[int, int]] = []
+
+        verify(path, progress=lambda *now: seen.append(now))
+        merge_files(path, new, progress=lambda *now: seen.append(now))
+        shares = {done / total for done, total in seen}
+        assert {total for _, total in seen} == {size}
+        assert len([share for share in shares if 0.1 < share < 0.9]) > 3
+        seen.clear()
+        recover(path, tmp_path / "b", progress=lambda *now: seen.append(now))
+        assert {total for _, total in seen} == {size}
+        assert len([done for done, total in seen if 0.1 < done / total < 0.9]) > 3
+
+    def test_damage_and_several_files_and_objects(self, old: Path) -> None:
+        bad = old.with_name("bad")
+        bad.write_bytes(b"damage" + old.read_bytes() + b"more")
+        seen: list[tuple[int, int | None]] = []
+
+        verify([old, bad], progress=lambda *now: seen.append(now))
+        assert seen[-1] == (old.stat().st_size + bad.stat().st_size,) * 2
+        recover(bad, old.with_name("new"), progress=lambda *now: seen.append(now))
+        assert seen[-1] == (bad.stat().st_size,) * 2
+        verify(io.BytesIO(old.read_bytes()), progress=lambda *now: seen.append(now))
+        assert seen[-1] == (old.stat().st_size,) * 2
+
+    def test_an_index_that_is_there_counts_as_read(self, old: Path) -> None:
+        TFRecordFile(old).save_index()
+        seen: list[tuple[int, int | None]] = []
+
+        TFRecordFile([old, old], progress=lambda *now: seen.append(now))
+
+        assert seen[-1] == (2 * old.stat().st_size,) * 2
+        assert seen[0] == (old.stat().st_size, 2 * old.stat().st_size)
+
+    def test_batches(self, old: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(module, "INTERVAL_SECONDS", 0)
+        seen: list[tuple[int, int | None]] = []
+
+        for i, _ in enumerate(load(old, batch_size=50, progress=lambda *now: seen.append(now))):
+            assert len(seen) == i  # a batch is done when the next one is asked for
+
+        assert seen[-1] == (N_RECORDS, N_RECORDS)
+
+    @each_work
+    @pytest.mark.parametrize("progress", [1, "yes", []])
+    def test_anything_else_is_a_type_error(self, old: Path, name: str, progress: Any) -> None:
+        with pytest.raises(TypeError, match="progress must be True, False, None or a callable"):
+            WORKS[name][0](old, old.with_name("new"), progress)
+
+        assert names_in(old.parent) == {"old.tfrecord", "old.tfrecord.schema.json"}
+
+
+CODE = """
+import sys, tempfile, os
+import numpy as np
+import tfrecord_lite as t
+import tfrecord_lite.apps.rearrange
+from tfrecord_lite import progress
+progress.INTERVAL_SECONDS = progress.DELAY_SECONDS = 0
+folder = tempfile.mkdtemp()
+path = os.path.join(folder, "data")
+new = os.path.join(folder, "new")
+"""
+TRIES = {
+    "save": "t.save(path, {'x': np.zeros((4000, 300))})",
+    "load": "t.save(path, {'x': np.zeros((4000, 300))}, progress=False); t.load(path)",
+    "verify": "t.save(path, {'x': np.zeros((4000, 300))}, progress=False); t.verify(path)",
+    "recover": "t.save(path, {'x': np.zeros((4000, 300))}, progress=False); t.recover(path, new)",
+    "merge": "t.save(path, {'x': np.zeros((4000, 300))}, progress=False); t.rearrange.merge_files(path, new)",
+    "index": "t.save(path, {'x': np.zeros((4000, 300))}, progress=False); t.TFRecordFile(path)",
+}
+
+
+@pytest.mark.needs("cli")
+class TestBars:
+    @pytest.mark.full
+    @pytest.mark.every
+    @pytest.mark.parametrize("name", TRIES)
+    def test_there_is_one_on_a_terminal_with_rate_and_time_left_that_vanishes(
+        self, name: str
+    ) -> None:
+        shown = terminal.on_terminal("-c", f"{CODE}\n{TRIES[name]}\nprint('done')")
+
+        assert shown.status == 0, shown.text
+        unit = "records" if name in ("save", "load") else "B"
+        assert "data:" in shown.text
+        assert f"{unit}/s]" in shown.text
+        assert "<" in shown.text  # time done < time left
+        assert "%|" in shown.text
+        assert terminal.screen(shown.text) == ["done", ""]
+
+    @pytest.mark.full
+    @pytest.mark.parametrize(
+        "change",
+        [
+            "progress.DELAY_SECONDS = 60",
+            "sys.stderr = open(os.devnull, 'w')",
+            "sys.stderr = None",
+            "sys.stderr.close()",
+            "os.environ['TERM'] = 'dumb'",
+            "sys.modules['tqdm'] = None",
+            "pid = os.fork()\nif pid: os._exit(os.waitpid(pid, 0)[1])",
+            "sys.modules['multiprocessing.process'] = type('P', (), {'parent_process': lambda: 1})",
+        ],
+    )
+    def test_there_is_none(self, change: str) -> None:
+        ending = "\nos.write(1, b'done')"
+        shown = terminal.on_terminal("-c", f"{CODE}\n{change}\n{TRIES['verify']}{ending}")
+
+        assert (shown.status, shown.text) == (0, "done")
+
+    def test_there_is_none_without_a_terminal(
+        self, old: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        monkeypatch.setattr(module, "DELAY_SECONDS", 0)
+
+        verify(old)
+
+        assert capsys.readouterr().err == ""
+
+    def test_none_is_made_while_batches_are_used(self) -> None:
+        code = f"{CODE}\nt.save(path, {{'x': np.zeros((4000, 300))}}, progress=False)\n"
+        code += "for batch in t.load(path, batch_size=100): pass\nprint('done')"
+
+        assert terminal.on_terminal("-c", code).text == "done\r\n"
+
+    def test_it_is_below_the_users_own(self) -> None:
+        code = f"{CODE}\nfrom tqdm import tqdm\nfor _ in tqdm(range(3), desc='mine', miniters=1, mininterval=0):\n"
+        code += "    t.save(path, {'x': np.zeros((4000, 300))})\nprint('done')"
+
+        shown = terminal.on_terminal("-c", code)
+
+        lines = [line for line in terminal.screen(shown.text) if line]
+        assert len(lines) == 2
+        assert lines[0].startswith("mine: 100%")
+        assert lines[1] == "done"
+        assert "data:" in shown.text
+
+    def test_a_warning_of_damage_stays_whole(self) -> None:
+        code = f"{CODE}\nt.save(path, {{'x': np.zeros((4000, 300))}}, progress=False)\n"
+        code += "with open(path, 'ab') as file: file.write(b'damage')\n"
+        code += "t.load(path, path + '.schema.json', on_error='skip')"
+
+        shown = terminal.on_terminal("-W", "ignore::UserWarning", "-W", "always", "-c", code)
+
+        lines = [line for line in terminal.screen(shown.text) if line]
+        assert "%|" in shown.text
+        assert "DataLossWarning: skipped 1 damaged place" in "".join(lines)
+        assert not [line for line in lines if "%|" in line]
+
+    def test_it_starts_no_thread(self) -> None:
+        code = f"{CODE}\nimport threading\n{TRIES['save']}\nprint(threading.enumerate())"
+
+        assert "[<_MainThread" in terminal.on_terminal("-c", code).text.splitlines()[-1]
+
+    def test_control_characters_in_names_are_escaped(self) -> None:
+        code = f"{CODE}\npath += '\\x1b[31m\\u202e'\n{TRIES['save']}"
+
+        shown = terminal.on_terminal("-c", code)
+
+        assert "\\x1b[31m\\u202e:" in shown.text
+        assert "\x1b[31m" not in shown.text
+
+    def test_one_that_is_asked_for_goes_anywhere(
+        self, old: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        verify(old, progress=True)
+        assert "old.tfrecord: 100%" in capsys.readouterr().err
+        merge_files([old, old], old.with_name("new"), progress=True)
+        assert "2 files: 100%" in capsys.readouterr().err
+
+    def test_one_that_cannot_be_drawn_is_dropped(
+        self, old: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        class Full(io.StringIO):
+            def write(self, text: str) -> int:
+                raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr(sys, "stderr", Full())
+
+        assert verify(old, progress=True).is_sound
+
+    def test_one_that_is_asked_for_needs_tqdm(
+        self, old: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setitem(sys.modules, "tqdm", None)
+
+        with pytest.raises(ImportError, match=r"pip install 'tfrecord-numpy\[cli\]'"):
+            verify(old, progress=True)
+
+    def test_in_a_notebook_without_widgets_it_has_to_be_asked_for(
+        self, old: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        shell = types.SimpleNamespace(kernel=object())
+        monkeypatch.setitem(
+            sys.modules,
+            "IPython",
+            types.SimpleNamespace(get_ipython=lambda: shell),
+        )
+        monkeypatch.setattr(
+            module, "find_spec", lambda name: None if name == "ipywidgets" else name
+        )
+        monkeypatch.setattr(module, "DELAY_SECONDS", 0)
+
+        verify(old)
+        assert capsys.readouterr().err == ""  # a notebook that is saved would keep it
+        verify(old, progress=True)
+        assert "old.tfrecord" in capsys.readouterr().err
+        del shell.kernel  # IPython in a terminal
+        verify(old)
+        assert capsys.readouterr().err == ""
+
+
+def test_a_short_file_costs_no_bar(tmp_path: Path) -> None:
+    with TFRecordWriter(tmp_path / "a") as writer:
+        writer.write(b"one")
+    code = f"import sys, tfrecord_lite as t\nt.verify({str(tmp_path / 'a')!r})\nprint('tqdm' in sys.modules)"
+
+    assert terminal.on_terminal("-c", code).text == "False\r\n"

@@ -1,0 +1,16 @@
+"""What stands on the codec, written nearly as a user would write it.
+
+::
+
+    tables      lazy Arrow tables; files converted to and from other formats
+    statistics  how values are distributed, and how two data sets differ
+    rearrange   files merged, split, shuffled, sampled, filtered
+    viewer      one page about any file
+    images      encoded images to pixels and back; folders of images to files and back
+    events      TensorBoard's event files
+    tfds        directories of TensorFlow Datasets
+    notebook    batches as tables, an extension for IPython
+
+An app imports the public names and the doors of the codec (ARCHITECTURE.md lists them), and of
+the other apps only ``tables`` and ``statistics``. Nothing in the codec imports an app.
+"""

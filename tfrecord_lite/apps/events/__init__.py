@@ -1,0 +1,32 @@
+"""TensorBoard's event files as plain columns, without TensorBoard.
+
+::
+
+    run       the event files of a run, in order, and what is new in them
+    parse     a block of Events to the values in them, one row per value
+    tags      numbers for tags, and their metadata
+    series    Events: the values of each category as columns
+    curves    plot_events: scalars as curves, with matplotlib
+    contents  decode one value: a histogram, images, audio, a text, a tensor
+
+Sources: TensorBoard's ``event.proto`` and ``summary.proto``; its ``io_wrapper`` and
+``directory_watcher`` for which files are read, and in which order.
+"""
+
+from __future__ import annotations
+
+from tfrecord_lite.apps.events.contents import Image
+from tfrecord_lite.apps.events.curves import plot_events
+from tfrecord_lite.apps.events.run import EventFiles, find_runs, follow_events, read_events
+from tfrecord_lite.apps.events.series import Events, Series
+
+__all__ = [
+    "EventFiles",
+    "Events",
+    "Image",
+    "Series",
+    "find_runs",
+    "follow_events",
+    "plot_events",
+    "read_events",
+]

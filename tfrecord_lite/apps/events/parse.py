@@ -1,0 +1,272 @@
+"""Parse a block of events into the values in them: columns with one row per value.
+
+::
+
+    Event       1 wall_time  double     Value       1 tag       string
+                2 step       int64                  2 simple_value  float     ╮
+                3..9 one of: 5 Summary              3, 4, 5, 6  old styles    ├ one of
+    Summary     1 Value, any number                 8 tensor    TensorProto   ╯
+    TensorProto 1 dtype, 2 shape, 4 content, 5 float_val, ...
+
+All events of a block are split into fields in lockstep, then all summaries, all values
+and all small tensors. A single float, as a simple value or as a tensor of shape [], becomes
+a number here, without a Python object; of everything else the bytes are kept, to be decoded
+on demand (:mod:`.contents`).
+
+If a message has a field twice, protobuf's merging rules apply; programs that write events never
+do this. The protobuf runtime parses and serializes such an event first, which leaves each field
+once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tfrecord_lite.arrays import (
+    BoolArray,
+    ByteRanges,
+    Float64Array,
+    Int32Array,
+    Int64Array,
+    ObjectArray,
+    Uint8Array,
+    lanes,
+)
+from tfrecord_lite.block import Block
+from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.wire.fields import Fields, renumbered, tokenise
+from tfrecord_lite.wire.repeated import repeated_len
+from tfrecord_lite.wire.scalar import I32, I64, LEN, VARINT, WireError
+from tfrecord_lite.wire.varint import read_varints
+
+if TYPE_CHECKING:
+    from tfrecord_lite.apps.events.tags import Tags
+
+SIMPLE, IMAGE, HISTO, AUDIO, TENSOR = 2, 4, 5, 6, 8
+"""Field numbers in a Value of what is stored: its form."""
+
+_UNUSED_FORM = 3
+"""The lowest form; nothing reads it."""
+_DT_FLOAT = 1
+_SMALL_TENSOR_BYTES = 64
+"""A larger tensor is not a single float."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EventValues:
+    """The values in many events, in the order of the file; each array has the shape (n,)."""
+
+    tag: Int64Array
+    """Number of the tag."""
+    step: Int64Array
+    wall_time: Float64Array
+    """Seconds since 1970."""
+    form: Int32Array
+    """Field number of what is stored."""
+    number: Float64Array
+    """The number, if the value is a single float; otherwise NaN."""
+    is_number: BoolArray
+    stored: ObjectArray
+    """The bytes of the stored message, if it is not a single float; otherwise None."""
+
+    def __len__(self) -> int:
+        """Return the number of values."""
+        return self.tag.size
+
+    def take(self, chosen: Int64Array) -> EventValues:
+        """Pick some of the values."""
+        return EventValues(*(getattr(self, name)[chosen] for name in self.__slots__))
+
+    @classmethod
+    def concat(cls, parts: list[EventValues]) -> EventValues:
+        """Join values end to end."""
+        columns = ([getattr(part, name) for part in parts] for name in cls.__slots__)
+        return cls(*(np.concatenate(column) for column in columns))
+
+    @classmethod
+    def none(cls) -> EventValues:
+        """Return no values."""
+        numbers, floats = np.empty(0, np.int64), np.empty(0, np.float64)
+        forms, flags = np.empty(0, np.int32), np.empty(0, np.bool_)
+        return cls(numbers, numbers, floats, forms, floats, flags, np.empty(0, object))
+
+
+def parse_events(block: Block, tags: Tags) -> EventValues:
+    """Parse the records of a block as Events, and add their tags to `tags`.
+
+    The result owns its memory. Raises ``MALFORMED`` about the first malformed event.
+    """
+    try:
+        return _read(block, tags)[0]
+    except WireError as error:
+        message, detail = error.message, error.detail
+    if message > 0:
+        parse_events(block[:message], tags)  # raises if an earlier event is malformed too
+    wrong = InvalidArgumentError(Reason.MALFORMED, detail=f"not a valid Event: {detail}")
+    raise block.place(message).locate(wrong)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Split:
+    """A block of events, split into the fields of its values."""
+
+    data: Uint8Array
+    events: Fields
+    fields: Fields
+    """Of the values."""
+    owner: Int64Array
+    """The number of each value's event; shape (n_values,)."""
+    form_at: Int64Array
+    """The field with the content of each value, -1 for none; shape (n_values,)."""
+    odd: Int64Array
+    """The numbers of the events that have a field twice."""
+
+
+def _read(block: Block, tags: Tags, *, is_anew: bool = False) -> tuple[EventValues, Int64Array]:
+    """Return the values, and the numbers of their events."""
+    split = _split(block)
+    # Protobuf's runtime in Python keeps some fields twice: do not try these a second time.
+    if split.odd.size and not is_anew:
+        return _read_apart(block, split.odd, tags)
+    fields, owner = split.fields, split.owner
+    tag = _tags(split, tags)
+    kept = np.flatnonzero(split.form_at >= 0)
+    kept = kept[fields.number[split.form_at[kept]] != _UNUSED_FORM]
+    contents = fields.take(split.form_at[kept])
+    owner = owner[kept]
+    number, is_number = _numbers(split.data, contents, owner)
+    view = memoryview(split.data)  # type: ignore[arg-type]
+    stored = np.empty(kept.size, object)
+    for i in np.flatnonzero(~is_number).tolist():
+        stored[i] = view[contents.start[i] : contents.stop[i]].tobytes()
+    wall_time, step = _times_and_steps(split, len(block))
+    columns = (tag[kept], step[owner], wall_time[owner], contents.number, number, is_number)
+    return EventValues(*columns, stored), owner
+
+
+def _split(block: Block) -> _Split:
+    """Split all events into fields, down to those of their values."""
+    data, n_events = block.data, len(block)
+    events = tokenise(data, block.offsets, block.offsets + block.lengths)
+    is_len = events.wire_type == LEN
+    is_payload = is_len & (events.number >= 3) & (events.number <= 9)
+    n_times = np.bincount(events.owner[is_payload], minlength=n_events)  # of each event's payload
+
+    summaries = events.only(is_len & (events.number == 5))
+    with renumbered(summaries.owner):
+        counts, extents = repeated_len(data, summaries.start, summaries.stop, 1, depth=1)
+    owner = np.repeat(summaries.owner, counts)
+    with renumbered(owner):
+        fields = tokenise(data, extents.starts, extents.starts + extents.lengths, depth=2)
+    is_len = fields.wire_type == LEN
+    number = fields.number
+    is_form = is_len & (number >= _UNUSED_FORM) & (number <= TENSOR) & (number != 7)
+    is_form |= (number == SIMPLE) & (fields.wire_type == I32)
+    form_at = _last(fields, is_form, owner.size)
+    is_twice = np.bincount(fields.owner[is_form], minlength=owner.size) > 1
+    is_metadata = is_len & (number == 9)
+    is_twice |= np.bincount(fields.owner[is_metadata], minlength=owner.size) > 1
+    n_times[owner[is_twice]] = 2
+    return _Split(data, events, fields, owner, form_at, np.flatnonzero(n_times > 1))
+
+
+def _last(fields: Fields, is_it: BoolArray, n_messages: int) -> Int64Array:
+    """Return the number of the last chosen field of each message, -1 for none; (n_messages,)."""
+    found = np.full(n_messages, -1)
+    chosen = np.flatnonzero(is_it)
+    found[fields.owner[chosen]] = chosen  # the last of several remains
+    return found
+
+
+def _read_apart(block: Block, odd: Int64Array, tags: Tags) -> tuple[EventValues, Int64Array]:
+    """Read the odd events, serialized again by the protobuf runtime, apart from the others."""
+    is_plain = np.ones(len(block), np.bool_)
+    is_plain[odd] = False
+    plain = np.flatnonzero(is_plain)
+    with renumbered(plain):
+        values, owner = _read(Block(block.data, block.offsets[plain], block.lengths[plain]), tags)
+    with renumbered(odd):
+        records = [_written_anew(block[i], k) for k, i in enumerate(odd.tolist())]
+        more, odd_owner = _read(Block.from_records(records), tags, is_anew=True)
+    owner = np.concatenate([plain[owner], odd[odd_owner]])
+    order = np.argsort(owner, kind="stable")
+    return EventValues.concat([values, more]).take(order), owner[order]
+
+
+def _written_anew(event: bytes, number: int) -> bytes:
+    from google.protobuf.message import DecodeError  # noqa: PLC0415 - not light
+
+    from tfrecord_lite.messages import Event  # noqa: PLC0415
+
+    try:
+        return Event.FromString(event).SerializeToString()
+    except (DecodeError, UnicodeDecodeError):
+        raise WireError(number, 0, "the protobuf runtime cannot parse it") from None
+
+
+def _tags(split: _Split, tags: Tags) -> Int64Array:
+    """Return the number of each value's tag; `tags` learns new ones, and metadata."""
+    fields, n_values = split.fields, split.owner.size
+    is_len = fields.wire_type == LEN
+    at = _last(fields, is_len & (fields.number == 1), n_values)
+    missing = np.flatnonzero(at < 0)
+    if missing.size:  # the oldest programs wrote the name of a graph node instead
+        at[missing] = _last(fields, is_len & (fields.number == 7), n_values)[missing]
+    # At the end an empty field, which -1 selects: for values without either.
+    start, stop = (np.append(column, 0) for column in (fields.start, fields.stop))
+    found = tags.numbers(ByteRanges(split.data, start[at], stop[at] - start[at]), split.owner)
+    metadata = fields.only(is_len & (fields.number == 9))
+    if metadata.owner.size:
+        ranges = ByteRanges(split.data, metadata.start, metadata.stop - metadata.start)
+        tags.learn(found[metadata.owner], ranges, split.owner[metadata.owner])
+    return found
+
+
+def _times_and_steps(split: _Split, n_events: int) -> tuple[Float64Array, Int64Array]:
+    """Return the time and the step of each event, 0 if it has none; shapes (n_events,)."""
+    data, events = split.data, split.events
+    wall_time, step = np.zeros(n_events, np.float64), np.zeros(n_events, np.int64)
+    times = np.flatnonzero((events.number == 1) & (events.wire_type == I64))
+    wall_time[events.owner[times]] = lanes(data)[events.start[times]].view("<f8")
+    steps = np.flatnonzero((events.number == 2) & (events.wire_type == VARINT))
+    step[events.owner[steps]] = read_varints(lanes(data), events.start[steps])[0].view(np.int64)
+    return wall_time, step
+
+
+def _numbers(
+    data: Uint8Array, contents: Fields, owner: Int64Array
+) -> tuple[Float64Array, BoolArray]:
+    """Read the contents that are a single float; NaN and False for the others; shapes (n,)."""
+    starts = np.where(contents.number == SIMPLE, contents.start, -1)  # of the float's 4 bytes
+    is_small = contents.stop - contents.start <= _SMALL_TENSOR_BYTES
+    small = np.flatnonzero((contents.number == TENSOR) & is_small)
+    if small.size:
+        with renumbered(owner[small]):
+            starts[small] = _floats_in(data, contents.start[small], contents.stop[small])
+    is_number = starts >= 0
+    numbers = np.full(starts.size, np.nan)
+    bits = (lanes(data)[starts[is_number]] & np.uint64(0xFFFFFFFF)).astype("<u4")
+    with np.errstate(invalid="ignore"):  # a NaN of either kind is a NaN
+        numbers[is_number] = bits.view("<f4")
+    return numbers, is_number
+
+
+def _floats_in(data: Uint8Array, starts: Int64Array, stops: Int64Array) -> Int64Array:
+    """Return where the 4 bytes of each tensor's float are; -1 if it is not a single float."""
+    n_tensors = starts.size
+    fields = tokenise(data, starts, stops, depth=3)
+    number, is_len = fields.number, fields.wire_type == LEN
+    dtype_at = _last(fields, (number == 1) & (fields.wire_type == VARINT), n_tensors)
+    dtypes = read_varints(lanes(data), np.append(fields.start, 0)[dtype_at])[0]
+    is_float = (dtype_at >= 0) & (dtypes == _DT_FLOAT)
+    lengths = fields.stop - fields.start
+    is_shape = is_len & (number == 2) & (lengths > 0)
+    is_content = (is_len & (number == 4)) | ((number == 5) & (is_len | (fields.wire_type == I32)))
+    content_at = _last(fields, is_content, n_tensors)
+    is_one = np.bincount(fields.owner[is_content], minlength=n_tensors) == 1
+    is_one &= np.bincount(fields.owner[is_shape], minlength=n_tensors) == 0
+    is_one &= np.append(lengths, 0)[content_at] == 4
+    return np.where(is_float & is_one, np.append(fields.start, 0)[content_at], -1)

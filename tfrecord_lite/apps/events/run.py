@@ -1,0 +1,519 @@
+"""The event files of an event run: read once, or followed while they grow.
+
+An *event run* is a folder of event files: files whose names contain ``tfevents``. They
+are read one after the other, as TensorBoard does: in the order of their names, which start with
+the time they were made. Folders inside it are runs of their own.
+
+While a program is writing, the last record of its file is torn most of the time. So it is not an
+error if a file ends inside a record, which may grow later; a wrong checksum is one.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import threading
+import time
+from numbers import Real
+from typing import TYPE_CHECKING, cast
+
+from tfrecord_lite.apps.events.parse import EventValues, parse_events
+from tfrecord_lite.apps.events.series import Events
+from tfrecord_lite.apps.events.tags import Tags
+from tfrecord_lite.errors import (
+    DataLossError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    Reason,
+)
+from tfrecord_lite.files.names import (
+    check_storage_options,
+    expand,
+    is_file_object,
+    is_url,
+    name_of,
+)
+from tfrecord_lite.files.remote import remote_place
+from tfrecord_lite.options import ReadOptions
+from tfrecord_lite.records.damage import DamageLog, SkippingStream
+from tfrecord_lite.records.stream import RecordStream
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from types import TracebackType
+    from typing import Self
+
+    from tfrecord_lite.files.names import Source, Sources, StorageOptions
+    from tfrecord_lite.records.damage import OnError
+
+_MARK = "tfevents"
+
+
+def read_events(
+    paths: Sources,
+    *,
+    on_error: OnError = "raise",
+    max_errors: int | None = None,
+    storage_options: StorageOptions = None,
+) -> Events:
+    """Read all events of a run, or of some event files.
+
+    Parameters
+    ----------
+    paths : str, bytes, PathLike, binary file object, or an iterable of them
+        A folder, whose event files are read in the order of their names; or files,
+        patterns and URLs, as :class:`TFRecordReader` takes them.
+    on_error : {"raise", "skip"} or callable, optional
+    max_errors : int, optional
+        What to do about damage, as for :class:`TFRecordReader`. A file that ends inside a
+        record is not damaged.
+    storage_options : dict, optional
+        Options for fsspec, which opens URLs.
+
+    Returns
+    -------
+    Events
+        Holds scalars as arrays, and everything else as the stored bytes. Its `torn` names the
+        files that end inside a record; its `report` says what was skipped.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the path does not exist, or the folder has no event file.
+    DataLossError
+        For a damaged record; ``follow_events`` gives what comes before it.
+    InvalidArgumentError
+        ``MALFORMED`` for a record that is not an Event; ``BAD_ARGUMENT`` for an unknown `on_error`.
+
+    Warns
+    -----
+    DataLossWarning
+        With ``on_error="skip"``, if there was damage.
+
+    Notes
+    -----
+    Where a restarted program has written events again, TensorBoard drops the old ones, if the
+    files are older than version 2 or the program logs the starts of its sessions. Nothing is
+    dropped here: a step may occur twice.
+
+    Examples
+    --------
+    >>> from tfrecord_lite.messages import Event, Summary
+    >>> loss = Summary.Value(tag="loss", simple_value=0.5)
+    >>> with TFRecordWriter("events.out.tfevents.1.example") as writer:
+    ...     writer.write(Event(step=7, summary=Summary(value=[loss])).SerializeToString())
+    >>> run = read_events(".")
+    >>> run.tags["scalars"], run.scalars("loss").step, run.scalars("loss").value
+    (('loss',), array([7]), array([0.5]))
+    """
+    options = ReadOptions(on_error=on_error, max_errors=max_errors)
+    with EventFiles(paths, storage_options) as files:
+        if not files.names():
+            raise FileNotFoundError(_nothing_in(paths, storage_options))
+        log = DamageLog.begin(options.on_error, options.max_errors)
+        try:
+            return files.read(keep_open=False, log=log)
+        finally:
+            if log is not None:
+                log.give_warning()
+
+
+def follow_events(
+    paths: Sources,
+    *,
+    poll_seconds: float = 1.0,
+    stop: Callable[[], bool] | None = None,
+    storage_options: StorageOptions = None,
+) -> Iterator[Events]:
+    """Yield the events of a run as they are written.
+
+    Parameters
+    ----------
+    paths : str, bytes, PathLike, or an iterable of them
+        As for :func:`read_events`; local files, since a URL does not show that its file has
+        grown. Files that appear later in the folder, or match a pattern later, are read
+        too; the folder may be empty at first.
+    poll_seconds : float, optional
+        How long to wait when there is nothing new; 0 for not at all.
+    stop : callable, optional
+        Called before each look at the files; events written before it first returns True are
+        still yielded. Without it, this never ends.
+    storage_options : dict, optional
+        As for :func:`read_events`.
+
+    Yields
+    ------
+    Events
+        What is new since the last one; never empty. The first has all that is there.
+
+    Raises
+    ------
+    FileNotFoundError
+        If a path does not exist, or a file was removed before it was opened; after all
+        events of the files before it.
+    DataLossError, InvalidArgumentError
+        As :func:`read_events`, after all events before the damage; ``TRUNCATED`` if a file
+        became shorter.
+    FailedPreconditionError
+        ``UNSUPPORTED`` if a file was replaced by another, after all events of the old one.
+    InvalidArgumentError, TypeError
+        ``BAD_ARGUMENT`` if `poll_seconds` is negative or infinite; TypeError if it is not a
+        number. Raised by the call itself, not when the first events are asked for.
+
+    Examples
+    --------
+    >>> from tfrecord_lite.messages import Event, Summary
+    >>> loss = Summary.Value(tag="loss", simple_value=0.5)
+    >>> with TFRecordWriter("events.out.tfevents.1.example") as writer:
+    ...     writer.write(Event(step=7, summary=Summary(value=[loss])).SerializeToString())
+    >>> for events in follow_events(".", stop=lambda: True):  # what is there, and no waiting
+    ...     print(events.scalars("loss").value)
+    [0.5]
+    """
+    if not isinstance(poll_seconds, Real):
+        raise TypeError(f"poll_seconds must be a number, not {poll_seconds!r:.40}")
+    if not 0 <= poll_seconds < threading.TIMEOUT_MAX:
+        detail = f"poll_seconds is {poll_seconds}, expected 0 or more, and finite"
+        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+    return _follow(EventFiles(paths, storage_options), poll_seconds, stop)
+
+
+def _follow(
+    event_files: EventFiles, poll_seconds: float, stop: Callable[[], bool] | None
+) -> Iterator[Events]:
+    """Yield what is new, repeatedly."""
+    with event_files as files:
+        while True:
+            is_last = stop is not None and stop()
+            events = files.read()
+            if len(events):
+                yield events
+            files.check()
+            if is_last:
+                return
+            if not len(events):
+                time.sleep(poll_seconds)
+
+
+def find_runs(
+    folder: str | os.PathLike[str], *, storage_options: StorageOptions = None
+) -> dict[str, str]:
+    """Find all runs below a folder.
+
+    Parameters
+    ----------
+    folder : str or PathLike
+        The path or URL of a log directory, in TensorBoard's words.
+    storage_options : dict, optional
+        Options for fsspec, which opens URLs.
+
+    Returns
+    -------
+    dict of str to str
+        The path of each folder with event files in it, by its path relative to `folder`
+        ("." for itself); sorted.
+
+    Raises
+    ------
+    FileNotFoundError, NotADirectoryError
+        If it is not a folder.
+
+    Examples
+    --------
+    >>> import os
+    >>> for run in ("train", "validation"):
+    ...     os.makedirs(f"logs/{run}")
+    ...     TFRecordWriter(f"logs/{run}/events.out.tfevents.1.example").close()
+    >>> list(find_runs("logs"))
+    ['train', 'validation']
+    """
+    check_storage_options(storage_options, folder)
+    root = os.fspath(folder)
+    if is_url(root):
+        return _find_remote_runs(root, storage_options)
+    os.scandir(folder).close()  # raises the errors that os.walk would ignore
+    found = {
+        os.path.relpath(path, root): path
+        for path, _, names in os.walk(root)
+        if any(_MARK in name for name in names)
+    }
+    return dict(sorted(found.items()))
+
+
+def _find_remote_runs(url: str, storage_options: StorageOptions) -> dict[str, str]:
+    """Find all runs below a folder of a remote store."""
+    filesystem, root = remote_place(url, storage_options)
+    if not filesystem.isdir(root):
+        is_there = filesystem.exists(root)
+        raise (NotADirectoryError if is_there else FileNotFoundError)(url)
+    found = {
+        posixpath.relpath(path, root): filesystem.unstrip_protocol(path)
+        for path, _, names in filesystem.walk(root)
+        if any(_MARK in name for name in names)
+    }
+    return dict(sorted(found.items()))
+
+
+class EventFiles:
+    """Event files that may still grow; each :meth:`read` returns what is new in them.
+
+    Parameters
+    ----------
+    paths : str, bytes, PathLike, binary file object, or an iterable of them
+        As for :func:`follow_events`.
+    storage_options : dict, optional
+        As for :func:`read_events`.
+
+    Notes
+    -----
+    Not thread-safe. Close it, or use it in a ``with`` statement.
+
+    Examples
+    --------
+    >>> from tfrecord_lite.apps.events import EventFiles
+    >>> from tfrecord_lite.messages import Event, Summary
+    >>> loss = Summary.Value(tag="loss", simple_value=0.5)
+    >>> with TFRecordWriter("events.out.tfevents.1.example") as writer:
+    ...     writer.write(Event(step=7, summary=Summary(value=[loss])).SerializeToString())
+    >>> with EventFiles(".") as files:
+    ...     print(len(files.read().scalars()), len(files.read().scalars()))  # nothing new
+    1 0
+    """
+
+    def __init__(self, paths: Sources, storage_options: StorageOptions = None) -> None:
+        is_one = isinstance(paths, (str, bytes, os.PathLike)) or is_file_object(paths)
+        self._paths: Sources = paths if is_one else list(cast("Iterable[Source]", paths))
+        all_paths = [paths] if is_one else self._paths
+        check_storage_options(storage_options, *cast("list[Source]", all_paths))
+        self._options = ReadOptions("", storage_options=storage_options)
+        self._tags = Tags()
+        self._streams: dict[Source, RecordStream] = {}
+        self._looks: dict[Source, os.stat_result | None] = {}
+        self._error: Exception | None = None
+        self._unseen: list[EventValues] = []  # read, but not returned, since an error was raised
+
+    def names(self) -> list[str]:
+        """Return the names of the files that exist now, in the order they are read.
+
+        Examples
+        --------
+        >>> from tfrecord_lite.apps.events import EventFiles
+        >>> from tfrecord_lite.messages import Event, Summary
+        >>> loss = Summary.Value(tag="loss", simple_value=0.5)
+        >>> with TFRecordWriter("events.out.tfevents.1.example") as writer:
+        ...     writer.write(Event(step=7, summary=Summary(value=[loss])).SerializeToString())
+        >>> with EventFiles("events*") as files:
+        ...     files.names()
+        ['events.out.tfevents.1.example']
+        """
+        return [name_of(source) for source in self._sources()]
+
+    def _sources(self) -> list[Source]:
+        given, options = self._paths, self._options.storage_options
+        if isinstance(given, (str, bytes, os.PathLike)):
+            folder = os.fsdecode(given)
+            if is_url(folder):
+                paths = _remote_event_files(folder, options)
+                if paths is not None:
+                    return paths
+            elif os.path.isdir(folder):
+                names = [name for name in sorted(os.listdir(folder)) if _MARK in name]
+                local = [os.path.join(folder, name) for name in names]
+                return [path for path in local if not os.path.isdir(path)]
+        return expand(given, options)
+
+    def read(self, *, keep_open: bool = True, log: DamageLog | None = None) -> Events:
+        """Read what is new in all files since the last call.
+
+        Parameters
+        ----------
+        keep_open : bool, optional
+            Whether this will be called again. If not, only one file is open at a time.
+        log : DamageLog, optional
+            Decides about damage, if `keep_open` is false; without a log, damage is raised.
+
+        Returns
+        -------
+        Events
+            May be empty.
+
+        Raises
+        ------
+        DataLossError, InvalidArgumentError, FailedPreconditionError
+            As :func:`follow_events`. With `keep_open`, all events before the damage are
+            returned first, and each later call raises.
+        OSError
+            If a file cannot be opened or read. With `keep_open`, all events before it are
+            returned first, and the next call tries again. No event is lost: those read by a
+            call that raised are returned by the next one that succeeds.
+
+        Examples
+        --------
+        >>> from tfrecord_lite.apps.events import EventFiles
+        >>> from tfrecord_lite.messages import Event, Summary
+        >>> loss = Summary.Value(tag="loss", simple_value=0.5)
+        >>> with TFRecordWriter("events.out.tfevents.1.example") as writer:
+        ...     writer.write(Event(step=7, summary=Summary(value=[loss])).SerializeToString())
+        ...     writer.flush()
+        ...     with EventFiles(".") as files:
+        ...         first = files.read()
+        ...         writer.write(Event(step=8, summary=Summary(value=[loss])).SerializeToString())
+        ...         writer.flush()
+        ...         print(first.scalars("loss").step, files.read().scalars("loss").step)
+        [7] [8]
+        """
+        is_again = isinstance(self._error, OSError)
+        if is_again:
+            self._error = None  # the file may be there by now
+        self.check()
+        parts, torn = self._unseen, list[str]()
+        try:
+            for source in self._sources():
+                if source not in self._streams:
+                    self._streams[source] = RecordStream(source, self._options)
+                    self._looks[source] = _look_at(source)
+                stream = self._streams[source]
+                records = stream if log is None else log.skipping(stream, may_be_torn=True)
+                parts += self._new_values(records, torn)
+                if keep_open:
+                    self._check_same(source, stream)
+                else:
+                    self._streams.pop(source).close()
+        except (DataLossError, InvalidArgumentError, FailedPreconditionError) as error:
+            self._error = error
+            if not keep_open or not any(map(len, parts)):
+                raise
+        except OSError as error:
+            if not keep_open or is_again or not any(map(len, parts)):
+                raise
+            self._error = error
+        self._unseen = []
+        return Events(
+            EventValues.concat([EventValues.none(), *parts]),
+            self._tags,
+            tuple(torn),
+            is_part=keep_open,
+            report=None if log is None else log.report(),
+        )
+
+    def check(self) -> None:
+        """Raise the error that the last :meth:`read` met after the events it returned, if any.
+
+        Examples
+        --------
+        >>> from tfrecord_lite.apps.events import EventFiles
+        >>> from tfrecord_lite.messages import Event, Summary
+        >>> loss = Summary.Value(tag="loss", simple_value=0.5)
+        >>> with TFRecordWriter("events.out.tfevents.1.example") as writer:
+        ...     writer.write(Event(step=7, summary=Summary(value=[loss])).SerializeToString())
+        ...     writer.write(b"not an event")
+        >>> with EventFiles("events*") as files:
+        ...     events = files.read()  # all events before it
+        ...     files.check()
+        Traceback (most recent call last):
+            ...
+        tfrecord_lite.errors.InvalidArgumentError: events...: record 1, ...: not a valid Event: ...
+        """
+        if self._error is not None:
+            raise self._error
+
+    def _new_values(
+        self, stream: RecordStream | SkippingStream, torn: list[str]
+    ) -> Iterator[EventValues]:
+        """Yield the values of all whole records; if the last one is not, add the file to `torn`."""
+        while True:
+            try:
+                block = stream.next_block()
+            except DataLossError as error:
+                if error.reason is not Reason.TRUNCATED:
+                    raise
+                torn.append(stream.name)
+                return
+            if block is None:
+                if isinstance(stream, SkippingStream) and stream.torn_bytes:
+                    torn.append(stream.name)
+                return
+            try:
+                values = parse_events(block, self._tags)
+            except InvalidArgumentError as error:
+                first = block.place(0).index
+                if error.index is not None and first is not None:
+                    yield parse_events(block[: error.index - first], self._tags)
+                raise
+            yield values
+
+    def _check_same(self, source: Source, stream: RecordStream) -> None:
+        """Raise if another file has replaced this one, or it became shorter."""
+        before, now = self._looks[source], _look_at(source)
+        if before is None or now is None:
+            return
+        self._looks[source] = now
+        place = (stream.offset, stream.name, stream.n_records, None)
+        if (now.st_dev, now.st_ino) != (before.st_dev, before.st_ino):
+            detail = "another file has replaced it while it was followed; read the run again"
+            raise FailedPreconditionError(Reason.UNSUPPORTED, *place, detail)
+        if now.st_size < before.st_size:
+            detail = (
+                f"the file became shorter while it was followed: it had {before.st_size} bytes, "
+                f"now {now.st_size}; read the run again"
+            )
+            raise DataLossError(Reason.TRUNCATED, *place, detail)
+
+    def close(self) -> None:
+        """Close the files. Twice is fine.
+
+        Examples
+        --------
+        >>> from tfrecord_lite.apps.events import EventFiles
+        >>> from tfrecord_lite.messages import Event, Summary
+        >>> loss = Summary.Value(tag="loss", simple_value=0.5)
+        >>> with TFRecordWriter("events.out.tfevents.1.example") as writer:
+        ...     writer.write(Event(step=7, summary=Summary(value=[loss])).SerializeToString())
+        >>> files = EventFiles(".")
+        >>> events = files.read()
+        >>> files.close()
+        """
+        for stream in self._streams.values():
+            stream.close()
+        self._streams = {}
+
+    def __enter__(self) -> Self:
+        """Return itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Close."""
+        self.close()
+
+
+def _look_at(source: Source) -> os.stat_result | None:
+    """Return the status of a local file; None for anything else, or if it does not exist."""
+    if not isinstance(source, (str, bytes, os.PathLike)) or is_url(os.fsdecode(source)):
+        return None
+    try:
+        return os.stat(source)
+    except FileNotFoundError:
+        return None
+
+
+def _remote_event_files(url: str, storage_options: StorageOptions) -> list[Source] | None:
+    """List the event files of a remote folder by name; None if the URL is not a folder's."""
+    filesystem, path = remote_place(url, storage_options)
+    if not filesystem.isdir(path):
+        return None
+    found = [item["name"] for item in filesystem.ls(path, detail=True) if item["type"] == "file"]
+    names = [name for name in sorted(found) if _MARK in posixpath.basename(name)]
+    return [filesystem.unstrip_protocol(name) for name in names]
+
+
+def _nothing_in(paths: Sources, storage_options: StorageOptions) -> str:
+    """Say that a folder has no event files, and which folders below it do."""
+    folder = cast("str", paths)
+    runs = list(find_runs(folder, storage_options=storage_options))
+    hint = f"; there are runs in {', '.join(map(repr, runs[:3]))}" if runs else ""
+    return f"no file in {folder!r} is named *{_MARK}*{hint}"

@@ -1,0 +1,436 @@
+"""Events: the values of an event run as plain columns, by category.
+
+==============  ===========================  =======================================
+category        stored as (old, new style)   a value is
+==============  ===========================  =======================================
+``scalars``     simple_value, tensor []      float64
+``histograms``  histo, tensor [k, 3]         float64 array (k, 3): left, right, count
+``images``      image, tensor of strings     :class:`Image`
+``audio``       audio, tensor of strings     tuple of bytes, an encoded clip each
+``texts``       tensor of strings            str, or an object array of str
+``tensors``     any other tensor             array
+==============  ===========================  =======================================
+
+A tensor's category is that of its tag's plugin. Scalars are parsed to numbers when they are
+read; the others are decoded on demand.
+"""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from tfrecord_lite.apps.events.contents import decode
+from tfrecord_lite.apps.events.curves import plot_events
+from tfrecord_lite.apps.events.parse import AUDIO, HISTO, IMAGE, SIMPLE, TENSOR
+from tfrecord_lite.columns.cells import MAX_ROWS, Cells
+from tfrecord_lite.errors import InvalidArgumentError, Reason, plural
+from tfrecord_lite.markup.charts import sparkline
+from tfrecord_lite.markup.tables import Html, panel, table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import numpy.typing as npt
+
+    from tfrecord_lite.apps.events.parse import EventValues
+    from tfrecord_lite.apps.events.tags import Tags
+    from tfrecord_lite.arrays import AnyArray, Int64Array, ObjectArray
+    from tfrecord_lite.markup.tables import Cell
+    from tfrecord_lite.messages.summary_pb2 import SummaryMetadata
+    from tfrecord_lite.records.damage import DamageReport
+
+CATEGORIES = ("scalars", "histograms", "images", "audio", "texts", "tensors")
+
+_CATEGORY_OF_FORM = {SIMPLE: "scalars", HISTO: "histograms", IMAGE: "images", AUDIO: "audio"}
+_CATEGORY_OF_PLUGIN = {
+    "scalars": "scalars",
+    "histograms": "histograms",
+    "images": "images",
+    "audio": "audio",
+    "text": "texts",
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Series:
+    """Values in the order of the file, as columns of one length.
+
+    Examples
+    --------
+    >>> from tfrecord_lite.messages import Event, Summary
+    >>> with TFRecordWriter("events.out.tfevents.1.example") as writer:
+    ...     for step, loss in enumerate([1.0, 0.5, 0.25]):
+    ...         summary = Summary(value=[Summary.Value(tag="loss", simple_value=loss)])
+    ...         writer.write(Event(step=step, summary=summary).SerializeToString())
+    >>> loss = read_events(".").scalars("loss")
+    >>> loss.step[loss.value < 0.6]
+    array([1, 2])
+    """
+
+    tag: ObjectArray
+    """str, shape (n,)."""
+    step: Int64Array
+    """int64, shape (n,)."""
+    wall_time: npt.NDArray[np.float64]
+    """Seconds since 1970; float64, shape (n,)."""
+    value: AnyArray
+    """float64 for scalars, objects for the other categories; shape (n,)."""
+
+    def __len__(self) -> int:
+        """Return the number of values."""
+        return self.step.size
+
+    def as_dict(self) -> dict[str, AnyArray]:
+        """Return the columns by name, as ``pandas.DataFrame`` takes them; no copies.
+
+        Examples
+        --------
+        >>> from tfrecord_lite.messages import Event, Summary
+        >>> loss = Summary.Value(tag="loss", simple_value=0.5)
+        >>> with TFRecordWriter("events.out.tfevents.1.example") as writer:
+        ...     writer.write(Event(step=7, summary=Summary(value=[loss])).SerializeToString())
+        >>> columns = read_events(".").scalars().as_dict()  # pandas.DataFrame(columns)
+        >>> columns["tag"], columns["value"]
+        (array(['loss'], dtype=object), array([0.5]))
+        """
+        return {name: getattr(self, name) for name in self.__slots__}
+
+    def _repr_html_(self) -> str:
+        """Return the first values for notebooks."""
+        cells, n_shown = Cells(), slice(MAX_ROWS)
+        values = (getattr(value, "encoded", value) for value in self.value[n_shown])
+        parts = (self.tag[n_shown], self.step[n_shown].tolist(), map(cells.cell, values))
+        rows = zip(*parts, strict=True)
+        title = f"Series of {plural(len(self), 'value')}"
+        return panel(title, table(["tag", "step", "value"], rows, n_rows=len(self), noun="value"))
+
+
+class Events:
+    """The values in some event files.
+
+    Made by :func:`read_events` and :func:`follow_events`. Each method returns the values of
+    one category, of one tag or of all, as a :class:`Series` in the order of the files. The series
+    is empty for a tag that has only values of other categories; `tags` lists the tags of each. An
+    unknown tag raises :class:`InvalidArgumentError`, ``MISSING``, except with
+    :func:`follow_events`, where a tag may come later.
+
+    Examples
+    --------
+    >>> from tfrecord_lite.messages import Event, Summary
+    >>> loss = Summary.Value(tag="loss", simple_value=0.5)
+    >>> with TFRecordWriter("events.out.tfevents.1.example") as writer:
+    ...     writer.write(Event(step=7, summary=Summary(value=[loss])).SerializeToString())
+    >>> run = read_events(".")
+    >>> run.tags["scalars"], run.scalars("loss").step, run.scalars("loss").value
+    (('loss',), array([7]), array([0.5]))
+    """
+
+    def __init__(
+        self,
+        values: EventValues,
+        tags: Tags,
+        torn: tuple[str, ...] = (),
+        *,
+        is_part: bool = False,
+        report: DamageReport | None = None,
+        max_value_bytes: int | None = None,
+    ) -> None:
+        self._values = values
+        self._tags = tags
+        self._is_part = is_part
+        self._max_value_bytes = max_value_bytes
+        self.torn = torn
+        """Files that end inside a record: they are being written, or their program was killed.
+        Everything before that record was read."""
+        self.report = report
+        """What was read of the files, and lost; None without ``on_error=``."""
+        names = np.array([*tags.names, None], object)[:-1]
+        self._names = names
+        plugins = [CATEGORIES.index(self._category_of_tensor(tag)) for tag in range(len(names))]
+        forms = np.zeros(TENSOR + 1, np.int64)
+        for form, category in _CATEGORY_OF_FORM.items():
+            forms[form] = CATEGORIES.index(category)
+        of_tensor = np.array(plugins, np.int64)[values.tag]
+        self._category = np.where(values.form == TENSOR, of_tensor, forms[values.form])
+
+    def _category_of_tensor(self, tag: int) -> str:
+        return _CATEGORY_OF_PLUGIN.get(self._tags.plugin(tag), "tensors")
+
+    def __len__(self) -> int:
+        """Return the number of values, of all categories."""
+        return len(self._values)
+
+    @property
+    def tags(self) -> dict[str, tuple[str, ...]]:
+        """The tags of each category, in the order they were first seen; every category is there."""
+        found = {}
+        for number, category in enumerate(CATEGORIES):
+            numbers = np.unique(self._values.tag[self._category == number])
+            found[category] = tuple(self._names[numbers])
+        return found
+
+    def metadata(self, tag: str) -> SummaryMetadata | None:
+        """Return the metadata that a tag's first value has; None if there is none.
+
+        Examples
+        --------
+        >>> from tfrecord_lite.messages import Event, Summary, SummaryMetadata
+        >>> value = Summary.Value(tag="loss", simple_value=0.5)
+        >>> value.metadata.summary_description = "mean of the batch"
+        >>> with TFRecordWriter("events.out.tfevents.1.example") as writer:
+        ...     writer.write(Event(step=7, summary=Summary(value=[value])).SerializeToString())
+        >>> read_events(".").metadata("loss").summary_description
+        'mean of the batch'
+        """
+        return self._tags.metadata.get(self._number_of(tag))
+
+    def scalars(self, tag: str | None = None) -> Series:
+        """Return the scalars of one tag, or of all; `value` is float64.
+
+        Raises
+        ------
+        InvalidArgumentError
+            ``MISSING`` for an unknown tag, ``MALFORMED`` for a value that is not a scalar;
+            as :func:`parse_tensor` for a tensor that cannot be parsed.
+
+        Examples
+        --------
+        >>> from tfrecord_lite.messages import Event, Summary
+        >>> loss = Summary.Value(tag="loss", simple_value=0.5)
+        >>> with TFRecordWriter("events.out.tfevents.1.example") as writer:
+        ...     writer.write(Event(step=7, summary=Summary(value=[loss])).SerializeToString())
+        >>> series = read_events(".").scalars("loss")
+        >>> series.step, series.value
+        (array([7]), array([0.5]))
+        """
+        return self._series("scalars", tag)
+
+    def histograms(self, tag: str | None = None) -> Series:
+        """Return histograms: float64 arrays (k, 3) of left edge, right edge and count.
+
+        As in TensorBoard, an old-style histogram comes without the empty buckets at its ends,
+        and its outermost edges are the smallest and the largest number.
+
+        Raises
+        ------
+        InvalidArgumentError
+            ``MISSING`` for an unknown tag, ``MALFORMED`` for a value that is not a histogram.
+
+        Examples
+        --------
+        >>> from tfrecord_lite.messages import Event, HistogramProto, Summary
+        >>> weights = HistogramProto(min=0, max=2, num=5, bucket_limit=[1, 2], bucket=[3, 2])
+        >>> value = Summary.Value(tag="weights", histo=weights)
+        >>> with TFRecordWriter("events.out.tfevents.1.example") as writer:
+        ...     writer.write(Event(step=7, summary=Summary(value=[value])).SerializeToString())
+        >>> read_events(".").histograms("weights").value[0]
+        array([[0., 1., 3.],
+               [1., 2., 2.]])
+        """
+        return self._series("histograms", tag)
+
+    def images(self, tag: str | None = None) -> Series:
+        r"""Return images, each value an :class:`Image`.
+
+        Raises
+        ------
+        InvalidArgumentError
+            As :meth:`histograms`.
+
+        Examples
+        --------
+        >>> from tfrecord_lite.messages import Event, Summary
+        >>> image = Summary.Image(width=3, height=2, encoded_image_string=b"\x89PNG...")
+        >>> value = Summary.Value(tag="sample", image=image)
+        >>> with TFRecordWriter("events.out.tfevents.1.example") as writer:
+        ...     writer.write(Event(step=7, summary=Summary(value=[value])).SerializeToString())
+        >>> read_events(".").images("sample").value[0]
+        Image(width=3, height=2, encoded=(b'\x89PNG...',))
+        """
+        return self._series("images", tag)
+
+    def audio(self, tag: str | None = None) -> Series:
+        """Return audio, each value a tuple of encoded clips (usually WAV).
+
+        Raises
+        ------
+        InvalidArgumentError
+            As :meth:`histograms`.
+
+        Examples
+        --------
+        >>> from tfrecord_lite.messages import Event, Summary
+        >>> value = Summary.Value(tag="voice", audio=Summary.Audio(encoded_audio_string=b"RIFF..."))
+        >>> with TFRecordWriter("events.out.tfevents.1.example") as writer:
+        ...     writer.write(Event(step=7, summary=Summary(value=[value])).SerializeToString())
+        >>> read_events(".").audio("voice").value[0]
+        (b'RIFF...',)
+        """
+        return self._series("audio", tag)
+
+    def texts(self, tag: str | None = None) -> Series:
+        """Return texts: str, or an object array of str where the tensor has several.
+
+        Bytes that are not UTF-8 are kept as lone surrogates, by Python's
+        ``surrogateescape``.
+
+        Raises
+        ------
+        InvalidArgumentError
+            As :meth:`histograms`.
+
+        Examples
+        --------
+        >>> from tfrecord_lite.messages import Event, Summary
+        >>> value = Summary.Value(tag="note")
+        >>> value.metadata.plugin_data.plugin_name = "text"
+        >>> n_bytes = value.tensor.ParseFromString(serialize_tensor("a *first* try"))
+        >>> with TFRecordWriter("events.out.tfevents.1.example") as writer:
+        ...     writer.write(Event(step=7, summary=Summary(value=[value])).SerializeToString())
+        >>> read_events(".").texts("note").value[0]
+        'a *first* try'
+        """
+        return self._series("texts", tag)
+
+    def tensors(self, tag: str | None = None) -> Series:
+        """Return the tensors of a tag, of any category; without a tag, those of no other category.
+
+        Raises
+        ------
+        InvalidArgumentError
+            ``MISSING`` for an unknown tag; as :func:`parse_tensor`.
+
+        Examples
+        --------
+        >>> from tfrecord_lite.messages import Event, Summary
+        >>> value = Summary.Value(tag="pr")
+        >>> n_bytes = value.tensor.ParseFromString(serialize_tensor(np.eye(2)))
+        >>> with TFRecordWriter("events.out.tfevents.1.example") as writer:
+        ...     writer.write(Event(step=7, summary=Summary(value=[value])).SerializeToString())
+        >>> read_events(".").tensors("pr").value[0]
+        array([[1., 0.],
+               [0., 1.]])
+        """
+        if tag is None:
+            return self._series("tensors", None)
+        of_tag = self._values.tag == self._number_of(tag)
+        chosen = np.flatnonzero(of_tag & (self._values.form == TENSOR))
+        return self._decoded(chosen, "tensors")
+
+    def plot(
+        self,
+        tags: str | Iterable[str] | None = None,
+        *,
+        smoothing: float = 0.0,
+        x: Literal["step", "relative", "wall_time"] = "step",
+        ax: Any = None,
+    ) -> Any:
+        """Plot the scalars of this run, as :func:`plot_events`, which compares several.
+
+        Parameters
+        ----------
+        tags : str or iterable of str, optional
+        smoothing : float, optional
+        x : {"step", "relative", "wall_time"}, optional
+        ax : matplotlib Axes, optional
+            As for :func:`plot_events`.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+
+        Raises
+        ------
+        InvalidArgumentError, ImportError
+            As :func:`plot_events`.
+
+        Examples
+        --------
+        >>> from tfrecord_lite.messages import Event, Summary
+        >>> with TFRecordWriter("events.out.tfevents.1.example") as writer:
+        ...     for step, loss in enumerate([1.0, 0.5, 0.25]):
+        ...         summary = Summary(value=[Summary.Value(tag="loss", simple_value=loss)])
+        ...         writer.write(Event(step=step, summary=summary).SerializeToString())
+        >>> read_events(".").plot("loss", smoothing=0.5).savefig("loss.png")
+        """
+        return plot_events(self, tags, smoothing=smoothing, x=x, ax=ax)
+
+    def _number_of(self, tag: str) -> int:
+        if tag in self._tags.names:
+            return self._tags.names.index(tag)
+        if self._is_part:
+            return -1
+        near = difflib.get_close_matches(tag, self._tags.names, 3)
+        hint = f"did you mean {' or '.join(map(repr, near))}?" if near else "see Events.tags"
+        raise InvalidArgumentError(Reason.MISSING, detail=f"no tag {tag!r} in these events; {hint}")
+
+    def _series(self, category: str, tag: str | None) -> Series:
+        is_chosen = self._category == CATEGORIES.index(category)
+        if tag is not None:
+            is_chosen &= self._values.tag == self._number_of(tag)
+        chosen = np.flatnonzero(is_chosen)
+        if category != "scalars":
+            return self._decoded(chosen, category)
+        value = self._values.number[chosen]
+        others = np.flatnonzero(~self._values.is_number[chosen])
+        if others.size:
+            value[others] = self._decoded(chosen[others], category).value
+        return self._with_value(chosen, value)
+
+    def _decoded(self, chosen: Int64Array, category: str) -> Series:
+        """Decode values one by one; an error names the tag and the step."""
+        values, limit = self._values, self._max_value_bytes
+        value = np.empty(chosen.size, object)
+        for place, i in enumerate(chosen.tolist()):
+            stored = values.stored[i]
+            content = np.float32(values.number[i]) if stored is None else stored
+            try:
+                value[place] = decode(category, int(values.form[i]), content, limit)
+            except InvalidArgumentError as error:
+                what = f"the value of {self._names[values.tag[i]]!r} at step {values.step[i]}"
+                raise error.at(detail=f"{what}: {error.detail}") from None
+        return self._with_value(chosen, value)
+
+    def _with_value(self, chosen: Int64Array, value: AnyArray) -> Series:
+        values = self._values
+        tag = self._names[values.tag[chosen]]
+        return Series(tag, values.step[chosen], values.wall_time[chosen], value)
+
+    def __repr__(self) -> str:
+        """Show the number of values of each category."""
+        counts = np.bincount(self._category, minlength=len(CATEGORIES)).tolist()
+        parts = [f"{n} {category}" for n, category in zip(counts, CATEGORIES, strict=True) if n]
+        return f"<Events {', '.join(parts) or 'none'}>"
+
+    def _repr_html_(self) -> str:
+        """Return the tags for notebooks, each with its steps and the curve of its scalars."""
+        keys = self._category * len(self._names) + self._values.tag
+        found, counts = np.unique(keys, return_counts=True)
+        rows = (
+            self._row(key // len(self._names), key % len(self._names), count)
+            for key, count in zip(found.tolist(), counts.tolist(), strict=True)
+        )
+        header = ["tag", "category", "values", "steps", "last", "curve"]
+        title = f"Events of {plural(len(self._tags.names), 'tag')}: {plural(len(self), 'value')}"
+        return panel(title, table(header, rows, n_rows=len(found), noun="tag"))
+
+    def _row(self, category: int, tag: int, count: int) -> tuple[Cell, ...]:
+        """Return the cells of one category of one tag."""
+        values, name = self._values, str(self._names[tag])
+        chosen = np.flatnonzero((values.tag == tag) & (self._category == category))
+        steps = values.step[chosen]
+        low, high = int(steps.min()), int(steps.max())
+        told = (
+            name,
+            CATEGORIES[category],
+            count,
+            f"{low:,}" if low == high else f"{low:,} .. {high:,}",
+        )
+        numbers = values.number[chosen[values.is_number[chosen]]]
+        if CATEGORIES[category] != "scalars" or not numbers.size:
+            return (*told, None, None)
+        return (*told, f"{numbers[-1]:.6g}", Html(sparkline(numbers, f"{count} values of {name}")))

@@ -1,0 +1,458 @@
+"""Lists of image files, found in a folder of classes or read from a manifest; classes in numbers; reports.
+
+A *manifest* is a CSV, Parquet or JSON-lines file with a row per image: its path, its label, and
+other columns, which become features.
+
+::
+
+    folder ──find_images──╮                         ╭─ labels file, one name per line
+    manifest ─read_manifest─┴─> ImageList ──number_classes──> label numbers, class names
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import json
+import os
+import re
+import sys
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tfrecord_lite.apps.tables.texts import delimiter_of
+from tfrecord_lite.convert.dataframes import arrow
+from tfrecord_lite.convert.lossless import schema_of
+from tfrecord_lite.errors import InvalidArgumentError, argument_error, plural
+from tfrecord_lite.files.names import name_of
+from tfrecord_lite.media import recognize
+from tfrecord_lite.schema.text import nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tfrecord_lite.records.damage import DamageReport
+    from tfrecord_lite.schema import Schema
+
+    Path = str | os.PathLike[str]
+
+LABEL_KEY, TEXT_KEY, FILENAME_KEY = "image/class/label", "image/class/text", "image/filename"
+DERIVED_KEYS = frozenset(
+    f"image/{name}" for name in ("encoded", "format", "height", "width", "channels", "colorspace")
+)
+"""Features that the image itself tells."""
+
+ENDINGS: dict[str, tuple[str, ...]] = {
+    "bmp": (".bmp", ".dib"),
+    "gif": (".gif",),
+    "jpeg": (".jpg", ".jpeg", ".jpe", ".jfif"),
+    "png": (".png", ".apng"),
+    "webp": (".webp",),
+}
+"""The endings of the names of each format's files, the usual one first."""
+_OTHER_ENDINGS = (".avif", ".heic", ".heif", ".ico", ".j2k", ".jp2", ".jxl", ".pbm", ".pgm", ".pnm", ".ppm", ".psd", ".svg", ".tga", ".tif", ".tiff")  # fmt: skip
+IMAGE_ENDINGS: frozenset[str] = frozenset(
+    [*_OTHER_ENDINGS, *(end for ends in ENDINGS.values() for end in ends)]
+)
+
+_PATH_NAMES = ("path", "file", "filename", "file_name", "filepath", "file_path", "image", "image_path", "image_file", "img", "img_path")  # fmt: skip
+_LABEL_NAMES = ("label", "class", "category", "class_name", "label_name", "target", TEXT_KEY)
+_INTEGER = re.compile(r"0|-?[1-9]\d*")
+_FLOAT = re.compile(r"[-+]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][-+]?\d+)?|nan|-?inf")
+_SLIM_LABEL = re.compile(r"(\d+):(.*)")
+
+
+class ImageProblem(NamedTuple):
+    """An image that was left out, and why."""
+
+    path: str
+    detail: str
+
+
+@dataclass(frozen=True)
+class ImageReport:
+    """What :func:`pack_images` or :func:`unpack_images` has done.
+
+    Examples
+    --------
+    >>> import os
+    >>> os.makedirs("pets/cat")
+    >>> with open("pets/cat/one.png", "wb") as file:
+    ...     n_bytes = file.write(encode_image(np.zeros((4, 6), np.uint8)))
+    >>> report = pack_images("pets", "pets.tfrecord")
+    >>> report.num_images, report.classes, report.problems
+    (1, ['cat'], [])
+    """
+
+    num_images: int
+    """Images that were written."""
+    num_bytes: int
+    """Bytes of these images."""
+    classes: list[str]
+    """Names of their classes; :func:`pack_images` has them in the order of their numbers."""
+    paths: list[str]
+    """The files of records, or the folder of images, that were written; empty if nothing was."""
+    labels_path: str | None
+    """The file with the names of the classes, or the manifest."""
+    problems: list[ImageProblem]
+    """Images, or records, that were left out, each with its `path` and `detail`."""
+    num_hidden: int = 0
+    """Hidden files and folders in the folder of images."""
+    num_other: int = 0
+    """Files in the folder of images that are not images by their names."""
+    left_out: list[str] = field(default_factory=list)
+    """Features that the manifest cannot hold."""
+    damage: DamageReport | None = None
+    """Of :func:`unpack_images` with ``on_error="skip"``: damaged places in the files of records."""
+    seconds: float = 0.0
+    """How long it took."""
+
+    def __repr__(self) -> str:
+        """Count images, classes and problems."""
+        parts = [plural(self.num_images, "image"), plural(len(self.classes), "class", "classes")]
+        if self.problems:
+            parts.append(plural(len(self.problems), "problem"))
+        return f"<ImageReport: {', '.join(parts)}>"
+
+
+class Picture(NamedTuple):
+    """An image to pack."""
+
+    path: str
+    filename: str
+    text: str | None = None
+    """Name of its class."""
+    number: int | None = None
+    """Number of its class."""
+    row: int = 0
+    """Of the manifest."""
+
+
+@dataclass
+class ImageList:
+    """The images of a folder or manifest, and what was left out."""
+
+    pictures: list[Picture] = field(default_factory=list)
+    problems: list[ImageProblem] = field(default_factory=list)
+    columns: dict[str, list[Any]] = field(default_factory=dict)
+    """Other columns of a manifest, with a value per row."""
+    schema: Schema | None = None
+    """Of these columns."""
+    num_hidden: int = 0
+    num_other: int = 0
+
+    def leave_out(self, path: str, detail: str) -> None:
+        """Remember an image that cannot be packed."""
+        self.problems.append(ImageProblem(path, detail))
+
+
+def sniff(head: bytes) -> str | None:
+    """Return the key in :data:`ENDINGS` of the format that an image's first 32 bytes tell, or None.
+
+    >>> sniff(b"GIF89a"), sniff(b"text")
+    ('gif', None)
+    """
+    found = recognize(head)
+    name = "" if found is None else found.format.lower()
+    return name if name in ENDINGS else None
+
+
+# ------------------------------------------------------------------------------- folders
+
+
+def find_images(folder: str) -> ImageList:
+    """List the images below a folder, sorted; the folders in it are the classes."""
+    found = ImageList()
+    with os.scandir(folder):  # raises if there is none
+        pass
+    for path in _walk(folder, found, ()):
+        _add_file(found, folder, path)
+    if any(picture.text is not None for picture in found.pictures):
+        for picture in found.pictures:
+            if picture.text is None:
+                found.leave_out(picture.path, "not in the folder of a class, as others are")
+        found.pictures = [picture for picture in found.pictures if picture.text is not None]
+    found.pictures.sort(key=lambda picture: (picture.text or "", picture.filename))
+    return found
+
+
+def _walk(folder: str, found: ImageList, above: tuple[tuple[int, int], ...]) -> Iterator[str]:
+    """Yield the paths of all files below a folder, but for hidden ones; follow links, but not in circles."""
+    try:
+        status = os.stat(folder)
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError as error:
+        found.leave_out(folder, error.strerror or str(error))
+        return
+    here = (status.st_dev, status.st_ino)
+    if here in above:
+        found.leave_out(folder, "a link to a folder that it is in")
+        return
+    for entry in entries:
+        if entry.name.startswith("."):
+            found.num_hidden += 1
+        elif entry.is_dir():
+            yield from _walk(entry.path, found, (*above, here))
+        else:
+            yield entry.path
+
+
+def _add_file(found: ImageList, folder: str, path: str) -> None:
+    """Add a file if its name, or without an ending its content, is that of an image."""
+    ending = os.path.splitext(path)[1].lower()
+    if ending not in IMAGE_ENDINGS and (ending or not _begins_as_image(path)):
+        found.num_other += 1
+        return
+    text, *below = os.path.relpath(path, folder).replace(os.sep, "/").split("/", 1)
+    name = below[0] if below else text
+    if not _is_utf8(text + name):
+        found.leave_out(path, "its name is not UTF-8")
+        return
+    found.pictures.append(Picture(path, name, sys.intern(text) if below else None))
+
+
+def _begins_as_image(path: str) -> bool:
+    with contextlib.suppress(OSError):
+        if os.path.isfile(path):
+            with open(path, "rb") as file:
+                return sniff(file.read(32)) is not None
+    return False
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+# ----------------------------------------------------------------------------- manifests
+
+
+def read_manifest(
+    path: str,
+    *,
+    path_column: str | None = None,
+    label_column: str | None = None,
+    columns: Sequence[str] | None = None,
+    root: Path | None = None,
+) -> ImageList:
+    """Read the rows of a manifest; `columns` are the others to keep, by default all."""
+    os.stat(path)  # raises if there is none
+    try:
+        table, is_text = _table_of(path)
+    except (UnicodeDecodeError, csv.Error, json.JSONDecodeError) as error:
+        raise argument_error(f"cannot be read as its name says: {error}", source=path) from None
+    paths_name = _choose("path_column", path_column, _PATH_NAMES, table, path)
+    if paths_name is None:
+        names = ", ".join(table) or "none"
+        detail = f"no column is called as paths usually are; give path_column, one of: {names}"
+        raise argument_error(detail, source=path)
+    labels_name = _choose("label_column", label_column, _LABEL_NAMES, table, path)
+    kept = list(table) if columns is None else list(columns)
+    for name in kept:
+        if name not in table:
+            detail = f"there is no such column{nearest(name, table)}"
+            raise argument_error(detail, key=name, source=path)
+    used = {paths_name, labels_name, LABEL_KEY, FILENAME_KEY, *DERIVED_KEYS}
+    labels = None if labels_name is None else table[labels_name]
+    numbers = None if labels_name == LABEL_KEY else table.get(LABEL_KEY)
+    if is_text:
+        labels = parsed(labels) if labels is not None and numbers is None else labels
+        numbers = None if numbers is None else parsed(numbers)
+    folder = os.path.dirname(path) if root is None else os.fspath(root)
+    found = _pictures_of(table[paths_name], labels, numbers, table.get(FILENAME_KEY), path, folder)
+    for name in kept:
+        values = parsed(table[name]) if is_text else table[name]
+        if name not in used and any(value is not None for value in values):
+            found.columns[name] = _alike(values)
+    try:
+        found.schema = schema_of(found.columns, lossless=False) if found.columns else None
+    except InvalidArgumentError as error:
+        raise error.at(source=path) from None
+    return found
+
+
+def _table_of(path: str) -> tuple[dict[str, list[Any]], bool]:
+    """Return the columns of a manifest, and whether all are texts."""
+    ending = os.path.splitext(path)[1].lower()
+    if ending in (".csv", ".tsv"):
+        return _read_csv(path), True
+    if ending in (".jsonl", ".ndjson"):
+        return _read_json_lines(path), False
+    if ending in (".parquet", ".pq"):
+        table = arrow.imported("pyarrow.parquet").read_table(path)
+        return {name: table.column(name).to_pylist() for name in table.column_names}, False
+    detail = "expected a folder, or a manifest: a .csv, .tsv, .parquet or .jsonl file"
+    raise argument_error(detail, source=path)
+
+
+def _read_csv(path: str) -> dict[str, list[Any]]:
+    """Read a CSV file with a header; an empty cell is None."""
+    with open(path, newline="", encoding="utf-8-sig") as file:
+        delimiter = delimiter_of(file.readline())
+        file.seek(0)
+        reader = csv.reader(file, delimiter=delimiter)
+        header = next(reader, [])
+        if len(set(header)) < len(header):
+            raise argument_error("two columns have one name", source=path)
+        rows = []
+        for row in reader:
+            if row and len(row) != len(header):
+                found = f"line {reader.line_num} has {plural(len(row), 'cell')}"
+                raise argument_error(f"{found}, the header {len(header)}", source=path)
+            if row:
+                rows.append(row)
+    return {name: [row[i] or None for row in rows] for i, name in enumerate(header)}
+
+
+def _read_json_lines(path: str) -> dict[str, list[Any]]:
+    rows = []
+    with open(path, encoding="utf-8-sig") as file:
+        for line in filter(str.strip, file):
+            rows.append(json.loads(line))
+            if not isinstance(rows[-1], dict):
+                raise argument_error(f"row {len(rows)} is not a JSON object", source=path)
+    names = dict.fromkeys(name for row in rows for name in row)
+    return {name: [row.get(name) for row in rows] for name in names}
+
+
+def _choose(
+    argument: str, given: str | None, usual: Sequence[str], table: dict[str, list[Any]], path: str
+) -> str | None:
+    """Return the name of the column that an argument names, or of the first with a usual name."""
+    if given is None:
+        by_lower = {name.lower(): name for name in reversed(table)}
+        return next((by_lower[name] for name in usual if name in by_lower), None)
+    if given not in table:
+        detail = f"there is no column {given!r}{nearest(given, table)}, which {argument} names"
+        raise argument_error(detail, source=path)
+    return given
+
+
+def parsed(texts: list[str | None]) -> list[Any]:
+    """Return the values that all texts of a CSV column are of: integers, else floats, else texts.
+
+    >>> parsed(["1", None, "-2"]), parsed(["1", "2.5"]), parsed(["01", "2"]), parsed(["9" * 20])
+    ([1, None, -2], [1.0, 2.5], ['01', '2'], ['99999999999999999999'])
+    """
+    found = [text for text in texts if text is not None]
+    if all(map(_INTEGER.fullmatch, found)):
+        if all(len(text) < 20 and -(2**63) <= int(text) < 2**63 for text in found):
+            return [None if text is None else int(text) for text in texts]
+    elif all(map(_FLOAT.fullmatch, found)):
+        return [None if text is None else float(text) for text in texts]
+    return [*texts]
+
+
+def _alike(values: list[Any]) -> list[Any]:
+    """Return values with integers among floats as floats, and empty lists for missing ones."""
+    types = {type(value) for value in values}
+    if float in types and types & {int}:
+        return [float(value) if type(value) is int else value for value in values]
+    if list in types:
+        return [[] if value is None else value for value in values]
+    return values
+
+
+def _pictures_of(
+    paths: list[Any],
+    labels: list[Any] | None,
+    numbers: list[Any] | None,
+    filenames: list[Any] | None,
+    manifest: str,
+    folder: str,
+) -> ImageList:
+    """Make the images of a manifest's rows; rows without a path or a label are problems."""
+    found = ImageList()
+    are_named = labels is not None and any(isinstance(label, str) for label in labels)
+    for row, path in enumerate(paths):
+        place = f"{manifest}: row {row + 1}"
+        label = None if labels is None else labels[row]
+        number = label if numbers is None and not are_named else numbers and numbers[row]
+        if not isinstance(path, str) or not _is_utf8(path) or "\0" in path:
+            found.leave_out(place, "the path is missing, or not a text")
+        elif (labels is not None and label is None) or (numbers is not None and number is None):
+            found.leave_out(place, f"the label of {path} is missing")
+        else:
+            filename = filenames[row] if filenames is not None else None
+            name = filename if isinstance(filename, str) else os.path.basename(path)
+            text = str(label) if are_named else None
+            number = None if number is None else _whole(number, place)
+            found.pictures.append(Picture(os.path.join(folder, path), name, text, number, row))
+    return found
+
+
+def _whole(label: Any, place: str) -> int:
+    """Return the number of a label, which may be a float where others are missing."""
+    if isinstance(label, int | float) and label == label // 1 and abs(label) < 2**63:
+        return int(label)
+    detail = f"the label is {label!r:.40}, expected a text or an integer; name another label_column"
+    raise argument_error(detail, source=place)
+
+
+# ------------------------------------------------------------------------------- classes
+
+
+def read_labels(path: Path) -> list[str]:
+    """Read the names of classes in their order, one per line; or lines ``0:name``, as slim writes them."""
+    with open(path, encoding="utf-8-sig") as file:
+        names = file.read().split("\n")
+    if names[-1] == "":
+        names.pop()
+    pairs = [match for match in map(_SLIM_LABEL.fullmatch, names) if match]
+    if len(pairs) == len(names) and [int(pair[1]) for pair in pairs] == [*range(len(names))]:
+        names = [pair[2] for pair in pairs]
+    if len(set(names)) < len(names):
+        raise argument_error("two lines have one name", source=name_of(path))
+    return names
+
+
+def number_classes(
+    pictures: list[Picture], names: list[str] | None, offset: int
+) -> tuple[list[Picture], list[str]]:
+    """Return the images with the name and number of each class, and the names by number.
+
+    Numbers that a manifest has are kept. There are no names if they do not tell the numbers.
+    """
+    if any(picture.number is not None for picture in pictures):
+        return _with_names(pictures, names, offset)
+    found = sorted({picture.text for picture in pictures if picture.text is not None})
+    classes = found if names is None else names
+    numbers = {name: i for i, name in enumerate(classes, offset)}
+    for name in found:
+        if name not in numbers:
+            detail = f"the class {name!r} is not in the labels file{nearest(name, classes)}"
+            raise argument_error(detail)
+        if "\n" in name or "\r" in name:
+            raise argument_error(f"the name of the class {name!r} has a line break; rename it")
+    return [
+        picture if picture.text is None else picture._replace(number=numbers[picture.text])
+        for picture in pictures
+    ], classes
+
+
+def _with_names(
+    pictures: list[Picture], names: list[str] | None, offset: int
+) -> tuple[list[Picture], list[str]]:
+    """Name classes that have numbers only, and add the offset to these."""
+    made = []
+    for picture in pictures:
+        number = picture.number or 0
+        if picture.text is None and names is not None:
+            if not 0 <= number < len(names):
+                detail = (
+                    f"the label {number} of {picture.path} is not in the labels file, which has"
+                )
+                raise argument_error(f"{detail} {plural(len(names), 'name')}")
+            picture = picture._replace(text=names[number])  # noqa: PLW2901
+        made.append(picture._replace(number=number + offset))
+    if names is not None:
+        return made, names
+    pairs = sorted({(picture.number or 0, picture.text) for picture in made})
+    numbers = [number for number, _ in pairs]
+    texts = [text for _, text in pairs if text is not None and not {"\n", "\r"} & {*text}]
+    start = numbers[0]
+    are_told = numbers == [*range(start, start + len(set(texts)))] and len(texts) == len(pairs)
+    return made, texts if are_told else []

@@ -1,0 +1,482 @@
+"""pack_images: a folder of images, or those of a list, to TFRecord files.
+
+::
+
+    folder or manifest ─image_list─> Pictures ──threads: read, check──> rows ──save──> shards, sidecars
+
+A record has the features of TensorFlow's scripts for ImageNet and slim; ``image/encoded`` is the
+file's content as it is. All files of a call appear together, or none does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+import time
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from tfrecord_lite.apps.images.image import image_info, require_pillow
+from tfrecord_lite.apps.images.lists import (
+    FILENAME_KEY,
+    LABEL_KEY,
+    TEXT_KEY,
+    ImageReport,
+    find_images,
+    number_classes,
+    read_labels,
+    read_manifest,
+)
+from tfrecord_lite.convert.lossless import schema_of
+from tfrecord_lite.dataset.random_order import permutation, seed_of
+from tfrecord_lite.errors import (
+    InvalidArgumentError,
+    Reason,
+    argument_error,
+    plural,
+    require_int,
+)
+from tfrecord_lite.files.names import is_url
+from tfrecord_lite.files.output import open_output
+from tfrecord_lite.files.remote import remote_place
+from tfrecord_lite.progress import check_progress, metered
+from tfrecord_lite.schema import Schema
+from tfrecord_lite.storage import save
+from tfrecord_lite.storage.data_files import data_names
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+
+    from tfrecord_lite.apps.images.image import ImageInfo
+    from tfrecord_lite.apps.images.lists import ImageList, Picture
+    from tfrecord_lite.files.compression import CompressionType
+    from tfrecord_lite.files.names import StorageOptions
+    from tfrecord_lite.progress import Meter, Progress
+
+__all__ = ["pack_images"]
+
+LABELS_NAME = "labels.txt"
+_MAX_BYTES = 2**31 - 2**20
+"""No Example of 2 GB or more can be read."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PackOptions:
+    """The keywords of :func:`pack_images`."""
+
+    labels: str | os.PathLike[str] | Sequence[str] | None = None
+    label_offset: int = 0
+    path_column: str | None = None
+    label_column: str | None = None
+    columns: Sequence[str] | None = None
+    root: str | os.PathLike[str] | None = None
+    check: bool = True
+    shuffle: bool = True
+    seed: int = 0
+    num_shards: int | None = None
+    bytes_per_shard: int | None = None
+    compression: CompressionType = "infer"
+    num_threads: int | None = None
+    is_strict: bool = True
+    overwrite: bool = False
+    progress: Progress = None
+    storage_options: StorageOptions = None
+
+    def __post_init__(self) -> None:
+        """Check numbers."""
+        require_int("label_offset", self.label_offset)
+        require_int("seed", self.seed)
+        for name in ("num_shards", "bytes_per_shard", "num_threads"):
+            if getattr(self, name) is not None:
+                require_int(name, getattr(self, name), 1)
+        if self.num_shards is not None and self.bytes_per_shard is not None:
+            raise argument_error("give num_shards or bytes_per_shard, not both")
+        check_progress(self.progress)
+
+    @property
+    def threads(self) -> int:
+        """How many images to check at a time."""
+        return (os.cpu_count() or 1) if self.num_threads is None else self.num_threads
+
+
+def pack_images(
+    source: str | os.PathLike[str],
+    path: str | os.PathLike[str],
+    *,
+    labels: str | os.PathLike[str] | Sequence[str] | None = None,
+    label_offset: int = 0,
+    path_column: str | None = None,
+    label_column: str | None = None,
+    columns: Sequence[str] | None = None,
+    root: str | os.PathLike[str] | None = None,
+    check: bool = True,
+    shuffle: bool = True,
+    seed: int = 0,
+    num_shards: int | None = None,
+    bytes_per_shard: int | None = None,
+    compression: CompressionType = "infer",
+    num_threads: int | None = None,
+    on_error: Literal["raise", "skip"] = "raise",
+    overwrite: bool = False,
+    progress: Progress = None,
+    storage_options: StorageOptions = None,
+) -> ImageReport:
+    """Pack a folder of images, or those that a manifest lists, into TFRecord files.
+
+    Parameters
+    ----------
+    source : str or PathLike
+        A folder with a folder of images for each class, at any depth, or with images only, which
+        then have no class. Links are followed. Or a *manifest*: a ``.csv``, ``.tsv``,
+        ``.parquet`` or ``.jsonl`` file with a row per image.
+    path : str or PathLike
+        The file to write, or shards (``"train@8.tfrecord"``), as for :func:`save`.
+    labels : str, PathLike or sequence of str, optional
+        The names of the classes in the order of their numbers, or a file with one per line;
+        by default all names that are found, sorted.
+    label_offset : int, default 0
+        What is added to each label; 1 leaves 0 to the background, as scripts for ImageNet do.
+    path_column, label_column : str, optional
+        The manifest's columns of paths and labels; by default the first with a usual name (path,
+        file, filename, image, ...; label, class, category, ...). Labels are texts, the names of
+        classes, or integers, which are kept.
+    columns : sequence of str, optional
+        The manifest's other columns to store as features of their names; by default all. Those
+        called ``image/class/label`` and ``image/filename`` replace these features.
+    root : str or PathLike, optional
+        The folder that the manifest's paths are relative to; by default that of the manifest.
+    check : bool, default True
+        Decode each image. False reads the headers only.
+    shuffle : bool, default True
+        Shuffle the images; False keeps them sorted by class and name, or as in the manifest.
+    seed : int, default 0
+        One seed gives one order, on every machine.
+    num_shards : int, optional
+        As for :func:`save`. Images go to shards in turn.
+    bytes_per_shard : int, optional
+        About how large a shard is; chooses the number of shards.
+    compression : str, int, TFRecordOptions or None, optional
+        As for :class:`TFRecordWriter`: by default the ending of the name decides.
+    num_threads : int, optional
+        Images to read and check at a time; by default one per processor. The files are the same.
+    on_error : {"raise", "skip"}, optional
+        What to do about images that are damaged, empty, cannot be read or are not images: raise
+        an error and write nothing, or leave them out and list them in the report.
+    overwrite : bool, default False
+        Replace files that exist.
+    progress : bool or callable, optional
+        As for :func:`save`; counts images.
+    storage_options : dict, optional
+        Options for fsspec, which opens a URL given as `path`.
+
+    Returns
+    -------
+    ImageReport
+        Numbers of images, bytes and classes, the files, and what was left out.
+
+    Raises
+    ------
+    InvalidArgumentError
+        ``MALFORMED`` with ``on_error="raise"`` about the first of the images that cannot be
+        packed, or if none can; ``BAD_ARGUMENT`` for a manifest or a labels file that does not
+        fit, if no image is found, and as :func:`save`.
+    FileExistsError
+        If a file would be replaced, without `overwrite`; also a labels file with other names.
+    OSError
+        If `source` cannot be read, or the files cannot be written.
+    ImportError
+        If Pillow is not installed (the extra ``image``), or pyarrow for Parquet.
+
+    Notes
+    -----
+    The features are ``image/encoded`` (the file's content), ``image/format`` (``jpeg``, ``png``,
+    ``gif``, ``bmp`` or ``webp``, by the content), ``image/height``, ``image/width``,
+    ``image/channels``, ``image/colorspace`` (``RGB`` or ``grayscale``), ``image/filename`` (the
+    path in the folder of its class; of a manifest's path the last part), ``image/class/label`` (int64) and
+    ``image/class/text``. A sidecar with the schema is beside each file, and ``labels.txt`` with
+    the names of the classes, one per line, beside them all.
+
+    Memory holds a few images at a time. Hidden files, and files with names that are not those
+    of images, are counted.
+
+    Examples
+    --------
+    >>> import os
+    >>> for name in ("cat", "dog"):
+    ...     os.makedirs(f"pets/{name}")
+    ...     with open(f"pets/{name}/one.png", "wb") as file:
+    ...         n_bytes = file.write(encode_image(np.zeros((4, 6), np.uint8)))
+    >>> pack_images("pets", "pets.tfrecord")
+    <ImageReport: 2 images, 2 classes>
+    >>> sorted(load("pets.tfrecord")["image/class/text"].tolist())
+    ['cat', 'dog']
+    """
+    if on_error not in ("raise", "skip"):
+        raise argument_error(f"on_error is {on_error!r}, expected 'raise' or 'skip'")
+    options = PackOptions(
+        labels=labels,
+        label_offset=label_offset,
+        path_column=path_column,
+        label_column=label_column,
+        columns=columns,
+        root=root,
+        check=check,
+        shuffle=shuffle,
+        seed=seed,
+        num_shards=num_shards,
+        bytes_per_shard=bytes_per_shard,
+        compression=compression,
+        num_threads=num_threads,
+        is_strict=on_error == "raise",
+        overwrite=overwrite,
+        progress=progress,
+        storage_options=storage_options,
+    )
+    report = pack(source, path, options)
+    if not report.paths:
+        first = report.problems[0]
+        n_bad = plural(len(report.problems), "image")
+        how = "; on_error='skip' leaves them out" if report.num_images else ""
+        detail = f"{first.detail} ({n_bad} cannot be packed, and nothing was written{how})"
+        raise InvalidArgumentError(Reason.MALFORMED, source=first.path, detail=detail)
+    return report
+
+
+def pack(
+    source: str | os.PathLike[str], path: str | os.PathLike[str], options: PackOptions
+) -> ImageReport:
+    """Pack images; if some cannot be, and that is not accepted, write nothing and report them."""
+    start = time.monotonic()
+    require_pillow()
+    source, target = os.fspath(source), os.fspath(path)
+    images = _list_images(source, options)
+    names = _names_of_labels(options.labels)
+    pictures, classes = number_classes(images.pictures, names, options.label_offset)
+    if not pictures and not images.problems:
+        found = f"{images.num_other:,} of other kinds" if images.num_other else "none"
+        raise argument_error(f"no image was found; files: {found}", source=source)
+    if options.shuffle:
+        order = permutation((seed_of(options.seed),), len(pictures))
+        pictures = [pictures[i] for i in order.tolist()]
+    n_shards = options.num_shards
+    if options.bytes_per_shard is not None:
+        n_shards = max(1, -(-_total_bytes(pictures) // options.bytes_per_shard))
+    paths = data_names(target, n_shards)
+    folder = os.path.dirname(target)
+    if folder and not is_url(target) and not os.path.isdir(folder):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), folder)
+    _check_free(paths, options)
+    packing = _Packing(images, options)
+    labels_path = os.path.join(folder, LABELS_NAME) if classes else None
+    try:
+        with (
+            _labels_file(labels_path, classes, options),
+            metered(options.progress, source, "images") as meter,
+        ):
+            save(
+                target,
+                packing.rows(pictures, meter),
+                schema=packing.schema(pictures),
+                num_shards=n_shards,
+                compression=options.compression,
+                progress=False,
+                storage_options=options.storage_options,
+            )
+    except _NothingWrittenError:
+        paths, labels_path = [], None
+    return ImageReport(
+        packing.n_images,
+        packing.n_bytes,
+        classes,
+        paths,
+        labels_path,
+        sorted(images.problems),
+        images.num_hidden,
+        images.num_other,
+        seconds=time.monotonic() - start,
+    )
+
+
+def _list_images(source: str, options: PackOptions) -> ImageList:
+    if os.path.isdir(source):
+        return find_images(source)
+    return read_manifest(
+        source,
+        path_column=options.path_column,
+        label_column=options.label_column,
+        columns=options.columns,
+        root=options.root,
+    )
+
+
+def _names_of_labels(labels: str | os.PathLike[str] | Sequence[str] | None) -> list[str] | None:
+    if isinstance(labels, str | os.PathLike):
+        return read_labels(labels)
+    names = None if labels is None else list(labels)
+    if names is not None and not all(isinstance(name, str) for name in names):
+        raise TypeError("labels must be the path of a file, or a sequence of str")
+    if names is not None and len(set(names)) < len(names):
+        raise argument_error("two of the labels are the same")
+    return names
+
+
+def _total_bytes(pictures: Iterable[Picture]) -> int:
+    total = 0
+    for picture in pictures:
+        with contextlib.suppress(OSError):  # which is reported when it is read
+            total += os.stat(picture.path).st_size
+    return total
+
+
+def _check_free(paths: Iterable[str], options: PackOptions) -> None:
+    """Raise FileExistsError if a file would be replaced."""
+    for path in () if options.overwrite else paths:
+        if is_url(path):
+            filesystem, place = remote_place(path, options.storage_options)
+            is_taken = bool(filesystem.exists(place))
+        else:
+            is_taken = os.path.lexists(path)
+        if is_taken:
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path)
+
+
+@contextlib.contextmanager
+def _labels_file(path: str | None, classes: list[str], options: PackOptions) -> Iterator[None]:
+    """Write the names of the classes, and let the file appear when the block has ended well."""
+    if path is None or _lists(path, classes):
+        yield
+        return
+    try:
+        _check_free([path], options)
+    except FileExistsError as error:
+        detail = (
+            f"{error.strerror}, and lists other classes; give it as labels to number them alike"
+        )
+        raise FileExistsError(errno.EEXIST, detail, path) from None
+    with contextlib.ExitStack() as stack:
+        file = open_output(path, atomic=True, storage_options=options.storage_options)
+        stack.callback(file.abandon)
+        file.write(["".join(f"{name}\n" for name in classes).encode()])
+        file.finish()
+        yield
+        file.commit()
+
+
+def _lists(path: str, classes: list[str]) -> bool:
+    """Whether a labels file is there, and lists these classes."""
+    with contextlib.suppress(OSError, ValueError):
+        return read_labels(path) == classes
+    return False
+
+
+class _NothingWrittenError(Exception):
+    """Ends `save` before anything appears, as images cannot be packed."""
+
+
+class _Packing:
+    """The rows of one call, and what is known when they have been written."""
+
+    def __init__(self, images: ImageList, options: PackOptions) -> None:
+        self._images = images
+        self._options = options
+        self.n_images = 0
+        self.n_bytes = 0
+
+    def schema(self, pictures: Sequence[Picture]) -> Schema:
+        """Return the schema of all rows."""
+        one = np.zeros(1, np.int64)
+        columns: dict[str, Any] = {"image/encoded": [b""], "image/format": [""]}
+        columns |= {f"image/{name}": one for name in ("height", "width", "channels")}
+        columns |= {"image/colorspace": [""], FILENAME_KEY: [""]}
+        if any(picture.number is not None for picture in pictures):
+            columns[LABEL_KEY] = one
+        if any(picture.text is not None for picture in pictures):
+            columns[TEXT_KEY] = [""]
+        own, more = schema_of(columns), self._images.schema
+        if more is None:
+            return own
+        return Schema({**own, **more}, {**own.originals, **more.originals})
+
+    def rows(self, pictures: Sequence[Picture], meter: Meter) -> Iterator[dict[str, Any]]:
+        """Yield the features of each image that can be packed."""
+        total = len(pictures)
+        is_checked = self._options.check
+        read = _in_order(
+            lambda picture: _read(picture.path, is_checked=is_checked),
+            pictures,
+            self._options.threads,
+        )
+        with closing(read):
+            for done, (picture, found) in enumerate(zip(pictures, read, strict=True), 1):
+                if isinstance(found, str):
+                    self._images.leave_out(picture.path, found)
+                else:
+                    yield self._row(picture, *found)
+                meter.update(done, total)
+        if not self.n_images or (self._options.is_strict and self._images.problems):
+            raise _NothingWrittenError
+        meter.finish()
+
+    def _row(self, picture: Picture, content: bytes, info: ImageInfo) -> dict[str, Any]:
+        self.n_images += 1
+        self.n_bytes += len(content)
+        row: dict[str, Any] = {
+            "image/encoded": content,
+            "image/format": info.format,
+            "image/height": info.height,
+            "image/width": info.width,
+            "image/channels": info.channels,
+            "image/colorspace": "RGB" if info.channels > 2 else "grayscale",
+            FILENAME_KEY: picture.filename,
+        }
+        if picture.number is not None:
+            row[LABEL_KEY] = picture.number
+        if picture.text is not None:
+            row[TEXT_KEY] = picture.text
+        return row | {name: values[picture.row] for name, values in self._images.columns.items()}
+
+
+def _read(path: str, *, is_checked: bool) -> tuple[bytes, ImageInfo] | str:
+    """Return a file's content and what its header says; or why it cannot be packed."""
+    try:
+        status = os.stat(path)
+        if not stat.S_ISREG(status.st_mode):  # to open a pipe would wait for ever
+            return "not a file"
+        if not 0 < status.st_size <= _MAX_BYTES:
+            return "larger than a record can be (2 GB)" if status.st_size else "the file is empty"
+        with open(path, "rb") as file:
+            content = file.read()
+        return content, image_info(content, is_checked=is_checked)
+    except OSError as error:
+        return error.strerror or str(error)
+    except InvalidArgumentError as error:
+        return error.detail or str(error)
+
+
+def _in_order(
+    work: Callable[[Picture], Any], items: Iterable[Picture], num_threads: int
+) -> Generator[Any]:
+    """Yield the results of `work` in the order of the items; a few are made ahead by threads."""
+    if num_threads == 1:
+        yield from map(work, items)
+        return
+    # Reading files, and nearly all of Pillow's decoding, lets other threads run.
+    with ThreadPoolExecutor(num_threads, thread_name_prefix="tfrecord-images") as pool:
+        waiting: deque[Any] = deque()
+        try:
+            for item in items:
+                waiting.append(pool.submit(work, item))
+                if len(waiting) > 2 * num_threads:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()

@@ -1,0 +1,453 @@
+"""unpack_images: the images in TFRecord files to a folder.
+
+::
+
+    records ──decode_examples──> contents ──> FOLDER/class/name, manifest
+
+The folder appears when it is complete, or not at all.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import errno
+import json
+import os
+import re
+import shutil
+import tempfile
+import time
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from tfrecord_lite.apps.images.lists import (
+    DERIVED_KEYS,
+    ENDINGS,
+    FILENAME_KEY,
+    IMAGE_ENDINGS,
+    LABEL_KEY,
+    TEXT_KEY,
+    ImageProblem,
+    ImageReport,
+    sniff,
+)
+from tfrecord_lite.errors import (
+    InvalidArgumentError,
+    Reason,
+    argument_error,
+    plural,
+)
+from tfrecord_lite.example.to_dicts import decode_examples
+from tfrecord_lite.files.names import expand, name_of
+from tfrecord_lite.options import ReadOptions
+from tfrecord_lite.progress import check_progress, metered, title_of
+from tfrecord_lite.reader import reader_with, share_read
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tfrecord_lite.files.compression import CompressionType
+    from tfrecord_lite.files.names import Sources, StorageOptions
+    from tfrecord_lite.progress import Progress
+
+__all__ = ["unpack_images"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Keys:
+    """Names of features; None for the usual ones."""
+
+    image: str | None = None
+    format: str | None = None
+    filename: str | None = None
+    label: str | None = None
+    text: str | None = None
+
+
+_USUAL = {
+    "format": ("image/format", "format"),
+    "filename": (FILENAME_KEY, "filename", "file_name", "image/source_id", "image_name"),
+    "label": (LABEL_KEY, "label", "class", "image/label"),
+    "text": (TEXT_KEY, "class_name", "label_name", "class/text"),
+}
+
+
+def unpack_images(
+    paths: Sources,
+    folder: str | os.PathLike[str],
+    *,
+    image_key: str | None = None,
+    format_key: str | None = None,
+    filename_key: str | None = None,
+    label_key: str | None = None,
+    text_key: str | None = None,
+    manifest: str = "manifest.csv",
+    compression: CompressionType = "infer",
+    on_error: Literal["raise", "skip"] = "raise",
+    progress: Progress = None,
+    storage_options: StorageOptions = None,
+) -> ImageReport:
+    """Unpack the images of TFRecord files into a folder, with a folder for each class.
+
+    Parameters
+    ----------
+    paths : str, PathLike, binary file object, or an iterable of them
+        As for :class:`TFRecordReader`.
+    folder : str or PathLike
+        The folder to make; it must not exist, or be empty. It appears complete or not at all.
+    image_key, format_key, filename_key, label_key, text_key : str, optional
+        The features with the image, its format, its file's name, the number and the name of its
+        class. By default those of :func:`pack_images`, or others with a usual name; the image is
+        else the one feature whose bytes begin as an image does.
+    manifest : str, default "manifest.csv"
+        Name of a file in `folder` that lists the images, which :func:`pack_images` reads:
+        ``.csv`` with all features that have one value, or ``.jsonl`` with lists too.
+    compression : str, int, TFRecordOptions or None, optional
+        As for :class:`TFRecordReader`.
+    on_error : {"raise", "skip"}, optional
+        What to do about damaged records, and records without an image.
+    progress : bool or callable, optional
+        As for :func:`load`; counts records.
+    storage_options : dict, optional
+        Options for fsspec, which opens URLs.
+
+    Returns
+    -------
+    ImageReport
+        Numbers of images and bytes, the classes' names, the folder and the manifest, and what was left out.
+
+    Raises
+    ------
+    InvalidArgumentError
+        ``MISSING`` with ``on_error="raise"`` about a record without an image, and if there is
+        none at all; ``MALFORMED`` for a record that is not an Example; ``BAD_ARGUMENT`` for
+        another kind of manifest.
+    DataLossError
+        With ``on_error="raise"`` about a damaged record.
+    OSError
+        If `folder` is not empty or cannot be written, or a file cannot be read.
+
+    Notes
+    -----
+    Nothing is written outside of `folder`, whatever the records say. A name with ``..``, or an
+    absolute one, is cut to its last part; of two equal names the second gets a number. Names
+    that Windows reserves begin with an underscore. A name without an image's ending gets that
+    of the format; without a name, it is the record's number. Contents are not changed or checked.
+
+    Packing the manifest without a shuffle writes the same features again, except for those that
+    are neither numbers nor text (`left_out` in the report).
+
+    Examples
+    --------
+    >>> import os
+    >>> with TFRecordWriter("pets.tfrecord") as writer:
+    ...     writer.write_example(image_row(np.zeros((4, 6), np.uint8), label=3))
+    >>> unpack_images("pets.tfrecord", "pets")
+    <ImageReport: 1 image, 1 class>
+    >>> sorted(os.listdir("pets")), os.listdir("pets/3")
+    (['3', 'manifest.csv'], ['00000000.png'])
+    """
+    if on_error not in ("raise", "skip"):
+        raise argument_error(f"on_error is {on_error!r}, expected 'raise' or 'skip'")
+    options = ReadOptions(compression, on_error=on_error, storage_options=storage_options)
+    keys = Keys(
+        image=image_key, format=format_key, filename=filename_key, label=label_key, text=text_key
+    )
+    return unpack(paths, folder, keys, options, manifest=manifest, progress=progress)
+
+
+def unpack(
+    paths: Sources,
+    folder: str | os.PathLike[str],
+    keys: Keys,
+    options: ReadOptions,
+    *,
+    manifest: str,
+    progress: Progress,
+) -> ImageReport:
+    """Unpack images, with all options for reading."""
+    start = time.monotonic()
+    check_progress(progress)
+    if not manifest.endswith((".csv", ".jsonl")) or {*manifest} & {"/", "\\"}:
+        detail = f"manifest is {manifest!r}, expected the name of a .csv or .jsonl file"
+        raise argument_error(detail)
+    reader = reader_with(expand(paths, options.storage_options), options)
+    place = Path(os.path.abspath(folder))
+    with _new_folder(place) as temporary, contextlib.ExitStack() as stack:
+        lines = stack.enter_context(tempfile.TemporaryFile("w+", encoding="utf-8", newline=""))
+        unpacking = _Unpacking(temporary, keys, manifest, lines)
+        meter = stack.enter_context(metered(progress, title_of(reader.sources), "records"))
+        share = share_read(reader) if meter.is_on else lambda: None
+        n_records = 0
+        with closing(reader.blocks()) as blocks:  # type: ignore[type-var]
+            for block in blocks:
+                for i, row in enumerate(decode_examples(block)):
+                    problem = unpacking.add(row, n_records + i)
+                    if problem is not None:
+                        unpacking.leave_out(block.place(i), problem)
+                    if options.on_error == "raise" and unpacking.n_images:
+                        unpacking.raise_first()
+                n_records += len(block)
+                if options.on_error == "raise" and unpacking.problems:
+                    break
+                meter.update(n_records, None, share())
+        if not unpacking.n_images:
+            unpacking.raise_empty(reader.sources, n_records)
+        left_out = unpacking.write_manifest()
+        meter.finish()
+    return ImageReport(
+        unpacking.n_images,
+        unpacking.n_bytes,
+        sorted(unpacking.classes),
+        [os.fspath(folder)],
+        os.path.join(folder, manifest),
+        unpacking.problems,
+        left_out=left_out,
+        damage=reader.report,
+        seconds=time.monotonic() - start,
+    )
+
+
+@contextlib.contextmanager
+def _new_folder(place: Path) -> Iterator[Path]:
+    """Make a folder under a temporary name, and move it to its place when the block has ended well."""
+    if os.path.lexists(place) and not place.is_dir():
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), os.fspath(place))
+    if place.is_dir() and any(place.iterdir()):
+        detail = "the folder is not empty; name another one"
+        raise OSError(errno.ENOTEMPTY, detail, os.fspath(place))
+    temporary = place.parent / f".{place.name}.{os.urandom(4).hex()}.tmp"
+    try:
+        temporary.mkdir()
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, os.fspath(place)) from None
+    try:
+        yield temporary
+        if place.is_dir():
+            place.rmdir()
+        temporary.rename(place)
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
+
+
+class _Unpacking:
+    """The images of one call, and the rows of its manifest."""
+
+    def __init__(self, folder: Path, keys: Keys, manifest: str, lines: IO[str]) -> None:
+        self._folder = folder
+        self._keys = keys
+        self._manifest = manifest
+        self._lines = lines
+        self._columns: dict[str, None] = {}
+        self._left_out: dict[str, None] = {}
+        self._numbers: dict[str, int] = {}  # the last number that was added to a name
+        self._seen: tuple[str, ...] = ()
+        self.n_images = 0
+        self.n_bytes = 0
+        self.classes: set[str] = set()
+        self.problems: list[ImageProblem] = []
+        self._first: InvalidArgumentError | None = None  # about the first of them
+
+    def add(self, row: dict[str, Any], number: int) -> str | None:
+        """Write the image of a record; return why there is none."""
+        self._seen = self._seen or tuple(row)
+        image_key = self._keys.image or _image_key(row)
+        content = _scalar(row.get(image_key))
+        if not isinstance(content, bytes):
+            given = row.get(image_key)
+            what = "is missing" if given is None else "is not one byte string"
+            return f"the feature {image_key!r} {what}"
+        keys = {name: self._key(name, row) for name in _USUAL}
+        values = {name: _plain(_scalar(row.get(key or ""))) for name, key in keys.items()}
+        ending = _ending(content, values["format"])
+        if ending is None:
+            return f"the feature {image_key!r} is not an image of a known format"
+        text = next(
+            (values[name] for name in ("text", "label") if isinstance(values[name], str)), None
+        )
+        label = values["label"] if isinstance(values["label"], int) else None
+        folder = text if text is not None else "" if label is None else str(label)
+        filename = values["filename"] if isinstance(values["filename"], str) else ""
+        parts = [
+            *([folder] if folder or text is not None else []),
+            *_parts(filename or f"{number:08d}"),
+        ]
+        path = self._write(_with_ending(parts, ending), content)
+        self.n_images += 1
+        self.n_bytes += len(content)
+        described: dict[str, Any] = {"path": path}
+        if folder or text is not None:
+            self.classes.add(folder)
+            described["label"] = label if text is None else text
+        if text is not None and label is not None:
+            described[LABEL_KEY] = label
+        if filename:
+            described[FILENAME_KEY] = filename
+        used = {image_key, *keys.values()} | (DERIVED_KEYS if image_key in DERIVED_KEYS else set())
+        self._describe(described, {name: v for name, v in row.items() if name not in used})
+        return None
+
+    def _key(self, name: str, row: dict[str, Any]) -> str | None:
+        given: str | None = getattr(self._keys, name)
+        return given or next((key for key in _USUAL[name] if key in row), None)
+
+    def _describe(self, described: dict[str, Any], others: dict[str, Any]) -> None:
+        """Add a row to the manifest."""
+        for name, values in others.items():
+            value = [_plain(value) for value in values.tolist()]
+            is_told = not any(isinstance(item, bytes) for item in value)
+            is_told &= name not in described and (len(value) == 1 or self._manifest.endswith("l"))
+            if is_told:
+                described[name] = value[0] if len(value) == 1 else value
+            elif value:
+                self._left_out[name] = None
+        self._columns |= dict.fromkeys(described)
+        self._lines.write(json.dumps(described, ensure_ascii=False) + "\n")
+
+    def _write(self, parts: list[str], content: bytes) -> str:
+        """Write a file below the folder under a name that is free; return its path there."""
+        parts = [_component(part) for part in parts]
+        if parts[0].casefold() == self._manifest.casefold():
+            parts[0] = f"_{parts[0]}"
+        folder = self._folder.joinpath(*parts[:-1])
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except (FileExistsError, NotADirectoryError):  # a file has the name of a folder
+            parts = ["_".join(parts[:-1])[:100] + "_", parts[-1]]
+            folder = self._folder / parts[0]
+            folder.mkdir(exist_ok=True)
+        stem, ending = os.path.splitext(parts[-1])
+        key = "/".join(parts)
+        number = self._numbers.get(key, 0)
+        while True:
+            name = _fitted(stem, f"-{number}{ending}" if number else ending)
+            try:
+                with open(folder / name, "xb") as file:
+                    file.write(content)
+            except FileExistsError:
+                number += 1
+                self._numbers[key] = number
+            else:
+                return "/".join([*parts[:-1], name])
+
+    def leave_out(self, place: Any, detail: str) -> None:
+        """Remember a record without an image."""
+        source = None if place.source is None else name_of(place.source)
+        self.problems.append(ImageProblem(f"{source}: record {place.index}", detail))
+        if self._first is None:
+            self._first = InvalidArgumentError(
+                Reason.MISSING, source=source, index=place.index, detail=f"{detail}{self._how()}"
+            )
+
+    def raise_first(self) -> None:
+        """Raise about the first record without an image, if there is one."""
+        if self._first is not None:
+            raise self._first
+
+    def raise_empty(self, sources: Sequence[Any], n_records: int) -> None:
+        """Raise as there is no image at all in the records that were read."""
+        source = name_of(sources[0]) if len(sources) == 1 else None
+        reason = "" if self._first is None else f"; in the first {self.problems[0].detail}"
+        detail = f"no image in {plural(n_records, 'record')}{reason}{self._how()}"
+        raise InvalidArgumentError(Reason.MISSING, source=source, detail=detail)
+
+    def _how(self) -> str:
+        names = ", ".join(map(repr, sorted(self._seen)[:20]))
+        return f"; give image_key, one of: {names}" if names else ""
+
+    def write_manifest(self) -> list[str]:
+        """Write the manifest; return the names of the features that it cannot hold."""
+        self._lines.seek(0)
+        with open(self._folder / self._manifest, "x", encoding="utf-8", newline="") as file:
+            if self._manifest.endswith(".jsonl"):
+                shutil.copyfileobj(self._lines, file)
+            else:
+                first = [name for name in ("path", "label") if name in self._columns]
+                names = list(dict.fromkeys([*first, *self._columns]))
+                writer = csv.DictWriter(file, names, lineterminator="\n")
+                writer.writeheader()
+                writer.writerows(map(json.loads, self._lines))
+        return sorted(self._left_out)
+
+
+def _scalar(values: Any) -> Any:
+    """Return the value of a feature with one; None for others."""
+    return values.tolist()[0] if values is not None and len(values) == 1 else None
+
+
+def _plain(value: Any) -> Any:
+    """Return a value of a record as JSON has it; bytes that are not text as they are."""
+    if isinstance(value, float):  # float32 with as few digits as tell it
+        return float(str(np.float32(value)))
+    if isinstance(value, bytes):
+        with contextlib.suppress(UnicodeDecodeError):
+            return value.decode()
+    return value
+
+
+def _image_key(row: dict[str, Any]) -> str:
+    """Return the usual key of images, or else the only one whose bytes begin as an image does."""
+    if "image/encoded" in row:
+        return "image/encoded"
+    found = []
+    for name, values in row.items():
+        value = _scalar(values) if values.dtype == object else None
+        if isinstance(value, bytes) and sniff(value[:32]):
+            found.append(name)
+    return found[0] if len(found) == 1 else "image/encoded"
+
+
+def _ending(content: bytes, named: Any) -> str | None:
+    """Return the ending of the name of an image's file; None if nothing tells it."""
+    name = sniff(content[:32])
+    if name is not None:
+        return ENDINGS[name][0]
+    ending = f".{named}".lower() if isinstance(named, str) else ""
+    return ending if ending in IMAGE_ENDINGS else None
+
+
+_UNSAFE = re.compile(r"[/\\]|[A-Za-z]:[/\\]")
+_SEPARATOR = re.compile(r"[/\\]")
+_DEVICE = re.compile(
+    r"(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³]) *(\..*)?", re.IGNORECASE
+)
+_FORBIDDEN = re.compile(r'[\0-\x1f<>:"|?*/\\]' if os.name == "nt" else r"[\0/\\]")
+_MAX_NAME, _MAX_PARTS, _MAX_PATH = 255, 16, 1000
+
+
+def _parts(filename: str) -> list[str]:
+    """Return the parts of a file's name, only the last one if others may lead elsewhere."""
+    parts = [part for part in _SEPARATOR.split(filename) if part not in ("", ".")] or ["unnamed"]
+    is_unsafe = _UNSAFE.match(filename) is not None or ".." in parts
+    is_long = len(parts) > _MAX_PARTS or len(filename.encode()) > _MAX_PATH
+    return parts[-1:] if is_unsafe or is_long else parts
+
+
+def _with_ending(parts: list[str], ending: str) -> list[str]:
+    has_ending = os.path.splitext(parts[-1])[1].lower() in IMAGE_ENDINGS
+    return parts if has_ending else [*parts[:-1], f"{parts[-1]}{ending}"]
+
+
+def _component(name: str) -> str:
+    """Return a part of a path as every system can have it, and as no hidden name."""
+    name = _FORBIDDEN.sub("_", name)
+    if os.name == "nt":
+        name = name.rstrip(". ")
+    if not name or name.startswith("."):
+        name = f"_{name[1:]}"
+    if _DEVICE.fullmatch(name):
+        name = f"_{name}"
+    stem, ending = os.path.splitext(name)
+    return _fitted(stem, ending) if len(ending) < 16 else _fitted(name, "")
+
+
+def _fitted(stem: str, ending: str) -> str:
+    """Return a name of at most 255 bytes."""
+    room = _MAX_NAME - len(ending.encode())
+    return stem.encode()[:room].decode(errors="ignore") + ending

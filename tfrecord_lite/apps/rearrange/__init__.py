@@ -1,0 +1,31 @@
+"""Records from files to files as they are: their bytes and checksums do not change.
+
+::
+
+    TFRecordReader ── Block ──(shuffle, pick)──> Block ── one file, or shards
+
+=============  ==============================================================================
+``files``      :func:`merge_files`, :func:`split_files` and :func:`filter_records`
+``shuffling``  :func:`shuffle_records`
+``sampling``   :func:`sample_records`
+``runs``       records sorted by random keys, in a bounded amount of memory
+``sources``    the blocks of a reader, and the schema beside its files
+``targets``    the files that are written: which record goes where, and all appear together
+=============  ==============================================================================
+"""
+
+from __future__ import annotations
+
+from tfrecord_lite.apps.rearrange.files import filter_records, merge_files, split_files
+from tfrecord_lite.apps.rearrange.sampling import sample_records
+from tfrecord_lite.apps.rearrange.shuffling import shuffle_records
+from tfrecord_lite.apps.rearrange.targets import Rearranged
+
+__all__ = [
+    "Rearranged",
+    "filter_records",
+    "merge_files",
+    "sample_records",
+    "shuffle_records",
+    "split_files",
+]

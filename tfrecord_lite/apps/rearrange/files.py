@@ -1,0 +1,283 @@
+"""merge_files, split_files and filter_records: records in the order in which they are read."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tfrecord_lite.apps.rearrange.sources import Input
+from tfrecord_lite.apps.rearrange.targets import Target
+from tfrecord_lite.errors import argument_error, plural
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tfrecord_lite.apps.rearrange.targets import Rearranged
+    from tfrecord_lite.arrays import BoolArray
+    from tfrecord_lite.block import Block
+    from tfrecord_lite.files.compression import CompressionType
+    from tfrecord_lite.files.names import Source, Sources, StorageOptions
+    from tfrecord_lite.progress import Progress
+    from tfrecord_lite.reader import TFRecordReader
+    from tfrecord_lite.storage.sidecar import Sidecar
+
+
+def merge_files(
+    sources: Sources | TFRecordReader,
+    target: Source,
+    *,
+    num_shards: int | None = None,
+    bytes_per_shard: int | None = None,
+    records_per_shard: int | None = None,
+    compression: CompressionType = "infer",
+    overwrite: bool = False,
+    progress: Progress = None,
+    storage_options: StorageOptions = None,
+) -> Rearranged:
+    """Write the records of many files to one, or to fewer.
+
+    Parameters
+    ----------
+    sources : str, PathLike, file object, a list of them, or TFRecordReader
+        The files, patterns included, one after the other. A reader says how to read them: their
+        compression, limits, and what to do about damage.
+    target : str, PathLike or binary file object
+        The new file, a path or URL. Or its shards: ``"train@8.tfrecord"``, or with one of the next
+        three arguments a name with ``{shard}``, or a plain name, in which the number goes before
+        the ending: ``"train-00000-of-00008.tfrecord"``. All appear when all are complete. To a
+        file object, records are written as they come.
+    num_shards : int, optional
+        Write this many files. Each has records that follow each other, as many as the others to
+        within one. If the sources can be read only once (a pipe), record i goes to
+        file i modulo `num_shards`.
+    bytes_per_shard : int, optional
+        Begin the next file when one holds that many bytes before compression, headers and
+        checksums included.
+    records_per_shard : int, optional
+        Begin the next file when one holds that many records.
+    compression : str, int, TFRecordOptions or None, optional
+        Of the new files, as for :class:`~tfrecord_lite.TFRecordWriter`: by default the ending of
+        the name decides.
+    overwrite : bool, optional
+        Replace files that exist.
+    progress : bool or callable, optional
+        Show a progress bar; by default for work of more than a second, on a terminal or in a
+        notebook, if tqdm is installed (the extra ``cli``). A callable is called with the bytes of
+        the sources that were read, and their total or None, the last time with both equal; what it
+        raises ends the work. Dividing records evenly reads the sources twice, so each time half counts.
+    storage_options : dict, optional
+        Options for fsspec, which opens URLs; those of a reader are its own.
+
+    Returns
+    -------
+    Rearranged
+        The files, and how much is in them.
+
+    Raises
+    ------
+    DataLossError
+        If a source is damaged, unless the reader skips that.
+    FileExistsError
+        If a file of the target exists, without `overwrite`.
+    InvalidArgumentError
+        ``BAD_ARGUMENT`` if the target is one of the sources, more than one argument says how to
+        divide it, the name does not go with it, or a sidecar is not of the data beside it.
+    OSError
+        If a file cannot be read or written. After any error, no new file has appeared.
+
+    Warns
+    -----
+    UserWarning
+        If the schemas beside the sources do not go together: the new files get none.
+
+    Notes
+    -----
+    Records move in blocks, with the checksums that they were read with: a record's checksum is
+    verified, and never made anew, so what was damaged on its way cannot look intact.
+
+    If there are sidecars beside the sources, there is one beside each new file, so that
+    :func:`~tfrecord_lite.load` loads the same types. Row numbers that were the index of a data
+    frame are counted anew from 0.
+
+    Examples
+    --------
+    >>> from tfrecord_lite.apps.rearrange import merge_files
+    >>> for name in ("ada.tfrecord", "alan.tfrecord.gz"):
+    ...     with TFRecordWriter(name) as writer:
+    ...         writer.write(name.partition(".")[0])
+    >>> merged = merge_files(["ada.*", "alan.*"], "names.tfrecord")
+    >>> merged.num_records, list(TFRecordReader("names.tfrecord"))
+    (2, [b'ada', b'alan'])
+    """
+    place = Target(
+        target,
+        num_shards,
+        bytes_per_shard,
+        records_per_shard,
+        compression,
+        overwrite,
+        storage_options,
+    )
+    read = Input(sources, storage_options, progress)
+    return _copy(read, place, read.described())
+
+
+def split_files(
+    sources: Sources | TFRecordReader,
+    target: Source,
+    *,
+    num_shards: int | None = None,
+    bytes_per_shard: int | None = None,
+    records_per_shard: int | None = None,
+    compression: CompressionType = "infer",
+    overwrite: bool = False,
+    progress: Progress = None,
+    storage_options: StorageOptions = None,
+) -> Rearranged:
+    """Divide the records of a file, or of several, among shards.
+
+    Parameters
+    ----------
+    sources, target, num_shards, bytes_per_shard, records_per_shard, compression, overwrite
+        As for :func:`merge_files`; the target is shards.
+    progress, storage_options
+        As for :func:`merge_files`.
+
+    Returns
+    -------
+    Rearranged
+        The files, and how much is in them.
+
+    Raises
+    ------
+    InvalidArgumentError
+        ``BAD_ARGUMENT`` too if nothing says how to divide the records.
+    DataLossError, FileExistsError, OSError
+        As :func:`merge_files`.
+
+    Examples
+    --------
+    >>> from tfrecord_lite.apps.rearrange import split_files
+    >>> with TFRecordWriter("names.tfrecord") as writer:
+    ...     writer.write(Block.from_records([b"Ada", b"Alan", b"Grace"]))
+    >>> parts = split_files("names.tfrecord", "part.tfrecord", num_shards=2)
+    >>> [list(TFRecordReader(path)) for path in parts.paths]
+    [[b'Ada'], [b'Alan', b'Grace']]
+    """
+    place = Target(
+        target,
+        num_shards,
+        bytes_per_shard,
+        records_per_shard,
+        compression,
+        overwrite,
+        storage_options,
+    )
+    if not place.is_divided:
+        detail = (
+            "nothing says how to divide the records; give num_shards, bytes_per_shard or "
+            "records_per_shard, or a name such as 'train@8.tfrecord'"
+        )
+        raise argument_error(detail)
+    read = Input(sources, storage_options, progress)
+    return _copy(read, place, read.described())
+
+
+def _copy(read: Input, place: Target, described: Sidecar | None) -> Rearranged:
+    """Write all records to a target."""
+    is_counted = place.is_even and read.is_rereadable
+    with read.metered(1 + is_counted) as meter, place.open(read.sources, described) as outputs:
+        if is_counted:
+            outputs.total = read.count()
+        with closing(read.blocks()) as blocks:
+            for block in blocks:
+                outputs.put(block)
+        meter.finish()
+        return outputs.result()
+
+
+def filter_records(
+    sources: Sources | TFRecordReader,
+    target: Source,
+    keep: Callable[[Block], BoolArray],
+    *,
+    num_shards: int | None = None,
+    bytes_per_shard: int | None = None,
+    records_per_shard: int | None = None,
+    compression: CompressionType = "infer",
+    overwrite: bool = False,
+    progress: Progress = None,
+    storage_options: StorageOptions = None,
+) -> Rearranged:
+    """Write the records that a function picks.
+
+    Parameters
+    ----------
+    sources, target : optional
+        As for :func:`merge_files`.
+    keep : callable
+        Called with each Block of records; returns which to keep, as bool, shape (n_records,).
+    num_shards : int, optional
+        Write this many files; record i of those kept goes to file i modulo `num_shards`.
+    bytes_per_shard, records_per_shard, compression, overwrite, progress, storage_options
+        As for :func:`merge_files`.
+
+    Returns
+    -------
+    Rearranged
+        The files, how many records were read, and how many of them were kept.
+
+    Raises
+    ------
+    TypeError
+        If `keep` is not callable, or returns anything but bools.
+    InvalidArgumentError
+        ``BAD_ARGUMENT`` too if `keep` returns another number of them.
+    DataLossError, FileExistsError, OSError
+        As :func:`merge_files`.
+
+    Examples
+    --------
+    >>> from tfrecord_lite.apps.rearrange import filter_records
+    >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+    >>> parse = ExampleParser({"age": int})
+    >>> kept = filter_records(
+    ...     "people.tfrecord", "older.tfrecord", lambda block: parse(block)["age"] > 36
+    ... )
+    >>> kept.num_records, kept.num_read
+    (2, 3)
+    """
+    if not callable(keep):
+        raise TypeError(f"keep must be a function of a Block, not {type(keep).__name__}")
+    read = Input(sources, storage_options, progress)
+    place = Target(
+        target,
+        num_shards,
+        bytes_per_shard,
+        records_per_shard,
+        compression,
+        overwrite,
+        storage_options,
+    )
+    described = read.described()
+    with read.metered() as meter, place.open(read.sources, described) as outputs:
+        with closing(read.blocks()) as blocks:
+            for block in blocks:
+                mask = _mask(keep(block), len(block))
+                outputs.put(block if mask.all() else block[mask])
+        meter.finish()
+        return outputs.result(read.num_read)
+
+
+def _mask(found: object, n_records: int) -> BoolArray:
+    """Check what a function has returned about a block."""
+    mask = np.asarray(found)
+    if mask.dtype != np.bool_:
+        detail = f"keep must return an array of bool, one per record, not of {mask.dtype}"
+        raise TypeError(detail)
+    if mask.shape != (n_records,):
+        detail = f"keep returned the shape {mask.shape} for {plural(n_records, 'record')}"
+        raise argument_error(detail)
+    return mask

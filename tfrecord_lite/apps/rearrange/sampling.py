@@ -1,0 +1,238 @@
+"""sample_records: some records, drawn without replacement.
+
+Record number i has the key i, a word of 64 random bits; the sample is the records with the smallest
+keys. If the records can be read twice, the first reading counts them, which tells the largest of
+these keys (:func:`threshold`), and the second picks the records. Otherwise those with the smallest
+keys so far are held in memory (:class:`Reservoir`).
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tfrecord_lite.apps.rearrange.sources import Input
+from tfrecord_lite.apps.rearrange.targets import Target
+from tfrecord_lite.dataset.random_order import seed_of, words
+from tfrecord_lite.errors import FailedPreconditionError, Reason, argument_error, require_int
+from tfrecord_lite.files.names import name_of
+from tfrecord_lite.records.framing import compact
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator
+
+    from tfrecord_lite.apps.rearrange.targets import Rearranged
+    from tfrecord_lite.arrays import Uint64Array
+    from tfrecord_lite.block import Block
+    from tfrecord_lite.dataset.random_order import Key
+    from tfrecord_lite.files.compression import CompressionType
+    from tfrecord_lite.files.names import Source, Sources, StorageOptions
+    from tfrecord_lite.progress import Progress
+    from tfrecord_lite.reader import TFRecordReader
+
+_N_WORDS = 2**20
+"""How many keys are made at a time."""
+_RANGE_BITS = 16
+
+
+def sample_records(
+    sources: Sources | TFRecordReader,
+    target: Source,
+    n: int | None = None,
+    *,
+    fraction: float | None = None,
+    seed: int | None = None,
+    num_shards: int | None = None,
+    bytes_per_shard: int | None = None,
+    records_per_shard: int | None = None,
+    compression: CompressionType = "infer",
+    overwrite: bool = False,
+    progress: Progress = None,
+    storage_options: StorageOptions = None,
+) -> Rearranged:
+    """Write records drawn at random, without replacement, in the order in which they are read.
+
+    Parameters
+    ----------
+    sources, target : optional
+        As for :func:`merge_files`.
+    n : int, optional
+        How many records; all if there are fewer.
+    fraction : float, optional
+        Instead of `n`: this part of the records, from 0 to 1; the number is rounded to the nearest
+        integer, halves to the even one.
+    seed : int, optional
+        The same records of the same files are drawn for the same seed, on every machine. None
+        draws a seed, which the result has.
+    num_shards, bytes_per_shard, records_per_shard, compression, overwrite, storage_options
+        As for :func:`merge_files`.
+    progress : bool or callable, optional
+        As for :func:`merge_files`. Files are read twice, and each time half of their bytes counts.
+
+    Returns
+    -------
+    Rearranged
+        The files, how many records were read and drawn, and the seed.
+
+    Raises
+    ------
+    TypeError
+        If an argument is not a number.
+    InvalidArgumentError
+        ``BAD_ARGUMENT`` too unless exactly one of `n` and `fraction` is given, in its range.
+    FailedPreconditionError
+        ``NOT_SEEKABLE`` for a `fraction` of what can be read only once, such as a pipe.
+    DataLossError, FileExistsError, OSError
+        As :func:`merge_files`.
+
+    Notes
+    -----
+    Every set of `n` records is equally likely. A pipe is read once: up to twice `n` records are
+    held in memory then.
+
+    Examples
+    --------
+    >>> from tfrecord_lite.apps.rearrange import sample_records
+    >>> with TFRecordWriter("all.tfrecord") as writer:
+    ...     for number in range(100):
+    ...         writer.write(b"%d" % number)
+    >>> drawn = sample_records("all.tfrecord", "few.tfrecord", 3, seed=1)
+    >>> list(TFRecordReader("few.tfrecord"))
+    [b'0', b'28', b'87']
+    """
+    seed = seed_of(seed)
+    share = _check(n, fraction)
+    read = Input(sources, storage_options, progress)
+    place = Target(
+        target,
+        num_shards,
+        bytes_per_shard,
+        records_per_shard,
+        compression,
+        overwrite,
+        storage_options,
+    )
+    if share is not None and not read.is_rereadable:
+        detail = (
+            "a fraction needs the number of records, so they are read twice; "
+            "give n, or save them to a file first"
+        )
+        raise FailedPreconditionError(
+            Reason.NOT_SEEKABLE, source=name_of(read.sources[0]), detail=detail
+        )
+    described, num_passes = read.described(), 1 + read.is_rereadable
+    with read.metered(num_passes) as meter, place.open(read.sources, described) as outputs:
+        key = (seed, 1)
+        if not read.is_rereadable:
+            drawn = _held(read, key, n or 0)
+        else:
+            total = read.count()
+            n_drawn = min(n or 0, total) if share is None else round(share * total)
+            outputs.total = n_drawn
+            drawn = _picked(read, key, n_drawn, total)
+        with closing(drawn):
+            for block in drawn:
+                outputs.put(block)
+        meter.finish()
+        return outputs.result(read.num_read, seed)
+
+
+def _check(n: int | None, fraction: float | None) -> Fraction | None:
+    """Check how many records are asked for; return a fraction as an exact one."""
+    if (n is None) == (fraction is None):
+        raise argument_error("give either n or fraction")
+    if fraction is None:
+        require_int("n", n, 0)
+        return None
+    if not hasattr(fraction, "__float__"):
+        raise TypeError(f"fraction must be a number, not {type(fraction).__name__}")
+    if not 0 <= fraction <= 1:
+        raise argument_error(f"fraction is {fraction}, expected 0 to 1")
+    # As it is written: 0.1 is a tenth, not the binary fraction next to it.
+    return Fraction(str(float(fraction)))
+
+
+def _picked(read: Input, key: Key, n: int, total: int) -> Generator[Block, None, None]:
+    """Read the records again, and yield those that are drawn."""
+    most, n_left = threshold(key, n, total), n
+    with closing(read.blocks()) as blocks:
+        for block in blocks:
+            keys = words(key, read.num_read, len(block))
+            # More only if two keys are equal.
+            chosen = np.flatnonzero(keys <= most)[:n_left]
+            n_left -= chosen.size
+            yield block[chosen]
+
+
+def threshold(key: Key, n: int, total: int) -> int:
+    """Return the `n`-th smallest of `total` keys, in constant memory; 0 if `n` is 0."""
+    if n == 0:
+        return 0
+    shift = np.uint64(64 - _RANGE_BITS)
+    counts = np.zeros(2**_RANGE_BITS, np.int64)
+    for keys in _all_words(key, total):
+        counts += np.bincount((keys >> shift).astype(np.int64), minlength=counts.size)
+    ends = np.cumsum(counts)
+    where = int(np.searchsorted(ends, n))  # the range of keys that it is in
+    found = [keys[keys >> shift == np.uint64(where)] for keys in _all_words(key, total)]
+    before = int(ends[where - 1]) if where else 0
+    return int(np.sort(np.concatenate(found))[n - before - 1])
+
+
+def _all_words(key: Key, total: int) -> Iterator[Uint64Array]:
+    for first in range(0, total, _N_WORDS):
+        yield words(key, first, min(_N_WORDS, total - first))
+
+
+def _held(read: Input, key: Key, n: int) -> Generator[Block, None, None]:
+    """Read all records once, and yield those that are drawn."""
+    reservoir = Reservoir(n)
+    with closing(read.blocks()) as blocks:
+        for block in blocks:
+            reservoir.add(block, words(key, read.num_read, len(block)))
+    yield from reservoir.drawn()
+
+
+class Reservoir:
+    """The `n` records with the smallest keys so far, and for a while others."""
+
+    def __init__(self, n: int) -> None:
+        self._n = n
+        self._held: list[tuple[Block, Uint64Array]] = []
+        self._n_held = 0
+        self._most = 2**64 - 1
+
+    def add(self, block: Block, keys: Uint64Array) -> None:
+        """Add the records of a block that may be drawn still."""
+        chosen = np.flatnonzero(keys <= self._most)
+        if chosen.size and self._n:
+            self._held.append((compact(block[chosen]), keys[chosen]))
+            self._n_held += chosen.size
+        if self._n_held > 2 * self._n:
+            self._prune()
+
+    def _prune(self) -> None:
+        """Drop what will not be drawn."""
+        keys = np.concatenate([keys for _, keys in self._held])
+        if keys.size <= self._n:
+            return
+        order = np.argsort(keys, kind="stable")[: self._n]
+        self._most = int(keys[order[-1]])
+        is_kept = np.zeros(keys.size, np.bool_)
+        is_kept[order] = True
+        held, first = [], 0
+        for block, some in self._held:
+            mask = is_kept[first : first + len(block)]
+            first += len(block)
+            if mask.any():
+                held.append((compact(block[mask]), some[mask]))
+        self._held, self._n_held = held, self._n
+
+    def drawn(self) -> list[Block]:
+        """Return the records, in the order in which they were added."""
+        if self._held:
+            self._prune()
+        return [block for block, _ in self._held]

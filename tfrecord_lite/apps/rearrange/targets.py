@@ -1,0 +1,379 @@
+"""The files that rearranged records are written to: one, or the shards of a set.
+
+::
+
+    Block ──cut──> (shard, Block) ──> RecordSink       a shard is opened with its first record
+                                                       and closed when it is full
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+
+from tfrecord_lite.block import Block
+from tfrecord_lite.errors import argument_error, require_int
+from tfrecord_lite.files.compression import compression_to_write
+from tfrecord_lite.files.names import (
+    SIDECAR_SUFFIX,
+    check_storage_options,
+    is_file_object,
+    is_url,
+    name_of,
+    shard_names,
+)
+from tfrecord_lite.files.output import remove
+from tfrecord_lite.records.framing import OVERHEAD_BYTES, compact
+from tfrecord_lite.storage import sidecar
+from tfrecord_lite.storage.data_files import FileSet, buffer_bytes_of, data_names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import TracebackType
+    from typing import Self
+
+    from tfrecord_lite.files.compression import CompressionType
+    from tfrecord_lite.files.names import Source, StorageOptions
+    from tfrecord_lite.files.output import OutputFile
+    from tfrecord_lite.schema import Schema
+    from tfrecord_lite.storage.sidecar import Fingerprint, Sidecar
+
+_SMALL_BYTES = 128 * 1024
+"""From this size on records are written by themselves."""
+
+
+class Rearranged(NamedTuple):
+    """What was written.
+
+    Examples
+    --------
+    >>> from tfrecord_lite.apps.rearrange import split_files
+    >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+    >>> done = split_files("people.tfrecord", "part.tfrecord", num_shards=2)
+    >>> done.paths, done.num_records, done.num_read
+    (('part-00000-of-00002.tfrecord', 'part-00001-of-00002.tfrecord'), 3, 3)
+    """
+
+    paths: tuple[str, ...]
+    """The files: paths and URLs, or the name of a file object."""
+    num_records: int
+    """Number of records written."""
+    nbytes: int
+    """Bytes of these records, without headers and checksums, before compression."""
+    num_read: int
+    """Number of records read."""
+    seed: int | None = None
+    """The seed that was used: the one given, or drawn."""
+    schema: Schema | Any = None
+    """The Schema or SequenceSchema in the sidecars of the files; None if they have none."""
+
+
+# ------------------------------------------------------------------- which record goes where
+
+
+class Cutter(Protocol):
+    """Decides which shard each record goes to."""
+
+    num_open: int
+    """How many shards are written to at once."""
+
+    def cut(self, block: Block) -> Iterator[tuple[int, Block]]:
+        """Yield the parts of a block, each with the number of its shard."""
+
+
+class InTurn:
+    """Record i goes to shard i modulo the number of shards."""
+
+    def __init__(self, num_shards: int) -> None:
+        self.num_open = num_shards
+        self._first = 0
+
+    def cut(self, block: Block) -> Iterator[tuple[int, Block]]:
+        """Yield the parts of a block, each with the number of its shard."""
+        for shard in range(self.num_open):
+            part = block[(shard - self._first) % self.num_open :: self.num_open]
+            if len(part):
+                yield shard, part
+        self._first = (self._first + len(block)) % self.num_open
+
+
+class Evenly:
+    """Of `total` records, each shard has as many as the others to within one, that follow each other."""
+
+    num_open = 1
+
+    def __init__(self, num_shards: int, total: int) -> None:
+        self._num_shards, self._total = num_shards, total
+        self._shard = self._done = 0
+
+    def cut(self, block: Block) -> Iterator[tuple[int, Block]]:
+        """Yield the parts of a block, each with the number of its shard."""
+        while len(block):
+            is_last = self._shard == self._num_shards - 1
+            room = self._total * (self._shard + 1) // self._num_shards - self._done
+            part = block if is_last else block[:room]
+            if len(part):
+                yield self._shard, part
+            self._done += len(part)
+            block = block[len(part) :]
+            self._shard += len(block) > 0
+
+
+class Filling:
+    """A shard is full when it has `num_records` records, or `n_bytes` bytes in frames."""
+
+    num_open = 1
+
+    def __init__(self, num_records: int | None, n_bytes: int | None) -> None:
+        self._num_records, self._n_bytes = num_records, n_bytes
+        self._shard = self._done = 0  # records, or bytes, in the shard so far
+
+    def cut(self, block: Block) -> Iterator[tuple[int, Block]]:
+        """Yield the parts of a block, each with the number of its shard."""
+        limit = self._num_records or self._n_bytes or 0
+        while len(block):
+            if self._done >= limit:
+                self._shard, self._done = self._shard + 1, 0
+            if self._num_records is not None:
+                sizes = np.ones(len(block), np.int64)
+            else:
+                sizes = block.lengths + OVERHEAD_BYTES
+            before = self._done + np.cumsum(sizes) - sizes  # in the shard, before each record
+            n_taken = int(np.searchsorted(before, limit))
+            yield self._shard, block[:n_taken]
+            self._done += int(sizes[:n_taken].sum())
+            block = block[n_taken:]
+
+
+# --------------------------------------------------------------------------------- the files
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where to write records; checked before anything is read."""
+
+    target: Source
+    num_shards: int | None
+    bytes_per_shard: int | None
+    records_per_shard: int | None
+    compression: CompressionType
+    overwrite: bool
+    storage_options: StorageOptions
+
+    def __post_init__(self) -> None:
+        """Check the arguments, and that there is no such file yet."""
+        compression_to_write(self.target, self.compression)
+        for name in ("num_shards", "bytes_per_shard", "records_per_shard"):
+            if getattr(self, name) is not None:
+                require_int(name, getattr(self, name), 1)
+        if (self.is_open_ended or self.num_shards) and is_file_object(self.target):
+            detail = "a file object is one file; give a path for the shards"
+            raise argument_error(detail, source=name_of(self.target))
+        if (self.num_shards, self.bytes_per_shard, self.records_per_shard).count(None) < 2:
+            detail = "give one of num_shards, bytes_per_shard and records_per_shard"
+            raise argument_error(detail)
+        name = name_of(self.target)
+        if self.is_open_ended and "{shard" not in name and shard_names(name):
+            detail = "the name says how many shards there are; expected one without '@'"
+            raise argument_error(detail, source=name)
+        self.names(1 if self.is_open_ended else self.num_shards)
+
+    @property
+    def is_open_ended(self) -> bool:
+        """Whether the number of shards depends on the records."""
+        return self.bytes_per_shard is not None or self.records_per_shard is not None
+
+    @property
+    def is_divided(self) -> bool:
+        """Whether there are shards, maybe only one."""
+        return self.is_open_ended or self.names(self.num_shards) != [name_of(self.target)]
+
+    @property
+    def is_even(self) -> bool:
+        """Whether records are divided evenly if their number is known."""
+        return not self.is_open_ended and len(self.names(self.num_shards)) > 1
+
+    def names(self, num_shards: int | None) -> list[str]:
+        """Return the names of the files, if there are this many shards."""
+        if is_file_object(self.target):
+            return [name_of(self.target)]
+        return data_names(name_of(self.target), num_shards)
+
+    def cutter(self, total: int | None) -> Cutter:
+        """Return what decides where each record goes."""
+        if self.is_open_ended:
+            return Filling(self.records_per_shard, self.bytes_per_shard)
+        num_shards = len(self.names(self.num_shards))
+        return InTurn(num_shards) if total is None else Evenly(num_shards, total)
+
+    def open(self, sources: list[Source], described: Sidecar | None) -> Outputs:
+        """Return the files, to be written to."""
+        check_storage_options(self.storage_options, self.target, *sources)
+        return Outputs(self, sources, described)
+
+
+def _place(name: str) -> str:
+    """Return the one name of a file."""
+    name = re.sub("^(file|local)://", "", name)
+    return name if is_url(name) else os.path.realpath(name)
+
+
+class Outputs(FileSet):
+    """The files of a target: a context that lets them appear at its end, or removes them."""
+
+    def __init__(self, target: Target, sources: list[Source], described: Sidecar | None) -> None:
+        self._target = target
+        self._sources = sources
+        self._described = described
+        self._cutter: Cutter | None = None
+        self.total: int | None = None
+        """Number of records, if it is known before the first is put."""
+        self._num_records = self._nbytes = 0
+        self._few: defaultdict[int, list[Block]] = defaultdict(list)  # by shard
+        self._few_bytes: defaultdict[int, int] = defaultdict(int)
+        # If their number is not known yet, these are names until then.
+        self._names = target.names(1 if target.is_open_ended else target.num_shards)
+        options = compression_to_write(target.target, target.compression)
+        super().__init__(options, target.storage_options, buffer_bytes_of(len(self._names)))
+
+    def __enter__(self) -> Self:
+        """Open the first file, so that a place that cannot be written to is known at once."""
+        try:
+            self._open_through(0)
+            if not self._target.is_open_ended:
+                self._check_names()
+        except BaseException:
+            self.abandon()
+            raise
+        return self
+
+    def put(self, block: Block) -> None:
+        """Write the records of a block, whose memory others may hold too."""
+        if self._cutter is None:
+            self._cutter = self._target.cutter(self.total)
+        for shard, part in self._cutter.cut(block):
+            self._open_through(shard)
+            self._write(shard, part)
+        self._num_records += len(block)
+        self._nbytes += block.nbytes
+
+    def _write(self, shard: int, part: Block) -> None:
+        """Write records to a shard; collect few, so that no small pieces are written."""
+        n_bytes = part.nbytes + len(part) * OVERHEAD_BYTES
+        is_small = n_bytes < _SMALL_BYTES
+        if is_small:
+            self._few[shard].append(compact(part))
+            self._few_bytes[shard] += n_bytes
+        if not is_small or self._few_bytes[shard] >= _SMALL_BYTES:
+            self._write_few(shard)
+        if not is_small:
+            self._sinks[shard].add_block(part)
+
+    def _write_few(self, shard: int) -> None:
+        """Write the records that were collected for a shard, frames and all."""
+        few = self._few.pop(shard, None)
+        if few:
+            self._sinks[shard].add_framed(Block.concat(few))
+        self._few_bytes[shard] = 0
+
+    def finish_file(self, i: int) -> None:
+        """Write what is pending for one file, and close it."""
+        self._write_few(i)
+        super().finish_file(i)
+
+    def _open_through(self, last: int) -> None:
+        """Open the files up to this one; close those before it if they are full."""
+        while len(self._files) <= last:
+            shard = len(self._files)
+            if self._cutter is not None and self._cutter.num_open == 1 and shard:
+                self.finish_file(shard - 1)
+            if shard == len(self._names):
+                self._names = self._target.names(2 * shard)
+            self._open_shard(shard)
+
+    def _open_shard(self, shard: int) -> None:
+        if is_file_object(self._target.target):
+            self.open(self._target.target)
+            return
+        try:
+            self.open(self._names[shard])
+        except OSError as error:
+            if error.errno != errno.EMFILE:
+                raise
+            how = f"{len(self._names):,} shards are written at once"
+            detail = f"{error.strerror}: {how}; choose fewer, or raise the limit (ulimit -n)"
+            raise OSError(errno.EMFILE, detail, self._names[shard]) from None
+
+    def _check_names(self) -> None:
+        """Raise if a file that is read would be replaced, or any other without being asked to."""
+        if is_file_object(self._target.target):
+            return
+        names = (name_of(source) for source in self._sources if not is_file_object(source))
+        read = set(map(_place, names))
+        for name in self._names:
+            if _place(name) in read:
+                detail = "the new file would replace one that is read; give another name"
+                raise argument_error(detail, source=name)
+            if not self._target.overwrite and self._files[0].replaces(name):
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), name)
+
+    def result(self, num_read: int | None = None, seed: int | None = None) -> Rearranged:
+        """Let all files appear, and return what was written."""
+        if self._target.is_open_ended:
+            self._names = self._target.names(len(self._files))
+        self._open_through(len(self._names) - 1)
+        fingerprints = self.finish()
+        for file, name in zip(self._files, self._names, strict=True):
+            file.name = name
+        self._check_names()
+        described = None if is_file_object(self._target.target) else self._described
+        self._appear(described, fingerprints)
+        return Rearranged(
+            tuple(self._names),
+            self._num_records,
+            self._nbytes,
+            self._num_records if num_read is None else num_read,
+            seed,
+            None if described is None else described.schema,
+        )
+
+    def _appear(self, described: Sidecar | None, fingerprints: list[Fingerprint]) -> None:
+        """Move all files to their places, with sidecars or without."""
+        beside = [f"{name}{SIDECAR_SUFFIX}" for name in self._names]
+        replaced = [file.replaces(file.name) for file in self._files]
+        sidecars: list[OutputFile] = []
+        try:
+            if described is not None:
+                for place, fingerprint in zip(beside, fingerprints, strict=True):
+                    one = described._replace(fingerprint=fingerprint)
+                    sidecars.append(sidecar.write(place, one, self._storage_options))
+            self.commit(sidecars)
+        except BaseException:
+            for file in sidecars:
+                file.abandon()
+            raise
+        if described is None and not is_file_object(self._target.target):
+            self._remove_old_sidecars(replaced)
+
+    def _remove_old_sidecars(self, replaced: list[bool]) -> None:
+        """Remove sidecars of data that were replaced, or deleted before."""
+        for name, is_replaced in zip(self._names, replaced, strict=True):
+            if is_replaced:
+                remove(f"{name}{SIDECAR_SUFFIX}", self._storage_options)
+            else:
+                sidecar.remove_stale(name, self._storage_options)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Remove the files that are not in their place."""
+        self.abandon()

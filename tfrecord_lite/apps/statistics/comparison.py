@@ -1,0 +1,317 @@
+"""compare: two data sets, their schemas, statistics and records.
+
+::
+
+    a ── Statistics ─┬─ drift ──> Finding, ...         what is different beyond thresholds
+    b ── Statistics ─┘
+    a, b ── differences ──> RecordDifferences           if they have equally many records
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tfrecord_lite.apps.statistics.collect import Collector
+from tfrecord_lite.apps.statistics.differences import RecordDifferences, compare_records
+from tfrecord_lite.apps.statistics.drift import Finding, Thresholds, findings
+from tfrecord_lite.apps.statistics.side_by_side import (
+    WIDTH,
+    finding_rows,
+    lines_of,
+    record_rows,
+    title_of,
+)
+from tfrecord_lite.apps.statistics.statistics import Statistics
+from tfrecord_lite.errors import FailedPreconditionError, Reason, plural
+from tfrecord_lite.files.names import expand, is_file_object, is_url, name_of, position_of
+from tfrecord_lite.markup import tables
+from tfrecord_lite.options import ReadOptions
+from tfrecord_lite.reader import TFRecordReader, reader_with
+from tfrecord_lite.records.framing import MAX_RECORD_BYTES
+from tfrecord_lite.storage.infer import blocks_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tfrecord_lite.files.compression import CompressionType
+    from tfrecord_lite.files.names import StorageOptions
+    from tfrecord_lite.progress import Progress
+    from tfrecord_lite.records.damage import OnError
+    from tfrecord_lite.storage.infer import Source
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Comparison:
+    """What is different between two data sets; true if nothing is.
+
+    ``str`` returns tables of what differs, with both sides next to each other.
+
+    Attributes
+    ----------
+    names : tuple of two str
+        What the two are called: paths, or "the first" and "the second".
+    statistics : tuple of two Statistics
+        Of each.
+    findings : tuple of Finding
+        What is different beyond the thresholds: of all records, then by feature.
+    records : RecordDifferences or None
+        How the records differ one by one; None if they were not compared.
+
+    Notes
+    -----
+    Immutable; can be pickled.
+
+    Examples
+    --------
+    >>> from tfrecord_lite.apps.statistics import compare
+    >>> before = encode_examples({"age": [36, 41, 37]})
+    >>> after = encode_examples({"age": [36, 44, 37]})
+    >>> comparison = compare(before, after)
+    >>> bool(comparison), [str(finding) for finding in comparison.findings]
+    (False, ['records: 1 of 3 records differ: age in 1'])
+    >>> [each["age"].numbers.max for each in comparison.statistics]
+    [41, 44]
+    """
+
+    names: tuple[str, str]
+    statistics: tuple[Statistics, Statistics]
+    findings: tuple[Finding, ...]
+    records: RecordDifferences | None = None
+
+    @property
+    def is_same(self) -> bool:
+        """Whether nothing was found."""
+        return not self.findings
+
+    def __bool__(self) -> bool:
+        """Return `is_same`."""
+        return self.is_same
+
+    def describe(self) -> dict[str, Any]:
+        """Return all but the statistics as JSON values.
+
+        Examples
+        --------
+        >>> from tfrecord_lite.apps.statistics import compare
+        >>> before = encode_examples({"age": [36, 41, 37]})
+        >>> after = encode_examples({"age": [36, 41, 38]})
+        >>> compare(before, after).describe()["records"]["by_feature"]
+        {'age': 1}
+        """
+        pairs = zip(self.names, self.statistics, strict=True)
+        return {
+            "same": self.is_same,
+            "data": [{"name": name, "records": one.n_records} for name, one in pairs],
+            "findings": [finding.describe() for finding in self.findings],
+            "records": None if self.records is None else self.records.describe(),
+        }
+
+    def lines(self, width: int = WIDTH) -> list[str]:
+        """Return the lines of ``str``, for a terminal of a width.
+
+        Examples
+        --------
+        >>> from tfrecord_lite.apps.statistics import compare
+        >>> before = encode_examples({"age": [36, 41, 37]})
+        >>> after = encode_examples({"age": [36, 41, 38]})
+        >>> compare(before, after).lines()[-1]
+        '2       age      37     38'
+        """
+        return list(lines_of(self, width))
+
+    def __str__(self) -> str:
+        """Return what was compared, and tables of what differs, with both sides next to each other."""
+        return "\n".join(self.lines())
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """Return the same tables for notebooks."""
+        header, *rows = finding_rows(self)
+        parts = [tables.table(header, rows, n_rows=len(rows), noun="difference")] if rows else []
+        if self.records is not None and self.records.n_different:
+            header, *rows = record_rows(self.records)
+            parts.append(tables.table(header, rows, caption=str(self.records)))
+        return tables.panel(title_of(self), *parts)
+
+
+def compare(
+    a: Source | Statistics | Any,
+    b: Source | Statistics | Any,
+    *,
+    records: bool = True,
+    thresholds: Mapping[str, float] | None = None,
+    compression: CompressionType = "infer",
+    on_error: OnError = "raise",
+    max_errors: int | None = None,
+    max_record_bytes: int = MAX_RECORD_BYTES,
+    max_inflated_bytes: int | None = None,
+    max_inflated_ratio: float | None = None,
+    storage_options: StorageOptions = None,
+    progress: Progress = None,
+) -> Comparison:
+    """Compare two data sets: their schemas, how their values are distributed, and their records.
+
+    Parameters
+    ----------
+    a, b : path, TFRecordReader, Block, list of bytes, or Statistics
+        As for :func:`compute_statistics`; `a` says what to expect, and `b` is judged.
+    records : bool, optional
+        If both have equally many records, compare these one by one too, in order: those that hold different
+        values are a finding. False for data of which only the distributions should be alike. Statistics have no records.
+    thresholds : mapping of str to float, optional
+        How different the data may be; those that are not given are as below.
+    compression, on_error, max_errors, max_record_bytes, max_inflated_bytes, max_inflated_ratio, storage_options
+        How to read files, as for :class:`TFRecordReader`.
+    progress : bool or callable, optional
+        As for :func:`load`; the unit is records, of each data set when it is read. Both are read a second time, in
+        turns, if records are compared.
+
+    Returns
+    -------
+    Comparison
+        True if nothing was found.
+
+    Raises
+    ------
+    InvalidArgumentError
+        ``BAD_ARGUMENT`` for an unknown threshold, or one below 0; otherwise as :func:`compute_statistics`.
+    TypeError
+        If a threshold is not a number.
+    FailedPreconditionError
+        Unless `records` is False: ``NOT_SEEKABLE`` for an iterator or a pipe, also one that has a path,
+        and for data that are not the same when they are read a second time.
+    DataLossError, OSError
+        As :func:`compute_statistics`.
+
+    Notes
+    -----
+    Found are: features that only one has, other kinds, values that do not fit the specification that is
+    inferred from `a`; and what exceeds a threshold, or what random samples of the same data would differ by in 1 of
+    1,000 cases:
+
+    - ``jensen_shannon_divergence``, 0.05: of numbers and of lengths, from 0 to 1 (bits), over ten bins
+      or a few different integers;
+    - ``infinity_norm``, 0.05: the largest difference of the two shares of a byte string, a number or a
+      format (JPEG, text, ...);
+    - ``presence``, 0.05: of the shares of records with the feature;
+    - ``new_values``, 0: the share of values that `a` never has, if that has few different ones, often each;
+    - ``range``, 0.01: the share of other numbers that are outside of the range of `a`;
+    - ``min_fraction_threshold``, 0, and ``max_fraction_threshold``, no limit: how many times as many records
+      `b` has as `a`.
+
+    NaN or infinite numbers are found if `a` has none, and chance does not explain them. Byte strings of more than
+    64 bytes are compared by their lengths and formats only; records one by one are compared by all they hold.
+    Files are read twice if their records are compared. Memory does not depend on their size.
+
+    Examples
+    --------
+    >>> from tfrecord_lite.apps.statistics import compare
+    >>> before = encode_examples({"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+    >>> after = encode_examples({"name": ["Ada", "Alan", "Grace"], "age": [36, 44, 37]})
+    >>> comparison = compare(before, after)
+    >>> bool(comparison), comparison.records.n_different
+    (False, 1)
+    >>> print(comparison)
+    the first (3 records) and the second (3 records): 1 difference
+    <BLANKLINE>
+    1 of 3 records differ: age in 1
+    record  feature  first  second
+    ------  -------  -----  ------
+    1       age      41     44
+    """
+    limits = Thresholds.of(thresholds)
+    options = ReadOptions(
+        compression,
+        on_error=on_error,
+        max_errors=max_errors,
+        max_record_bytes=max_record_bytes,
+        max_inflated_bytes=max_inflated_bytes,
+        max_inflated_ratio=max_inflated_ratio,
+        storage_options=storage_options,
+    )
+    data = tuple(_checked(one, options, is_read_twice=records) for one in (a, b))
+    have_records = records and not any(isinstance(one, Statistics) for one in data)
+    ours, theirs = (_statistics_of(one, options, progress) for one in data)
+    found = list(findings(ours, theirs, limits))
+    differences = None
+    if have_records and ours.n_records == theirs.n_records:
+        blocks = (blocks_of(one, options, progress=progress) for one in data)
+        is_sequence = ours.is_sequence or theirs.is_sequence
+        differences = compare_records(*blocks, is_sequence=is_sequence)
+        if differences is None or differences.n_records != ours.n_records:
+            detail = "the records are not the same when they are read a second time; records=False"
+            detail += " reads them once"
+            raise FailedPreconditionError(Reason.NOT_SEEKABLE, source=_name(b, 1), detail=detail)
+    if differences is not None and differences.n_different:
+        found.append(Finding("records", None, str(differences), sides=differences.sides()))
+    return Comparison((_name(a, 0), _name(b, 1)), (ours, theirs), tuple(found), differences)
+
+
+def _checked(data: Any, options: ReadOptions, *, is_read_twice: bool) -> Any:
+    """Return data, maybe as a reader; raise if files do not exist, or cannot be read twice if they have to be."""
+    if isinstance(data, Iterator) and is_read_twice and not is_file_object(data):
+        detail = "an iterator can be read only once; give a list or a path, or records=False"
+        raise FailedPreconditionError(Reason.NOT_SEEKABLE, detail=detail)
+    if is_file_object(data) or (isinstance(data, list | tuple) and any(map(is_file_object, data))):
+        data = reader_with(data, options)
+    for source in _sources_of(data, options):
+        if _is_pipe(source) and is_read_twice:
+            detail = (
+                "a pipe can be read only once; copy it into a file first, or give records=False"
+            )
+            name = name_of(source)
+            raise FailedPreconditionError(Reason.NOT_SEEKABLE, source=name, detail=detail)
+    return data
+
+
+def _sources_of(data: Any, options: ReadOptions) -> list[Any]:
+    """Return the files of data, if it is in files."""
+    data = data.sources if isinstance(data, TFRecordReader) else data
+    is_path = isinstance(data, (str, os.PathLike))
+    if isinstance(data, list | tuple):
+        is_path = bool(data) and all(
+            isinstance(one, (str, os.PathLike)) or is_file_object(one) for one in data
+        )
+    return expand(data, options.storage_options) if is_path or is_file_object(data) else []
+
+
+def _is_pipe(source: Any) -> bool:
+    """Whether a file can be read only once, by what it is: nothing is opened."""
+    if is_file_object(source):
+        return position_of(source) is None
+    name = name_of(source)
+    if is_url(name):
+        return False
+    mode = Path(name).stat().st_mode
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
+def _statistics_of(data: Any, options: ReadOptions, progress: Progress) -> Statistics:
+    if isinstance(data, Statistics):
+        return data
+    collector = Collector()
+    with closing(blocks_of(data, options, progress=progress)) as blocks:
+        for block in blocks:
+            collector.add(block)
+    return collector.statistics()
+
+
+def _name(data: Any, number: int) -> str:
+    """Return what to call a data set."""
+    data = data.sources if isinstance(data, TFRecordReader) else data
+    if isinstance(data, list) and len(data) == 1:
+        (data,) = data
+    if isinstance(data, (str, os.PathLike)):
+        return name_of(data)
+    if is_file_object(data) and isinstance(getattr(data, "name", None), str):
+        return name_of(data)
+    if isinstance(data, list) and data and all(isinstance(one, (str, os.PathLike)) for one in data):
+        return f"{name_of(data[0])} and {plural(len(data) - 1, 'more file')}"
+    return ("the first", "the second")[number]

@@ -1,0 +1,256 @@
+"""Files of several formats as streams of record batches of Arrow, both ways.
+
+::
+
+    name, or its first bytes ──format_of──> "tfrecord", "parquet", "arrow", "csv", "jsonl", ...
+    file ──open_batches──> RowSource ── batches of one schema ──> RowTarget ──> file
+
+A source yields its rows from any row on, in batches of some megabytes; one of TFRecords or ArrayRecords can
+yield blocks of records instead, which a target of these writes as they are. A target's file appears
+when it is committed. Text formats may be compressed as a whole, as TFRecords; what needs random
+access (Parquet, Arrow's file format) is put into a temporary file first if it is compressed, a
+URL or a pipe.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from typing import TYPE_CHECKING, Any, Protocol
+
+from tfrecord_lite.apps.tables.array_record_format import ArrayRecordSource, ArrayRecordTarget
+from tfrecord_lite.apps.tables.byte_files import Content, Reading, TargetFile
+from tfrecord_lite.apps.tables.columnar_formats import (
+    ArrowSource,
+    ArrowTarget,
+    ParquetSource,
+    ParquetTarget,
+)
+from tfrecord_lite.apps.tables.record_format import RecordSource, RecordTarget
+from tfrecord_lite.apps.tables.text_formats import CsvSource, JsonSource, TextTarget
+from tfrecord_lite.apps.tables.webdataset_format import WebDatasetSource, WebDatasetTarget
+from tfrecord_lite.errors import DataLossError, argument_error
+from tfrecord_lite.files.compression import compression_of_name
+from tfrecord_lite.files.names import is_file_object, name_of
+from tfrecord_lite.options import ReadOptions
+from tfrecord_lite.records.framing import HEADER_BYTES, is_header
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tfrecord_lite.files.names import Source
+
+ENDINGS: dict[str, tuple[str, ...]] = {
+    "tfrecord": (".tfrecord", ".tfrecords", ".tfrec", ".tfr"),
+    "parquet": (".parquet", ".pq"),
+    "arrow": (".arrow", ".feather", ".ipc", ".arrows"),
+    "csv": (".csv",),
+    "tsv": (".tsv",),
+    "jsonl": (".jsonl", ".ndjson"),
+    "webdataset": (".tar",),
+    "arrayrecord": (".array_record", ".arrayrecord"),
+}
+"""Endings of the names of files, by format; the first is the usual one."""
+
+FORMATS = tuple(ENDINGS)
+TITLES = {
+    "tfrecord": "TFRecords",
+    "parquet": "Parquet",
+    "arrow": "Arrow files",
+    "csv": "CSV",
+    "tsv": "TSV",
+    "jsonl": "JSON lines",
+    "webdataset": "tar shards of webdataset",
+    "arrayrecord": "ArrayRecords",
+}
+"""What errors call the formats."""
+_ALIASES = {"feather": "arrow", "ndjson": "jsonl", "ipc": "arrow"}
+_ALIASES |= {"tar": "webdataset", "wds": "webdataset", "array_record": "arrayrecord"}
+OF_RECORDS = ("tfrecord", "arrayrecord")
+"""Formats of records, which are copied as they are between them."""
+UNTYPED = ("csv", "tsv", "jsonl", "webdataset")
+"""Formats that have no types of their own, and may be compressed as a whole."""
+_SHARD_NUMBER = re.compile(r"-\d+-of-\d+$")
+
+
+def format_named(name: str) -> str:
+    """Return the format of a name such as ``feather``; raise if there is none."""
+    found = _ALIASES.get(name.lower().lstrip("."), name.lower().lstrip("."))
+    if found not in FORMATS:
+        known = ", ".join([*FORMATS, "feather"])
+        raise argument_error(f"unknown format {name!r}, expected one of {known}")
+    return found
+
+
+def format_of(name: str) -> str | None:
+    """Return the format that a file's name tells; None if it tells none.
+
+    >>> format_of("train-00000-of-00002.csv.gz"), format_of("a.tfrecord-00000-of-00002")
+    ('csv', 'tfrecord')
+    """
+    stem = _SHARD_NUMBER.sub("", _without_codec(name).lower())
+    stem = re.sub(r"@\d+$", "", stem)
+    for known, endings in ENDINGS.items():
+        if stem.endswith(endings):
+            return known
+    return None
+
+
+def stem_of(name: str) -> str:
+    """Return a file's base name without the endings of its format and compression."""
+    base = os.path.basename(_without_codec(name))  # noqa: PTH119 - may be a URL
+    for endings in ENDINGS.values():
+        for ending in endings:
+            if base.lower().endswith(ending):
+                return base[: -len(ending)]
+            tail = re.search(rf"{re.escape(ending)}(-\d+-of-\d+)$", base.lower())
+            if tail:
+                return base[: tail.start()] + tail[1]
+    return base
+
+
+def is_numbered(name: str) -> bool:
+    """Return whether a name ends as that of a shard, maybe compressed, with no other ending."""
+    return _SHARD_NUMBER.search(_without_codec(name)) is not None
+
+
+def _without_codec(name: str) -> str:
+    return name if not compression_of_name(name) else os.path.splitext(name)[0]  # noqa: PTH122
+
+
+def format_of_file(source: Source) -> str | None:
+    """Return the format of a file, by its name, or by its first bytes, decompressed."""
+    name = name_of(source)
+    found = format_of(name)
+    if found is not None or is_file_object(source):
+        return found
+    with contextlib.closing(Content(source, ReadOptions())) as content:
+        try:
+            head = content.read_up_to(HEADER_BYTES)
+        except (DataLossError, OSError):  # of what only begins as a compressed file
+            return None
+    for magic, known in ((b"PAR1", "parquet"), (b"ARROW1", "arrow")):
+        if head.startswith(magic):
+            return known
+    return "tfrecord" if is_header(head) else None
+
+
+class RowSource(Protocol):
+    """An open file of rows."""
+
+    schema: Any
+    """The pyarrow.Schema of the batches; None if they are blocks of records."""
+
+    @property
+    def position(self) -> int:
+        """Bytes of the file that were read so far, about."""
+
+    def count(self) -> int:
+        """Count the rows, of a file that is then closed."""
+
+    def batches(self, first_row: int = 0) -> Iterator[Any]:
+        """Yield batches of rows, from one row on; once."""
+
+    def close(self) -> None:
+        """Close the file."""
+
+
+class RowTarget(Protocol):
+    """A file of rows that is being written."""
+
+    def write(self, batch: Any) -> None:
+        """Write a batch."""
+
+    def finish(self) -> None:
+        """Write the end of the file."""
+
+    def commit(self) -> None:
+        """Let the file appear."""
+
+    def abandon(self) -> None:
+        """Remove what is not committed."""
+
+
+def open_source(source: Source, kind: str, reading: Reading) -> RowSource:
+    """Open a file of a format to read its rows."""
+    match kind:
+        case "tfrecord":
+            return RecordSource(source, reading)
+        case "parquet":
+            return ParquetSource(source, reading)
+        case "arrow":
+            return ArrowSource(source, reading)
+        case "jsonl":
+            return JsonSource(source, reading)
+        case "webdataset":
+            return WebDatasetSource(source, reading)
+        case "arrayrecord":
+            return ArrayRecordSource(source, reading)
+        case _:
+            return CsvSource(source, reading, "\t" if kind == "tsv" else None)
+
+
+def open_target(
+    target: Source,
+    kind: str,
+    schema: Any,
+    compression: str | None,
+    *,
+    key: str | None = None,
+    group_size: int = 1,
+    is_exact: bool = False,
+) -> RowTarget:
+    """Open a file of a format to write rows of a schema; None for blocks of records.
+
+    `compression` is a codec of the format's own for Parquet, Arrow and ArrayRecord, one of whole
+    files for others; None for the usual one, or what the ending of the name says. `key` is the
+    column of webdataset's keys, `group_size` that of ArrayRecord; Examples are made as `is_exact`
+    says.
+    """
+    if kind == "tfrecord":
+        return RecordTarget(target, schema, compression, is_exact=is_exact)
+    is_whole = kind in UNTYPED
+    by_name = "" if is_file_object(target) else compression_of_name(name_of(target))
+    codec = whole_compression(compression) if is_whole and compression is not None else by_name
+    file = TargetFile(target, codec)
+    try:
+        match kind:
+            case "parquet":
+                return ParquetTarget(file, schema, compression)
+            case "arrow":
+                is_stream = is_file_object(target) or name_of(target).endswith(".arrows")
+                return ArrowTarget(file, schema, compression, is_stream=is_stream)
+            case "webdataset":
+                return WebDatasetTarget(target, file, schema, key)
+            case "arrayrecord":
+                return ArrayRecordTarget(
+                    target, file, schema, compression, group_size=group_size, is_exact=is_exact
+                )
+            case _:
+                return TextTarget(file, schema, kind)
+    except BaseException:
+        file.abandon()
+        raise
+
+
+_CODECS = {"none": "", "gz": "GZIP", "gzip": "GZIP", "zst": "ZSTD", "zstd": "ZSTD", "bz2": "BZ2"}
+_CODECS |= {"zlib": "ZLIB"}
+_OWN_CODECS = {
+    "parquet": ("none", "snappy", "gzip", "brotli", "zstd", "lz4"),
+    "arrow": ("none", "lz4", "zstd"),
+    "arrayrecord": ("none", "zstd", "brotli", "snappy"),
+}
+
+
+def whole_compression(name: str) -> str:
+    """Return the codec of a whole file by its name, such as ``gz``."""
+    return _CODECS[name]
+
+
+def check_compression(kind: str, compression: str | None) -> None:
+    """Raise unless files of a format can have a compression."""
+    known = _OWN_CODECS.get(kind, tuple(_CODECS))
+    if compression is not None and compression not in known:
+        words = ", ".join(known)
+        raise argument_error(f"{kind} files cannot be compressed as {compression!r}, only {words}")

@@ -1,0 +1,373 @@
+"""TFRecords as a stream of batches, or of blocks as they are, both ways.
+
+Written from batches, a file has a sidecar beside it. Columns that came from records are stored as
+the schema says that came along; others by their types, where float64 becomes float32.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from tfrecord_lite.apps.tables.batches import fitting_size
+from tfrecord_lite.apps.tables.table import scan
+from tfrecord_lite.convert.carried import with_carried
+from tfrecord_lite.convert.dataframes import open_columns, open_frames
+from tfrecord_lite.convert.dataframes.arrow import describe, imported
+from tfrecord_lite.convert.dataframes.from_arrow import SCHEMA_KEY
+from tfrecord_lite.convert.lossless import schema_of
+from tfrecord_lite.errors import InvalidArgumentError
+from tfrecord_lite.example.encode.columns import encode_column_batches
+from tfrecord_lite.files.compression import TFRecordOptions, compression_to_write
+from tfrecord_lite.files.names import SIDECAR_SUFFIX, is_file_object, name_of
+from tfrecord_lite.files.output import open_output
+from tfrecord_lite.progress import SILENT
+from tfrecord_lite.records.damage import DamageLog
+from tfrecord_lite.records.sink import RecordSink
+from tfrecord_lite.records.stream import RecordStream
+from tfrecord_lite.schema import FixedLenFeature, Schema, SequenceSchema
+from tfrecord_lite.storage import sidecar
+from tfrecord_lite.storage.data_files import DataFiles
+from tfrecord_lite.storage.frame_schema import FrameSchema
+from tfrecord_lite.storage.sidecar import Sidecar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tfrecord_lite.apps.tables.byte_files import Reading
+    from tfrecord_lite.apps.tables.table import TFRecordTable
+    from tfrecord_lite.block import Block
+    from tfrecord_lite.convert.dataframes import Description
+    from tfrecord_lite.files.names import Source, StorageOptions
+    from tfrecord_lite.files.output import OutputFile
+    from tfrecord_lite.records.damage import DamageReport
+
+_MARK_BYTES = 4 * 1024 * 1024
+
+
+def table_of(files: list[Source], reading: Reading) -> TFRecordTable:
+    """Return the table of files: with the features given, those of their sidecars, or inferred."""
+    options = reading.options
+    return scan(
+        files,
+        reading.features,
+        text=reading.text,
+        sample=reading.sample,
+        on_error=options.on_error,
+        max_errors=options.max_errors,
+        max_record_bytes=options.max_record_bytes,
+        max_inflated_bytes=options.max_inflated_bytes,
+        max_inflated_ratio=options.max_inflated_ratio,
+    )
+
+
+class RecordSource:
+    """A TFRecord file; `mark` is the number and offset of a record to begin at."""
+
+    def __init__(self, source: Source, reading: Reading) -> None:
+        self.name: str = name_of(source)
+        self._source, self._options = source, reading.options
+        self._table: Any = None
+        if not reading.as_records:
+            table = reading.table or table_of([source], reading)
+            columns = reading.columns
+            # The table itself notices features that come after the sample; a selection does not.
+            is_whole = columns is None or list(columns) == table.column_names
+            self._table = table if is_whole else table.select(columns)  # type: ignore[arg-type]
+        self.schema: Any = None if self._table is None else self._table.arrow_schema
+        self._log = DamageLog.begin(reading.options.on_error, reading.options.max_errors)
+        self._stream: RecordStream | None = None
+        self.marks: list[tuple[int, int]] = []
+
+    @property
+    def position(self) -> int:
+        """Bytes of the file that were read."""
+        stream = self._stream
+        if stream is None:
+            return 0
+        return stream.file_offset
+
+    @property
+    def damage(self) -> DamageReport | None:
+        """What was skipped so far; None if damage is raised."""
+        return None if self._log is None else self._log.report()
+
+    def count(self) -> int:
+        """Count the records; note where some of them are, and what was skipped."""
+        options = self._options
+        quick = replace(options, verify=False) if self._log is None else options
+        n_rows, last = 0, 0
+        self._open(quick)
+        for block in self._blocks():
+            base = block.spans[0].base
+            if self._log is None and base is not None and base + int(block.offsets[0]) >= last:
+                self.marks.append((n_rows, base + int(block.offsets[0])))
+                last = self.marks[-1][1] + _MARK_BYTES
+            n_rows += len(block)
+        self.marks = [] if self._stream is None or self._stream.compression else self.marks
+        self.close()
+        return n_rows
+
+    def batches(self, first_row: int = 0, mark: tuple[int, int] | None = None) -> Iterator[Any]:
+        """Yield the records from one on."""
+        self._open(self._options)
+        n_rows = 0
+        if mark is not None and self._stream is not None:
+            n_rows = mark[0]
+            self._stream.begin_at(mark[1], n_rows)
+        for block in self._blocks():
+            if n_rows + len(block) > first_row:
+                kept = block[max(first_row - n_rows, 0) :] if n_rows < first_row else block
+                yield kept if self._table is None else self._table.to_batch(kept)
+            n_rows += len(block)
+
+    def _open(self, options: Any) -> None:
+        self._stream = RecordStream(self._source, replace(options, compression="infer"))
+
+    def _blocks(self) -> Iterator[Block]:
+        stream: Any = self._stream if self._log is None else self._log.skipping(self._stream)  # type: ignore[arg-type]
+        # One read brings few records if they are compressed; the first tells how many are enough.
+        size: int | None = None
+        while (block := stream.next_block(size)) is not None:
+            if size is None and self._table is not None:
+                size = fitting_size(block, 1)
+            yield block
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._stream is not None:
+            self._stream.close()
+
+
+class RecordTarget:
+    """A TFRecord file that is written, with a sidecar if it is made of batches."""
+
+    def __init__(
+        self,
+        target: Source,
+        schema: Any,
+        compression: str | None,
+        described: Sidecar | None = None,
+        *,
+        is_exact: bool = False,
+        with_sidecar: bool = True,
+        storage_options: StorageOptions = None,
+    ) -> None:
+        self._sidecar = described
+        self._with_sidecar = with_sidecar
+        self.n_bytes: int = 0
+        """Of the file, when it is finished."""
+        self._storage_options = storage_options
+        named = {None: "infer", "none": "", "gz": "GZIP", "zst": "ZSTD"}.get(
+            compression, compression
+        )
+        options = compression_to_write(target, named)
+        self._target, self._n_rows = target, 0
+        self._files: DataFiles | None = None
+        self._sink: RecordSink | None = None
+        self._described: list[OutputFile] = []
+        self._encoder = None if schema is None else encoder_of(schema, is_exact=is_exact)
+        if is_file_object(target):
+            self._sink = RecordSink(open_output(target), TFRecordOptions(options))
+        else:
+            self._files = DataFiles([name_of(target)], options, storage_options, SILENT)
+
+    @property
+    def rounded(self) -> tuple[str, ...]:
+        """The columns of which a float64 was not exact in float32."""
+        return tuple(getattr(self._encoder, "rounded", ()))
+
+    def write(self, batch: Any) -> None:
+        """Write a batch, or a block of records as they are."""
+        if self._encoder is None:
+            self._sink.add_block(batch) if self._sink is not None else self._put(batch)
+        else:
+            try:
+                for block in self._encoder.blocks(batch):
+                    self._put(block)
+            except InvalidArgumentError as error:
+                index = None if error.index is None else self._n_rows + error.index
+                raise error.at(index=index) from None
+        self._n_rows += len(batch)
+
+    def _put(self, block: Any) -> None:
+        if self._sink is not None:
+            self._sink.add_all(block)
+        elif self._files is not None:
+            self._files.put(block)
+
+    def finish(self) -> None:
+        """Write the end of the file, and the sidecar."""
+        if self._sink is not None:
+            self._sink.finish()
+        if self._files is None:
+            return
+        (fingerprint,) = self._files.finish()
+        self.n_bytes = fingerprint["bytes"]
+        found = self._sidecar if self._encoder is None else self._encoder.described()
+        if found is not None and self._with_sidecar:
+            place = f"{name_of(self._target)}{SIDECAR_SUFFIX}"
+            found = found._replace(fingerprint=fingerprint)
+            self._described.append(sidecar.write(place, found, self._storage_options))
+
+    def commit(self) -> None:
+        """Let the files appear, the sidecar first; without one, that of other data goes."""
+        if self._files is None:
+            return
+        self._files.commit(self._described)
+        if not self._described:
+            sidecar.remove_stale(name_of(self._target), self._storage_options)
+
+    def abandon(self) -> None:
+        """Remove what is not committed."""
+        for file in self._described:
+            file.abandon()
+        if self._files is not None:
+            self._files.abandon()
+        if self._sink is not None:
+            self._sink.abandon()
+
+
+def encoder_of(schema: Any, *, is_exact: bool) -> _ExampleEncoder | _SequenceEncoder:
+    """Return what makes records of batches of an Arrow schema."""
+    found = (schema.metadata or {}).get(SCHEMA_KEY)
+    if found is not None:
+        with contextlib.suppress(InvalidArgumentError):
+            sequences = SequenceSchema.from_json(found)
+            if {name.partition("/")[0] for name in schema.names} <= {"context", "feature_lists"}:
+                return _SequenceEncoder(sequences, schema)
+    return _ExampleEncoder(schema, is_exact=is_exact)
+
+
+def _is_rounded(array: Any) -> bool:
+    """Return whether an array has a float64 that is not exact in float32."""
+    pa, pc = imported(), imported("pyarrow.compute")
+    if pa.types.is_struct(array.type):
+        return any(map(_is_rounded, array.flatten()))
+    if pa.types.is_nested(array.type) and "list" in str(array.type):
+        return _is_rounded(array.flatten())
+    if array.type != pa.float64():
+        return False
+    rounded = array.cast(pa.float32(), safe=False).cast(pa.float64())
+    is_same = pc.or_(pc.equal(rounded, array), pc.is_nan(array))
+    return not pc.all(is_same, min_count=0).as_py()
+
+
+def _without_float_categories(schema: Any) -> Any:
+    """Return an Arrow schema whose categories are texts or integers: others are values."""
+    pa = imported()
+    fields = []
+    for item in schema:
+        is_dictionary = pa.types.is_dictionary(item.type)
+        is_other = is_dictionary and not (
+            pa.types.is_integer(item.type.value_type) or "string" in str(item.type.value_type)
+        )
+        fields.append(item.with_type(item.type.value_type) if is_other else item)
+    return pa.schema(fields, schema.metadata)
+
+
+class _ExampleEncoder:
+    """Encodes batches as Examples, by one schema for all; float64 as its bytes if exact."""
+
+    def __init__(self, schema: Any, *, is_exact: bool) -> None:
+        pa = imported()
+        schema = _without_float_categories(schema)
+        self._schema = schema
+        self.rounded: dict[str, None] = {}
+        self._is_exact = is_exact
+        self._categories = FrameSchema(None)  # of columns without a schema that has them
+        stream = pa.RecordBatchReader.from_batches(schema, [])
+        plain = schema_of(stream, lossless=is_exact) if len(schema) else Schema({})
+        empty = pa.RecordBatch.from_pylist([], schema)
+        self._full = schema_of(empty, lossless=is_exact) if len(schema) else Schema({})
+        self._plain = plain
+        self._carried = Schema({})
+        self._lacking: set[str] = set()
+        self._names = set(schema.names)
+        self._types: Description = {"library": "arrow", **describe(empty)}
+        for frame, _ in open_frames(pa.RecordBatchReader.from_batches(schema, [])):
+            self._carried = with_carried(frame)[1]
+
+    def blocks(self, batch: Any) -> Iterator[Any]:
+        """Yield the records of a batch."""
+        if not len(batch):
+            return
+        if not self._names:
+            yield [b""] * len(batch)
+            return
+        if batch.schema != self._schema:
+            batch = batch.cast(self._schema)
+        opened = open_columns(batch)
+        frame, carried = with_carried(opened)
+        types = imported().types
+        named = [f.name for f in batch.schema if types.is_dictionary(f.type)]
+        named = [name for name in named if name not in carried]
+        if named:
+            columns = {name: opened.columns[name] for name in named}
+            traits = {name: opened.traits[name] for name in named if name in opened.traits}
+            self._categories.add(opened._replace(columns=columns, traits=traits, carried=None))
+        self._carried |= Schema(
+            {n: s for n, s in carried.items() if not isinstance(s, FixedLenFeature)},
+            {
+                n: o
+                for n, o in carried.originals.items()
+                if not isinstance(carried[n], FixedLenFeature)
+            },
+        )
+        self._note_rounded(batch, carried)
+        for column in batch.schema.names:
+            if batch.column(column).null_count:
+                self._lacking.add(column)
+        own = self._plain.select(name for name in frame.columns if name not in carried)
+        yield from encode_column_batches(frame, carried | own)
+
+    def _note_rounded(self, batch: Any, carried: Schema) -> None:
+        """Note the columns of which a value is not exact in float32."""
+        if self._is_exact:
+            return
+        kept = {name.partition("/")[0] for name in carried}.union(carried, self.rounded)
+        for name in batch.schema.names:
+            if name not in kept and _is_rounded(batch.column(name)):
+                self.rounded[name] = None
+
+    def described(self) -> Sidecar:
+        """Return what the sidecar says of all batches."""
+        schema = self._carried
+        for name in self._plain:
+            if name not in schema:
+                may_lack = name in self._lacking or name not in self._names
+                schema |= (self._plain if may_lack else self._full).select([name])
+        if self._categories.schema:
+            schema |= self._categories.schema
+        ordered = schema.select(self._plain)
+        is_flat = self._names == set(ordered)
+        return Sidecar(ordered, None, dataframe=self._types if is_flat else None)
+
+
+class _SequenceEncoder:
+    """Encodes batches as SequenceExamples."""
+
+    def __init__(self, sequences: Any, schema: Any) -> None:
+        self._schema = SequenceSchema(
+            sequences.context.select(
+                n for n in sequences.context if f"context/{n}" in schema.names
+            ),
+            sequences.feature_lists.select(
+                n for n in sequences.feature_lists if f"feature_lists/{n}" in schema.names
+            ),
+        )
+
+    def blocks(self, batch: Any) -> Iterator[Any]:
+        """Yield the records of a batch."""
+        from tfrecord_lite.example.sequence.encode import encode_sequence_examples  # noqa: PLC0415
+
+        parts: dict[str, dict[str, Any]] = {"context": {}, "feature_lists": {}}
+        for name, column in open_columns(batch).columns.items():
+            part, _, key = name.partition("/")
+            parts[part][key] = column
+        yield encode_sequence_examples(**parts)
+
+    def described(self) -> Sidecar:
+        """Return what the sidecar says of all batches."""
+        return Sidecar(self._schema)

@@ -1,0 +1,738 @@
+"""scan: files of Examples or SequenceExamples as one lazy table of Arrow.
+
+::
+
+    features, sidecars, features.json, or a sample ──> Schema ──> Arrow schema
+                                                         │
+    TFRecordReader ── blocks ── ExampleParser ── restore ┴─> RecordBatch, one per block
+
+A block becomes a batch without an object per value: numbers and byte strings are the buffers of
+the parsed columns. Whatever reads Arrow's C stream reads the table (``__arrow_c_stream__``).
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import closing
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, ClassVar, TypedDict
+
+import numpy as np
+
+from tfrecord_lite.apps.tables.batches import LEAST, RecordBatches, fitting_size
+from tfrecord_lite.apps.tables.partitions import TablePartition
+from tfrecord_lite.block import Block
+from tfrecord_lite.columns import BytesColumn
+from tfrecord_lite.convert.dataframes import arrow
+from tfrecord_lite.convert.dataframes.common import library
+from tfrecord_lite.convert.lists import MaskedBytes
+from tfrecord_lite.dataset.chunks import ObjectChunk
+from tfrecord_lite.dataset.plan import Content, Run, Stage
+from tfrecord_lite.dataset.tfrecords import dataset_of, files_of
+from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural, require_int
+from tfrecord_lite.example.survey import Survey
+from tfrecord_lite.files.names import SIDECAR_SUFFIX, expand, is_file_object, name_of
+from tfrecord_lite.index.ranges import RANGE_BYTES, record_ranges
+from tfrecord_lite.markup.tables import panel
+from tfrecord_lite.markup.tables import table as html_table
+from tfrecord_lite.options import ReadOptions
+from tfrecord_lite.progress import check_progress, reported, title_of
+from tfrecord_lite.reader import reader_with, share_read
+from tfrecord_lite.records.foreign import CONTROL
+from tfrecord_lite.records.framing import MAX_RECORD_BYTES
+from tfrecord_lite.schema import (
+    FixedLenFeature,
+    FixedLenSequenceFeature,
+    Kind,
+    Original,
+    RaggedFeature,
+    Schema,
+    SequenceSchema,
+    SparseFeature,
+    VarLenFeature,
+)
+from tfrecord_lite.schema.text import nearest
+from tfrecord_lite.storage.loading import described_by, load_blocks, loader_of, reader_ahead
+from tfrecord_lite.storage.sidecar import Sidecar
+from tfrecord_lite.storage.stream_schema import as_absent, items_of, schema_of_items
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from tfrecord_lite.convert.dataframes import Library
+    from tfrecord_lite.dataset import Dataset
+    from tfrecord_lite.dataset.feed import Pair, State
+    from tfrecord_lite.files.compression import CompressionType
+    from tfrecord_lite.files.names import Source, Sources, StorageOptions
+    from tfrecord_lite.progress import Progress
+    from tfrecord_lite.records.damage import OnError
+    from tfrecord_lite.schema import FeatureLike, FeatureSpec
+    from tfrecord_lite.storage.stream_schema import SchemaItem
+
+__all__ = ["ScanOptions", "TFRecordTable", "scan"]
+
+
+_FROM_SAMPLE = "the schema is that of a sample, the first records: pass sample=None, or features"
+_SAMPLE_BYTES = 64 * 1024 * 1024
+_TFDS_FILES = ("features.json", "dataset_info.json")
+
+
+class ScanOptions(TypedDict, total=False):
+    """The options that whatever scans files takes and hands on to ``scan``."""
+
+    text: bool | Sequence[str]
+    sample: int | None
+    batch_size: int | None
+    compression: CompressionType
+    on_error: OnError
+    max_errors: int | None
+    max_record_bytes: int
+    max_inflated_bytes: int | None
+    max_inflated_ratio: float | None
+    storage_options: StorageOptions
+    num_workers: int
+
+
+def scan(
+    paths: Sources,
+    features: str | os.PathLike[str] | Mapping[str, FeatureLike] | SequenceSchema | None = None,
+    columns: Sequence[str] | None = None,
+    *,
+    text: bool | Sequence[str] = False,
+    sample: int | None = 10_000,
+    batch_size: int | None = None,
+    num_workers: int = 0,
+    compression: CompressionType = "infer",
+    on_error: OnError = "raise",
+    max_errors: int | None = None,
+    max_record_bytes: int = MAX_RECORD_BYTES,
+    max_inflated_bytes: int | None = None,
+    max_inflated_ratio: float | None = None,
+    storage_options: StorageOptions = None,
+) -> TFRecordTable:
+    """Open files of Examples or SequenceExamples as a lazy table.
+
+    Parameters
+    ----------
+    paths : str, PathLike, or a list of them
+        One file or many, patterns included, as for :class:`TFRecordReader`.
+    features : path, mapping of str to feature specification, or SequenceSchema, optional
+        How to parse the records: a :class:`Schema`, a dict of specifications, or a schema file as for
+        :func:`load_schema`. By default the ``.schema.json`` beside each file, or the files of
+        TensorFlow Datasets in the same folder; without any, the schema is inferred from a sample.
+    columns : sequence of str, optional
+        The names of the columns, as for :meth:`TFRecordTable.select`.
+    text : bool or sequence of str, default False
+        The columns of byte strings that are text: names; or True for all whose strings in the
+        sample are printable UTF-8. Those that the schema says are text always are.
+    sample : int or None, default 10,000
+        Records at the start from which the schema is inferred, 64 MiB of them at most; None for
+        all records. A later record with values of another feature is an error, unless columns
+        are selected; one that lacks a feature has a null.
+    batch_size : int, optional
+        Records per RecordBatch; by default about 4 MB, and 8,192 records at most. Batches of less than
+        some thousand records take longer to parse.
+    num_workers : int, default 0
+        Parse in this many processes, each its part of the files, or of the records of a single one. Batches come
+        in turns from each, so the rows are in another order; ``head`` and ``count_rows`` use none.
+    compression : str, int, TFRecordOptions or None, optional
+    on_error, max_errors : optional
+    max_record_bytes, max_inflated_bytes, max_inflated_ratio : optional
+    storage_options : dict, optional
+        As for :class:`TFRecordReader`.
+
+    Returns
+    -------
+    TFRecordTable
+        Only the schema was read so far.
+
+    Raises
+    ------
+    ImportError
+        If pyarrow is not installed (the extra ``arrow``).
+    FileNotFoundError
+        If there is no such file.
+    InvalidArgumentError
+        As :func:`load` about schemas; ``BAD_ARGUMENT`` for an unknown name in `columns` or `text`;
+        ``UNSUPPORTED`` for a feature that Arrow has no type for.
+    DataLossError
+        For damage in the sample.
+
+    Notes
+    -----
+    A column of numbers or strings is null where a record lacks the feature; a list is empty. Lists of any
+    length are ``list``, fixed shapes ``fixed_size_list``; byte strings are
+    ``large_binary``, texts ``large_string``; times, categories and other dtypes are those of the schema's
+    originals. A VarLenFeature is a list of its values; a SparseFeature has a column for each
+    of its keys. Columns of SequenceExamples are named by part, such as ``context/label``, and those of feature lists
+    are lists with an item per step.
+
+    Examples
+    --------
+    >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+    >>> scan("people.tfrecord")  # pyarrow, pandas, Polars and DuckDB take it as it is
+    <TFRecordTable of 1 file>
+    name: large_string
+    age: int64
+    """
+    arrow.imported()
+    if batch_size is not None:
+        require_int("batch_size", batch_size, 1)
+    require_int("num_workers", num_workers, 0)
+    if sample is not None:
+        require_int("sample", sample, 1)
+    options = ReadOptions(
+        compression=compression,
+        max_record_bytes=max_record_bytes,
+        max_inflated_bytes=max_inflated_bytes,
+        max_inflated_ratio=max_inflated_ratio,
+        on_error=on_error,
+        max_errors=max_errors,
+        storage_options=storage_options,
+    )
+    sources = expand(paths, storage_options)
+    if any(map(is_file_object, sources)):
+        raise TypeError("paths must be paths: files are opened again for each reading of the table")
+    if features is not None and not isinstance(features, str | os.PathLike | SequenceSchema):
+        features = Schema(features)
+    looked = _Sample(sources, options, sample)
+    try:
+        found = described_by(features or _tfds_schema(sources), sources, options)
+    except InvalidArgumentError as error:
+        raise error.at(detail=(error.detail or "").replace("schema_path", "features")) from None
+    described = looked.inferred() if found is None else _as_lists(found)
+    if text is not False:
+        described = _with_text(described, text, looked)
+    hint = None if found is not None or sample is None else _FROM_SAMPLE
+    reading = _Reading(sources, options, batch_size, num_workers)
+    table = TFRecordTable(RecordBatches(described, hint=hint), reading)
+    return table if columns is None else table.select(columns)
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """How a table reads its files."""
+
+    sources: list[Source]
+    options: ReadOptions
+    batch_size: int | None
+    num_workers: int
+
+    def blocks(self, size: int | None, *, progress: Progress = False) -> Any:
+        """Return the records of all files."""
+        reader = reader_with(self.sources, self.options)
+        title = title_of(self.sources)
+        return reported(reader.blocks(size), progress, title, lambda: share_read(reader))
+
+    @cached_property
+    def usual_size(self) -> int:
+        """Number of records in a batch of the usual size, by those of the first read."""
+        ahead: Any = reader_ahead(self.sources, self.options).blocks()
+        with closing(ahead) as blocks:
+            first: Any = next(blocks, Block.from_records([b""]))
+        return fitting_size(first, LEAST)
+
+
+class TFRecordTable:
+    """Files of Examples or SequenceExamples as a table, read when it is asked for.
+
+    Made by :func:`scan`. Whatever takes Arrow's C stream takes it as it is: ``pyarrow.table(t)``,
+    ``polars.DataFrame(t)``, ``pandas.DataFrame.from_arrow(t)``, ``duckdb.sql("from t")``. Each reading opens
+    the files anew.
+
+    Examples
+    --------
+    >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+    >>> import pyarrow as pa
+    >>> people = scan("people.tfrecord")
+    >>> people.column_names
+    ['name', 'age']
+    >>> pa.table(people)["age"].to_pylist()
+    [36, 41, 37]
+    """
+
+    def __init__(self, batches: RecordBatches, reading: _Reading) -> None:
+        self._batches = batches
+        self._reading = reading
+
+    @property
+    def schema(self) -> Schema | SequenceSchema:
+        """The schema with which the records are parsed."""
+        return self._batches.features
+
+    @property
+    def arrow_schema(self) -> Any:
+        """The ``pyarrow.Schema``; its metadata have :attr:`schema` as JSON, under ``tfrecord_lite``."""
+        return self._batches.schema
+
+    @property
+    def column_names(self) -> list[str]:
+        """The names of the columns."""
+        return list(self._batches.schema.names)
+
+    @property
+    def sources(self) -> list[Source]:
+        """The files, in the order in which they are read."""
+        return list(self._reading.sources)
+
+    def select(self, names: Sequence[str]) -> TFRecordTable:
+        """Return a table of some columns; the others are not parsed.
+
+        Parameters
+        ----------
+        names : sequence of str
+            In the order wanted.
+
+        Raises
+        ------
+        InvalidArgumentError
+            ``BAD_ARGUMENT`` for a name that is not a column, or that is there twice.
+        TypeError
+            If `names` is a single str.
+
+        Examples
+        --------
+        >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+        >>> scan("people.tfrecord").select(["age"]).to_arrow().to_pydict()
+        {'age': [36, 41, 37]}
+        """
+        return TFRecordTable(self._batches.select(names), self._reading)
+
+    def to_batches(self, size: int | None = None) -> Iterator[Any]:
+        """Yield the records as ``pyarrow.RecordBatch`` objects.
+
+        Parameters
+        ----------
+        size : int, optional
+            Records per batch, from workers at most; by default the table's `batch_size`.
+
+        Yields
+        ------
+        pyarrow.RecordBatch
+            Owns its memory.
+
+        Raises
+        ------
+        DataLossError
+            As :class:`TFRecordReader`, after the records before the damage.
+        InvalidArgumentError
+            For a record that does not fit the schema, with its file, number and key.
+
+        Examples
+        --------
+        >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+        >>> for batch in scan("people.tfrecord").to_batches(2):
+        ...     print(batch.to_pydict())
+        {'name': ['Ada', 'Alan'], 'age': [36, 41]}
+        {'name': ['Grace'], 'age': [37]}
+        """
+        size = self._reading.batch_size if size is None else require_int("size", size, 1)
+        if self._reading.num_workers:
+            return iter(self._in_processes(size))
+        return self._in_turn(size)
+
+    def _all_batches(self, progress: Progress) -> Iterator[Any]:
+        check_progress(progress)
+        size = self._reading.batch_size
+        if not self._reading.num_workers:
+            return self._in_turn(size, progress=progress)
+        batches: Any = iter(self._in_processes(size))
+        return reported(batches, progress, title_of(self._reading.sources))
+
+    def _in_turn(self, size: int | None, *, progress: Progress = False) -> Iterator[Any]:
+        size = size or self._reading.usual_size
+        with closing(self._reading.blocks(size, progress=progress)) as blocks:
+            for block in blocks:
+                yield self._batches.of(block)
+
+    def _in_processes(self, size: int | None) -> Dataset[Any]:
+        size = size or self._reading.usual_size
+        paths: Any = self._reading.sources
+        files = files_of(paths, self._reading.options)
+        stage = _ToBatches(input=files, batches=self._batches, most=size)
+        return dataset_of(stage).in_processes(self._reading.num_workers)
+
+    def partitions(
+        self, max_bytes: int | None = RANGE_BYTES, num_partitions: int | None = None
+    ) -> list[TablePartition]:
+        """Divide the table into parts that other processes, or other machines, read.
+
+        Parameters
+        ----------
+        max_bytes : int or None, default 128 MiB
+            Divide uncompressed files that are larger into parts of about this size, at borders of records: those
+            of the index beside a file, or of a local one by following the lengths from its start
+            (some 0.4 s for a million records). None leaves every file whole, as others are.
+        num_partitions : int, optional
+            Divide further, until there are about as many parts.
+
+        Returns
+        -------
+        list of TablePartition
+            In the order of the rows; each row is in exactly one. `num_workers` has no effect on them.
+
+        Raises
+        ------
+        FileNotFoundError, PermissionError
+            If a file is not there any more.
+        InvalidArgumentError
+            ``BAD_ARGUMENT`` for a number below 1.
+
+        Examples
+        --------
+        >>> _ = save("numbers.tfrecord", {"digit": np.arange(1000) % 10})
+        >>> parts = scan("numbers.tfrecord").partitions(num_partitions=4)
+        >>> [part.num_rows for part in parts]
+        [250, 250, 250, 250]
+        >>> sum(len(batch) for part in parts for batch in part.read())
+        1000
+        """
+        options, paths = self._reading.options, self._reading.sources
+        ranges = record_ranges(paths, options, max_bytes=max_bytes, num_ranges=num_partitions)
+        size = self._reading.batch_size
+        return [TablePartition(part, self._batches, options, size) for part in ranges]
+
+    def to_batch(self, block: Block) -> Any:
+        """Return records that were read already as a ``pyarrow.RecordBatch``.
+
+        Examples
+        --------
+        >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+        >>> people = scan("people.tfrecord")
+        >>> with TFRecordFile("people.tfrecord") as file:
+        ...     people.to_batch(file.block([2, 0])).to_pydict()
+        {'name': ['Grace', 'Ada'], 'age': [37, 36]}
+        """
+        return self._batches.of(block)
+
+    def head(self, n: int = 5) -> Any:
+        """Return the first `n` rows as a ``pyarrow.Table``; what comes after is not read.
+
+        Its own ``to_pandas`` makes floats of integers with nulls, unlike that of this table.
+
+        Examples
+        --------
+        >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+        >>> scan("people.tfrecord").head(2).to_pydict()
+        {'name': ['Ada', 'Alan'], 'age': [36, 41]}
+        """
+        n = require_int("n", n, 0)
+        batches, left = [], n
+        if n:
+            for batch in self._in_turn(min(n, self._reading.batch_size or n)):
+                batches.append(batch[:left])
+                left -= len(batch)
+                if left <= 0:
+                    break
+        return arrow.imported().Table.from_batches(batches, self.arrow_schema)
+
+    def to_arrow(self, *, progress: Progress = None) -> Any:
+        """Return all rows as a ``pyarrow.Table``, a chunk per batch; `progress` as for :func:`load`.
+
+        Examples
+        --------
+        >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+        >>> people = scan("people.tfrecord").to_arrow()
+        >>> people.filter(people["age"].to_numpy() > 36)["name"].to_pylist()
+        ['Alan', 'Grace']
+        """
+        batches = self._all_batches(progress)
+        return arrow.imported().Table.from_batches(batches, self.arrow_schema)
+
+    def to_pandas(self, *, progress: Progress = None) -> Any:
+        """Return all rows as a pandas DataFrame; `progress` as for :func:`load`.
+
+        One that was saved comes back as it was, index included. Of other data, integers and bools with
+        nulls have pandas' nullable dtypes, so that no value changes.
+
+        Examples
+        --------
+        >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+        >>> scan("people.tfrecord").to_pandas()
+            name  age
+        0    Ada   36
+        1   Alan   41
+        2  Grace   37
+        """
+        if self._is_frame_of("pandas"):
+            return self._loaded("pandas", progress)
+        return _pandas_of(self.to_arrow(progress=progress))
+
+    def to_polars(self, *, progress: Progress = None) -> Any:
+        """Return all rows as a Polars DataFrame; one that was saved comes back as it was.
+
+        `progress` as for :func:`load`.
+
+        Examples
+        --------
+        >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+        >>> scan("people.tfrecord").to_polars().rows()
+        [('Ada', 36), ('Alan', 41), ('Grace', 37)]
+        """
+        if self._is_frame_of("polars"):
+            return self._loaded("polars", progress)
+        return library("polars", "dataframes").from_arrow(self.to_arrow(progress=progress))
+
+    def count_rows(self) -> int:
+        """Count the records, all checksums verified, without parsing them.
+
+        Examples
+        --------
+        >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+        >>> scan("people.tfrecord").count_rows()
+        3
+        """
+        with closing(self._reading.blocks(None)) as blocks:
+            return sum(map(len, blocks))
+
+    def __arrow_c_schema__(self) -> object:
+        """Return a PyCapsule with an Arrow schema."""
+        return self.arrow_schema.__arrow_c_schema__()
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Return a PyCapsule with a stream of record batches, which opens the files."""
+        reader = arrow.imported().RecordBatchReader
+        stream = reader.from_batches(self.arrow_schema, self.to_batches())
+        return stream.__arrow_c_stream__(requested_schema)
+
+    def __repr__(self) -> str:
+        """Name the columns and their types."""
+        fields = "\n".join(f"{field.name}: {field.type}" for field in self.arrow_schema)
+        return f"<TFRecordTable of {plural(len(self._reading.sources), 'file')}>\n{fields}"
+
+    def _repr_html_(self) -> str:
+        """Return the columns and their types for notebooks; no record is read."""
+        fields = self.arrow_schema
+        rows = ((field.name, str(field.type)) for field in fields)
+        title = f"TFRecordTable of {plural(len(self._reading.sources), 'file')}"
+        shown = html_table(["column", "type"], rows, n_rows=len(fields), noun="column")
+        return panel(title, shown)
+
+    def _is_frame_of(self, name: str) -> bool:
+        return (self._batches.described.dataframe or {}).get("library") == name
+
+    def _loaded(self, name: Library, progress: Progress) -> Any:
+        check_progress(progress)
+        blocks = partial(self._reading.blocks, progress=progress)
+        return load_blocks(self._batches.described, self.column_names, None, blocks, name)
+
+
+# ----------------------------------------------------------------------------- processes
+
+
+@dataclass(frozen=True, kw_only=True)
+class _ToBatches(Stage):
+    """The records of a data set as record batches."""
+
+    gives: ClassVar[Content | None] = "objects"
+    batches: RecordBatches
+    most: int | None = None
+
+    def chunks(self, run: Run, state: State) -> Iterator[Pair]:
+        """Yield one per chunk of records."""
+        with self.feed(run, state) as feed:
+            while (chunk := feed.take(self.most)) is not None:
+                records: Any = chunk
+                try:
+                    batch = self.batches.of(records.block)
+                except InvalidArgumentError as error:
+                    raise records.located(error) from None
+                yield ObjectChunk([batch]), {"feed": feed.state()}
+
+
+def _pandas_of(table: Any) -> Any:
+    """Return a table as a DataFrame; with nullable dtypes where a plain one would lose values."""
+    pandas, pa = library("pandas"), arrow.imported()
+    nullable = {pa.bool_(): pandas.BooleanDtype()}
+    for n_bits in (8, 16, 32, 64):
+        nullable[getattr(pa, f"int{n_bits}")()] = getattr(pandas, f"Int{n_bits}Dtype")()
+        nullable[getattr(pa, f"uint{n_bits}")()] = getattr(pandas, f"UInt{n_bits}Dtype")()
+    found = {
+        name: column.to_pandas(types_mapper=nullable.get if column.null_count else None)
+        for name, column in zip(table.column_names, table.columns, strict=True)
+    }
+    return pandas.DataFrame(found, index=pandas.RangeIndex(table.num_rows))
+
+
+# -------------------------------------------------------------------------------- schema
+
+
+class _Sample:
+    """The records at the start of some files."""
+
+    def __init__(self, sources: list[Source], options: ReadOptions, size: int | None) -> None:
+        self._sources = sources
+        self._options = options
+        self._size = size
+        self._found: list[Block] | None = None
+
+    def blocks(self) -> list[Block]:
+        """Return the records, up to their number or size."""
+        if self._found is None:
+            self._found, n_left, n_bytes = [], self._size or 2**63, 0
+            with closing(self._ahead()) as blocks:
+                for block in blocks:
+                    self._found.append(block[:n_left])
+                    n_left, n_bytes = n_left - len(block), n_bytes + block.nbytes
+                    if n_left <= 0 or n_bytes >= _SAMPLE_BYTES:
+                        break
+        return self._found
+
+    def inferred(self) -> Sidecar:
+        """Return the schema of the records."""
+        survey = Survey()
+        for block in self._ahead() if self._size is None else self.blocks():
+            survey.add(block)
+        try:
+            schema = survey.summary().schema()
+        except InvalidArgumentError as error:
+            name = name_of(self._sources[0]) if len(self._sources) == 1 else None
+            detail = f"{error.detail}; give features, which say what the columns are"
+            raise error.at(detail=detail, source=name) from None
+        if isinstance(schema, SequenceSchema) or self._size is None:
+            return Sidecar(schema)
+        items = {name: _as_optional(name, item) for name, item in items_of(schema).items()}
+        return Sidecar(schema_of_items(items))
+
+    def _ahead(self) -> Any:
+        return reader_ahead(self._sources, self._options).blocks()
+
+
+def _as_optional(name: str, item: SchemaItem) -> SchemaItem:
+    """Return a feature that later records may lack, which all in the sample have."""
+    spec = item.spec
+    if item.original is None and isinstance(spec, FixedLenFeature):
+        item = item._replace(original=Original(spec.dtype, spec.shape))
+    return item if item.original is None else as_absent(name, item)
+
+
+def _tfds_schema(sources: Sequence[Source]) -> str | None:
+    """Return the features.json of the one folder that all files are in, if there is one."""
+    names = [name_of(source) for source in sources if isinstance(source, str | os.PathLike)]
+    folders = {os.path.dirname(name) for name in names}  # noqa: PTH120 - may be URLs
+    if len(names) != len(sources) or len(folders) != 1:
+        return None
+    if any(os.path.exists(f"{name}{SIDECAR_SUFFIX}") for name in names):  # noqa: PTH110
+        return None
+    found = [os.path.join(*folders, name) for name in _TFDS_FILES]  # noqa: PTH118
+    return found[0] if all(map(os.path.isfile, found)) else None
+
+
+def _as_lists(described: Sidecar) -> Sidecar:
+    """Return a schema whose features are columns that do not depend on the batch."""
+    schema = described.schema
+    if isinstance(schema, SequenceSchema):
+        lists = {
+            name: RaggedFeature(spec.dtype) if isinstance(spec, VarLenFeature) else spec
+            for name, spec in schema.feature_lists.items()
+        }
+        context = _as_lists(Sidecar(schema.context)).schema
+        return described._replace(schema=SequenceSchema(context, lists))
+    items: dict[str, SchemaItem] = {}
+    for name, item in items_of(schema).items():
+        spec = item.spec
+        if isinstance(spec, SparseFeature):
+            items |= _sparse_items(spec, item)
+        else:
+            items[name] = _as_list(item)
+    return described._replace(schema=schema_of_items(items))
+
+
+def _sparse_items(spec: SparseFeature, item: SchemaItem) -> dict[str, SchemaItem]:
+    """Return the lists that a sparse feature is stored in: of coordinates, and of values."""
+    keys = [spec.index_key] if isinstance(spec.index_key, str) else list(spec.index_key)
+    original = item.original
+    if original is not None:  # a raw value is a string of its own, so a list of one
+        original = replace(original, shape=(None, None) if item.is_raw else (None,))
+    indices = item._replace(spec=RaggedFeature(np.int64), original=None)
+    values = item._replace(spec=RaggedFeature(spec.dtype), original=original)
+    return {**dict.fromkeys(keys, indices), spec.value_key: values}
+
+
+def _as_list(item: SchemaItem) -> SchemaItem:
+    """Return a feature that does not depend on the other records of a batch."""
+    spec: FeatureSpec = item.spec
+    if isinstance(spec, VarLenFeature):
+        return item._replace(spec=RaggedFeature(spec.dtype))
+    if isinstance(spec, FixedLenSequenceFeature):
+        shape = (None, *spec.shape)
+        original = item.original or Original(spec.dtype, shape)
+        return item._replace(spec=RaggedFeature(spec.dtype), original=original)
+    return item
+
+
+# ---------------------------------------------------------------------------------- text
+
+
+def _with_text(described: Sidecar, text: Any, looked: _Sample) -> Sidecar:
+    """Return a schema that says which columns of byte strings are text."""
+    schema = described.schema
+    if isinstance(schema, SequenceSchema):
+        detail = "text is for Examples; columns of SequenceExamples are byte strings"
+        if text is True:
+            return described
+        raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
+    names = [name for name, item in items_of(schema).items() if _may_be_text(item)]
+    if isinstance(text, str):
+        raise TypeError(f"text must be a bool or a list of names, not the str {text!r}")
+    if text is True:
+        chosen = _texts_in(described, names, looked)
+    else:
+        chosen = list(text)
+        for name in chosen:
+            if name not in names:
+                detail = f"{name!r} in text is not a column of byte strings{nearest(name, names)}"
+                raise argument_error(detail)
+    items = items_of(schema)
+    for name in chosen:
+        items[name] = items[name]._replace(original=_text_original(items[name]))
+    return described._replace(schema=schema_of_items(items))
+
+
+def _may_be_text(item: SchemaItem) -> bool:
+    """Return whether a feature has byte strings that nothing says are text."""
+    if item.original is not None:
+        return item.original.dtype == "string" and item.original.text is None
+    return item.kind is Kind.BYTES and not getattr(item.spec, "partitions", ())
+
+
+def _text_original(item: SchemaItem) -> Original:
+    if item.original is not None:
+        return replace(item.original, text="str")
+    shape = item.spec.shape if isinstance(item.spec, FixedLenFeature) else (None,)
+    return Original("string", shape, "str")
+
+
+def _texts_in(described: Sidecar, names: list[str], looked: _Sample) -> list[str]:
+    """Return the columns whose byte strings in a sample are all printable text, and some not empty."""
+    loader = loader_of(Sidecar(described.schema.select(names)), None, None, with_objects=False)
+    sizes, texts = dict.fromkeys(names, 0), dict.fromkeys(names, True)
+    for block in looked.blocks() if names else ():
+        for name, column in loader.columns_of(block).items():
+            strings = _byte_strings(column)
+            sizes[name] += strings.nbytes
+            texts[name] = texts[name] and _is_text(strings)
+    return [name for name in names if sizes[name] and texts[name]]
+
+
+def _byte_strings(column: Any) -> BytesColumn:
+    flat = column.values if isinstance(column, MaskedBytes) else column
+    flat = getattr(flat, "flat_values", flat)
+    if isinstance(flat, np.ma.MaskedArray):
+        flat = flat.compressed()
+    return flat if isinstance(flat, BytesColumn) else BytesColumn.from_list(flat.ravel().tolist())
+
+
+def _is_text(strings: BytesColumn) -> bool:
+    """Return whether each of some strings is UTF-8, without control characters."""
+    whole = strings.data[strings.offsets[0] : strings.offsets[-1]]
+    starts = (strings.offsets[:-1] - strings.offsets[0])[np.diff(strings.offsets) > 0]
+    if ((whole[starts] & 0xC0) == 0x80).any():  # the first byte goes on with the string before
+        return False
+    data = whole.tobytes()
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return data.translate(None, CONTROL) == data

@@ -1,0 +1,218 @@
+"""load_tfds: splits of a TensorFlow Datasets directory, and slices of them, as columns."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
+
+from tfrecord_lite.apps.tfds.info import Directory, count_error
+from tfrecord_lite.block import Block
+from tfrecord_lite.convert.dataframes import check_library
+from tfrecord_lite.files.names import check_storage_options
+from tfrecord_lite.reader import TFRecordReader
+from tfrecord_lite.storage.formats.dataset_info import parts_of
+from tfrecord_lite.storage.loading import load_blocks
+from tfrecord_lite.storage.sidecar import Sidecar
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator, Sequence
+
+    from tfrecord_lite.columns import Column
+    from tfrecord_lite.convert.dataframes import Library
+    from tfrecord_lite.files.names import StorageOptions
+
+    Path = str | os.PathLike[str]
+
+
+class _Piece(NamedTuple):
+    """Records to read of a file."""
+
+    file: str
+    start: int
+    stop: int | None
+    """None for all records from `start` on."""
+    n_records: int | None
+    """Number of records that the file should hold; None if it is not known."""
+
+
+@overload
+def load_tfds(
+    directory: Path,
+    split: str,
+    batch_size: None = None,
+    *,
+    columns: Sequence[str] | None = None,
+    as_: None = None,
+    storage_options: StorageOptions = None,
+) -> dict[str, Column]: ...
+@overload
+def load_tfds(
+    directory: Path,
+    split: str,
+    batch_size: int,
+    *,
+    columns: Sequence[str] | None = None,
+    as_: None = None,
+    storage_options: StorageOptions = None,
+) -> Iterator[dict[str, Column]]: ...
+@overload
+def load_tfds(
+    directory: Path,
+    split: str,
+    batch_size: None = None,
+    *,
+    columns: Sequence[str] | None = None,
+    as_: Library,
+    storage_options: StorageOptions = None,
+) -> Any: ...
+@overload
+def load_tfds(
+    directory: Path,
+    split: str,
+    batch_size: int,
+    *,
+    columns: Sequence[str] | None = None,
+    as_: Library,
+    storage_options: StorageOptions = None,
+) -> Iterator[Any]: ...
+def load_tfds(
+    directory: Path,
+    split: str,
+    batch_size: int | None = None,
+    *,
+    columns: Sequence[str] | None = None,
+    as_: Library | None = None,
+    storage_options: StorageOptions = None,
+) -> Any:
+    """Load a split that TensorFlow Datasets has written, or a part of it, without that package.
+
+    Parameters
+    ----------
+    directory : str or PathLike
+        As for :func:`tfds_info`.
+    split : str
+        ``"train"``; a slice by number ``"train[100:200]"``, percent ``"train[:10%]"``,
+        ``"train[-5%:]"``, or shard ``"train[:2shard]"``; several joined by ``+``; ``"all"``.
+        Percents are rounded to the nearest record, as TensorFlow Datasets does.
+    batch_size : int, optional
+        Return an iterator of batches of this many records, the last possibly smaller, instead
+        of all records at once.
+    columns : sequence of str, optional
+        The names of the features to load; the others are not parsed.
+    as_ : {"pandas", "polars", "arrow"}, optional
+        Return a data frame of this library instead of a dict, as :func:`load`.
+    storage_options : dict, optional
+        Options for fsspec, which opens URLs.
+
+    Returns
+    -------
+    dict of str to column
+        As :func:`load`, in the order of the files, with the original dtypes and shapes. Names of
+        nested features are joined by ``/``. Images are the bytes of their files, and labels are
+        numbers, whose names :func:`tfds_info` has. With `as_` a data frame. With `batch_size`, an
+        iterator of these.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no ``dataset_info.json``, or a file of the split is missing.
+    DataLossError
+        If a file is damaged.
+    InvalidArgumentError
+        As :func:`tfds_info` and :func:`load`; ``BAD_ARGUMENT`` for an unknown split or one out of
+        range or without records, ``WRONG_COUNT`` if a file that was read to its end does not
+        hold the number of records that the ``dataset_info.json`` says.
+    TypeError
+        If `split` is not a str.
+    ImportError
+        If the library of `as_` is not installed.
+
+    Notes
+    -----
+    Only the files with records of the slice are opened. What comes before it in a file is read but not
+    parsed; what comes after it is not read.
+
+    Examples
+    --------
+    >>> import json, os
+    >>> os.makedirs("people/1.0.0")  # a directory as TensorFlow Datasets writes it
+    >>> _ = save("people/1.0.0/people-train.tfrecord-00000-of-00001", {"age": [36, 41, 37]})
+    >>> splits = [{"name": "train", "shardLengths": ["3"]}]
+    >>> with open("people/1.0.0/dataset_info.json", "w") as file:
+    ...     json.dump({"name": "people", "version": "1.0.0", "splits": splits}, file)
+    >>> load_tfds("people", "train[:67%]")
+    {'age': array([36, 41])}
+    """
+    if as_ is not None:
+        check_library(as_)
+    check_storage_options(storage_options, directory)
+    found = Directory(directory, storage_options)
+    pieces = _pieces(found, split)
+    described = Sidecar(found.schema())
+
+    def blocks(n_records: int | None) -> Iterator[Block]:
+        read = _blocks(pieces, storage_options)
+        return read if n_records is None else _batched(read, n_records)
+
+    return load_blocks(described, columns, batch_size, blocks, as_)
+
+
+def _pieces(found: Directory, expression: str) -> list[_Piece]:
+    """List what is to be read of which files."""
+    pieces = []
+    for part in parts_of(expression, list(found.info.splits)):
+        split = found.info.splits[part.split]
+        files = found.files(split)
+        if part.is_whole:
+            counts: Sequence[int | None] = split.lengths or [None] * len(files)
+            pieces += [_Piece(f, 0, None, n) for f, n in zip(files, counts, strict=True) if n != 0]
+            continue
+        lengths = found.lengths(split)
+        first, end = part.bounds(lengths)
+        for file, length in zip(files, lengths, strict=True):
+            start, stop = max(first, 0), min(end, length)
+            if start < stop:
+                pieces.append(_Piece(file, start, stop, length))
+            first, end = first - length, end - length
+    return pieces
+
+
+def _blocks(pieces: list[_Piece], storage_options: StorageOptions) -> Iterator[Block]:
+    """Yield the records of all pieces; raise if a file holds another number than it should."""
+    for piece in pieces:
+        n_seen = 0
+        blocks: Any = TFRecordReader(piece.file, storage_options=storage_options).blocks()
+        with closing(blocks):
+            for block in blocks:
+                stop = len(block) if piece.stop is None else max(piece.stop - n_seen, 0)
+                part = block[max(piece.start - n_seen, 0) : stop]
+                n_seen += len(block)
+                if len(part):
+                    yield part
+                if piece.stop is not None and n_seen >= piece.stop != piece.n_records:
+                    break
+            else:
+                if piece.n_records not in (None, n_seen):
+                    raise count_error("the file", n_seen, piece.n_records).at(source=piece.file)
+
+
+def _batched(blocks: Iterator[Block], n_records: int) -> Iterator[Block]:
+    """Yield blocks of `n_records` records, the last possibly smaller; an error comes after them."""
+    parts: list[Block] = []
+    n_parts = 0
+    try:
+        for block in blocks:
+            while len(block):
+                parts.append(block[: n_records - n_parts])
+                block = block[len(parts[-1]) :]  # noqa: PLW2901 - the rest
+                n_parts += len(parts[-1])
+                if n_parts == n_records:
+                    whole, parts, n_parts = Block.concat(parts), [], 0
+                    yield whole
+    except Exception:
+        if parts:
+            yield Block.concat(parts)
+        raise
+    if parts:
+        yield Block.concat(parts)

@@ -1,0 +1,341 @@
+"""A report as an HTML document, through the templates in assets/.
+
+The page has no outside resources, and a content security policy that allows none: images and
+sounds from ``data:`` alone, and no style and no script but our own two, by their hashes. So
+nothing from the data can run or load anything, even if it were not escaped.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import re
+from collections import Counter
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import DictLoader, Environment, StrictUndefined
+from markupsafe import Markup
+
+from tfrecord_lite.apps.viewer.parts import shortened, visible
+from tfrecord_lite.errors import human_bytes, plural
+from tfrecord_lite.example.content import ContentType
+from tfrecord_lite.files.names import short_name
+from tfrecord_lite.records.damage import lost_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import TypeAlias
+
+    from tfrecord_lite.apps.statistics.sampling import Sample
+    from tfrecord_lite.apps.viewer.cells import Cell
+    from tfrecord_lite.apps.viewer.records import RecordView
+    from tfrecord_lite.apps.viewer.report import Report
+
+_MAX_COLUMNS = 8
+_MAX_TITLE = 120
+_MAX_FILES = 500
+_MAX_DAMAGE = 200
+_Key: TypeAlias = tuple[str, str, int]  # section, name, and how many of these are before it
+_ASSETS = resources.files("tfrecord_lite.apps.viewer") / "assets"
+
+
+@dataclass(frozen=True, slots=True)
+class _Notice:
+    """Something to know before all else."""
+
+    title: str
+    texts: tuple[str, ...]
+    items: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """A feature that has a column in the table of records."""
+
+    key: _Key
+    label: str
+    is_number: bool
+    """Whether each record has one number in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A record in the table."""
+
+    title: str
+    label: str
+    source: str
+    """The file, if there are several."""
+    about: str
+    in_columns: list[tuple[_Column, Cell | None]]
+    entries: list[tuple[int | None, Cell]]
+    """All cells, and the number of the column for those that have one."""
+    more: str
+    n_hidden: int
+
+
+def render(report: Report) -> str:
+    """Return the page of a report."""
+    columns = _columns(report.records)
+    css, script = _asset("page.css"), _asset("page.js")
+    page: str = _template().render(
+        report=report,
+        policy=_policy(css, script),
+        css=Markup(css),  # noqa: S704 - our own
+        script=Markup(script),  # noqa: S704 - our own
+        title=_title(report),
+        what=_what(report),
+        facts=list(_facts(report)),
+        notices=list(_notices(report)),
+        files=report.files[:_MAX_FILES],
+        n_more_files=max(len(report.files) - _MAX_FILES, 0),
+        schema=visible(report.schema),
+        cards=report.cards,
+        runs=report.runs,
+        columns=columns,
+        rows=_rows(report, columns),
+        records_note=_records_note(report),
+    )
+    return page
+
+
+@cache
+def _asset(name: str) -> str:
+    return (_ASSETS / name).read_text("utf-8").strip()
+
+
+@cache
+def _template() -> Any:
+    names = ("page.html", "card.html", "record.html")
+    environment = Environment(
+        loader=DictLoader({name: _asset(name) for name in names}),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+    )
+    environment.globals.update(
+        number=lambda count: f"{count:,}",
+        shown=visible,
+        size=lambda n_bytes: "unknown" if n_bytes is None else human_bytes(n_bytes),
+    )
+    return environment.get_template("page.html")
+
+
+def _policy(css: str, script: str) -> str:
+    """Return the content security policy: our own style and script, and data in the page."""
+
+    def source(text: str) -> str:
+        digest = hashlib.sha256(text.encode()).digest()
+        return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+    return (
+        f"default-src 'none'; style-src {source(css)}; script-src {source(script)}; "
+        "img-src data:; media-src data:; base-uri 'none'; form-action 'none'"
+    )
+
+
+# ------------------------------------------------------------------------------ the header
+
+
+def _title(report: Report) -> str:
+    first = report.files[0].name
+    title = shortened(re.split(r"[/\\]", first)[-1] or first, _MAX_TITLE)
+    n_more = len(report.files) - 1
+    return f"{title} and {plural(n_more, 'more file')}" if n_more else title
+
+
+def _what(report: Report) -> str:
+    """Say in one line what the files hold."""
+    sample = report.sample
+    if sample is None:
+        return "This could not be read as a TFRecord file."
+    if report.first_bytes:
+        return "There is no intact record in it."
+    if not sample.n_records:
+        return "There are no records in " + (
+            "this file." if len(report.files) == 1 else "these files."
+        )
+    holds = {
+        ContentType.EVENT: "TensorBoard events",
+        ContentType.EXAMPLE_LIST: "lists of Examples with a context",
+        ContentType.PROTOBUF: "messages of another kind (protobuf, as it seems)",
+        ContentType.TEXT: "texts",
+        ContentType.EMPTY: "empty records",
+        ContentType.UNKNOWN: "bytes of an unknown kind",
+    }
+    kinds = " and ".join(holds.get(type_, f"{type_} records") for type_ in report.types)
+    return kinds[:1].upper() + kinds[1:] if report.types[0] in holds else kinds
+
+
+def _facts(report: Report) -> Iterator[tuple[str, str, str]]:
+    """Yield the figures of the header: name, value, remark."""
+    sample = report.sample
+    if sample is not None:
+        n_sampled = sum(map(len, sample.blocks))
+        about = _about(sample)
+        remark = "" if sample.is_whole else f"statistics of {n_sampled:,}: {sample.method}"
+        yield "records", f"{about}{sample.n_records:,}", remark
+    if report.statistics is not None:
+        yield "features", f"{report.n_features:,}", ""
+    sizes = [file.n_bytes for file in report.files]
+    if None not in sizes:
+        yield "on disk", human_bytes(sum(size or 0 for size in sizes)), ""
+    if sample is not None:
+        if len(report.files) > 1:
+            yield "files", f"{len(report.files):,}", ""
+        names = [name or "none" for name in sample.compressions]
+        if not report.first_bytes:
+            yield "compression", ", ".join(names) or "none", ""
+        if sample.n_records:
+            text = "not all right" if sample.report.n_damaged else "all right"
+            yield "checksums", text, "" if sample.is_whole else "of the records read"
+
+
+def _notices(report: Report) -> Iterator[_Notice]:
+    damage = report.sample.report if report.sample else None
+    if damage is not None and damage.n_damaged:
+        of_one = f"{report.files[0].name}: " if len(report.files) == 1 else ""
+        texts = (str(span).removeprefix(of_one) for span in damage.spans[:_MAX_DAMAGE])
+        spans = tuple(map(visible, texts))
+        hint = "The records on this page are intact; “tfrecord recover” saves all intact records to a new file."
+        n_more = damage.n_damaged - len(spans)
+        more = (f"and {n_more:,} more",) if n_more > 0 else ()
+        lost = f"{plural(damage.n_damaged, 'damaged place')}, {lost_of(damage, human_bytes)} lost."
+        if report.first_bytes:
+            yield _Notice("Not a TFRecord file", spans + more)
+        else:
+            yield _Notice("Damage", (lost, hint), spans + more)
+    if ContentType.EVENT in report.types[1:]:
+        text = (
+            "The curves of events are on a page of their own: view the event files by themselves."
+        )
+        yield _Notice("Events and other records", (text,))
+    elif ContentType.EVENT in report.types and len(report.types) > 1:
+        text = "The curves are of the events; the other records are only in the table. View their files by themselves for a card per feature and the schema."
+        yield _Notice("Events and other records", (text,))
+    failures = [file for file in (damage.files if damage else ()) if file.failure is not None]
+    problems = [f"{file.source}: {file.failure}" for file in failures] + list(report.problems)
+    if problems:
+        title = (
+            "Not a TFRecord file, or damaged"
+            if report.sample is None
+            else "Not everything could be read"
+        )
+        yield _Notice(title, tuple(visible(text) for text in problems[:_MAX_DAMAGE]))
+
+
+# ------------------------------------------------------------------------------ the table
+
+
+def _records_note(report: Report) -> str:
+    n_records = report.sample.n_records if report.sample else 0
+    n_shown = len(report.records)
+    is_exact = report.sample is not None and not report.sample.is_estimate
+    if n_shown == n_records and is_exact:
+        return f"{n_shown:,}"
+    about = "" if report.sample is None else _about(report.sample)
+    return f"{n_shown:,} of {about}{n_records:,}, {_spread_note(report)}"
+
+
+def _about(sample: Sample) -> str:
+    """Return what the number of records begins with: nothing if it is exact."""
+    if sample.is_least:
+        return "at least "
+    return "about " if sample.is_estimate else ""
+
+
+def _spread_note(report: Report) -> str:
+    """Say which of the records are shown, where these are not all."""
+    if report.is_cut:
+        return "as many as the page has room for"
+    sample = report.sample
+    if sample is None or sample.is_whole:
+        return "spread over all"
+    if len(report.records) == sum(map(len, sample.blocks)):
+        return f"all that were read: {sample.method}"
+    return f"spread over those that were read: {sample.method}"
+
+
+def _columns(records: tuple[RecordView, ...]) -> list[_Column]:
+    """Return the features that have a column: pictures first, then what most records have.
+
+    A feature of one value per record comes before one of several, which take more room; of these,
+    names before numbers.
+    """
+    found: dict[_Key, list[Cell]] = {}
+    for record in records:
+        for key, cell in _keyed(record):
+            found.setdefault(key, []).append(cell)
+    order = {key: i for i, key in enumerate(found)}
+    has_picture = {
+        key: 4 * sum("<img" in cell.html for cell in cells) >= len(records)
+        for key, cells in found.items()
+    }
+    is_single = {key: all(cell.count == "1" for cell in cells) for key, cells in found.items()}
+    best = sorted(
+        found,
+        key=lambda key: (
+            not has_picture[key],
+            -len(found[key]),
+            not is_single[key],
+            found[key][0].kind != "string",
+        ),
+    )[:_MAX_COLUMNS]
+    best.sort(key=lambda key: (not has_picture[key], order[key]))
+    return [
+        _Column(key, found[key][0].label, is_single[key] and _is_number(found[key])) for key in best
+    ]
+
+
+def _keyed(record: RecordView) -> Iterator[tuple[_Key, Cell]]:
+    """Yield the cells of a record with keys; in an event, several may have one name."""
+    before = Counter[tuple[str, str]]()
+    for cell in record.cells:
+        name = cell.section, cell.name
+        yield (*name, before[name]), cell
+        before[name] += 1
+
+
+def _is_number(cells: list[Cell]) -> bool:
+    return all(cell.kind in {"int64", "float32"} for cell in cells)
+
+
+def _rows(report: Report, columns: list[_Column]) -> Iterator[_Row]:
+    labels = _file_labels(report) if len(report.files) > 1 else {}
+    for record in report.records:
+        yield _row(record, columns, labels.get(record.place.source or "", ""))
+
+
+def _file_labels(report: Report) -> dict[str, str]:
+    """Return the names of the files, without the folders that all are in."""
+    names = [file.name for file in report.files]
+    common = os.path.commonprefix(names)  # noqa: RUF071 - cut after a folder in the next line
+    start = max(common.rfind("/"), common.rfind("\\")) + 1
+    return {name: visible(short_name(name[start:])) for name in names}
+
+
+def _row(record: RecordView, columns: list[_Column], source: str) -> _Row:
+    cells = dict(_keyed(record))
+    in_columns = [(column, cells.get(column.key)) for column in columns]
+    numbers = {column.key: i for i, column in enumerate(columns)}
+    entries = [(numbers.get(key), cell) for key, cell in cells.items()]
+    place = record.place
+    label = f"{place.index:,}" if place.index is not None else f"at {place.offset:,}"
+    where = [] if place.offset is None else [f"byte {place.offset:,}"]
+    whole = visible(short_name(place.source or ""))
+    about = ", ".join([record.size, *where, *([whole] if source not in {"", whole} else [])])
+    n_rest = sum(number is None for number, _ in entries) + record.n_hidden
+    return _Row(
+        title=f"record {label} of {source}" if source else f"record {label}",
+        label=label,
+        source=source,
+        about=about,
+        in_columns=in_columns,
+        entries=entries,
+        more=f"{plural(n_rest, 'more feature')} and details" if n_rest else "details",
+        n_hidden=record.n_hidden,
+    )

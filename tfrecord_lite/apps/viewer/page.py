@@ -1,0 +1,224 @@
+"""view: what is in some files, as one HTML page.
+
+::
+
+    paths ──report──> Report ──document──> HTML ──> a file, or the browser
+
+Jinja2 is loaded when it is called.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import tempfile
+import webbrowser
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tfrecord_lite.errors import argument_error, require_int
+from tfrecord_lite.files.names import is_file_object, is_same_file, is_url, name_of
+from tfrecord_lite.files.output import open_output
+from tfrecord_lite.options import ReadOptions
+from tfrecord_lite.progress import check_progress, metered, title_of
+from tfrecord_lite.records.framing import MAX_RECORD_BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from tfrecord_lite.files.compression import CompressionType
+    from tfrecord_lite.files.names import Source, Sources, StorageOptions
+    from tfrecord_lite.files.output import OutputFile
+    from tfrecord_lite.progress import Progress
+
+NUM_RECORDS, SAMPLE_SIZE, MAX_BYTES = 200, 10_000, 16 << 20
+"""How many records a page shows, how many its statistics are of, and about its largest size."""
+
+
+def view(
+    paths: Sources,
+    *,
+    output: Source | None = None,
+    features: Collection[str] | None = None,
+    num_records: int = NUM_RECORDS,
+    sample_size: int = SAMPLE_SIZE,
+    seed: int = 0,
+    max_bytes: int = MAX_BYTES,
+    overwrite: bool = False,
+    open_browser: bool | None = None,
+    progress: Progress = None,
+    compression: CompressionType = "infer",
+    max_record_bytes: int = MAX_RECORD_BYTES,
+    max_inflated_bytes: int | None = None,
+    max_inflated_ratio: float | None = None,
+    storage_options: StorageOptions = None,
+) -> str:
+    """Show what is in TFRecord files, on a page in the browser.
+
+    The page is one HTML file without outside resources: the files and their damage, the schema, a
+    card per feature with a chart of its values, and a table of records with images as thumbnails,
+    sounds, texts and tensors. SequenceExamples have timelines, event files curves. Everything
+    that comes from the data is escaped.
+
+    Parameters
+    ----------
+    paths : str, PathLike, binary file object, or iterable of these
+        As for :class:`TFRecordReader`: paths, URLs, patterns, shards.
+    output : str, PathLike or binary file object, optional
+        Where to write the page; a file appears there only when it is complete. By default, it is
+        a new file in the folder for temporary files, which stays there.
+    features : collection of str, optional
+        Show only these, or of event files these tags; all by default.
+    num_records : int, optional
+        How many records to show at most, spread evenly over the files; of large files, over the
+        `sample_size` records that are read.
+    sample_size : int, optional
+        How many records the statistics of large files are of. Small files are read whole.
+    seed : int, optional
+        Draws that sample; the same seed gives the same page.
+    max_bytes : int, optional
+        About how large the page may become: more pictures and records are left out, and it says so.
+    overwrite : bool, optional
+        Replace an `output` that exists; never one of the files shown.
+    open_browser : bool, optional
+        Whether to open the page in the browser; by default only if there is no `output`.
+    progress : bool or callable, optional
+        Show a progress bar; by default for work of more than a second, on a terminal or in a
+        notebook with ipywidgets, if tqdm is installed (the extra ``cli``). A callable is called with
+        the bytes of records that were read, and then also examined, and their total, None while
+        they are read; the last time with both equal. What it raises ends the work.
+    compression, max_record_bytes, max_inflated_bytes, max_inflated_ratio, storage_options
+        How to read files, as for :class:`TFRecordReader`. Damage is skipped, and listed.
+
+    Returns
+    -------
+    str
+        The path of the page.
+
+    Raises
+    ------
+    FileExistsError
+        If `output` exists, unless `overwrite` is true.
+    OSError
+        If a file cannot be opened or read, or the page not written. A file that is damaged,
+        empty or not a TFRecord file has a page, which says so.
+    InvalidArgumentError
+        ``BAD_ARGUMENT`` for a feature that no record has, or a tag that no event has, for an
+        `output` that is one of the files shown, and for numbers out of range.
+    TypeError
+        If a feature's name is not a str.
+    ImportError
+        If Jinja2 or Pillow is not installed (``pip install 'tfrecord-numpy[view]'``).
+
+    Notes
+    -----
+    Files of up to 64 MiB are read whole. Of larger ones a sample is read, by the index beside them
+    if there is one, so that a page takes seconds and bounded memory, however large they are.
+
+    Examples
+    --------
+    >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+    >>> view("people.tfrecord", output="people.html")
+    'people.html'
+    """
+    options = ReadOptions(
+        compression,
+        max_record_bytes=max_record_bytes,
+        max_inflated_bytes=max_inflated_bytes,
+        max_inflated_ratio=max_inflated_ratio,
+        storage_options=storage_options,
+    )
+    check_progress(progress)
+    require_int("num_records", num_records, 0)
+    require_int("sample_size", sample_size, 1)
+    require_int("max_bytes", max_bytes, 1)
+    try:
+        import PIL.Image  # noqa: F401, PLC0415 - makes the pictures
+
+        from tfrecord_lite.apps.viewer.document import render  # noqa: PLC0415 - needs Jinja2
+        from tfrecord_lite.apps.viewer.report import (  # noqa: PLC0415 - the same
+            Wanted,
+            find_sources,
+            make_report,
+        )
+    except ImportError as error:
+        if (error.name or "").split(".")[0] not in {"jinja2", "markupsafe", "PIL"}:
+            raise
+        detail = "the page needs Jinja2 and Pillow: pip install 'tfrecord-numpy[view]'"
+        raise ImportError(detail) from error
+    wanted = Wanted(_chosen(features), num_records, sample_size, seed, max_bytes)
+    sources = find_sources(paths, options)
+    _check_output(output, sources, storage_options, overwrite=overwrite)
+    with metered(progress, title_of(sources), "bytes") as meter:
+        page = render(make_report(sources, wanted, options, meter))
+        meter.finish()
+    path = _write(page, output, storage_options, overwrite=overwrite)
+    if open_browser or (open_browser is None and output is None):
+        open_page(path)
+    return path
+
+
+def _chosen(features: object) -> frozenset[str]:
+    """Return the names of the features to show; empty for all."""
+    names = [features] if isinstance(features, str) else [] if features is None else features
+    is_known = isinstance(names, Iterable) and not isinstance(names, (bytes, bytearray))
+    found = list(names) if is_known else [names]  # type: ignore[call-overload]
+    for name in found:
+        if not isinstance(name, str):
+            raise TypeError(f"features must be names, each a str, not {name!r}")
+    return frozenset(found)
+
+
+def _check_output(
+    output: Source | None,
+    sources: list[Source],
+    storage_options: StorageOptions,
+    *,
+    overwrite: bool,
+) -> None:
+    """Raise if the page would replace a file that is read, or any without being told to, or has no name."""
+    if output is None or is_file_object(output):
+        return
+    name = name_of(output)
+    if not name:
+        raise argument_error("output is empty, expected the path of the page")
+    inputs = (name_of(source) for source in sources if not is_file_object(source))
+    if any(is_same_file(name, source, storage_options) for source in inputs):
+        detail = "the page would replace a file that it shows; give it another name"
+        raise argument_error(detail, source=name)
+    if not overwrite and not is_url(name) and Path(name).is_file():
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), name)
+
+
+def _check_free(file: OutputFile, *, overwrite: bool) -> None:
+    """Raise if a file was made there meanwhile, or there is one at a URL."""
+    if not overwrite and file.replaces(file.name):
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), file.name)
+
+
+def open_page(path: str) -> bool:
+    """Open a page in the browser; return whether there is one."""
+    try:
+        return webbrowser.open(Path(path).resolve().as_uri())
+    except webbrowser.Error:
+        return False
+
+
+def _write(
+    page: str, output: Source | None, storage_options: StorageOptions, *, overwrite: bool
+) -> str:
+    """Write the page, whole or not at all; return its path."""
+    if output is None:
+        folder = tempfile.mkdtemp(prefix="tfrecord-view-")
+        output = str(Path(folder) / "page.html")
+    file = open_output(output, atomic=not is_file_object(output), storage_options=storage_options)
+    try:
+        file.write([page.encode("utf-8", "backslashreplace")])
+        file.finish()
+        _check_free(file, overwrite=overwrite)
+        file.commit()
+    except BaseException:
+        file.abandon()
+        raise
+    return file.name

@@ -1,0 +1,363 @@
+"""Files to a report: what the page shows, as plain values.
+
+::
+
+    paths ──draw_sample──> Sample ─┬─ compute_statistics ──> cards, schema
+                                   ├─ some of the records ──> RecordViews
+                                   └─ event files ──────────> curves
+    a file without records ──────────> its first bytes
+
+Nothing here knows HTML: cells and cards, which bring their own, are only passed on. A file that
+is damaged, empty or no TFRecord file at all has a report too, which says so.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import MISSING, dataclass, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from tfrecord_lite.apps.events import EventFiles, find_runs
+from tfrecord_lite.apps.statistics.collect import Collector
+from tfrecord_lite.apps.statistics.sampling import draw_sample
+from tfrecord_lite.apps.viewer.cards import Card, make_cards
+from tfrecord_lite.apps.viewer.parts import Budget
+from tfrecord_lite.apps.viewer.records import describe_record
+from tfrecord_lite.apps.viewer.runs import describe_runs
+from tfrecord_lite.errors import DataLossError, TFRecordError, argument_error, human_bytes, plural
+from tfrecord_lite.example.content import ContentType, ExampleList, detect, detect_all, is_sequence
+from tfrecord_lite.files.names import expand, is_file_object, local_size, name_of
+from tfrecord_lite.progress import SILENT
+from tfrecord_lite.schema import Schema, SequenceSchema
+from tfrecord_lite.schema.kinds import kind_of
+from tfrecord_lite.schema.text import nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping
+
+    from markupsafe import Markup
+
+    from tfrecord_lite.apps.statistics import Statistics
+    from tfrecord_lite.apps.statistics.sampling import Sample
+    from tfrecord_lite.apps.viewer.records import RecordView
+    from tfrecord_lite.block import Place
+    from tfrecord_lite.errors import InvalidArgumentError
+    from tfrecord_lite.example.content import Message
+    from tfrecord_lite.files.names import Source, Sources
+    from tfrecord_lite.options import ReadOptions
+    from tfrecord_lite.progress import Meter
+    from tfrecord_lite.schema import FeatureSpec
+
+_N_DETECTED = 8
+_MAX_SCHEMA = 500_000  # characters
+_FIRST_BYTES = 512
+_WRAPPING = 300
+"""About how many characters the page adds around a cell."""
+_WITH_STATISTICS = (ContentType.EXAMPLE, ContentType.SEQUENCE_EXAMPLE, ContentType.EMPTY)
+
+
+@dataclass(frozen=True, slots=True)
+class FileEntry:
+    """One file in the header of the page."""
+
+    name: str
+    """Path or URL."""
+    n_bytes: int | None
+    """Bytes on disk; None if not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """All that the page shows."""
+
+    files: tuple[FileEntry, ...]
+    sample: Sample | None
+    """None if nothing could be read; `problems` say why."""
+    types: tuple[ContentType, ...] = ()
+    """What the records hold, the most frequent first; empty without records."""
+    problems: tuple[str, ...] = ()
+    """What could not be read or parsed, in words."""
+    statistics: Statistics | None = None
+    cards: tuple[Card, ...] = ()
+    n_features: int = 0
+    n_without_card: int = 0
+    schema: str = ""
+    """As Python; empty if there is none."""
+    records: tuple[RecordView, ...] = ()
+    is_cut: bool = False
+    """Whether fewer records are shown than were asked for, as the page would be too large."""
+    first_bytes: str = ""
+    """The beginning of a file without intact records, as hex and text."""
+    runs: Markup | None = None
+    """The curves of event files."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the page is to show."""
+
+    features: frozenset[str]
+    """Empty for all."""
+    num_records: int
+    sample_size: int
+    seed: int
+    max_bytes: int
+
+
+def make_report(
+    sources: list[Source], wanted: Wanted, options: ReadOptions, meter: Meter = SILENT
+) -> Report:
+    """Read a sample of the files, and describe it; `meter` is told of its bytes twice."""
+    files = tuple(FileEntry(name_of(source), local_size(source)) for source in sources)
+    # A quarter each for cards and records, the rest for pictures, which take a third more as text.
+    share, rest = wanted.max_bytes // 4, wanted.max_bytes // 6
+    budget = Budget(share, card_characters=share, picture_bytes=rest, detail_bytes=rest)
+    try:
+        sample = draw_sample(
+            sources,
+            num_records=wanted.sample_size,
+            seed=wanted.seed,
+            options=options,
+            storage_options=options.storage_options,
+            meter=meter,
+        )
+    except DataLossError as error:
+        first = _first_bytes(sources[0])
+        return Report(files, None, problems=(str(error),), first_bytes=first)
+    report = Report(files, sample, tuple(_types(sample)))
+    if not sample.n_records and sample.report.n_damaged:
+        return replace(report, first_bytes=_first_bytes(sources[0]))
+    if report.types and report.types[0] is ContentType.EVENT:
+        sources = _with_events(sources, sample)
+        report = replace(report, runs=describe_runs(sources, budget, options, wanted.features))
+        return _with_records(report, wanted, budget)
+    return _with_records(_with_statistics(report, wanted, budget, meter), wanted, budget)
+
+
+def find_sources(paths: Sources, options: ReadOptions) -> list[Source]:
+    """List the files, and the event files of folders."""
+    is_one = isinstance(paths, (str, bytes, os.PathLike)) or is_file_object(paths)
+    sources: list[Source] = []
+    for path in [cast("Source", paths)] if is_one else cast("Iterable[Source]", paths):
+        runs: dict[str, str] = {}
+        if isinstance(path, (str, bytes, os.PathLike)):
+            name = os.fsdecode(path)
+            runs = find_runs(name) if Path(name).is_dir() else {}
+        sources += [name for run in runs.values() for name in EventFiles(run).names()] or [path]
+    return expand(sources, options.storage_options)
+
+
+def _types(sample: Sample) -> list[ContentType]:
+    blocks = [block for block in sample.blocks if len(block)]
+    step = max(len(blocks) // _N_DETECTED, 1)
+    few = _N_DETECTED if len(blocks) == 1 else 2
+    return detect_all(record for block in blocks[::step] for record in block[:few])
+
+
+def _with_events(sources: list[Source], sample: Sample) -> list[Source]:
+    """Return the files that do not begin with records of another kind."""
+    firsts = {block.place(0).source: block[0] for block in reversed(sample.blocks) if len(block)}
+    types = {source: detect(record).type for source, record in firsts.items()}
+    kinds = (types.get(name_of(source), ContentType.EVENT) for source in sources)
+    return [
+        source
+        for source, kind in zip(sources, kinds, strict=True)
+        if kind in {ContentType.EVENT, ContentType.EMPTY}
+    ]
+
+
+def _first_bytes(source: Source) -> str:
+    """Return the first bytes of a local file as lines of hex and text; empty for any other."""
+    if not isinstance(source, (str, bytes, os.PathLike)):
+        return ""
+    try:
+        with Path(os.fsdecode(source)).open("rb") as file:
+            data = file.read(_FIRST_BYTES)
+    except OSError:
+        return ""
+    lines = [data[i : i + 16] for i in range(0, len(data), 16)]
+    texts = ("".join(chr(c) if 32 <= c < 127 else "." for c in line) for line in lines)
+    return "\n".join(
+        f"{i * 16:04x}  {line.hex(' '):47}  {text}"
+        for i, (line, text) in enumerate(zip(lines, texts, strict=True))
+    )
+
+
+# ------------------------------------------------------------------------------ statistics
+
+
+def _with_statistics(report: Report, wanted: Wanted, budget: Budget, meter: Meter) -> Report:
+    """Add cards and the schema, if the records are Examples or SequenceExamples."""
+    if report.sample is None or not report.types or report.types[0] not in _WITH_STATISTICS:
+        return report
+    try:
+        statistics, malformed = _statistics(report.sample, meter)
+    except TFRecordError as error:
+        return replace(report, problems=(*report.problems, f"There are no statistics: {error}"))
+    if malformed:
+        count = f"{plural(len(malformed), 'record')} of those read cannot be parsed as {report.types[0]}"
+        problems = (*report.problems, f"{count}; the first: {malformed[0]}")
+        report = replace(report, problems=problems)
+    names = {*statistics.features, *statistics.feature_lists}
+    for name in sorted(wanted.features):
+        if name not in names:
+            raise argument_error(f"no such feature in the records{nearest(name, names)}", key=name)
+    problems = report.problems
+    schema: Schema | SequenceSchema | None = None
+    try:
+        schema = _chosen(statistics.schema(), wanted.features)
+    except TFRecordError as error:
+        problems = (*problems, f"There is no schema for all records: {error}")
+    code = _code(schema, budget)
+    cards = make_cards(statistics, _spec_texts(schema), wanted.features, budget)
+    n_features = len(statistics.features) + len(statistics.feature_lists)
+    is_chosen = [
+        not wanted.features or name in wanted.features
+        for name in (*statistics.features, *statistics.feature_lists)
+    ]
+    return replace(
+        report,
+        problems=problems,
+        statistics=statistics,
+        cards=tuple(cards),
+        n_features=n_features,
+        n_without_card=sum(is_chosen) - len(cards),
+        schema=code,
+    )
+
+
+def _code(schema: Schema | SequenceSchema | None, budget: Budget) -> str:
+    """Return a schema as Python, if the page has room for it."""
+    code = "" if schema is None else schema_code(schema)
+    n_characters = len(code) + 4 * code.count("'")
+    if n_characters <= _MAX_SCHEMA and budget.take(card_characters=n_characters):
+        return code
+    return f"# {human_bytes(len(code))}: too long for this page; infer_schema(paths) returns it"
+
+
+def _chosen(schema: Schema | SequenceSchema, names: frozenset[str]) -> Schema | SequenceSchema:
+    """Return the schema of the chosen features."""
+    if not names:
+        return schema
+    if isinstance(schema, Schema):
+        return schema.select(sorted(names & schema.keys()))
+    return SequenceSchema(*(part.select(sorted(names & part.keys())) for part in schema))
+
+
+def _statistics(sample: Sample, meter: Meter) -> tuple[Statistics, list[InvalidArgumentError]]:
+    """Return the statistics of the records that can be examined, and the errors of others."""
+    collector = Collector(skip_malformed=True)
+    meter.expect_more(sum(block.nbytes for block in sample.blocks))
+    for block in sample.blocks:
+        collector.add(block)
+        meter.advance(block.nbytes)
+    return collector.statistics(), collector.malformed
+
+
+def _spec_texts(schema: Schema | SequenceSchema | None) -> Mapping[str, str]:
+    """Return all specifications as Python, by section and name."""
+    if isinstance(schema, Schema):
+        return {f"/{name}": spec_code(spec) for name, spec in schema.items()}
+    if schema is None:
+        return {}
+    parts = ("context", schema.context), ("feature list", schema.feature_lists)
+    return {
+        f"{part}/{name}": spec_code(spec) for part, specs in parts for name, spec in specs.items()
+    }
+
+
+def spec_code(spec: FeatureSpec) -> str:
+    """Return a specification as Python that creates it, without what is the default.
+
+    >>> spec_code(FixedLenFeature([2], "float32"))
+    "FixedLenFeature([2], 'float32')"
+    """
+    parts = []
+    for item in fields(spec):  # type: ignore[arg-type]
+        value = getattr(spec, item.name)
+        if item.default is not MISSING and repr(value) == repr(item.default):
+            continue
+        if item.name == "dtype":
+            value = kind_of(value).label
+        elif item.name == "shape":
+            value = list(value)
+        elif isinstance(value, np.dtype):
+            value = value.name
+        is_named = item.name not in ("shape", "dtype")
+        parts.append(f"{item.name}={value!r}" if is_named else repr(value))
+    return f"{type(spec).__name__}({', '.join(parts)})"
+
+
+def schema_code(schema: Schema | SequenceSchema) -> str:
+    """Return a schema as Python that creates it, without the originals."""
+    if isinstance(schema, Schema):
+        return f"Schema({_mapping_code(schema, '')})"
+    parts = (_mapping_code(part, "    ") for part in schema)
+    return "SequenceSchema(\n    " + ",\n    ".join(parts) + ",\n)"
+
+
+def _mapping_code(specs: Mapping[str, FeatureSpec], indent: str) -> str:
+    lines = "".join(f"{indent}    {name!r}: {spec_code(spec)},\n" for name, spec in specs.items())
+    return f"{{\n{lines}{indent}}}" if lines else "{}"
+
+
+# ------------------------------------------------------------------------------ records
+
+
+def _with_records(report: Report, wanted: Wanted, budget: Budget) -> Report:
+    """Add records of the sample, evenly spread over it, until the budget is spent."""
+    if report.sample is None:
+        return report
+    likely = report.types[0] if report.types else None
+    shown: list[RecordView] = []
+    is_cut = False
+    for record, place in _spread(report.sample, wanted.num_records):
+        if budget.is_spent:
+            is_cut = True
+            break
+        content = detect(record, likely)
+        if wanted.features and content.message is not None:
+            _keep_only(content.message, wanted.features)
+        view = _only_tags(describe_record(content, place, budget), wanted.features)
+        budget.characters -= _WRAPPING * (1 + len(view.cells))
+        shown.append(view)
+    return replace(report, records=tuple(shown), is_cut=is_cut)
+
+
+def _spread(sample: Sample, num_records: int) -> Iterator[tuple[bytes, Place]]:
+    """Yield records of a sample and their places: all, or as many as asked for."""
+    n_records = sum(map(len, sample.blocks))
+    wanted = np.unique(np.linspace(0, n_records - 1, min(num_records, n_records)).astype(np.int64))
+    first = 0
+    for block in sample.blocks:
+        here = wanted[(wanted >= first) & (wanted < first + len(block))] - first
+        for i in here.tolist():
+            yield block[i], block.place(i)
+        first += len(block)
+
+
+def _only_tags(view: RecordView, names: Collection[str]) -> RecordView:
+    """Remove the values of all other tags from an event."""
+    if view.type is not ContentType.EVENT or not names:
+        return view
+    cells = (cell for cell in view.cells if not cell.section or cell.name in names)
+    return replace(view, cells=tuple(cells))
+
+
+def _keep_only(message: Message, names: Collection[str]) -> None:
+    """Remove all other features from a message, which is changed."""
+    if isinstance(message, ExampleList):
+        for part in (message.context, *message.examples):
+            _keep_only(part, names)
+        return
+    parts: list[Any] = (
+        [message.context.feature, message.feature_lists.feature_list]
+        if is_sequence(message)
+        else [message.features.feature]
+    )
+    for part in parts:
+        for name in [name for name in part if name not in names]:
+            del part[name]
