@@ -38,7 +38,7 @@ from tfrecord_lite import (
 )
 from tfrecord_lite.block import Place
 from tfrecord_lite.messages import Example, Feature, Features, Int64List
-from tfrecord_lite.options import ReadOptions
+from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.framing import frame
 from tfrecord_lite.records.stream import RecordStream
 
@@ -161,7 +161,7 @@ class TestRecords:
         views = [view for block in blocks for view in block.views()]
         few = list(reader.blocks(7))
         arrays = [row["key"] for row in reader.examples()]
-        stream = RecordStream(path, ReadOptions(compression))
+        stream = RecordStream(path, ReadSettings(compression))
         mixed: list[bytes | memoryview] = []
         while (block := stream.next_block(5)) is not None:
             mixed += block.to_list()  # what recycles may write into what only copies were made of
@@ -286,7 +286,7 @@ class TestLargeRecords:
         (tmp_path / "damaged").write_bytes(stream)
 
         for method in ("next_records", "next_block"):
-            opened = RecordStream(tmp_path / "damaged", ReadOptions(""))
+            opened = RecordStream(tmp_path / "damaged", ReadSettings(""))
             out: list[bytes] = []
             n_skipped = []
             while True:

@@ -1,15 +1,17 @@
-"""How to read files of records: one bundle that every reader hands on.
+"""How files of records are read and written: the keywords that every reader and writer shares.
 
-Users pass the options as keywords; :class:`ReadOptions` checks them once. The limits bound memory
-and time on hostile input: a file claims any record length, and a compressed one inflates to any
-size.
+:class:`ReadOptions` and :class:`WriteOptions` are the keywords as users write them.
+:class:`TFRecordReader` and :class:`TFRecordWriter` document each of them; what stands above takes
+``**options: Unpack[ReadOptions]`` and hands them on. :class:`ReadSettings` is the same bundle,
+checked once, as readers keep it. The limits bound memory and time on hostile input: a file claims
+any record length, and a compressed one inflates to any size.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason, require_int
 from tfrecord_lite.files.compression import INFER, compression_to_read
@@ -21,8 +23,28 @@ if TYPE_CHECKING:
     from tfrecord_lite.records.damage import OnError
 
 
+class ReadOptions(TypedDict, total=False):
+    """How to read files of records: the keywords of :class:`TFRecordReader`, which explains them."""
+
+    compression: CompressionType
+    verify: bool
+    max_record_bytes: int
+    on_error: OnError
+    max_errors: int | None
+    max_inflated_bytes: int | None
+    max_inflated_ratio: float | None
+    storage_options: Mapping[str, Any] | None
+
+
+class WriteOptions(TypedDict, total=False):
+    """How to write files of records: keywords of :class:`TFRecordWriter`, which explains them."""
+
+    compression: CompressionType
+    storage_options: Mapping[str, Any] | None
+
+
 @dataclass(frozen=True, slots=True)
-class ReadOptions:
+class ReadSettings:
     """The keywords of :class:`TFRecordReader`; raises ``BAD_ARGUMENT`` or TypeError if wrong."""
 
     compression: CompressionType = INFER

@@ -37,7 +37,7 @@ from tfrecord_lite.files.names import (
     short_name,
 )
 from tfrecord_lite.markup.tables import facts, panel, table
-from tfrecord_lite.options import ReadOptions
+from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.progress import total_bytes
 from tfrecord_lite.records.damage import DamageLog
 from tfrecord_lite.records.decoder import CHUNK_BYTES
@@ -251,7 +251,7 @@ class TFRecordReader:
         max_inflated_ratio: float | None = None,
         storage_options: StorageOptions = None,
     ) -> None:
-        options = ReadOptions(
+        options = ReadSettings(
             compression=compression,
             verify=verify,
             max_record_bytes=max_record_bytes,
@@ -263,7 +263,7 @@ class TFRecordReader:
         )
         self._start(paths, options)
 
-    def _start(self, paths: Sources, options: ReadOptions) -> None:
+    def _start(self, paths: Sources, options: ReadSettings) -> None:
         self._sources = expand(paths, options.storage_options)
         self._options = options
         self._log: DamageLog | None = None  # of the last iteration
@@ -709,7 +709,7 @@ def bytes_read(reader: TFRecordReader) -> int:
     return reader._n_bytes_before + sum(stream.file_offset for stream in streams)  # noqa: SLF001
 
 
-def reader_with(paths: Sources, options: ReadOptions) -> TFRecordReader:
+def reader_with(paths: Sources, options: ReadSettings) -> TFRecordReader:
     """Return a reader with options that were checked before."""
     reader = TFRecordReader.__new__(TFRecordReader)
     reader._start(paths, options)  # noqa: SLF001 - a second constructor
@@ -722,7 +722,7 @@ class RecordIterator:
     def __init__(self, path: str | bytes | os.PathLike[str], compression: str) -> None:
         self._stream: RecordStream | None = None
         self._path = path
-        self._options = ReadOptions(compression)
+        self._options = ReadSettings(compression)
         self._stream = RecordStream(path, self._options)
         self._ready: Iterator[bytes] = iter(())
         self._place = 0, 0  # offset and number of the next record, when closed

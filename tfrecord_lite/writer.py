@@ -29,7 +29,7 @@ from tfrecord_lite.files.compression import (
 )
 from tfrecord_lite.files.names import check_storage_options, local_size, name_of, short_name
 from tfrecord_lite.files.output import open_output
-from tfrecord_lite.options import ReadOptions
+from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.framing import checked
 from tfrecord_lite.records.sink import RecordSink
 from tfrecord_lite.records.stream import RecordStream
@@ -740,7 +740,7 @@ def _whole_bytes(path: Source, options: TFRecordOptions, torn: str) -> int | Non
             "stream; use GZIP, or no compression"
         )
         raise InvalidArgumentError(Reason.UNSUPPORTED, source=name_of(path), detail=detail)
-    stream = RecordStream(path, ReadOptions(compression))
+    stream = RecordStream(path, ReadSettings(compression))
     try:
         while stream.next_block() is not None:
             pass
@@ -779,7 +779,7 @@ def _check_compression(path: Source, compression: str) -> None:
 
 def _rewrite_whole_records(path: Source, options: TFRecordOptions) -> None:
     """Replace a torn compressed file by one with its whole records."""
-    stream = RecordStream(path, ReadOptions(options))
+    stream = RecordStream(path, ReadSettings(options))
     sink = RecordSink(open_output(path, atomic=True), options)
     try:
         with contextlib.suppress(DataLossError):  # the torn end, which was met before

@@ -24,7 +24,7 @@ from tfrecord_lite import (
     TFRecordReader,
 )
 from tfrecord_lite.dataset import worker_damage as losses
-from tfrecord_lite.options import ReadOptions
+from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records import damage
 from tfrecord_lite.records.damage import DamageLog
 from tfrecord_lite.records.framing import frame
@@ -378,7 +378,7 @@ def test_what_is_told_of_damage_is_told_once(monkeypatch: pytest.MonkeyPatch) ->
         return dataclasses.replace(*arguments, **changes)
 
     log = DamageLog(skip, None)
-    stream = RecordStream(io.BytesIO(broken), ReadOptions(""))
+    stream = RecordStream(io.BytesIO(broken), ReadSettings(""))
     records, news = log.skipping(stream, 7), []
     monkeypatch.setattr(damage, "replace", counted)
     while records.next_block() is not None:

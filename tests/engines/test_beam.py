@@ -52,7 +52,7 @@ from tfrecord_lite.integrations.beam import (
     _ReadParts,
     _Records,
 )
-from tfrecord_lite.options import ReadOptions
+from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.framing import frame
 
 if TYPE_CHECKING:
@@ -314,7 +314,7 @@ def test_every_record_is_in_one_piece_however_a_range_is_split(
     path = written(tmp_path_factory.mktemp("split") / "a", records)
     half = Path(path).stat().st_size // 2
     choose = random.Random(seed)
-    reading = _ReadParts(_Records(), ReadOptions(), size, with_report=False)
+    reading = _ReadParts(_Records(), ReadSettings(), size, with_report=False)
 
     found = []
     for part in record_ranges(path, max_bytes=max(half, 1)):
@@ -347,7 +347,7 @@ def split(tracker: Any, choose: random.Random) -> list[Any]:
 def test_a_range_without_known_borders_is_one_piece(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(gzip.compress(bytes(frame([b"x" * 100] * 50))))
     (part,) = record_ranges(tmp_path / "a", max_bytes=10)
-    reading = _ReadParts(_Records(), ReadOptions(), 3, with_report=False)
+    reading = _ReadParts(_Records(), ReadSettings(), 3, with_report=False)
 
     whole = reading.initial_restriction(part)
     assert whole == OffsetRange(0, 1)

@@ -32,7 +32,7 @@ from tfrecord_lite import (
 )
 from tfrecord_lite.files.compression import CODECS, MEM_LEVEL, Settings, codec_named, detect
 from tfrecord_lite.files.inflate import Inflated
-from tfrecord_lite.options import ReadOptions
+from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.framing import frame
 from tfrecord_lite.records.stream import RecordStream
 
@@ -406,7 +406,7 @@ def large_items_in(inflated: bytes) -> list[bytes]:
 
 
 def reasons_of_three_calls(source: Any, name: str) -> list[Reason]:
-    opened = RecordStream(source, ReadOptions(name))
+    opened = RecordStream(source, ReadSettings(name))
     reasons: list[Reason] = []
     while len(reasons) < 3:
         try:

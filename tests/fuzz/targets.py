@@ -49,7 +49,7 @@ from tfrecord_lite import (
 from tfrecord_lite.example.decode.batch import LayoutMemory
 from tfrecord_lite.files.compression import CODECS
 from tfrecord_lite.files.output import open_output
-from tfrecord_lite.options import ReadOptions
+from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.sink import RecordSink
 from tfrecord_lite.records.stream import RecordStream
 from tfrecord_lite.recovery.members import FilePart, MemberSearch
@@ -158,7 +158,7 @@ def members(data: bytes) -> str:
     """Recover from a gzip file; the oracles are a reader that stops at damage, and zlib."""
 
     def opened(part: FilePart) -> RecordStream:
-        return RecordStream(part, ReadOptions("GZIP"))  # type: ignore[arg-type]
+        return RecordStream(part, ReadSettings("GZIP"))  # type: ignore[arg-type]
 
     data = compressed(data)
     file, saved = io.BytesIO(data), io.BytesIO()

@@ -33,7 +33,7 @@ from tfrecord_lite.index.ranges import (
     join_reports,
     record_ranges,
 )
-from tfrecord_lite.options import ReadOptions
+from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.framing import frame
 
 if TYPE_CHECKING:
@@ -52,11 +52,11 @@ def written(path: Path, records: list[bytes]) -> Path:
     return path
 
 
-def read(ranges: list[RecordRange], options: ReadOptions | None = None) -> list[bytes]:
-    return list(each_of(ranges, options or ReadOptions()))
+def read(ranges: list[RecordRange], options: ReadSettings | None = None) -> list[bytes]:
+    return list(each_of(ranges, options or ReadSettings()))
 
 
-def each_of(ranges: list[RecordRange], options: ReadOptions) -> Iterator[bytes]:
+def each_of(ranges: list[RecordRange], options: ReadSettings) -> Iterator[bytes]:
     for part in ranges:
         for block in RangeReader(part, options).blocks():
             yield from block
@@ -154,7 +154,7 @@ def test_damage_is_skipped_as_the_reader_skips_it(
         del data[choose.randrange(len(data)) :]
     path = tmp_path_factory.mktemp("r") / "a"
     path.write_bytes(data)
-    options = ReadOptions(on_error="skip", compression="")
+    options = ReadSettings(on_error="skip", compression="")
     reader = TFRecordReader(path, on_error="skip", compression="")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataLossWarning)
@@ -189,7 +189,7 @@ def test_damage_is_raised_where_the_reader_raises_it(
     with pytest.raises(DataLossError) as raised:
         expected.extend(TFRecordReader(path, compression=""))
 
-    options = ReadOptions(compression="")
+    options = ReadSettings(compression="")
     found: list[bytes] = []
     with pytest.raises(DataLossError) as met:
         found.extend(each_of(record_ranges(path, options, num_ranges=num_ranges), options))
@@ -204,7 +204,7 @@ def test_the_report_of_a_range_is_of_the_range_alone(tmp_path: Path) -> None:
         data[30 * record + 15] ^= 1
     path = tmp_path / "a"
     path.write_bytes(data)
-    options = ReadOptions(on_error="skip")
+    options = ReadSettings(on_error="skip")
     readers = [RangeReader(part, options) for part in record_ranges(path, options, max_bytes=1500)]
 
     assert [sum(map(len, each.blocks())) for each in readers] == [49, 48]
@@ -219,7 +219,7 @@ def test_the_report_of_a_range_is_of_the_range_alone(tmp_path: Path) -> None:
         (60, 59, 38),
         (61, 59, 38),
     ]
-    assert RangeReader(RecordRange(str(path)), ReadOptions()).report is None
+    assert RangeReader(RecordRange(str(path)), ReadSettings()).report is None
     assert RangeReader(RecordRange(str(path)), options).report is not None  # not opened yet
 
 
@@ -228,7 +228,7 @@ def test_max_errors_is_of_a_range(tmp_path: Path) -> None:
     for record in 10, 60, 61:
         data[30 * record + 15] ^= 1
     (path := tmp_path / "a").write_bytes(data)
-    options = ReadOptions(on_error="skip", max_errors=1)
+    options = ReadSettings(on_error="skip", max_errors=1)
     first, second = (RangeReader(p, options) for p in record_ranges(path, options, max_bytes=1500))
 
     assert sum(map(len, first.blocks())) == 49
@@ -280,7 +280,7 @@ def test_an_index_tells_the_number_of_records_without_a_hop(tmp_path: Path) -> N
 def test_a_limit_on_records_is_raised_where_the_record_is(tmp_path: Path) -> None:
     path = written(tmp_path / "a", [b"x" * 10] * 20 + [b"y" * 50] + [b"x" * 10] * 20)
     TFRecordFile(path).save_index()
-    options = ReadOptions(max_record_bytes=20)
+    options = ReadSettings(max_record_bytes=20)
 
     with pytest.raises(DataLossError, match="record 20, byte 520") as raised:
         read(record_ranges(path, options, num_ranges=8), options)

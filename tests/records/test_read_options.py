@@ -21,7 +21,7 @@ from tfrecord_lite import (
     read_batches,
     verify,
 )
-from tfrecord_lite.options import ReadOptions
+from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.framing import frame
 from tfrecord_lite.recovery.verify import verify_each
 
@@ -42,7 +42,7 @@ def through_verify(path: Path, **limits: Any) -> None:
 
 
 def through_verify_each(path: Path, **limits: Any) -> None:
-    for report in verify_each([str(path)] * 2, ReadOptions(**limits), num_threads=2):
+    for report in verify_each([str(path)] * 2, ReadSettings(**limits), num_threads=2):
         if report.failure is not None:
             raise report.failure
         for span in report.spans:

@@ -32,7 +32,7 @@ from tfrecord_lite import (
     recover,
     verify,
 )
-from tfrecord_lite.options import ReadOptions
+from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.decoder import FrameDecoder
 from tfrecord_lite.records.framing import frame
 from tfrecord_lite.records.sink import RecordSink
@@ -149,7 +149,7 @@ class TestVerify:
     def test_who_has_enough_stops_the_others(self, tmp_path: Path) -> None:
         paths: list[Any] = [write(tmp_path / str(i), [b"one"]) for i in range(50)]
 
-        reports = verify_each(paths, ReadOptions(), num_threads=2)
+        reports = verify_each(paths, ReadSettings(), num_threads=2)
         assert next(reports).records == 1
         reports.close()  # type: ignore[attr-defined]
 
@@ -175,11 +175,11 @@ class TestVerify:
 
         out = run_fresh(
             "import faulthandler, sys\n"
-            "from tfrecord_lite.options import ReadOptions\n"
+            "from tfrecord_lite.options import ReadSettings\n"
             "from tfrecord_lite.recovery.verify import verify_each\n"
             "faulthandler.dump_traceback_later(60, exit=True)\n"  # rather than wait for ever
             "names = [sys.argv[1] + name for name in ('/a', '/b', '/c')]\n"
-            "reports = verify_each(names, ReadOptions(), num_threads=3)\n"
+            "reports = verify_each(names, ReadSettings(), num_threads=3)\n"
             "print(next(reports).records)\n"
             "reports.close()\n"
             "print('over')\n",

@@ -211,9 +211,9 @@ def _target(args: argparse.Namespace, console: Console) -> Any:
 def _request(args: argparse.Namespace, console: Console) -> Request:
     from tfrecord_lite.apps.tables.byte_files import Reading  # noqa: PLC0415 - only this verb needs it
     from tfrecord_lite.apps.tables.conversion import Request  # noqa: PLC0415 - only this verb needs it
-    from tfrecord_lite.options import ReadOptions  # noqa: PLC0415 - only this verb needs it
+    from tfrecord_lite.options import ReadSettings  # noqa: PLC0415 - only this verb needs it
 
-    options = ReadOptions(
+    options = ReadSettings(
         on_error=_quiet if args.skip_damage else "raise", **inputs.limits_of(args)
     )
     features: Any = args.schema

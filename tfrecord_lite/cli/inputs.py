@@ -18,7 +18,7 @@ from tfrecord_lite.cli.console import Status
 from tfrecord_lite.errors import DataLossError, Reason, TFRecordError
 from tfrecord_lite.files.compression import CODECS
 from tfrecord_lite.files.names import expand, name_of, without_companions
-from tfrecord_lite.options import ReadOptions
+from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records import damage
 from tfrecord_lite.records.damage import DamageLog
 from tfrecord_lite.records.framing import MAX_RECORD_BYTES
@@ -173,9 +173,9 @@ def compression_of(args: argparse.Namespace) -> str:
     return _COMPRESSIONS[args.compression]
 
 
-def options_of(args: argparse.Namespace) -> ReadOptions:
+def options_of(args: argparse.Namespace) -> ReadSettings:
     """Return the options for reading files."""
-    return ReadOptions(compression_of(args), **limits_of(args))
+    return ReadSettings(compression_of(args), **limits_of(args))
 
 
 def source_of(name: str) -> Source:

@@ -8,7 +8,7 @@ from tfrecord_lite.dataset.dataset import Dataset
 from tfrecord_lite.dataset.tfrecords import TFRecordDataset, dataset_of, files_of
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, require_int
 from tfrecord_lite.files.names import expand, name_of
-from tfrecord_lite.options import ReadOptions
+from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.framing import MAX_RECORD_BYTES
 
 _BUFFER_SIZE = 10_000
@@ -325,7 +325,7 @@ def read_batches(
     [b'Ada' b'Alan'] [36 41]
     [b'Grace'] [37]
     """
-    options = ReadOptions(
+    options = ReadSettings(
         compression=compression,
         verify=verify,
         on_error=on_error,

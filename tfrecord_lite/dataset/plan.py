@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tfrecord_lite.dataset.feed import Pair, State
-    from tfrecord_lite.options import ReadOptions
+    from tfrecord_lite.options import ReadSettings
     from tfrecord_lite.records.damage import Log
 
 Content: TypeAlias = Literal["records", "batches", "objects"]
@@ -63,7 +63,7 @@ class RunDamage:
         self._is_skipped = is_skipped
         self.log: Log | None = None
 
-    def begin(self, options: ReadOptions) -> DamageLog | None:
+    def begin(self, options: ReadSettings) -> DamageLog | None:
         """Start a log for a pass over the files; None if damage is to be raised."""
         self.log = log = DamageLog.begin(options.on_error, options.max_errors)
         return log

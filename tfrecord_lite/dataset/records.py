@@ -21,7 +21,7 @@ from tfrecord_lite.errors import (
     plural,
 )
 from tfrecord_lite.index import TFRecordFile
-from tfrecord_lite.options import ReadOptions
+from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.framing import (
     HEADER_BYTES,
     OVERHEAD_BYTES,
@@ -52,7 +52,7 @@ class Files(PlanNode):
     names: tuple[str, ...]
     numbers: range = range(sys.maxsize)
     """The number of each file in the whole data set."""
-    options: ReadOptions = field(default_factory=ReadOptions)
+    options: ReadSettings = field(default_factory=ReadSettings)
     cycle_length: int = 1
     block_length: int = 1
     n_parts: int = 1

@@ -12,7 +12,7 @@ from tfrecord_lite.dataset.records import Files, shuffled_records
 from tfrecord_lite.errors import InvalidArgumentError, Reason, require_int
 from tfrecord_lite.files.compression import TFRecordOptions
 from tfrecord_lite.files.names import expand, is_file_object, name_of
-from tfrecord_lite.options import ReadOptions
+from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.framing import MAX_RECORD_BYTES
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class TFRecordDataset(Dataset[bytes]):
     ) -> None:
         if compression_type is not None:  # by TensorFlow's names alone (rule C8)
             compression_type = TFRecordOptions.get_compression_type_string(compression_type)
-        options = ReadOptions(
+        options = ReadSettings(
             compression=compression_type,
             verify=verify,
             max_record_bytes=max_record_bytes,
@@ -255,7 +255,7 @@ class TFRecordDataset(Dataset[bytes]):
         return self._plan
 
 
-def files_of(paths: Paths, options: ReadOptions, cycle_length: int = 1) -> Files:
+def files_of(paths: Paths, options: ReadSettings, cycle_length: int = 1) -> Files:
     """Return the node that reads files in order."""
     sources = expand(paths, options.storage_options)
     if any(map(is_file_object, sources)):

@@ -26,7 +26,7 @@ from tfrecord_lite.records.damage import (
 
 if TYPE_CHECKING:
     from tfrecord_lite.dataset.plan import PlanNode
-    from tfrecord_lite.options import ReadOptions
+    from tfrecord_lite.options import ReadSettings
     from tfrecord_lite.records.damage import DamagedSpan, DamageLog, FileUpdate
 
 DamageUpdate: TypeAlias = "tuple[list[tuple[int, FileUpdate]], bool]"
@@ -42,7 +42,7 @@ class WorkerDamage(RunDamage):
         self._logs: dict[int, DamageLog] = {}  # by the number of the pass over the files
         self._n_begun = 0
 
-    def begin(self, options: ReadOptions) -> DamageLog | None:
+    def begin(self, options: ReadSettings) -> DamageLog | None:
         """Start a log for a pass over the files; None if damage is to be raised."""
         log = super().begin(options)
         if log is not None:

@@ -50,7 +50,7 @@ class RawInput(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class InflationLimits:
-    """How much a compressed file may inflate to; a user's limits are checked in `ReadOptions`."""
+    """How much a compressed file may inflate to; a user's limits are checked in `ReadSettings`."""
 
     max_bytes: int | None = None
     """Of content in all."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tfrecord_lite.errors import FailedPreconditionError, InvalidArgumentError, Reason, plural
-from tfrecord_lite.options import ReadOptions
+from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.progress import SILENT
 from tfrecord_lite.records.framing import MAX_RECORD_BYTES, OVERHEAD_BYTES, is_header
 from tfrecord_lite.records.stream import RecordStream
@@ -131,7 +131,7 @@ def scan_file(
     meter: Meter = SILENT,
 ) -> RecordIndex:
     """Open a file and index it by :func:`scan`, without checking the data."""
-    options = ReadOptions(
+    options = ReadSettings(
         verify=False, max_record_bytes=max_record_bytes, storage_options=storage_options
     )
     with closing(RecordStream(name, options)) as stream:

@@ -35,7 +35,7 @@ from tfrecord_lite.errors import (
 from tfrecord_lite.files.names import INDEX_SUFFIX, expand, is_url
 from tfrecord_lite.index import text
 from tfrecord_lite.index.pread import FileStamp, open_handle
-from tfrecord_lite.options import ReadOptions
+from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.damage import MAX_SPANS, DamageLog, DamageReport, FileReport
 from tfrecord_lite.records.framing import (
     HEADER_BYTES,
@@ -61,7 +61,7 @@ _WINDOW_BYTES, _SMALL_WINDOW_BYTES = 256 * 1024, 4096
 _MANY_HEADERS = 8
 """In a window; with fewer the next one is small."""
 _MAX_OPENING = 16
-_DEFAULTS = ReadOptions()
+_DEFAULTS = ReadSettings()
 _length_at = struct.Struct("<Q").unpack_from
 
 
@@ -85,7 +85,7 @@ class RecordRange:
 
 def record_ranges(
     paths: Sources,
-    options: ReadOptions = _DEFAULTS,
+    options: ReadSettings = _DEFAULTS,
     *,
     max_bytes: int | None = RANGE_BYTES,
     num_ranges: int | None = None,
@@ -96,7 +96,7 @@ def record_ranges(
     ----------
     paths : str, PathLike, or a list of them
         As for :class:`TFRecordReader`, but no file objects.
-    options : ReadOptions, optional
+    options : ReadSettings, optional
         With which the ranges will be read.
     max_bytes : int or None, default 128 MiB
         Cut uncompressed files that are larger into ranges of about this size, if borders of their records are
@@ -156,7 +156,7 @@ class _File:
     """None if it cannot be read at any offset."""
 
     @classmethod
-    def open(cls, name: str, options: ReadOptions) -> _File:
+    def open(cls, name: str, options: ReadSettings) -> _File:
         try:
             handle = open_handle(name, options.storage_options)
         except FailedPreconditionError:  # a pipe, or a server without range requests
@@ -164,7 +164,7 @@ class _File:
         # Of local files no handle stays open, since there may be thousands.
         return cls(name, handle.size(), handle if is_url(name) else None)
 
-    def ranges(self, options: ReadOptions, max_bytes: int | None) -> list[RecordRange]:
+    def ranges(self, options: ReadSettings, max_bytes: int | None) -> list[RecordRange]:
         """Return the ranges of the file."""
         whole = RecordRange(self.name, nbytes=self.nbytes)
         is_small = max_bytes is None or self.nbytes <= max_bytes
@@ -184,7 +184,7 @@ class _File:
         size = stamp.file_bytes if is_small or max_bytes is None else max_bytes
         return _cut(self.name, borders, stamp.file_bytes, size, is_whole=ends_well)
 
-    def _indexed(self, stamp: FileStamp, options: ReadOptions) -> Int64Array | None:
+    def _indexed(self, stamp: FileStamp, options: ReadSettings) -> Int64Array | None:
         """Return the borders that the index beside the file tells, if it fits."""
         beside = f"{self.name}{INDEX_SUFFIX}"
         if not (is_url(self.name) or os.path.exists(beside)):  # noqa: PTH110 - as every name here
@@ -259,11 +259,11 @@ class RangeReader:
     Parameters
     ----------
     part : RecordRange
-    options : ReadOptions, optional
+    options : ReadSettings, optional
         Skipped damage is reported in :attr:`report`, not warned of; `max_errors` is of this range.
     """
 
-    def __init__(self, part: RecordRange, options: ReadOptions = _DEFAULTS) -> None:
+    def __init__(self, part: RecordRange, options: ReadSettings = _DEFAULTS) -> None:
         self._range = part
         self._is_part = part.start > 0 or part.stop is not None
         self._options = replace(options, compression="") if self._is_part else options

@@ -38,7 +38,7 @@ from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.files.compression import compression_to_write
 from tfrecord_lite.files.names import expand, is_url, name_of
 from tfrecord_lite.index.ranges import RANGE_BYTES, RangeReader, join_reports, record_ranges
-from tfrecord_lite.options import ReadOptions
+from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.storage.loading import loader_of
 from tfrecord_lite.storage.sidecar import Sidecar
 from tfrecord_lite.writer import TFRecordWriter
@@ -198,10 +198,10 @@ def _with_our_names(options: Any) -> Any:
     return {**options, "compression": _compression(given)} if given is not None else options
 
 
-def _read_options(options: Any) -> ReadOptions:
+def _read_options(options: Any) -> ReadSettings:
     """Return the options about files, out of all."""
-    names = {field.name for field in fields(ReadOptions)} & options.keys()
-    return ReadOptions(**{name: _with_our_names(options)[name] for name in names})
+    names = {field.name for field in fields(ReadSettings)} & options.keys()
+    return ReadSettings(**{name: _with_our_names(options)[name] for name in names})
 
 
 class _Tracker(OffsetRestrictionTracker):  # type: ignore[misc]
@@ -229,7 +229,7 @@ class _ReadParts(beam.DoFn, RestrictionProvider):  # type: ignore[misc]
     """
 
     def __init__(
-        self, form: _Form, options: ReadOptions, size: int | None, *, with_report: bool
+        self, form: _Form, options: ReadSettings, size: int | None, *, with_report: bool
     ) -> None:
         super().__init__()
         self._form, self._options, self._size = form, options, size
@@ -295,7 +295,7 @@ def _starts(block: Block) -> Int64Array:
     return block.offsets + (block.spans[0].base or 0)
 
 
-def _piece(part: RecordRange, start: int, options: ReadOptions) -> RecordRange | None:
+def _piece(part: RecordRange, start: int, options: ReadSettings) -> RecordRange | None:
     """Return the records of a range that begin at an offset or after it; None if there are none."""
     if start <= part.start:
         return part
@@ -325,7 +325,7 @@ def _blocks(reader: RangeReader, size: int | None) -> Iterator[Block]:
 class _Cut(beam.DoFn):  # type: ignore[misc]
     """Cuts files into ranges."""
 
-    def __init__(self, options: ReadOptions, max_bytes: int | None) -> None:
+    def __init__(self, options: ReadSettings, max_bytes: int | None) -> None:
         super().__init__()
         self._options, self._max_bytes = options, max_bytes
 
@@ -345,7 +345,7 @@ class _Read(_TransformBase):
         self,
         paths: Sources | None,
         form: _Form,
-        options: ReadOptions,
+        options: ReadSettings,
         *,
         max_bytes: int | None,
         batch_size: int | None = None,

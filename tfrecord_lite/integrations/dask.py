@@ -30,7 +30,7 @@ from tfrecord_lite.convert.dataframes.common import library
 from tfrecord_lite.errors import argument_error
 from tfrecord_lite.files.names import in_directories, is_url
 from tfrecord_lite.index.ranges import RangeReader, join_reports, record_ranges
-from tfrecord_lite.options import ReadOptions
+from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.schema import SequenceSchema
 
 if TYPE_CHECKING:
@@ -264,13 +264,13 @@ def read_records(
     >>> int(ages.sum().compute(scheduler="threads"))
     114
     """
-    bag, how = library("dask.bag", "dask"), ReadOptions(**options)
+    bag, how = library("dask.bag", "dask"), ReadSettings(**options)
     ranges = _ranges(paths, how, blocksize)
     state = _state_of(part.source for part in ranges)
     return bag.from_sequence(ranges, npartitions=len(ranges)).map_partitions(_records, how, state)
 
 
-def _records(ranges: Any, options: ReadOptions, state: str) -> list[bytes]:  # noqa: ARG001 - for the key of the task
+def _records(ranges: Any, options: ReadSettings, state: str) -> list[bytes]:  # noqa: ARG001 - for the key of the task
     return [
         record
         for part in ranges
@@ -310,12 +310,12 @@ def damage_report(
     """
     delayed = library("dask", "dask").delayed
     options["on_error"] = "skip"
-    how = ReadOptions(**options)
+    how = ReadSettings(**options)
     report = delayed(_report)
     return delayed(join_reports)([report(part, how) for part in _ranges(paths, how, blocksize)])
 
 
-def _report(part: RecordRange, options: ReadOptions) -> DamageReport | None:
+def _report(part: RecordRange, options: ReadSettings) -> DamageReport | None:
     reader = RangeReader(part, options)
     with closing(reader):
         while reader.next_block() is not None:
@@ -323,7 +323,7 @@ def _report(part: RecordRange, options: ReadOptions) -> DamageReport | None:
         return reader.report
 
 
-def _ranges(paths: Sources, options: ReadOptions, blocksize: _Blocksize) -> list[RecordRange]:
+def _ranges(paths: Sources, options: ReadSettings, blocksize: _Blocksize) -> list[RecordRange]:
     return record_ranges(_absolute(paths), options, max_bytes=_bytes_of(blocksize))
 
 

@@ -40,7 +40,7 @@ from tfrecord_lite.integrations.spark_files import (
     data_files,
     folder_of,
 )
-from tfrecord_lite.integrations.spark_options import PARTS, ReadSettings, WriteSettings
+from tfrecord_lite.integrations.spark_options import PARTS, SparkReadSettings, WriteSettings
 from tfrecord_lite.integrations.spark_types import (
     arrow_schema_of,
     as_steps,
@@ -101,7 +101,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from tfrecord_lite.index.ranges import RecordRange
-    from tfrecord_lite.options import ReadOptions
+    from tfrecord_lite.options import ReadSettings
     from tfrecord_lite.records.damage import DamageReport
 
 __all__ = [
@@ -177,7 +177,7 @@ class TFRecordDataSource(_SourceBase):
         FileNotFoundError, InvalidArgumentError, DataLossError
             As :func:`scan`; ``BAD_ARGUMENT`` for an unknown option.
         """
-        settings = ReadSettings.of(self.options)
+        settings = SparkReadSettings.of(self.options)
         self._found = _Files.of(settings)
         return self._found.spark_schema()
 
@@ -191,7 +191,7 @@ class TFRecordDataSource(_SourceBase):
         """
         found = getattr(self, "_found", None)
         if found is None:  # the schema is given, so nothing need be inferred
-            settings = ReadSettings.of(self.options)
+            settings = SparkReadSettings.of(self.options)
             if settings.columns is not None:
                 raise argument_error("give the option columns, or .schema(...), not both")
             found = _Files.of(settings, schema)
@@ -215,7 +215,7 @@ class TFRecordDataSource(_SourceBase):
 class _Files:
     """The files of a read, and the table that they are."""
 
-    def __init__(self, settings: ReadSettings, files: list[DataFile], table: Any) -> None:
+    def __init__(self, settings: SparkReadSettings, files: list[DataFile], table: Any) -> None:
         self.settings = settings
         self.files = files
         self.table: TFRecordTable | None = table
@@ -228,7 +228,7 @@ class _Files:
             self._name_columns(table)
 
     @classmethod
-    def of(cls, settings: ReadSettings, schema: Any = None) -> _Files:
+    def of(cls, settings: SparkReadSettings, schema: Any = None) -> _Files:
         """List the files; open their table with a schema of Spark's, or infer it."""
         files = data_files(settings.paths, settings.options.storage_options, **settings.listing)
         if settings.record_type == "ByteArray":
@@ -332,7 +332,7 @@ def _with_varying_lists(table: TFRecordTable) -> TFRecordTable:
     return TFRecordTable(batches, table._reading)  # noqa: SLF001
 
 
-def _has_schema(name: str, settings: ReadSettings) -> bool:
+def _has_schema(name: str, settings: SparkReadSettings) -> bool:
     """Return whether a schema is beside a file."""
     beside = f"{name}{SIDECAR_SUFFIX}"
     if is_url(name):
@@ -422,7 +422,7 @@ class _BytesPart:
     """A range of a file whose records are read as they are."""
 
     range: RecordRange
-    options: ReadOptions
+    options: ReadSettings
 
     def read(self) -> _BytesReader:
         """Return an iterator of batches."""

@@ -15,7 +15,7 @@ from tfrecord_lite.errors import TFRecordError, argument_error
 from tfrecord_lite.files.names import is_url
 from tfrecord_lite.index.ranges import RANGE_BYTES
 from tfrecord_lite.integrations.spark_types import feature_of, is_nested_array, with_type
-from tfrecord_lite.options import ReadOptions
+from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.framing import MAX_RECORD_BYTES
 from tfrecord_lite.schema import FixedLenSequenceFeature, RaggedFeature, Schema, SequenceSchema
 from tfrecord_lite.schema.text import nearest
@@ -131,11 +131,11 @@ _WRITE: dict[str, Callable[[str], Any]] = {
 
 
 @dataclass(frozen=True)
-class ReadSettings:
+class SparkReadSettings:
     """The options of a read."""
 
     paths: tuple[str, ...]
-    options: ReadOptions
+    options: ReadSettings
     record_type: str | None
     features: str | None
     columns: list[str] | None
@@ -150,7 +150,7 @@ class ReadSettings:
     push_filters: bool
 
     @classmethod
-    def of(cls, options: Mapping[str, str]) -> ReadSettings:
+    def of(cls, options: Mapping[str, str]) -> SparkReadSettings:
         """Return the settings that options of Spark are."""
         get = _chosen(options, _READ)
         paths = (*get.get("paths", ()), *([get["path"]] if get.get("path") else []))
@@ -165,7 +165,7 @@ class ReadSettings:
         names = {"base_path": "basepath", "name_pattern": "pathglobfilter"}
         return cls(
             paths=paths,
-            options=ReadOptions(
+            options=ReadSettings(
                 # spark-tfrecord finds out the codec when reading, whatever the option says.
                 compression=get.get("compression", ("infer", ""))[0],
                 max_record_bytes=get.get("maxrecordbytes", MAX_RECORD_BYTES),

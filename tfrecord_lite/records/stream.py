@@ -16,7 +16,7 @@ from tfrecord_lite.files.compression import codec_named, detect
 from tfrecord_lite.files.inflate import Inflated
 from tfrecord_lite.files.input import open_input
 from tfrecord_lite.files.names import name_of, opening_error
-from tfrecord_lite.options import ReadOptions
+from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.decoder import FrameDecoder
 from tfrecord_lite.records.foreign import HEAD_BYTES, looks_like
 from tfrecord_lite.records.framing import (
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.files.input import InputFile
     from tfrecord_lite.files.names import Source
 
-_DEFAULTS = ReadOptions()
+_DEFAULTS = ReadSettings()
 
 _LARGE_RECORD_BYTES = 32 * 1024
 """From this size on a record is read straight into its own bytes object."""
@@ -63,7 +63,7 @@ class RecordStream:
     def __init__(
         self,
         source: Source,
-        options: ReadOptions = _DEFAULTS,
+        options: ReadSettings = _DEFAULTS,
         *,
         limits: InflationLimits | None = None,
         block_records: int = 64,

@@ -41,7 +41,7 @@ from tfrecord_lite.files.names import (
     name_of,
 )
 from tfrecord_lite.files.output import open_output
-from tfrecord_lite.options import ReadOptions
+from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.progress import check_progress, metered, total_bytes
 from tfrecord_lite.records.damage import (
     MAX_SPANS,
@@ -153,7 +153,7 @@ def recover(
     target = name_of(output_path)
     check_storage_options(storage_options, path, target)
     source = _one_file(path, storage_options)
-    options = ReadOptions(
+    options = ReadSettings(
         compression=compression,
         max_record_bytes=max_record_bytes,
         max_inflated_bytes=max_inflated_bytes,
@@ -227,7 +227,7 @@ def _check_format(account: Account) -> None:
         raise error_of(account.spans[0])
 
 
-def _copy(source: str, options: ReadOptions, copier: Copier, meter: Meter) -> None:
+def _copy(source: str, options: ReadSettings, copier: Copier, meter: Meter) -> None:
     """Write what is intact in the source."""
     size = total_bytes([source])
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 from tfrecord_lite.errors import InvalidArgumentError, TFRecordError, require_int
 from tfrecord_lite.files.names import expand, is_file_object, name_of
-from tfrecord_lite.options import ReadOptions
+from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.progress import (
     Meter,
     check_progress,
@@ -122,7 +122,7 @@ def verify(
     >>> span.offset, span.reason.name, span.records_before, span.records_after
     (19, 'DATA_CRC', 1, 1)
     """
-    options = ReadOptions(
+    options = ReadSettings(
         compression=compression,
         max_record_bytes=max_record_bytes,
         max_inflated_bytes=max_inflated_bytes,
@@ -142,7 +142,7 @@ def verify(
 
 def verify_each(
     sources: list[Source],
-    options: ReadOptions,
+    options: ReadSettings,
     *,
     messages: bool | type[Message] = False,
     schema: AnySchema | None = None,
@@ -181,7 +181,7 @@ def _metered(
 class _Task:
     """What to check of each file."""
 
-    options: ReadOptions
+    options: ReadSettings
     messages: bool | type[Message]
     schema: AnySchema | None
     meter: Meter = field(default_factory=Meter)

@@ -29,7 +29,7 @@ from tfrecord_lite.errors import InvalidArgumentError, Reason, require_int
 from tfrecord_lite.example.encode.columns import encode_column_batches, is_columns
 from tfrecord_lite.example.survey import Survey
 from tfrecord_lite.files.names import is_file_object, name_of
-from tfrecord_lite.options import ReadOptions
+from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.progress import check_progress, reported, title_of
 from tfrecord_lite.reader import TFRecordReader, reader_with, share_read
 from tfrecord_lite.schema import RaggedFeature, Schema, SequenceSummary, Summary
@@ -118,7 +118,7 @@ def summarize(
     max_records = None if max_records is None else require_int("max_records", max_records, 1)
     check_progress(progress)
     survey = Survey()
-    options = ReadOptions(compression, storage_options=storage_options)
+    options = ReadSettings(compression, storage_options=storage_options)
     # Otherwise the file would stay open for as long as an error's traceback is referenced.
     with closing(blocks_of(data, options, max_records, progress)) as blocks:
         for block in blocks:
@@ -128,7 +128,7 @@ def summarize(
 
 def blocks_of(
     data: Source | Any,
-    options: ReadOptions,
+    options: ReadSettings,
     max_records: int | None = None,
     progress: Progress = None,
 ) -> Generator[Block, None, None]:
@@ -155,7 +155,7 @@ def _title(data: Any) -> str:
 
 
 def _first_blocks(
-    data: Any, options: ReadOptions, max_records: int | None, readers: list[TFRecordReader]
+    data: Any, options: ReadSettings, max_records: int | None, readers: list[TFRecordReader]
 ) -> Generator[Block, None, None]:
     """Yield the first records; the reader of files is put into a list."""
     columns, _, data = _columns_of(data, max_records)
@@ -325,7 +325,7 @@ def _first_rows(name: str, column: Any, n_records: int) -> Any:
     return column[:n_records]
 
 
-def _blocks(source: Any, options: ReadOptions, readers: list[TFRecordReader]) -> Iterator[Block]:
+def _blocks(source: Any, options: ReadSettings, readers: list[TFRecordReader]) -> Iterator[Block]:
     """Yield the records of a source; put the reader of files into a list."""
     if isinstance(source, Block):
         yield source

@@ -45,7 +45,7 @@ from tfrecord_lite.example.parse import ExampleParser, parser_of_all
 from tfrecord_lite.example.sequence.parse import SequenceExampleParser
 from tfrecord_lite.example.survey import reject_sequences
 from tfrecord_lite.files.names import expand, name_of
-from tfrecord_lite.options import ReadOptions
+from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.progress import check_progress, reported, title_of
 from tfrecord_lite.reader import ReaderIterator, reader_with, share_read
 from tfrecord_lite.records.framing import MAX_RECORD_BYTES
@@ -263,7 +263,7 @@ def load(
     if as_ is not None:
         check_library(as_)
     check_progress(progress)
-    options = ReadOptions(
+    options = ReadSettings(
         compression=compression,
         max_record_bytes=max_record_bytes,
         max_inflated_bytes=max_inflated_bytes,
@@ -289,7 +289,7 @@ def load(
 
 
 def described_by(
-    schema_path: SchemaPath, sources: list[Source], options: ReadOptions
+    schema_path: SchemaPath, sources: list[Source], options: ReadSettings
 ) -> Sidecar | None:
     """Return the schema that is given, or those beside the files as one; None without any."""
     if isinstance(schema_path, Schema | SequenceSchema):
@@ -300,7 +300,7 @@ def described_by(
     return _sidecar_of(sources, options)
 
 
-def reader_ahead(sources: list[Source], options: ReadOptions) -> TFRecordReader:
+def reader_ahead(sources: list[Source], options: ReadSettings) -> TFRecordReader:
     """Return a reader for a first look; damage is reported when the data are read, not before."""
     return (
         reader_with(sources, options)
@@ -374,7 +374,7 @@ def _unknown_error(columns: list[str], known: Collection[str]) -> InvalidArgumen
     return argument_error(f"no feature {name!r}{choices}{paths}")
 
 
-def _silent_reader(sources: Sources, options: ReadOptions) -> TFRecordReader:
+def _silent_reader(sources: Sources, options: ReadSettings) -> TFRecordReader:
     """Return a reader for a first look at the data, which skips damage and does not report it."""
     silent = replace(options, on_error=lambda span: None, max_errors=None)  # noqa: ARG005
     return reader_with(sources, silent)
@@ -383,7 +383,7 @@ def _silent_reader(sources: Sources, options: ReadOptions) -> TFRecordReader:
 # --------------------------------------------------------- one schema from many sidecars
 
 
-def _sidecar_of(sources: list[Source], options: ReadOptions) -> Sidecar | None:
+def _sidecar_of(sources: list[Source], options: ReadSettings) -> Sidecar | None:
     """Merge the sidecars of all files; None if there are none."""
     may_skip = options.on_error != "raise"
     found = [
@@ -418,7 +418,7 @@ def _without_labels(one: Sidecar) -> Sidecar:
     return one._replace(dataframe=without_labels(one.dataframe))
 
 
-def _is_empty(source: Source, options: ReadOptions) -> bool:
+def _is_empty(source: Source, options: ReadSettings) -> bool:
     """Return whether a file has no records."""
     blocks: Any = _silent_reader(source, options).blocks(1)
     with closing(blocks):
@@ -426,7 +426,7 @@ def _is_empty(source: Source, options: ReadOptions) -> bool:
 
 
 def _merged(
-    merged: Sidecar, one: Sidecar, before: list[Source], source: Source, options: ReadOptions
+    merged: Sidecar, one: Sidecar, before: list[Source], source: Source, options: ReadSettings
 ) -> Sidecar:
     """Merge the sidecar of one more file into that of the files before."""
     if isinstance(merged.schema, SequenceSchema) or isinstance(one.schema, SequenceSchema):
@@ -467,7 +467,7 @@ def _widened(
     theirs: SchemaItem,
     before: list[Source],
     source: Source,
-    options: ReadOptions,
+    options: ReadSettings,
 ) -> SchemaItem:
     """Return the item that fits the files before and one more."""
     try:
@@ -491,7 +491,7 @@ def _fitted(name: str, item: SchemaItem, other: SchemaItem) -> SchemaItem:
 
 
 def _is_without_values(
-    name: str, item: SchemaItem, sources: list[Source], options: ReadOptions
+    name: str, item: SchemaItem, sources: list[Source], options: ReadSettings
 ) -> bool:
     """Return whether a feature has no value in some files.
 

@@ -21,7 +21,7 @@ from tests.support.http_files import serving
 from tfrecord_lite import TFRecordFile, TFRecordReader, TFRecordWriter
 from tfrecord_lite.apps.statistics.sampling import Sample, draw_sample
 from tfrecord_lite.errors import Reason
-from tfrecord_lite.options import ReadOptions
+from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.framing import frame
 
 if TYPE_CHECKING:
@@ -419,7 +419,7 @@ def test_a_file_that_inflates_to_much_is_not_read_whole(tmp_path: Path) -> None:
 def test_a_limit_of_the_options_is_a_failure(tmp_path: Path) -> None:
     path = write(tmp_path / "data", [bytes(1_000_000)] * 50, "GZIP")
 
-    sample = draw_sample(path, options=ReadOptions(max_inflated_ratio=10))
+    sample = draw_sample(path, options=ReadSettings(max_inflated_ratio=10))
 
     assert isinstance(sample.report.files[0].failure, Exception)
     assert not sample.is_whole

@@ -11,7 +11,7 @@ import pytest
 from tests.support.corpus import CorpusFile, corpus_files
 from tfrecord_lite import TFRecordReader, TFRecordWriter, encode_example, load, save
 from tfrecord_lite.errors import DataLossError, InvalidArgumentError
-from tfrecord_lite.options import ReadOptions
+from tfrecord_lite.options import ReadSettings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -164,7 +164,7 @@ def test_a_record_above_the_limit_is_an_error(tmp_path: Path) -> None:
     made = converted(
         write(tmp_path / "a.tfrecord", [b"x", bytes(5000)]), tmp_path / "a.array_record"
     )
-    reading = Reading(as_records=True, options=ReadOptions(max_record_bytes=4000))
+    reading = Reading(as_records=True, options=ReadSettings(max_record_bytes=4000))
     opened: Any = open_source(str(made), "arrayrecord", reading)
     with pytest.raises(DataLossError, match="limit") as raised:
         list(opened.batches())

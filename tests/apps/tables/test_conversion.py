@@ -409,10 +409,10 @@ class TestDamage:
         self, tmp_path: Path, source: Path, num_jobs: int, shards: dict[str, int]
     ) -> None:
         from tfrecord_lite.apps.tables.byte_files import Reading
-        from tfrecord_lite.options import ReadOptions
+        from tfrecord_lite.options import ReadSettings
 
         source.write_bytes(source.read_bytes()[:-30])
-        reading = Reading(options=ReadOptions(on_error=verb._quiet))
+        reading = Reading(options=ReadSettings(on_error=verb._quiet))
 
         target = tmp_path / "b.tfrecord"
         summary = convert(source, target=target, reading=reading, num_jobs=num_jobs, **shards)
@@ -442,12 +442,12 @@ class TestDamage:
 
     def test_can_be_skipped(self, tmp_path: Path, source: Path) -> None:
         from tfrecord_lite.apps.tables.byte_files import Reading
-        from tfrecord_lite.options import ReadOptions
+        from tfrecord_lite.options import ReadSettings
 
         data = bytearray(source.read_bytes())
         data[len(data) // 2] ^= 1
         source.write_bytes(data)
-        reading = Reading(options=ReadOptions(on_error=verb._quiet))
+        reading = Reading(options=ReadSettings(on_error=verb._quiet))
 
         for settings in {}, {"num_shards": 2, "num_jobs": 2}:
             target = tmp_path / f"b{len(settings)}.parquet"

@@ -22,7 +22,7 @@ from tfrecord_lite import (
     load,
 )
 from tfrecord_lite.errors import DataLossError, InvalidArgumentError, Reason, TFRecordError
-from tfrecord_lite.options import ReadOptions
+from tfrecord_lite.options import ReadSettings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -80,7 +80,7 @@ def source_of(path: Path, **options: Any) -> Any:
     from tfrecord_lite.apps.tables.byte_files import Reading
     from tfrecord_lite.apps.tables.webdataset_format import WebDatasetSource
 
-    return WebDatasetSource(str(path), Reading(options=ReadOptions(**options)))
+    return WebDatasetSource(str(path), Reading(options=ReadSettings(**options)))
 
 
 def rows_of(path: Path, **options: Any) -> list[dict[str, Any]]:

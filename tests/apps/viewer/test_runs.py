@@ -20,7 +20,7 @@ from tfrecord_lite.apps.viewer import runs
 from tfrecord_lite.apps.viewer.cells import Budget
 from tfrecord_lite.apps.viewer.runs import describe_runs, read_runs
 from tfrecord_lite.messages import Event, Summary
-from tfrecord_lite.options import ReadOptions
+from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.tensors.serialize import serialize_tensor
 
 if TYPE_CHECKING:
@@ -94,9 +94,9 @@ def test_a_chart_per_tag_and_a_curve_per_run(tmp_path: Path) -> None:
 def test_the_names_of_runs_are_relative(tmp_path: Path) -> None:
     paths = [write(tmp_path, name, [event(0, x=1)]) for name in ("a", "a/b", "c")]
 
-    found = read_runs([*paths, str(paths[0])], ReadOptions())
+    found = read_runs([*paths, str(paths[0])], ReadSettings())
     assert [run.name for run in found] == ["a", "a/b", "c"]
-    assert [run.name for run in read_runs(paths[1:2], ReadOptions())] == ["b"]
+    assert [run.name for run in read_runs(paths[1:2], ReadSettings())] == ["b"]
 
 
 def test_histograms_pictures_sounds_and_texts(tmp_path: Path) -> None:
@@ -232,7 +232,7 @@ def test_many_points_keep_their_extremes(tmp_path: Path, monkeypatch: pytest.Mon
     numbers = np.zeros(5000)
     numbers[[1234, 4321]] = -7, 9
     path = write(tmp_path, "run", [event(k, x=x) for k, x in enumerate(numbers.tolist())])
-    (run,) = read_runs([path], ReadOptions())
+    (run,) = read_runs([path], ReadSettings())
     found = run.events.scalars("x")
 
     assert "5,000 points, -7 to 9; last 0 at step 4,999" in page_of(tmp_path)[1].text
@@ -247,14 +247,14 @@ def test_many_others_keep_the_last(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(runs, "_MAX_PENDING_BYTES", 10_000)
     one = {"image": {"width": 9, "height": 9, "encoded_image_string": image(9, 9)}}
     path = write(tmp_path, "run", [event(k, x=one, y=one) for k in range(1000)])
-    (run,) = read_runs([path], ReadOptions())
+    (run,) = read_runs([path], ReadSettings())
     found = run.events.images("x")
 
     assert 16 <= len(found) <= 64
     assert found.step[-1] == 999
     assert page_of(tmp_path)[1].text.count("step 999, the last of 1,000") == 2
     monkeypatch.setattr(runs, "_MAX_STORED_BYTES", 100)
-    (run,) = read_runs([path], ReadOptions())
+    (run,) = read_runs([path], ReadSettings())
     assert [len(run.events.images(tag)) for tag in "xy"] == [1, 1]
 
 

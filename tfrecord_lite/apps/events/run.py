@@ -34,7 +34,7 @@ from tfrecord_lite.files.names import (
     name_of,
 )
 from tfrecord_lite.files.remote import remote_place
-from tfrecord_lite.options import ReadOptions
+from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.damage import DamageLog, SkippingStream
 from tfrecord_lite.records.stream import RecordStream
 
@@ -106,7 +106,7 @@ def read_events(
     >>> run.tags["scalars"], run.scalars("loss").step, run.scalars("loss").value
     (('loss',), array([7]), array([0.5]))
     """
-    options = ReadOptions(on_error=on_error, max_errors=max_errors)
+    options = ReadSettings(on_error=on_error, max_errors=max_errors)
     with EventFiles(paths, storage_options) as files:
         if not files.names():
             raise FileNotFoundError(_nothing_in(paths, storage_options))
@@ -285,7 +285,7 @@ class EventFiles:
         self._paths: Sources = paths if is_one else list(cast("Iterable[Source]", paths))
         all_paths = [paths] if is_one else self._paths
         check_storage_options(storage_options, *cast("list[Source]", all_paths))
-        self._options = ReadOptions("", storage_options=storage_options)
+        self._options = ReadSettings("", storage_options=storage_options)
         self._tags = Tags()
         self._streams: dict[Source, RecordStream] = {}
         self._looks: dict[Source, os.stat_result | None] = {}

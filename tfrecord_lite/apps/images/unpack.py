@@ -44,7 +44,7 @@ from tfrecord_lite.errors import (
 )
 from tfrecord_lite.example.to_dicts import decode_examples
 from tfrecord_lite.files.names import expand, name_of
-from tfrecord_lite.options import ReadOptions
+from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.progress import check_progress, metered, title_of
 from tfrecord_lite.reader import reader_with, share_read
 
@@ -154,7 +154,7 @@ def unpack_images(
     """
     if on_error not in ("raise", "skip"):
         raise argument_error(f"on_error is {on_error!r}, expected 'raise' or 'skip'")
-    options = ReadOptions(compression, on_error=on_error, storage_options=storage_options)
+    options = ReadSettings(compression, on_error=on_error, storage_options=storage_options)
     keys = Keys(
         image=image_key, format=format_key, filename=filename_key, label=label_key, text=text_key
     )
@@ -165,7 +165,7 @@ def unpack(
     paths: Sources,
     folder: str | os.PathLike[str],
     keys: Keys,
-    options: ReadOptions,
+    options: ReadSettings,
     *,
     manifest: str,
     progress: Progress,

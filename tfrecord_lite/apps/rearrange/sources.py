@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.block import Block
     from tfrecord_lite.files.names import Source, Sources, StorageOptions
-    from tfrecord_lite.options import ReadOptions
+    from tfrecord_lite.options import ReadSettings
     from tfrecord_lite.progress import Progress
     from tfrecord_lite.storage.sidecar import Sidecar
 
@@ -52,7 +52,7 @@ class Input:
             sources = TFRecordReader(items, storage_options=options)
         self._reader = sources
         self.sources: list[Source] = self._reader.sources
-        self._options: ReadOptions = self._reader._options  # noqa: SLF001 - of this package
+        self._options: ReadSettings = self._reader._options  # noqa: SLF001 - of this package
         self._progress = progress
         self._meter = Meter()
         self._total: int | None = None

@@ -19,7 +19,7 @@ from tfrecord_lite.apps.statistics.strings import StringStatistics
 from tfrecord_lite.arrays import ByteRanges
 from tfrecord_lite.errors import InvalidArgumentError, require_int
 from tfrecord_lite.example.survey import Survey
-from tfrecord_lite.options import ReadOptions
+from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.progress import check_progress
 from tfrecord_lite.records.framing import MAX_RECORD_BYTES
 from tfrecord_lite.schema import SequenceSummary
@@ -104,7 +104,7 @@ def compute_statistics(
     """
     num_records = None if num_records is None else require_int("num_records", num_records, 1)
     check_progress(progress)
-    options = ReadOptions(
+    options = ReadSettings(
         compression,
         on_error=on_error,
         max_errors=max_errors,

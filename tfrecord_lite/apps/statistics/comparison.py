@@ -31,7 +31,7 @@ from tfrecord_lite.apps.statistics.statistics import Statistics
 from tfrecord_lite.errors import FailedPreconditionError, Reason, plural
 from tfrecord_lite.files.names import expand, is_file_object, is_url, name_of, position_of
 from tfrecord_lite.markup import tables
-from tfrecord_lite.options import ReadOptions
+from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.reader import TFRecordReader, reader_with
 from tfrecord_lite.records.framing import MAX_RECORD_BYTES
 from tfrecord_lite.storage.infer import blocks_of
@@ -227,7 +227,7 @@ def compare(
     1       age      41     44
     """
     limits = Thresholds.of(thresholds)
-    options = ReadOptions(
+    options = ReadSettings(
         compression,
         on_error=on_error,
         max_errors=max_errors,
@@ -254,7 +254,7 @@ def compare(
     return Comparison((_name(a, 0), _name(b, 1)), (ours, theirs), tuple(found), differences)
 
 
-def _checked(data: Any, options: ReadOptions, *, is_read_twice: bool) -> Any:
+def _checked(data: Any, options: ReadSettings, *, is_read_twice: bool) -> Any:
     """Return data, maybe as a reader; raise if files do not exist, or cannot be read twice if they have to be."""
     if isinstance(data, Iterator) and is_read_twice and not is_file_object(data):
         detail = "an iterator can be read only once; give a list or a path, or records=False"
@@ -271,7 +271,7 @@ def _checked(data: Any, options: ReadOptions, *, is_read_twice: bool) -> Any:
     return data
 
 
-def _sources_of(data: Any, options: ReadOptions) -> list[Any]:
+def _sources_of(data: Any, options: ReadSettings) -> list[Any]:
     """Return the files of data, if it is in files."""
     data = data.sources if isinstance(data, TFRecordReader) else data
     is_path = isinstance(data, (str, os.PathLike))
@@ -293,7 +293,7 @@ def _is_pipe(source: Any) -> bool:
     return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
-def _statistics_of(data: Any, options: ReadOptions, progress: Progress) -> Statistics:
+def _statistics_of(data: Any, options: ReadSettings, progress: Progress) -> Statistics:
     if isinstance(data, Statistics):
         return data
     collector = Collector()

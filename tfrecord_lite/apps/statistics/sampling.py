@@ -50,7 +50,7 @@ from tfrecord_lite.files.names import (
 )
 from tfrecord_lite.index import TFRecordFile
 from tfrecord_lite.index.pread import open_handle
-from tfrecord_lite.options import ReadOptions
+from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.progress import SILENT
 from tfrecord_lite.records.damage import (
     DamagedSpan,
@@ -85,7 +85,7 @@ _MAX_DAMAGE = 2000
 _BLOCK_RECORDS = 256
 """Records per block that are drawn by index; each has a span of its own."""
 
-_DEFAULTS = ReadOptions()
+_DEFAULTS = ReadSettings()
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,7 @@ class _Part:
 class _Wanted:
     """What to take of one file."""
 
-    options: ReadOptions
+    options: ReadSettings
     n_records: int
     n_bytes: int
     key: Key
@@ -168,7 +168,7 @@ def draw_sample(
     num_records: int = NUM_RECORDS,
     max_bytes: int = MAX_BYTES,
     seed: int = 0,
-    options: ReadOptions = _DEFAULTS,
+    options: ReadSettings = _DEFAULTS,
     storage_options: StorageOptions = None,
     meter: Meter = SILENT,
 ) -> Sample:

@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.arrays import Int64Array
     from tfrecord_lite.dataset.random_order import Key
     from tfrecord_lite.index.pread import AnyHandle
-    from tfrecord_lite.options import ReadOptions
+    from tfrecord_lite.options import ReadSettings
     from tfrecord_lite.progress import Meter
     from tfrecord_lite.records.damage import SkippingStream
 
@@ -157,7 +157,7 @@ class Window:
 
 
 def look(
-    handle: AnyHandle, options: ReadOptions, max_bytes: int, key: Key, meter: Meter = SILENT
+    handle: AnyHandle, options: ReadSettings, max_bytes: int, key: Key, meter: Meter = SILENT
 ) -> Found:
     """Take the records of windows of about `max_bytes` together; `key` is for random places."""
     size = handle.size()
@@ -229,7 +229,7 @@ class _Taking:
     """Bytes of the longest record."""
 
 
-def _take(window: Window, edge: int, options: ReadOptions, max_bytes: int) -> _Taking:
+def _take(window: Window, edge: int, options: ReadSettings, max_bytes: int) -> _Taking:
     """Take the records that start before `edge`, each whole; `window` ends there."""
     first, wrong = _first_record(window, edge, options, max_bytes) if window.start else (0, None)
     if first is None:
@@ -276,7 +276,7 @@ def _with_last_damaged(report: FileReport, skipping: SkippingStream, size: int) 
 
 
 def _first_record(
-    window: Window, edge: int, options: ReadOptions, max_bytes: int
+    window: Window, edge: int, options: ReadSettings, max_bytes: int
 ) -> tuple[int | None, DamagedSpan | None]:
     """Return where the first intact record before `edge` starts; or what is there instead, if anything.
 

@@ -21,7 +21,7 @@ from tfrecord_lite.files.inflate import MAGIC_BYTES, Inflated
 from tfrecord_lite.files.input import open_input
 from tfrecord_lite.files.names import is_file_object, is_url, name_of, opening_error
 from tfrecord_lite.files.output import open_output
-from tfrecord_lite.options import ReadOptions
+from tfrecord_lite.options import ReadSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,7 +49,7 @@ class Reading:
     """Whether to yield the blocks of TFRecords as they are."""
     types: Any = None
     """A pyarrow.Schema that files have, which have no types of their own."""
-    options: ReadOptions = field(default_factory=ReadOptions)
+    options: ReadSettings = field(default_factory=ReadSettings)
 
 
 class Content(io.RawIOBase):
@@ -58,7 +58,7 @@ class Content(io.RawIOBase):
     ZLIB and BZ2 are known by the file's name, since text can begin as their streams do.
     """
 
-    def __init__(self, source: Source, options: ReadOptions) -> None:
+    def __init__(self, source: Source, options: ReadSettings) -> None:
         self.name: str = name_of(source)
         self.n_read = 0  # bytes of the file
         try:
@@ -71,7 +71,7 @@ class Content(io.RawIOBase):
         if codec is not None:
             self._content = Inflated(raw, codec, self.name, options.inflation)
 
-    def _codec_name(self, options: ReadOptions) -> str:
+    def _codec_name(self, options: ReadSettings) -> str:
         named = options.codec_name
         if named is not None:
             return named
@@ -140,7 +140,7 @@ class _Counted:
         return n_bytes
 
 
-def seekable_file(source: Source, options: ReadOptions) -> Any:
+def seekable_file(source: Source, options: ReadSettings) -> Any:
     """Return a path or a file object that can seek: the file itself, or a temporary copy."""
     name = name_of(source)
     if not is_file_object(source) and not is_url(name):

@@ -33,7 +33,7 @@ from tfrecord_lite.apps.tables.webdataset_format import WebDatasetSource, WebDat
 from tfrecord_lite.errors import DataLossError, argument_error
 from tfrecord_lite.files.compression import compression_of_name
 from tfrecord_lite.files.names import is_file_object, name_of
-from tfrecord_lite.options import ReadOptions
+from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.framing import HEADER_BYTES, is_header
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def format_of_file(source: Source) -> str | None:
     found = format_of(name)
     if found is not None or is_file_object(source):
         return found
-    with contextlib.closing(Content(source, ReadOptions())) as content:
+    with contextlib.closing(Content(source, ReadSettings())) as content:
         try:
             head = content.read_up_to(HEADER_BYTES)
         except (DataLossError, OSError):  # of what only begins as a compressed file

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.apps.tables.batches import RecordBatches
     from tfrecord_lite.index.ranges import RecordRange
-    from tfrecord_lite.options import ReadOptions
+    from tfrecord_lite.options import ReadSettings
     from tfrecord_lite.records.damage import DamageReport
     from tfrecord_lite.schema import Schema, SequenceSchema
 
@@ -49,7 +49,7 @@ class TablePartition:
     range: RecordRange
     """Where in the file the records are."""
     _batches: RecordBatches
-    _options: ReadOptions
+    _options: ReadSettings
     _size: int | None
 
     @property

@@ -36,7 +36,7 @@ from tfrecord_lite.files.names import SIDECAR_SUFFIX, expand, is_file_object, na
 from tfrecord_lite.index.ranges import RANGE_BYTES, record_ranges
 from tfrecord_lite.markup.tables import panel
 from tfrecord_lite.markup.tables import table as html_table
-from tfrecord_lite.options import ReadOptions
+from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.progress import check_progress, reported, title_of
 from tfrecord_lite.reader import reader_with, share_read
 from tfrecord_lite.records.foreign import CONTROL
@@ -182,7 +182,7 @@ def scan(
     require_int("num_workers", num_workers, 0)
     if sample is not None:
         require_int("sample", sample, 1)
-    options = ReadOptions(
+    options = ReadSettings(
         compression=compression,
         max_record_bytes=max_record_bytes,
         max_inflated_bytes=max_inflated_bytes,
@@ -215,7 +215,7 @@ class _Reading:
     """How a table reads its files."""
 
     sources: list[Source]
-    options: ReadOptions
+    options: ReadSettings
     batch_size: int | None
     num_workers: int
 
@@ -561,7 +561,7 @@ def _pandas_of(table: Any) -> Any:
 class _Sample:
     """The records at the start of some files."""
 
-    def __init__(self, sources: list[Source], options: ReadOptions, size: int | None) -> None:
+    def __init__(self, sources: list[Source], options: ReadSettings, size: int | None) -> None:
         self._sources = sources
         self._options = options
         self._size = size

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from tfrecord_lite.errors import argument_error, require_int
 from tfrecord_lite.files.names import is_file_object, is_same_file, is_url, name_of
 from tfrecord_lite.files.output import open_output
-from tfrecord_lite.options import ReadOptions
+from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.progress import check_progress, metered, title_of
 from tfrecord_lite.records.framing import MAX_RECORD_BYTES
 
@@ -122,7 +122,7 @@ def view(
     >>> view("people.tfrecord", output="people.html")
     'people.html'
     """
-    options = ReadOptions(
+    options = ReadSettings(
         compression,
         max_record_bytes=max_record_bytes,
         max_inflated_bytes=max_inflated_bytes,

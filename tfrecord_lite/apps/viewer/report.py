@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.errors import InvalidArgumentError
     from tfrecord_lite.example.content import Message
     from tfrecord_lite.files.names import Source, Sources
-    from tfrecord_lite.options import ReadOptions
+    from tfrecord_lite.options import ReadSettings
     from tfrecord_lite.progress import Meter
     from tfrecord_lite.schema import FeatureSpec
 
@@ -108,7 +108,7 @@ class Wanted:
 
 
 def make_report(
-    sources: list[Source], wanted: Wanted, options: ReadOptions, meter: Meter = SILENT
+    sources: list[Source], wanted: Wanted, options: ReadSettings, meter: Meter = SILENT
 ) -> Report:
     """Read a sample of the files, and describe it; `meter` is told of its bytes twice."""
     files = tuple(FileEntry(name_of(source), local_size(source)) for source in sources)
@@ -137,7 +137,7 @@ def make_report(
     return _with_records(_with_statistics(report, wanted, budget, meter), wanted, budget)
 
 
-def find_sources(paths: Sources, options: ReadOptions) -> list[Source]:
+def find_sources(paths: Sources, options: ReadSettings) -> list[Source]:
     """List the files, and the event files of folders."""
     is_one = isinstance(paths, (str, bytes, os.PathLike)) or is_file_object(paths)
     sources: list[Source] = []

@@ -47,7 +47,7 @@ from tfrecord_lite.block import Block
 from tfrecord_lite.errors import InvalidArgumentError, TFRecordError, argument_error, plural
 from tfrecord_lite.files.names import is_file_object, is_url, name_of
 from tfrecord_lite.markup.charts import histogram, lines, short_number
-from tfrecord_lite.options import ReadOptions
+from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.reader import reader_with
 from tfrecord_lite.schema.text import nearest
 
@@ -97,7 +97,7 @@ class EventRun:
         return int(self.n_values[number]) if n_categories == 1 else len(series)
 
 
-def read_runs(sources: Sequence[Source], options: ReadOptions) -> list[EventRun]:
+def read_runs(sources: Sequence[Source], options: ReadSettings) -> list[EventRun]:
     """Read event files, of the first event runs; damage is skipped, and said."""
     runs = list(_by_run(sources).items())[:_MAX_RUNS]
     return [_read_run(name, files, options) for name, files in runs]
@@ -127,7 +127,7 @@ def _are_alike(folders: Mapping[str, object]) -> bool:
     )
 
 
-def _read_run(name: str, files: Sequence[Source], options: ReadOptions) -> EventRun:
+def _read_run(name: str, files: Sequence[Source], options: ReadSettings) -> EventRun:
     """Read the files of one event run."""
     problems: list[str] = []
     tags = Tags()
@@ -151,7 +151,7 @@ def _read_run(name: str, files: Sequence[Source], options: ReadOptions) -> Event
 
 
 def _values_of(
-    source: Source, tags: Tags, options: ReadOptions, problems: list[str]
+    source: Source, tags: Tags, options: ReadSettings, problems: list[str]
 ) -> Iterator[EventValues]:
     """Yield the values of a file; what is damaged or not an event is skipped, but not too often."""
     options = replace(options, on_error=lambda span: _note_problem(problems, span), max_errors=None)
@@ -245,14 +245,14 @@ class _Plot:
 def describe_runs(
     sources: Sequence[Source],
     budget: Budget,
-    options: ReadOptions | None = None,
+    options: ReadSettings | None = None,
     chosen: Collection[str] = (),
 ) -> Markup:
     """Return event files as curves, histograms, pictures, sounds and texts; chosen tags, or all.
 
     Raises InvalidArgumentError (``BAD_ARGUMENT``) for a chosen tag that is in none of them.
     """
-    runs = read_runs(sources, options or ReadOptions())
+    runs = read_runs(sources, options or ReadSettings())
     _check_tags(chosen, runs)
     groups: dict[str, list[_Plot]] = {}
     n_unknown = max((len(run.tags.names) - _MAX_KNOWN_TAGS for run in runs), default=0)
