@@ -28,7 +28,7 @@ from tfrecord_lite import (
     TFRecordReader,
     TFRecordWriter,
     VarLenFeature,
-    make_batched_features_dataset,
+    tf,
 )
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def batches(folder: Path, types: dict[str, type]) -> Any:
         if name != "label":
             default = b"" if type_ is bytes else MISSING
             features[name] = FixedLenFeature([], type_, default_value=default)
-    return make_batched_features_dataset(
+    return tf.data.experimental.make_batched_features_dataset(
         str(folder / "part-*.tfrecord.gz"),
         batch_size=64,
         features=features,
@@ -118,7 +118,7 @@ def train(folder: Path, types: dict[str, type]) -> None:
     names = sorted(name for name, type_ in types.items() if type_ is not bytes and name != "label")
     square, moment, n_rows, sum_y, sum_yy = 0.0, 0.0, 0, 0.0, 0.0
     for columns, label in batches(folder, types):
-        y = label.to_dense()[:, 0].astype(np.float64)
+        y = tf.sparse.to_dense(label).numpy()[:, 0].astype(np.float64)
         x = np.column_stack([*(columns[name] for name in names), np.ones(len(y))]).astype(float)
         square, moment = square + x.T @ x, moment + x.T @ y
         n_rows, sum_y, sum_yy = n_rows + len(y), sum_y + y.sum(), sum_yy + y @ y

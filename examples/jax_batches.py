@@ -58,7 +58,7 @@ def run(files: list[str], batch_size: int) -> None:
     total = jax.jit(add_up)
     sums = dict.fromkeys(features, 0.0)
     n_records = 0
-    for batch in read_batches(files, features, batch_size, prefetch=2):
+    for batch in read_batches(files, features, batch_size).prefetch(2):
         on_device = jax.device_put(batch)
         n_records += len(next(iter(batch.values())))
         for name, value in total(on_device).items():

@@ -26,7 +26,6 @@ if _TYPE_CHECKING:  # for type checkers: the same names as in _MODULES
     from tfrecord_lite.dataset import (
         Dataset as Dataset,
         TFRecordDataset as TFRecordDataset,
-        make_batched_features_dataset as make_batched_features_dataset,
         read_batches as read_batches,
     )
     from tfrecord_lite.errors import (
@@ -157,7 +156,7 @@ _MODULES = {
     "block": "Block",
     "columns": "BytesColumn RaggedTensor SparseTensor to_dense",
     "convert.lossless": "restore schema_of",
-    "dataset": "Dataset TFRecordDataset make_batched_features_dataset read_batches",
+    "dataset": "Dataset TFRecordDataset read_batches",
     "errors": "DataLossError DataLossWarning FailedPreconditionError InvalidArgumentError Reason TFRecordError",
     "apps.events": "find_runs follow_events plot_events read_events",
     "example.encode.columns": "encode_example encode_examples",

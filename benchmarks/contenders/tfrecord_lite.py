@@ -204,19 +204,16 @@ def pipeline(
 
     features = _features(features_of(data))
     _parser(data)  # loads the engine
-    return lambda: iter(
-        tfrecord_lite.read_batches(
-            files,
-            features,
-            batch,
-            interleave=len(files),
-            shuffle=buffer or None,
-            seed=1,
-            strings="BytesColumn",
-            num_workers=num_workers,
-            num_epochs=num_epochs,
-        )
-    )
+
+    def batches() -> Iterator[Any]:
+        records: tfrecord_lite.Dataset[Any]
+        records = tfrecord_lite.TFRecordDataset(files).interleave(len(files))
+        if buffer:
+            records = records.shuffle(buffer, seed=1)
+        made = records.repeat(num_epochs).batch(batch)
+        return iter(made.parse_example(features, strings="BytesColumn").in_processes(num_workers))
+
+    return batches
 
 
 # -------------------------------------------------------------------------------- tables

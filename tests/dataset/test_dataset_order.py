@@ -12,12 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.effort import pick, some
-from tests.support.small_files import FEATURES, numbers, write, write_files
+from tests.support.small_files import numbers, write, write_files
 from tfrecord_lite import (
     InvalidArgumentError,
     Reason,
     TFRecordDataset,
-    make_batched_features_dataset,
 )
 from tfrecord_lite.dataset import random_order as order
 from tfrecord_lite.dataset import shuffle
@@ -287,20 +286,3 @@ def test_ranks_need_a_seed_wherever_the_order_is_decided(tmp_path: Path) -> None
             method()
         assert caught.value.reason is Reason.BAD_ARGUMENT
     assert len(list(shard.shard(1, 0).shuffle(3))) == 6
-
-
-def test_a_reader_may_give_a_shard(tmp_path: Path) -> None:
-    names = write_files(tmp_path, [5, 6])
-    found: list[int] = []
-    for rank in range(2):
-        dataset = make_batched_features_dataset(
-            names,
-            3,
-            FEATURES,
-            reader=lambda files, rank=rank: TFRecordDataset(files).shard(2, rank),
-            num_epochs=1,
-            reader_num_threads=2,
-        )
-        found += numbers(dataset)
-
-    assert sorted(found) == list(range(11))

@@ -12,7 +12,6 @@ from tfrecord_lite import (
     FixedLenFeature,
     TFRecordDataset,
     VarLenFeature,
-    make_batched_features_dataset,
     read_batches,
 )
 from tfrecord_lite.arrays import AnyArray, Int64Array, ObjectArray
@@ -68,18 +67,9 @@ def test_columns_are_of_the_type_that_was_promised(tmp_path: Path) -> None:
     batches = TFRecordDataset(names).batch(2)
     assert_type(batches.parse_example(FEATURES), Dataset[Arrays])
     assert_type(read_batches(names, FEATURES, 2, seed=1), Dataset[Arrays])
-    assert_type(make_batched_features_dataset(names, 2, FEATURES), Dataset[Columns])
     labelled = batches.parse_example(FEATURES, label_key="n")
     assert_type(labelled, Dataset[tuple[Arrays, AnyArray]])
     assert_type(read_batches(names, FEATURES, 2, label_key="n"), Dataset[tuple[Arrays, AnyArray]])
-    assert_type(
-        make_batched_features_dataset(names, 2, FEATURES, label_key="n", shuffle=False),
-        Dataset[tuple[Columns, Column]],
-    )
-    assert_type(
-        make_batched_features_dataset(names, 2, FEATURES, TFRecordDataset, "n"),
-        Dataset[tuple[Columns, Column]],
-    )
     assert_type(
         batches.parse_sequence_example(FEATURES),
         Dataset[tuple[Columns, Columns, dict[str, Int64Array]]],

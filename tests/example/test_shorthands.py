@@ -56,9 +56,6 @@ ENTRIES: dict[str, Callable[[Path, Any], Any]] = {
         block_of(path)
     ),
     "read_batches": lambda path, some: list(tfr.read_batches(path, some, 1)),
-    "make_batched_features_dataset": lambda path, some: list(
-        tfr.make_batched_features_dataset(str(path), 2, some, num_epochs=1, shuffle=False)
-    ),
     "Dataset.parse_example": lambda path, some: list(
         tfr.TFRecordDataset(path).batch(2).parse_example(some)
     ),

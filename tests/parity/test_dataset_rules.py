@@ -19,9 +19,9 @@ from tfrecord_lite import (
     TFRecordDataset,
     TFRecordWriter,
     VarLenFeature,
-    make_batched_features_dataset,
     tf_record_random_reader,
 )
+from tfrecord_lite import tf as ours_tf
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -152,8 +152,10 @@ def both_batched(tf: Any, patterns: Any, size: int, features: Any, **settings: A
         return [arrays(each) for each in make(patterns, size, wanted, **settings).take(12)]
 
     def ask_us() -> list[Any]:
-        dataset = make_batched_features_dataset(patterns, size, features, **settings)
-        return list(map(plain, dataset.take(12)))
+        dataset = ours_tf.data.experimental.make_batched_features_dataset(
+            patterns, size, features, **settings
+        )
+        return [arrays(each) for each in dataset.take(12)]
 
     return ask(ask_them), ask(ask_us)
 
@@ -229,7 +231,11 @@ def test_a_reader_that_is_none(tf: Any, names: list[str]) -> None:
     features = theirs_of(tf, FEATURES)
 
     theirs = ask(lambda: make(names, 4, features, reader=tf.compat.v1.TFRecordReader))
-    ours = ask(lambda: make_batched_features_dataset(names, 4, FEATURES, reader=list))
+    ours = ask(
+        lambda: ours_tf.data.experimental.make_batched_features_dataset(
+            names, 4, FEATURES, reader=list
+        )
+    )
 
     assert isinstance(theirs.error, TypeError)
     assert_same_error(theirs, ours)

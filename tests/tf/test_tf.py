@@ -816,7 +816,7 @@ def test_readers_of_our_own_or_of_the_namespace_are_the_same(tmp_path: Path) -> 
     names = files(tmp_path)
     spec = {"x": tf.io.FixedLenFeature([], tf.int64)}
 
-    for reader in (None, tf.data.TFRecordDataset, tfrecord_lite.TFRecordDataset):
+    for reader in (tf.data.TFRecordDataset, tfrecord_lite.TFRecordDataset):
         made = tf.data.experimental.make_batched_features_dataset(
             names, 4, spec, reader, num_epochs=1, shuffle=False
         )

@@ -8,7 +8,7 @@ How elements flow::
 
 Modules, starting with what users meet first::
 
-    batch_readers  read_batches, make_batched_features_dataset: files to batches in one call
+    batch_readers  read_batches: files to batches in one call
     tfrecords      TFRecordDataset: the records of files
     dataset        Dataset: the stages that users chain, as methods
     iterator       DatasetIterator: one iteration, which can be resumed
@@ -30,7 +30,7 @@ Modules, starting with what users meet first::
 
 from __future__ import annotations
 
-from tfrecord_lite.dataset.batch_readers import make_batched_features_dataset, read_batches
+from tfrecord_lite.dataset.batch_readers import read_batches
 from tfrecord_lite.dataset.dataset import Dataset
 from tfrecord_lite.dataset.iterator import DatasetIterator
 from tfrecord_lite.dataset.tfrecords import TFRecordDataset
@@ -39,6 +39,5 @@ __all__ = [
     "Dataset",
     "DatasetIterator",
     "TFRecordDataset",
-    "make_batched_features_dataset",
     "read_batches",
 ]

@@ -186,7 +186,7 @@ def _with_hint(error: TFRecordError) -> TFRecordError:
         return error
     detail = (
         f"{error.detail}; {os.path.basename(sidecar)} tells how the values are stored: "  # noqa: PTH119
-        "load(path, batch_size=...) gives them as they were saved"
+        "load(path) gives them as they were saved"
     )
     return error.at(detail=detail)
 

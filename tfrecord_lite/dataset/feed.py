@@ -55,7 +55,7 @@ class Feed:
         self._pairs = start(self._before)
         self._chunk: Chunk | None = None
         self._n_taken = 0  # of the chunk
-        self._error: Exception | None = None
+        self._error: BaseException | None = None
         self._process = os.getpid()
 
     def state(self) -> dict[str, Any]:
@@ -113,7 +113,7 @@ class Feed:
                     self._chunk, self._after, self._n_taken = chunk, after, n_skipped
                     return True
                 self._before = after
-        except Exception as error:
+        except BaseException as error:  # an interrupt too must not look like the end of the data
             self._error = error
             raise
         if self._to_skip:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic
 
 from tfrecord_lite.dataset.feed import further
 from tfrecord_lite.dataset.plan import PlanNode, Run, RunDamage, describe, feed_of, summary
-from tfrecord_lite.errors import FailedPreconditionError, InvalidArgumentError, Reason
+from tfrecord_lite.errors import InvalidArgumentError, Reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,9 +38,6 @@ class DatasetIterator(Generic[T_co]):
     It has the methods of torchdata's ``Stateful`` protocol. Only one thread at a time may use it.
     Its files, threads and processes are released when it ends, is closed or is forgotten.
 
-    After Ctrl-C inside of ``next`` it gives no more elements: FailedPreconditionError,
-    ``CLOSED``. It can be closed, or resumed from a state that was taken before.
-
     Examples
     --------
     >>> with TFRecordWriter("names.tfrecord") as writer:
@@ -65,7 +62,7 @@ class DatasetIterator(Generic[T_co]):
         self._before = self._feed.state()  # before the ready elements
         self._ready: list[Any] = []
         self._n_taken = 0  # of the ready elements
-        self._is_closed = self._is_interrupted = False
+        self._is_closed = False
 
     def __iter__(self) -> Self:
         """Return the iterator itself."""
@@ -87,20 +84,11 @@ class DatasetIterator(Generic[T_co]):
         """Make the elements of the next chunk."""
         if self._is_closed:
             raise StopIteration
-        if self._is_interrupted:
-            detail = "the iteration was interrupted; go on from a state_dict in another one"
-            raise FailedPreconditionError(Reason.CLOSED, detail=detail)
-        try:
-            self._before, self._ready, self._n_taken = self._feed.state(), [], 0
-            chunk = self._feed.take()
-            if chunk is not None:
-                self._ready = chunk.elements()
-        except BaseException as error:
-            # An interrupt ends the stages, which must not look like the end of the data.
-            self._is_interrupted = not isinstance(error, Exception)
-            raise
+        self._before, self._ready, self._n_taken = self._feed.state(), [], 0
+        chunk = self._feed.take()
         if chunk is None:
             raise StopIteration
+        self._ready = chunk.elements()
 
     @property
     def report(self) -> DamageReport | None:

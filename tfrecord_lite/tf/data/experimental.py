@@ -6,7 +6,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from tfrecord_lite import dataset as library
+from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.files.compression import TFRecordOptions
+from tfrecord_lite.files.names import expand, name_of
 from tfrecord_lite.schema import require_specifications
 from tfrecord_lite.tf._unavailable import unavailable
 from tfrecord_lite.tf.data._dataset import AUTOTUNE, Dataset, TFRecordDataset
@@ -14,7 +16,7 @@ from tfrecord_lite.tf.io._parsing import parse_example
 from tfrecord_lite.writer import TFRecordWriter as _Writer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from tfrecord_lite.schema import FeatureSpec
 
@@ -25,23 +27,65 @@ def make_batched_features_dataset(
     file_pattern: Any,
     batch_size: int,
     features: Mapping[str, FeatureSpec],
-    reader: Any = None,
-    *arguments: Any,
-    **settings: Any,
+    reader: Callable[..., Any] = TFRecordDataset,
+    label_key: str | None = None,
+    reader_args: Iterable[Any] | None = None,
+    num_epochs: int | None = None,
+    shuffle: bool = True,
+    shuffle_buffer_size: int = 10_000,
+    shuffle_seed: int | None = None,
+    prefetch_buffer_size: int | None = None,
+    reader_num_threads: int | None = None,
+    parser_num_threads: int | None = None,
+    sloppy_ordering: bool = False,
+    drop_final_batch: bool = False,
 ) -> Dataset:
-    """Read batches of columns, as :func:`tfrecord_lite.make_batched_features_dataset`."""
+    """Read batches of columns.
+
+    Files are read in sorted order, or with `shuffle` in random order (rules B2, B5); `label_key` is
+    a feature to take out (rule B4); `num_epochs` None repeats for ever (rule B3). `parser_num_threads`
+    and `sloppy_ordering` have no effect.
+
+    Raises
+    ------
+    InvalidArgumentError
+        ``BAD_ARGUMENT``: no features, a label that is not one of them, no file, or a number
+        that is too small.
+    TypeError
+        If `reader` does not return a data set.
+    """
     require_specifications(features)
-    if reader in {None, TFRecordDataset}:
-        reader = library.TFRecordDataset
-
-    def read(*given: Any) -> Any:
-        records = reader(*given)
-        return records._dataset if isinstance(records, Dataset) else records  # noqa: SLF001 - ours
-
-    made = library.make_batched_features_dataset(
-        file_pattern, batch_size, features, read, *arguments, **settings
-    )
-    return Dataset(made)
+    if not features:
+        raise argument_error("features must be given")
+    if label_key is not None and label_key not in features:
+        detail = f"the `label_key` provided ({label_key}) must be one of the `features` keys: "
+        raise InvalidArgumentError(
+            Reason.BAD_ARGUMENT, key=label_key, detail=detail + ", ".join(features)
+        )
+    try:
+        names = sorted(name_of(source) for source in expand(file_pattern))
+    except FileNotFoundError as error:
+        raise argument_error(str(error)) from None
+    found = reader(names, *(reader_args or ()))
+    records = found._dataset if isinstance(found, Dataset) else found  # noqa: SLF001 - ours
+    if not isinstance(records, library.Dataset):
+        detail = "The `reader` argument must return a `Dataset` object."
+        raise TypeError(detail)
+    n_files = reader_num_threads or 1
+    if isinstance(records, library.TFRecordDataset):
+        if n_files > 1:
+            records = records.interleave(n_files)
+        if shuffle and not (records.is_shard and shuffle_seed is None):  # ranks would differ
+            records = records.shuffle_files(shuffle_seed)
+    dataset: library.Dataset[Any] = records
+    if shuffle:
+        dataset = dataset.shuffle(shuffle_buffer_size, shuffle_seed)
+    if num_epochs != 1:
+        dataset = dataset.repeat(num_epochs)
+    # Endless data has no short last batch; tf.data gives such batches a fixed size.
+    dataset = dataset.batch(batch_size, drop_remainder=drop_final_batch or num_epochs is None)
+    parsed = dataset.parse_example(features, label_key=label_key)
+    return Dataset(parsed.prefetch(prefetch_buffer_size))
 
 
 def parse_example_dataset(
