@@ -118,7 +118,7 @@ def in_memory(name: str, value: bytes) -> list[Any]:
         SequenceSchema({key: FixedLenFeature([], "string", value)}, {key: RaggedFeature("string")}),
         summarize(records), summarize(sequences), column, RaggedTensor(column, [0, 2, 3]),
         RaggedTensor(np.array([name, value], object), [0, 2]), SparseTensor([[0], [1], [2]], column, [3]),
-        damaged(name), *damaged(name).files, *damaged(name).spans, sourced,
+        damaged(name), *damaged(name).files, sourced,
         events, events.scalars(), TFRecordReader([name.replace("\0", "") + ".tfrecord"] * 2),
     ]  # fmt: skip
 

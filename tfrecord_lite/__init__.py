@@ -29,6 +29,7 @@ if _TYPE_CHECKING:  # for type checkers: the same names as in _MODULES
         read_batches as read_batches,
     )
     from tfrecord_lite.errors import (
+        DamagedSpan as DamagedSpan,
         DataLossError as DataLossError,
         DataLossWarning as DataLossWarning,
         FailedPreconditionError as FailedPreconditionError,
@@ -112,7 +113,6 @@ if _TYPE_CHECKING:  # for type checkers: the same names as in _MODULES
         tf_record_iterator as tf_record_iterator,
     )
     from tfrecord_lite.records.damage import (
-        DamagedSpan as DamagedSpan,
         DamageReport as DamageReport,
         FileReport as FileReport,
     )
@@ -157,7 +157,7 @@ _MODULES = {
     "columns": "BytesColumn RaggedTensor SparseTensor to_dense",
     "convert.lossless": "restore schema_of",
     "dataset": "Dataset TFRecordDataset read_batches",
-    "errors": "DataLossError DataLossWarning FailedPreconditionError InvalidArgumentError Reason TFRecordError",
+    "errors": "DamagedSpan DataLossError DataLossWarning FailedPreconditionError InvalidArgumentError Reason TFRecordError",
     "apps.events": "find_runs follow_events plot_events read_events",
     "example.encode.columns": "encode_example encode_examples",
     "example.example_list": "ExampleListParser decode_example_list decode_example_lists",
@@ -178,7 +178,7 @@ _MODULES = {
     "jit": "enable_jit",
     "messages": "BytesList Example Feature FeatureList FeatureLists Features FloatList Int64List SequenceExample",
     "reader": "TFRecordReader tf_record_iterator",
-    "records.damage": "DamageReport DamagedSpan FileReport",
+    "records.damage": "DamageReport FileReport",
     "recovery.recover": "recover",
     "recovery.verify": "verify",
     "schema": "FixedLenFeature FixedLenSequenceFeature RaggedFeature Schema SequenceSchema SequenceSummary SparseFeature Summary VarLenFeature",

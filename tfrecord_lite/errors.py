@@ -23,6 +23,7 @@ holds the payload, which may be megabytes, or private.
 from __future__ import annotations
 
 import operator
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from typing import Self
 
 __all__ = [
+    "DamagedSpan",
     "DataLossError",
     "DataLossWarning",
     "FailedPreconditionError",
@@ -82,6 +84,14 @@ class Reason(StrEnum):
     IN_USE = "in use"
     NOT_SEEKABLE = "cannot be read a second time"
     STALE_INDEX = "index does not fit the file"
+
+
+STREAM_DAMAGE = (
+    Reason.COMPRESSED_TRUNCATED,
+    Reason.COMPRESSED_CORRUPT,
+    Reason.TRAILING_DATA,
+)
+"""Damage of the compressed stream, which ends there."""
 
 
 class TFRecordError(Exception):
@@ -235,6 +245,56 @@ class DataLossWarning(UserWarning):
     >>> str(caught[0].message).partition(";")[0]
     'skipped 1 damaged place (20 bytes) in 1 of 1 file, and read 2 records'
     """
+
+
+@dataclass(frozen=True, slots=True)
+class DamagedSpan:
+    """Bytes of a file that were skipped because they are damaged.
+
+    Examples
+    --------
+    >>> span = DamagedSpan("a.tfrecord", 24, 19, Reason.DATA_CRC, None, 1, 1, 8)
+    >>> print(span)
+    a.tfrecord: record 1, byte 24: data CRC mismatch; 19 bytes skipped
+    """
+
+    source: str
+    """Path or URL."""
+    offset: int
+    """Bytes from the start of the decompressed stream to the first one skipped, where a
+    record's header is expected."""
+    length: int
+    """Number of bytes; 0 if only the compressed stream is damaged there."""
+    reason: Reason
+    """What is wrong with the first record of the span."""
+    detail: str | None
+    """The cause in words."""
+    index: int | None
+    """Number of that record in the file; each damaged span before it counts as one. None if it is
+    not known, as reading began at any byte."""
+    records_before: int
+    """Number of intact records of the file before it."""
+    records_after: int | None = None
+    """Number of intact records of the file after it; None until they are read."""
+
+    @property
+    def breaks_off(self) -> bool:
+        """Whether the file or its compressed stream ends too soon.
+
+        Nobody can tell how much came after: `length` is only what is known to be lost.
+        """
+        return self.reason is Reason.TRUNCATED or self.reason in STREAM_DAMAGE
+
+    def error(self) -> DataLossError:
+        """Return the error that a reader which stops at damage raises here."""
+        error = DataLossError(self.reason, source=self.source, detail=self.detail)
+        if self.reason is Reason.NOT_A_TFRECORD:  # without records there are no places in them
+            return error
+        return error.at(offset=self.offset, index=self.index)
+
+    def __str__(self) -> str:
+        """Return the place, what is wrong there, and how much was skipped, in one line."""
+        return f"{self.error()}; {plural(self.length, 'byte')} skipped"
 
 
 def argument_error(

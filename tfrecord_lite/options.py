@@ -11,16 +11,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason, require_int
 from tfrecord_lite.files.compression import INFER, compression_to_read
 from tfrecord_lite.files.inflate import InflationLimits
-from tfrecord_lite.records.framing import MAX_RECORD_BYTES
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tfrecord_lite.errors import DamagedSpan
     from tfrecord_lite.files.compression import CompressionType
-    from tfrecord_lite.records.damage import OnError
+
+MAX_RECORD_BYTES = 2**31
+"""The default limit on one record: no protobuf message is larger."""
+
+OnError: TypeAlias = "Literal['raise', 'skip'] | Callable[[DamagedSpan], object]"
 
 
 class ReadOptions(TypedDict, total=False):

@@ -37,11 +37,11 @@ from tfrecord_lite.files.names import (
     short_name,
 )
 from tfrecord_lite.markup.tables import facts, panel, table
-from tfrecord_lite.options import ReadSettings
+from tfrecord_lite.options import MAX_RECORD_BYTES, ReadSettings
 from tfrecord_lite.progress import total_bytes
 from tfrecord_lite.records.damage import DamageLog
 from tfrecord_lite.records.decoder import CHUNK_BYTES
-from tfrecord_lite.records.framing import MAX_RECORD_BYTES, OVERHEAD_BYTES
+from tfrecord_lite.records.framing import OVERHEAD_BYTES
 from tfrecord_lite.records.stream import RecordStream
 
 if TYPE_CHECKING:
@@ -58,7 +58,8 @@ if TYPE_CHECKING:
     from tfrecord_lite.example.sequence.to_dicts import SequenceRow
     from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import Source, Sources, StorageOptions
-    from tfrecord_lite.records.damage import DamageReport, OnError, SkippingStream
+    from tfrecord_lite.options import OnError
+    from tfrecord_lite.records.damage import DamageReport, SkippingStream
     from tfrecord_lite.schema import FeatureLike
 
     AnyMessage = TypeVar("AnyMessage", bound=Message)

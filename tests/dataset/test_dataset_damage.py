@@ -33,7 +33,7 @@ from tfrecord_lite.records.stream import RecordStream
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from tfrecord_lite.records.damage import DamagedSpan
+    from tfrecord_lite.errors import DamagedSpan
 
 N_FILES, N_RECORDS = 3, 40
 DAMAGED = {0: [3, 4, 39], 1: [], 2: [0, 17]}

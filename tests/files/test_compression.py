@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from tfrecord_lite.records.damage import OnError
+    from tfrecord_lite.options import OnError
 
 NAMES = ["GZIP", "ZLIB", pytest.param("ZSTD", marks=pytest.mark.needs("zstd")), "BZ2"]
 every_codec = pytest.mark.parametrize("name", NAMES)

@@ -17,12 +17,12 @@ from tests.support.effort import some
 from tests.support.read_outcome import Outcome, loss_of
 from tfrecord_lite import Block, DataLossError, Reason, testing
 from tfrecord_lite.block import SPARE_BYTES, Place, Span
+from tfrecord_lite.options import MAX_RECORD_BYTES
 from tfrecord_lite.records import framing
 from tfrecord_lite.records.decoder import CHUNK_BYTES, FrameDecoder
 from tfrecord_lite.records.framing import (
     FOOTER_BYTES,
     HEADER_BYTES,
-    MAX_RECORD_BYTES,
     OVERHEAD_BYTES,
     checked,
     compact,

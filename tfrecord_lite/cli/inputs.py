@@ -18,18 +18,18 @@ from tfrecord_lite.cli.console import Status
 from tfrecord_lite.errors import DataLossError, Reason, TFRecordError
 from tfrecord_lite.files.compression import CODECS
 from tfrecord_lite.files.names import expand, name_of, without_companions
-from tfrecord_lite.options import ReadSettings
+from tfrecord_lite.options import MAX_RECORD_BYTES, ReadSettings
 from tfrecord_lite.records import damage
 from tfrecord_lite.records.damage import DamageLog
-from tfrecord_lite.records.framing import MAX_RECORD_BYTES
 from tfrecord_lite.records.stream import RecordStream
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tfrecord_lite.cli.console import Console
+    from tfrecord_lite.errors import DamagedSpan
     from tfrecord_lite.files.names import Source
-    from tfrecord_lite.records.damage import DamagedSpan, DamageReport, SkippingStream
+    from tfrecord_lite.records.damage import DamageReport, SkippingStream
 
 Records: TypeAlias = "RecordStream | SkippingStream"
 """The records of an open file, either to the first damage or past all of it."""
@@ -268,7 +268,7 @@ def reworded(error: DataLossError) -> DataLossError:
 
 def error_of(span: DamagedSpan) -> DataLossError:
     """Return a damaged span as the error that a reader would raise."""
-    return reworded(damage.error_of(span))
+    return reworded(span.error())
 
 
 def _reworded(text: str) -> str:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.apps.rearrange import Rearranged
     from tfrecord_lite.cli.console import Console
     from tfrecord_lite.files.names import Source
-    from tfrecord_lite.records.damage import OnError
+    from tfrecord_lite.options import OnError
 
     Work = Callable[..., Rearranged]
 

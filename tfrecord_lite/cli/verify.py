@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import argparse
 
     from tfrecord_lite.cli.console import Console
-    from tfrecord_lite.records.damage import DamagedSpan
+    from tfrecord_lite.errors import DamagedSpan
 
 SUMMARY = "check every checksum, report every damaged place"
 DESCRIPTION = """\

@@ -12,8 +12,7 @@ from tfrecord_lite.dataset.records import Files, shuffled_records
 from tfrecord_lite.errors import InvalidArgumentError, Reason, require_int
 from tfrecord_lite.files.compression import TFRecordOptions
 from tfrecord_lite.files.names import expand, is_file_object, name_of
-from tfrecord_lite.options import ReadSettings
-from tfrecord_lite.records.framing import MAX_RECORD_BYTES
+from tfrecord_lite.options import MAX_RECORD_BYTES, ReadSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.dataset.plan import PlanNode
     from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import StorageOptions
-    from tfrecord_lite.records.damage import OnError
+    from tfrecord_lite.options import OnError
 
     Paths = str | bytes | PathLike[str] | Iterable[str | bytes | PathLike[str]]
 

@@ -26,8 +26,9 @@ from tfrecord_lite.records.damage import (
 
 if TYPE_CHECKING:
     from tfrecord_lite.dataset.plan import PlanNode
+    from tfrecord_lite.errors import DamagedSpan
     from tfrecord_lite.options import ReadSettings
-    from tfrecord_lite.records.damage import DamagedSpan, DamageLog, FileUpdate
+    from tfrecord_lite.records.damage import DamageLog, FileUpdate
 
 DamageUpdate: TypeAlias = "tuple[list[tuple[int, FileUpdate]], bool]"
 """Updates about files, each with the number of the pass over the files; and whether the worker raised

@@ -28,11 +28,11 @@ from tfrecord_lite.index.pread import FileStamp, HandlePool, open_handle, read_f
 from tfrecord_lite.index.remote import RemoteFrames, RemoteHandle
 from tfrecord_lite.index.remote import read_frames as read_remote_frames
 from tfrecord_lite.markup.tables import panel, table
+from tfrecord_lite.options import MAX_RECORD_BYTES
 from tfrecord_lite.progress import check_progress, metered, title_of, total_bytes
 from tfrecord_lite.reader import ReaderIterator
 from tfrecord_lite.records.framing import (
     HEADER_BYTES,
-    MAX_RECORD_BYTES,
     OVERHEAD_BYTES,
     data_of_frame,
     first_bad_frame,

@@ -35,11 +35,10 @@ from tfrecord_lite.errors import (
 from tfrecord_lite.files.names import INDEX_SUFFIX, expand, is_url
 from tfrecord_lite.index import text
 from tfrecord_lite.index.pread import FileStamp, open_handle
-from tfrecord_lite.options import ReadSettings
+from tfrecord_lite.options import MAX_RECORD_BYTES, ReadSettings
 from tfrecord_lite.records.damage import MAX_SPANS, DamageLog, DamageReport, FileReport
 from tfrecord_lite.records.framing import (
     HEADER_BYTES,
-    MAX_RECORD_BYTES,
     OVERHEAD_BYTES,
     is_header,
     read_headers,

@@ -87,7 +87,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import Sources, StorageOptions
     from tfrecord_lite.index.ranges import RecordRange
-    from tfrecord_lite.records.damage import OnError
+    from tfrecord_lite.options import OnError
     from tfrecord_lite.schema import FeatureLike, FeatureSpec, SequenceSchema
 
     Features: TypeAlias = str | os.PathLike[str] | Mapping[str, FeatureLike] | SequenceSchema | None

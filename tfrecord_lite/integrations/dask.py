@@ -42,7 +42,8 @@ if TYPE_CHECKING:
     from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import Sources, StorageOptions
     from tfrecord_lite.index.ranges import RecordRange
-    from tfrecord_lite.records.damage import DamageReport, OnError
+    from tfrecord_lite.options import OnError
+    from tfrecord_lite.records.damage import DamageReport
     from tfrecord_lite.schema import FeatureLike, Original
 
     class RecordOptions(TypedDict, total=False):

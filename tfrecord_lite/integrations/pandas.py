@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.apps.tables.table import scan
 from tfrecord_lite.convert.dataframes.common import library
+from tfrecord_lite.options import MAX_RECORD_BYTES
 from tfrecord_lite.progress import check_progress
-from tfrecord_lite.records.framing import MAX_RECORD_BYTES
 from tfrecord_lite.storage.saving import save
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import Sources, StorageOptions
+    from tfrecord_lite.options import OnError
     from tfrecord_lite.progress import Progress
-    from tfrecord_lite.records.damage import OnError
     from tfrecord_lite.schema import FeatureLike, FeatureSpec, Schema, SequenceSchema
 
 __all__ = ["read_tfrecord", "to_tfrecord"]

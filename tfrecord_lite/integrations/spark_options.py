@@ -15,8 +15,7 @@ from tfrecord_lite.errors import TFRecordError, argument_error
 from tfrecord_lite.files.names import is_url
 from tfrecord_lite.index.ranges import RANGE_BYTES
 from tfrecord_lite.integrations.spark_types import feature_of, is_nested_array, with_type
-from tfrecord_lite.options import ReadSettings
-from tfrecord_lite.records.framing import MAX_RECORD_BYTES
+from tfrecord_lite.options import MAX_RECORD_BYTES, ReadSettings
 from tfrecord_lite.schema import FixedLenSequenceFeature, RaggedFeature, Schema, SequenceSchema
 from tfrecord_lite.schema.text import nearest
 from tfrecord_lite.storage import sidecar

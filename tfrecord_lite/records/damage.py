@@ -21,20 +21,20 @@ import sys
 import warnings
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol
 
-from tfrecord_lite.errors import DataLossError, DataLossWarning, Reason, plural
+from tfrecord_lite.errors import DamagedSpan, DataLossError, DataLossWarning, Reason, plural
 from tfrecord_lite.files.names import short_name
-from tfrecord_lite.markup.tables import Html, facts, panel, table
+from tfrecord_lite.markup.tables import Html, panel, table
 from tfrecord_lite.progress import bars_hidden
 from tfrecord_lite.records.framing import OVERHEAD_BYTES
-from tfrecord_lite.records.stream import STREAM_DAMAGE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from tfrecord_lite.block import Block
     from tfrecord_lite.errors import InvalidArgumentError
+    from tfrecord_lite.options import OnError
     from tfrecord_lite.records.stream import RecordStream
 
 _FEW_RECORDS, _MANY_RECORDS = 16, 4096
@@ -47,8 +47,6 @@ _NO_RECORD_AT_START = f"{Reason.LENGTH_CRC}: the file does not begin with a reco
 
 NOT_DAMAGE = (*NEVER_SKIPPED, Reason.NOT_A_TFRECORD)
 """Errors about a file that is not a damaged TFRecord file, or one that was read as it should not be."""
-
-OnError: TypeAlias = "Literal['raise', 'skip'] | Callable[[DamagedSpan], object]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,60 +301,6 @@ MAX_SPANS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class DamagedSpan:
-    """Bytes of a file that were skipped because they are damaged.
-
-    Examples
-    --------
-    >>> span = DamagedSpan("a.tfrecord", 24, 19, Reason.DATA_CRC, None, 1, 1, 8)
-    >>> print(span)
-    a.tfrecord: record 1, byte 24: data CRC mismatch; 19 bytes skipped
-    """
-
-    source: str
-    """Path or URL."""
-    offset: int
-    """Bytes from the start of the decompressed stream to the first one skipped, where a
-    record's header is expected."""
-    length: int
-    """Number of bytes; 0 if only the compressed stream is damaged there."""
-    reason: Reason
-    """What is wrong with the first record of the span."""
-    detail: str | None
-    """The cause in words."""
-    index: int | None
-    """Number of that record in the file; each damaged span before it counts as one. None if it is
-    not known, as reading began at any byte."""
-    records_before: int
-    """Number of intact records of the file before it."""
-    records_after: int | None = None
-    """Number of intact records of the file after it; None until they are read."""
-
-    @property
-    def breaks_off(self) -> bool:
-        """Whether the file or its compressed stream ends too soon.
-
-        Nobody can tell how much came after: `length` is only what is known to be lost.
-        """
-        return self.reason is Reason.TRUNCATED or self.reason in STREAM_DAMAGE
-
-    def __str__(self) -> str:
-        """Return the place, what is wrong there, and how much was skipped, in one line."""
-        return f"{error_of(self)}; {plural(self.length, 'byte')} skipped"
-
-    def _repr_html_(self) -> str:
-        """Return a table for notebooks."""
-        told = {
-            "file": short_name(self.source),
-            "record": self.index,
-            "at byte": self.offset,
-            "bytes skipped": self.length,
-            "cause": self.detail or self.reason,
-        }
-        return panel("Damaged span", facts(told.items()))
-
-
-@dataclass(frozen=True, slots=True)
 class FileReport:
     """What was read of one file, and what was lost; true if the file is sound.
 
@@ -538,14 +482,6 @@ def _spans_table(spans: Iterable[DamagedSpan], n_spans: int) -> Html:
     )
     header = ("file", "record", "at byte", "bytes skipped", "cause")
     return table(header, rows, n_rows=n_spans, noun="span", caption="Damaged spans")
-
-
-def error_of(span: DamagedSpan) -> DataLossError:
-    """Return the error that a reader which stops at damage raises about a span."""
-    error = DataLossError(span.reason, source=span.source, detail=span.detail)
-    if span.reason is Reason.NOT_A_TFRECORD:  # without records there are no places in them
-        return error
-    return error.at(offset=span.offset, index=span.index)
 
 
 def warn_of_damage(report: DamageReport) -> None:

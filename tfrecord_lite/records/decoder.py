@@ -28,11 +28,11 @@ from tfrecord_lite import jit
 from tfrecord_lite.arrays import lanes
 from tfrecord_lite.block import SPARE_BYTES, Block, Span
 from tfrecord_lite.errors import DataLossError, Reason
+from tfrecord_lite.options import MAX_RECORD_BYTES
 from tfrecord_lite.records import crc32c
 from tfrecord_lite.records.framing import (
     FOOTER_BYTES,
     HEADER_BYTES,
-    MAX_RECORD_BYTES,
     OVERHEAD_BYTES,
     first_bad_data,
     frame_error,

@@ -42,9 +42,6 @@ HEADER_BYTES = 12
 FOOTER_BYTES = 4
 OVERHEAD_BYTES = HEADER_BYTES + FOOTER_BYTES
 
-MAX_RECORD_BYTES = 2**31
-"""The default limit on one record: no protobuf message is larger."""
-
 HEADER = np.dtype([("length", "<u8"), ("crc", "<u4")])
 FOOTER = np.dtype("<u4")
 

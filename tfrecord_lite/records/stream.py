@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from tfrecord_lite.errors import DataLossError, FailedPreconditionError, Reason
+from tfrecord_lite.errors import STREAM_DAMAGE, DataLossError, FailedPreconditionError, Reason
 from tfrecord_lite.files.compression import codec_named, detect
 from tfrecord_lite.files.inflate import Inflated
 from tfrecord_lite.files.input import open_input
@@ -40,13 +40,6 @@ _LARGE_RECORD_BYTES = 32 * 1024
 _SKIP_BYTES = 64 * 1024
 
 _PEEK_BYTES = 512
-
-STREAM_DAMAGE = (
-    Reason.COMPRESSED_TRUNCATED,
-    Reason.COMPRESSED_CORRUPT,
-    Reason.TRAILING_DATA,
-)
-"""Damage of the compressed stream, which ends there."""
 
 
 class RecordStream:

@@ -19,6 +19,7 @@ from typing import IO, TYPE_CHECKING, cast
 import numpy as np
 
 from tfrecord_lite.errors import (
+    DamagedSpan,
     DataLossError,
     FailedPreconditionError,
     InvalidArgumentError,
@@ -41,17 +42,15 @@ from tfrecord_lite.files.names import (
     name_of,
 )
 from tfrecord_lite.files.output import open_output
-from tfrecord_lite.options import ReadSettings
+from tfrecord_lite.options import MAX_RECORD_BYTES, ReadSettings
 from tfrecord_lite.progress import check_progress, metered, total_bytes
 from tfrecord_lite.records.damage import (
     MAX_SPANS,
-    DamagedSpan,
     DamageLog,
     DamageReport,
     FileReport,
-    error_of,
 )
-from tfrecord_lite.records.framing import MAX_RECORD_BYTES, OVERHEAD_BYTES
+from tfrecord_lite.records.framing import OVERHEAD_BYTES
 from tfrecord_lite.records.sink import RecordSink
 from tfrecord_lite.records.stream import RecordStream
 from tfrecord_lite.recovery.members import Edges, FilePart, MemberSearch, framed_bytes
@@ -224,7 +223,7 @@ def _check_format(account: Account) -> None:
     """Raise if nothing was found because the file is of another format."""
     is_foreign = account.spans and account.spans[0].reason is Reason.NOT_A_TFRECORD
     if is_foreign and not account.n_records:
-        raise error_of(account.spans[0])
+        raise account.spans[0].error()
 
 
 def _copy(source: str, options: ReadSettings, copier: Copier, meter: Meter) -> None:

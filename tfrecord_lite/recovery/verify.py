@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 from tfrecord_lite.errors import InvalidArgumentError, TFRecordError, require_int
 from tfrecord_lite.files.names import expand, is_file_object, name_of
-from tfrecord_lite.options import ReadSettings
+from tfrecord_lite.options import MAX_RECORD_BYTES, ReadSettings
 from tfrecord_lite.progress import (
     Meter,
     check_progress,
@@ -27,7 +27,6 @@ from tfrecord_lite.progress import (
 )
 from tfrecord_lite.reader import check_message_class, parse_messages
 from tfrecord_lite.records.damage import MAX_SPANS, DamageLog, DamageReport, FileReport
-from tfrecord_lite.records.framing import MAX_RECORD_BYTES
 from tfrecord_lite.records.stream import RecordStream
 
 if TYPE_CHECKING:

@@ -45,10 +45,9 @@ from tfrecord_lite.example.parse import ExampleParser, parser_of_all
 from tfrecord_lite.example.sequence.parse import SequenceExampleParser
 from tfrecord_lite.example.survey import reject_sequences
 from tfrecord_lite.files.names import expand, name_of
-from tfrecord_lite.options import ReadSettings
+from tfrecord_lite.options import MAX_RECORD_BYTES, ReadSettings
 from tfrecord_lite.progress import check_progress, reported, title_of
 from tfrecord_lite.reader import ReaderIterator, reader_with, share_read
-from tfrecord_lite.records.framing import MAX_RECORD_BYTES
 from tfrecord_lite.schema import Schema, SequenceSchema
 from tfrecord_lite.schema.text import nearest
 from tfrecord_lite.storage import sidecar
@@ -74,9 +73,9 @@ if TYPE_CHECKING:
     from tfrecord_lite.convert.dataframes import Library
     from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import Source, Sources, StorageOptions
+    from tfrecord_lite.options import OnError
     from tfrecord_lite.progress import Progress
     from tfrecord_lite.reader import TFRecordReader
-    from tfrecord_lite.records.damage import OnError
     from tfrecord_lite.storage.stream_schema import SchemaItem
     from tfrecord_lite.storage.structure import Structure
 

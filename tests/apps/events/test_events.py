@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tfrecord_lite.records.damage import DamagedSpan
+    from tfrecord_lite.errors import DamagedSpan
 
 Value = Summary.Value
 KINDS = ("scalars", "histograms", "images", "audio", "texts", "tensors")

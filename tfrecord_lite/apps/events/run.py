@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from tfrecord_lite.files.names import Source, Sources, StorageOptions
-    from tfrecord_lite.records.damage import OnError
+    from tfrecord_lite.options import OnError
 
 _MARK = "tfevents"
 

@@ -19,9 +19,8 @@ from tfrecord_lite.apps.statistics.strings import StringStatistics
 from tfrecord_lite.arrays import ByteRanges
 from tfrecord_lite.errors import InvalidArgumentError, require_int
 from tfrecord_lite.example.survey import Survey
-from tfrecord_lite.options import ReadSettings
+from tfrecord_lite.options import MAX_RECORD_BYTES, ReadSettings
 from tfrecord_lite.progress import check_progress
-from tfrecord_lite.records.framing import MAX_RECORD_BYTES
 from tfrecord_lite.schema import SequenceSummary
 from tfrecord_lite.storage.infer import blocks_of
 
@@ -31,8 +30,8 @@ if TYPE_CHECKING:
     from tfrecord_lite.example.survey import KindLists
     from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import StorageOptions
+    from tfrecord_lite.options import OnError
     from tfrecord_lite.progress import Progress
-    from tfrecord_lite.records.damage import OnError
     from tfrecord_lite.storage.infer import Source
 
 _MANY = 8192

@@ -31,9 +31,8 @@ from tfrecord_lite.apps.statistics.statistics import Statistics
 from tfrecord_lite.errors import FailedPreconditionError, Reason, plural
 from tfrecord_lite.files.names import expand, is_file_object, is_url, name_of, position_of
 from tfrecord_lite.markup import tables
-from tfrecord_lite.options import ReadSettings
+from tfrecord_lite.options import MAX_RECORD_BYTES, ReadSettings
 from tfrecord_lite.reader import TFRecordReader, reader_with
-from tfrecord_lite.records.framing import MAX_RECORD_BYTES
 from tfrecord_lite.storage.infer import blocks_of
 
 if TYPE_CHECKING:
@@ -41,8 +40,8 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import StorageOptions
+    from tfrecord_lite.options import OnError
     from tfrecord_lite.progress import Progress
-    from tfrecord_lite.records.damage import OnError
     from tfrecord_lite.storage.infer import Source
 
 

@@ -27,6 +27,7 @@ from tfrecord_lite.apps.statistics import windows
 from tfrecord_lite.block import Block, Span
 from tfrecord_lite.dataset.random_order import permutation, seed_of, words
 from tfrecord_lite.errors import (
+    DamagedSpan,
     DataLossError,
     FailedPreconditionError,
     Reason,
@@ -53,7 +54,6 @@ from tfrecord_lite.index.pread import open_handle
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.progress import SILENT
 from tfrecord_lite.records.damage import (
-    DamagedSpan,
     DamageLog,
     DamageReport,
     FileReport,

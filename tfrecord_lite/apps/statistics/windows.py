@@ -41,11 +41,11 @@ import numpy as np
 from tfrecord_lite.arrays import at_every_byte
 from tfrecord_lite.block import SPARE_BYTES, Block, Span
 from tfrecord_lite.dataset.random_order import words
-from tfrecord_lite.errors import DataLossError, Reason
+from tfrecord_lite.errors import DamagedSpan, DataLossError, Reason
 from tfrecord_lite.index.remote import RemoteFrames, RemoteHandle, read_frames
 from tfrecord_lite.progress import SILENT
 from tfrecord_lite.records.crc32c import length_crcs
-from tfrecord_lite.records.damage import MAX_SPANS, DamagedSpan, DamageLog, FileReport
+from tfrecord_lite.records.damage import MAX_SPANS, DamageLog, FileReport
 from tfrecord_lite.records.framing import (
     FOOTER,
     FOOTER_BYTES,

@@ -36,11 +36,10 @@ from tfrecord_lite.files.names import SIDECAR_SUFFIX, expand, is_file_object, na
 from tfrecord_lite.index.ranges import RANGE_BYTES, record_ranges
 from tfrecord_lite.markup.tables import panel
 from tfrecord_lite.markup.tables import table as html_table
-from tfrecord_lite.options import ReadSettings
+from tfrecord_lite.options import MAX_RECORD_BYTES, ReadSettings
 from tfrecord_lite.progress import check_progress, reported, title_of
 from tfrecord_lite.reader import reader_with, share_read
 from tfrecord_lite.records.foreign import CONTROL
-from tfrecord_lite.records.framing import MAX_RECORD_BYTES
 from tfrecord_lite.schema import (
     FixedLenFeature,
     FixedLenSequenceFeature,
@@ -65,8 +64,8 @@ if TYPE_CHECKING:
     from tfrecord_lite.dataset.feed import Pair, State
     from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import Source, Sources, StorageOptions
+    from tfrecord_lite.options import OnError
     from tfrecord_lite.progress import Progress
-    from tfrecord_lite.records.damage import OnError
     from tfrecord_lite.schema import FeatureLike, FeatureSpec
     from tfrecord_lite.storage.stream_schema import SchemaItem
 

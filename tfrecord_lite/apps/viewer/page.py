@@ -20,9 +20,8 @@ from typing import TYPE_CHECKING
 from tfrecord_lite.errors import argument_error, require_int
 from tfrecord_lite.files.names import is_file_object, is_same_file, is_url, name_of
 from tfrecord_lite.files.output import open_output
-from tfrecord_lite.options import ReadSettings
+from tfrecord_lite.options import MAX_RECORD_BYTES, ReadSettings
 from tfrecord_lite.progress import check_progress, metered, title_of
-from tfrecord_lite.records.framing import MAX_RECORD_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Collection
