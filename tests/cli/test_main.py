@@ -17,6 +17,7 @@ import pytest
 from tests.cli.samples import flower, write
 from tests.support.effort import some
 from tfrecord_lite import save
+from tfrecord_lite.cli import inputs
 from tfrecord_lite.records.framing import frame
 
 if TYPE_CHECKING:
@@ -97,9 +98,24 @@ class TestInputs:
 
         assert run("cat", "--compression", "none", path).status == 1
 
-    @pytest.mark.parametrize("size", ["", "x", "-1", "1X", "99999999T"])
+    @pytest.mark.parametrize("size", ["", "x", "-1", "1X", "1iB", "99999999T"])
     def test_a_size_is_a_number_with_a_unit(self, run: Run, size: str) -> None:
         assert run("info", f"--max-record-bytes={size}", "a").status == 2
+
+    @pytest.mark.parametrize(
+        ("text", "n_bytes"),
+        [
+            ("0", 0),
+            ("1000B", 1000),
+            ("64k", 64_000),
+            ("200MB", 200_000_000),
+            ("200mib", 200 << 20),
+            ("2Gi", 2 << 30),
+            ("1TB", 10**12),
+        ],
+    )
+    def test_units_are_powers_of_1000_and_with_an_i_of_1024(self, text: str, n_bytes: int) -> None:
+        assert inputs.size(text) == n_bytes
 
     @each_verb
     def test_standard_input(

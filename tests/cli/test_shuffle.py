@@ -23,7 +23,7 @@ def test_a_seed_gives_the_same_order_in_any_memory(run: Run, tmp_path: Path) -> 
     path = write(tmp_path / "a", RECORDS)
 
     done = run("shuffle", "--seed", "7", path, tmp_path / "1")
-    run("shuffle", "--seed", "7", "--memory", "1M", path, tmp_path / "2")
+    run("shuffle", "--seed", "7", "--memory", "1MiB", path, tmp_path / "2")
     run("shuffle", "--seed", "8", path, tmp_path / "3")
 
     size = "2,400,000 bytes (2.3 MiB)"
@@ -48,7 +48,7 @@ def test_a_seed_is_drawn_and_told(run: Run, tmp_path: Path) -> None:
 def test_too_little_memory(run: Run, tmp_path: Path) -> None:
     path = write(tmp_path / "a", [b"x"])
 
-    done = run("shuffle", "--memory", "1K", path, tmp_path / "x")
+    done = run("shuffle", "--memory", "1KiB", path, tmp_path / "x")
 
     text = "--memory is 1024, expected 1048576 or more"
     assert done == (2, [], [f"tfrecord: {tmp_path / 'x'}: {text}"])

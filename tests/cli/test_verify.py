@@ -196,7 +196,7 @@ def test_records_beyond_the_limit(run: Run, tmp_path: Path) -> None:
 
     assert run("verify", path).status == 0
     assert run("verify", "--max-record-bytes", "5000", path).status == 0
-    places, summary, status = verify(run, "--max-record-bytes", "4K", path)
+    places, summary, status = verify(run, "--max-record-bytes", "4KiB", path)
 
     assert status == 1
     assert [(place["reason"], place["offset"]) for place in places] == [("RECORD_TOO_LARGE", 26)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import re
 import sys
@@ -15,6 +14,7 @@ from tfrecord_lite.errors import DataLossError, argument_error, human_bytes, plu
 from tfrecord_lite.progress import is_terminal
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Sequence
 
     from tfrecord_lite.apps.tables.conversion import Request, Summary
@@ -49,7 +49,6 @@ converted); 2 if a file could not be read or written, or the arguments are wrong
 _COMPRESSIONS = ("none", "gz", "gzip", "zst", "zstd", "bz2", "zlib", "snappy", "lz4", "brotli")
 _FEATURE = re.compile(r"(?P<name>.+):(?P<dtype>\w+)(?:\[(?P<shape>[\d?, ]*)\])?(?P<lacking>\??)")
 _AS_SCHEMA = re.compile("give it as (schema_path|features)")
-_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -122,7 +121,10 @@ def _add_output_arguments(group: Any) -> None:
         help="write N files, DST-00000-of-0000N and so on, with rows that follow each other",
     )
     shards.add_argument(
-        "--shard-size", type=_size, metavar="SIZE", help="as many files as have about 200MB, say"
+        "--shard-size",
+        type=inputs.positive_size,
+        metavar="SIZE",
+        help="as many files as have about 200MB, say",
     )
     group.add_argument(
         "--compression",
@@ -161,16 +163,6 @@ def _add_output_arguments(group: Any) -> None:
         action="store_true",
         help="keep the files that an interrupted call with the same arguments has completed",
     )
-
-
-def _size(text: str) -> int:
-    """Parse a size: ``200MB`` (powers of 1,000), ``200MiB`` (of 1,024)."""
-    match = re.fullmatch(r"(\d+)([kmgt]?)(i?)b?", text.lower())
-    if match is None or not int(match[1]):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a size, such as 200MB")
-    unit = _UNITS[match[2]]
-    power = {1: 0, 10**3: 1, 10**6: 2, 10**9: 3, 10**12: 4}[unit]
-    return int(match[1]) * (1024**power if match[3] else unit)
 
 
 def run(args: argparse.Namespace, console: Console) -> None:

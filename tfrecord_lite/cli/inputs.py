@@ -37,7 +37,7 @@ Records: TypeAlias = "RecordStream | SkippingStream"
 _COMPRESSIONS = {"infer": "infer", "none": "", **{name.lower(): name for name in CODECS}}
 _ARGUMENT = re.compile(r"pass (max_\w+)= to read (?:more|larger records)")
 _WIDER_SAMPLE = "pass sample=None, or features", "give --sample all, or --schema"
-_SIZE = re.compile(r"(\d+)([kmgt]?)(?:i?b)?", re.IGNORECASE)
+_SIZE = re.compile(r"(\d+)(?:([kmgt])(i?))?b?", re.IGNORECASE)
 
 
 class _StandardInput:
@@ -83,10 +83,10 @@ def add_limit_arguments(group: Any) -> None:
     """Declare the limits on what is read."""
     group.add_argument(
         "--max-record-bytes",
-        type=_size,
+        type=size,
         default=MAX_RECORD_BYTES,
         metavar="N",
-        help="treat a larger record as damage; accepts units, as in 64M (default: 2G)",
+        help="treat a larger record as damage; accepts units, as in 64MiB (default: 2GiB)",
     )
     group.add_argument(
         "--max-inflated-bytes",
@@ -113,12 +113,15 @@ def add_skipping_argument(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _size(text: str) -> int:
-    """Parse a number of bytes: ``1000``, ``64K``, ``2GiB``; the units are powers of 1,024."""
+def size(text: str) -> int:
+    """Parse a number of bytes: ``1000``, ``200MB`` or ``200M`` (powers of 1,000), ``64MiB`` (of 1,024)."""
     match = _SIZE.fullmatch(text)
     if match is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of bytes, such as 1000 or 64M")
-    n_bytes = int(match[1]) << 10 * " kmgt".index(match[2].lower() or " ")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a number of bytes, such as 200MB or 64MiB"
+        )
+    power = " kmgt".index((match[2] or " ").lower())
+    n_bytes: int = int(match[1]) * (1024 if match[3] else 1000) ** power
     if n_bytes >= 2**64:
         raise argparse.ArgumentTypeError(f"{text} is more than a 64-bit length can hold")
     return n_bytes
@@ -126,7 +129,7 @@ def _size(text: str) -> int:
 
 def positive_size(text: str) -> int:
     """Parse a number of bytes above 0."""
-    n_bytes = _size(text)
+    n_bytes = size(text)
     if not n_bytes:
         raise argparse.ArgumentTypeError("expected more than 0")
     return n_bytes

@@ -33,7 +33,7 @@ Needs pip install 'tfrecord-numpy[image]'."""
 EPILOG = """\
 examples:
   tfrecord pack photos train@8.tfrecord
-  tfrecord pack --shard-size 200M --seed 7 photos train.tfrecord
+  tfrecord pack --shard-size 200MB --seed 7 photos train.tfrecord
   tfrecord pack --labels labels.txt more-photos validation.tfrecord
   tfrecord pack --path-column file --label-column breed dogs.csv dogs@4.tfrecord
 
@@ -117,7 +117,7 @@ def _add_file_arguments(group: argparse._ArgumentGroup) -> None:
         "--shard-size",
         type=inputs.positive_size,
         metavar="SIZE",
-        help="write files of about this size, as in 200M",
+        help="write files of about this size, as in 200MB",
     )
 
 

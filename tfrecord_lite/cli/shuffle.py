@@ -22,7 +22,7 @@ EPILOG = """\
 examples:
   tfrecord shuffle train.tfrecord shuffled.tfrecord
   tfrecord shuffle --seed 1 'train-*.tfrecord' 'shuffled@64.tfrecord'
-  tfrecord shuffle --memory 8G huge.tfrecord.gz shuffled.tfrecord.gz"""
+  tfrecord shuffle --memory 8GB huge.tfrecord.gz shuffled.tfrecord.gz"""
 STATUSES = rearranging.STATUSES
 
 
@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=inputs.positive_size,
         default=1024**3,
         metavar="SIZE",
-        help="how much memory to use for records (default: 1G)",
+        help="how much memory to use for records (default: 1GiB)",
     )
     rearranging.add_arguments(parser)
 

@@ -72,7 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=inputs.positive_size,
         default=16 << 20,
         metavar="N",
-        help="about how large the page may become (default: 16M)",
+        help="about how large the page may become (default: 16MiB)",
     )
     inputs.add_arguments(parser)
 
