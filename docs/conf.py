@@ -74,7 +74,7 @@ nitpick_ignore_regex = [
     ("py:.*", r"tfrecord_lite\..*\.(T_co|Operators|DamageLog|Html|MessageWriter)"),
     (
         "py:.*",
-        r"tfrecord_lite\..*\.(ExampleList|PlanNode|RecordBatches|SequenceRow|(Write)?Settings)",
+        r"tfrecord_lite\..*\.(PlanNode|RecordBatches|SequenceRow|(Write)?Settings)",
     ),
     (
         "py:.*",

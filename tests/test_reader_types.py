@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 EVENTS = "the records are TensorBoard events, not {}s; tfrecord_lite.read_events reads them"
 LISTS = (
-    "the records look like lists of Examples with a context; read them with decode_example_lists"
+    "the records look like lists of Examples with a context; read them with "
+    "messages(ExampleListWithContext)"
 )
 NO_FEATURES = Example(features=features()).SerializeToString()
 ALONE = ExampleListWithContext(

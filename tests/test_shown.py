@@ -11,7 +11,7 @@ import pytest
 
 from tfrecord_lite import (
     Block,
-    ExampleListParser,
+    ExampleParser,
     FixedLenFeature,
     InvalidArgumentError,
     ShardedTFRecordWriter,
@@ -53,7 +53,7 @@ def test_no_instance_takes_more_than_a_line(tmp_path: Path) -> None:
             writer, sharded, options, TFRecordOptions(options), file, file.indexes[0],
             tf_record_iterator(paths[0]), tf_record_random_reader(paths[0]), data, iter(data),
             *file.block([0, 4999]).spans, iter(file), load(paths[0], batch_size=2),
-            ExampleListParser(MANY, MANY), verify(paths), verify(paths).files[0],
+            ExampleParser(MANY), verify(paths), verify(paths).files[0],
         ]  # fmt: skip
         shown = {repr(thing): len(repr(thing)) for thing in things}
 
@@ -105,9 +105,6 @@ def test_iterators_and_parsers_say_of_what(tmp_path: Path) -> None:
     reader = TFRecordReader(tmp_path / "a")
 
     assert repr(reader.examples()) == repr(iter(reader)) == f"<ReaderIterator of {reader!r}>"
-    assert repr(ExampleListParser({"q": int}, {})) == (
-        "ExampleListParser(1 context feature: 'q'; 0 example features)"
-    )
 
 
 def test_a_report_is_true_if_all_is_sound(tmp_path: Path) -> None:

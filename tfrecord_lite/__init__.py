@@ -47,11 +47,6 @@ if _TYPE_CHECKING:  # for type checkers: the same names as in _MODULES
         encode_example as encode_example,
         encode_examples as encode_examples,
     )
-    from tfrecord_lite.example.example_list import (
-        ExampleListParser as ExampleListParser,
-        decode_example_list as decode_example_list,
-        decode_example_lists as decode_example_lists,
-    )
     from tfrecord_lite.example.parse import (
         ExampleParser as ExampleParser,
         parse_example as parse_example,
@@ -160,7 +155,6 @@ _MODULES = {
     "errors": "DamagedSpan DataLossError DataLossWarning FailedPreconditionError InvalidArgumentError Reason TFRecordError",
     "apps.events": "find_runs follow_events plot_events read_events",
     "example.encode.columns": "encode_example encode_examples",
-    "example.example_list": "ExampleListParser decode_example_list decode_example_lists",
     "example.parse": "ExampleParser parse_example parse_single_example",
     "example.sequence.encode": "encode_sequence_example encode_sequence_examples",
     "example.sequence.parse": "SequenceExampleParser parse_sequence_example parse_single_sequence_example",

@@ -19,7 +19,6 @@ from tests.support.sequence_messages import plain_sequence, some_sequence
 from tfrecord_lite import (
     Block,
     BytesColumn,
-    ExampleListParser,
     ExampleParser,
     FixedLenFeature,
     FixedLenSequenceFeature,
@@ -31,7 +30,6 @@ from tfrecord_lite import (
     TFRecordReader,
     TFRecordWriter,
     VarLenFeature,
-    decode_example_lists,
     decode_examples,
     decode_sequence_example,
     decode_sequence_examples,
@@ -367,10 +365,8 @@ def test_keys_kinds_and_counts_are_tensorflows(file: CorpusFile, times: int) -> 
     [
         ExampleParser({"id": CONTEXT["id"]}),
         SequenceExampleParser(CONTEXT, LISTS),
-        ExampleListParser({}, {"id": CONTEXT["id"]}),
         decode_examples,
         decode_sequence_examples,
-        decode_example_lists,
     ],
 )
 def test_one_message_where_many_are_asked_for_is_a_type_error(read: Any, one: Any) -> None:

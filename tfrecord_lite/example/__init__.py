@@ -11,7 +11,6 @@
     parse          with a schema: columns per feature                   parse_example
     to_dicts       without one: a dictionary per message                decode_examples
     survey         without one: which features there are                infer_schema
-    example_list   lists of Examples with a context                     decode_example_lists
 
     encode/        columns and dictionaries to Example messages         encode_examples
     sequence/      the same for SequenceExamples (survey serves both)
