@@ -24,7 +24,6 @@ __all__ = [
 ]
 
 EXTRAS = {
-    "arrayrecord": ("array_record",),
     "arrow": ("pyarrow",),
     "beam": ("apache_beam", "pyarrow"),
     "cli": ("tqdm", "shtab"),

@@ -21,11 +21,10 @@ if TYPE_CHECKING:
     from tfrecord_lite.cli.console import Console
     from tfrecord_lite.schema import Schema
 
-SUMMARY = "convert to and from Parquet, Arrow, CSV, JSON lines, webdataset and ArrayRecord"
+SUMMARY = "convert to and from Parquet, Arrow, CSV and JSON lines"
 DESCRIPTION = """\
 Convert SRC, one file or several of any known format, to DST. The endings of the names tell the
-formats: .tfrecord, .parquet, .arrow or .feather, .csv, .tsv, .jsonl, .tar (of webdataset),
-.array_record, each with .gz, .zst or .bz2 after it if the file is compressed as a whole. A SRC that is a directory stands for the files in it;
+formats: .tfrecord, .parquet, .arrow or .feather, .csv, .tsv, .jsonl, each with .gz, .zst or .bz2 after it if the file is compressed as a whole. A SRC that is a directory stands for the files in it;
 if DST is one (it exists, or ends in /), each SRC becomes a file in it. Several SRC become one DST
 in their order. Nothing but a complete file appears under its name. All but TFRecords to TFRecords as
 they are needs pip install 'tfrecord-numpy[arrow]'."""
@@ -36,7 +35,6 @@ examples:
   tfrecord convert 'train-*.tfrecord' out/ --to parquet --jobs 4
   tfrecord convert big.parquet train.tfrecord --shard-size 200MB --jobs 2 --resume
   tfrecord convert train.tfrecord small.csv --columns label,name --where 'label > 3' --limit 100
-  tfrecord convert 'train-*.tfrecord' tars/ --to webdataset --key id --text all --jobs 4
   tfrecord convert - - --from csv --to jsonl < table.csv
 
 a feature is NAME:TYPE, with TYPE one of int64, float32, bytes, text, or another dtype of NumPy
@@ -131,24 +129,13 @@ def _add_output_arguments(group: Any) -> None:
         choices=_COMPRESSIONS,
         metavar="NAME",
         help="of Parquet: snappy (the default), zstd, gzip, brotli, lz4, none; of Arrow: none (the "
-        "default), lz4, zstd; of ArrayRecord: zstd (the default), brotli, snappy, none; of others: gz, zst, bz2, zlib, none, by default what the name says",
+        "default), lz4, zstd; of others: gz, zst, bz2, zlib, none, by default what the name says",
     )
     group.add_argument(
         "--float64",
         action="store_true",
         help="store float64 in TFRecords exactly, as byte strings that TensorFlow does not read as "
         "numbers; by default as float32",
-    )
-    group.add_argument(
-        "--key",
-        metavar="NAME",
-        help="the column with the keys of webdataset's samples; by default __key__, or numbers",
-    )
-    group.add_argument(
-        "--group-size",
-        type=inputs.count_of("records"),
-        metavar="N",
-        help="records of ArrayRecord compressed together (default: 1, for reading at random)",
     )
     group.add_argument(
         "--jobs",
@@ -228,8 +215,6 @@ def _request(args: argparse.Namespace, console: Console) -> Request:
         compression=args.compression,
         limit=args.limit,
         is_exact=args.float64,
-        key=args.key,
-        group_size=args.group_size,
         num_jobs=args.jobs,
         overwrite=args.overwrite,
         resume=args.resume,

@@ -8,8 +8,6 @@
     conversion   files of one format to files of another: shards, processes, resuming
     formats      the formats, by name: how a file of each is opened
       record_format, columnar_formats, text_formats    TFRecords; Parquet and Arrow; CSV and JSON lines
-      webdataset_format, array_record_format           tar shards of samples; ArrayRecords
-    tar_members  the files in tar archives, as streams
     texts        values as cells of CSV and values of JSON, and back
     byte_files   compressed files as file objects; how to read all of them
 """

@@ -94,10 +94,6 @@ class Request:
     limit: int | None = None
     is_exact: bool = False
     """Whether to store float64 in TFRecords as its bytes, and not as float32."""
-    key: str | None = None
-    """The column of the keys of webdataset's samples; None for ``__key__``, or numbers."""
-    group_size: int | None = None
-    """Records of ArrayRecord that are compressed together; None for 1."""
     num_jobs: int = 1
     overwrite: bool = False
     resume: bool = False
@@ -243,10 +239,6 @@ def _sources_of(plan: Plan, pending: list[int]) -> list[Source]:
 def _plan(request: Request) -> Plan:
     kind = _target_kind(request)
     formats.check_compression(kind, request.compression)
-    if request.key is not None and kind != "webdataset":
-        raise argument_error(f"--key is for the samples of webdataset, not for {kind} files")
-    if request.group_size is not None and kind != "arrayrecord":
-        raise argument_error(f"--group-size is for ArrayRecord files, not for {kind} files")
     sources = [piece for source in request.sources for piece in _pieces(source, request)]
     if not sources:
         raise argument_error("there are no files to convert")
@@ -280,6 +272,7 @@ def _target_kind(request: Request) -> str:
         raise argument_error(detail, source=name)
     found = formats.format_of(name)
     if found is None:
+        formats.check_not_of_loader(name)
         known = ", ".join(ending for endings in formats.ENDINGS.values() for ending in endings[:1])
         detail = f"the name tells no format; --to names it, or an ending such as {known}"
         raise argument_error(detail, source=name)
@@ -306,6 +299,7 @@ def _pieces(source: Source, request: Request) -> Iterator[Piece]:
         else:
             kind = formats.format_of_file(each)
         if kind is None:
+            formats.check_not_of_loader(name)
             raise argument_error(
                 "neither name nor content tells a format; --from names it", source=name
             )
@@ -331,9 +325,9 @@ def _reading(
 ) -> tuple[Reading, Any]:
     """Return how to read all sources, and the sidecars of records that are taken as they are."""
     reading = replace(request.reading, text=request.text, sample=request.sample)
-    are_records = all(piece.kind in formats.OF_RECORDS for piece in sources)
+    are_records = all(piece.kind == "tfrecord" for piece in sources)
     is_plain = request.columns is None and request.features is None and request.text is False
-    if are_records and kind in formats.OF_RECORDS and is_plain and request.condition is None:
+    if are_records and kind == "tfrecord" and is_plain and request.condition is None:
         reading = replace(reading, as_records=True)
         if is_per_source:
             return reading, tuple(_described([piece.source], reading) for piece in sources)
@@ -663,7 +657,6 @@ def _identity(plan: Plan) -> dict[str, Any]:
         "limit": request.limit,
         "compression": request.compression,
         "float64": request.is_exact,
-        "settings": [request.key, request.group_size],
         "skip": request.reading.options.on_error != "raise",
     }
 
@@ -785,7 +778,7 @@ class _Rows:
             # What names no column before its rows tells of new ones, unless they are left out.
             is_chosen = request.columns is not None or request.condition is not None
             is_chosen = is_chosen or request.features is not None
-            is_open = piece.kind in ("jsonl", "webdataset") and not is_chosen
+            is_open = piece.kind == "jsonl" and not is_chosen
             reading = replace(reading, columns=None if is_open else needed)
             if piece.kind in formats.UNTYPED and not self._plan.is_per_source:
                 reading = replace(reading, types=self._plan.schema)
@@ -905,13 +898,7 @@ def _open_target(
         compression, is_exact = request.compression, request.is_exact
         return RecordTarget(target, schema, compression, described, is_exact=is_exact)
     return formats.open_target(
-        target,
-        plan.kind,
-        schema,
-        request.compression,
-        key=request.key,
-        group_size=request.group_size or 1,
-        is_exact=request.is_exact,
+        target, plan.kind, schema, request.compression, is_exact=request.is_exact
     )
 
 

@@ -2,11 +2,11 @@
 
 ::
 
-    name, or its first bytes ──format_of──> "tfrecord", "parquet", "arrow", "csv", "jsonl", ...
+    name, or its first bytes ──format_of──> "tfrecord", "parquet", "arrow", "csv", "jsonl"
     file ──open_batches──> RowSource ── batches of one schema ──> RowTarget ──> file
 
-A source yields its rows from any row on, in batches of some megabytes; one of TFRecords or ArrayRecords can
-yield blocks of records instead, which a target of these writes as they are. A target's file appears
+A source yields its rows from any row on, in batches of some megabytes; one of TFRecords can
+yield blocks of records instead, which a target of TFRecords writes as they are. A target's file appears
 when it is committed. Text formats may be compressed as a whole, as TFRecords; what needs random
 access (Parquet, Arrow's file format) is put into a temporary file first if it is compressed, a
 URL or a pipe.
@@ -19,7 +19,6 @@ import os
 import re
 from typing import TYPE_CHECKING, Any, Protocol
 
-from tfrecord_lite.apps.tables.array_record_format import ArrayRecordSource, ArrayRecordTarget
 from tfrecord_lite.apps.tables.byte_files import Content, Reading, TargetFile
 from tfrecord_lite.apps.tables.columnar_formats import (
     ArrowSource,
@@ -29,7 +28,6 @@ from tfrecord_lite.apps.tables.columnar_formats import (
 )
 from tfrecord_lite.apps.tables.record_format import RecordSource, RecordTarget
 from tfrecord_lite.apps.tables.text_formats import CsvSource, JsonSource, TextTarget
-from tfrecord_lite.apps.tables.webdataset_format import WebDatasetSource, WebDatasetTarget
 from tfrecord_lite.errors import DataLossError, argument_error
 from tfrecord_lite.files.compression import compression_of_name
 from tfrecord_lite.files.names import is_file_object, name_of
@@ -48,8 +46,6 @@ ENDINGS: dict[str, tuple[str, ...]] = {
     "csv": (".csv",),
     "tsv": (".tsv",),
     "jsonl": (".jsonl", ".ndjson"),
-    "webdataset": (".tar",),
-    "arrayrecord": (".array_record", ".arrayrecord"),
 }
 """Endings of the names of files, by format; the first is the usual one."""
 
@@ -61,15 +57,15 @@ TITLES = {
     "csv": "CSV",
     "tsv": "TSV",
     "jsonl": "JSON lines",
-    "webdataset": "tar shards of webdataset",
-    "arrayrecord": "ArrayRecords",
 }
 """What errors call the formats."""
 _ALIASES = {"feather": "arrow", "ndjson": "jsonl", "ipc": "arrow"}
-_ALIASES |= {"tar": "webdataset", "wds": "webdataset", "array_record": "arrayrecord"}
-OF_RECORDS = ("tfrecord", "arrayrecord")
-"""Formats of records, which are copied as they are between them."""
-UNTYPED = ("csv", "tsv", "jsonl", "webdataset")
+_OF_LOADERS = {
+    "webdataset": ("webdataset", "wds", "tar"),
+    "ArrayRecord": ("arrayrecord", "array_record"),
+}
+"""Formats with a library of their own, and the words and endings that name them."""
+UNTYPED = ("csv", "tsv", "jsonl")
 """Formats that have no types of their own, and may be compressed as a whole."""
 _SHARD_NUMBER = re.compile(r"-\d+-of-\d+$")
 
@@ -77,10 +73,21 @@ _SHARD_NUMBER = re.compile(r"-\d+-of-\d+$")
 def format_named(name: str) -> str:
     """Return the format of a name such as ``feather``; raise if there is none."""
     found = _ALIASES.get(name.lower().lstrip("."), name.lower().lstrip("."))
+    check_not_of_loader(f".{found}")
     if found not in FORMATS:
         known = ", ".join([*FORMATS, "feather"])
         raise argument_error(f"unknown format {name!r}, expected one of {known}")
     return found
+
+
+def check_not_of_loader(name: str) -> None:
+    """Raise, with the way to go, if a file's name tells the format of another loader."""
+    ending = _SHARD_NUMBER.sub("", _without_codec(name).lower()).rpartition(".")[2]
+    for title, words in _OF_LOADERS.items():
+        if ending in words:
+            detail = f"{title} is read and written by its own library, and not converted here; "
+            detail += "the guide 'From and to the files of other loaders' has a recipe of ten lines"
+            raise argument_error(detail, source=name)
 
 
 def format_of(name: str) -> str | None:
@@ -183,10 +190,6 @@ def open_source(source: Source, kind: str, reading: Reading) -> RowSource:
             return ArrowSource(source, reading)
         case "jsonl":
             return JsonSource(source, reading)
-        case "webdataset":
-            return WebDatasetSource(source, reading)
-        case "arrayrecord":
-            return ArrayRecordSource(source, reading)
         case _:
             return CsvSource(source, reading, "\t" if kind == "tsv" else None)
 
@@ -197,16 +200,13 @@ def open_target(
     schema: Any,
     compression: str | None,
     *,
-    key: str | None = None,
-    group_size: int = 1,
     is_exact: bool = False,
 ) -> RowTarget:
     """Open a file of a format to write rows of a schema; None for blocks of records.
 
-    `compression` is a codec of the format's own for Parquet, Arrow and ArrayRecord, one of whole
-    files for others; None for the usual one, or what the ending of the name says. `key` is the
-    column of webdataset's keys, `group_size` that of ArrayRecord; Examples are made as `is_exact`
-    says.
+    `compression` is a codec of the format's own for Parquet and Arrow, one of whole
+    files for others; None for the usual one, or what the ending of the name says. Examples are made as
+    `is_exact` says.
     """
     if kind == "tfrecord":
         return RecordTarget(target, schema, compression, is_exact=is_exact)
@@ -221,12 +221,6 @@ def open_target(
             case "arrow":
                 is_stream = is_file_object(target) or name_of(target).endswith(".arrows")
                 return ArrowTarget(file, schema, compression, is_stream=is_stream)
-            case "webdataset":
-                return WebDatasetTarget(target, file, schema, key)
-            case "arrayrecord":
-                return ArrayRecordTarget(
-                    target, file, schema, compression, group_size=group_size, is_exact=is_exact
-                )
             case _:
                 return TextTarget(file, schema, kind)
     except BaseException:
@@ -239,7 +233,6 @@ _CODECS |= {"zlib": "ZLIB"}
 _OWN_CODECS = {
     "parquet": ("none", "snappy", "gzip", "brotli", "zstd", "lz4"),
     "arrow": ("none", "lz4", "zstd"),
-    "arrayrecord": ("none", "zstd", "brotli", "snappy"),
 }
 
 
