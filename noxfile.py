@@ -169,7 +169,7 @@ def docs(session: nox.Session) -> None:
 def coverage(session: nox.Session) -> None:
     """Run the short tests, and count the lines and branches of the package that they reach."""
     groups = ["test", "coverage", "tables", "loaders", "notebook"]
-    install(session, *groups, extras="plot")
+    install(session, *groups)
     # Processes must be asked for: pytest-cov looks for them before the tests choose them.
     session.run(
         "pytest", "-n", "auto", "--cov", "--cov-report=term", "--cov-report=html", *session.posargs

@@ -61,8 +61,6 @@ PUBLIC = {
 """The names that the reference and the guides show, by module; None for all of its ``__all__``."""
 
 NEEDS = {
-    "apps.events.curves": "plot",
-    "apps.events.series.Events.plot": "plot",
     "integrations.beam": "beam",
     "integrations.dask": "dask",
     "integrations.duckdb": "sql",
@@ -76,7 +74,6 @@ NEEDS = {
     "integrations.torch": "torch",
     "jit": "jit",
     "storage.formats.superserial": "yaml",
-    "apps.statistics.statistics.Statistics.plot": "plot",
     "storage.sidecar.load_schema": "yaml",
     "apps.tables.table.TFRecordTable.to_pandas": "dataframes",
     "apps.tables.table.TFRecordTable.to_polars": "dataframes",

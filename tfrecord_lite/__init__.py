@@ -40,7 +40,6 @@ if _TYPE_CHECKING:  # for type checkers: the same names as in _MODULES
     from tfrecord_lite.apps.events import (
         find_runs as find_runs,
         follow_events as follow_events,
-        plot_events as plot_events,
         read_events as read_events,
     )
     from tfrecord_lite.example.encode.columns import (
@@ -153,7 +152,7 @@ _MODULES = {
     "convert.lossless": "restore schema_of",
     "dataset": "Dataset TFRecordDataset read_batches",
     "errors": "DamagedSpan DataLossError DataLossWarning FailedPreconditionError InvalidArgumentError Reason TFRecordError",
-    "apps.events": "find_runs follow_events plot_events read_events",
+    "apps.events": "find_runs follow_events read_events",
     "example.encode.columns": "encode_example encode_examples",
     "example.parse": "ExampleParser parse_example parse_single_example",
     "example.sequence.encode": "encode_sequence_example encode_sequence_examples",

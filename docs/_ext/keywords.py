@@ -29,7 +29,6 @@ KEYWORDS = {
     "how-to/keras": "Keras, model.fit",
     "how-to/loaders": "ArrayRecord, DALI, MosaicML, webdataset",
     "how-to/moving-off-tensorflow": "migration, TensorFlow, tf.data, tf.io, tf.train",
-    "how-to/notebooks": "IPython, Jupyter, notebook",
     "how-to/ray": "Ray",
     "how-to/records": "append, compression, gzip, random access, shards, zlib, zstd",
     "how-to/remote-files": "fsspec, GCS, Google Cloud Storage, HTTP, S3, URL",
@@ -41,7 +40,7 @@ KEYWORDS = {
     "how-to/tensors": "array, bfloat16, tensor, tensors",
     "how-to/testing": "Hypothesis, pytest",
     "how-to/torch": "DataLoader, DDP, PyTorch, torch",
-    "how-to/unknown-files": "inspect, view, viewer",
+    "how-to/unknown-files": "inspect, IPython, Jupyter, notebook, view, viewer",
     "reference/typing": "mypy, pyright, type checker",
 }
 

@@ -34,7 +34,6 @@ EXTRAS = {
     "fast": ("isal",),
     "image": ("PIL",),
     "jit": ("numba",),
-    "plot": ("matplotlib",),
     "ray": ("ray", "pyarrow"),
     "remote": ("fsspec", "aiohttp"),
     "spark": ("pyspark", "pyarrow"),

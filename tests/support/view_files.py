@@ -235,7 +235,7 @@ def event_files(folder: Path) -> list[Path]:
         ]
         records = [message.SerializeToString() for message in messages]
         write(run / f"events.out.tfevents.{1_500_000_000 + number}.host", records)
-    return runs
+    return [*folder.rglob("*tfevents*")]
 
 
 def _values(step: int, run: int, rng: np.random.Generator) -> Iterable[Summary.Value]:
@@ -363,20 +363,7 @@ def hostile_files(folder: Path) -> list[Path]:
             writer.write_example({"image/encoded": value, "bytes": [value, value]})
         writer.write_example({"text": "A" * 1_000_000, "K" * 1_000_000: [1, 2]})
         writer.write_example({"text": "<b class=injected>" * 60_000})
-        writer.write_example(_hostile_boxes())
     return [path]
-
-
-def _hostile_boxes() -> dict[str, Any]:
-    """Return boxes that are not where boxes are, with names that are not names."""
-    image, _ = landscape(1, 64, 48)
-    numbers = [-1e30, np.nan, np.inf, 0.5, 2.0]
-    sides = ("xmin", "ymin", "xmax", "ymax")
-    return {
-        "image/encoded": encoded(image, "PNG"),
-        "image/object/class/text": HOSTILE[:3],
-        **{f"image/object/bbox/{side}": numbers[i:] for i, side in enumerate(sides)},
-    }
 
 
 def hostile_sequence_files(folder: Path) -> list[Path]:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 SUMMARY = "show what is inside, on a page in the browser"
 DESCRIPTION = """\
 Make a page that shows what is in the files: records, size, compression and damage; the schema; for
-each feature a chart of its values; and a table of records, with images, sounds, texts, tensors and
-sequences, that can be searched. TensorBoard's event files have curves. The page is one HTML file
+each feature a chart of its values; and a table of records, with images, sounds, texts and tensors,
+that can be searched. The page is one HTML file
 without outside resources, and opens in the browser, or is written to a file. Large files are
 sampled, by the index beside them if there is one. Needs the extra view
 (pip install 'tfrecord-numpy[view]')."""
@@ -31,7 +31,6 @@ examples:
   tfrecord view train.tfrecord
   tfrecord view 'train-*.tfrecord' -o train.html
   tfrecord view --features image,label --records 1000 train@10
-  tfrecord view runs/first
 
 without -o, the path of the page is printed, if it cannot be opened in a browser."""
 STATUSES = """\
@@ -48,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--features",
         metavar="A,B",
-        help="show only these features, or tags of events (default: all)",
+        help="show only these features (default: all)",
     )
     parser.add_argument(
         "--records",

@@ -1,10 +1,9 @@
-"""HTML and SVG as text, without dependencies; and matplotlib's plots.
+"""HTML and SVG as text, without dependencies.
 
 ::
 
-    charts    histograms, bars, sparklines and lines as SVG
+    charts    histograms, bars and sparklines as SVG
     tables    panels of small tables, for notebooks
-    plots     curves and distributions by matplotlib, if it is installed
     pictures  thumbnails of encoded images, with Pillow if it is installed
 
 All text is escaped here: a ``str`` is text, :class:`tables.Html` is markup. There are no scripts, and

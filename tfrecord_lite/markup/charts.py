@@ -1,15 +1,13 @@
-"""Charts as SVG: histograms, bars, sparklines and lines.
+"""Charts as SVG: histograms, bars and sparklines.
 
 ::
 
     counts, edges        histogram   a column per bin
     labels, counts       bars        a list with a bar per label
     values               sparkline   a line without axes
-    names, x, y          lines       curves with axes and a legend
 
 Each is one element with a title that a screen reader reads. Nothing has a colour of its own but
-``currentColor`` and the custom properties ``--chart-0`` to ``--chart-5``, nothing a ``style``
-attribute, so charts work under a strict content security policy. The size of the text is
+``currentColor``, nothing a ``style`` attribute, so charts work under a strict content security policy. The size of the text is
 bounded: a line has no more points than the chart has pixels.
 """
 
@@ -29,13 +27,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     AnyArray: TypeAlias = npt.NDArray[Any]
-
-N_COLOURS = 6
-"""How many colours the series of a chart have before they repeat, with other dashes."""
-
-_DASHES = ("", "7 4", "2 3", "10 3 2 3")
-
-_LEFT, _RIGHT, _TOP, _BOTTOM = 52, 10, 8, 22  # pixels around the area of `lines`
 
 
 def short_number(value: float) -> str:
@@ -143,45 +134,19 @@ def sparkline(
     """
     y = np.asarray(values, np.float64).ravel()
     x = np.arange(y.size, dtype=np.float64)
-    path = _path(_thinned(x, y, width), _extent(x), _extent(y), (1, width - 1, height - 2, 2))
+    x, y = _thinned(x, y, width)
+    x, y = _scaled(x, _extent(x), 1, width - 1), _scaled(y, _extent(y), height - 2, 2)
+    commands, is_down = [], False
+    for is_point, at, level in zip(
+        (np.isfinite(x) & np.isfinite(y)).tolist(), x.tolist(), y.tolist(), strict=True
+    ):
+        if is_point:
+            commands.append(f"{'L' if is_down else 'M'}{at:.1f} {level:.1f}")
+            if not is_down:
+                commands.append("h0.01")  # a lone point is a dot
+        is_down = is_point
+    path = "".join(commands)
     return _svg("sparkline", title, width, height, f'<path class="line" d="{path}"/>')
-
-
-def lines(
-    series: Sequence[tuple[str, Any, Any]], title: str, *, width: int = 480, height: int = 200
-) -> str:
-    """Draw curves with axes: a name, x and y of shape (n_points,) per series.
-
-    NaN and infinities are gaps. The names stand below as a legend, if there are several.
-
-    >>> print(lines([("a", [0, 1], [2, 3]), ("b", [0, 1], [3, 2])], "loss").count("<path"))
-    2
-    """
-    parts = [(np.asarray(x, np.float64), np.asarray(y, np.float64)) for _, x, y in series]
-    xs = np.concatenate([x for x, _ in parts] or [np.zeros(0)])
-    ys = np.concatenate([y for _, y in parts] or [np.zeros(0)])
-    x_extent, y_extent = _extent(xs), _extent(ys)
-    area = (_LEFT, width - _RIGHT, height - _BOTTOM, _TOP)
-    drawn = [_axes(x_extent, y_extent, area)]
-    for i, ((name, _, _), (x, y)) in enumerate(zip(series, parts, strict=True)):
-        path = _path(_thinned(x, y, width), x_extent, y_extent, area)
-        drawn.append(f'<path {_pen(i)} d="{path}"><title>{escape(name)}</title></path>')
-    svg = _svg("lines", title, width, height, "".join(drawn))
-    if len(series) < 2:
-        return svg
-    names = "".join(
-        f'<li><svg class="key" aria-hidden="true" width="24" height="12">'
-        f'<line {_pen(i)} x1="1" x2="23" y1="6" y2="6"/></svg>{escape(name)}</li>'
-        for i, (name, _, _) in enumerate(series)
-    )
-    return f'{svg}<ul class="legend">{names}</ul>'
-
-
-def _pen(i: int) -> str:
-    """Return the attributes that tell the line of a series from all others."""
-    dash = _DASHES[i // N_COLOURS % len(_DASHES)]
-    dashes = f' stroke-dasharray="{dash}"' if dash else ""
-    return f'class="line series-{i % N_COLOURS}"{dashes}'
 
 
 # ---------------------------------------------------------------------------------- parts
@@ -229,62 +194,8 @@ def _thinned(x: AnyArray, y: AnyArray, n_pixels: int) -> tuple[AnyArray, AnyArra
     return x[chosen], y[chosen]
 
 
-def _path(
-    points: tuple[AnyArray, AnyArray],
-    x_extent: tuple[float, float],
-    y_extent: tuple[float, float],
-    area: tuple[int, int, int, int],
-) -> str:
-    """Return the commands of a line through points in an area (left, right, bottom, top)."""
-    left, right, bottom, top = area
-    x = _scaled(points[0], x_extent, left, right)
-    y = _scaled(points[1], y_extent, bottom, top)
-    commands, is_down = [], False
-    for is_point, at, height in zip(
-        (np.isfinite(x) & np.isfinite(y)).tolist(), x.tolist(), y.tolist(), strict=True
-    ):
-        if is_point:
-            commands.append(f"{'L' if is_down else 'M'}{at:.1f} {height:.1f}")
-            if not is_down:
-                commands.append("h0.01")  # a lone point is a dot
-        is_down = is_point
-    return "".join(commands)
-
-
 def _scaled(values: AnyArray, extent: tuple[float, float], start: int, stop: int) -> AnyArray:
     """Map values from their extent to pixels; halved, so that no difference overflows."""
     low, high = extent[0] / 2, extent[1] / 2
     with np.errstate(all="ignore"):
         return start + (values / 2 - low) / (high - low) * (stop - start)
-
-
-def _axes(
-    x_extent: tuple[float, float], y_extent: tuple[float, float], area: tuple[int, int, int, int]
-) -> str:
-    left, right, bottom, top = area
-    drawn = []
-    ticks = _ticks(*y_extent, 4)
-    for value, name in zip(ticks, short_numbers(ticks), strict=True):
-        y = float(_scaled(np.asarray(value), y_extent, bottom, top))
-        drawn.append(
-            f'<line class="grid" x1="{left}" x2="{right}" y1="{y:.1f}" y2="{y:.1f}"/>'
-            f'<text x="{left - 6}" y="{y + 3.5:.1f}" text-anchor="end">{name}</text>'
-        )
-    ticks = _ticks(*x_extent, 5)
-    for value, name in zip(ticks, short_numbers(ticks), strict=True):
-        x = float(_scaled(np.asarray(value), x_extent, left, right))
-        drawn.append(f'<text x="{x:.1f}" y="{bottom + 16}" text-anchor="middle">{name}</text>')
-    return "".join(drawn)
-
-
-def _ticks(low: float, high: float, n_ticks: int) -> list[float]:
-    """Return round numbers from `low` to `high`, about `n_ticks` of them."""
-    rough = (high / 2 - low / 2) / n_ticks * 2
-    if not 0 < rough < math.inf or rough < abs(high) * 1e-14:
-        return [low]
-    power = 10.0 ** math.floor(math.log10(rough))
-    if not power:  # below the smallest normal number
-        return [low, high]
-    step = min((m * power for m in (1, 2, 5, 10)), key=lambda size: abs(size - rough))
-    first, last = math.ceil(low / step), math.floor(high / step)
-    return [i * step for i in range(first, min(last, first + 2 * n_ticks) + 1)]

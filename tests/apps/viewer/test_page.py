@@ -148,22 +148,6 @@ def test_a_page_has_the_sections_of_its_data(tmp_path: Path, kind: str, sections
     assert outline.with_id("notice-1") == ("notice-1" in sections)
 
 
-def test_tags_of_events_can_be_chosen(tmp_path: Path) -> None:
-    from tfrecord_lite.messages import Event, Summary
-
-    summary = Summary()
-    for tag in ("loss", "accuracy"):
-        summary.value.add(tag=tag, simple_value=0.5)
-    event = Event(wall_time=1e9, step=1, summary=summary)
-    path = write(tmp_path / "tfevents.1", [event.SerializeToString()])
-
-    text = Outline(page_of([path], features=["loss"])).text
-    assert "1 tag of 1 run" in text
-    assert "accuracy" not in text
-    with pytest.raises(InvalidArgumentError, match=r"'los': no such tag in the event.*'loss'"):
-        view(path, output=tmp_path / "b.html", features=["loss", "los"])
-
-
 def test_the_policy_allows_our_own_style_and_script_and_nothing_else(tmp_path: Path) -> None:
     page = page_of(KINDS["table"](tmp_path))
 
@@ -284,28 +268,6 @@ def test_a_feature_without_a_name_is_not_called_content(tmp_path: Path) -> None:
     names = [a["data-name"] for _, a in Outline(page_of([path])).tags if "data-name" in a]
 
     assert names == ["''"]
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("n_examples", [1, 40])
-def test_events_and_examples_on_one_page_are_told_apart(tmp_path: Path, n_examples: int) -> None:
-    (tmp_path / "runs").mkdir()
-    (tmp_path / "data").mkdir()
-    events = KINDS["events"](tmp_path / "runs")
-    data = [tmp_path / "data" / f"{i}.tfrecord" for i in range(n_examples)]
-    for path in data:
-        write(path, [encode_example({"x": [1]})] * 5)
-
-    page = Outline(page_of([*events, *data]))
-    alone = Outline(page_of(events))
-
-    is_of_events = n_examples == 1
-    assert page.with_id("runs") == is_of_events
-    assert page.with_id("features") != is_of_events
-    assert "Events and other records" in page.text
-    assert "Events and other records" not in alone.text
-    (count,) = re.findall(r"\d+ tags of \d+ runs?", alone.text)
-    assert (count in page.text) == is_of_events
 
 
 def test_features_can_be_chosen(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@
     parse     a block of Events to the values in them, one row per value
     tags      numbers for tags, and their metadata
     series    Events: the values of each category as columns
-    curves    plot_events: scalars as curves, with matplotlib
     contents  decode one value: a histogram, images, audio, a text, a tensor
 
 Sources: TensorBoard's ``event.proto`` and ``summary.proto``; its ``io_wrapper`` and
@@ -16,7 +15,6 @@ Sources: TensorBoard's ``event.proto`` and ``summary.proto``; its ``io_wrapper``
 from __future__ import annotations
 
 from tfrecord_lite.apps.events.contents import Image
-from tfrecord_lite.apps.events.curves import plot_events
 from tfrecord_lite.apps.events.run import EventFiles, find_runs, follow_events, read_events
 from tfrecord_lite.apps.events.series import Events, Series
 
@@ -27,6 +25,5 @@ __all__ = [
     "Series",
     "find_runs",
     "follow_events",
-    "plot_events",
     "read_events",
 ]

@@ -19,12 +19,11 @@ from __future__ import annotations
 
 import difflib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tfrecord_lite.apps.events.contents import decode
-from tfrecord_lite.apps.events.curves import plot_events
 from tfrecord_lite.apps.events.parse import AUDIO, HISTO, IMAGE, SIMPLE, TENSOR
 from tfrecord_lite.columns.cells import MAX_ROWS, Cells
 from tfrecord_lite.errors import InvalidArgumentError, Reason, plural
@@ -32,8 +31,6 @@ from tfrecord_lite.markup.charts import sparkline
 from tfrecord_lite.markup.tables import Html, panel, table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     import numpy.typing as npt
 
     from tfrecord_lite.apps.events.parse import EventValues
@@ -320,44 +317,6 @@ class Events:
         of_tag = self._values.tag == self._number_of(tag)
         chosen = np.flatnonzero(of_tag & (self._values.form == TENSOR))
         return self._decoded(chosen, "tensors")
-
-    def plot(
-        self,
-        tags: str | Iterable[str] | None = None,
-        *,
-        smoothing: float = 0.0,
-        x: Literal["step", "relative", "wall_time"] = "step",
-        ax: Any = None,
-    ) -> Any:
-        """Plot the scalars of this run, as :func:`plot_events`, which compares several.
-
-        Parameters
-        ----------
-        tags : str or iterable of str, optional
-        smoothing : float, optional
-        x : {"step", "relative", "wall_time"}, optional
-        ax : matplotlib Axes, optional
-            As for :func:`plot_events`.
-
-        Returns
-        -------
-        matplotlib.figure.Figure
-
-        Raises
-        ------
-        InvalidArgumentError, ImportError
-            As :func:`plot_events`.
-
-        Examples
-        --------
-        >>> from tfrecord_lite.messages import Event, Summary
-        >>> with TFRecordWriter("events.out.tfevents.1.example") as writer:
-        ...     for step, loss in enumerate([1.0, 0.5, 0.25]):
-        ...         summary = Summary(value=[Summary.Value(tag="loss", simple_value=loss)])
-        ...         writer.write(Event(step=step, summary=summary).SerializeToString())
-        >>> read_events(".").plot("loss", smoothing=0.5).savefig("loss.png")
-        """
-        return plot_events(self, tags, smoothing=smoothing, x=x, ax=ax)
 
     def _number_of(self, tag: str) -> int:
         if tag in self._tags.names:

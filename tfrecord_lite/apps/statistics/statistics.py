@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tfrecord_lite.apps.statistics.distribution import Distribution
-from tfrecord_lite.apps.statistics.shown import chart_of, plot
+from tfrecord_lite.apps.statistics.shown import chart_of
 from tfrecord_lite.apps.statistics.strings import StringStatistics
 from tfrecord_lite.columns.cells import Cells
 from tfrecord_lite.errors import plural
@@ -16,10 +16,9 @@ from tfrecord_lite.schema import FeatureListSummary, FeatureSummary, SequenceSum
 from tfrecord_lite.schema.text import aligned, nearest, shown_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
     from typing import Self
 
-    from tfrecord_lite.apps.statistics.shown import Aspect
     from tfrecord_lite.schema import Kind, Schema, SequenceSchema, Variable
 
 _Part = TypeVar("_Part", Distribution, StringStatistics)
@@ -281,53 +280,6 @@ class Statistics:
                     table(header, rows, n_rows=len(features), noun="feature", caption=caption)
                 )
         return panel(f"Statistics of {plural(self.n_records, 'record')}", *parts)
-
-    def plot(
-        self,
-        features: str | Iterable[str] | None = None,
-        *,
-        of: Aspect = "values",
-        bins: int = 30,
-        ax: Any = None,
-    ) -> Any:
-        """Plot how features are distributed, each in axes of its own.
-
-        Parameters
-        ----------
-        features : str or iterable of str, optional
-            Names of features or feature lists; all by default.
-        of : {"values", "lengths", "steps"}, optional
-            A histogram of numbers, and bars of the most frequent byte strings, or a histogram of
-            their lengths if nearly all differ or are long; the number of values per record (per
-            step of a feature list); or the number of steps.
-        bins : int, optional
-            Number of bins; integers of a small range have one each.
-        ax : matplotlib Axes, optional
-            Draws the only feature into these axes; by default a new figure is made, of at most 30
-            features.
-
-        Returns
-        -------
-        matplotlib.figure.Figure
-            Of `ax` if it is given. A new one does not belong to pyplot; notebooks show it, and
-            ``figure.savefig`` writes it.
-
-        Raises
-        ------
-        KeyError
-            For an unknown feature.
-        InvalidArgumentError
-            ``BAD_ARGUMENT`` for steps of what is not a feature list, another `of`, `bins` below 1, and
-            several features in one `ax`.
-        ImportError
-            If matplotlib is not installed (extra ``plot``).
-
-        Examples
-        --------
-        >>> people = encode_examples({"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
-        >>> compute_statistics(people).plot("age", bins=10).savefig("age.png")
-        """
-        return plot(self, features, of, bins, ax)
 
 
 _N_TEXTS = 4

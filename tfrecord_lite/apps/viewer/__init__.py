@@ -9,10 +9,7 @@
     records   a record as a RecordView: a row of cells
     cells     a feature of a record as a cell: numbers, strings, tensors
     pictures  thumbnails of images, sounds, pixels; numbers as strips and heat maps
-    boxes     boxes over an image
     parts     small pieces of markup, and the Budget of a page
-    timeline  the steps of a SequenceExample
-    runs      event files as curves
 
 Everything that comes from the data is escaped, and bounded in number and size. The package is not
 called ``view``, so that importing it does not hide the public function of that name.

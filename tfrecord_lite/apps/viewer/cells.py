@@ -7,8 +7,7 @@
     byte string       a picture, a sound, a tensor (header and strip, heat map or picture), pixels of
                       the height and width beside it, text, or hex: whichever it is first
 
-A cell's HTML is made of escaped parts. Its classes, besides those of :mod:`.pictures`, :mod:`.boxes`,
-:mod:`.timeline` and :mod:`.runs`:
+A cell's HTML is made of escaped parts. Its classes, besides those of :mod:`.pictures`:
 
 ::
 
@@ -32,7 +31,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from markupsafe import Markup
 
-from tfrecord_lite.apps.viewer.boxes import find_boxes
 from tfrecord_lite.apps.viewer.parts import (
     NO_MARKUP,
     Budget,
@@ -74,6 +72,7 @@ __all__ = ["Budget", "Cell", "feature_cell", "visible", "whole_cell"]
 _MAX_NUMBERS = 12  # of a short form
 _MIN_STRIP = 16  # floats that are an embedding rather than a few numbers
 _MAX_CHIPS = 12
+_MAX_STEPS = 24
 _MAX_SHORT_TEXT = 160
 _MAX_CHIP_TEXT = 40
 _CHIP_SIZE = 64  # pixels of a picture among several
@@ -120,14 +119,26 @@ class Cell:
 
 def feature_cell(section: str, row: Row, siblings: Mapping[str, Feature], budget: Budget) -> Cell:
     """Return the cell of a feature; `siblings` are the features beside it, by name."""
-    form = feature_form(row.steps[0], siblings, budget)
-    return priced(section, row, form, budget)
-
-
-def priced(section: str, row: Row, form: Form, budget: Budget) -> Cell:
-    """Return a cell, and take its characters from the budget."""
+    form = _steps_form(row, budget) if row.is_list else feature_form(row.steps[0], siblings, budget)
     budget.characters -= n_characters(form.html, form.details) + len(row.name)
     return Cell(section, row.name, row.kind, row.count, *_in_order(form))
+
+
+def value_cell(section: str, name: str, value: Any, budget: Budget) -> Cell:
+    """Return the cell of a field of an event: a number, bytes, a text, or another message."""
+    kind = type(value).__name__
+    if isinstance(value, (int, float)):
+        form = Form(
+            Markup('<span class="v-number">{}</span>').format(
+                f"{value:.7g}" if isinstance(value, float) else value
+            ),
+            str(value),
+        )
+    else:
+        data = value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogatepass")
+        form = string_form(data, {}, budget)
+    budget.characters -= n_characters(form.html, form.details) + len(name)
+    return Cell(section, name, kind, "1", *_in_order(form))
 
 
 def whole_cell(content: Content, budget: Budget) -> Cell:
@@ -140,6 +151,18 @@ def whole_cell(content: Content, budget: Budget) -> Cell:
 
 def _in_order(form: Form) -> tuple[Markup, str, Markup]:
     return form.html, shortened(form.text), form.details
+
+
+def _steps_form(row: Row, budget: Budget) -> Form:
+    """Show the first steps of a feature list, each by its number."""
+    if not row.steps:
+        return Form(Markup('<span class="v-empty">no steps</span>'), "")
+    forms = [feature_form(step, {}, budget) for step in row.steps[:_MAX_STEPS]]
+    items = (Markup("<li>{}</li>").format(form.html) for form in forms)
+    html = Markup('<ol class="v-steps" start="0">{}</ol>').format(NO_MARKUP.join(items))
+    n_hidden = len(row.steps) - len(forms)
+    html += more(n_hidden, "step") if n_hidden else NO_MARKUP
+    return Form(html, " ".join(form.text for form in forms))
 
 
 def feature_form(feature: Feature, siblings: Mapping[str, Feature], budget: Budget) -> Form:
@@ -286,8 +309,7 @@ def string_form(
         return Form(Markup('<span class="v-empty">""</span>'), "")
     what = recognize_value(value)
     if what.media is not None:
-        boxes = find_boxes(siblings) if what.media.kind == "image" else None
-        return media_form(value, what.media, str(what), budget, boxes, size)
+        return media_form(value, what.media, str(what), budget, size)
     if what.shape is not None:
         return _tensor_form(value, what, budget)
     text = text_prefix(value, _MAX_WHOLE_TEXT) if what.label == "text" else None

@@ -95,7 +95,6 @@ def render(report: Report) -> str:
         n_more_files=max(len(report.files) - _MAX_FILES, 0),
         schema=visible(report.schema),
         cards=report.cards,
-        runs=report.runs,
         columns=columns,
         rows=_rows(report, columns),
         records_note=_records_note(report),
@@ -209,14 +208,6 @@ def _notices(report: Report) -> Iterator[_Notice]:
             yield _Notice("Not a TFRecord file", spans + more)
         else:
             yield _Notice("Damage", (lost, hint), spans + more)
-    if ContentType.EVENT in report.types[1:]:
-        text = (
-            "The curves of events are on a page of their own: view the event files by themselves."
-        )
-        yield _Notice("Events and other records", (text,))
-    elif ContentType.EVENT in report.types and len(report.types) > 1:
-        text = "The curves are of the events; the other records are only in the table. View their files by themselves for a card per feature and the schema."
-        yield _Notice("Events and other records", (text,))
     failures = [file for file in (damage.files if damage else ()) if file.failure is not None]
     problems = [f"{file.source}: {file.failure}" for file in failures] + list(report.problems)
     if problems:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tfrecord_lite.errors import argument_error, require_int
-from tfrecord_lite.files.names import is_file_object, is_same_file, is_url, name_of
+from tfrecord_lite.files.names import expand, is_file_object, is_same_file, is_url, name_of
 from tfrecord_lite.files.output import open_output
 from tfrecord_lite.options import MAX_RECORD_BYTES, ReadSettings
 from tfrecord_lite.progress import check_progress, metered, title_of
@@ -57,8 +57,7 @@ def view(
 
     The page is one HTML file without outside resources: the files and their damage, the schema, a
     card per feature with a chart of its values, and a table of records with images as thumbnails,
-    sounds, texts and tensors. SequenceExamples have timelines, event files curves. Everything
-    that comes from the data is escaped.
+    sounds, texts and tensors. Everything that comes from the data is escaped.
 
     Parameters
     ----------
@@ -68,7 +67,7 @@ def view(
         Where to write the page; a file appears there only when it is complete. By default, it is
         a new file in the folder for temporary files, which stays there.
     features : collection of str, optional
-        Show only these, or of event files these tags; all by default.
+        Show only these; all by default.
     num_records : int, optional
         How many records to show at most, spread evenly over the files; of large files, over the
         `sample_size` records that are read.
@@ -103,8 +102,7 @@ def view(
         If a file cannot be opened or read, or the page not written. A file that is damaged,
         empty or not a TFRecord file has a page, which says so.
     InvalidArgumentError
-        ``BAD_ARGUMENT`` for a feature that no record has, or a tag that no event has, for an
-        `output` that is one of the files shown, and for numbers out of range.
+        ``BAD_ARGUMENT`` for a feature that no record has, for an `output` that is one of the files shown, and for numbers out of range.
     TypeError
         If a feature's name is not a str.
     ImportError
@@ -138,7 +136,6 @@ def view(
         from tfrecord_lite.apps.viewer.document import render  # noqa: PLC0415 - needs Jinja2
         from tfrecord_lite.apps.viewer.report import (  # noqa: PLC0415 - the same
             Wanted,
-            find_sources,
             make_report,
         )
     except ImportError as error:
@@ -147,7 +144,7 @@ def view(
         detail = "the page needs Jinja2 and Pillow: pip install 'tfrecord-numpy[view]'"
         raise ImportError(detail) from error
     wanted = Wanted(_chosen(features), num_records, sample_size, seed, max_bytes)
-    sources = find_sources(paths, options)
+    sources = expand(paths, storage_options)
     _check_output(output, sources, storage_options, overwrite=overwrite)
     with metered(progress, title_of(sources), "bytes") as meter:
         page = render(make_report(sources, wanted, options, meter))

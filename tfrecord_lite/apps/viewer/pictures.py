@@ -2,7 +2,7 @@
 
 ::
 
-    JPEG, PNG, WebP, GIF, BMP  ─ decoded, made small ─> thumbnail, with boxes   and a larger one
+    JPEG, PNG, WebP, GIF, BMP  ─ decoded, made small ─> thumbnail, and a larger one
     WAV, FLAC, MP3, OGG        ─ as they are ─────────> <audio controls>
     pixels (h, w, c)           ─ as PNG ──────────────> as an image
     numbers (n,) or (h, w)     ─ colours ─────────────> strip or heat map, one pixel per number
@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from markupsafe import Markup
 
-from tfrecord_lite.apps.viewer.boxes import listing, overlay, remarks
 from tfrecord_lite.apps.viewer.parts import NO_MARKUP, Form, caption, note
 from tfrecord_lite.errors import plural
 from tfrecord_lite.markup.charts import short_numbers
@@ -39,7 +38,6 @@ from tfrecord_lite.markup.pictures import picture as img
 from tfrecord_lite.media import recognize
 
 if TYPE_CHECKING:
-    from tfrecord_lite.apps.viewer.boxes import Boxes
     from tfrecord_lite.apps.viewer.parts import Budget
     from tfrecord_lite.arrays import Float64Array, Uint8Array
     from tfrecord_lite.media import Media
@@ -61,12 +59,11 @@ def media_form(
     media: Media,
     text: str,
     budget: Budget,
-    boxes: Boxes | None = None,
     size: int = THUMBNAIL_SIZE,
 ) -> Form:
     """Show an encoded image or sound; `text` says what it is, in a line."""
     if media.kind == "image":
-        return _image_form(value, media, text, budget, boxes, size)
+        return _image_form(value, media, text, budget, size)
     if media.kind == "audio":
         return Form(_sound(value, media, budget) + _captioned(text, size), text)
     return Form(caption(text), text)
@@ -88,9 +85,7 @@ def _sound(value: bytes, media: Media, budget: Budget) -> Markup:
     ).format(str(media), media.mime, base64.b64encode(value).decode())
 
 
-def _image_form(
-    value: bytes, media: Media, text: str, budget: Budget, boxes: Boxes | None, size: int
-) -> Form:
+def _image_form(value: bytes, media: Media, text: str, budget: Budget, size: int) -> Form:
     """Show an encoded image: small, and larger in the details."""
     small = _made(value, media, size, budget)
     if isinstance(small, str):
@@ -98,15 +93,14 @@ def _image_form(
     side = max(media.width or 0, media.height or 0)
     # A caption is not said twice.
     name = f"{media.format} image" if size >= THUMBNAIL_SIZE else text
-    html = framed(small, name, boxes, size) + _captioned(text, size) + remarks(boxes)
+    html = framed(small, name, size) + _captioned(text, size)
     large = small
     if side > size:
         made = _made(value, media, _LARGE_SIZE, budget, is_detail=True)
         large = small if isinstance(made, str) else made
-    if large is small and boxes is None:
+    if large is small:
         return Form(html, text)
-    details = framed(large, f"{text}, larger", boxes, _LARGE_SIZE)
-    return Form(html, text, details + listing(boxes) if boxes else details)
+    return Form(html, text, framed(large, f"{text}, larger", _LARGE_SIZE))
 
 
 def _made(
@@ -132,19 +126,15 @@ def _made(
     return made if budget.take(**{pot: len(made.data)}) else "not shown: the page is full"
 
 
-def framed(
-    shown: Thumbnail, alternative: str, boxes: Boxes | None = None, room: int = THUMBNAIL_SIZE
-) -> Markup:
-    """Return an image in a frame, enlarged if it is tiny, with the boxes over it."""
+def framed(shown: Thumbnail, alternative: str, room: int = THUMBNAIL_SIZE) -> Markup:
+    """Return an image in a frame, enlarged if it is tiny."""
     made = recognize(shown.data)
     width, height = (made.width or 1, made.height or 1) if made else (1, 1)
     is_tiny = max(width, height) <= _TINY_SIZE
     scale = max(min(room, _ENLARGED_SIZE) // max(width, height), 1) if is_tiny else 1
     size = width * scale, height * scale
-    is_large = room > THUMBNAIL_SIZE
-    over = overlay(boxes, *size, with_labels=is_large) if boxes else NO_MARKUP
     name = "v-picture v-pixelated" if is_tiny else "v-picture"
-    return Markup('<span class="{}">{}{}</span>').format(name, img(shown, alternative, size), over)
+    return Markup('<span class="{}">{}</span>').format(name, img(shown, alternative, size))
 
 
 def pixels_form(pixels: Uint8Array, budget: Budget) -> Form:
@@ -175,16 +165,12 @@ def strip(values: Float64Array, budget: Budget, what: str = "") -> Form:
     return _map("v-strip", shown, scale, values, what, budget)
 
 
-def heat_map(
-    values: Float64Array, budget: Budget, what: str = "", *, is_square: bool = True
-) -> Form:
-    """Show numbers of shape (height, width) by their colours, as squares or as fits the space."""
+def heat_map(values: Float64Array, budget: Budget) -> Form:
+    """Show numbers of shape (height, width) by their colours, as squares."""
     shown = _reduced(values, _MAX_HEAT, 2 * _MAX_HEAT)
     height, width = shown.shape
-    tall, wide = max(_MAX_HEAT // height, 1), max(2 * _MAX_HEAT // width, 1)
-    if is_square:
-        tall = wide = min(tall, wide, 12)
-    return _map("v-heat", shown, (tall, wide), values, what, budget)
+    side = min(max(_MAX_HEAT // height, 1), max(2 * _MAX_HEAT // width, 1), 12)
+    return _map("v-heat", shown, (side, side), values, "", budget)
 
 
 def _map(

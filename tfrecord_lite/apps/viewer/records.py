@@ -15,9 +15,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tfrecord_lite.apps.viewer.cells import Cell, feature_cell, whole_cell
-from tfrecord_lite.apps.viewer.runs import event_cells
-from tfrecord_lite.apps.viewer.timeline import lane_cell
+from google.protobuf.message import DecodeError
+
+from tfrecord_lite.apps.viewer.cells import Cell, feature_cell, value_cell, whole_cell
 from tfrecord_lite.errors import plural
 from tfrecord_lite.example.content import ContentType
 from tfrecord_lite.example.outline import sections
@@ -59,12 +59,9 @@ def describe_record(content: Content, place: Place, budget: Budget) -> RecordVie
     cells, n_hidden = list[Cell](), 0
     for section in sections(content.message, _MAX_EXAMPLES):
         siblings = {row.name: row.steps[0] for row in section.rows if not row.is_list}
-        n_steps = max((len(row.steps) for row in section.rows), default=0)
         for row in section.rows:
             if budget.is_spent or len(cells) == _MAX_CELLS:
                 n_hidden += 1
-            elif row.is_list:
-                cells.append(lane_cell(section.title, row, n_steps, budget))
             else:
                 cells.append(feature_cell(section.title, row, siblings, budget))
     return RecordView(place, content.type, len(content.record), tuple(cells), n_hidden)
@@ -73,7 +70,26 @@ def describe_record(content: Content, place: Place, budget: Budget) -> RecordVie
 def _without_features(content: Content, budget: Budget) -> list[Cell]:
     """Return the cells of a record that is not an Example of some form."""
     if content.type is ContentType.EVENT:
-        cells = event_cells(content.record, budget)
-        if cells is not None:
-            return cells
+        try:
+            return _event_cells(content.record, budget)
+        except (DecodeError, UnicodeDecodeError):
+            pass
     return [whole_cell(content, budget)] if content.record else []
+
+
+def _event_cells(record: bytes, budget: Budget) -> list[Cell]:
+    """Return the cells of an Event: a cell per value in it, by its tag, and one per other field."""
+    from tfrecord_lite.messages import Event  # noqa: PLC0415 - not light
+
+    event = Event.FromString(record)
+    found = [
+        ("", field.name, value) for field, value in event.ListFields() if field.name != "summary"
+    ]
+    for value in event.summary.value[:_MAX_CELLS]:
+        kind = value.WhichOneof("value")
+        if kind is not None:
+            content = getattr(value, kind)
+            content = getattr(content, f"encoded_{kind}_string", content)
+            content = content.SerializeToString() if kind == "tensor" else content
+            found.append(("value", value.tag, content))
+    return [value_cell(*each, budget) for each in found]

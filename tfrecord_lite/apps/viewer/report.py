@@ -3,8 +3,7 @@
 ::
 
     paths ──draw_sample──> Sample ─┬─ compute_statistics ──> cards, schema
-                                   ├─ some of the records ──> RecordViews
-                                   └─ event files ──────────> curves
+                                   └─ some of the records ──> RecordViews
     a file without records ──────────> its first bytes
 
 Nothing here knows HTML: cells and cards, which bring their own, are only passed on. A file that
@@ -16,29 +15,25 @@ from __future__ import annotations
 import os
 from dataclasses import MISSING, dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfrecord_lite.apps.events import EventFiles, find_runs
 from tfrecord_lite.apps.statistics.collect import Collector
 from tfrecord_lite.apps.statistics.sampling import draw_sample
 from tfrecord_lite.apps.viewer.cards import Card, make_cards
 from tfrecord_lite.apps.viewer.parts import Budget
 from tfrecord_lite.apps.viewer.records import describe_record
-from tfrecord_lite.apps.viewer.runs import describe_runs
 from tfrecord_lite.errors import DataLossError, TFRecordError, argument_error, human_bytes, plural
 from tfrecord_lite.example.content import ContentType, ExampleList, detect, detect_all, is_sequence
-from tfrecord_lite.files.names import expand, is_file_object, local_size, name_of
+from tfrecord_lite.files.names import local_size, name_of
 from tfrecord_lite.progress import SILENT
 from tfrecord_lite.schema import Schema, SequenceSchema
 from tfrecord_lite.schema.kinds import kind_of
 from tfrecord_lite.schema.text import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
-
-    from markupsafe import Markup
+    from collections.abc import Collection, Iterator, Mapping
 
     from tfrecord_lite.apps.statistics import Statistics
     from tfrecord_lite.apps.statistics.sampling import Sample
@@ -46,7 +41,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.block import Place
     from tfrecord_lite.errors import InvalidArgumentError
     from tfrecord_lite.example.content import Message
-    from tfrecord_lite.files.names import Source, Sources
+    from tfrecord_lite.files.names import Source
     from tfrecord_lite.options import ReadSettings
     from tfrecord_lite.progress import Meter
     from tfrecord_lite.schema import FeatureSpec
@@ -91,8 +86,6 @@ class Report:
     """Whether fewer records are shown than were asked for, as the page would be too large."""
     first_bytes: str = ""
     """The beginning of a file without intact records, as hex and text."""
-    runs: Markup | None = None
-    """The curves of event files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,24 +123,7 @@ def make_report(
     report = Report(files, sample, tuple(_types(sample)))
     if not sample.n_records and sample.report.n_damaged:
         return replace(report, first_bytes=_first_bytes(sources[0]))
-    if report.types and report.types[0] is ContentType.EVENT:
-        sources = _with_events(sources, sample)
-        report = replace(report, runs=describe_runs(sources, budget, options, wanted.features))
-        return _with_records(report, wanted, budget)
     return _with_records(_with_statistics(report, wanted, budget, meter), wanted, budget)
-
-
-def find_sources(paths: Sources, options: ReadSettings) -> list[Source]:
-    """List the files, and the event files of folders."""
-    is_one = isinstance(paths, (str, bytes, os.PathLike)) or is_file_object(paths)
-    sources: list[Source] = []
-    for path in [cast("Source", paths)] if is_one else cast("Iterable[Source]", paths):
-        runs: dict[str, str] = {}
-        if isinstance(path, (str, bytes, os.PathLike)):
-            name = os.fsdecode(path)
-            runs = find_runs(name) if Path(name).is_dir() else {}
-        sources += [name for run in runs.values() for name in EventFiles(run).names()] or [path]
-    return expand(sources, options.storage_options)
 
 
 def _types(sample: Sample) -> list[ContentType]:
@@ -155,18 +131,6 @@ def _types(sample: Sample) -> list[ContentType]:
     step = max(len(blocks) // _N_DETECTED, 1)
     few = _N_DETECTED if len(blocks) == 1 else 2
     return detect_all(record for block in blocks[::step] for record in block[:few])
-
-
-def _with_events(sources: list[Source], sample: Sample) -> list[Source]:
-    """Return the files that do not begin with records of another kind."""
-    firsts = {block.place(0).source: block[0] for block in reversed(sample.blocks) if len(block)}
-    types = {source: detect(record).type for source, record in firsts.items()}
-    kinds = (types.get(name_of(source), ContentType.EVENT) for source in sources)
-    return [
-        source
-        for source, kind in zip(sources, kinds, strict=True)
-        if kind in {ContentType.EVENT, ContentType.EMPTY}
-    ]
 
 
 def _first_bytes(source: Source) -> str:
@@ -321,7 +285,7 @@ def _with_records(report: Report, wanted: Wanted, budget: Budget) -> Report:
         content = detect(record, likely)
         if wanted.features and content.message is not None:
             _keep_only(content.message, wanted.features)
-        view = _only_tags(describe_record(content, place, budget), wanted.features)
+        view = describe_record(content, place, budget)
         budget.characters -= _WRAPPING * (1 + len(view.cells))
         shown.append(view)
     return replace(report, records=tuple(shown), is_cut=is_cut)
@@ -337,14 +301,6 @@ def _spread(sample: Sample, num_records: int) -> Iterator[tuple[bytes, Place]]:
         for i in here.tolist():
             yield block[i], block.place(i)
         first += len(block)
-
-
-def _only_tags(view: RecordView, names: Collection[str]) -> RecordView:
-    """Remove the values of all other tags from an event."""
-    if view.type is not ContentType.EVENT or not names:
-        return view
-    cells = (cell for cell in view.cells if not cell.section or cell.name in names)
-    return replace(view, cells=tuple(cells))
 
 
 def _keep_only(message: Message, names: Collection[str]) -> None:
