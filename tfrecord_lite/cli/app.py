@@ -9,7 +9,6 @@ import threading
 import warnings
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
-from itertools import zip_longest
 from typing import TYPE_CHECKING, NoReturn
 
 from tfrecord_lite.cli import (
@@ -30,7 +29,6 @@ from tfrecord_lite.cli import (
     sql,
     stats,
     style,
-    terminal_images,
     unpack,
     verify,
     view,
@@ -206,16 +204,6 @@ def _warnings_as_lines(console: Console) -> Iterator[None]:
         yield
 
 
-def _completed(arguments: Sequence[str] | None) -> list[str]:
-    """Return the arguments, ``--images`` with its default unless a mode follows: it may be a file."""
-    given = sys.argv[1:] if arguments is None else list(arguments)
-    alone, modes = terminal_images.ARGUMENT, terminal_images.MODES
-    return [
-        f"{alone}=auto" if argument == alone and after not in modes else argument
-        for argument, after in zip_longest(given, given[1:])
-    ]
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line, by default this process's, and return its exit status.
 
@@ -225,7 +213,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     console = Console()
     try:
         with _termination_as_interrupt(), _warnings_as_lines(console):
-            args = make_parser().parse_args(_completed(arguments))
+            args = make_parser().parse_args(arguments)
             args.run(args, console)
             console.flush()
     except OutputError as error:

@@ -38,7 +38,9 @@ class Console:
 
     def __init__(self) -> None:
         self.status: Status = Status.INTACT
-        self._has_colour = sys.stdout is not None and has_colour(sys.stdout)
+        self.has_colour: bool = sys.stdout is not None and has_colour(sys.stdout)
+        encoding = getattr(sys.stdout, "encoding", None) or ""
+        self.is_utf8: bool = encoding.lower().replace("-", "") == "utf8"
         for stream in (sys.stdout, sys.stderr):
             # File names and texts may hold what the terminal's encoding cannot show.
             if hasattr(stream, "reconfigure"):
@@ -50,7 +52,7 @@ class Console:
         Control characters, line ends too, are written as escapes, but for those of a styled text.
         """
         if isinstance(line, Styled):
-            self._write(str(line) if self._has_colour else plain(line))
+            self._write(str(line) if self.has_colour else plain(line))
         else:
             self._write(printable(line))
 
@@ -79,9 +81,7 @@ class Console:
 
     def say_json(self, value: object) -> None:
         """Write a value as JSON on one line, with escapes unless standard output is UTF-8."""
-        encoding = getattr(sys.stdout, "encoding", None) or ""
-        is_utf8 = encoding.lower().replace("-", "") == "utf8"
-        self.say(json_line(value, is_ascii=not is_utf8))
+        self.say(json_line(value, is_ascii=not self.is_utf8))
 
     def flush(self) -> None:
         """Flush standard output, or raise OutputError."""

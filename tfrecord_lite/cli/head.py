@@ -7,8 +7,8 @@ import os
 from collections import deque
 from typing import TYPE_CHECKING, TypeAlias
 
-from tfrecord_lite.cli import inputs, printing, terminal_images
-from tfrecord_lite.cli.image_files import ImageFiles
+from tfrecord_lite.cli import inputs, printing
+from tfrecord_lite.cli.images import ImageFiles, can_draw, draw_all
 from tfrecord_lite.cli.progress import reading
 from tfrecord_lite.errors import DataLossError, FailedPreconditionError, plural
 from tfrecord_lite.example.content import ExampleList, is_sequence
@@ -43,9 +43,8 @@ examples:
   tfrecord head -n 9 --image image/encoded -o pictures train.tfrecord
   tfrecord head -n 100 --json 'train-*.tfrecord' | jq .label
 
---images draws the images in records on a terminal: with the protocols of kitty, iTerm2 or
-sixel where the terminal has one of them, and with coloured half blocks elsewhere (auto; not if
-NO_COLOR is set). It needs pip install 'tfrecord-numpy[image]'.
+--images draws the images in records below them, in coloured half blocks, on a terminal that has
+colours. It needs pip install 'tfrecord-numpy[image]'.
 
 {printing.JSON_HELP}
 with --image, an object per file written (file, record, image, format, bytes, width, height)"""
@@ -73,16 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--features", type=_names, action="extend", metavar="A,B", help="these features only"
     )
-    parser.add_argument(
-        terminal_images.ARGUMENT,
-        nargs="?",
-        const="auto",
-        default="none",
-        choices=terminal_images.MODES,
-        metavar="MODE",
-        help="draw images below their records: auto (without a MODE), kitty, iterm, sixel, blocks "
-        "or none, which is the default",
-    )
+    parser.add_argument("--images", action="store_true", help="draw images below their records")
     parser.add_argument(
         "--image",
         metavar="KEY",
@@ -115,16 +105,16 @@ def run(args: argparse.Namespace, console: Console) -> None:
     sources = inputs.find(args, console)
     if args.image is not None:
         files = ImageFiles(console, args.image, args.output, as_json=args.json)
-        _show(args, console, sources, files.next_file, files.write, files.finish)
+        _show(args, console, sources, files.begin, files.show, files.finish)
         return
     choice = None if args.features is None else FeatureChoice(args.features, console)
-    drawing = terminal_images.drawing(args.images, console) if not args.json else None
+    is_drawn = args.images and not args.json and can_draw(console)
     printer = printing.Printer(
         console,
         args,
         with_names=len(sources) > 1,
         choose=None if choice is None else choice.choose,
-        pictures=drawing,
+        pictures=(lambda content: draw_all(content, console)) if is_drawn else None,
     )
     finish = (lambda _: None) if choice is None else choice.finish
     _show(args, console, sources, printer.next_file, printer.print, finish)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import sys
 from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.cli import inputs
@@ -182,11 +181,10 @@ def _show(
     if args.json:
         console.say_json(_as_json(statistics, sample, chosen))
         return
-    is_utf8 = (getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "") == "utf8"
     n_features = plural(len(statistics), "feature")
     console.say(f"{plural(statistics.n_records, 'record')}, {n_features}{_sample_text(sample)}")
     width = shutil.get_terminal_size((100, 24)).columns
-    for line in lines_of(statistics, chosen, width, has_blocks=is_utf8):
+    for line in lines_of(statistics, chosen, width, has_blocks=console.is_utf8):
         console.say(line)
 
 
