@@ -286,7 +286,14 @@ class DamagedSpan:
         return self.reason is Reason.TRUNCATED or self.reason in STREAM_DAMAGE
 
     def error(self) -> DataLossError:
-        """Return the error that a reader which stops at damage raises here."""
+        """Return the error that a reader which stops at damage raises here.
+
+        Examples
+        --------
+        >>> span = DamagedSpan("a.tfrecord", 24, 19, Reason.DATA_CRC, None, 1, 1, 8)
+        >>> span.error().reason.name
+        'DATA_CRC'
+        """
         error = DataLossError(self.reason, source=self.source, detail=self.detail)
         if self.reason is Reason.NOT_A_TFRECORD:  # without records there are no places in them
             return error
