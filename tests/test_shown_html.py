@@ -5,18 +5,17 @@ from __future__ import annotations
 import io
 import struct
 import zlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.markup.test_tables import HOSTILE
+from tests.apps.markup.test_tables import HOSTILE
 from tests.support.event_messages import event
 from tests.support.shown_html import parsed
 from tfrecord_lite import (
-    Block,
     BytesColumn,
     DamagedSpan,
     DamageReport,
@@ -29,22 +28,10 @@ from tfrecord_lite import (
     Schema,
     SequenceSchema,
     SparseTensor,
-    TFRecordDataset,
-    TFRecordFile,
-    TFRecordReader,
-    TFRecordWriter,
-    encode_examples,
-    encode_sequence_examples,
     read_events,
-    scan,
-    summarize,
 )
-from tfrecord_lite.block import Span
 from tfrecord_lite.messages import Summary
 from tfrecord_lite.records.framing import frame
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 OURS = {
     "div",
@@ -106,20 +93,15 @@ def in_memory(name: str, value: bytes) -> list[Any]:
     """Things with a hostile name and value that no file is needed for."""
     column = BytesColumn.from_list([value, name.encode("utf-8", "surrogatepass"), png()])
     key = name.encode("utf-8", "replace").decode()
-    records = encode_examples({key: [value, value], "n": [1, 2]})
-    sequences = encode_sequence_examples({key: [value]}, {key: [[[value], []]]})
-    block = Block.from_records([value])
-    sourced = Block(block.data, block.offsets, block.lengths, (Span(0, name, 0, 0),))
     events = read_events(io.BytesIO(frame([
         event(1, scalar(key or "-", 0.5)), event(2, scalar(key or "-", 1.5)),
     ])))  # fmt: skip
     return [
         Schema({key: FixedLenFeature([], "string", value), "b-": RaggedFeature("int64", key or "-")}),
         SequenceSchema({key: FixedLenFeature([], "string", value)}, {key: RaggedFeature("string")}),
-        summarize(records), summarize(sequences), column, RaggedTensor(column, [0, 2, 3]),
+        column, RaggedTensor(column, [0, 2, 3]),
         RaggedTensor(np.array([name, value], object), [0, 2]), SparseTensor([[0], [1], [2]], column, [3]),
-        damaged(name), *damaged(name).files, sourced,
-        events, events.scalars(), TFRecordReader([name.replace("\0", "") + ".tfrecord"] * 2),
+        damaged(name), events, events.scalars(),
     ]  # fmt: skip
 
 
@@ -141,48 +123,19 @@ def test_a_script_in_a_value_is_shown_as_text() -> None:
 
 
 @pytest.mark.full
-def test_no_representation_grows_with_what_it_shows(tmp_path: Path) -> None:
+def test_no_representation_grows_with_what_it_shows() -> None:
     name, value = "long" * 5_000, b"long" * 500_000
     many = {f"{i}{name}": FixedLenFeature([], "int64") for i in range(2_000)}
     numbers = np.arange(1_000_000)
     column = BytesColumn.from_list([value] * 3 + [b"x"] * 100_000)
-    path = tmp_path / "a.tfrecord"
-    with TFRecordWriter(path) as writer:
-        writer.write(encode_examples({f"f{i}": np.arange(3) for i in range(2_000)}))
     spans = tuple(DamagedSpan(name, i, 1, Reason.DATA_CRC, None, i, 0) for i in range(10_000))
     wide = SparseTensor(np.stack([numbers, numbers], 1), numbers, [1_000_000, 1_000_000])
     for thing in [
-        Schema(many), SequenceSchema(many), summarize(path), column, RaggedTensor(numbers, [0, 500_000, 1_000_000]),
+        Schema(many), SequenceSchema(many), column, RaggedTensor(numbers, [0, 500_000, 1_000_000]),
         RaggedTensor(column, [0, 100_003]), RaggedTensor(numbers, np.arange(1_000_001)), wide,
         DamageReport((FileReport(name, 1, 1, spans, 20_000, 20_000),) * 100),
-        TFRecordReader([path] * 5_000), TFRecordFile([path] * 200), TFRecordDataset([path] * 5_000).batch(3),
-        next(TFRecordReader(path).blocks()), Block.from_records([b"x"] * 100_000),
     ]:  # fmt: skip
         page_of(thing)
-
-
-@pytest.mark.needs("arrow")
-def test_nothing_is_read_to_be_shown(tmp_path: Path) -> None:
-    path = tmp_path / "a.tfrecord"
-    with TFRecordWriter(path) as writer:
-        writer.write(encode_examples({"label": np.arange(10)}))
-    file, reader, table = TFRecordFile(path), TFRecordReader(path), scan(path)
-    data = TFRecordDataset(path).shuffle(10, seed=1).batch(2)
-    path.unlink()
-
-    assert "10 records" in page_of(file).text
-    assert {"file", "a.tfrecord"} <= {cell.rpartition("/")[2] for cell in page_of(reader).cells}
-    assert {"label", "int64"} <= set(page_of(table).cells)
-    assert [cell for cell in page_of(data).cells if cell in {"Files", "Shuffle", "Batch"}]
-
-
-def test_a_reader_shows_the_damage_of_its_last_iteration() -> None:
-    spans: list[DamagedSpan] = []
-    file = io.BytesIO(b"damage" + frame([b"one"]))
-    reader = TFRecordReader(file, "", on_error=spans.append)
-    list(reader)
-
-    assert "1 damaged place" in page_of(reader).text
 
 
 def test_images_are_pictures_and_other_values_what_they_are() -> None:
@@ -217,7 +170,9 @@ def test_pictures_end_with_the_budget_and_are_named_after_that() -> None:
 
 def test_damaged_images_count_too(monkeypatch: pytest.MonkeyPatch) -> None:
     tried: list[bytes] = []
-    monkeypatch.setattr("tfrecord_lite.columns.cells.thumbnail", lambda data, _: tried.append(data))
+    monkeypatch.setattr(
+        "tfrecord_lite.apps.markup.cells.thumbnail", lambda data, _: tried.append(data)
+    )
     header = png(4_000, 4_000)[:64] + bytes(9_000)
 
     assert "PNG 4000 x 4000" in page_of(BytesColumn.from_list([header] * 10)).text

@@ -32,7 +32,6 @@ from tfrecord_lite.errors import (
     plural,
     require_int,
 )
-from tfrecord_lite.markup.tables import panel, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -405,14 +404,6 @@ class Block:
         """Count the records and their bytes."""
         n_bytes = plural(self.nbytes, "byte")
         return f"<Block of {plural(len(self), 'record')}, {n_bytes}>"
-
-    def _repr_html_(self) -> str:
-        """Return where the first records came from, and how large they are, for notebooks."""
-        places = ((i, self.place(i), int(self.lengths[i])) for i in range(len(self)))
-        rows = ((p.source or "memory", p.index, p.offset, n_bytes) for _, p, n_bytes in places)
-        title = f"Block of {plural(len(self), 'record')}, {plural(self.nbytes, 'byte')}"
-        header = ["source", "record", "at byte", "bytes"]
-        return panel(title, table(header, rows, n_rows=len(self), noun="record", max_rows=10))
 
     def place(self, i: int) -> Place:
         """Return where record `i` came from.

@@ -24,7 +24,6 @@ from tfrecord_lite.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
     Reason,
-    plural,
     require_int,
 )
 from tfrecord_lite.files.compression import TFRecordOptions
@@ -36,7 +35,6 @@ from tfrecord_lite.files.names import (
     seek_to,
     short_name,
 )
-from tfrecord_lite.markup.tables import facts, panel, table
 from tfrecord_lite.options import MAX_RECORD_BYTES, ReadSettings
 from tfrecord_lite.progress import total_bytes
 from tfrecord_lite.records.damage import DamageLog
@@ -671,21 +669,6 @@ class TFRecordReader:
         names = ", ".join(short_name(name_of(source)) for source in self._sources[:2])
         more = f", ... ({len(self._sources)} files)" if len(self._sources) > 2 else ""
         return f"TFRecordReader({names}{more})"
-
-    def _repr_html_(self) -> str:
-        """Return the files, the options and the damage of the last iteration for notebooks."""
-        names = ((short_name(name_of(source)),) for source in self._sources)
-        n_files, options = len(self._sources), self._options
-        told = [("compression", str(options.compression) or "none")]
-        told += [] if options.verify else [("CRC of data", "not checked")]
-        told += [] if options.on_error == "raise" else [("on_error", str(options.on_error))]
-        if self.report is not None:
-            told.append(("last iteration", repr(self.report)))
-        return panel(
-            f"TFRecordReader of {plural(n_files, 'file')}",
-            facts(told),
-            table(["file"], names, n_rows=n_files, noun="file", max_rows=10),
-        )
 
 
 def _parsed(parser: Any, block: Block, size: int) -> Iterator[list[Any]]:

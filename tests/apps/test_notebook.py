@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.markup.test_tables import HOSTILE
+from tests.apps.markup.test_tables import HOSTILE
 from tests.support.shown_html import parsed
 from tests.test_shown_html import OURS, page_of, png
 from tfrecord_lite import (

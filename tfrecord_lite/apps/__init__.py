@@ -9,8 +9,9 @@
     images      encoded images to pixels and back; folders of images to files and back
     events      TensorBoard's event files
     tfds        directories of TensorFlow Datasets
-    notebook    batches as tables, an extension for IPython
+    notebook    batches and objects of the codec as tables, an extension for IPython
+    markup      HTML and SVG as text, for all of them
 
 An app imports the public names and the doors of the codec (ARCHITECTURE.md lists them), and of
-the other apps only ``tables`` and ``statistics``. Nothing in the codec imports an app.
+the other apps only ``tables``, ``statistics`` and ``markup``. Nothing in the codec imports an app.
 """

@@ -14,24 +14,28 @@ themselves. IPython is not imported here: it calls :func:`load_ipython_extension
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tfrecord_lite.apps.markup.cells import MAX_ROWS, Cells, count_rows, type_text
+from tfrecord_lite.apps.markup.tables import MAX_COLUMNS, Html, escaped, panel, table
+from tfrecord_lite.apps.markup.tables import MAX_ROWS as MAX_TABLE_ROWS
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
-from tfrecord_lite.columns.cells import MAX_ROWS, Cells, count_rows, type_text
 from tfrecord_lite.errors import plural, require_int
 from tfrecord_lite.example.value_content import recognize_value
-from tfrecord_lite.markup.tables import MAX_COLUMNS, Html, escaped, panel, table
-from tfrecord_lite.schema.text import aligned, shown_name
+from tfrecord_lite.files.names import short_name
+from tfrecord_lite.schema.text import aligned, shown_name, table_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
+    from tfrecord_lite.apps.markup.tables import Cell
     from tfrecord_lite.columns import Column
-    from tfrecord_lite.markup.tables import Cell
+    from tfrecord_lite.records.damage import DamageReport
+    from tfrecord_lite.schema import Schema, SequenceSchema
 
 __all__ = ["Shown", "load_ipython_extension", "show", "unload_ipython_extension"]
 
@@ -259,6 +263,87 @@ def _brief(value: Any) -> str:
         text = repr(value[:3] if isinstance(value, bytes | list) else value)
     text = " ".join(text.split())
     return text if len(text) <= _TEXT_WIDTH else text[: _TEXT_WIDTH - 3] + "..."
+
+
+def html_of(thing: Any) -> str:
+    """Return an object of the codec as HTML: what its class's ``_repr_html_`` calls."""
+    return _RENDERERS[next(c.__name__ for c in type(thing).__mro__ if c.__name__ in _RENDERERS)](
+        thing
+    )
+
+
+def _bytes_column(column: BytesColumn) -> str:
+    cells = zip(Cells(_tensor_text).rows(column), column[:MAX_ROWS].lengths.tolist(), strict=True)
+    rows = ((i, length, cell) for i, (cell, length) in enumerate(cells))
+    title = f"BytesColumn of {plural(len(column), 'value')}, {plural(column.nbytes, 'byte')}"
+    return panel(title, table(["#", "bytes", "value"], rows, n_rows=len(column), noun="value"))
+
+
+def _ragged(tensor: RaggedTensor) -> str:
+    cells = Cells(_tensor_text).rows(tensor)
+    rows = ((i, len(tensor[i]), cell) for i, cell in enumerate(cells))
+    title = (
+        f"RaggedTensor of {plural(len(tensor), 'row')}: {type_text(tensor)}, shape {tensor.shape}"
+    )
+    return panel(title, table(["row", "length", "values"], rows, n_rows=len(tensor)))
+
+
+def _sparse(tensor: SparseTensor) -> str:
+    n_values = len(tensor.values)
+    places = (str(index.tolist()) for index in tensor.indices[:MAX_ROWS])
+    rows = zip(places, Cells(_tensor_text).rows(tensor.values), strict=True)
+    title = (
+        f"SparseTensor of {plural(n_values, 'value')}: {type_text(tensor)}, shape {tensor.shape}"
+    )
+    return panel(title, table(["index", "value"], rows, n_rows=n_values, noun="value"))
+
+
+def _schema(schema: Schema) -> str:
+    return panel(f"Schema of {plural(len(schema), 'feature')}", _schema_table(schema))
+
+
+def _sequence_schema(schema: SequenceSchema) -> str:
+    parts = ("context", schema.context), ("feature lists", schema.feature_lists)
+    title = "SequenceSchema of " + " and ".join(
+        plural(len(part), name.rstrip("s").replace("context", "context feature"))
+        for name, part in parts
+    )
+    return panel(title, *(_schema_table(part, name) for name, part in parts if part))
+
+
+def _schema_table(schema: Schema, caption: str = "") -> Html:
+    header, *rows = table_rows(schema.features, schema.originals, MAX_TABLE_ROWS)
+    return table(header, rows, n_rows=len(schema), noun="feature", caption=caption)
+
+
+def _damage(report: DamageReport) -> str:
+    files = (
+        (short_name(file.source), file.records, file.record_bytes, file.n_damaged,
+         str(file.failure or next(iter(file.message_errors), "")))
+        for file in sorted(report.files, key=bool)  # damaged ones first
+    )  # fmt: skip
+    spans = (
+        (short_name(span.source), span.index, span.offset, span.length, span.detail or span.reason)
+        for span in report.spans
+    )
+    header = ["file", "records", "bytes in records", "damaged spans", "error"]
+    parts = [table(header, files, n_rows=len(report.files), noun="file")]
+    if report.n_damaged:
+        header = ["file", "record", "at byte", "bytes skipped", "cause"]
+        parts.append(
+            table(header, spans, n_rows=report.n_damaged, noun="span", caption="Damaged spans")
+        )
+    return panel(repr(report).strip("<>"), *parts)
+
+
+_RENDERERS: dict[str, Callable[[Any], str]] = {
+    "BytesColumn": _bytes_column,
+    "DamageReport": _damage,
+    "RaggedTensor": _ragged,
+    "Schema": _schema,
+    "SequenceSchema": _sequence_schema,
+    "SparseTensor": _sparse,
+}
 
 
 def load_ipython_extension(shell: Any) -> None:

@@ -2,7 +2,7 @@
 
 On the terminal they are half blocks: each character is U+2580, whose colour is one pixel, and the
 background's the pixel below. Pillow decodes them and makes them smaller, within the limits of
-:mod:`tfrecord_lite.markup.pictures`; nothing of their bytes reaches the terminal as it is.
+:mod:`tfrecord_lite.apps.markup.pictures`; nothing of their bytes reaches the terminal as it is.
 
 A file is named by its record's file and number, and what comes before the image in the record::
 
@@ -22,12 +22,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tfrecord_lite.apps.markup.pictures import shrunk
 from tfrecord_lite.cli.console import Status
 from tfrecord_lite.errors import human_bytes, plural
 from tfrecord_lite.example.content import ContentType, detect
 from tfrecord_lite.example.outline import sections
 from tfrecord_lite.example.value_content import recognize_value
-from tfrecord_lite.markup.pictures import shrunk
 from tfrecord_lite.media import recognize
 from tfrecord_lite.schema.text import nearest
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from tfrecord_lite.arrays import AnyArray, Int64Array, ObjectArray, Uint8Array, ranges, row_splits
 from tfrecord_lite.errors import argument_error, plural
-from tfrecord_lite.markup.tables import panel, table
+from tfrecord_lite.shown import repr_html
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -300,11 +300,4 @@ class BytesColumn:
             shown.append(f"... {len(self)} values")
         return f"<BytesColumn [{', '.join(shown)}]>"
 
-    def _repr_html_(self) -> str:
-        """Return the first values for notebooks: images as thumbnails, texts, bytes."""
-        from tfrecord_lite.columns.cells import MAX_ROWS, Cells  # noqa: PLC0415 - for notebooks
-
-        cells = zip(Cells().rows(self), self[:MAX_ROWS].lengths.tolist(), strict=True)
-        rows = ((i, length, cell) for i, (cell, length) in enumerate(cells))
-        title = f"BytesColumn of {plural(len(self), 'value')}, {plural(self.nbytes, 'byte')}"
-        return panel(title, table(["#", "bytes", "value"], rows, n_rows=len(self), noun="value"))
+    _repr_html_ = repr_html

@@ -31,7 +31,7 @@ from tfrecord_lite.columns.bytes import BytesColumn
 from tfrecord_lite.columns.dense import FlatValues, as_array, fill_value
 from tfrecord_lite.columns.partitions import as_partition
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
-from tfrecord_lite.markup.tables import panel, table
+from tfrecord_lite.shown import repr_html
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -675,13 +675,7 @@ class RaggedTensor:
         """Show the rows, without the middle of many."""
         return f"<RaggedTensor {_text(self)}>"
 
-    def _repr_html_(self) -> str:
-        """Return the first rows for notebooks."""
-        from tfrecord_lite.columns.cells import Cells, type_text  # noqa: PLC0415
-
-        rows = ((i, len(self._row(i)), cell) for i, cell in enumerate(Cells().rows(self)))
-        title = f"RaggedTensor of {plural(len(self), 'row')}: {type_text(self)}, shape {self.shape}"
-        return panel(title, table(["row", "length", "values"], rows, n_rows=len(self)))
+    _repr_html_ = repr_html
 
 
 RaggedValues: TypeAlias = FlatValues | RaggedTensor

@@ -21,8 +21,8 @@ import numpy as np
 
 from tfrecord_lite.columns.bytes import BytesColumn
 from tfrecord_lite.columns.dense import as_array, fill_value
-from tfrecord_lite.errors import argument_error, plural
-from tfrecord_lite.markup.tables import panel, table
+from tfrecord_lite.errors import argument_error
+from tfrecord_lite.shown import repr_html
 
 if TYPE_CHECKING:
     from tfrecord_lite.arrays import AnyArray, Int64Array
@@ -189,17 +189,7 @@ class SparseTensor:
         parts = (f"{name}={_text(getattr(self, name))}" for name in self.__slots__)
         return f"SparseTensor({', '.join(parts)})"
 
-    def _repr_html_(self) -> str:
-        """Return the first values and their coordinates for notebooks."""
-        from tfrecord_lite.columns.cells import MAX_ROWS, Cells, type_text  # noqa: PLC0415
-
-        n_values = len(self.values)
-        places = (str(index.tolist()) for index in self.indices[:MAX_ROWS])
-        rows = zip(places, Cells().rows(self.values), strict=True)
-        title = (
-            f"SparseTensor of {plural(n_values, 'value')}: {type_text(self)}, shape {self.shape}"
-        )
-        return panel(title, table(["index", "value"], rows, n_rows=n_values, noun="value"))
+    _repr_html_ = repr_html
 
 
 def _int64(name: str, given: Any) -> Int64Array:

@@ -17,8 +17,7 @@ from tfrecord_lite.dataset.records import Files, ShuffledRecords
 from tfrecord_lite.dataset.shuffle import Shuffle
 from tfrecord_lite.dataset.stages import Enumerate, Filter, Map, Repeat, Shard, Skip, Take
 from tfrecord_lite.dataset.workers import Processes
-from tfrecord_lite.errors import InvalidArgumentError, Reason, plural, require_int
-from tfrecord_lite.markup.tables import panel, table
+from tfrecord_lite.errors import InvalidArgumentError, Reason, require_int
 from tfrecord_lite.schema import specifications
 
 if TYPE_CHECKING:
@@ -630,21 +629,6 @@ class Dataset(Generic[T_co]):
     def __repr__(self) -> str:
         """Name the stages."""
         return f"<{type(self).__name__}: {summary(self._plan)}>"
-
-    def _repr_html_(self) -> str:
-        """Return the stages and their settings for notebooks; nothing is read."""
-        nodes = chain(self._plan)
-        rows = (
-            (
-                type(node).__name__,
-                ", ".join(f"{k}={v}" for k, v in node.settings().items() if v is not None),
-            )
-            for node in nodes
-        )
-        size = self._plan.size()
-        known = "" if size is None else f" of {plural(size, 'element')}"
-        title = f"{type(self).__name__}{known}: {plural(len(nodes), 'stage')}"
-        return panel(title, table(["stage", "settings"], rows, n_rows=len(nodes), noun="stage"))
 
 
 def _check_callable(name: str, value: object) -> None:

@@ -19,7 +19,6 @@ from tfrecord_lite.errors import (
     FailedPreconditionError,
     Reason,
     TFRecordError,
-    plural,
     require_int,
 )
 from tfrecord_lite.files.names import INDEX_SUFFIX, expand, is_url, name_of, short_name
@@ -27,7 +26,6 @@ from tfrecord_lite.index import text
 from tfrecord_lite.index.pread import FileStamp, HandlePool, open_handle, read_frames
 from tfrecord_lite.index.remote import RemoteFrames, RemoteHandle
 from tfrecord_lite.index.remote import read_frames as read_remote_frames
-from tfrecord_lite.markup.tables import panel, table
 from tfrecord_lite.options import MAX_RECORD_BYTES
 from tfrecord_lite.progress import check_progress, metered, title_of, total_bytes
 from tfrecord_lite.reader import ReaderIterator
@@ -508,16 +506,6 @@ class TFRecordFile:
         """Name the files, at most two, and the number of records."""
         names = ", ".join(map(short_name, self._names[:2])) + ", ..." * (len(self._names) > 2)
         return f"<TFRecordFile of {names}: {len(self):,} records>"
-
-    def _repr_html_(self) -> str:
-        """Return the files and their sizes for notebooks, as they were indexed."""
-        rows = (
-            (short_name(name), len(index), stamp.file_bytes)
-            for name, index, stamp in zip(self._names, self._indexes, self._stamps, strict=True)
-        )
-        n_files = len(self._names)
-        title = f"TFRecordFile of {plural(n_files, 'file')}: {plural(len(self), 'record')}"
-        return panel(title, table(["file", "records", "bytes"], rows, n_rows=n_files, noun="file"))
 
 
 _Opened: TypeAlias = "tuple[RemoteHandle | None, FileStamp, RecordIndex]"

@@ -20,17 +20,16 @@ import inspect
 import sys
 import warnings
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import TYPE_CHECKING, Protocol
 
 from tfrecord_lite.errors import DamagedSpan, DataLossError, DataLossWarning, Reason, plural
 from tfrecord_lite.files.names import short_name
-from tfrecord_lite.markup.tables import Html, panel, table
 from tfrecord_lite.progress import bars_hidden
 from tfrecord_lite.records.framing import OVERHEAD_BYTES
+from tfrecord_lite.shown import repr_html
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from tfrecord_lite.block import Block
     from tfrecord_lite.errors import InvalidArgumentError
@@ -349,10 +348,6 @@ class FileReport:
         """Return the name of the file and what was found, in numbers."""
         return f"<FileReport of {short_name(self.source)}: {_found((self,))}>"
 
-    def _repr_html_(self) -> str:
-        """Return what was found, and the first damaged spans, for notebooks."""
-        return DamageReport((self,))._repr_html_()
-
 
 @dataclass(frozen=True, slots=True)
 class DamageReport:
@@ -408,12 +403,7 @@ class DamageReport:
         """Return what was found, in numbers; `summary` tells more."""
         return f"<DamageReport of {plural(len(self.files), 'file')}: {_found(self.files)}>"
 
-    def _repr_html_(self) -> str:
-        """Return tables of the files and of the first damaged spans for notebooks."""
-        n_damaged, spans = self.n_damaged, chain.from_iterable(file.spans for file in self.files)
-        parts = [_files_table(self.files)]
-        parts += [_spans_table(spans, n_damaged)] if n_damaged else []
-        return panel(f"{plural(len(self.files), 'file')}: {_found(self.files)}", *parts)
+    _repr_html_ = repr_html
 
     def summary(self) -> str:
         """Say in one line what was skipped.
@@ -453,35 +443,6 @@ def _found(files: tuple[FileReport, ...]) -> str:
     parts += [plural(wrong, "wrong message")] * (wrong > 0)
     parts += [f"{plural(len(failed), 'file')} not read to the end"] * (len(failed) > 0)
     return ", ".join(parts if len(parts) > 1 else [*parts, "sound"])
-
-
-def _files_table(files: tuple[FileReport, ...]) -> Html:
-    """Return a table of what was read of files, damaged ones first."""
-    shown = sorted(files, key=bool)
-    rows = (
-        (short_name(file.source), file.records, file.record_bytes, _state_of(file))
-        for file in shown
-    )
-    header = ("file", "records", "bytes in records", "state")
-    return table(header, rows, n_rows=len(files), noun="file")
-
-
-def _state_of(file: FileReport) -> str:
-    """Say what is wrong with a file, if anything is."""
-    wrong = _found((file,)).partition(", ")[2]
-    if file.failure is not None:
-        return f"{wrong}: {file.failure}"
-    return f"{wrong}; the first: {file.message_errors[0]}" if file.message_errors else wrong
-
-
-def _spans_table(spans: Iterable[DamagedSpan], n_spans: int) -> Html:
-    """Return a table of damaged spans."""
-    rows = (
-        (short_name(span.source), span.index, span.offset, span.length, span.detail or span.reason)
-        for span in spans
-    )
-    header = ("file", "record", "at byte", "bytes skipped", "cause")
-    return table(header, rows, n_rows=n_spans, noun="span", caption="Damaged spans")
 
 
 def warn_of_damage(report: DamageReport) -> None:

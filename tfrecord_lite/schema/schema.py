@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
-from tfrecord_lite.markup.tables import panel
 from tfrecord_lite.schema import text
 from tfrecord_lite.schema.features import FeatureLike, FeatureSpec
 from tfrecord_lite.schema.kinds import EXTRA_DTYPES, numpy_dtype
 from tfrecord_lite.schema.prepare import canonical, no_mapping_error, specifications
+from tfrecord_lite.shown import repr_html
 
 SHOWN_ROWS = 40
 """Most features that ``repr`` shows; of more it leaves out the middle."""
@@ -319,10 +319,7 @@ class Schema(Mapping[str, FeatureSpec]):
         """Return the table, without the middle of a long one."""
         return text.table(self._features, self._originals, SHOWN_ROWS)
 
-    def _repr_html_(self) -> str:
-        """Return a table for notebooks."""
-        title = f"Schema of {plural(len(self), 'feature')}"
-        return panel(title, text.table_for_notebooks(self._features, self._originals))
+    _repr_html_ = repr_html
 
     def to_json(self, indent: int | None = 2) -> str:
         """Return the schema as JSON, for people and for :meth:`from_json`.
@@ -472,17 +469,7 @@ class SequenceSchema(_Parts):
         """Return both tables, without the middle of a long one."""
         return self._tables(SHOWN_ROWS)
 
-    def _repr_html_(self) -> str:
-        """Return both tables for notebooks."""
-        parts = (("context", self.context), ("feature lists", self.feature_lists))
-        return panel(
-            self._title(),
-            *(
-                text.table_for_notebooks(part.features, part.originals, name)
-                for name, part in parts
-                if part
-            ),
-        )
+    _repr_html_ = repr_html
 
     def _title(self) -> str:
         counts = plural(len(self.context), "context feature"), len(self.feature_lists)

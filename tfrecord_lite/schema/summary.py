@@ -17,15 +17,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 import numpy as np
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
-from tfrecord_lite.markup.tables import MAX_ROWS, Html, panel
-from tfrecord_lite.markup.tables import table as html_table
 from tfrecord_lite.schema.features import (
     FeatureSpec,
     FixedLenFeature,
@@ -334,23 +331,6 @@ class Summary(Mapping[str, FeatureSummary]):
 
     __repr__ = __str__
 
-    def _repr_html_(self) -> str:
-        """Return the table for notebooks."""
-        return panel(self._title(), self.table_for_notebooks())
-
-    def table_for_notebooks(self, caption: str = "") -> Html:
-        """Return the table of the features, of which the first are shown.
-
-        Examples
-        --------
-        >>> people = encode_examples({"name": ["Ada", "Alan", "Grace"], "age": [36, 41, None]})
-        >>> str(summarize(people).table_for_notebooks("people")).count("<tr>")
-        3
-        """
-        shown = islice(self._features.items(), MAX_ROWS)
-        rows = [self._row(name, found) for name, found in shown]
-        return html_table(_HEADER, rows, n_rows=len(self), noun="feature", caption=caption)
-
     def _title(self) -> str:
         return f"{plural(self.n_records, 'record')}, {plural(len(self), 'feature')}"
 
@@ -564,18 +544,6 @@ class SequenceSummary:
         return "\n\n".join(parts)
 
     __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        """Return both tables for notebooks."""
-        parts = [self.context.table_for_notebooks("context")] if self.context else []
-        if self.feature_lists:
-            shown = islice(self.feature_lists.items(), MAX_ROWS)
-            rows = [self._row(name, found) for name, found in shown]
-            n_rows = len(self.feature_lists)
-            parts.append(
-                html_table(_LISTS_HEADER, rows, n_rows=n_rows, noun="list", caption="feature lists")
-            )
-        return panel(self._title(), *parts)
 
     def _title(self) -> str:
         counts = len(self.context), len(self.feature_lists)

@@ -35,8 +35,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
-from tfrecord_lite.markup.tables import MAX_ROWS, Html
-from tfrecord_lite.markup.tables import table as html_table
 from tfrecord_lite.schema.features import (
     PARTITIONS,
     SPECIFICATIONS,
@@ -287,30 +285,24 @@ def table(
     title = title or f"Schema of {plural(count, 'feature')}"
     if not count:
         return title
-    rows = [_row(name, spec, originals.get(name)) for name, spec in features.items()]
+    header, *rows = table_rows(features, originals)
     left_out = 0 if shown is None or count <= shown + 1 else count - shown
     kept = count - left_out
     head, tail = kept - kept // 4, kept // 4
     if left_out:
         rows = rows[:head] + rows[count - tail :]
-    lines = aligned(_in_used_columns(rows))
+    lines = aligned([header, *rows])
     if left_out:
         lines.insert(2 + head, f"... {left_out} more ...")
     return "\n".join([title, *lines])
 
 
-def table_for_notebooks(
-    features: Mapping[str, FeatureSpec], originals: Mapping[str, Any], caption: str = ""
-) -> Html:
-    """Return a schema as a table for notebooks, with the first features of a long one."""
-    shown = islice(features.items(), MAX_ROWS)
+def table_rows(
+    features: Mapping[str, FeatureSpec], originals: Mapping[str, Any], most: int | None = None
+) -> list[list[str]]:
+    """Return a header and a row per feature, without the columns that are empty in all rows."""
+    shown = islice(features.items(), most)
     rows = [_row(name, spec, originals.get(name)) for name, spec in shown]
-    header, *used = _in_used_columns(rows)
-    return html_table(header, used, n_rows=len(features), noun="feature", caption=caption)
-
-
-def _in_used_columns(rows: Sequence[Sequence[str]]) -> list[list[str]]:
-    """Return a header and the rows, without the columns that are empty in all rows."""
     header = ("name", "specification", "dtype", "shape", "default", "details", "original")
     used = [i for i in range(len(header)) if any(row[i] for row in rows)]
     return [[row[i] for i in used] for row in (header, *rows)]

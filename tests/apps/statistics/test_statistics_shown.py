@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.markup.test_tables import HOSTILE
+from tests.apps.markup.test_tables import HOSTILE
 from tests.support.effort import at_most
 from tests.support.shown_html import parsed
 from tests.test_shown_html import OURS, png

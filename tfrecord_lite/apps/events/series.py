@@ -25,18 +25,18 @@ import numpy as np
 
 from tfrecord_lite.apps.events.contents import decode
 from tfrecord_lite.apps.events.parse import AUDIO, HISTO, IMAGE, SIMPLE, TENSOR
-from tfrecord_lite.columns.cells import MAX_ROWS, Cells
+from tfrecord_lite.apps.markup.cells import MAX_ROWS, Cells
+from tfrecord_lite.apps.markup.charts import sparkline
+from tfrecord_lite.apps.markup.tables import Html, panel, table
 from tfrecord_lite.errors import InvalidArgumentError, Reason, plural
-from tfrecord_lite.markup.charts import sparkline
-from tfrecord_lite.markup.tables import Html, panel, table
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from tfrecord_lite.apps.events.parse import EventValues
     from tfrecord_lite.apps.events.tags import Tags
+    from tfrecord_lite.apps.markup.tables import Cell
     from tfrecord_lite.arrays import AnyArray, Int64Array, ObjectArray
-    from tfrecord_lite.markup.tables import Cell
     from tfrecord_lite.messages.summary_pb2 import SummaryMetadata
     from tfrecord_lite.records.damage import DamageReport
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tfrecord_lite.apps.markup import tables
 from tfrecord_lite.apps.statistics.collect import Collector
 from tfrecord_lite.apps.statistics.differences import RecordDifferences, compare_records
 from tfrecord_lite.apps.statistics.drift import Finding, Thresholds, findings
@@ -30,7 +31,6 @@ from tfrecord_lite.apps.statistics.side_by_side import (
 from tfrecord_lite.apps.statistics.statistics import Statistics
 from tfrecord_lite.errors import FailedPreconditionError, Reason, plural
 from tfrecord_lite.files.names import expand, is_file_object, is_url, name_of, position_of
-from tfrecord_lite.markup import tables
 from tfrecord_lite.options import MAX_RECORD_BYTES, ReadSettings
 from tfrecord_lite.reader import TFRecordReader, reader_with
 from tfrecord_lite.storage.infer import blocks_of

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tfrecord_lite.columns.cells import Cells, joined
-from tfrecord_lite.markup.charts import histogram
-from tfrecord_lite.markup.tables import Html, escaped
+from tfrecord_lite.apps.markup.cells import Cells, joined
+from tfrecord_lite.apps.markup.charts import histogram
+from tfrecord_lite.apps.markup.tables import Html, escaped
 
 if TYPE_CHECKING:
     from tfrecord_lite.apps.statistics.distribution import Distribution

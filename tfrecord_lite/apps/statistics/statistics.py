@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from tfrecord_lite.apps.markup.cells import Cells
+from tfrecord_lite.apps.markup.tables import Html, panel, table
 from tfrecord_lite.apps.statistics.distribution import Distribution
 from tfrecord_lite.apps.statistics.shown import chart_of
 from tfrecord_lite.apps.statistics.strings import StringStatistics
-from tfrecord_lite.columns.cells import Cells
 from tfrecord_lite.errors import plural
-from tfrecord_lite.markup.tables import Html, panel, table
 from tfrecord_lite.schema import FeatureListSummary, FeatureSummary, SequenceSummary, Summary
 from tfrecord_lite.schema.text import aligned, nearest, shown_name
 

@@ -34,8 +34,6 @@ from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, p
 from tfrecord_lite.example.survey import Survey
 from tfrecord_lite.files.names import SIDECAR_SUFFIX, expand, is_file_object, name_of
 from tfrecord_lite.index.ranges import RANGE_BYTES, record_ranges
-from tfrecord_lite.markup.tables import panel
-from tfrecord_lite.markup.tables import table as html_table
 from tfrecord_lite.options import MAX_RECORD_BYTES, ReadSettings
 from tfrecord_lite.progress import check_progress, reported, title_of
 from tfrecord_lite.reader import reader_with, share_read
@@ -499,14 +497,6 @@ class TFRecordTable:
         """Name the columns and their types."""
         fields = "\n".join(f"{field.name}: {field.type}" for field in self.arrow_schema)
         return f"<TFRecordTable of {plural(len(self._reading.sources), 'file')}>\n{fields}"
-
-    def _repr_html_(self) -> str:
-        """Return the columns and their types for notebooks; no record is read."""
-        fields = self.arrow_schema
-        rows = ((field.name, str(field.type)) for field in fields)
-        title = f"TFRecordTable of {plural(len(self._reading.sources), 'file')}"
-        shown = html_table(["column", "type"], rows, n_rows=len(fields), noun="column")
-        return panel(title, shown)
 
     def _is_frame_of(self, name: str) -> bool:
         return (self._batches.described.dataframe or {}).get("library") == name

@@ -6,7 +6,7 @@
     short byte strings that recur   bars of the most frequent ones
     other byte strings              what they are (JPEG, text, ...), histogram of their sizes
 
-The charts come from :mod:`tfrecord_lite.markup.charts`, which escapes; all other members are plain
+The charts come from :mod:`tfrecord_lite.apps.markup.charts`, which escapes; all other members are plain
 text, which the template escapes.
 """
 
@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from markupsafe import Markup
 
+from tfrecord_lite.apps.markup.charts import bars, histogram, short_numbers
 from tfrecord_lite.apps.viewer.parts import shortened, visible
 from tfrecord_lite.errors import human_bytes
 from tfrecord_lite.example.content import text_of
-from tfrecord_lite.markup.charts import bars, histogram, short_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping

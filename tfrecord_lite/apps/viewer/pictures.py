@@ -23,10 +23,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from markupsafe import Markup
 
-from tfrecord_lite.apps.viewer.parts import NO_MARKUP, Form, caption, note
-from tfrecord_lite.errors import plural
-from tfrecord_lite.markup.charts import short_numbers
-from tfrecord_lite.markup.pictures import (
+from tfrecord_lite.apps.markup.charts import short_numbers
+from tfrecord_lite.apps.markup.pictures import (
     SHOWN_BY_BROWSERS,
     Thumbnail,
     is_too_large,
@@ -34,7 +32,9 @@ from tfrecord_lite.markup.pictures import (
     thumbnail,
     thumbnail_of_pixels,
 )
-from tfrecord_lite.markup.pictures import picture as img
+from tfrecord_lite.apps.markup.pictures import picture as img
+from tfrecord_lite.apps.viewer.parts import NO_MARKUP, Form, caption, note
+from tfrecord_lite.errors import plural
 from tfrecord_lite.media import recognize
 
 if TYPE_CHECKING:

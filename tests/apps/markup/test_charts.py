@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tfrecord_lite.markup.charts import bars, histogram, short_numbers, sparkline
+from tfrecord_lite.apps.markup.charts import bars, histogram, short_numbers, sparkline
 
 HOSTILE = "<script>alert('\"&')</script>"
 EDGES = [0.0, 5e-324, -5e-324, 1.7976931348623157e308, -1.7976931348623157e308, math.nan, math.inf]

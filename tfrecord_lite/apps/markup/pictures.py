@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tfrecord_lite.markup.tables import Html, escaped
+from tfrecord_lite.apps.markup.tables import Html, escaped
 
 if TYPE_CHECKING:
     import numpy.typing as npt

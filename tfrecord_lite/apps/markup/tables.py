@@ -1,9 +1,8 @@
-"""Panels of small tables, as notebooks show them: a title, facts, tables and notes.
+"""Panels of small tables, as notebooks show them: a title, tables and notes.
 
 ::
 
     panel("Schema of 2 features",
-          facts([("file", "a.tfrecord")]),          <- name and value, one row each
           table(["name", "dtype"], rows),           <- cells: text, a number, or Html
           note("of the first 1,000 records"))
 
@@ -72,18 +71,9 @@ def escaped(text: str, limit: int = MAX_TEXT) -> Html:
 
 
 def panel(title: str, *parts: Html) -> str:
-    """Return a whole representation: a title, and tables, facts and notes below it."""
+    """Return a whole representation: a title, and tables and notes below it."""
     head = f'<div class="tfl-title">{escaped(title)}</div>'
     return f'<div class="tfrecord-lite"><style>{_STYLE}</style>{head}{"".join(parts)}</div>'
-
-
-def facts(pairs: Iterable[tuple[str, Cell]]) -> Html:
-    """Return a table of names and values, without a header."""
-    rows = (
-        f'<tr><th scope="row">{escaped(name)}</th><td>{content(value)}</td></tr>'
-        for name, value in islice(pairs, MAX_ROWS)
-    )
-    return Html(f"<table><tbody>{''.join(rows)}</tbody></table>")
 
 
 def note(text: str) -> Html:

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.shown_html import parsed
-from tfrecord_lite.markup.pictures import Thumbnail, picture, thumbnail
+from tfrecord_lite.apps.markup.pictures import Thumbnail, picture, thumbnail
 
 NOISE = Random(0).randbytes(400 * 300)
 

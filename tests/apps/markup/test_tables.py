@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.shown_html import parsed
-from tfrecord_lite.markup import tables
-from tfrecord_lite.markup.pictures import Thumbnail, picture
-from tfrecord_lite.markup.tables import escaped, facts, note, panel, table
+from tfrecord_lite.apps.markup import tables
+from tfrecord_lite.apps.markup.pictures import Thumbnail, picture
+from tfrecord_lite.apps.markup.tables import escaped, note, panel, table
 
 HOSTILE = st.one_of(
     st.text(),
@@ -31,7 +31,6 @@ OURS = {"div", "style", "table", "caption", "thead", "tbody", "tr", "th", "td", 
 def test_what_is_given_is_text_and_never_markup(name: str, rows: list[list[str]], end: str) -> None:
     whole = panel(
         name,
-        facts([(name, end)]),
         table([name, "b", end], rows, n_rows=9, caption=name),
         note(end),
         picture(Thumbnail(b"GIF", name), end),
@@ -39,7 +38,7 @@ def test_what_is_given_is_text_and_never_markup(name: str, rows: list[list[str]]
     page = parsed(whole)
 
     assert set(page.tags) <= OURS
-    assert page.tags.count("tr") == 1 + 1 + len(rows) + 1
+    assert page.tags.count("tr") == 1 + len(rows) + 1
     assert {attribute for _, attribute, _ in page.attributes} <= {
         *("class", "scope", "colspan", "src", "alt", "title"),
     }

@@ -12,24 +12,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfrecord_lite.columns.bytes import BytesColumn
-from tfrecord_lite.columns.ragged import RaggedTensor
-from tfrecord_lite.columns.sparse import SparseTensor
-from tfrecord_lite.errors import human_bytes, plural
-from tfrecord_lite.markup.pictures import (
+from tfrecord_lite.apps.markup.pictures import (
     picture,
     pixels_to_decode,
     thumbnail,
     thumbnail_of_pixels,
 )
-from tfrecord_lite.markup.tables import MAX_TEXT, Html, content, escaped
+from tfrecord_lite.apps.markup.tables import MAX_TEXT, Html, content, escaped
+from tfrecord_lite.columns.bytes import BytesColumn
+from tfrecord_lite.columns.ragged import RaggedTensor
+from tfrecord_lite.columns.sparse import SparseTensor
+from tfrecord_lite.errors import human_bytes, plural
 from tfrecord_lite.media import recognize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from tfrecord_lite.apps.markup.tables import Cell
     from tfrecord_lite.columns.column import Column
-    from tfrecord_lite.markup.tables import Cell
     from tfrecord_lite.media import Media
 
 MAX_ROWS = 10

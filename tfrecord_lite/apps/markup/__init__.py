@@ -1,9 +1,10 @@
-"""HTML and SVG as text, without dependencies.
+"""HTML and SVG as text, without dependencies: what notebooks and the viewer's page are made of.
 
 ::
 
+    tables    Html, and panels of small tables, for notebooks
+    cells     a value as a cell: a number, a text, a picture
     charts    histograms, bars and sparklines as SVG
-    tables    panels of small tables, for notebooks
     pictures  thumbnails of encoded images, with Pillow if it is installed
 
 All text is escaped here: a ``str`` is text, :class:`tables.Html` is markup. There are no scripts, and
