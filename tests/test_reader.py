@@ -24,7 +24,6 @@ from hypothesis import strategies as st
 from tests.support import reference
 from tests.support.effort import some
 from tests.support.read_outcome import outcome_of
-from tests.support.subprocesses import run_fresh
 from tfrecord_lite import (
     Block,
     DataLossError,
@@ -617,37 +616,6 @@ class TestProcesses:
 
         assert items == ITEMS
         assert (caught.value.reason, caught.value.source) == (Reason.COMPRESSION, path)
-
-    @pytest.mark.full
-    @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
-    @pytest.mark.parametrize("start", ["iter(reader)", "tf_record_iterator(path)"])
-    @pytest.mark.parametrize("compression", ["", "GZIP"])
-    def test_forked_iterations_go_on_each_by_itself(
-        self, tmp_path: Path, start: str, compression: str
-    ) -> None:
-        path = tmp_path / "numbered"
-        with TFRecordWriter(path, compression) as writer:
-            for i in range(30_000):
-                writer.write(b"%0100d" % i)
-        code = f"""
-import os, sys
-from tfrecord_lite import TFRecordReader, tf_record_iterator
-path = sys.argv[1]
-reader = TFRecordReader(path, {compression!r})
-records = {start.replace("path", f"path, {compression!r}")}
-before = [next(records) for _ in range(10)]
-children = []
-for _ in range(3):
-    child = os.fork()
-    if not child:
-        rest = [int(record) for record in records]
-        os._exit(0 if rest == list(range(10, 30_000)) else 1)
-    children.append(child)
-rest = [int(record) for record in records]
-print([os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children])
-print(rest == list(range(10, 30_000)))
-"""
-        assert run_fresh(code, path) == "[0, 0, 0]\nTrue\n"
 
 
 class TestIterator:

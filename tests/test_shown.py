@@ -101,12 +101,6 @@ def test_a_reader_of_many_long_names_shows_their_ends() -> None:
     assert repr(reader) == f"TFRecordReader(...{'x' * 56}a, b, ... (3 files))"
 
 
-def test_iterators_and_parsers_say_of_what(tmp_path: Path) -> None:
-    reader = TFRecordReader(tmp_path / "a")
-
-    assert repr(reader.examples()) == repr(iter(reader)) == f"<ReaderIterator of {reader!r}>"
-
-
 def test_a_report_is_true_if_all_is_sound(tmp_path: Path) -> None:
     with TFRecordWriter(tmp_path / "good") as writer:
         writer.write(b"one")

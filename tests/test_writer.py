@@ -11,7 +11,6 @@ import io
 import os
 import random
 import re
-import signal
 import stat
 import sys
 import tempfile
@@ -19,7 +18,7 @@ import warnings
 import zlib
 from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -45,9 +44,7 @@ from tfrecord_lite import (
     tf_record_iterator,
 )
 from tfrecord_lite.files.compression import MEM_LEVEL
-from tfrecord_lite.files.output import OutputFile
 from tfrecord_lite.records.framing import frame
-from tfrecord_lite.records.sink import RecordSink
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -57,8 +54,6 @@ FRAMES = reference.encode(ITEMS)
 RANDOM = random.Random(5)
 # More than a writer collects before it writes.
 LARGE_ITEMS = [RANDOM.randbytes(RANDOM.randrange(2000)) for _ in range(2000)]
-
-MEGABYTES = [RANDOM.randbytes(2**18)] * 4
 
 every_compression = pytest.mark.parametrize(
     "compression", some(2, ["", "ZLIB", "GZIP", "ZSTD", "BZ2"])
@@ -479,58 +474,6 @@ class TestClosing:
         if not atomic:
             assert list(TFRecordReader(tmp_path / "forgotten")) == [b"one"]
 
-    @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
-    @pytest.mark.parametrize("compression", ["", "GZIP"])
-    def test_a_forked_writer_writes_in_its_own_process_only(
-        self, tmp_path: Path, compression: str
-    ) -> None:
-        code = f"""
-import os, sys
-from tfrecord_lite import FailedPreconditionError, TFRecordWriter, ShardedTFRecordWriter
-folder = sys.argv[1]
-plain = TFRecordWriter(folder + "/plain", {compression!r})
-atomic = TFRecordWriter(folder + "/atomic", {compression!r}, atomic=True)
-sharded = ShardedTFRecordWriter(folder + "/sharded@2", compression={compression!r})
-writers = [plain, atomic, sharded]
-for writer in writers:
-    writer.write(b"parent")
-rejected = 0
-child = os.fork()
-if not child:
-    for writer in writers:
-        try:
-            writer.write(b"child")
-        except FailedPreconditionError:
-            rejected += 1
-        for rows in ([{{"x": 1}}], iter([{{"x": 1}}])):
-            try:
-                writer.write_examples(rows)
-            except FailedPreconditionError:
-                rejected += 1
-        try:
-            writer.close()
-        except FailedPreconditionError:
-            rejected += 10
-        try:
-            with writer:
-                raise KeyError
-        except (KeyError, FailedPreconditionError):
-            pass
-    del plain, atomic, sharded, writer, writers
-    sys.exit(100 + rejected)
-print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-for writer in writers:
-    writer.write(b"parent again")
-    writer.close()
-"""
-        assert run_fresh(code, tmp_path) == "139\n"
-
-        assert names_in(tmp_path) == [
-            "atomic", "plain", "sharded-00000-of-00002", "sharded-00001-of-00002",
-        ]  # fmt: skip
-        for name in ("plain", "atomic", "sharded@2"):
-            assert list(TFRecordReader(tmp_path / name)) == [b"parent", b"parent again"]
-
 
 def full_disk(*_: object) -> None:
     raise OSError(errno.ENOSPC, "No space left on device")
@@ -613,60 +556,6 @@ class TestFailures:
 
         assert resource
         assert out == "True\nTrue\nTrue\n"
-
-    def test_an_interrupted_write_is_written_over(self, tmp_path: Path) -> None:
-        class Interrupted(io.FileIO):
-            left = 3
-
-            def write(self, data: Any) -> int:
-                n_bytes = super().write(memoryview(data)[:10])
-                self.left -= 1
-                if self.left == 0:
-                    raise KeyboardInterrupt
-                return n_bytes
-
-        file = cast("IO[bytes]", Interrupted(tmp_path / "a", "wb"))
-        sink = RecordSink(OutputFile("a", file), None)
-        for item in ITEMS:
-            sink.add(item)
-
-        with pytest.raises(KeyboardInterrupt):
-            sink.flush()
-        sink.finish()
-
-        assert (tmp_path / "a").read_bytes() == FRAMES
-
-    @pytest.mark.full
-    @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no such timers here")
-    @every_compression
-    def test_an_interrupt_at_any_time_loses_nothing(self, tmp_path: Path, compression: str) -> None:
-        def interrupt(*_: object) -> None:
-            raise KeyboardInterrupt
-
-        n_interrupted = 0
-        before = signal.signal(signal.SIGVTALRM, interrupt)
-        try:
-            # The time is that of the processor, and a flush takes some 50 ms of it.
-            for delay in (0.001, 0.004, 0.008, 0.012, 0.02, 0.03, 0.06):
-                file = cast("IO[bytes]", io.FileIO(tmp_path / "a", "wb"))
-                sink = RecordSink(OutputFile("a", file), compression, 2**30)
-                for step in (sink.flush, sink.finish):
-                    for item in MEGABYTES:
-                        sink.add(item)
-                    try:
-                        signal.setitimer(signal.ITIMER_VIRTUAL, delay)
-                        step()
-                    except KeyboardInterrupt:
-                        n_interrupted += 1
-                    finally:
-                        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-                sink.finish()
-
-                assert list(TFRecordReader(tmp_path / "a", compression)) == MEGABYTES * 2
-        finally:
-            signal.signal(signal.SIGVTALRM, before)
-
-        assert n_interrupted > 0 or compression in ("", "ZSTD")  # these are fast
 
     @every_compression
     def test_nothing_follows_the_end_of_a_file_that_could_not_be_closed(

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import dataclasses
 import io
 import itertools
 import pickle
-import signal
-import threading
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -207,163 +204,6 @@ def test_blocks_that_do_not_fit_on_a_disk_stay_pending() -> None:
     writer.close()
 
     assert Counter(TFRecordReader(io.BytesIO(device.written))) == Counter(LARGE * 2)
-
-
-class Gate(io.RawIOBase):
-    """A file whose first write waits until it may go on."""
-
-    def __init__(self) -> None:
-        self.written = bytearray()
-        self.is_in, self.may_go_on = threading.Event(), threading.Event()
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, data: Any) -> int:
-        self.is_in.set()
-        assert self.may_go_on.wait(10)
-        self.written += data
-        return len(memoryview(data).cast("B"))
-
-
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda writer: writer.flush(),
-        lambda writer: writer.close(),
-        lambda writer: writer.write(Block.from_records([b"block"])),
-        lambda writer: writer.write_example({"n": 1}),
-        lambda writer: writer.write_examples({"n": np.arange(3)}),
-        lambda writer: writer.write_sequence_example({"context": {"n": 1}}),
-    ],
-)
-def test_a_second_thread_that_enters_while_one_writes_gets_an_error(
-    call: Callable[[TFRecordWriter], None],
-) -> None:
-    gate: Any = Gate()
-    writer = TFRecordWriter(gate)
-    writer.write(b"one")
-    first = threading.Thread(target=writer.flush)
-    first.start()
-    assert gate.is_in.wait(10)
-
-    writer.write(b"two")  # only collected: nothing is written, so nothing can go wrong
-    with pytest.raises(FailedPreconditionError, match="another call is using the writer") as caught:
-        call(writer)
-
-    assert caught.value.reason is Reason.IN_USE
-    gate.may_go_on.set()
-    first.join()
-    writer.write(b"three")
-    writer.close()
-    records = list(TFRecordReader(io.BytesIO(gate.written)))
-    assert records == [b"one", b"two", b"three"]
-
-
-def written_by_threads(writer: Writer, work: Callable[[int, int], None]) -> list[Exception]:
-    """Let four threads do 20,000 steps each; return the errors."""
-    errors: list[Exception] = []
-
-    def run(thread: int) -> None:
-        for step in range(20_000):
-            try:
-                work(thread, step)
-            except FailedPreconditionError as error:
-                errors.append(error)
-
-    threads = [threading.Thread(target=run, args=(thread,)) for thread in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    writer.close()
-    return errors
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("kind", ["one", "GZIP", "shards", "by size"])
-def test_threads_without_a_lock_get_an_error_or_write_each_record_once(
-    tmp_path: Path, kind: str
-) -> None:
-    writer: Writer
-    if kind in ("one", "GZIP"):
-        writer = TFRecordWriter(tmp_path / "a", kind if kind == "GZIP" else "")
-    elif kind == "shards":
-        writer = ShardedTFRecordWriter(tmp_path / "a@3")
-    else:
-        writer = ShardedTFRecordWriter(tmp_path / "a-{shard}", bytes_per_shard=2**21)
-
-    payload = bytes(150)
-    errors = written_by_threads(writer, lambda *at: writer.write(b"%d %d " % at + payload))
-
-    found = Counter(TFRecordReader(f"{tmp_path}/a*"))
-    assert max(found.values()) == 1
-    # What raised was not written, so that the call can be made again.
-    assert len(found) == 80_000 - len(errors)
-    assert errors == [] or all(error.reason is Reason.IN_USE for error in errors)  # type: ignore[attr-defined]
-
-
-def test_records_that_come_while_another_thread_writes_are_taken() -> None:
-    gate: Any = Gate()
-    writer = TFRecordWriter(gate)
-    writer.write(b"one")
-    first = threading.Thread(target=writer.flush)
-    first.start()
-    assert gate.is_in.wait(10)
-
-    writer.write(bytes(2**21))  # would be written at once, were it not for the other thread
-    writer.write(b"three")
-    gate.may_go_on.set()
-    first.join()
-    writer.close()
-
-    assert list(map(len, TFRecordReader(io.BytesIO(gate.written)))) == [3, 2**21, 5]
-
-
-@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="signals of POSIX")
-@pytest.mark.parametrize("use", ["flush", "write"])
-def test_a_signal_handler_that_uses_the_writer_doubles_nothing(tmp_path: Path, use: str) -> None:
-    handled: list[int] = []
-    numbers = itertools.count()
-
-    def handle(*_: object) -> None:
-        number = next(numbers)  # a slow handler is interrupted by the next signal
-        with contextlib.suppress(FailedPreconditionError):
-            if use == "flush":
-                writer.flush()
-            else:
-                writer.write(b"handler %d" % number)
-        handled.append(number)
-
-    before = signal.signal(signal.SIGALRM, handle)
-    with TFRecordWriter(tmp_path / "a") as writer:
-        signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
-        try:
-            for i in range(60_000):
-                writer.write(b"%d" % i)
-        finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            signal.signal(signal.SIGALRM, before)
-
-    found = Counter(TFRecordReader(tmp_path / "a"))
-    assert len(handled) > 10
-    assert found.total() == len(found)
-    assert len(found) == 60_000 + (len(handled) if use == "write" else 0)
-
-
-@pytest.mark.parametrize("sharded", [False, True])
-def test_threads_that_share_a_lock_write_each_record_once(tmp_path: Path, sharded: bool) -> None:
-    writer = (ShardedTFRecordWriter if sharded else TFRecordWriter)(tmp_path / "a@2")
-    lock = threading.Lock()
-
-    def work(thread: int, step: int) -> None:
-        with lock:
-            writer.write(b"%d %d" % (thread, step))
-            if step % 4_000 == 0:
-                writer.write_example({"n": 1})
-
-    assert written_by_threads(writer, work) == []
-    assert len(set(TFRecordReader(tmp_path / "a@2"))) == 80_001
 
 
 @pytest.mark.parametrize("copied", [pickle.dumps, copy.copy, copy.deepcopy])

@@ -15,9 +15,8 @@ records after it too. No knowledge of schemas: Examples are decoded as they desc
 from __future__ import annotations
 
 import contextlib
-from collections import deque
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import (
@@ -44,7 +43,7 @@ from tfrecord_lite.records.stream import RecordStream
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Generator, Iterator, Mapping
     from types import TracebackType
     from typing import Literal, Self
 
@@ -63,7 +62,6 @@ if TYPE_CHECKING:
     AnyMessage = TypeVar("AnyMessage", bound=Message)
 
 __all__ = [
-    "ReaderIterator",
     "RecordIterator",
     "TFRecordReader",
     "bytes_read",
@@ -74,90 +72,7 @@ __all__ = [
     "tf_record_iterator",
 ]
 
-_Row = TypeVar("_Row")
 _Item = TypeVar("_Item")
-
-
-class ReaderIterator(chain[_Item]):
-    """One iteration over the files of a reader.
-
-    An error ends it: after a read error, or an interrupt (Ctrl-C), it raises again rather than
-    looking like the end of the data. Begin another iteration to go on. It belongs to one thread,
-    and cannot be pickled. `close`, or forgetting it, closes its file; after `close` nothing comes.
-    """
-
-    # No method of Python's is called per item: a chain takes the items out of lists.
-    _batches: Generator[Iterable[_Item], None, None]
-    _of: str
-
-    @classmethod
-    def of(cls, batches: Iterator[Iterable[_Item]], name: str) -> ReaderIterator[_Item]:
-        """Iterate over the items of batches, which are read when they are needed; `name` is shown."""
-        guarded = _raising_again(batches)
-        next(guarded)  # enters the try statement, so that every interrupt is met inside
-        iterator = cast("ReaderIterator[_Item]", cls.from_iterable(guarded))
-        iterator._batches, iterator._of = guarded, name  # noqa: SLF001 - a second constructor
-        return iterator
-
-    def close(self) -> None:
-        """Close the file, and drop what was read from it already. May be called twice."""
-        try:
-            self._batches.close()
-        finally:
-            with contextlib.suppress(Exception):  # the error that ended it
-                deque(self, maxlen=0)  # the rest of the batch
-
-    def __repr__(self) -> str:
-        """Name what is iterated over."""
-        return f"<ReaderIterator of {self._of}>"
-
-    def __copy__(self) -> NoReturn:
-        """Raise: a copy would take the items of this iterator."""
-        self.__reduce__()
-
-    def __deepcopy__(self, memo: object) -> NoReturn:
-        """Raise, as ``copy``."""
-        self.__reduce__()
-
-    def __reduce__(self) -> NoReturn:
-        """Raise: the file is open."""
-        raise TypeError(_NO_COPY)
-
-
-_NO_COPY = "an iteration over records cannot be pickled or copied; pickle the reader, or its paths"
-
-
-def _raising_again(batches: Iterator[Iterable[_Item]]) -> Generator[Iterable[_Item], None, None]:
-    """Yield batches; after an error, iterators that raise it."""
-    try:
-        yield ()
-        yield from batches
-    except GeneratorExit:
-        raise
-    except BaseException as error:  # noqa: BLE001 - raised where the next item is asked for
-        raisers = [_Raiser(error)]
-    else:
-        return
-    # A chain would end at an error of its source, but not at one of an iterator from it. Nothing
-    # of this frame, which the error's traceback holds, holds the error.
-    yield raisers.pop()
-
-
-class _Raiser:
-    """An iterator that raises an error, each time it is asked for an item."""
-
-    def __init__(self, error: BaseException) -> None:
-        self._error = error
-
-    def __iter__(self) -> Self:
-        return self
-
-    def __next__(self) -> NoReturn:
-        error = self._error
-        if not isinstance(error, Exception):  # an interrupt is raised once
-            detail = "the iteration was interrupted; begin another one"
-            self._error = FailedPreconditionError(Reason.CLOSED, detail=detail)
-        raise error
 
 
 class TFRecordReader:
@@ -216,9 +131,8 @@ class TFRecordReader:
     Notes
     -----
     Every iteration opens the files again and starts at the first record; a file object is
-    rewound to its first position, if it can seek. Several iterations may run at once, in
-    threads too, except over one file object. A reader of paths can be pickled; an iteration
-    that is forked continues in each process on its own.
+    rewound to its first position, if it can seek. Several iterations may run at once, also in
+    threads, each in its own, except over one file object. A reader of paths can be pickled.
 
     Records before a damaged one are returned first. The error that follows names the file, and
     the record's number and offset in it.
@@ -299,11 +213,11 @@ class TFRecordReader:
         return None if self._log is None else self._log.report()
 
     def __iter__(self) -> Iterator[bytes]:
-        """Yield the records of all files, each as ``bytes``.
-
-        After an error the iterator raises it again: it never looks as if the data had ended.
-        """
-        return ReaderIterator.of(self._records(), repr(self))
+        """Yield the records of all files, each as ``bytes``."""
+        for stream in self._streams():
+            while (records := stream.next_records()) is not None:
+                yield from records
+                del records  # frees them before the next ones are made
 
     def blocks(self, num_records: int | None = None) -> Iterator[Block]:
         """Yield the records of all files, many at a time.
@@ -339,7 +253,7 @@ class TFRecordReader:
         """
         if num_records is not None:
             num_records = require_int("num_records", num_records, 1)
-        return ReaderIterator.of(zip(self._blocks(lambda: num_records)), repr(self))
+        return self._blocks(lambda: num_records)
 
     def batches(
         self,
@@ -400,8 +314,7 @@ class TFRecordReader:
         parser: Any = features
         if not hasattr(features, "parse_batches"):
             parser = ExampleParser(features, strings=strings)
-        found = self._batches(parser, batch_size, drop_remainder=drop_remainder)
-        return ReaderIterator.of(found, repr(self))
+        return self._batches(parser, batch_size, drop_remainder=drop_remainder)
 
     def examples(self) -> Iterator[dict[str, AnyArray]]:
         """Yield the records of all files as dictionaries, without a schema.
@@ -433,8 +346,7 @@ class TFRecordReader:
         from tfrecord_lite.example.survey import TypeCheck  # noqa: PLC0415
         from tfrecord_lite.example.to_dicts import ExampleDecoder  # noqa: PLC0415
 
-        check = TypeCheck(ContentType.EXAMPLE)
-        return ReaderIterator.of(self._rows(check, ExampleDecoder().parts), repr(self))
+        return self._rows(TypeCheck(ContentType.EXAMPLE), ExampleDecoder().parts)
 
     def sequence_examples(self) -> Iterator[SequenceRow]:
         """Yield the SequenceExamples of all files as dictionaries, without a schema.
@@ -468,7 +380,7 @@ class TFRecordReader:
         from tfrecord_lite.example.survey import TypeCheck  # noqa: PLC0415
 
         check = TypeCheck(ContentType.SEQUENCE_EXAMPLE, ContentType.EXAMPLE)
-        return ReaderIterator.of(self._rows(check, SequenceExampleDecoder().parts), repr(self))
+        return self._rows(check, SequenceExampleDecoder().parts)
 
     def messages(self, message_class: type[AnyMessage]) -> Iterator[AnyMessage]:
         r"""Yield the records of all files as messages of a protobuf class.
@@ -503,24 +415,18 @@ class TFRecordReader:
         [37]
         """
         check_message_class(message_class)
-        return ReaderIterator.of(zip(self._messages(message_class)), repr(self))
+        return self._messages(message_class)
 
     # Nothing but the loops below holds an iterator of blocks: it ends, and its file is closed,
     # as soon as an error leaves the loop, even if the error is kept.
-
-    def _records(self) -> Iterator[list[bytes]]:
-        for stream in self._streams():
-            while (records := stream.next_records()) is not None:
-                yield records
-                del records  # frees them before the next ones are made
 
     def _messages(self, message_class: type[AnyMessage]) -> Iterator[AnyMessage]:
         for block in self._blocks(lambda: None):
             yield from parse_messages(block, message_class)
 
     def _rows(
-        self, check: Callable[[Block], None], decode: Callable[[Block], Iterator[list[_Row]]]
-    ) -> Iterator[list[_Row]]:
+        self, check: Callable[[Block], None], decode: Callable[[Block], Iterator[list[_Item]]]
+    ) -> Iterator[_Item]:
         """Check and decode records a block at a time; an error follows all rows before it."""
         for stream in self._streams(reuses_memory=True):
             while (block := stream.next_block()) is not None:
@@ -530,13 +436,13 @@ class TFRecordReader:
                 except InvalidArgumentError as error:
                     first = block.place(0).index
                     if error.index is not None and first is not None:
-                        yield from decode(block[: error.index - first])
+                        yield from chain.from_iterable(decode(block[: error.index - first]))
                     raise
                 for rows in parts:
-                    yield rows
+                    yield from rows
                     del rows  # frees them before the next ones are made
 
-    def _batches(self, parser: Any, size: int, *, drop_remainder: bool) -> Iterator[list[Any]]:
+    def _batches(self, parser: Any, size: int, *, drop_remainder: bool) -> Iterator[Any]:
         """Parse whole batches out of what is read, and in the end what is left."""
         left: list[Block] = []
         n_left = 0
@@ -558,13 +464,15 @@ class TFRecordReader:
                 n_whole = n_left // size * size
                 if n_whole:
                     joined = Block.concat(left)
-                    yield from _parsed(parser, joined[:n_whole], size)
+                    for batches in _parsed(parser, joined[:n_whole], size):
+                        yield from batches
                     n_left -= n_whole
                     left = [joined[n_whole:].copy()] if n_left else []
                 if block is None:
                     break
         if left and not drop_remainder:
-            yield from _parsed(parser, Block.concat(left), size)
+            for batches in _parsed(parser, Block.concat(left), size):
+                yield from batches
         if error is not None:
             raise error
 
@@ -703,14 +611,14 @@ def reader_with(paths: Sources, options: ReadSettings) -> TFRecordReader:
 class RecordIterator:
     """The records of one file, one at a time, by TensorFlow's rules."""
 
+    _stream: RecordStream | None = None
+
     def __init__(self, path: str | bytes | os.PathLike[str], compression: str) -> None:
-        self._stream: RecordStream | None = None
         self._path = path
         self._options = ReadSettings(compression)
         self._stream = RecordStream(path, self._options)
         self._ready: Iterator[bytes] = iter(())
         self._place = 0, 0  # offset and number of the next record, when closed
-        self._is_interrupted = False
 
     def __iter__(self) -> Self:
         """Return the iterator itself."""
@@ -726,36 +634,14 @@ class RecordIterator:
         DataLossError
             A later call raises it again (rule R7), or returns the record if it was only cut
             and has been completed since.
-        FailedPreconditionError
-            ``CLOSED`` after an interrupt (Ctrl-C), until :meth:`reopen`.
         """
-        while True:  # an interrupt finds a record either here or returned
-            for record in self._ready:
-                return record
-            self._fill()
-
-    def _fill(self) -> None:
-        """Make the next records ready; raise StopIteration if there are none."""
-        stream = self._stream
-        if self._is_interrupted:
-            detail = "the iteration was interrupted; reopen() goes on after the last record"
-            raise FailedPreconditionError(Reason.CLOSED, source=name_of(self._path), detail=detail)
-        if stream is None:
-            raise StopIteration
-        place = stream.offset, stream.n_records
-        try:
-            records = stream.next_records()
-            if records is not None:
-                self._ready = iter(records)
-        except Exception:
-            raise
-        except BaseException:  # records may have been taken, but not returned
-            self._is_interrupted = True
-            self.close()
-            self._place = place
-            raise
+        for record in self._ready:
+            return record
+        records = None if self._stream is None else self._stream.next_records()
         if records is None:
             raise StopIteration
+        self._ready = iter(records)
+        return next(self._ready)
 
     def close(self) -> None:
         """Close the file, which ends the iteration. May be called twice."""
@@ -794,11 +680,11 @@ class RecordIterator:
         except BaseException:
             stream.close()
             raise
-        self._stream, self._is_interrupted = stream, False
+        self._stream = stream
 
     def __reduce__(self) -> NoReturn:
         """Raise: the file is open."""
-        raise TypeError(_NO_COPY)
+        raise TypeError("an iteration over records cannot be pickled or copied; pickle the path")
 
     def __repr__(self) -> str:
         """Name the file."""

@@ -26,7 +26,7 @@ from tfrecord_lite.files.compression import TFRecordOptions, compression_to_writ
 from tfrecord_lite.files.names import check_storage_options, shard_names, short_name
 from tfrecord_lite.files.output import open_output
 from tfrecord_lite.records.framing import OVERHEAD_BYTES
-from tfrecord_lite.records.sink import BUFFER_BYTES, RecordSink, Turn
+from tfrecord_lite.records.sink import BUFFER_BYTES, RecordSink
 from tfrecord_lite.writer import MessageWriter, as_record
 
 if TYPE_CHECKING:
@@ -118,7 +118,6 @@ class ShardedTFRecordWriter(MessageWriter):
         if bytes_per_shard is not None:
             bytes_per_shard = require_int("bytes_per_shard", bytes_per_shard, 1)
         self._bytes_per_shard = bytes_per_shard
-        self._turn = Turn(self._pattern)
         self._sinks: list[RecordSink] = []
         self._n_bytes = 0  # in the last shard
         self._next = 0
@@ -170,12 +169,12 @@ class ShardedTFRecordWriter(MessageWriter):
     def _open_shard(self, name: str) -> None:
         file = open_output(name, atomic=True, storage_options=self._storage_options)
         try:
-            sink = RecordSink(file, self._options, self._buffer_bytes, self._turn)
+            sink = RecordSink(file, self._options, self._buffer_bytes)
         except BaseException:
             file.abandon()
             raise
-        # No call in between, so that an interrupt finds both done, or neither.
-        self._sinks, self._n_bytes = [*self._sinks, sink], 0
+        self._sinks.append(sink)
+        self._n_bytes = 0
 
     def write(self, record: bytes | bytearray | str | Block) -> None:
         """Write one record, as :meth:`TFRecordWriter.write`, to the next shard in turn.
@@ -205,7 +204,6 @@ class ShardedTFRecordWriter(MessageWriter):
     def _check_open(self) -> None:
         if not self._is_open:
             raise self._closed()
-        self._sinks[0].check_process()
 
     def _closed(self) -> FailedPreconditionError:
         return FailedPreconditionError(
@@ -261,13 +259,12 @@ class ShardedTFRecordWriter(MessageWriter):
         if self._bytes_per_shard is None:
             self._next_sink(len(data)).add(data)
             return
-        with self._turn:
-            try:
-                sink = self._next_sink(len(data))
-            except BaseException:
-                self._row_buffer().add_record(data)
-                raise
-            sink.add(data)
+        try:
+            sink = self._next_sink(len(data))
+        except BaseException:
+            self._row_buffer().add_record(data)
+            raise
+        sink.add(data)
 
     def _next_sink(self, n_bytes: int) -> RecordSink:
         """Return the shard that takes the next record, of `n_bytes`."""
@@ -293,9 +290,6 @@ class ShardedTFRecordWriter(MessageWriter):
     def close(self) -> None:
         """Finish all files, then move each to its place. May be called twice.
 
-        After an interrupt (Ctrl-C) call it again: the files then have whole records of what was
-        pending.
-
         Examples
         --------
         >>> import glob
@@ -307,16 +301,15 @@ class ShardedTFRecordWriter(MessageWriter):
         >>> sorted(glob.glob("names*"))
         ['names-00000-of-00002.tfrecord', 'names-00001-of-00002.tfrecord']
         """
-        with self._turn:
-            if self._is_done:
-                return
-            self._put_rows()
-            for sink in self._sinks:
-                sink.finish()
-            self._is_open = False
-            paths = shard_names(self._pattern, len(self._sinks)) or []
-            self._place_all(paths)
-            self.paths, self._is_done = paths, True
+        if self._is_done:
+            return
+        self._put_rows()
+        for sink in self._sinks:
+            sink.finish()
+        self._is_open = False
+        paths = shard_names(self._pattern, len(self._sinks)) or []
+        self._place_all(paths)
+        self.paths, self._is_done = paths, True
 
     def __repr__(self) -> str:
         """Name the pattern, and count the shards and the records written so far."""

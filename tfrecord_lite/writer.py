@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import Source, StorageOptions
     from tfrecord_lite.files.output import OutputFile
-    from tfrecord_lite.records.sink import Turn
     from tfrecord_lite.schema import FeatureLike
 
 __all__ = ["MessageWriter", "TFRecordWriter", "as_record"]
@@ -69,9 +68,6 @@ class MessageWriter:
 
     A writer has a buffer of rows, which are encoded many at a time.
     """
-
-    _turn: Turn
-    """For the thread that uses the rows or writes to a file."""
 
     _rows: RowBuffer | SequenceRowBuffer | None = None
     """Rows that are not encoded yet, and the records written between them."""
@@ -119,21 +115,16 @@ class MessageWriter:
             self._check_open()
             self._write_encoded([encode_example(row, schema)])
             return
-        lock = self._turn.lock  # as ``with self._turn``, in a fifth of the time
-        if not lock.acquire(blocking=False):
-            raise self._turn.error()
-        try:
-            self._check_open()
-            rows = self._rows
-            if rows is None or rows.of_sequences:
-                rows = self._rows_for(row, of_sequences=False)
-            pieces = rows.add(row)
-            if pieces is not None:
-                self._put_pieces(pieces)
-            elif rows.is_full:
-                self._put_rows()
-        finally:
-            lock.release()
+        self._check_open()
+        rows = self._rows
+        if rows is None or rows.of_sequences:
+            self._begin_rows(row, of_sequences=False)
+            return
+        pieces = rows.add(row)
+        if pieces is not None:
+            self._put_pieces(pieces)
+        elif rows.is_full:
+            self._put_rows()
 
     def write_examples(
         self,
@@ -239,12 +230,14 @@ class MessageWriter:
         >>> next(TFRecordReader("words.tfrecord").sequence_examples())
         {'context': {'id': array([1])}, 'feature_lists': {'tokens': [array([5, 6]), array([7])]}}
         """
-        with self._turn:
-            self._check_open()
-            rows = self._rows_for(row, of_sequences=True)
-            rows.add(row)
-            if rows.is_full:
-                self._put_rows()
+        self._check_open()
+        rows = self._rows
+        if rows is None or not rows.of_sequences:
+            self._begin_rows(row, of_sequences=True)
+            return
+        rows.add(row)
+        if rows.is_full:
+            self._put_rows()
 
     def write_sequence_examples(
         self,
@@ -337,28 +330,32 @@ class MessageWriter:
                 raise TypeError(f"write_blocks takes blocks, as blocks() yields, not {found}")
             self._write_block(block)
 
+    # What is given to a writer is pending even if writing fails: each of these takes it in first,
+    # or hands it to a sink, which keeps it.
+
     def _write_block(self, block: Block) -> None:
-        """Write a block after the rows that wait; if that fails, its records wait as well."""
+        """Write a block after the rows that wait."""
         self._check_open()
         block = checked(block)
-        with self._turn:
-            self._check_open()
-            try:
-                self._put_rows()
-            except BaseException:
-                self._row_buffer().add_records(block)
-                raise
+        try:
+            self._put_rows()
+        finally:
             self._put_block(block)
+
+    def _write_encoded(self, records: Sequence[Buffer] | Block) -> None:
+        """Write encoded records after the rows that wait."""
+        self._check_open()
+        try:
+            self._put_rows()
+        finally:
+            self._put(records)
 
     def _write_waiting(self, record: bytes) -> None:
         """Write a record after the rows that wait."""
-        self._check_open()
-        with self._turn:
-            self._check_open()
-            rows = self._row_buffer()
-            rows.add_record(record)
-            if rows.is_full:
-                self._put_rows()
+        rows = self._row_buffer()
+        rows.add_record(record)
+        if rows.is_full:
+            self._put_rows()
 
     def _row_buffer(self) -> RowBuffer | SequenceRowBuffer:
         """Return the buffer of rows; loading what encodes them is left to the first row."""
@@ -366,35 +363,17 @@ class MessageWriter:
             self._rows = _new_buffer(of_sequences=False)
         return self._rows
 
-    def _rows_for(
-        self, row: Mapping[str, Any], *, of_sequences: bool
-    ) -> RowBuffer | SequenceRowBuffer:
-        """Return the buffer to add a row to; rows of the other message are written before it."""
-        if self._rows is None or self._rows.of_sequences is not of_sequences:
-            rows = _new_buffer(of_sequences=of_sequences)
-            if self._rows:
-                _new_buffer(of_sequences=of_sequences).add(row)  # raises if the row is wrong
-                try:
-                    self._put_rows()
-                except BaseException:
-                    pieces = rows.add(row)
-                    if pieces is not None:
-                        rows.add_record(b"".join(pieces))
-                    self._row_buffer().add_records(rows.take())
-                    raise
-            self._rows = rows
-        return self._rows
-
-    def _write_encoded(self, records: Sequence[Buffer] | Block) -> None:
-        """Write encoded records after the rows that wait; if that fails, they wait as well."""
-        with self._turn:
-            self._check_open()
-            try:
-                self._put_rows()
-            except BaseException:
-                self._row_buffer().add_records(records)
-                raise
-            self._put(records)
+    def _begin_rows(self, row: Mapping[str, Any], *, of_sequences: bool) -> None:
+        """Write the first row of a kind; rows of the other are written before it."""
+        rows = _new_buffer(of_sequences=of_sequences)
+        pieces = rows.add(row)  # raises if the row is wrong
+        before, self._rows = self._rows, rows
+        try:
+            if before:
+                self._put(before.take())
+        finally:
+            if pieces is not None:
+                self._put_pieces(pieces)
 
     def _put_rows(self) -> None:
         """Encode the rows that wait, if any, and write them."""
@@ -402,7 +381,7 @@ class MessageWriter:
             self._put(self._rows.take())
 
     def _check_open(self) -> None:
-        """Raise if the writer is closed, or belongs to another process."""
+        """Raise if the writer is closed."""
         raise NotImplementedError
 
     def _put(self, records: Sequence[Buffer] | Block) -> None:
@@ -490,10 +469,9 @@ class TFRecordWriter(MessageWriter):
     the moment is such a failure, a :class:`BlockingIOError`. The end of a ``with`` block tries
     once.
 
-    :meth:`write` of bytes may be called by several threads, and by signal handlers; of all other
-    calls there is one at a time: several threads need a lock around them, or a writer each. A call
-    that enters while another one is at work raises a FailedPreconditionError, ``IN_USE``, and
-    writes nothing.
+    A writer belongs to one thread of one process: several threads need a lock around all calls, or
+    a writer each. After an interrupt (Ctrl-C) inside a call the writer may be unusable; the file has
+    all that was flushed.
 
     Examples
     --------
@@ -538,7 +516,6 @@ class TFRecordWriter(MessageWriter):
             file.abandon()
             raise
         self._add = self._sink.add
-        self._turn = self._sink.turn
         self._compression, self._n_written = self._sink.compression, 0
 
     def write(self, record: bytes | bytearray | str | Block) -> None:
@@ -584,7 +561,6 @@ class TFRecordWriter(MessageWriter):
     def _check_open(self) -> None:
         if self._sink is None:
             raise self._closed()
-        self._sink.check_process()
 
     def _put(self, records: Sequence[Buffer] | Block) -> None:
         if self._sink is None:
@@ -612,17 +588,13 @@ class TFRecordWriter(MessageWriter):
         ...     print(list(TFRecordReader("names.tfrecord")))
         [b'Ada']
         """
-        with self._turn:
-            if self._sink is None:
-                raise self._closed()
-            self._put_rows()
-            self._sink.flush()
+        if self._sink is None:
+            raise self._closed()
+        self._put_rows()
+        self._sink.flush()
 
     def close(self) -> None:
         """Write what is pending and close the file. May be called twice (rule O5).
-
-        After an interrupt (Ctrl-C) call it again: the file then has all that was flushed, and
-        whole records of what was pending.
 
         Examples
         --------
@@ -632,14 +604,13 @@ class TFRecordWriter(MessageWriter):
         >>> list(TFRecordReader("names.tfrecord"))
         [b'Ada']
         """
-        with self._turn:
-            if self._sink is None:
-                return
-            self._put_rows()
-            self._sink.finish()
-            self._sink.commit()
-            self._n_written = self._sink.n_records
-            self._sink = None
+        if self._sink is None:
+            return
+        self._put_rows()
+        self._sink.finish()
+        self._sink.commit()
+        self._n_written = self._sink.n_records
+        self._sink = None
 
     def __repr__(self) -> str:
         """Name the file and its compression, and count the records written so far."""

@@ -149,10 +149,10 @@ class TestSoundStreams:
         compressor = CODECS[name].compressor(Settings())
         out = bytearray()
         for i, item in enumerate(items):
-            out += compressor.compress(item)()
+            out += compressor.compress(item)
             if i % 2:
-                out += compressor.flush()()
-        out += compressor.finish()()
+                out += compressor.flush()
+        out += compressor.finish()
         whole = b"".join(items)
 
         libraries: dict[str, Callable[[bytes], bytes]] = {
@@ -171,7 +171,7 @@ class TestSoundStreams:
         compressor = CODECS[name].compressor(Settings())
         out, expected = b"", b""
         for item in LARGE_ITEMS[:10]:
-            out += compressor.compress(item)() + compressor.flush()() + compressor.flush()()
+            out += compressor.compress(item) + compressor.flush() + compressor.flush()
             expected += item
 
             inflated, reason = b"", None
@@ -507,10 +507,10 @@ class TestMemory:
             return compress(name, head + bytes(n_bytes))
         codec = CODECS[name]
         compressor = codec.compressor(Settings(compression_level=9))
-        out = compressor.compress(head)()
+        out = compressor.compress(head)
         for _ in range(n_bytes // 2**20):
-            out += compressor.compress(bytes(2**20))()
-        return out + compressor.finish()()
+            out += compressor.compress(bytes(2**20))
+        return out + compressor.finish()
 
     @pytest.mark.parametrize("rewindable", some(1, [True, False]))
     def test_a_bomb_of_no_records_takes_little(self, name: str, rewindable: bool) -> None:
@@ -607,7 +607,7 @@ class TestSettings:
         compressor = CODECS["ZLIB"].compressor(Settings())
         expected = zlib.compressobj(6, zlib.DEFLATED, 15, MEM_LEVEL)
 
-        out = compressor.compress(LARGE_STREAM)() + compressor.finish()()
+        out = compressor.compress(LARGE_STREAM) + compressor.finish()
 
         assert out == expected.compress(LARGE_STREAM) + expected.flush()
 
@@ -621,7 +621,7 @@ class TestSettings:
         sizes = []
         for level in (1, 9):
             compressor = CODECS[name].compressor(Settings(compression_level=level))
-            sizes.append(len(compressor.compress(text)() + compressor.finish()()))
+            sizes.append(len(compressor.compress(text) + compressor.finish()))
 
         assert sizes[1] < sizes[0]
 

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
-import gc
 import multiprocessing
 import os
 import signal
-import subprocess
-import sys
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.support.effort import pairs
 from tests.support.reference import encode_record
 from tfrecord_lite import FailedPreconditionError, Reason, TFRecordReader, TFRecordWriter
-from tfrecord_lite.files import locking
+from tfrecord_lite.files import output
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from multiprocessing.connection import Connection
     from pathlib import Path
 
@@ -138,147 +133,7 @@ def test_a_lock_ends_with_the_writer_though_a_forked_child_lives(tmp_path: Path)
     assert list(TFRecordReader(path)) == [b"ours", b"added"]
 
 
-PARENT = """
-import os, sys, time
-from tfrecord_lite import TFRecordWriter
-path, mode = sys.argv[1:]
-writer = TFRecordWriter(path, mode=mode)
-writer.write(b"theirs")
-writer.flush()
-if os.fork() == 0:
-    print(os.getpid(), flush=True)
-time.sleep(600)
-"""
 """A process that has a writer open, forks, and waits for its end, as does its child."""
-
-
-@needs_fork
-@pytest.mark.parametrize("mode", ["a", "w"])
-def test_a_lock_dies_with_its_process_though_a_forked_child_lives(
-    tmp_path: Path, mode: str
-) -> None:
-    path = tmp_path / "a"
-    with subprocess.Popen(
-        [sys.executable, "-c", PARENT, path, mode],
-        stdout=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    ) as parent:
-        assert parent.stdout is not None
-        child = int(parent.stdout.readline())
-        try:
-            assert_rejected(path)
-            parent.kill()
-            parent.wait()
-
-            append(path)
-            os.kill(child, 0)  # it lives
-        finally:
-            os.kill(child, signal.SIGKILL)
-
-    assert list(TFRecordReader(path)) == [b"theirs", b"added"]
-
-
-def end_of_child(work: Callable[[], object]) -> int:
-    """Fork a child that does some work, and return its status: 0 if nothing was raised."""
-    child = os.fork()
-    if child == 0:
-        status = 1
-        try:
-            work()
-            gc.collect()
-            status = 0
-        finally:
-            os._exit(status)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-
-
-@pytest.mark.full
-@needs_fork
-@pytest.mark.parametrize(
-    ("end", "mode"), pairs(["nothing", "close", "with", "forget", "append"], ["a", "w"])
-)
-def test_a_forked_child_does_not_end_the_lock_of_its_parent(
-    tmp_path: Path, end: str, mode: Any
-) -> None:
-    path = tmp_path / "a"
-    writers = [TFRecordWriter(path, mode=mode)]
-
-    def work() -> None:
-        match end:
-            case "close":
-                with pytest.raises(FailedPreconditionError):
-                    writers[0].close()
-            case "with":
-                with pytest.raises(FailedPreconditionError), writers[0] as writer:
-                    writer.write(b"the child's")
-            case "forget":
-                writers.clear()
-            case "append":
-                assert_rejected(path)
-
-    assert end_of_child(work) == 0
-    assert_rejected(path)
-    writers[0].write(b"ours")
-    writers[0].close()
-    append(path)
-
-    assert list(TFRecordReader(path)) == [b"ours", b"added"]
-
-
-@pytest.mark.full
-@needs_fork
-@pytest.mark.parametrize("mode", ["a", "w"])
-def test_a_forked_child_closes_no_file_of_its_own_by_mistake(tmp_path: Path, mode: Any) -> None:
-    # The numbers of the descriptors that the child gave up are those of the files it opens next.
-    writers = [TFRecordWriter(tmp_path / name, mode=mode) for name in "abc"]
-
-    def work() -> None:
-        with contextlib.ExitStack() as stack:
-            files = [stack.enter_context((tmp_path / name).open("wb")) for name in "defg"]
-            for writer in writers:
-                with pytest.raises(FailedPreconditionError):
-                    writer.close()
-                with pytest.raises(FailedPreconditionError), writer:
-                    raise KeyError
-            del writer
-            writers.clear()
-            gc.collect()
-            for file in files:
-                file.write(b"the child's")
-                file.flush()
-
-    assert end_of_child(work) == 0
-    for name in "defg":
-        assert (tmp_path / name).read_bytes() == b"the child's"
-    for writer in writers:
-        writer.write(b"ours")
-        writer.close()
-    assert list(TFRecordReader([tmp_path / name for name in "abc"])) == [b"ours"] * 3
-
-
-@needs_fork
-def test_a_forked_child_may_append_when_the_parent_has_closed(tmp_path: Path) -> None:
-    path = tmp_path / "a"
-    read_end, write_end = os.pipe()
-    writer = TFRecordWriter(path, mode="a")
-    child = os.fork()
-    if child == 0:
-        status = 1
-        try:
-            os.read(read_end, 1)
-            append(path, b"the child's")
-            status = 0
-        finally:
-            os._exit(status)
-    writer.write(b"ours")
-    writer.close()
-    os.write(write_end, b"x")
-    status = os.waitpid(child, 0)[1]
-    os.close(read_end)
-    os.close(write_end)
-
-    assert status == 0
-    assert list(TFRecordReader(path)) == [b"ours", b"the child's"]
 
 
 @pytest.mark.full
@@ -342,7 +197,7 @@ def test_without_locks_files_are_written_all_the_same(
         raise OSError(number, "no locks here")
 
     if number is None:
-        monkeypatch.setattr(locking, "fcntl", None)
+        monkeypatch.setattr(output, "fcntl", None)
     else:
         monkeypatch.setattr(fcntl, "flock", reject)
 

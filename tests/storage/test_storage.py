@@ -572,29 +572,6 @@ def test_a_failure_leaves_what_was_there(tmp_path: Path) -> None:
     assert sorted(each.name for each in tmp_path.iterdir()) == ["d", "d.schema.json"]
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
-def test_a_child_that_rows_are_made_with_leaves_the_files_to_its_parent(tmp_path: Path) -> None:
-    statuses = []
-
-    def rows() -> Iterator[dict[str, Any]]:
-        yield {"x": 1}
-        child = os.fork()
-        if child == 0:
-            raise KeyError
-        statuses.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-        yield {"x": 2}
-
-    parent = os.getpid()
-    try:
-        save(tmp_path / "d", rows())
-    finally:
-        if os.getpid() != parent:
-            os._exit(7)
-
-    assert statuses == [7]
-    same(load(tmp_path / "d"), {"x": np.array([1, 2])})
-
-
 def test_saving_anew_replaces_data_and_sidecar(tmp_path: Path) -> None:
     path = tmp_path / "d"
     save(path, {"x": np.arange(3)})

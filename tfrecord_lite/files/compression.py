@@ -28,7 +28,6 @@ import sys
 import zlib
 from dataclasses import dataclass, fields
 from enum import IntEnum
-from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason
@@ -38,10 +37,6 @@ if TYPE_CHECKING:
 
 MEM_LEVEL = 9
 """TensorFlow's default, and zlib's highest; zlib's own default is 8 (rule O7)."""
-
-
-Call: TypeAlias = "Callable[[], bytes]"
-"""A step of a compressor that is still to be taken; returns bytes of the stream."""
 
 
 class Decompressor(Protocol):
@@ -64,21 +59,16 @@ class Decompressor(Protocol):
 
 
 class Compressor(Protocol):
-    """A running compression of one stream.
+    """A running compression of one stream."""
 
-    Each method returns the C function to call next, without arguments. An interrupt
-    (KeyboardInterrupt) is raised when such a function returns to Python, and its result would
-    be lost; so C code has to call it: see :class:`tfrecord_lite.records.sink.RecordSink`.
-    """
+    def compress(self, data: bytes | bytearray | memoryview) -> bytes:
+        """Take `data` in; return the bytes of the stream that are ready, often none."""
 
-    def compress(self, data: bytes | bytearray | memoryview) -> Call:
-        """Return a call that takes in `data` and gives the bytes that are ready, often none."""
+    def flush(self) -> bytes:
+        """Return what makes all data so far readable (rule O6)."""
 
-    def flush(self) -> Call:
-        """Return a call that flushes the stream: all data so far can be read (rule O6)."""
-
-    def finish(self) -> Call:
-        """Return a call that ends the stream."""
+    def finish(self) -> bytes:
+        """Return the end of the stream."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,14 +173,14 @@ class _ZlibCompressor:
                 settings.compression_strategy,
             )
 
-    def compress(self, data: bytes | bytearray | memoryview) -> Call:
-        return partial(self._inner.compress, data)
+    def compress(self, data: bytes | bytearray | memoryview) -> bytes:
+        return bytes(self._inner.compress(data))
 
-    def flush(self) -> Call:
-        return partial(self._inner.flush, self._flush_mode)
+    def flush(self) -> bytes:
+        return bytes(self._inner.flush(self._flush_mode))
 
-    def finish(self) -> Call:
-        return partial(self._inner.flush, zlib.Z_FINISH)
+    def finish(self) -> bytes:
+        return bytes(self._inner.flush(zlib.Z_FINISH))
 
 
 class _Bz2Compressor:
@@ -202,19 +192,19 @@ class _Bz2Compressor:
             self._inner = bz2.BZ2Compressor(self._level)
         self._is_fresh = True
 
-    def compress(self, data: bytes | bytearray | memoryview) -> Call:
+    def compress(self, data: bytes | bytearray | memoryview) -> bytes:
         self._is_fresh = self._is_fresh and not data
-        return partial(self._inner.compress, data)
+        return self._inner.compress(data)
 
-    def flush(self) -> Call:
+    def flush(self) -> bytes:
         if self._is_fresh:
-            return bytes
-        inner = bz2.BZ2Compressor(self._level)
-        end, self._inner, self._is_fresh = self._inner.flush, inner, True
+            return b""
+        end = self._inner.flush()
+        self._inner, self._is_fresh = bz2.BZ2Compressor(self._level), True
         return end
 
-    def finish(self) -> Call:
-        return self._inner.flush
+    def finish(self) -> bytes:
+        return self._inner.flush()
 
 
 def _zstd_module() -> Any:
@@ -234,14 +224,14 @@ class _ZstdCompressor:
         with _checking("zstd", settings):
             self._inner: Any = _zstd_module().ZstdCompressor(level=settings.compression_level)
 
-    def compress(self, data: bytes | bytearray | memoryview) -> Call:
-        return partial(self._inner.compress, data)
+    def compress(self, data: bytes | bytearray | memoryview) -> bytes:
+        return bytes(self._inner.compress(data))
 
-    def flush(self) -> Call:
-        return partial(self._inner.flush, self._inner.FLUSH_BLOCK)
+    def flush(self) -> bytes:
+        return bytes(self._inner.flush(self._inner.FLUSH_BLOCK))
 
-    def finish(self) -> Call:
-        return partial(self._inner.flush, self._inner.FLUSH_FRAME)
+    def finish(self) -> bytes:
+        return bytes(self._inner.flush(self._inner.FLUSH_FRAME))
 
 
 def _is_zstd_start(head: bytes) -> bool:

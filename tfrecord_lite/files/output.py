@@ -1,7 +1,13 @@
 """Open a path, URL or file object to write bytes to it.
 
 Files are written in place, or under a temporary name and moved to their place when complete
-(``atomic``, :mod:`tfrecord_lite.files.atomic`), so that nobody ever sees half of one.
+(``atomic``), so that nobody ever sees half of one::
+
+    .name.1f2e3d4c.tmp ──commit──> name        a local file moves in one step
+                       <─take_back─            if others of its set cannot be moved
+
+Local files are locked while they are written (``flock``, where there is such a thing), so that no
+two writers append to one file; a lock ends with its process, however that ends.
 Nothing here knows what the bytes mean.
 """
 
@@ -11,13 +17,10 @@ import contextlib
 import errno
 import io
 import os
-import reprlib
 import stat
-from typing import IO, TYPE_CHECKING, cast
+from typing import IO, TYPE_CHECKING, Any, cast
 
-from tfrecord_lite.errors import InvalidArgumentError, Reason, plural
-from tfrecord_lite.files import locking
-from tfrecord_lite.files.atomic import LocalTemporary, RemoteTemporary
+from tfrecord_lite.errors import FailedPreconditionError, InvalidArgumentError, Reason, plural
 from tfrecord_lite.files.names import (
     check_binary,
     is_url,
@@ -27,13 +30,21 @@ from tfrecord_lite.files.names import (
 )
 from tfrecord_lite.files.remote import remote_file, remote_place
 
+try:
+    import fcntl
+except ImportError:  # not POSIX
+    fcntl = None  # type: ignore[assignment]
+
 if TYPE_CHECKING:
-    from tfrecord_lite.files.atomic import TemporaryFile
     from tfrecord_lite.files.names import Source, StorageOptions
 
 
 class OutputFile:
-    """A file being written, atomically if it has a temporary name."""
+    """A file being written.
+
+    One that is to appear complete has the name `temporary` until :meth:`commit`; `filesystem` is
+    fsspec's of a remote one.
+    """
 
     def __init__(
         self,
@@ -41,16 +52,18 @@ class OutputFile:
         file: IO[bytes],
         *,
         owned: bool = True,
-        temporary: TemporaryFile | None = None,
+        temporary: str | None = None,
+        filesystem: Any = None,
+        storage_options: StorageOptions = None,
     ) -> None:
         self.name = name  # path or URL, for errors
         self._file = file
         self._owned = owned  # to be closed here
         self._temporary = temporary
-        self._place: str | None = None  # where commit has moved it, or was about to
-        self._is_done = False
+        self._filesystem = filesystem
+        self._storage_options = storage_options
+        self._place: str | None = None  # where commit has moved it
         self._sync_error: OSError | None = None
-        self._process = os.getpid()
         # Where the next write goes in a local file; None for others, which know it themselves.
         self._offset = position_of(file) if owned and isinstance(file, io.FileIO) else None
 
@@ -75,21 +88,18 @@ class OutputFile:
         while pending:
             left = memoryview(pending[0])
             try:
-                if self._offset is not None:  # overwrite an interrupted write
-                    self._file.seek(self._offset)
                 while left:
                     left = left[self._put(left) :]
-                    if self._offset is None:  # a pipe's bytes cannot be overwritten
+                    if self._offset is None:  # what a pipe has taken cannot be written over
                         pending[0] = left
             except OSError as error:
                 if self._offset is not None:
                     with contextlib.suppress(OSError):  # a device cannot be cut
                         self._file.truncate(self._offset)
+                        self._file.seek(self._offset)
                 raise self._named(error) from None
-            n_bytes = len(pending[0])
-            # No call from here on, so that an interrupt finds both done, or neither.
             if self._offset is not None:
-                self._offset += n_bytes
+                self._offset += len(pending[0])
             del pending[0]
 
     def _put(self, data: memoryview) -> int:
@@ -104,9 +114,6 @@ class OutputFile:
             raise BlockingIOError(errno.EAGAIN, "non-blocking, and takes no more now")
         if n_bytes == 0:
             detail = f"its write() has taken none of {plural(len(data), 'byte')}"
-            raise OSError(errno.EIO, detail)
-        if n_bytes is not None and not (hasattr(n_bytes, "__index__") and n_bytes > 0):
-            detail = f"its write() returned {reprlib.repr(n_bytes)}, expected a number of bytes"
             raise OSError(errno.EIO, detail)
         # Objects that return None have taken all.
         return len(data) if n_bytes is None else n_bytes
@@ -138,69 +145,85 @@ class OutputFile:
         if self._owned and self._file.closed:
             return
         self.flush()
-        if self._temporary is not None and isinstance(self._file, io.FileIO):
-            try:
-                os.fsync(self._file.fileno())
-            except OSError as error:
-                self._sync_error = self._named(error)
-                raise self._sync_error from None
         try:
+            if self._temporary is not None and isinstance(self._file, io.FileIO):
+                try:
+                    os.fsync(self._file.fileno())
+                except OSError as error:
+                    self._sync_error = self._named(error)
+                    raise
             self._close()
         except OSError as error:
             raise self._named(error) from None
 
     def _close(self) -> None:
-        if self._owned:
-            if isinstance(self._file, io.FileIO) and not self._file.closed:
-                locking.unlock(self._file)
+        if self._owned and not self._file.closed:
+            if fcntl is not None and isinstance(self._file, io.FileIO):
+                with contextlib.suppress(OSError):  # at once, whoever else has the open file
+                    fcntl.flock(self._file.fileno(), fcntl.LOCK_UN)
             self._file.close()
 
     def commit(self, name: str | None = None) -> None:
-        """Move a finished atomic file to its place, or to `name`.
-
-        May be called twice, also if the first call was interrupted anywhere.
-        """
-        if self._temporary is not None and not self._is_done and self.belongs_here:
-            self._place = name or self.name
-            self._temporary.move_to(self._place)
-            self._is_done = True
+        """Move a finished atomic file to its place, or to `name`. May be called twice."""
+        if self._temporary is None or self._place is not None:
+            return
+        place = name or self.name
+        if self._filesystem is None:
+            os.replace(self._temporary, os.path.realpath(place))
+            _sync_directory(os.path.dirname(self._temporary))
+        else:
+            self._filesystem.mv(self._temporary, self._path_of(place))
+        self._place = place
 
     def replaces(self, name: str) -> bool:
         """Whether :meth:`commit` would replace a file."""
-        return self._temporary is not None and self._temporary.is_taken(name)
+        if self._temporary is None:
+            return False
+        if self._filesystem is None:
+            return os.path.lexists(os.path.realpath(name))
+        return bool(self._filesystem.exists(self._path_of(name)))
 
     @property
     def is_placed(self) -> bool:
-        """Whether :meth:`commit` has moved it to its place, even if interrupted then."""
-        if self._temporary is None or self._place is None:
-            return False
-        return self._temporary.is_at(self._place)
+        """Whether :meth:`commit` has moved it to its place."""
+        return self._place is not None
 
     def take_back(self) -> None:
-        """Undo :meth:`commit`, even one that was interrupted."""
-        if self._temporary is not None and self._place is not None:
-            self._is_done = False
-            self._temporary.move_back(self._place)
-            self._place = None
+        """Undo :meth:`commit`."""
+        if self._temporary is None or self._place is None:
+            return
+        if self._filesystem is None:
+            os.replace(os.path.realpath(self._place), self._temporary)
+        else:
+            self._filesystem.mv(self._path_of(self._place), self._temporary)
+        self._place = None
 
     def abandon(self) -> None:
-        """Close the file; remove an atomic one that was not committed.
-
-        Do nothing in a process that was forked from the one that opened it.
-        """
-        if not self.belongs_here:
-            return
+        """Close the file; remove an atomic one that was not committed."""
         try:
             with contextlib.suppress(OSError):
                 self._close()
         finally:
-            if self._temporary is not None:
-                self._temporary.remove()
+            if self._temporary is not None and self._place is None:
+                with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+                    (os.remove if self._filesystem is None else self._filesystem.rm)(
+                        self._temporary
+                    )
 
-    @property
-    def belongs_here(self) -> bool:
-        """Whether this process opened the file, not one that it was forked from."""
-        return os.getpid() == self._process
+    def _path_of(self, url: str) -> str:
+        return remote_place(url, self._storage_options)[1]
+
+
+def _sync_directory(path: str) -> None:
+    """Sync a directory, so that a new name in it outlives a power cut, where that can be done."""
+    if not hasattr(os, "O_DIRECTORY"):
+        return
+    with contextlib.suppress(OSError):
+        directory = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(directory)
+        finally:
+            os.close(directory)
 
 
 def open_output(
@@ -242,17 +265,36 @@ def open_output(
         return _remote_output(name, storage_options, atomic=atomic)
     if atomic:
         return _atomic_output(name)
-    if append and (os.path.isfile(name) or not os.path.exists(name)):
-        file = io.FileIO(name, "r+b", opener=_open_or_create)
-        try:
-            locking.lock(file, name)
-        except BaseException:
-            file.close()
-            raise
-    else:
-        file = io.FileIO(name, "wb")
-        locking.lock_if_possible(file)
+    keeps = append and (os.path.isfile(name) or not os.path.exists(name))
+    file = io.FileIO(name, "r+b", opener=_open_or_create) if keeps else io.FileIO(name, "wb")
+    try:
+        _lock(file, name, is_required=keeps)
+    except BaseException:
+        file.close()
+        raise
     return OutputFile(name, cast("IO[bytes]", file))
+
+
+def _lock(file: io.FileIO, name: str, *, is_required: bool) -> None:
+    """Lock a regular file that was just opened; raise ``IN_USE`` if that is required, but fails."""
+    if fcntl is None or not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        return
+    try:
+        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        if is_required:
+            detail = "another writer has the file open; append when that writer is closed"
+            raise FailedPreconditionError(Reason.IN_USE, source=name, detail=detail) from None
+        return
+    except OSError:  # a file system without locks
+        return
+    if not is_required:
+        return
+    with contextlib.suppress(FileNotFoundError):
+        if os.path.samestat(os.fstat(file.fileno()), os.stat(name)):
+            return
+    detail = "another file has taken the file's place since it was opened; try again"
+    raise FailedPreconditionError(Reason.IN_USE, source=name, detail=detail)
 
 
 def _open_or_create(name: str, flags: int) -> int:
@@ -271,19 +313,14 @@ def _atomic_output(name: str) -> OutputFile:
     # The leading dot keeps it out of patterns such as "train-*".
     directory, base = os.path.split(place)
     path = os.path.join(directory, f".{base}.{os.urandom(4).hex()}.tmp")
-    temporary = LocalTemporary(path)
     try:
-        try:
-            file = cast("IO[bytes]", io.FileIO(path, "xb"))
-        except OSError as error:
-            raise OSError(error.errno, error.strerror, name) from None
-        if mode is not None:  # as if the old file had been written to
-            with contextlib.suppress(OSError):
-                os.chmod(path, stat.S_IMODE(mode))
-        return OutputFile(name, file, temporary=temporary)
-    except BaseException:
-        temporary.remove()
-        raise
+        file = cast("IO[bytes]", io.FileIO(path, "xb"))
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, name) from None
+    if mode is not None:  # as if the old file had been written to
+        with contextlib.suppress(OSError):
+            os.chmod(path, stat.S_IMODE(mode))
+    return OutputFile(name, file, temporary=path)
 
 
 def remove(name: str | os.PathLike[str], storage_options: StorageOptions = None) -> None:
@@ -299,23 +336,20 @@ def remove(name: str | os.PathLike[str], storage_options: StorageOptions = None)
 
 def _remote_output(url: str, storage_options: StorageOptions, *, atomic: bool) -> OutputFile:
     try:
-        return _remote_file(url, storage_options, atomic=atomic)
-    except NotImplementedError:
-        detail = (
-            f"{url.partition(':')[0]} URLs cannot be written to; write a local file and upload it"
+        if not atomic:
+            return OutputFile(url, remote_file(url, "wb", storage_options).open())
+        filesystem, path = remote_place(url, storage_options)
+        directory, _, base = path.rpartition("/")
+        temporary = f"{directory}/.{base}.{os.urandom(4).hex()}.tmp"
+        file = filesystem.open(temporary, "wb")
+        return OutputFile(
+            url,
+            file,
+            temporary=temporary,
+            filesystem=filesystem,
+            storage_options=storage_options,
         )
+    except NotImplementedError:
+        scheme = url.partition(":")[0]
+        detail = f"{scheme} URLs cannot be written to; write a local file and upload it"
         raise InvalidArgumentError(Reason.UNSUPPORTED, source=url, detail=detail) from None
-
-
-def _remote_file(url: str, storage_options: StorageOptions, *, atomic: bool) -> OutputFile:
-    if not atomic:
-        file = remote_file(url, "wb", storage_options)
-        return OutputFile(url, file.open())
-    filesystem, path = remote_place(url, storage_options)
-    directory, _, base = path.rpartition("/")
-    temporary = f"{directory}/.{base}.{os.urandom(4).hex()}.tmp"
-    return OutputFile(
-        url,
-        filesystem.open(temporary, "wb"),
-        temporary=RemoteTemporary(filesystem, temporary, storage_options),
-    )

@@ -28,7 +28,6 @@ from tfrecord_lite.index.remote import RemoteFrames, RemoteHandle
 from tfrecord_lite.index.remote import read_frames as read_remote_frames
 from tfrecord_lite.options import MAX_RECORD_BYTES
 from tfrecord_lite.progress import check_progress, metered, title_of, total_bytes
-from tfrecord_lite.reader import ReaderIterator
 from tfrecord_lite.records.framing import (
     HEADER_BYTES,
     OVERHEAD_BYTES,
@@ -382,13 +381,7 @@ class TFRecordFile:
         return kept[1]
 
     def __iter__(self) -> Iterator[bytes]:
-        """Yield all records, each as ``bytes`` of its own; reads a megabyte or more at a time.
-
-        After an error the iterator raises it again: it never looks as if the data had ended.
-        """
-        return ReaderIterator.of(self._batches(), repr(self))
-
-    def _batches(self) -> Iterator[list[bytes]]:
+        """Yield all records, each as ``bytes`` of its own; reads a megabyte or more at a time."""
         first = 0
         for name, index in zip(self._names, self._indexes, strict=True):
             at_once = _REMOTE_BYTES_AT_ONCE if is_url(name) else _BYTES_AT_ONCE
@@ -396,7 +389,7 @@ class TFRecordFile:
             edges = np.flatnonzero(np.diff(splits)) + 1
             starts = [0, *edges.tolist()]
             for start, stop in zip(starts, [*starts[1:], len(index)], strict=True):
-                yield self.block(np.arange(first + start, first + stop)).to_list()
+                yield from self.block(np.arange(first + start, first + stop)).to_list()
             first += len(index)
 
     def save_index(self) -> list[str]:

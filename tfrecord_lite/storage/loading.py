@@ -47,7 +47,7 @@ from tfrecord_lite.example.survey import reject_sequences
 from tfrecord_lite.files.names import expand, name_of
 from tfrecord_lite.options import MAX_RECORD_BYTES, ReadSettings
 from tfrecord_lite.progress import check_progress, reported, title_of
-from tfrecord_lite.reader import ReaderIterator, reader_with, share_read
+from tfrecord_lite.reader import reader_with, share_read
 from tfrecord_lite.schema import Schema, SequenceSchema
 from tfrecord_lite.schema.text import nearest
 from tfrecord_lite.storage import sidecar
@@ -320,7 +320,7 @@ def load_blocks(
     if batch_size is None:
         return loader.whole(blocks(None))
     batch_size = require_int("batch_size", batch_size, 1)
-    return ReaderIterator.of(zip(loader.batches(blocks(batch_size))), f"batches of {batch_size}")
+    return loader.batches(blocks(batch_size))
 
 
 def loader_of(

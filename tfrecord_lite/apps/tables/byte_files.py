@@ -180,7 +180,7 @@ class TargetFile(io.RawIOBase):
     def write(self, data: Any) -> int:
         """Write all of some bytes."""
         view = memoryview(data).cast("B")
-        out = view if self._compressor is None else self._compressor.compress(view)()
+        out = view if self._compressor is None else self._compressor.compress(view)
         self._put(out)
         return len(view)
 
@@ -196,7 +196,7 @@ class TargetFile(io.RawIOBase):
     def finish(self) -> None:
         """Write the end of the compressed stream, and what the system still holds."""
         if self._compressor is not None and not self.is_ended:
-            self._put(self._compressor.finish()())
+            self._put(self._compressor.finish())
         self.is_ended = True
         self._output.finish()
 
