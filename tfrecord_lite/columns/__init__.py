@@ -10,10 +10,8 @@ All three only give meaning to arrays: constructing one copies nothing, attribut
 be reassigned (but changing an underlying array changes the column), and columns may be
 shared between threads. ``==`` compares whole columns and returns a single bool.
 
-The modules: ``bytes``, ``ragged`` and ``sparse`` hold the three classes, ``partitions`` the
-ways to divide values into rows, ``dense`` what ragged and sparse tensors need to become dense
-arrays, ``column`` the type of any column and its dense form, ``join`` the concatenation of
-columns, ``cells`` what notebooks show of values.
+The modules: ``bytes``, ``ragged`` and ``sparse`` hold the three classes, ``join`` the type of any
+column, its dense form and the concatenation of columns, ``cells`` what notebooks show of values.
 
 No I/O, no protobuf runtime.
 """
@@ -21,7 +19,7 @@ No I/O, no protobuf runtime.
 from __future__ import annotations
 
 from tfrecord_lite.columns.bytes import BytesColumn
-from tfrecord_lite.columns.column import Column, to_dense
+from tfrecord_lite.columns.join import Column, to_dense
 from tfrecord_lite.columns.ragged import RaggedTensor, RaggedValues
 from tfrecord_lite.columns.sparse import SparseTensor
 

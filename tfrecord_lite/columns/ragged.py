@@ -12,6 +12,15 @@ The values of all rows lie end to end in one array, ``flat_values``; each ragged
 adds a vector of splits. Slicing, padding and comparing are array operations on these;
 only :meth:`RaggedTensor.to_list` and iteration create objects.
 
+The other ways to say where rows are become splits::
+
+    values        a b | | c d e f      three rows
+    row_splits    0 2 2 6              the start of each row, and the end of the last
+    row_lengths   2 0 4
+    row_starts    0 2 2
+    row_limits    2 2 6
+    value_rowids  0 0 2 2 2 2          one per value
+
 Splits that nobody asked to validate may disagree with the values (rule G6). They are kept
 as given, and a row then holds the part of its range that exists.
 """
@@ -25,11 +34,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, cast
 import numpy as np
 
 from tfrecord_lite.arrays import AnyArray, Int64Array, ranges
-from tfrecord_lite.arrays import row_splits as splits_of_lengths
-from tfrecord_lite.columns import partitions
-from tfrecord_lite.columns.bytes import BytesColumn
-from tfrecord_lite.columns.dense import FlatValues, as_array, fill_value
-from tfrecord_lite.columns.partitions import as_partition
+from tfrecord_lite.arrays import row_splits as splits_without_gaps
+from tfrecord_lite.columns.bytes import BytesColumn, FlatValues, as_array, fill_value
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
 from tfrecord_lite.shown import repr_html
 
@@ -38,8 +44,10 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from tfrecord_lite.columns.partitions import Splits
+    Splits = npt.NDArray[np.int32] | Int64Array
 
+MAX_IMPLIED_ROWS = 1 << 28
+"""Most rows that the largest row number may imply (2 GiB of splits)."""
 SHOWN_ROWS = 10
 """Most rows, and values per row, that ``repr`` shows; of more it leaves out the middle."""
 
@@ -130,7 +138,7 @@ class RaggedTensor:
         """
         made = cls(values, row_splits)
         if validate:
-            partitions.check_splits(made.row_splits, len(made.values))
+            check_splits(made.row_splits, len(made.values))
         return made
 
     @classmethod
@@ -143,7 +151,7 @@ class RaggedTensor:
         <RaggedTensor [[b'a'], [], [b'b', b'c']]>
         """
         held, lengths = _operands(values, "row_lengths", row_lengths)
-        return cls(held, partitions.splits_of_lengths(lengths, len(held), validate=validate))
+        return cls(held, splits_of_lengths(lengths, len(held), validate=validate))
 
     @classmethod
     def from_value_rowids(
@@ -169,7 +177,7 @@ class RaggedTensor:
         """
         held, rowids = _operands(values, "value_rowids", value_rowids)
         count = None if nrows is None else operator.index(nrows)
-        splits = partitions.splits_of_rowids(rowids, len(held), count, validate=validate)
+        splits = splits_of_rowids(rowids, len(held), count, validate=validate)
         return cls(held, splits)
 
     @classmethod
@@ -182,7 +190,9 @@ class RaggedTensor:
         <RaggedTensor [[5, 7], [], [9]]>
         """
         held, starts = _operands(values, "row_starts", row_starts)
-        return cls(held, partitions.splits_of_starts(starts, len(held), validate=validate))
+        return cls.from_row_splits(
+            held, np.append(starts, starts.dtype.type(len(held))), validate=validate
+        )
 
     @classmethod
     def from_row_limits(cls, values: Any, row_limits: Any, *, validate: bool = True) -> Self:
@@ -194,7 +204,7 @@ class RaggedTensor:
         <RaggedTensor [[5, 7], [], [9]]>
         """
         held, limits = _operands(values, "row_limits", row_limits)
-        return cls(held, partitions.splits_of_limits(limits, len(held), validate=validate))
+        return cls.from_row_splits(held, np.append(limits.dtype.type(0), limits), validate=validate)
 
     @classmethod
     def from_uniform_row_length(
@@ -231,7 +241,7 @@ class RaggedTensor:
         count = None if nrows is None else operator.index(nrows)
         inner = held.row_splits.dtype if isinstance(held, RaggedTensor) else np.dtype(np.int64)
         dtype = inner if row_splits_dtype is None else np.dtype(row_splits_dtype)
-        splits = partitions.splits_of_uniform(length, len(held), count, dtype, validate=validate)
+        splits = splits_of_uniform(length, len(held), count, dtype, validate=validate)
         return cls(held, splits, length)
 
     @classmethod
@@ -484,7 +494,7 @@ class RaggedTensor:
         self, starts: Int64Array, lengths: Int64Array, uniform: int | None, step: int = 1
     ) -> RaggedTensor:
         """Return rows that are ranges of the values; a view if the ranges are adjacent."""
-        splits = splits_of_lengths(lengths)
+        splits = splits_without_gaps(lengths)
         low = int(starts[0]) if starts.size else 0
         if step == 1 and np.array_equal(starts, splits[:-1] + low):
             values = self.values[low : low + int(splits[-1])]
@@ -766,3 +776,105 @@ def _from_front(number: int, sizes: Int64Array) -> Int64Array:
     """Count one end of a slice from the start of each range."""
     bounded = max(min(operator.index(number), 2**62), -(2**62))
     return sizes + bounded if bounded < 0 else np.full_like(sizes, bounded)
+
+
+# ------------------------------------------------------------------------------ partitions
+
+
+def as_partition(name: str, given: Any, preferred: np.dtype[Any] | None = None) -> Splits:
+    """Convert a partition to a vector of int32 or int64.
+
+    Arrays of these dtypes are not copied; other integers become `preferred`, or int64.
+    """
+    array = np.asarray(given)
+    if array.ndim != 1:
+        raise argument_error(f"{name} must be a vector, not of shape {array.shape}")
+    if array.dtype in (np.int32, np.int64):
+        return array
+    if array.dtype.kind not in "iu" and (array.size or isinstance(given, np.ndarray)):
+        raise argument_error(f"{name} must be int32 or int64, not {array.dtype}")
+    converted: Splits = array.astype(preferred or np.int64)
+    return converted
+
+
+def check_splits(splits: Splits, n_values: int) -> None:
+    """Check that splits begin at 0, do not fall, and end with the values (rule G7)."""
+    if splits[0] != 0:
+        raise argument_error(f"row_splits must begin with 0, not {splits[0]}")
+    _check_ascending("row_splits", splits)
+    if splits[-1] != n_values:
+        raise argument_error(
+            f"row_splits must end at {n_values}, the number of values, not {splits[-1]}"
+        )
+
+
+def _check_ascending(name: str, numbers: Splits) -> None:
+    wrong = np.flatnonzero(numbers[1:] < numbers[:-1])
+    if wrong.size:
+        i = int(wrong[0])
+        raise argument_error(
+            f"{name} must be ascending, but {numbers[i + 1]} follows {numbers[i]} at {i + 1}"
+        )
+
+
+def splits_of_lengths(lengths: Splits, n_values: int, *, validate: bool) -> Splits:
+    """Compute splits from the length of each row."""
+    if validate:
+        if lengths.size and lengths.min() < 0:
+            raise argument_error(
+                f"row_lengths must not be negative, but the least is {lengths.min()}"
+            )
+        # Each is compared first, so that the sum cannot overflow.
+        total = lengths.sum(dtype=np.int64) if lengths.max(initial=0) <= n_values else -1
+        if total != n_values:
+            total = lengths.astype(object).sum()
+            raise argument_error(
+                f"row_lengths must add up to {n_values}, the number of values, not {total}"
+            )
+    splits = np.zeros(lengths.size + 1, lengths.dtype)
+    np.cumsum(lengths, dtype=lengths.dtype, out=splits[1:])
+    return splits
+
+
+def splits_of_rowids(rowids: Splits, n_values: int, nrows: int | None, *, validate: bool) -> Splits:
+    """Compute splits from a row number for each value."""
+    if rowids.size != n_values:
+        raise argument_error(f"expected {n_values} value_rowids, one per value, not {rowids.size}")
+    implied = int(rowids[-1]) + 1 if rowids.size else 0
+    if rowids.size and rowids.min() < 0:
+        raise argument_error(f"value_rowids must not be negative, but the least is {rowids.min()}")
+    if validate:
+        _check_ascending("value_rowids", rowids)
+    if nrows is None:
+        if implied > MAX_IMPLIED_ROWS:
+            raise argument_error(
+                f"value_rowids imply {plural(implied, 'row')}; give nrows if that is intended"
+            )
+        nrows = implied
+    if nrows < implied:
+        raise argument_error(
+            f"nrows must be at least {implied}, as value_rowids imply, not {nrows}"
+        )
+    # Numbers out of order may exceed the last one; their values get no row (rule G6).
+    counts = np.bincount(rowids[rowids < nrows], minlength=nrows)
+    lengths: Any = counts.astype(rowids.dtype)
+    return splits_of_lengths(lengths, n_values, validate=False)
+
+
+def splits_of_uniform(
+    length: int, n_values: int, nrows: int | None, dtype: np.dtype[Any], *, validate: bool
+) -> Splits:
+    """Compute splits from one length for all rows."""
+    if length < 0:
+        raise argument_error(f"uniform_row_length must not be negative, but is {length}")
+    if nrows is None:
+        nrows = n_values // length if length else 0
+    if nrows < 0:
+        raise argument_error(f"nrows must not be negative, but is {nrows}")
+    if validate and nrows * length != n_values:
+        raise argument_error(
+            f"{plural(nrows, 'row')} of {plural(length, 'value')} do not cover "
+            f"{plural(n_values, 'value')} exactly"
+        )
+    splits: Splits = np.arange(nrows + 1, dtype=dtype) * dtype.type(length)
+    return splits

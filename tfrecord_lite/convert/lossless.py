@@ -42,7 +42,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
-from tfrecord_lite.columns.dense import as_array
+from tfrecord_lite.columns.bytes import as_array
 from tfrecord_lite.convert.dataframes import (
     frame_of_types,
     is_stream,

@@ -20,7 +20,7 @@ import numpy as np
 
 from tfrecord_lite.arrays import Int64Array, ObjectArray, Uint8Array, gather, row_splits
 from tfrecord_lite.block import SPARE_BYTES, Block
-from tfrecord_lite.columns.dense import owned_slice
+from tfrecord_lite.columns.bytes import owned_slice
 from tfrecord_lite.records.framing import OVERHEAD_BYTES
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ import numpy as np
 
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
-from tfrecord_lite.columns.dense import as_array
+from tfrecord_lite.columns.bytes import as_array
 from tfrecord_lite.columns.join import join
 from tfrecord_lite.convert.dataframes import (
     check_library,

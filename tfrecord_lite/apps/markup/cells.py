@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from tfrecord_lite.apps.markup.tables import Cell
-    from tfrecord_lite.columns.column import Column
+    from tfrecord_lite.columns.join import Column
     from tfrecord_lite.media import Media
 
 MAX_ROWS = 10

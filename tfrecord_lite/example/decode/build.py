@@ -34,7 +34,7 @@ from tfrecord_lite.arrays import (
     row_splits,
 )
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
-from tfrecord_lite.columns.dense import FlatValues, as_array, owned_slice
+from tfrecord_lite.columns.bytes import FlatValues, as_array, owned_slice
 from tfrecord_lite.errors import InvalidArgumentError, Reason, plural
 from tfrecord_lite.example.decode.first_error import MisfitError
 from tfrecord_lite.example.decode.oneof import NO_VALUES, FeatureValues, ListValues

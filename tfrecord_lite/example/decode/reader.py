@@ -22,7 +22,7 @@ import numpy as np
 from tfrecord_lite.arrays import ByteRanges
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import BytesColumn
-from tfrecord_lite.columns.dense import owned_slice
+from tfrecord_lite.columns.bytes import owned_slice
 from tfrecord_lite.errors import InvalidArgumentError, Reason, require_int
 from tfrecord_lite.example.decode import build
 from tfrecord_lite.example.decode.batch import LayoutMemory, MessageBatch
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.arrays import AnyArray, BoolArray, Int64Array, Uint8Array
     from tfrecord_lite.columns import Column
-    from tfrecord_lite.columns.dense import FlatValues
+    from tfrecord_lite.columns.bytes import FlatValues
     from tfrecord_lite.example.decode.oneof import FeatureValues
     from tfrecord_lite.schema import Prepared
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from tfrecord_lite.arrays import AnyArray, BoolArray, Int64Array, ranges, row_splits
 from tfrecord_lite.columns import RaggedTensor, SparseTensor
-from tfrecord_lite.columns.dense import as_array
+from tfrecord_lite.columns.bytes import as_array
 from tfrecord_lite.errors import Reason
 from tfrecord_lite.example.decode import build
 from tfrecord_lite.example.decode.first_error import MisfitError
