@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
     from tfrecord_lite.convert.dataframes import DataFrame
-    from tfrecord_lite.example.encode.buffer import RowBuffer
+    from tfrecord_lite.example.encode.rows import RowBuffer
     from tfrecord_lite.example.sequence.encode import SequenceRowBuffer
     from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import Source, StorageOptions
@@ -177,7 +177,7 @@ class MessageWriter:
 
     def _write_list(self, rows: Sequence[Mapping[str, Any]]) -> None:
         """Write rows that are all there: those of one form at once."""
-        from tfrecord_lite.example.encode.row_columns import (  # noqa: PLC0415
+        from tfrecord_lite.example.encode.rows import (  # noqa: PLC0415
             encode_rows,
             rows_at_once,
         )
@@ -410,7 +410,7 @@ def _new_buffer(*, of_sequences: bool) -> RowBuffer | SequenceRowBuffer:
         from tfrecord_lite.example.sequence.encode import SequenceRowBuffer  # noqa: PLC0415
 
         return SequenceRowBuffer()
-    from tfrecord_lite.example.encode.buffer import RowBuffer  # noqa: PLC0415
+    from tfrecord_lite.example.encode.rows import RowBuffer  # noqa: PLC0415
 
     return RowBuffer()
 

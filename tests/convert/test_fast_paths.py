@@ -26,7 +26,7 @@ from tfrecord_lite import (
 )
 from tfrecord_lite.convert.normalize import normalize
 from tfrecord_lite.convert.types import ByteItems
-from tfrecord_lite.example.encode.buffer import RowBuffer
+from tfrecord_lite.example.encode.rows import RowBuffer
 from tfrecord_lite.schema import Kind
 
 if TYPE_CHECKING:

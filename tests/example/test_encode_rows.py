@@ -20,13 +20,11 @@ from tfrecord_lite import (
     ShardedTFRecordWriter,
     TFRecordReader,
     TFRecordWriter,
-    decode_examples,
     encode_example,
     encode_examples,
     testing,
 )
-from tfrecord_lite.example.encode.buffer import RowBuffer
-from tfrecord_lite.example.encode.row_columns import encode_rows
+from tfrecord_lite.example.encode.rows import RowBuffer, encode_rows
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -138,7 +136,7 @@ def test_rows_of_arrays_are_taken_by_a_plan(
     wanted = [encode_example(row) for row in rows]
     buffer = RowBuffer()
     buffer.add(rows[0])
-    monkeypatch.setattr("tfrecord_lite.example.encode.buffer.encode_features", None)
+    monkeypatch.setattr("tfrecord_lite.example.encode.rows.encode_features", None)
 
     for row in rows[1:]:
         buffer.add(row)
@@ -477,44 +475,3 @@ class _Nowhere(io.RawIOBase):
 
     def write(self, data: Any) -> int:
         return len(data)
-
-
-class _Interrupted(list[Any]):
-    """A list whose next append is interrupted."""
-
-    def append(self, value: Any) -> None:
-        raise KeyboardInterrupt
-
-
-@pytest.mark.parametrize("n_after", [0, 3])
-def test_an_interrupt_within_a_row_leaves_nothing_of_it(n_after: int) -> None:
-    def row(number: int) -> dict[str, Any]:
-        array = np.full(2, number, np.float32)
-        return {
-            "n": number,
-            "s": f"row {number}",
-            "v": list(range(number, number + 20)),
-            "a": array,
-        }
-
-    buffer = RowBuffer()
-    for number in range(4):
-        buffer.add(row(number))
-    (plan,) = buffer._active
-    plan.order = _Interrupted(plan.order)
-    with pytest.raises(KeyboardInterrupt):
-        buffer.add(row(4))
-    plan.order = list(plan.order)
-    for number in range(5, 5 + n_after):
-        buffer.add(row(number))
-
-    written = decode_examples(list(buffer.take()))
-
-    assert [found["n"].tolist() for found in written] == [
-        [number] for number in [*range(4), *range(5, 5 + n_after)]
-    ]
-    for found in written:
-        (number,) = found["n"].tolist()
-        assert found["s"].tolist() == [f"row {number}".encode()]
-        assert found["v"].tolist() == list(range(number, number + 20))
-        assert found["a"].tolist() == [number, number]

@@ -22,8 +22,8 @@ from tfrecord_lite import (
     encode_sequence_example,
     encode_sequence_examples,
 )
-from tfrecord_lite.example.encode import buffer
 from tfrecord_lite.example.encode import one as row
+from tfrecord_lite.example.encode import rows as buffer
 from tfrecord_lite.example.sequence import encode
 
 if TYPE_CHECKING:

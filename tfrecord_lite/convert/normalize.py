@@ -18,7 +18,7 @@ Lenient accepts what protobuf does; strict accepts what would come back as it is
 RaggedTensors, SparseTensors and BytesColumns are typed already: strict keeps them, lenient
 converts them by their dtype. :mod:`.types` says what becomes of the values themselves.
 
-Faster ways for some values (:mod:`tfrecord_lite.example.encode.one` and ``row_plan``, and the
+Faster ways for some values (:mod:`tfrecord_lite.example.encode.one` and ``rows``, and the
 steps of sequences) must agree with this one, which ``tests/convert/test_fast_paths.py`` checks.
 """
 

@@ -5,7 +5,7 @@
     bytes ─> batch ─┬─> runtime         a few messages: the protobuf runtime
                     ├─> layout, learn   messages that look alike: check all bytes but the values
                     ├─> plain           short entries in any order: all at once, keys by a hash
-                    └─> general         any encoding: entries ─> oneof
+                    └─> entries         any encoding, on oneof
                           │
                           ╰─> FeatureValues ─> reader ─> build ─> result
 
@@ -14,8 +14,7 @@
     layout        what messages of one writer look like, and the values where they do
     learn         a layout, learnt from a few messages
     plain         messages with short entries, in any order
-    general       messages in any legal encoding
-    entries       the map entries of many messages: key and Feature
+    entries       messages in any legal encoding; the map entries of Features and FeatureLists
     oneof         for each of many Features: which list counts, and its values
     reader        prepared specifications and messages to results
     build         values to dense, padded, sparse and ragged results

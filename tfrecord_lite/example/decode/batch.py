@@ -6,7 +6,7 @@
     ┌─> the layouts that the last batch used ──> layout     for all messages that match
     ├─> a layout learnt from those left ───────> layout     again while it pays
     ├─> those left with short entries ─────────> plain      in any order
-    └─> those left ────────────────────────────> general
+    └─> those left ────────────────────────────> entries
 
 A :class:`LayoutMemory` remembers the layouts, so the next batch need not learn them anew.
 
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
-from tfrecord_lite.example.decode.general import GeneralMessages
+from tfrecord_lite.example.decode.entries import GeneralMessages
 from tfrecord_lite.example.decode.layout import LayoutMatch
 from tfrecord_lite.example.decode.learn import learn
 from tfrecord_lite.example.decode.oneof import FeatureValues, ListValues, merge

@@ -21,7 +21,7 @@ about one size are compared at once, in all messages, whatever their number::
 Only stretches with lengths of several bytes are compared one by one (:mod:`~tfrecord_lite.wire.template`).
 
 Matching checks every byte that is not a value, so a message that matches has the values that the
-general way (:mod:`.general`) would find in it. All others go to `general`.
+general way (:mod:`.entries`) would find in it. All others go to `entries`.
 """
 
 from __future__ import annotations

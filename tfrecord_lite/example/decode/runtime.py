@@ -78,7 +78,7 @@ def row_of(serialized: bytes) -> dict[str, AnyArray]:
 
 
 class RuntimeMessages:
-    """As :class:`~.general.GeneralMessages`, for a few messages; may raise UnsureError."""
+    """As :class:`~.entries.GeneralMessages`, for a few messages; may raise UnsureError."""
 
     def __init__(
         self, data: Uint8Array, starts: Int64Array, stops: Int64Array, table: KeyTable

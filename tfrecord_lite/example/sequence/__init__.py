@@ -7,7 +7,6 @@
     encode     encode_sequence_example(s): dictionaries or columns to messages
     batch      a batch of messages: their contexts, and the steps of their feature lists
     steps      where the steps of many feature lists are
-    build      columns with a row per step to results
 
 Contexts are read and written as Examples. A step is a Feature, so the steps of all lists are
 read and written as a flat batch of Features, as those of many Examples are.

@@ -14,7 +14,7 @@ were a record: the steps of all records are one flat batch of Features. In that 
 a record's steps are its payload.
 
 A single record is encoded by hand. Many are collected by their form, as rows of Examples are
-(:mod:`tfrecord_lite.example.encode.row_plan`): records with the same keys, and lists whose steps
+(:mod:`tfrecord_lite.example.encode.rows`): records with the same keys, and lists whose steps
 have the same types, become columns. The values of a list are copied end to end as soon as the
 record comes. A record without such a form is encoded alone at once.
 """
@@ -52,7 +52,6 @@ from tfrecord_lite.convert.types import (
     unmasked,
 )
 from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.example.encode.buffer import Waiting, in_order
 from tfrecord_lite.example.encode.columns import (
     count_records,
     entry_levels,
@@ -68,7 +67,13 @@ from tfrecord_lite.example.encode.one import (
     encoded_key,
     feature_content,
 )
-from tfrecord_lite.example.encode.row_plan import RowPlan, UnplannedError
+from tfrecord_lite.example.encode.rows import (
+    RowPlan,
+    TakenRow,
+    UnplannedError,
+    Waiting,
+    in_order,
+)
 from tfrecord_lite.example.proto import (
     ENTRY_TAG,
     FEATURE_LISTS_TAG,
@@ -466,7 +471,7 @@ class SequenceRowBuffer(Waiting):
 
     def __init__(self) -> None:
         super().__init__()
-        self._plans: dict[Any, list[SequencePlan]] = {}
+        self._plans: dict[Any, list[_SequencePlan]] = {}
 
     def add(self, row: Any) -> None:
         """Add a record. Raises as :func:`encode_sequence_example`, and is then unchanged."""
@@ -506,7 +511,7 @@ class SequenceRowBuffer(Waiting):
         if sum(map(len, self._plans.values())) >= _MAX_PLANS:
             return 0
         try:
-            plan = SequencePlan({**row, "context": context} if context else row)
+            plan = _SequencePlan({**row, "context": context} if context else row)
         except (UnplannedError, TypeError, ValueError):
             return 0
         n_bytes = plan.take(self._n, context, lists)
@@ -517,15 +522,15 @@ class SequenceRowBuffer(Waiting):
     def take(self) -> list[Any] | Block:
         """Return everything as messages, in order, and start anew."""
         plans = list(chain.from_iterable(self._plans.values()))
-        blocks = [_encode_columns(*plan.columns(), len(plan.order)) for plan in plans]
-        orders = [plan.order for plan in plans]
+        blocks = [plan.encoded() for plan in plans]
+        orders = [[number for number, _, _ in plan.rows] for plan in plans]
         found = in_order(blocks, orders, self._records, self._record_order)
         self._plans = {}
         self._clear()
         return found
 
 
-class SequencePlan:
+class _SequencePlan:
     """Takes records of one form apart, and keeps their values.
 
     A form is the keys of context and lists, those of the context's plan, the dtype of each list,
@@ -535,39 +540,41 @@ class SequencePlan:
     def __init__(self, row: Mapping[str, Any]) -> None:
         self._parts = frozenset(row)
         context = row.get("context", {})
-        self._lists: dict[str, list[_StepValues]] = {
-            key: [] for key in row.get("feature_lists", {})
-        }
+        self._lists = tuple(row.get("feature_lists", {}))
         for key in chain(context, self._lists):
             encoded_key(key)
         self._context = RowPlan(tuple(context), tuple(context.values())) if context else None
-        self.order: list[int] = []
-        """The numbers of the records."""
+        self.rows: list[tuple[int, TakenRow | None, list[_StepValues]]] = []
+        """Of each record its number, its context, and its lists."""
 
     def take(self, number: int, context: dict[str, Any], lists: list[_StepValues]) -> int:
         """Take a record; return about how many bytes, 0 if its context has another form."""
         plan = self._context
-        n_bytes = 1
+        taken = None
+        n_bytes = 1 + sum(values.n_bytes for values in lists)
         if tuple(context) != (() if plan is None else plan.keys):
             return 0
         if plan is not None:
             values = tuple(context.values())
-            n_bytes = plan.take(values) if plan.types == tuple(map(type, values)) else 0
-            if not n_bytes:
+            taken = plan.take(values) if plan.types == tuple(map(type, values)) else None
+            if taken is None:
                 return 0
-            plan.order.append(number)
-        self.order.append(number)
-        for taken, values_of_list in zip(self._lists.values(), lists, strict=True):
-            taken.append(values_of_list)
-        return n_bytes + sum(values.n_bytes for values in lists)
+            n_bytes += taken[0]
+        self.rows.append((number, taken, lists))
+        return n_bytes
 
-    def columns(self) -> tuple[dict[str, ValueLists] | None, dict[str, _ListColumn] | None]:
-        """Return contexts and lists as columns; None for a part that the records do not have."""
-        context = self._context.columns() if self._context is not None else {}
-        lists = {key: _joined(key, taken) for key, taken in self._lists.items()}
-        return (
+    def encoded(self) -> Block:
+        """Return the records taken as messages."""
+        _, contexts, lists = zip(*self.rows, strict=True)
+        context = {} if self._context is None else self._context.columns(contexts)
+        steps = {
+            key: _joined(key, taken)
+            for key, taken in zip(self._lists, zip(*lists, strict=True), strict=True)
+        }
+        return _encode_columns(
             context if "context" in self._parts else None,
-            lists if "feature_lists" in self._parts else None,
+            steps if "feature_lists" in self._parts else None,
+            len(self.rows),
         )
 
 
@@ -645,7 +652,7 @@ def _as_list(value: Any) -> Any:
     return value.tolist() if is_array and value.size else value
 
 
-def _joined(key: str, taken: list[_StepValues]) -> _ListColumn:
+def _joined(key: str, taken: Sequence[_StepValues]) -> _ListColumn:
     """Join the values of one list in many records."""
     n_steps = np.fromiter((one.n_steps for one in taken), np.int64, len(taken))
     n_all = int(n_steps.sum())

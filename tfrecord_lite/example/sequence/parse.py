@@ -6,13 +6,18 @@ so that most of the code for Examples serves both.
 
 from __future__ import annotations
 
+from copy import copy
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
+from tfrecord_lite.arrays import AnyArray, BoolArray, Int64Array, ranges, row_splits
+from tfrecord_lite.columns import RaggedTensor, SparseTensor
+from tfrecord_lite.columns.bytes import as_array
 from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.example.decode import build
 from tfrecord_lite.example.decode.first_error import (
     MisfitError,
     numbered_from,
@@ -30,18 +35,17 @@ from tfrecord_lite.example.decode.reader import (
     column_of,
     is_one_message,
 )
-from tfrecord_lite.example.sequence import build
 from tfrecord_lite.example.sequence.batch import SequenceMessageBatch
-from tfrecord_lite.example.sequence.build import FeatureListColumn
 from tfrecord_lite.schema import Dense, Kind, Padded, Ragged, prepare_sequence, specifications
 from tfrecord_lite.schema.text import listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from tfrecord_lite.arrays import Int64Array
     from tfrecord_lite.block import Block
     from tfrecord_lite.columns import Column
+    from tfrecord_lite.example.decode.build import FeatureColumn
+    from tfrecord_lite.example.decode.oneof import FeatureListValues
     from tfrecord_lite.example.decode.reader import Serialized
     from tfrecord_lite.schema import FeatureLike, Prepared
 
@@ -284,6 +288,36 @@ class SequenceExampleParser:
         return remake, self._features
 
 
+class FeatureListColumn:
+    """One feature list in all messages of a batch."""
+
+    def __init__(self, key: str, lists: FeatureListValues, steps: FeatureColumn) -> None:
+        self.key = key
+        self.is_present: BoolArray = lists.is_present
+        """Which messages have the list; shape (n_messages,)."""
+        self.n_steps: Int64Array = lists.n_steps
+        """Steps in each message; shape (n_messages,)."""
+        self.steps = steps
+        """The values of all steps, with a row per step."""
+
+    def cut(self, splits: list[int]) -> list[FeatureListColumn]:
+        """Return the columns of some messages each, with values of their own; `splits` are theirs."""
+        columns = []
+        steps = self.steps.cut(row_splits(self.n_steps)[splits].tolist())
+        for (a, b), some in zip(pairwise(splits), steps, strict=True):
+            column = copy(self)
+            column.is_present, column.n_steps = self.is_present[a:b], self.n_steps[a:b].copy()
+            column.steps = some
+            columns.append(column)
+        return columns
+
+    def copy(self) -> FeatureListColumn:
+        """Return a column with values of its own."""
+        copied = copy(self)
+        copied.steps = self.steps.copy()
+        return copied
+
+
 class FeatureListReader(ColumnReader):
     """Reads feature lists out of batches of SequenceExamples."""
 
@@ -343,7 +377,7 @@ class FeatureListReader(ColumnReader):
         try:
             steps = column_of(key, kind, lists.steps, self.strings)
         except MisfitError as misfit:
-            raise build.at_message(misfit, lists.n_steps) from None
+            raise _at_message(misfit, lists.n_steps) from None
         return FeatureListColumn(key, lists, steps)
 
 
@@ -357,15 +391,120 @@ def _build(
 ) -> Column:
     match feature:
         case Padded() if not pad and not single:
-            return build.unpadded(column(feature.key), feature)
+            return _unpadded(column(feature.key), feature)
         case Padded():
-            result, lengths[feature.key] = build.padded(column(feature.key), feature, single=single)
+            result, lengths[feature.key] = _padded(column(feature.key), feature, single=single)
             return result
         case Ragged():
             partitions = {key: column(key) for key, _ in feature.reads()[1:]}
-            return build.ragged(column(feature.key), partitions, feature, single=single)
+            return _ragged(column(feature.key), partitions, feature, single=single)
         case _:  # a VarLenFeature (rule Q3)
-            return build.var_len(column(feature.reads()[0][0]), single=single)
+            return _var_len(column(feature.reads()[0][0]), single=single)
+
+
+def _at_message(misfit: MisfitError, n_steps: Int64Array) -> MisfitError:
+    """Turn a MisfitError whose number is that of a step into one about the step's message."""
+    ends = np.cumsum(n_steps)
+    message = int(np.searchsorted(ends, misfit.message, side="right"))
+    step = misfit.message - int(ends[message] - n_steps[message])
+    detail = f"in step {step} of the list: {misfit.detail}"
+    return MisfitError(message, misfit.reason, misfit.key, detail)
+
+
+def _padded(
+    column: FeatureListColumn, feature: Padded, *, single: bool
+) -> tuple[AnyArray, Int64Array]:
+    r"""Build the result of a FixedLenSequenceFeature, and its lengths (rules L1 to L3, Q4).
+
+    The values have the shape (n_messages, longest, \*shape), single (n_steps, \*shape); the
+    lengths (n_messages,), single ().
+    """
+    flat = _even_steps(column, feature)
+    if single:
+        return flat.reshape(-1, *feature.shape), column.n_steps.reshape(())
+    n_steps = column.n_steps
+    n_messages = n_steps.size
+    longest = int(n_steps.max(initial=0))
+    shape = (n_messages, longest, *feature.shape)
+    if (n_steps == longest).all():
+        return flat.reshape(shape), n_steps
+    out: AnyArray
+    with build.room_for(n_steps, feature):
+        is_step = np.arange(longest) < n_steps[:, None]
+        if flat.dtype == object:
+            out = np.full((n_messages, longest, feature.size), feature.padding, object)
+        else:  # fresh memory is 0 already
+            out = np.zeros(n_messages * longest * feature.size, flat.dtype)
+    if flat.dtype == object:
+        out[is_step] = flat.reshape(-1, feature.size)
+        return out.reshape(shape), n_steps
+    # Copy whole steps, as items of one size.
+    step = np.dtype((np.void, feature.size * flat.itemsize))
+    contents = np.ascontiguousarray(flat).reshape(-1).view(step)
+    out.view(step).reshape(is_step.shape)[is_step] = contents
+    return out.reshape(shape), n_steps
+
+
+def _unpadded(column: FeatureListColumn, feature: Padded) -> RaggedTensor:
+    r"""Build the rows of steps of a FixedLenSequenceFeature; the shape of a step is `shape`."""
+    splits = row_splits(column.n_steps)
+    return RaggedTensor(_even_steps(column, feature).reshape(splits[-1], *feature.shape), splits)
+
+
+def _even_steps(column: FeatureListColumn, feature: Padded) -> AnyArray:
+    """Return the values of all steps; raise if a list is missing, or a step of another size."""
+    missing = ~column.is_present
+    if not feature.allow_missing and missing.any():
+        detail = "the list is missing; with allow_missing=True it would have no steps"
+        raise MisfitError(int(np.flatnonzero(missing)[0]), Reason.MISSING, column.key, detail)
+    steps = column.steps
+    if steps.count != feature.size:
+        try:
+            steps.reject_sizes(steps.counts != feature.size, feature)
+        except MisfitError as misfit:
+            raise _at_message(misfit, column.n_steps) from None
+    return as_array(steps.flat)
+
+
+def _var_len(column: FeatureListColumn, *, single: bool) -> SparseTensor:
+    """Build the result of a VarLenFeature (rule L4)."""
+    counts = column.steps.counts
+    place = ranges(np.zeros_like(counts), counts)
+    step = ranges(np.zeros_like(column.n_steps), column.n_steps)
+    coordinates = [np.repeat(step, counts), place]
+    dense_shape = [int(column.n_steps.max(initial=0)), int(counts.max(initial=0))]
+    if not single:
+        message = np.repeat(np.arange(column.n_steps.size), column.n_steps)
+        coordinates.insert(0, np.repeat(message, counts))
+        dense_shape.insert(0, column.n_steps.size)
+    values = as_array(column.steps.flat)
+    return SparseTensor(np.stack(coordinates, 1), values, np.array(dense_shape))
+
+
+def _ragged(
+    values: FeatureListColumn,
+    partitions: dict[str, FeatureListColumn],
+    feature: Ragged,
+    *,
+    single: bool,
+) -> RaggedTensor:
+    """Build the result of a RaggedFeature (rule L5), with steps in the place of messages."""
+    for column in partitions.values():
+        wrong = np.flatnonzero(column.n_steps != values.n_steps)
+        if wrong.size:
+            first = int(wrong[0])
+            found, wanted = column.n_steps[first], values.n_steps[first]
+            detail = f"found {found} steps, expected {wanted} as the values have"
+            raise MisfitError(first, Reason.BAD_PARTITION, column.key, detail)
+    steps = {key: column.steps for key, column in partitions.items()}
+    try:
+        rows: Any = build.ragged(values.steps, steps, feature, single=False)
+    except MisfitError as misfit:
+        raise _at_message(misfit, values.n_steps) from None
+    if single:
+        return rows  # type: ignore[no-any-return]
+    splits = row_splits(values.n_steps).astype(feature.splits_dtype)
+    return RaggedTensor(rows, splits)
 
 
 def parse_sequence_example(
