@@ -11,7 +11,7 @@ be reassigned (but changing an underlying array changes the column), and columns
 shared between threads. ``==`` compares whole columns and returns a single bool.
 
 The modules: ``bytes``, ``ragged`` and ``sparse`` hold the three classes, ``join`` the type of any
-column, its dense form and the concatenation of columns, ``cells`` what notebooks show of values.
+column, its dense form and the concatenation of columns.
 
 No I/O, no protobuf runtime.
 """
