@@ -33,7 +33,7 @@ from tfrecord_lite import (
     save,
     schema_of,
 )
-from tfrecord_lite.convert.exact import first_difference
+from tfrecord_lite.convert.types import first_difference
 
 if TYPE_CHECKING:
     from collections.abc import Callable

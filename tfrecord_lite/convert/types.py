@@ -21,9 +21,11 @@ value; :func:`at_record` turns it into that of a record. No columns, schemas or 
 
 from __future__ import annotations
 
+import marshal
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -37,13 +39,12 @@ from tfrecord_lite.arrays import (
     row_splits,
 )
 from tfrecord_lite.columns import BytesColumn
-from tfrecord_lite.convert.exact import first_difference
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.schema.kinds import EXTRA_FLOATS, EXTRA_INTEGERS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     import numpy.typing as npt
 
@@ -602,3 +603,114 @@ PLAIN_INTEGERS = frozenset({bool, int, *(d.type for d in EXACT_DTYPES if d.kind 
 PLAIN_FLOATS = frozenset({float, np.float16, np.float32, np.float64})
 PLAIN_STRINGS = frozenset({bytes, str})
 """The types that fast paths may put into one list without :data:`_FAMILIES`."""
+
+
+# ---------------------------------------------------------------------------- exact comparison
+# NumPy's == rounds both sides to a common dtype, so that int64 2**53 + 1 equals 2.0**53. Here numbers
+# are compared as Python's, whose comparison is exact; times as counts of attoseconds, or of months
+# where the unit has no fixed length.
+
+_SMALLER = {"fs": 10**3, "ps": 10**6, "ns": 10**9, "us": 10**12, "ms": 10**15, "s": 10**18}
+_LARGER = {"m": 60, "h": 3600, "D": 86400, "W": 7 * 86400}
+_ATTOSECONDS = {"as": 1, **_SMALLER, **{unit: n * 10**18 for unit, n in _LARGER.items()}}
+_DAYS_OF_400_YEARS = 146097
+
+
+def first_difference(array: AnyArray, items: Iterable[Any]) -> int | None:
+    """Return the first of some values that an array has changed; None if it has changed none.
+
+    NaN equals NaN, and NaT equals NaT.
+
+    >>> first_difference(np.array([2.0**53, 0.5]), [2**53 + 1, 0.5])
+    0
+    """
+    pairs = zip(array, items, strict=True)
+    return next((i for i, (ours, own) in enumerate(pairs) if exact(ours) != exact(own)), None)
+
+
+def exact(value: Any) -> tuple[Any, Any]:
+    """Return a pair of which Python's comparison is exact: of the same value, and of no other."""
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return _time(value)
+    if isinstance(value, complex | np.complexfloating):
+        return _real(value.real), _real(value.imag)
+    return _real(value), 0
+
+
+def _real(value: Any) -> Any:
+    if isinstance(value, int | np.integer | np.bool):
+        return int(value)
+    if value != value:  # noqa: PLR0124 - only NaN differs from itself
+        return "NaN"
+    if isinstance(value, np.longdouble) and np.isfinite(value):
+        return Fraction(*value.as_integer_ratio())
+    return float(value)  # of ml_dtypes' integers too, which are small
+
+
+def _time(value: Any) -> tuple[str, Any]:
+    word = "interval" if isinstance(value, np.timedelta64) else "time"
+    if np.isnat(value):
+        return word, "NaT"
+    unit, step = np.datetime_data(value.dtype)
+    count = int(value.view(np.int64)) * step
+    if unit in ("Y", "M"):
+        months = 12 * count if unit == "Y" else count
+        if word == "interval":
+            return "months", months
+        return word, _days(months) * _ATTOSECONDS["D"]
+    if unit == "generic":
+        return unit, count
+    return word, count * _ATTOSECONDS[unit]
+
+
+def _days(months: int) -> int:
+    """Return the days from 1970-01-01 to the first of a month, counted from January 1970."""
+    years, month = divmod(months, 12)
+    cycles, year = divmod(years + 1970, 400)
+    start = date(2000 + year, month + 1, 1).toordinal() - date(1970, 1, 1).toordinal()
+    return start + (cycles - 5) * _DAYS_OF_400_YEARS
+
+
+# -------------------------------------------------------------------- lists of Python's numbers
+# A look at the types of a list's values takes longer than to pack them. marshal does both in one
+# pass: it writes a tag before each value, and a list's head is as long as an integer:
+#
+#     [7, 300]     [ 2,0,0,0   i 7,0,0,0   i 44,1,0,0        5 bytes each: int, up to 32 bits
+#     [0.5]        [ 1,0,0,0   g (a float of 8 bytes)        9 bytes each: float
+#
+# If the length is right, and there is the same tag at every step, all values are of that type:
+# subclasses, booleans, NumPy's numbers and large integers have other tags, or none.
+
+_VERSION = 2
+"""Without references, which would take the place of values that occur twice."""
+_HEAD_BYTES = 5
+_CELLS: dict[type, tuple[bytes, np.dtype[Any]]] = {
+    int: (b"i", np.dtype([("tag", "u1"), ("value", "<i4")])),
+    float: (b"g", np.dtype([("tag", "u1"), ("value", "<f8")])),
+}
+_FEW = 32
+"""For fewer values other ways are as fast."""
+
+
+def plain_numbers(values: list[Any] | tuple[Any, ...]) -> AnyArray | None:
+    """Return a list's int or float values as int32 or float64; None if there is anything else."""
+    n_values = len(values)
+    if n_values < _FEW or type(values[0]) not in _CELLS:
+        return None
+    tag, dtype = _CELLS[type(values[0])]
+    try:
+        data = marshal.dumps(values, _VERSION)
+    except ValueError:  # a type that marshal does not know
+        return None
+    if len(data) != _HEAD_BYTES + n_values * dtype.itemsize:
+        return None
+    if data[_HEAD_BYTES :: dtype.itemsize] != tag * n_values:
+        return None
+    found: AnyArray = np.frombuffer(data, dtype, n_values, _HEAD_BYTES)["value"]
+    return found
+
+
+def rounded(values: AnyArray) -> AnyArray:
+    """Return float32 values; raise FloatingPointError for a finite one that is too large."""
+    with np.errstate(over="raise", under="ignore", invalid="ignore"):
+        return values.astype(np.float32)

@@ -9,9 +9,8 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any
 
-from tfrecord_lite.convert.carried import check_exact, with_carried
 from tfrecord_lite.convert.dataframes import check_traits, with_traits
-from tfrecord_lite.convert.lossless import schema_of
+from tfrecord_lite.convert.lossless import check_exact, schema_of, with_carried
 from tfrecord_lite.convert.normalize import normalize
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.storage.given import GivenSchema

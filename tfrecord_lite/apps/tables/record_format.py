@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.apps.tables.batches import fitting_size
 from tfrecord_lite.apps.tables.table import scan
-from tfrecord_lite.convert.carried import with_carried
 from tfrecord_lite.convert.dataframes import open_columns, open_frames
 from tfrecord_lite.convert.dataframes.arrow import describe, imported
 from tfrecord_lite.convert.dataframes.from_arrow import SCHEMA_KEY
-from tfrecord_lite.convert.lossless import schema_of
+from tfrecord_lite.convert.lossless import schema_of, with_carried
 from tfrecord_lite.errors import InvalidArgumentError
 from tfrecord_lite.example.encode.columns import encode_column_batches
 from tfrecord_lite.files.compression import TFRecordOptions, compression_to_write

@@ -20,7 +20,6 @@ import numpy as np
 
 from tfrecord_lite.arrays import row_splits
 from tfrecord_lite.block import Block
-from tfrecord_lite.convert.carried import with_carried
 from tfrecord_lite.convert.conform import conform
 from tfrecord_lite.convert.dataframes import (
     check_traits,
@@ -29,6 +28,7 @@ from tfrecord_lite.convert.dataframes import (
     open_columns,
     open_frames,
 )
+from tfrecord_lite.convert.lossless import with_carried
 from tfrecord_lite.convert.normalize import normalize
 from tfrecord_lite.convert.types import ByteItems, column_error
 from tfrecord_lite.errors import InvalidArgumentError, Reason, plural

@@ -40,8 +40,14 @@ from tfrecord_lite.block import Block
 from tfrecord_lite.columns import RaggedTensor
 from tfrecord_lite.convert.lists import ValueLists
 from tfrecord_lite.convert.normalize import normalize
-from tfrecord_lite.convert.plain_numbers import plain_numbers, rounded
-from tfrecord_lite.convert.types import EXACT_DTYPES, PLAIN_FLOATS, PLAIN_INTEGERS, PLAIN_STRINGS
+from tfrecord_lite.convert.types import (
+    EXACT_DTYPES,
+    PLAIN_FLOATS,
+    PLAIN_INTEGERS,
+    PLAIN_STRINGS,
+    plain_numbers,
+    rounded,
+)
 from tfrecord_lite.example.encode.columns import encode_lists
 from tfrecord_lite.example.encode.one import encode_features, encoded_key, only_string
 from tfrecord_lite.example.proto import FEATURES_TAG

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.parameter_ids import named
-from tfrecord_lite.convert.plain_numbers import plain_numbers, rounded
+from tfrecord_lite.convert.types import plain_numbers, rounded
 
 INT32 = st.integers(-(2**31), 2**31 - 1)
 
