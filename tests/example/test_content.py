@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.cli.samples import JPEG, event, feature, features, flower, odd, ranking, sequence
 from tfrecord_lite.cli.formatting import json_line
 from tfrecord_lite.cli.jsonlines import json_of
-from tfrecord_lite.example.content import ContentType, ExampleList, detect, detect_all, text_of
+from tfrecord_lite.example.content import ContentType, ExampleList, detect, detect_all
 from tfrecord_lite.messages import (
     BytesList,
     Example,
@@ -23,6 +23,7 @@ from tfrecord_lite.messages import (
     Int64List,
     SequenceExample,
 )
+from tfrecord_lite.sniff import text_of
 
 names = st.text(st.characters(exclude_categories=["C"]), min_size=1, max_size=6)
 int64s = st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=4)

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tfrecord_lite.example.value_content import recognize_value
-from tfrecord_lite.media import recognize
+from tfrecord_lite.sniff import recognize, recognize_value
 from tfrecord_lite.tensors.dtypes import TYPES
 
 SHAPES = st.lists(st.integers(0, 4), max_size=4)

@@ -90,16 +90,10 @@ def _files() -> dict[str, Foreign]:
             b"name: 'x'\nmodel: {size: 3}\nlayers:\n- {units: 3}\n", "plain text"
         ),
         "flat YAML": Foreign(b'a: 1\nname: "x"\n', "plain text"),
-        "text protobuf": Foreign(
-            b'item {\n  id: 1\n  name: "cat"\n}\n', "a protobuf message in text form"
-        ),
+        "text protobuf": Foreign(b'item {\n  id: 1\n  name: "cat"\n}\n', "plain text"),
         "TFX schema": Foreign(
             b'# proto-message: Schema\nfeature {\n  name: "x"\n  type: FLOAT\n}\n',
             "a schema of TFX in text form (load_schema reads it)",
-        ),
-        "text Features": Foreign(
-            b'feature {\n  key: "x"\n  value { int64_list { value: 1 } }\n}\n',
-            "a protobuf message in text form",
         ),
         "features.json": Foreign(
             b'{\n  "type": "tensorflow_datasets.core.features.Tensor",\n  "content": {}\n}\n',
@@ -110,7 +104,6 @@ def _files() -> dict[str, Foreign]:
             "a dataset_info.json of TFDS (load_tfds reads its directory)",
         ),
         "package.json": Foreign(b'{\n  "name": "a",\n  "description": "b, c"\n}\n', "JSON"),
-        "spaced CSV": Foreign(b"id, full name, score\n1, Ada L, 0.5\n2, Alan T, 0.7\n", "CSV"),
         "CSV with texts": Foreign(
             b"text,label\nA text of some words.,1\nAnother one of them.,0\n",
             "CSV",
@@ -180,7 +173,7 @@ def _files() -> dict[str, Foreign]:
             "a schema file of this package",
         ),
     }
-    for protocol in (2, 3, 4, 5):
+    for protocol in (4, 5):
         found[f"pickle {protocol}"] = Foreign(pickle.dumps(ROWS, protocol), "a pickle")
     return found
 

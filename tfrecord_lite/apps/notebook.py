@@ -25,9 +25,9 @@ from tfrecord_lite.apps.markup.tables import MAX_COLUMNS, Html, escaped, panel, 
 from tfrecord_lite.apps.markup.tables import MAX_ROWS as MAX_TABLE_ROWS
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.errors import plural, require_int
-from tfrecord_lite.example.value_content import recognize_value
 from tfrecord_lite.files.names import short_name
 from tfrecord_lite.schema.text import aligned, shown_name, table_rows
+from tfrecord_lite.sniff import recognize_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 from tfrecord_lite.cli import style
 from tfrecord_lite.cli.formatting import aligned, printable
 from tfrecord_lite.errors import plural
-from tfrecord_lite.example.content import ContentType, text_of
+from tfrecord_lite.example.content import ContentType
 from tfrecord_lite.example.outline import float_texts, kind_of, sections, values_of
-from tfrecord_lite.example.value_content import OTHER_LABELS, recognize_value
 from tfrecord_lite.schema.kinds import Kind
+from tfrecord_lite.sniff import OTHER_LABELS, recognize_value, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

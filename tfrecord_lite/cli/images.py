@@ -27,9 +27,8 @@ from tfrecord_lite.cli.console import Status
 from tfrecord_lite.errors import human_bytes, plural
 from tfrecord_lite.example.content import ContentType, detect
 from tfrecord_lite.example.outline import sections
-from tfrecord_lite.example.value_content import recognize_value
-from tfrecord_lite.media import recognize
 from tfrecord_lite.schema.text import nearest
+from tfrecord_lite.sniff import recognize, recognize_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -19,8 +19,9 @@ from __future__ import annotations
 import base64
 from typing import TYPE_CHECKING, Any
 
-from tfrecord_lite.example.content import ExampleList, is_sequence, text_of
+from tfrecord_lite.example.content import ExampleList, is_sequence
 from tfrecord_lite.example.outline import float_texts, values_of
+from tfrecord_lite.sniff import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -225,7 +225,7 @@ def _is_number(kind: Any) -> bool:
 
 def _cell(value: Any) -> str:
     """Return a value as text of one line, cut to fit."""
-    from tfrecord_lite.example.content import text_of  # noqa: PLC0415 - loads the messages
+    from tfrecord_lite.sniff import text_of  # noqa: PLC0415
 
     if value is None:
         return "null"

@@ -19,7 +19,6 @@ Whether a record is text, or any protobuf message at all, is a guess.
 
 from __future__ import annotations
 
-import re
 import struct
 from dataclasses import dataclass
 from enum import StrEnum
@@ -27,6 +26,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
 from tfrecord_lite.example.proto import FEATURES_TAG, ITEMS, ITEMS_CONTEXT
+from tfrecord_lite.sniff import text_of
 from tfrecord_lite.wire.scalar import LEN, START_GROUP, WireError, walk
 
 if TYPE_CHECKING:
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.messages import Example, Feature, SequenceExample
 
-_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _EVENT_FIELDS = {1: 1, 2: 0, 3: 2, 4: 2, 5: 2, 6: 2, 7: 2, 8: 2, 9: 2, 10: 2}  # wire types
 _MAX_WALL_TIME = 2.0**35  # seconds; a time beyond the year 3000 is not a wall time
 _MAX_FIELDS = 1000  # that many well-formed fields are proof enough
@@ -149,15 +148,6 @@ def _is_plain_example(record: bytes) -> bool:
 def is_sequence(message: Example | SequenceExample) -> TypeIs[SequenceExample]:
     """Return whether a message is a SequenceExample, without importing the class."""
     return hasattr(message, "feature_lists")
-
-
-def text_of(data: bytes) -> str | None:
-    r"""Return bytes as text if they are UTF-8 without control characters but ``\t\n\r``."""
-    try:
-        text = data.decode()
-    except UnicodeDecodeError:
-        return None
-    return None if _CONTROL.search(text) else text
 
 
 def _parse(record: bytes, type_: ContentType) -> Message | None:

@@ -14,7 +14,6 @@
     framing      records to frames; check frames
     decoder      a stream of frames to blocks of records, without I/O
     resync       find the next intact record after damage
-    foreign      recognise files of other formats
     stream       RecordStream: read the records of one open file
     damage       skip damage, and report what was lost
     sink         RecordSink: write records to one open file

@@ -18,13 +18,13 @@ from tfrecord_lite.files.input import open_input
 from tfrecord_lite.files.names import name_of, opening_error
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.decoder import FrameDecoder
-from tfrecord_lite.records.foreign import HEAD_BYTES, looks_like
 from tfrecord_lite.records.framing import (
     HEADER_BYTES,
     OVERHEAD_BYTES,
     is_header,
 )
 from tfrecord_lite.records.resync import RecordFinder
+from tfrecord_lite.sniff import HEAD_BYTES, looks_like
 
 if TYPE_CHECKING:
     from tfrecord_lite.block import Block

@@ -44,10 +44,10 @@ from tfrecord_lite.files.names import (
 from tfrecord_lite.files.output import open_output, remove
 from tfrecord_lite.files.remote import remote_place
 from tfrecord_lite.records.damage import levels_to_caller
-from tfrecord_lite.records.foreign import HEAD_BYTES, looks_like
 from tfrecord_lite.records.framing import HEADER_BYTES, is_header
 from tfrecord_lite.schema import Schema, SequenceSchema
 from tfrecord_lite.schema.text import FORMAT, SEQUENCE_FORMAT
+from tfrecord_lite.sniff import HEAD_BYTES, looks_like
 from tfrecord_lite.storage.content import content_of
 from tfrecord_lite.storage.formats import superserial, tfds
 from tfrecord_lite.storage.stream_schema import check_originals

@@ -6,7 +6,6 @@
     strings    many byte strings: Python objects, or byte ranges of one buffer
     raw        decode_raw: strings that hold nothing but numbers
     serialize  serialize_tensor: an array to a TensorProto
-    header     what a byte string is, if it is a TensorProto: dtype and shape
     parse      parse_tensor, parse_tensors: TensorProtos to arrays, one or many
 
 No I/O. Only ``parse`` needs the protobuf runtime.

@@ -25,8 +25,8 @@ from tfrecord_lite.convert.dataframes import arrow
 from tfrecord_lite.convert.lossless import schema_of
 from tfrecord_lite.errors import InvalidArgumentError, argument_error, plural
 from tfrecord_lite.files.names import name_of
-from tfrecord_lite.media import recognize
 from tfrecord_lite.schema.text import nearest
+from tfrecord_lite.sniff import recognize
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

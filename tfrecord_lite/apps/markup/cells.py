@@ -7,7 +7,6 @@ representation, with a limit on how many pictures it has and how many pixels are
 
 from __future__ import annotations
 
-import codecs
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,14 +22,14 @@ from tfrecord_lite.columns.bytes import BytesColumn
 from tfrecord_lite.columns.ragged import RaggedTensor
 from tfrecord_lite.columns.sparse import SparseTensor
 from tfrecord_lite.errors import human_bytes, plural
-from tfrecord_lite.media import recognize
+from tfrecord_lite.sniff import recognize, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from tfrecord_lite.apps.markup.tables import Cell
     from tfrecord_lite.columns.join import Column
-    from tfrecord_lite.media import Media
+    from tfrecord_lite.sniff import Media
 
 MAX_ROWS = 10
 """Most rows that are shown of a column or batch."""
@@ -109,7 +108,7 @@ class Cells:
             return shown or escaped(what)
         if not n_bytes:
             return _EMPTY
-        text = _text_of(data[:_TEXT_BYTES], is_cut=n_bytes > _TEXT_BYTES)
+        text = text_of(data[:_TEXT_BYTES], is_cut=n_bytes > _TEXT_BYTES)
         if text is not None:
             return escaped(text)
         told = self._tell(data) if self._tell is not None and n_bytes == len(data) else None
@@ -202,15 +201,6 @@ def joined(cells: Sequence[Cell], n_values: int) -> Html:
     if n_values > len(cells):
         text += f"{'' if is_pictures else ', '}… {plural(n_values, 'value')}"
     return Html(text) if text else _NO_VALUES
-
-
-def _text_of(data: bytes, *, is_cut: bool) -> str | None:
-    """Decode a text; None if it is not one. If it is cut, its last character may be too."""
-    try:
-        text = codecs.getincrementaldecoder("utf-8")().decode(data, final=not is_cut)
-    except UnicodeDecodeError:
-        return None
-    return text if all(c.isprintable() or c in "\t\n\r" for c in text) else None
 
 
 def _n_decoded(data: bytes) -> int:

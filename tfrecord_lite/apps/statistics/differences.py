@@ -26,8 +26,8 @@ from tfrecord_lite.block import Block
 from tfrecord_lite.errors import plural
 from tfrecord_lite.example.sequence.to_dicts import SequenceExampleDecoder
 from tfrecord_lite.example.to_dicts import ExampleDecoder
-from tfrecord_lite.example.value_content import recognize_value
 from tfrecord_lite.schema.text import shown_name
+from tfrecord_lite.sniff import recognize_value
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Mapping

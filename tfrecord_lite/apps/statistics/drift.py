@@ -36,10 +36,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from tfrecord_lite.errors import InvalidArgumentError, argument_error
-from tfrecord_lite.example.content import text_of
 from tfrecord_lite.schema import FeatureListSummary, SequenceSummary, Summary
 from tfrecord_lite.schema.features import RaggedFeature
 from tfrecord_lite.schema.text import nearest, shown_name
+from tfrecord_lite.sniff import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -18,7 +18,7 @@ from crc32c import crc32c
 from tfrecord_lite.apps.statistics.distribution import Distribution
 from tfrecord_lite.arrays import ByteRanges, row_splits
 from tfrecord_lite.errors import require_int
-from tfrecord_lite.example.value_content import recognize_value
+from tfrecord_lite.sniff import recognize_value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -37,7 +37,6 @@ from tfrecord_lite.index.ranges import RANGE_BYTES, record_ranges
 from tfrecord_lite.options import MAX_RECORD_BYTES, ReadSettings
 from tfrecord_lite.progress import check_progress, reported, title_of
 from tfrecord_lite.reader import reader_with, share_read
-from tfrecord_lite.records.foreign import CONTROL
 from tfrecord_lite.schema import (
     FixedLenFeature,
     FixedLenSequenceFeature,
@@ -50,6 +49,7 @@ from tfrecord_lite.schema import (
     VarLenFeature,
 )
 from tfrecord_lite.schema.text import nearest
+from tfrecord_lite.sniff import text_of
 from tfrecord_lite.storage.loading import described_by, load_blocks, loader_of, reader_ahead
 from tfrecord_lite.storage.sidecar import Sidecar
 from tfrecord_lite.storage.stream_schema import as_absent, items_of, schema_of_items
@@ -719,9 +719,4 @@ def _is_text(strings: BytesColumn) -> bool:
     starts = (strings.offsets[:-1] - strings.offsets[0])[np.diff(strings.offsets) > 0]
     if ((whole[starts] & 0xC0) == 0x80).any():  # the first byte goes on with the string before
         return False
-    data = whole.tobytes()
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return data.translate(None, CONTROL) == data
+    return text_of(whole.tobytes()) is not None

@@ -24,7 +24,7 @@ import re
 from typing import Any
 
 from tfrecord_lite.convert.dataframes.arrow import imported
-from tfrecord_lite.example.content import text_of
+from tfrecord_lite.sniff import text_of
 
 DELIMITERS = ",;\t"
 """What may be between the cells of CSV; the header of a file tells which it is."""

@@ -22,7 +22,7 @@ from markupsafe import Markup
 from tfrecord_lite.apps.markup.charts import bars, histogram, short_numbers
 from tfrecord_lite.apps.viewer.parts import shortened, visible
 from tfrecord_lite.errors import human_bytes
-from tfrecord_lite.example.content import text_of
+from tfrecord_lite.sniff import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping

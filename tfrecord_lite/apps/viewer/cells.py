@@ -55,8 +55,8 @@ from tfrecord_lite.apps.viewer.pictures import (
 )
 from tfrecord_lite.errors import InvalidArgumentError, Reason, plural
 from tfrecord_lite.example.outline import float_texts, kind_of, values_of
-from tfrecord_lite.example.value_content import recognize_value
 from tfrecord_lite.schema.kinds import Kind
+from tfrecord_lite.sniff import recognize_value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -64,8 +64,8 @@ if TYPE_CHECKING:
     from tfrecord_lite.arrays import AnyArray, Uint8Array
     from tfrecord_lite.example.content import Content
     from tfrecord_lite.example.outline import Row
-    from tfrecord_lite.example.value_content import ValueContent
     from tfrecord_lite.messages import Feature
+    from tfrecord_lite.sniff import ValueContent
 
 __all__ = ["Budget", "Cell", "feature_cell", "visible", "whole_cell"]
 

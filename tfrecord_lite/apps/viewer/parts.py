@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from tfrecord_lite.example.content import text_of
+from tfrecord_lite.sniff import text_of
 
 NO_MARKUP = Markup("")
 MAX_SEARCH_TEXT = 240
@@ -87,10 +87,7 @@ def shortened(text: str, limit: int = MAX_SEARCH_TEXT) -> str:
 
 def text_prefix(data: bytes, limit: int) -> str | None:
     """Return the first `limit` bytes as text; None if they are not text."""
-    if len(data) <= limit:
-        return text_of(data)
-    found = (text_of(data[: limit - n]) for n in range(4))  # a character may be cut
-    return next((text for text in found if text is not None), None)
+    return text_of(data[:limit], is_cut=len(data) > limit)
 
 
 def more(count: int, noun: str) -> Markup:

@@ -35,12 +35,12 @@ from tfrecord_lite.apps.markup.pictures import (
 from tfrecord_lite.apps.markup.pictures import picture as img
 from tfrecord_lite.apps.viewer.parts import NO_MARKUP, Form, caption, note
 from tfrecord_lite.errors import plural
-from tfrecord_lite.media import recognize
+from tfrecord_lite.sniff import recognize
 
 if TYPE_CHECKING:
     from tfrecord_lite.apps.viewer.parts import Budget
     from tfrecord_lite.arrays import Float64Array, Uint8Array
-    from tfrecord_lite.media import Media
+    from tfrecord_lite.sniff import Media
 
 THUMBNAIL_SIZE = 128
 _LARGE_SIZE = 1024

@@ -1,0 +1,649 @@
+r"""What some bytes are, by their beginning: of files, of values in records.
+
+::
+
+    first bytes of a file   ──looks_like──>       a Parquet file (pandas.read_parquet reads it)
+    a byte string           ──recognize_value──>  JPEG 640 x 480, 42.1 KiB
+                                                  WAV 16000 Hz, mono, 2.5 s, 78.2 KiB
+                                                  float32 tensor [3, 4], 48 bytes       a TensorProto
+                                                  uint8 array [28, 28], 784 bytes       a .npy file
+                                                  text, 12 bytes
+    an encoded image, sound or film  ──recognize──>  Media: format, media type, size
+    any bytes               ──text_of──>          text, or None
+
+:data:`_FORMATS` is the one table of formats that have magic bytes; :data:`_TEXTS` the one of kinds of text.
+Nothing is decoded, no I/O is done, and the work is bounded, however many bytes there are. The bytes may be
+anything: an image that is cut has no size, and what is in no format is ``text`` or ``bytes``.
+
+A file is asked about only if its first 12 bytes are not the header of a record. A TFRecord file whose first
+record is damaged has to stay one: a record below 4 GiB has zeros in bytes 4 to 7, so what is shorter than 8
+bytes of magic is believed only if these are not all zero, and text has no zeros at all.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+from dataclasses import dataclass, replace
+from itertools import islice
+from math import prod
+from struct import error as StructError  # noqa: N812
+from struct import unpack_from
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from tfrecord_lite.errors import human_bytes, plural
+from tfrecord_lite.wire.scalar import I32, I64, LEN, VARINT, WireError, read_varint, walk
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = [
+    "HEAD_BYTES",
+    "OTHER_LABELS",
+    "Media",
+    "ValueContent",
+    "looks_like",
+    "recognize",
+    "recognize_value",
+    "text_of",
+]
+
+HEAD_BYTES = 4096
+"""So many first bytes are enough to recognise a file; more of them make text more certain."""
+OTHER_LABELS = ("text", "bytes", "empty")
+"""The labels of byte strings that are in no format."""
+
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+_MAX_TEXT_BYTES = 1 << 16
+_MAX_STEPS = 2000
+"""Segments or chunks to look at; a JPEG with a colour profile has some hundred."""
+_HEADER_BYTES = 12
+_UNPACK = "unpack it first"
+
+
+def text_of(data: bytes, *, is_cut: bool = False) -> str | None:
+    r"""Return bytes as text if they are UTF-8 without control characters but ``\t\n\r``.
+
+    If they are only the beginning of a text, the last character may be cut; it is left out.
+    """
+    try:
+        text = codecs.getincrementaldecoder("utf-8")().decode(data, final=not is_cut)
+    except UnicodeDecodeError:
+        return None
+    return None if _CONTROL.search(text) else text
+
+
+# ------------------------------------------------------------------- images, sounds, films
+
+
+@dataclass(frozen=True, slots=True)
+class Media:
+    """What an encoded image, sound or film is; None for what its header does not tell."""
+
+    format: str
+    """Its usual name: ``"JPEG"``, ``"PNG"``, ``"WAV"``, ``"MP4"``."""
+    mime: str
+    """The media type, such as ``"image/jpeg"``."""
+    ending: str
+    """The usual ending of the names of such files, such as ``".jpg"``."""
+    width: int | None = None
+    """Of the picture, in pixels."""
+    height: int | None = None
+    """Of the picture, in pixels."""
+    sample_rate: int | None = None
+    """Of the sound, in Hz."""
+    n_channels: int | None = None
+    """Of the sound."""
+    seconds: float | None = None
+    """How long the sound is."""
+
+    @property
+    def kind(self) -> str:
+        """``"image"``, ``"audio"`` or ``"video"``."""
+        return self.mime.partition("/")[0]
+
+    @property
+    def details(self) -> str:
+        """Size, sample rate and length, as far as they are known; may be empty."""
+        parts = []
+        if self.width is not None and self.height is not None:
+            parts.append(f"{self.width} x {self.height}")
+        if self.sample_rate is not None:
+            parts.append(f"{self.sample_rate} Hz")
+        if self.n_channels is not None:
+            usual = {1: "mono", 2: "stereo"}
+            parts.append(usual.get(self.n_channels, f"{self.n_channels} channels"))
+        if self.seconds is not None:
+            parts.append(f"{self.seconds:.1f} s")
+        return ", ".join(parts)
+
+    def __str__(self) -> str:
+        """Name the format, with size, sample rate and length: ``JPEG 640 x 480``."""
+        return f"{self.format} {self.details}".rstrip()
+
+
+_Details: TypeAlias = "dict[str, Any] | None"
+"""The known fields of a Media; None if the bytes are not of the format after all."""
+
+
+def _size(width: int, height: int) -> _Details:
+    """Return a size, unless a side is zero, which no picture has."""
+    return {"width": width, "height": height} if width > 0 and height > 0 else {}
+
+
+def _sound(rate: int, channels: int, n_samples: float = 0) -> _Details:
+    """Return a sound's rate, channels and length, unless they are zero."""
+    seconds = n_samples / rate if n_samples and rate else None
+    known = {"sample_rate": rate, "n_channels": channels or None, "seconds": seconds}
+    return known if rate else {}
+
+
+def _jpeg(data: bytes) -> _Details:
+    """Read the first start of a frame: SOF0 to SOF15, but for the three that are something else."""
+    at = 2
+    for _ in range(_MAX_STEPS):
+        prefix, marker = unpack_from(">BB", data, at)
+        if prefix != 0xFF or marker in (0xD9, 0xDA):  # lost, the end, or a scan without a frame
+            return {}
+        if marker == 0xFF:  # a fill byte
+            at += 1
+        elif marker == 0x01 or 0xD0 <= marker <= 0xD8:  # no length
+            at += 2
+        elif 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
+            height, width = unpack_from(">HH", data, at + 5)
+            return _size(width, height)
+        else:
+            at += 2 + unpack_from(">H", data, at + 2)[0]
+    return {}
+
+
+def _bmp(data: bytes) -> _Details:
+    """Read either header; rows stored from the top down have a negative height."""
+    if data[14] == 12:
+        return _size(*unpack_from("<HH", data, 18))
+    width, height = unpack_from("<ii", data, 18)
+    return _size(width, abs(height))
+
+
+def _webp(data: bytes) -> _Details:
+    """Read the first chunk: lossy, lossless or extended."""
+    form = data[12:16]
+    if form == b"VP8 " and data[23:26] == b"\x9d\x01\x2a":
+        width, height = unpack_from("<HH", data, 26)
+        return _size(width & 0x3FFF, height & 0x3FFF)
+    if form == b"VP8L" and data[20:21] == b"\x2f":
+        (bits,) = unpack_from("<I", data, 21)
+        return _size((bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1)
+    if form == b"VP8X":
+        low, high, low2, high2 = unpack_from("<HBHB", data, 24)
+        return _size((high << 16 | low) + 1, (high2 << 16 | low2) + 1)
+    return {}
+
+
+def _wav(data: bytes) -> _Details:
+    """Read the format, and the length of the samples; a stream does not know that when it begins."""
+    channels = rate = byte_rate = 0
+    at = 12
+    for _ in range(_MAX_STEPS):
+        if at + 8 > len(data):
+            break
+        name, n_bytes = unpack_from("<4sI", data, at)
+        if name == b"fmt ":
+            channels, rate, byte_rate = unpack_from("<HII", data, at + 10)
+        elif name == b"data" and byte_rate:
+            n_bytes = n_bytes if n_bytes < 0xFFFFFFFF else len(data) - at - 8
+            return _sound(rate, channels, n_bytes / byte_rate * rate)
+        at += 8 + n_bytes + n_bytes % 2
+    return _sound(rate, channels)
+
+
+def _flac(data: bytes) -> _Details:
+    """Read STREAMINFO, which comes first: 20 bits of rate, 3 of channels, 36 of samples."""
+    (bits,) = unpack_from(">Q", data, 18)
+    return _sound(bits >> 44, (bits >> 41 & 7) + 1, bits & (1 << 36) - 1)
+
+
+_MP3_KBITS = (
+    (0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160),
+    (0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320),
+)
+_MP3_RATES = {3: (44_100, 48_000, 32_000), 2: (22_050, 24_000, 16_000), 0: (11_025, 12_000, 8_000)}
+
+
+def _mp3(data: bytes, at: int = 0) -> _Details:
+    """Read the first frame; without a second one right after it, chance may have made it."""
+    (bits,) = unpack_from(">I", data, at)
+    version, layer, kbits, rate = bits >> 19 & 3, bits >> 17 & 3, bits >> 12 & 15, bits >> 10 & 3
+    if bits >> 21 != 0x7FF or version == 1 or layer != 1 or not 0 < kbits < 15 or rate == 3:
+        return None
+    hertz, is_first = _MP3_RATES[version][rate], version == 3
+    n_bytes = (144 if is_first else 72) * _MP3_KBITS[is_first][kbits] * 1000 // hertz
+    following = at + n_bytes + (bits >> 9 & 1)
+    if following > len(data) or (
+        not at and len(data) - following >= 4 and not _mp3(data, following)
+    ):
+        return None
+    return _sound(hertz, 1 if bits >> 6 & 3 == 3 else 2)
+
+
+class _Format(NamedTuple):
+    """How the bytes of a format begin, and what they are."""
+
+    begins: re.Pattern[bytes]
+    name: str
+    """Of a file, with its article; of media, that of :class:`Media`."""
+    advice: str = ""
+    """What reads such a file."""
+    media: Media | None = None
+    read: Callable[[bytes], _Details] = lambda _: {}
+    is_sure: bool = False
+    """Whether damage never looks like it: 8 bytes of magic, or a closer look."""
+
+
+def _file(
+    pattern: bytes, name: str, advice: str = "", *, is_sure: bool = False, read: Any = lambda _: {}
+) -> _Format:
+    return _Format(re.compile(pattern, re.DOTALL), name, advice, None, read, is_sure)
+
+
+def _medium(pattern: bytes, name: str, mime: str, ending: str, read: Any = lambda _: {}) -> _Format:
+    noun = {"image": "image", "audio": "sound", "video": "video"}[mime.partition("/")[0]]
+    article = "an" if name[0] in "AMO" else "a"  # an AVI, an MP4, an OGG
+    media = Media(name, mime, ending)
+    return _Format(re.compile(pattern, re.DOTALL), f"{article} {name} {noun}", "", media, read)
+
+
+def _tar(data: bytes) -> _Details:
+    """Check the checksum of the first header, which all variants have."""
+    stored = data[148:156].strip(b"\0 ")
+    if len(data) < 512 or not re.fullmatch(rb"[0-7]+", stored) or not data[0]:
+        return None
+    computed = sum(data[:512]) - sum(data[148:156]) + 8 * ord(" ")
+    return {} if int(stored, 8) == computed else None
+
+
+def _arrow_stream(data: bytes) -> _Details:
+    """Check the length of a schema, and the flatbuffer of that length."""
+    n_bytes, root = unpack_from("<II", data, 4)
+    is_one = 0 < n_bytes < 2**28 and n_bytes % 8 == 0 and 4 <= root < min(n_bytes, 256)
+    return {} if is_one else None
+
+
+_FTYP = rb"\0\0[\0-\x03].ftyp"
+"""The start of a box of few bytes; a text may have these letters at its fifth byte."""
+
+_FORMATS = (
+    _medium(rb"\xff\xd8\xff", "JPEG", "image/jpeg", ".jpg", _jpeg),
+    _medium(
+        rb"\x89PNG\r\n\x1a\n", "PNG", "image/png", ".png",
+        lambda data: _size(*unpack_from(">II", data, 16)) if data[12:16] == b"IHDR" else {},
+    ),
+    _medium(
+        rb"GIF8[79]a", "GIF", "image/gif", ".gif",
+        lambda data: _size(*unpack_from("<HH", data, 6)),
+    ),
+    _medium(rb"RIFF....WEBP", "WebP", "image/webp", ".webp", _webp),
+    # A text may begin with BM: the second header has one of these lengths.
+    _medium(
+        rb"BM.{12}[\x0c\x10\x28\x34\x38\x40\x6c\x7c]\0\0\0", "BMP", "image/bmp", ".bmp", _bmp
+    ),
+    _medium(rb"II[\x2a\x2b]\0|MM\0[\x2a\x2b]", "TIFF", "image/tiff", ".tif"),
+    _medium(_FTYP + rb"avi[fs]", "AVIF", "image/avif", ".avif"),
+    _medium(_FTYP + rb"(hei[cmsx]|hev[cmsx]|mif1|msf1)", "HEIC", "image/heic", ".heic"),
+    _medium(rb"\0\0\0\x0cjP  \r\n\x87\n", "JPEG 2000", "image/jp2", ".jp2"),
+    _medium(rb"\xff\x4f\xff\x51", "JPEG 2000", "image/jp2", ".j2k"),
+    _medium(rb"\0\0\0\x0cJXL \r\n\x87\n", "JPEG XL", "image/jxl", ".jxl"),
+    _medium(rb"(RIFF|RF64)....WAVE", "WAV", "audio/wav", ".wav", _wav),
+    _medium(rb"fLaC[\0\x80]", "FLAC", "audio/flac", ".flac", _flac),
+    _medium(rb"OggS\0.{23,278}\x80theora", "OGG video", "video/ogg", ".ogv"),
+    _medium(rb"OggS\0", "OGG", "audio/ogg", ".ogg"),
+    _medium(rb"ID3[\x02-\x04].[\x00-\xff][\x00-\x7f]{4}", "MP3", "audio/mpeg", ".mp3"),
+    _medium(rb"\xff[\xe2\xe3\xf2\xf3\xfa\xfb]..", "MP3", "audio/mpeg", ".mp3", _mp3),
+    _medium(_FTYP + rb"M4A ", "M4A", "audio/mp4", ".m4a"),
+    _medium(_FTYP + rb"qt  ", "QuickTime", "video/quicktime", ".mov"),
+    _medium(_FTYP, "MP4", "video/mp4", ".mp4"),
+    _medium(rb"RIFF....AVI ", "AVI", "video/x-msvideo", ".avi"),
+    _medium(rb"\x1a\x45\xdf\xa3.{0,40}webm", "WebM", "video/webm", ".webm"),
+    _file(rb".{148}", "a tar archive", _UNPACK, is_sure=True, read=_tar),
+    _file(
+        rb"\xff\xff\xff\xff.{8}", "an Arrow stream", "pyarrow.ipc.open_stream reads it",
+        is_sure=True, read=_arrow_stream,
+    ),
+    # Of protocol 4 and later, with its first frame.
+    _file(rb"\x80[\x04\x05]\x95.{1,5}\0\0\0", "a pickle", is_sure=True),
+    _file(rb"PAR1", "a Parquet file", "pandas.read_parquet reads it"),
+    _file(rb"ARROW1\0\0", "an Arrow (Feather) file", "pyarrow.feather.read_table reads it", is_sure=True),
+    _file(
+        b"\x83\xaf\x70\xd1\x0d\x88\x4a\x3f", "an ArrayRecord or Riegeli file",
+        "the package array_record reads ArrayRecord", is_sure=True,
+    ),
+    _file(rb"\n#\xd7\xce", "an MXNet RecordIO file"),
+    _file(rb"\x89HDF\r\n\x1a\n", "an HDF5 file", "h5py reads it", is_sure=True),
+    _file(rb"SQLite format 3\0", "an SQLite database", is_sure=True),
+    _file(rb".{16}\xde\xc0\xef\xbe\x01\0\0\0", "an LMDB database", is_sure=True),
+    _file(rb"Obj\x01", "an Avro file"),
+    _file(rb"\x93NUMPY", "a NumPy .npy file", "numpy.load reads it"),
+    _file(rb"PK\x03\x04.{26}[^\0]{0,200}?\.npy", "a NumPy .npz archive", "numpy.load reads it"),
+    _file(rb"PK\x03\x04", "a zip archive", _UNPACK),
+    _file(rb"7z\xbc\xaf\x27\x1c", "a 7z archive", _UNPACK),
+    _file(rb"\xfd7zXZ\0", "an xz file", _UNPACK),
+    _file(rb"\x04\x22\x4d\x18", "an LZ4 file", _UNPACK),
+    _file(rb"Rar!\x1a\x07", "a RAR archive", _UNPACK),
+    _file(rb"%PDF-", "a PDF document"),
+)  # fmt: skip
+"""The first that matches counts."""
+
+
+def recognize(data: bytes) -> Media | None:
+    r"""Recognise an encoded image, sound or film; None if the bytes are not of a known format.
+
+    Truncated bytes are recognised by their beginning, without what the missing part would tell.
+
+    Examples
+    --------
+    >>> found = recognize(b"GIF89a\x80\x02\xe0\x01")
+    >>> str(found), found.mime, found.width
+    ('GIF 640 x 480', 'image/gif', 640)
+    >>> recognize(b"text")
+    """
+    for form in _FORMATS:
+        if form.media is not None and form.begins.match(data):
+            try:
+                details = form.read(data)
+            except (StructError, IndexError):  # cut within the header
+                details = {}
+            return None if details is None else replace(form.media, **details)
+    return None
+
+
+# ---------------------------------------------------------------------------------- files
+
+
+def looks_like(head: bytes, *, is_whole: bool) -> str | None:
+    r"""Say what a file looks like by its first bytes, with advice in parentheses; None if unknown.
+
+    `is_whole` tells that there are no more bytes.
+
+    Examples
+    --------
+    >>> looks_like(b"PAR1\x15\x04\x15\x10\x15\x14L\x15", is_whole=False)
+    'a Parquet file (pandas.read_parquet reads it)'
+    """
+    if len(head) < _HEADER_BYTES:
+        # Maybe the start of a header, of a record below 4 GiB, that was cut.
+        is_no_header = any(head[4:8]) or head.strip() in (b"{}", b"[]")
+        if not (is_whole and is_no_header):
+            return None
+    if (found := _text_kind(head, is_whole=is_whole)) is not None:
+        return found
+    is_header = head[4:8] == bytes(4)
+    for form in _FORMATS:
+        if form.begins.match(head) and (form.is_sure or not is_header):
+            try:
+                is_one = form.read(head) is not None
+            except (StructError, IndexError):
+                is_one = form.media is not None
+            if is_one:
+                return f"{form.name} ({form.advice})" if form.advice else form.name
+    if is_whole and _is_unframed_example(head):
+        return (
+            "serialized tf.train.Examples without the framing of records (TFRecordWriter writes it)"
+        )
+    return None
+
+
+def _is_unframed_example(data: bytes) -> bool:
+    """Whether these are whole messages that are nothing but Features and FeatureLists with entries."""
+
+    def messages_in(start: int, stop: int, numbers: tuple[int, ...]) -> list[tuple[int, int]]:
+        found = list(walk(data, start, stop))
+        if any(number not in numbers or wire != LEN for number, wire, _, _ in found):
+            raise WireError(0, start, "another field")
+        return [(begin, end) for _, _, begin, end in found]
+
+    if data[:1] != b"\n":
+        return False
+    try:
+        parts = messages_in(0, len(data), (1, 2))
+        entries = [entry for part in parts for entry in messages_in(*part, (1,))]
+        return bool(entries) and all(messages_in(*entry, (1, 2)) for entry in entries)
+    except WireError:
+        return False
+
+
+_COMMENTS = r"\s*(#[^\n]*\n\s*)*"
+_LFS = re.compile(r"version https://git-lfs\.github\.com/spec/")
+_HTML = re.compile(r"<(!doctype\s+html|html)\b", re.IGNORECASE)
+_XML = re.compile(r"\s*<(\?xml\b|!|[A-Za-z][\w:.-]*[\s/>])")
+_JSON = re.compile(r"\s*(\{\s*([\"}]|$)|\[\s*([\[\]{\"\d.-]|true|false|null|$))")
+_TEXT_EXAMPLE = re.compile(_COMMENTS + r"(features|context|feature_lists)\s*:?\s*\{")
+_TFX_SCHEMA = re.compile(
+    _COMMENTS + r"(feature|sparse_feature|string_domain|int_domain|float_domain"
+    r"|tensor_representation_group)\s*:?\s*\{(?!\s*key\b)"
+)
+_DATASET_INFO = re.compile(r'"(citation|config\w+|downloadSize|fileFormat|releaseNotes|splits)":')
+_INDEX = re.compile(r"0 \d+\r?\n(\d+ \d+\r?\n)*(\d+ ?\d*)?\Z")
+
+
+def _is_table(text: str) -> bool:
+    """Whether the first lines have the same number of columns, two or more; prose has spaces after commas."""
+    lines = text.splitlines()[:4]
+    return len(lines) > 1 and any(
+        re.search(f"{separator}[^ ]", lines[0])
+        and len({line.count(separator) for line in lines}) == 1
+        for separator in "\t,;"
+    )
+
+
+def _is_json_lines(text: str) -> bool:
+    first, _, rest = text.lstrip().partition("\n")
+    try:
+        return rest.startswith(first[:1]) and json.loads(first) is not None
+    except (ValueError, RecursionError):
+        return False
+
+
+_PROTO_TEXT = "google.protobuf.text_format.Parse reads it"
+_TEXTS: tuple[tuple[Callable[[str], object], str], ...] = (
+    (_LFS.match, "a Git LFS pointer (fetch the real file with git lfs pull)"),
+    (
+        lambda text: '"format": "tfrecord_lite.Schema"' in text[:200],
+        "a schema file of this package (name its data file, without .schema.json)",
+    ),
+    (_INDEX.match, "the index of a TFRecord file (name the data file, without .idx)"),
+    (
+        lambda text: _XML.match(text) and _HTML.search(text[:1000]),
+        "an HTML page (a failed download often leaves one)",
+    ),
+    (_XML.match, "XML"),
+    (
+        lambda text: _JSON.match(text) and '"tensorflow_datasets.' in text[:HEAD_BYTES],
+        "a features.json of TFDS (load_schema reads it, load_tfds its directory)",
+    ),
+    (
+        lambda text: _JSON.match(text) and len(set(_DATASET_INFO.findall(text))) > 1,
+        "a dataset_info.json of TFDS (load_tfds reads its directory)",
+    ),
+    (lambda text: _JSON.match(text) and _is_json_lines(text), "JSON lines"),
+    (_JSON.match, "JSON"),
+    (_TEXT_EXAMPLE.match, f"a tf.train.Example in text form ({_PROTO_TEXT})"),
+    (_TFX_SCHEMA.match, "a schema of TFX in text form (load_schema reads it)"),
+    (_is_table, "CSV"),
+    (lambda _: True, "plain text"),
+)
+
+
+def _text_kind(head: bytes, *, is_whole: bool) -> str | None:
+    """Recognise text, and what kind of text it is."""
+    text = text_of(head.replace(b"\f", b"").removeprefix(b"\xef\xbb\xbf"), is_cut=not is_whole)
+    return None if text is None else next(name for is_kind, name in _TEXTS if is_kind(text))
+
+
+# --------------------------------------------------------------------------------- values
+
+
+@dataclass(frozen=True, slots=True)
+class ValueContent:
+    """What a byte string is."""
+
+    label: str
+    """Its format in a word or two, such as ``"JPEG"``, ``"float32 tensor"``, ``"text"``, ``"bytes"``."""
+    details: str
+    """The size of a picture, the shape of a tensor, ...; may be empty."""
+    n_bytes: int
+    """Of the byte string; of a tensor or array of numbers, those of its elements."""
+    media: Media | None = None
+    """Of an encoded image, sound or film."""
+    shape: tuple[int, ...] | None = None
+    """Of a tensor or array."""
+
+    def __str__(self) -> str:
+        """Say all of it in one line."""
+        if not self.n_bytes and not self.details:
+            return self.label
+        n_bytes = plural(self.n_bytes, "byte")
+        size = n_bytes if self.n_bytes < 1024 else human_bytes(self.n_bytes)
+        what = f"{self.label} {self.details}".rstrip()
+        return size if what == "bytes" else f"{what}, {size}"
+
+
+def recognize_value(value: bytes) -> ValueContent:
+    r"""Recognise what a byte string is; never fails, whatever the bytes are.
+
+    A long text is judged by its first 64 KiB.
+
+    Examples
+    --------
+    >>> print(recognize_value(b"GIF89a\x80\x02\xe0\x01"))
+    GIF 640 x 480, 10 bytes
+    >>> recognize_value(b"text").label, recognize_value(b"\xff").label, recognize_value(b"").label
+    ('text', 'bytes', 'empty')
+    """
+    n_bytes = len(value)
+    if not value:
+        return ValueContent("empty", "", 0)
+    if (media := recognize(value)) is not None:
+        return ValueContent(media.format, media.details, n_bytes, media)
+    found = _tensor(value) or _array(value)
+    if found is not None:
+        label, shape, size = found
+        shown = [str(side) for side in shape[:8]] + ["..."] * (len(shape) > 8)
+        details = f"[{', '.join(shown)}]"
+        return ValueContent(label, details, n_bytes if size is None else size, shape=shape)
+    is_text = text_of(value[:_MAX_TEXT_BYTES], is_cut=n_bytes > _MAX_TEXT_BYTES) is not None
+    return ValueContent("text" if is_text else "bytes", "", n_bytes)
+
+
+_DTYPES = dict(
+    enumerate(
+        [
+            "float32",
+            "float64",
+            "int32",
+            "uint8",
+            "int16",
+            "int8",
+            "string",
+            "complex64",
+            "int64",
+            "bool",
+            "-",
+            "-",
+            "-",
+            "bfloat16",
+            "-",
+            "-",
+            "uint16",
+            "complex128",
+            "float16",
+            "-",
+            "-",
+            "uint32",
+            "uint64",
+            "float8_e5m2",
+            "float8_e4m3fn",
+            "float8_e4m3fnuz",
+            "float8_e4m3b11fnuz",
+            "float8_e5m2fnuz",
+            "int4",
+            "uint4",
+            "int2",
+            "uint2",
+            "float4_e2m1fn",
+        ],
+        1,
+    )
+)
+"""The dtypes of TensorProtos by number; a dash for those that have no elements of this kind."""
+_MAX_FIELDS = 200  # that many well-formed fields are proof enough
+_MAX_DIMS = 254
+_LISTS = range(5, 19)
+_NPY = re.compile(
+    rb"\x93NUMPY(?=.{0,4000}?'descr':\s*'([<>|=]?[A-Za-z]\d{0,4})')"
+    rb"(?=.{0,4000}?'shape':\s*\(([\d, ]{0,1300})\))",
+    re.DOTALL,
+)
+
+
+def _tensor(data: bytes) -> tuple[str, tuple[int, ...], int | None] | None:
+    """Return what a TensorProto holds: label, shape, bytes of its elements; None for other bytes.
+
+    Its fields are those of a TensorProto, the dtype comes first, there is a shape, and the elements
+    are as many as that asks for: all in the content, or at least one in a list (rule T5 repeats the last).
+    """
+    if len(data) < 4 or data[0] != 0x08:
+        return None
+    shape: list[int] = []
+    try:
+        dtype = _DTYPES.get(read_varint(data, 1, len(data))[0], "-")
+        fields = list(islice(walk(data, 0, len(data)), _MAX_FIELDS))
+        shapes = [(start, stop) for number, _, start, stop in fields if number == 2]
+        kinds = {1: VARINT, 2: LEN, 3: VARINT, 4: LEN}
+        are_known = all(
+            wire in (VARINT, I32, I64, LEN) if number in _LISTS else wire == kinds.get(number)
+            for number, wire, _, _ in fields
+        )
+        if dtype == "-" or len(shapes) != 1 or not are_known:
+            return None
+        for number, wire, start, stop in islice(walk(data, *shapes[0]), _MAX_DIMS + 1):
+            if (number, wire) != (2, LEN):
+                return None
+            parts = islice(walk(data, start, stop), _MAX_FIELDS)
+            sizes = [read_varint(data, a, b)[0] for n, w, a, b in parts if (n, w) == (1, VARINT)]
+            shape.append(sizes[-1] if sizes else 0)
+    except WireError:
+        return None
+    if len(shape) > _MAX_DIMS or prod(filter(None, shape)) >= 2**63:
+        return None
+    if dtype == "string":
+        n_bytes = None
+    else:
+        extra = {"bfloat16": 2}.get(dtype, 1)  # of ml_dtypes, which need not be installed
+        known = dtype in np.sctypeDict
+        n_bytes = prod(shape) * (np.dtype(dtype).itemsize if known else extra)
+    contents = [stop - start for number, _, start, stop in fields if number == 4]
+    if any(contents):
+        is_full = contents[-1] == n_bytes
+    else:
+        is_full = not prod(shape) or any(number in _LISTS for number, _, _, _ in fields)
+    return (f"{dtype} tensor", tuple(shape), n_bytes) if is_full else None
+
+
+def _array(data: bytes) -> tuple[str, tuple[int, ...], int] | None:
+    """Read the header of a .npy file, a dictionary in Python's syntax; None if it is another."""
+    found = _NPY.match(data)
+    if found is None:
+        return None
+    digits: list[bytes] = re.findall(rb"\d+", found[2])
+    if max(map(len, digits), default=0) > 18:
+        return None
+    try:
+        dtype = np.dtype(found[1].decode())
+    except (TypeError, ValueError):
+        return None
+    shape = tuple(map(int, digits))
+    n_bytes = prod(shape) * dtype.itemsize
+    return (f"{dtype.name} array", shape, n_bytes) if n_bytes < 2**63 else None
