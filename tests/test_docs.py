@@ -26,6 +26,7 @@ pytestmark = pytest.mark.every
 
 PAGES = [
     ROOT / "README.md",
+    ROOT / "ENGINE.md",
     *sorted(path for path in (ROOT / "docs").rglob("*.md") if "_build" not in path.parts),
 ]
 
