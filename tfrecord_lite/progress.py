@@ -28,7 +28,7 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tfrecord_lite.errors import plural, printable
 from tfrecord_lite.files.names import local_size, name_of
@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.block import Block
     from tfrecord_lite.files.names import Source
 
-    Unit: TypeAlias = Literal["bytes", "records", "rows", "images"]
-
 Report: TypeAlias = Callable[[int, "int | None"], object]
 Progress: TypeAlias = "bool | Report | None"
 
@@ -51,156 +49,123 @@ DELAY_SECONDS = 1.0
 INTERVAL_SECONDS = 0.1
 """Between two calls of the user's callable, and between two drawings of a bar."""
 
-_PROCESS = os.getpid()  # a process forked later has another
-
-_SCALES: dict[str, dict[str, Any]] = {
-    "bytes": {"unit": "B", "unit_divisor": 1024},
-    "records": {"unit": " records"},
-    "rows": {"unit": " rows"},
-    "images": {"unit": " images"},
-}
-
 
 class Meter:
-    """Is told how much is done; of what is not asked for, in vain."""
+    """Is told how much is done, and shows it at a bounded rate; threads may share it."""
 
-    is_on: bool = False
-    """Whether anyone wants to know."""
     error: BaseException | None = None
     """What the callable has raised: not about a file, whatever its class."""
 
-    def update(self, done: int, total: int | None = None, share: float | None = None) -> None:
-        """Note how much is done; `share` of the work from 0 to 1, if only that is known."""
-
-    def advance(self, more: int) -> None:
-        """Note that more is done."""
-
-    def expect(self, total: int | None) -> None:
-        """Note what :meth:`advance` will add up to."""
-
-    def expect_more(self, more: int) -> None:
-        """Note what :meth:`advance` will add to what is done."""
-
-    def finish(self) -> None:
-        """Note that all is done; before files appear, since a callable may raise."""
-
-
-class _Shown(Meter):
-    """Shows progress at a bounded rate; threads may share it."""
-
-    is_on = True
-
-    def __init__(self) -> None:
+    def __init__(
+        self,
+        show: Callable[[int, int | None, float | None], object] | None = None,
+        delay: float = 0,
+    ) -> None:
+        self.is_on: bool = show is not None
+        """Whether anyone wants to know."""
+        self._show = show
         self._lock = threading.Lock()
         self._done = 0
         self._total: int | None = None
-        self._next = 0.0  # the time from which on it is shown again
+        self._next = time.monotonic() + delay  # the time from which on it is shown again
 
     def update(self, done: int, total: int | None = None, share: float | None = None) -> None:
-        with self._lock:
-            self._done = max(self._done, done)
-            self._total = total
-            self._show_if_due(share)
+        """Note how much is done; `share` of the work from 0 to 1, if only that is known."""
+        if self.is_on:
+            with self._lock:
+                self._done, self._total = max(self._done, done), total
+                self._show_if_due(share)
 
     def advance(self, more: int) -> None:
-        with self._lock:
-            self._done += more
-            self._show_if_due(None)
+        """Note that more is done."""
+        if self.is_on:
+            with self._lock:
+                self._done += more
+                self._show_if_due(None)
 
     def expect(self, total: int | None) -> None:
-        self._total = total
+        """Note what :meth:`advance` will add up to."""
+        if self.is_on:
+            self._total = total
 
     def expect_more(self, more: int) -> None:
-        with self._lock:
-            self._total = self._done + more
+        """Note what :meth:`advance` will add to what is done."""
+        self.expect(self._done + more)
+
+    def finish(self) -> None:
+        """Note that all is done; before files appear, since a callable may raise."""
+        if self.is_on:
+            with self._lock:
+                self._done = self._total = max(self._done, self._total or 0)
+                self._next = 0.0
+                self._show_if_due(1.0)
 
     def _show_if_due(self, share: float | None) -> None:
         now = time.monotonic()
-        if now >= self._next:
+        if self._show is not None and now >= self._next:
             self._next = now + INTERVAL_SECONDS
             # A file may have grown since it was measured.
             total = None if self._total is None else max(self._total, self._done)
-            self.show(self._done, total, share)
-
-    def finish(self) -> None:
-        with self._lock:
-            self._next = float("inf")
-            whole = max(self._done, self._total or 0)
-            self.show(whole, whole, 1.0)
-
-    def show(self, done: int, total: int | None, share: float | None) -> None:
-        """Show what is done."""
-        raise NotImplementedError
+            try:
+                self._show(self._done, total, share)
+            except BaseException as error:
+                self.error = error
+                raise
 
 
-class _Told(_Shown):
-    """Calls a callable."""
-
-    def __init__(self, report: Report) -> None:
-        super().__init__()
-        self._report = report
-
-    def show(self, done: int, total: int | None, share: float | None) -> None:
-        try:
-            self._report(done, total)
-        except BaseException as error:
-            self.error = error
-            raise
+SILENT = Meter()
+"""For work that nobody wants to know of."""
 
 
-class _Bar(_Shown):
-    """Draws a bar, once the work has taken longer than `delay` seconds."""
+@contextmanager
+def metered(progress: Progress, name: str, unit: str) -> Iterator[Meter]:
+    """Yield what to tell of the work on a file, or another thing of that name, in bytes, records, ..."""
+    if progress is not None and callable(progress):
+        yield Meter(lambda done, total, _: progress(done, total))
+        return
+    if progress is False or (progress is None and not _is_seen()):
+        yield SILENT
+        return
+    bar: Any = None
+    started = time.time()
 
-    def __init__(self, name: str, unit: Unit, delay: float) -> None:
-        super().__init__()
-        self._name, self._unit, self._delay = name, unit, delay
-        self._started = time.time()
-        self._next = time.monotonic() + delay
-        self._bar: Any = None
-        self._is_dropped = False
-
-    def show(self, done: int, total: int | None, share: float | None) -> None:
-        is_late = self._bar is None and self._next == float("inf")
-        if self._is_dropped or (is_late and self._delay):
+    def draw(done: int, total: int | None, share: float | None) -> None:
+        nonlocal bar
+        if bar is None and done == total and not progress:
             return  # it would be gone at once
-        if total is None and share:
-            total = round(done / share)
-        try:
-            if self._bar is None:
-                self._bar = self._made()
-            self._bar.total = total
-            self._bar.update(done - self._bar.n)
-        except (ImportError, OSError, ValueError):  # no tqdm, or nowhere to draw
-            self._is_dropped = True
+        with suppress(ImportError, OSError, ValueError):  # no tqdm, or nowhere to draw
+            bar = _bar(name, unit, started) if bar is None else bar
+            bar.total = round(done / share) if total is None and share else total
+            bar.update(done - bar.n)
 
-    def _made(self) -> Any:
-        bar = _bar_class()(
-            desc=printable(os.path.basename(self._name) or self._name),  # noqa: PTH119 - may be a URL
-            unit_scale=True,
-            **_SCALES[self._unit],
-            delay=1e-9,  # the first drawing has numbers
-            mininterval=0,
-            miniters=1,
-            leave=False,
-            dynamic_ncols=True,
-        )
-        bar.start_t = bar.last_print_t = self._started
-        return bar
-
-    def close(self) -> None:
-        """Remove the bar."""
-        if self._bar is not None:
+    try:
+        yield Meter(draw, 0 if progress else DELAY_SECONDS)
+    finally:
+        if bar is not None:
             with suppress(OSError, ValueError):  # the terminal is gone
-                self._bar.close()
+                bar.close()
 
 
-def _bar_class() -> Any:
-    """Return tqdm's class of bars for this place, without its thread, which would hinder forks."""
+def _bar(name: str, unit: str, started: float) -> Any:
+    """Return a bar of tqdm's for this place, without its thread, which would hinder forks."""
     if _has_widgets():
         from tqdm.notebook import tqdm  # noqa: PLC0415 - optional
     else:
         from tqdm import tqdm  # type: ignore[assignment]  # noqa: PLC0415 - optional
-    return type("Bar", (tqdm,), {"monitor_interval": 0})
+    is_bytes = unit == "bytes"
+    bar: Any = type("Bar", (tqdm,), {"monitor_interval": 0})(
+        desc=printable(os.path.basename(name) or name),  # noqa: PTH119 - may be a URL
+        unit="B" if is_bytes else f" {unit}",
+        unit_divisor=1024 if is_bytes else 1000,
+        unit_scale=True,
+        delay=1e-9,  # the first drawing has numbers
+        mininterval=0,
+        miniters=1,
+        leave=False,
+        dynamic_ncols=True,
+    )
+    bar.start_t = bar.last_print_t = started
+    return bar
 
 
 def check_progress(progress: object) -> None:
@@ -210,26 +175,6 @@ def check_progress(progress: object) -> None:
         raise TypeError(f"progress must be True, False, None or a callable, not {found}")
     if progress is True and find_spec("tqdm") is None:
         raise ImportError("progress=True needs tqdm: pip install 'tfrecord-numpy[cli]'")
-
-
-@contextmanager
-def metered(progress: Progress, name: str, unit: Unit) -> Iterator[Meter]:
-    """Yield what to tell of the work on a file, or another thing of that name."""
-    if callable(progress):
-        yield _Told(progress)
-        return
-    if progress is False or (progress is None and not _is_seen()):
-        yield SILENT
-        return
-    bar = _Bar(name, unit, 0.0 if progress else DELAY_SECONDS)
-    try:
-        yield bar
-    finally:
-        bar.close()
-
-
-SILENT = Meter()
-"""For work that nobody wants to know of."""
 
 
 def reported(
@@ -258,7 +203,9 @@ def reported(
 def _is_seen() -> bool:
     """Whether somebody sees a bar, and does not see those of other processes beside it."""
     is_shown = is_terminal(sys.stderr) and os.environ.get("TERM") != "dumb"
-    return (is_shown or _has_widgets()) and _is_main_process()
+    processes: Any = sys.modules.get("multiprocessing.process")  # which every worker has loaded
+    is_main = processes is None or processes.parent_process() is None
+    return (is_shown or _has_widgets()) and is_main
 
 
 def is_terminal(stream: Any) -> bool:
@@ -273,13 +220,6 @@ def _has_widgets() -> bool:
     """Whether this is a notebook that can show a bar and take it away."""
     shell: Any = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return getattr(shell, "kernel", None) is not None and find_spec("ipywidgets") is not None
-
-
-def _is_main_process() -> bool:
-    processes: Any = sys.modules.get("multiprocessing.process")  # which every worker has loaded
-    if processes is not None and processes.parent_process() is not None:
-        return False
-    return os.getpid() == _PROCESS
 
 
 def bars_hidden(stream: TextIO) -> AbstractContextManager[object]:
@@ -298,10 +238,5 @@ def title_of(sources: Sequence[Source]) -> str:
 
 def total_bytes(sources: Sequence[Source]) -> int | None:
     """Return the size of local files on disk; None if one is not a local file."""
-    total = 0
-    for source in sources:
-        size = local_size(source)
-        if size is None:
-            return None
-        total += size
-    return total
+    sizes = [local_size(source) for source in sources]
+    return None if None in sizes else sum(filter(None, sizes))
