@@ -85,11 +85,6 @@ if _TYPE_CHECKING:  # for type checkers: the same names as in _MODULES
     from tfrecord_lite.apps.images.pack import pack_images as pack_images
     from tfrecord_lite.apps.images.unpack import unpack_images as unpack_images
     from tfrecord_lite.apps.notebook import show as show
-    from tfrecord_lite.integrations.pandas import (
-        read_tfrecord as read_tfrecord,
-        to_tfrecord as to_tfrecord,
-    )
-    from tfrecord_lite.integrations.polars import scan_tfrecord as scan_tfrecord
     from tfrecord_lite.jit import enable_jit as enable_jit
     from tfrecord_lite.messages import (
         BytesList as BytesList,
@@ -166,8 +161,6 @@ _MODULES = {
     "apps.images.pack": "pack_images",
     "apps.images.unpack": "unpack_images",
     "apps.notebook": "show",
-    "integrations.pandas": "read_tfrecord to_tfrecord",
-    "integrations.polars": "scan_tfrecord",
     "jit": "enable_jit",
     "messages": "BytesList Example Feature FeatureList FeatureLists Features FloatList Int64List SequenceExample",
     "reader": "TFRecordReader tf_record_iterator",

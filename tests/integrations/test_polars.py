@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import inspect
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,10 +20,7 @@ from tfrecord_lite import (
     TFRecordWriter,
     save,
     scan,
-    scan_tfrecord,
 )
-from tfrecord_lite.apps.tables.table import ScanOptions
-from tfrecord_lite.integrations.polars import lazy_frame
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,6 +29,10 @@ pytestmark = pytest.mark.needs("dataframes")
 
 FEATURES = {"label": FixedLenFeature([], "int64"), "name": FixedLenFeature([], "string")}
 ENGINES = pytest.mark.parametrize("engine", ["in-memory", "streaming"])
+
+
+def lazy(path: Any, *args: Any, **options: Any) -> Any:
+    return scan(path, *args, **options).to_polars(lazy=True)
 
 
 def pl() -> Any:
@@ -48,7 +48,7 @@ def test_any_file_has_the_values_that_arrow_has(drawn: tuple[Any, list[bytes]]) 
     schema, records = drawn
     with on_disk(records) as path:
         table = scan(path, schema)
-        frame = scan_tfrecord(path, schema)
+        frame = lazy(path, schema)
         found = frame.collect()
         assert frame.collect_schema() == found.schema == table.to_polars().schema
         assert exact(found.to_dicts()) == exact(table.to_arrow().to_pylist())
@@ -62,7 +62,7 @@ def test_any_columns_of_any_rows_are_those_of_the_whole(drawn: Any, data: st.Dat
         names = data.draw(st.lists(st.sampled_from(table.column_names), min_size=1, unique=True))
         limit = data.draw(st.integers(0, len(records) + 1))
         indices = [table.column_names.index(name) for name in names]
-        query = scan_tfrecord(path, schema).head(limit).select(pl().nth(i) for i in indices)
+        query = lazy(path, schema).head(limit).select(pl().nth(i) for i in indices)
         expected = table.slice(0, limit).select(names).to_pylist()
         for engine in ("in-memory", "streaming"):
             assert exact(query.collect(engine=engine).to_dicts()) == exact(expected)
@@ -83,7 +83,7 @@ def test_filters_and_limits_keep_the_rows_that_they_should(
     expected = [i for i, label in enumerate(labels) if label is not None and label >= least]
     features: Any = {"n": FixedLenFeature([], "int64")}
     with on_disk(records) as path:
-        frame = scan_tfrecord(path, scan(path, sample=None).schema if records else features)
+        frame = lazy(path, scan(path, sample=None).schema if records else features)
         if "label" not in frame.collect_schema():
             return
         is_kept = pl().col("label") >= least
@@ -104,7 +104,7 @@ def expected_even(rows: list[int]) -> list[int]:
 @ENGINES
 def test_columns_that_a_query_does_not_name_are_not_parsed(tmp_path: Path, engine: Any) -> None:
     path = write(tmp_path / "x", with_a_bad_feature(5, 5))
-    frame = scan_tfrecord(path, FEATURES)
+    frame = lazy(path, FEATURES)
 
     assert frame.select("label").collect(engine=engine).height == 11
     assert frame.select(pl().len()).collect(engine=engine).item() == 11
@@ -124,7 +124,7 @@ def test_reading_stops_at_the_limit(tmp_path: Path, engine: Any) -> None:
     data = bytearray(path.read_bytes())
     data[-9] ^= 1
     path.write_bytes(data)
-    frame = scan_tfrecord(path, FEATURES, batch_size=10)  # Polars reads some batches ahead
+    frame = lazy(path, FEATURES, batch_size=10)  # Polars reads some batches ahead
 
     assert frame.head(1500).collect(engine=engine)["label"].to_list() == list(range(1500))
     if engine == "streaming":  # the other engine hands no limit over a filter
@@ -133,7 +133,7 @@ def test_reading_stops_at_the_limit(tmp_path: Path, engine: Any) -> None:
     with pytest.raises(DataLossError) as caught:
         frame.select("label").collect(engine=engine)
     assert (caught.value.reason, caught.value.index) == (Reason.DATA_CRC, 2999)
-    skipping = scan_tfrecord(path, FEATURES, on_error=lambda _: None)
+    skipping = lazy(path, FEATURES, on_error=lambda _: None)
     assert skipping.select("label").collect(engine=engine).height == 2999
 
 
@@ -148,10 +148,10 @@ def test_only_a_read_of_records_is_parsed_for_a_few_rows(
         return pl().from_arrow(batch)
 
     monkeypatch.setattr("tfrecord_lite.integrations.polars._frame", counted)
-    assert scan_tfrecord(path, FEATURES).head(3).collect().height == 3
+    assert lazy(path, FEATURES).head(3).collect().height == 3
     assert sum(sizes) == 3
     sizes.clear()
-    assert scan_tfrecord(path, FEATURES).head(30_000).collect().height == 30_000
+    assert lazy(path, FEATURES).head(30_000).collect().height == 30_000
     assert sum(sizes) < 60_000
 
 
@@ -159,8 +159,8 @@ def test_only_a_read_of_records_is_parsed_for_a_few_rows(
 def test_queries_of_several_files(tmp_path: Path, engine: Any) -> None:
     for i in range(3):
         save(tmp_path / f"part-{i}", {"label": np.arange(4) + i, "text": [f"ü{i}"] * 4})
-    frame = scan_tfrecord(str(tmp_path / "part-*"))
-    parts = [scan_tfrecord(tmp_path / f"part-{i}") for i in range(3)]
+    frame = lazy(str(tmp_path / "part-*"))
+    parts = [lazy(tmp_path / f"part-{i}") for i in range(3)]
 
     whole = frame.collect(engine=engine)
     assert pl().concat(parts).collect(engine=engine).equals(whole)
@@ -175,14 +175,14 @@ def test_queries_of_several_files(tmp_path: Path, engine: Any) -> None:
 def test_shapes_without_values_are_an_error_instead_of_a_panic(tmp_path: Path) -> None:
     path = write(tmp_path / "x", [record(label=[1])])
     with pytest.raises(InvalidArgumentError) as caught:
-        scan_tfrecord(path, {"label": "int64", "x": FixedLenFeature([2, 0], "int64", [[], []])})
+        lazy(path, {"label": "int64", "x": FixedLenFeature([2, 0], "int64", [[], []])})
     assert (caught.value.reason, caught.value.key) == (Reason.UNSUPPORTED, "x")
 
 
 def test_names_that_polars_takes_for_patterns(tmp_path: Path) -> None:
     names = ["^a.*$", "*", "ab", "image/class"]
     save(tmp_path / "x", {name: [i] for i, name in enumerate(names)})
-    frame = scan_tfrecord(tmp_path / "x")
+    frame = lazy(tmp_path / "x")
     assert frame.collect().to_dicts() == [{name: i for i, name in enumerate(names)}]
     assert frame.select(pl().nth(1)).collect().rows() == [(1,)]
     assert frame.filter(pl().nth(0) == 0).select(pl().nth(3)).collect().rows() == [(3,)]
@@ -199,7 +199,7 @@ def test_dtypes_come_back(tmp_path: Path) -> None:
         "box": np.zeros((2, 2, 3), np.float32),
     }
     save(tmp_path / "x", columns)
-    frame = scan_tfrecord(tmp_path / "x").collect()
+    frame = lazy(tmp_path / "x").collect()
     assert frame.equals(scan(tmp_path / "x").to_polars())
     assert frame["large"].to_list() == [2**63 - 1, None]
     assert list(map(str, frame.dtypes)) == [
@@ -211,23 +211,3 @@ def test_dtypes_come_back(tmp_path: Path) -> None:
         "Float64",
         "Array(Float32, shape=(2, 3))",
     ]
-
-
-def test_a_table_of_scan_is_a_lazy_frame_too(tmp_path: Path) -> None:
-    path = write(tmp_path / "x", with_a_bad_feature(5))
-    frame = lazy_frame(scan(path, FEATURES, ["label"], text=["name"] * 0))
-    assert frame.collect_schema().names() == ["label"]
-    assert frame.tail(1).collect().rows() == [(5,)]
-
-
-def test_the_options_are_those_of_scan(tmp_path: Path) -> None:
-    keywords = [p for p in inspect.signature(scan).parameters.values() if p.kind == p.KEYWORD_ONLY]
-    assert ScanOptions.__annotations__.keys() == {keyword.name for keyword in keywords}
-    for keyword in keywords:
-        declared = ScanOptions.__annotations__[keyword.name]
-        assert getattr(declared, "__forward_arg__", declared) == keyword.annotation
-    path = write(tmp_path / "x", [record(label=[1], name=["Öl".encode()])])
-    frame = scan_tfrecord(path, text=True, columns=["name"])
-    assert frame.collect().rows() == [("Öl",)]
-    with pytest.raises(FileNotFoundError):
-        scan_tfrecord(tmp_path / "none")

@@ -7,9 +7,8 @@
     duckdb         queries over files in SQL, conditions on batches
     grain          Examples as Grain's sources and iterable data sets
     keras          records as Keras' data sets of batches
-    pandas         read_tfrecord, to_tfrecord
     ray            data sets of Ray Data: read_tfrecords, write_tfrecords
-    polars         scan_tfrecord: lazy frames
+    polars         lazy frames: ``scan(...).to_polars(lazy=True)``
     spark          record files as a data source of Spark
     spark_files    folders of files as Spark lays them out
     spark_options  its options

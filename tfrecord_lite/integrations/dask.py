@@ -377,7 +377,7 @@ def to_tfrecord(
     Parameters
     ----------
     frame : dask.dataframe.DataFrame
-        Of columns as for the ``to_tfrecord`` of pandas.
+        Of columns that :func:`save` stores.
     path : str or PathLike
         The directory, or a URL, which the workers have to see under this name; it is made if it is not there.
     overwrite : bool, default False

@@ -16,6 +16,7 @@ import os
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, TypedDict
 
 import numpy as np
@@ -456,17 +457,24 @@ class TFRecordTable:
             return self._loaded("pandas", progress)
         return _pandas_of(self.to_arrow(progress=progress))
 
-    def to_polars(self, *, progress: Progress = None) -> Any:
+    def to_polars(self, *, lazy: bool = False, progress: Progress = None) -> Any:
         """Return all rows as a Polars DataFrame; one that was saved comes back as it was.
 
-        `progress` as for :func:`load`.
+        `progress` as for :func:`load`. With `lazy`, a LazyFrame, for which nothing is read yet: a query parses
+        the columns that it uses, stops reading at its row limit, and applies its filters batch by batch.
 
         Examples
         --------
+        >>> import polars as pl
         >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
-        >>> scan("people.tfrecord").to_polars().rows()
+        >>> people = scan("people.tfrecord")
+        >>> people.to_polars().rows()
         [('Ada', 36), ('Alan', 41), ('Grace', 37)]
+        >>> people.to_polars(lazy=True).filter(pl.col("age") > 36).select("name").collect().to_dicts()
+        [{'name': 'Alan'}, {'name': 'Grace'}]
         """
+        if lazy:
+            return import_module("tfrecord_lite.integrations.polars").lazy_frame(self)
         if self._is_frame_of("polars"):
             return self._loaded("polars", progress)
         return library("polars", "dataframes").from_arrow(self.to_arrow(progress=progress))
