@@ -60,13 +60,11 @@ if _TYPE_CHECKING:  # for type checkers: the same names as in _MODULES
         parse_sequence_example as parse_sequence_example,
         parse_single_sequence_example as parse_single_sequence_example,
     )
-    from tfrecord_lite.example.sequence.to_dicts import (
-        decode_sequence_example as decode_sequence_example,
-        decode_sequence_examples as decode_sequence_examples,
-    )
     from tfrecord_lite.example.to_dicts import (
         decode_example as decode_example,
         decode_examples as decode_examples,
+        decode_sequence_example as decode_sequence_example,
+        decode_sequence_examples as decode_sequence_examples,
     )
     from tfrecord_lite.files.compression import (
         TFRecordCompressionType as TFRecordCompressionType,
@@ -152,8 +150,7 @@ _MODULES = {
     "example.parse": "ExampleParser parse_example parse_single_example",
     "example.sequence.encode": "encode_sequence_example encode_sequence_examples",
     "example.sequence.parse": "SequenceExampleParser parse_sequence_example parse_single_sequence_example",
-    "example.sequence.to_dicts": "decode_sequence_example decode_sequence_examples",
-    "example.to_dicts": "decode_example decode_examples",
+    "example.to_dicts": "decode_example decode_examples decode_sequence_example decode_sequence_examples",
     "files.compression": "TFRecordCompressionType TFRecordOptions",
     "index": "TFRecordFile tf_record_random_reader",
     "apps.images.image": "decode_image encode_image image_row",

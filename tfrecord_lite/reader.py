@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.arrays import AnyArray
     from tfrecord_lite.example.parse import ExampleParser
     from tfrecord_lite.example.sequence.parse import SequenceExampleParser
-    from tfrecord_lite.example.sequence.to_dicts import SequenceRow
+    from tfrecord_lite.example.to_dicts import SequenceRow
     from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import Source, Sources, StorageOptions
     from tfrecord_lite.options import OnError
@@ -374,10 +374,10 @@ class TFRecordReader:
         [2] [array([7])]
         """
         from tfrecord_lite.example.content import ContentType  # noqa: PLC0415 - loads the engine
-        from tfrecord_lite.example.sequence.to_dicts import (  # noqa: PLC0415
+        from tfrecord_lite.example.survey import TypeCheck  # noqa: PLC0415
+        from tfrecord_lite.example.to_dicts import (  # noqa: PLC0415
             SequenceExampleDecoder,
         )
-        from tfrecord_lite.example.survey import TypeCheck  # noqa: PLC0415
 
         check = TypeCheck(ContentType.SEQUENCE_EXAMPLE, ContentType.EXAMPLE)
         return self._rows(check, SequenceExampleDecoder().parts)

@@ -12,7 +12,7 @@
     survey         without one: which features there are                infer_schema
 
     encode/        columns and dictionaries to Example messages         encode_examples
-    sequence/      the same for SequenceExamples (survey serves both)
+    sequence/      the same for SequenceExamples (to_dicts and survey serve both)
 
                       ┌─> parse ───> columns    ─┐
     bytes ─> decode/ ─┼─> to_dicts ─> dicts     ─┴─> encode/ ─> bytes

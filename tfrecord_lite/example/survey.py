@@ -16,7 +16,8 @@ SequenceExample without feature lists has the bytes of an Example, and counts as
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -27,7 +28,7 @@ from tfrecord_lite.example.content import OTHERS, ContentType, other_type
 from tfrecord_lite.example.decode.batch import DiscoveredKeys
 from tfrecord_lite.example.decode.first_error import parse_or_first_error
 from tfrecord_lite.example.proto import FEATURE_LISTS, FEATURES_TAG
-from tfrecord_lite.example.sequence.batch import SequenceMessageBatch
+from tfrecord_lite.example.sequence.batch import read_sequences
 from tfrecord_lite.schema import (
     FeatureListSummary,
     FeatureSummary,
@@ -44,9 +45,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tfrecord_lite.block import Block, Place
-    from tfrecord_lite.example.decode.batch import LayoutMemory
     from tfrecord_lite.example.decode.oneof import Flat, ListValues
-    from tfrecord_lite.wire.keys import KeyTable
+    from tfrecord_lite.example.sequence.batch import SequenceMessageBatch
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,9 +95,12 @@ class Survey:
     def __init__(self, observer: Observer | None = None, *, accept_mixed: bool = False) -> None:
         self._observer = observer
         self._accept_mixed = accept_mixed
-        self._survey: _ExampleSurvey | _SequenceSurvey | None = None
-        self._n_empty = 0  # records before the first that is not empty
         self._check_type = check_of_either()
+        self._is_sequence: bool | None = None  # until a record is not empty
+        self._reader = _Reader()
+        self._n_records = 0
+        self._features: dict[bytes, dict[Kind, ListSummary]] = {}
+        self._feature_lists: dict[bytes, FeatureListSummary] = {}
 
     def add(self, block: Block) -> None:
         """Survey the records of a block, which is not kept.
@@ -108,45 +111,50 @@ class Survey:
         self._check_type(block)
         filled = np.flatnonzero(block.lengths)
         has_lists = _has_feature_lists(block)
-        if self._survey is None:
-            if not filled.size:
-                self._n_empty += len(block)
-                return
+        is_sequence = self._is_sequence
+        if is_sequence is None and filled.size:
             is_sequence = has_lists is not None and bool(has_lists[filled[0]])
-            examples = _ExampleSurvey(self._n_empty)
-            survey = _SequenceSurvey(examples) if is_sequence else examples
-        else:
-            survey = self._survey
-        is_sequence = isinstance(survey, _SequenceSurvey)
         odd = [] if has_lists is None else filled[has_lists[filled] != is_sequence]
         if len(odd) and not self._accept_mixed:
             raise _mixed_error(block.place(int(odd[0])), has_lists=not is_sequence)
-        if len(odd) and isinstance(survey, _ExampleSurvey):
-            survey = _SequenceSurvey(survey)
+        if len(odd):
+            is_sequence = True
         try:
-            found = survey.read(block)
+            found = self._reader.read(block, is_sequence=bool(is_sequence))
         except WireError:
-            parse_or_first_error(block, None, survey.again().read, survey.message_type)
+            message_type = "SequenceExample" if is_sequence else "Example"
+            again = partial(_Reader().read, is_sequence=bool(is_sequence))
+            parse_or_first_error(block, None, again, message_type)
             raise
-        self._survey = survey
+        self._is_sequence = is_sequence
+        self._n_records += len(block)
         for one in found:
-            survey.count(one)
+            one.count(self._features, self._feature_lists)
             if self._observer is not None:
                 one.show(self._observer)
 
     def summary(self) -> Summary | SequenceSummary:
         """Return the summary so far, features sorted by name."""
-        return Summary(self._n_empty, {}) if self._survey is None else self._survey.summary()
+        features = {key.decode(): FeatureSummary(found) for key, found in self._features.items()}
+        summary = Summary(self._n_records, dict(sorted(features.items())))
+        if not self._is_sequence:
+            return summary
+        lists = {key.decode(): found for key, found in self._feature_lists.items()}
+        return SequenceSummary(summary, dict(sorted(lists.items())))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Features:
-    """The features of a block of Examples, or of contexts."""
+class _Feature:
+    """One feature of a block of Examples, or of contexts."""
 
-    n_records: int
-    present: list[bytes]
-    """The keys of all features, those without a kind too."""
+    key: bytes
     lists: list[tuple[KindLists, ListSummary]]
+    """None if it has no kind in any record."""
+
+    def count(self, features: dict[bytes, dict[Kind, ListSummary]], _: object) -> None:
+        kinds = features.setdefault(self.key, {})
+        for lists, summary in self.lists:
+            kinds[lists.kind] = kinds[lists.kind] + summary if lists.kind in kinds else summary
 
     def show(self, observer: Observer) -> None:
         for lists, _ in self.lists:
@@ -163,106 +171,57 @@ class _FeatureList:
     lists: list[KindLists]
     summary: FeatureListSummary
 
+    def count(self, _: object, feature_lists: dict[bytes, FeatureListSummary]) -> None:
+        before = feature_lists.get(self.key)
+        feature_lists[self.key] = self.summary if before is None else before + self.summary
+
     def show(self, observer: Observer) -> None:
         observer.add_steps(self.key, self.n_steps)
         for lists in self.lists:
             observer.add_lists(lists)
 
 
-class _ExampleSurvey:
-    """Surveys the features of Examples, or of the contexts of SequenceExamples."""
+class _Reader:
+    """Reads all features of blocks, and their feature lists; remembers the keys of both."""
 
-    message_type = "Example"
+    def __init__(self) -> None:
+        self._features, self._lists = DiscoveredKeys(), DiscoveredKeys()
 
-    def __init__(self, n_records: int) -> None:
-        self._keys = DiscoveredKeys()
-        self._n_records = n_records
-        self._found: dict[bytes, dict[Kind, ListSummary]] = {}
-
-    def again(self) -> _ExampleSurvey:
-        """Return a new survey of the same messages."""
-        return _ExampleSurvey(0)
-
-    def read(self, block: Block) -> list[_Features | _FeatureList]:
-        """Read the features of a block; raises WireError about one of the malformed records."""
-        batch = self._keys.read_examples(block)
+    def read(self, block: Block, *, is_sequence: bool) -> list[_Feature | _FeatureList]:
+        """Read a block; raises WireError about one of the malformed records."""
+        if not is_sequence:
+            return self._read_features(block)
+        batch = read_sequences(self._lists, block)
         if batch is None:  # too many keys for one table
-            return _by_halves(self.read, block)
-        present: list[bytes] = []
-        lists: list[tuple[KindLists, ListSummary]] = []
-        for number, key in enumerate(self._keys.table.keys):
+            return _by_halves(partial(self.read, is_sequence=True), block)
+        found = self._read_features(batch.contexts(block))
+        lists = [
+            _feature_list(batch, number, key, block)
+            for number, key in enumerate(self._lists.table.keys)
+        ]
+        return found + [one for one in lists if one is not None]
+
+    def _read_features(self, block: Block) -> list[_Feature | _FeatureList]:
+        batch = self._features.read_examples(block)
+        if batch is None:
+            return _by_halves(self._read_features, block)
+        found: list[_Feature | _FeatureList] = []
+        for number, key in enumerate(self._features.table.keys):
             kinds = _kinds_of(batch.kinds(number), len(block))
-            # A feature may be present without a kind, or hidden by a later entry with the key.
-            if kinds or batch.present(number).any():
-                present.append(key)
+            lists = []
             for kind, having in kinds:
                 values = batch.lists(number, kind).values
                 read = _lists(key, kind, values, having, len(block), is_step=False)
                 lists.append((read, _summary(read, having, block.place)))
-        return [_Features(len(block), present, lists)]
-
-    def count(self, found: _Features | _FeatureList) -> None:
-        """Count what was read."""
-        if not isinstance(found, _Features):
-            return
-        self._n_records += found.n_records
-        for key in found.present:
-            self._found.setdefault(key, {})
-        for lists, summary in found.lists:
-            kinds = self._found[lists.key]
-            kinds[lists.kind] = kinds[lists.kind] + summary if lists.kind in kinds else summary
-
-    def summary(self) -> Summary:
-        named = sorted((key.decode(), found) for key, found in self._found.items())
-        return Summary(self._n_records, {name: FeatureSummary(found) for name, found in named})
-
-
-class _SequenceSurvey:
-    """Surveys the contexts and the feature lists of SequenceExamples."""
-
-    message_type = "SequenceExample"
-
-    def __init__(self, context: _ExampleSurvey) -> None:
-        self._context = context
-        self._keys = DiscoveredKeys()
-        self._found: dict[bytes, FeatureListSummary] = {}
-
-    def again(self) -> _SequenceSurvey:
-        """Return a new survey of the same messages."""
-        return _SequenceSurvey(_ExampleSurvey(0))
-
-    def read(self, block: Block) -> list[_Features | _FeatureList]:
-        """Read contexts and lists of a block; raises WireError about one of the malformed records."""
-        stops = block.offsets + block.lengths
-
-        def read(table: KeyTable, _: LayoutMemory) -> SequenceMessageBatch:
-            return SequenceMessageBatch(block.data, block.offsets, stops, table)
-
-        batch = self._keys.read(len(block), read)
-        if batch is None:  # too many keys for one table
-            return _by_halves(self.read, block)
-        found = self._context.read(replace(block, lengths=batch.context_stops - block.offsets))
-        for number, key in enumerate(self._keys.table.keys):
-            one = _feature_list(batch, number, key, block)
-            if one is not None:
-                found.append(one)
+            # A feature may be present without a kind, or hidden by a later entry with the key.
+            if kinds or batch.present(number).any():
+                found.append(_Feature(key, lists))
         return found
-
-    def count(self, found: _Features | _FeatureList) -> None:
-        """Count what was read."""
-        self._context.count(found)
-        if isinstance(found, _FeatureList):
-            before = self._found.get(found.key)
-            self._found[found.key] = found.summary if before is None else before + found.summary
-
-    def summary(self) -> SequenceSummary:
-        named = sorted((key.decode(), found) for key, found in self._found.items())
-        return SequenceSummary(self._context.summary(), dict(named))
 
 
 def _by_halves(
-    read: Callable[[Block], list[_Features | _FeatureList]], block: Block
-) -> list[_Features | _FeatureList]:
+    read: Callable[[Block], list[_Feature | _FeatureList]], block: Block
+) -> list[_Feature | _FeatureList]:
     middle = len(block) // 2
     return read(block[:middle]) + read(block[middle:])
 

@@ -1,7 +1,14 @@
-"""Without a schema: Example messages to dictionaries, whatever features they have.
+"""Without a schema: messages to dictionaries, whatever features they have.
+
+::
+
+    Example            {"id": array([7])}
+    SequenceExample    {"context":       {"id": array([7])},
+                        "feature_lists": {"tokens": [array([5, 6]), array([7, 8, 9])]}}
 
 A batch is read like any other once its keys are known: those of earlier batches, and the new ones
-found in it. The result is a dictionary per record.
+found in it. The result is a dictionary per record, made a few at a time: users drop most of the arrays
+soon, and the next ones reuse that memory while it is in the cache.
 
 A single message is read by the protobuf runtime, which is faster than a lockstep of one.
 """
@@ -9,63 +16,115 @@ A single message is read by the protobuf runtime, which is faster than a lockste
 from __future__ import annotations
 
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypedDict, TypeVar, cast
 
 import numpy as np
 
-from tfrecord_lite.arrays import AnyArray, ByteRanges, Int64Array, row_splits
+from tfrecord_lite.arrays import AnyArray, ByteRanges, Int64Array, Uint8Array, row_splits
 from tfrecord_lite.example.decode import build
 from tfrecord_lite.example.decode.batch import FEW, DiscoveredKeys, by_runtime
 from tfrecord_lite.example.decode.first_error import parse_or_first_error
 from tfrecord_lite.example.decode.reader import as_block, as_bytes
+from tfrecord_lite.example.sequence.batch import read_sequences
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.wire.fields import renumbered
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from tfrecord_lite.block import Block
     from tfrecord_lite.example.decode.batch import MessageBatch
     from tfrecord_lite.example.decode.oneof import FeatureValues
     from tfrecord_lite.example.decode.reader import Serialized
+    from tfrecord_lite.example.sequence.batch import SequenceMessageBatch
 
-    Row = dict[str, AnyArray]
+__all__ = [
+    "SequenceRow",
+    "decode_example",
+    "decode_examples",
+    "decode_sequence_example",
+    "decode_sequence_examples",
+]
+
+Row = dict[str, AnyArray]
+
+
+class SequenceRow(TypedDict):
+    """A decoded SequenceExample."""
+
+    context: Row
+    feature_lists: dict[str, list[AnyArray]]
 
 
 AnyRow = TypeVar("AnyRow")
 
-__all__ = ["decode_example", "decode_examples"]
-
 _ROWS_AT_ONCE = 256
 _BYTES_AT_ONCE = 1024 * 1024
 """Dictionaries made at a time, and about the bytes of their messages."""
+_SEQUENCES_AT_ONCE = 16
 _WIDE_BYTES = 256
 """Rows of this size and more are copied, so that one row does not keep its batch in memory."""
 
 
-class ExampleDecoder:
-    """Decode batches of Examples into dictionaries; remembers the keys, so it is not thread-safe."""
+class _Decoder(Generic[AnyRow]):
+    """Decodes batches of messages; remembers their keys, so it is not thread-safe."""
+
+    message_type: ClassVar[str]
 
     def __init__(self) -> None:
         self._keys = DiscoveredKeys()
 
-    def __call__(self, block: Block) -> list[Row]:
-        """Decode a block, as :func:`decode_examples`."""
+    def __call__(self, block: Block) -> list[AnyRow]:
+        """Decode a block, as :func:`decode_examples` or :func:`decode_sequence_examples`."""
         return list(chain.from_iterable(self.parts(block)))
 
-    def parts(self, block: Block) -> Iterator[list[Row]]:
+    def one(self, serialized: bytes | str) -> AnyRow:
+        """Decode one message."""
+        record = as_bytes(serialized)
+        return (self._by_runtime([record]) or self(as_block([record])))[0]
+
+    def parts(self, block: Block) -> Iterator[list[AnyRow]]:
         """Read a block, and return an iterator that makes its dictionaries, a few at a time.
 
-        Users drop most of the arrays soon, and the next ones reuse that memory while it is in the
-        cache. The block must stay as it is until then.
+        The block must stay as it is until then.
         """
-        rows = _rows_by_runtime(block) if len(block) <= FEW else None
+        rows = self._by_runtime(block) if len(block) <= FEW else None
         if rows is not None:
             return iter([rows])
-        batches = parse_or_first_error(block, None, self._read)
-        n_bytes = max(int(block.lengths.sum()), 1)
-        at_once = min(_BYTES_AT_ONCE * len(block) // n_bytes + 1, _ROWS_AT_ONCE)
+        batches = parse_or_first_error(block, None, self._read, self.message_type)
+        at_once = self._at_once(block)
         return chain.from_iterable(batch.parts(at_once) for batch in batches)
+
+    def _by_runtime(self, records: Iterable[bytes]) -> list[AnyRow] | None:
+        """Decode a few messages with the protobuf runtime; None if it is unsure of one."""
+        return by_runtime(lambda runtime: [self._row_of(runtime, record) for record in records])
+
+    def _row_of(self, runtime: Any, serialized: bytes) -> AnyRow:
+        """Decode one message with the protobuf runtime; raises UnsureError."""
+        raise NotImplementedError
+
+    def _at_once(self, block: Block) -> int:
+        """Return how many of a block's dictionaries are made at a time."""
+        raise NotImplementedError
+
+    def _read(self, block: Block) -> list[Any]:
+        """Read a block, in several batches if it has too many keys for one table.
+
+        Raises WireError about one of the malformed messages, maybe not the first.
+        """
+        raise NotImplementedError
+
+    def _read_halves(self, block: Block) -> list[Any]:
+        middle = len(block) // 2
+        found = self._read(block[:middle])
+        with renumbered(middle):
+            return found + self._read(block[middle:])
+
+
+class ExampleDecoder(_Decoder[Row]):
+    """Decodes batches of Examples into dictionaries."""
+
+    message_type = "Example"
 
     def rows(self, block: Block) -> list[Row]:
         """Decode a batch; raises WireError about any of the messages that are malformed."""
@@ -73,32 +132,69 @@ class ExampleDecoder:
             row for batch in self._read(block) for rows in batch.parts(len(block)) for row in rows
         ]
 
-    def _read(self, block: Block) -> list[_DecodedBatch | _Rows]:
-        """Read a batch, in several ones if it has too many keys for one table."""
+    def _row_of(self, runtime: Any, serialized: bytes) -> Row:
+        return cast("Row", runtime.row_of(serialized))
+
+    def _at_once(self, block: Block) -> int:
+        n_bytes = max(int(block.lengths.sum()), 1)
+        return min(_BYTES_AT_ONCE * len(block) // n_bytes + 1, _ROWS_AT_ONCE)
+
+    def _read(self, block: Block) -> list[_DecodedExamples | _DecodedRows]:
         batch = self._keys.read_examples(block)
         if batch is not None:
-            return [_DecodedBatch(batch, self._keys.table.keys)]
-        one_by_one = _rows_by_runtime(block)
-        return by_halves(self._read, block) if one_by_one is None else [_Rows(one_by_one)]
+            return [_DecodedExamples(batch, self._keys.table.keys)]
+        one_by_one = self._by_runtime(block)
+        return self._read_halves(block) if one_by_one is None else [_DecodedRows(one_by_one)]
 
 
-class _DecodedBatch:
+class SequenceExampleDecoder(_Decoder[SequenceRow]):
+    """Decodes batches of SequenceExamples into dictionaries."""
+
+    message_type = "SequenceExample"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._context = ExampleDecoder()
+
+    def _row_of(self, runtime: Any, serialized: bytes) -> SequenceRow:
+        message = runtime.sequence_of(serialized)
+        lists: dict[str, Any] = {}
+        for name, feature_list in message.feature_lists.feature_list.items():
+            steps = [runtime.array_of(feature) for feature in feature_list.feature]
+            lists[name] = [values for _, values in steps]
+            _match_empty(lists[name], np.array([kind for kind, _ in steps], np.uint8))
+        return {"context": runtime.arrays_of(message.context), "feature_lists": lists}
+
+    def _at_once(self, _: Block) -> int:
+        return _SEQUENCES_AT_ONCE
+
+    def _read(self, block: Block) -> list[_DecodedSequences]:
+        batch = read_sequences(self._keys, block)
+        if batch is None:
+            return self._read_halves(block)
+        contexts = self._context.rows(batch.contexts(block))
+        keys = enumerate(self._keys.table.keys)
+        lists = [_DecodedList(batch, number, key.decode()) for number, key in keys]
+        return [_DecodedSequences(contexts, lists)]
+
+
+class _DecodedExamples:
     """Messages that were read together: the features of all, and those that only some have."""
 
     def __init__(self, batch: MessageBatch, keys: tuple[bytes, ...]) -> None:
         self._n_rows = batch.n_messages
         self._names: list[str] = []
-        self._arrays: list[Arrays] = []
-        self._partial: list[tuple[str, Int64Array, Arrays]] = []
+        self._arrays: list[_Arrays] = []
+        self._partial: list[tuple[str, Int64Array, _Arrays]] = []
         for number, key in enumerate(keys):
             kinds = batch.kinds(number)
             for kind in Kind:
                 if isinstance(kinds, int):
                     if kinds == kind:
                         self._names.append(key.decode())
-                        self._arrays.append(Arrays(batch.lists(number, kind)))
+                        self._arrays.append(_Arrays(batch.lists(number, kind)))
                 elif (having := np.flatnonzero(kinds == kind)).size:
-                    arrays = Arrays(batch.lists(number, kind))
+                    arrays = _Arrays(batch.lists(number, kind))
                     self._partial.append((key.decode(), having, arrays))
 
     def parts(self, at_once: int) -> Iterator[list[Row]]:
@@ -122,31 +218,80 @@ class _DecodedBatch:
         return rows
 
 
-class _Rows:
-    """Dictionaries that were made otherwise, in the place of a :class:`_DecodedBatch`."""
+class _DecodedRows:
+    """Dictionaries that were made otherwise, in the place of :class:`_DecodedExamples`."""
 
     def __init__(self, rows: list[Row]) -> None:
         self._rows = rows
 
-    def parts(self, at_once: int) -> Iterator[list[Row]]:
+    def parts(self, _: int) -> Iterator[list[Row]]:
         """Return all."""
         return iter([self._rows])
 
 
-def by_halves(rows_of: Callable[[Block], list[AnyRow]], block: Block) -> list[AnyRow]:
-    """Decode one half of a batch, then the other."""
-    middle = len(block) // 2
-    rows = rows_of(block[:middle])
-    with renumbered(middle):
-        return rows + rows_of(block[middle:])
+class _DecodedSequences:
+    """Messages that were read together: their contexts, and the feature lists of some of them."""
+
+    def __init__(self, contexts: list[Row], lists: list[_DecodedList]) -> None:
+        self._contexts = contexts
+        self._lists = lists
+
+    def parts(self, at_once: int) -> Iterator[list[SequenceRow]]:
+        """Make the dictionaries, so many at a time."""
+        for first in range(0, len(self._contexts), at_once):
+            rows: list[SequenceRow] = [
+                {"context": context, "feature_lists": {}}
+                for context in self._contexts[first : first + at_once]
+            ]
+            for steps in self._lists:
+                steps.add_to(rows, first)
+            yield rows
 
 
-def _rows_by_runtime(records: Iterable[bytes]) -> list[Row] | None:
-    """Decode a few messages with the protobuf runtime; None if it is unsure of one."""
-    return by_runtime(lambda runtime: [runtime.row_of(record) for record in records])
+class _DecodedList:
+    """The steps of one feature list in all messages of a batch, as arrays."""
+
+    def __init__(self, batch: SequenceMessageBatch, number: int, name: str) -> None:
+        self._name = name
+        kinds = batch.kinds(number)
+        present = [kinds] if isinstance(kinds, int) else np.flatnonzero(np.bincount(kinds)).tolist()
+        wanted = [Kind(kind) for kind in present if kind] or [Kind.FLOAT]
+        lists = batch.lists(number, wanted[0])
+        self._splits = row_splits(lists.n_steps).tolist()
+        self._is_present = None if lists.is_present.all() else lists.is_present.tolist()
+        arrays = _Arrays(lists.steps)
+        self._some = arrays.some
+        if len(wanted) > 1:
+            steps = arrays.some(0, lists.steps.n_messages)
+            for kind in wanted[1:]:
+                others = _Arrays(batch.lists(number, kind).steps).some(0, lists.steps.n_messages)
+                for i in np.flatnonzero(kinds == kind).tolist():
+                    steps[i] = others[i]
+            self._some = lambda first, last: steps[first:last]
+        has_empty = len(present) > 1 and present[0] == 0
+        self._kinds = lists.steps.kind if has_empty else None
+
+    def add_to(self, rows: list[SequenceRow], first: int) -> None:
+        """Add the list to those rows that have it; the first row is number `first`."""
+        splits = self._splits[first : first + len(rows) + 1]
+        steps = self._some(splits[0], splits[-1])
+        for i, row in enumerate(rows):
+            if self._is_present is None or self._is_present[first + i]:
+                own = slice(splits[i] - splits[0], splits[i + 1] - splits[0])
+                row["feature_lists"][self._name] = steps[own]
+                if self._kinds is not None:
+                    kinds = self._kinds[splits[i] : splits[i + 1]]
+                    _match_empty(row["feature_lists"][self._name], kinds)
 
 
-class Arrays:
+def _match_empty(steps: list[AnyArray], kinds: Uint8Array) -> None:
+    """Give steps without a kind the dtype of the first that has one, or float32."""
+    first = next((Kind(kind) for kind in kinds.tolist() if kind), Kind.FLOAT)
+    for i in np.flatnonzero(kinds == 0).tolist():
+        steps[i] = np.empty(0, first.dtype)
+
+
+class _Arrays:
     """The values of a feature, to be divided into an array per message."""
 
     def __init__(self, lists: FeatureValues) -> None:
@@ -185,11 +330,6 @@ class Arrays:
         return [row.copy() for row in rows] if self._is_wide else rows
 
 
-def split(lists: FeatureValues) -> list[AnyArray]:
-    """Divide the values of a feature into an array per message."""
-    return Arrays(lists).some(0, lists.n_messages)
-
-
 def decode_example(serialized: bytes | str) -> Row:
     r"""Decode one Example message into a dictionary, without a schema.
 
@@ -214,9 +354,7 @@ def decode_example(serialized: bytes | str) -> Row:
     >>> decode_example(ada)
     {'age': array([36])}
     """
-    record = as_bytes(serialized)
-    rows = _rows_by_runtime([record]) or ExampleDecoder()(as_block([record]))
-    return rows[0]
+    return ExampleDecoder().one(serialized)
 
 
 def decode_examples(serialized: Serialized) -> list[Row]:
@@ -249,3 +387,64 @@ def decode_examples(serialized: Serialized) -> list[Row]:
     [b'Grace'] None
     """
     return ExampleDecoder()(as_block(serialized))
+
+
+def decode_sequence_example(serialized: bytes | str) -> SequenceRow:
+    r"""Decode one SequenceExample message into dictionaries, without a schema.
+
+    Parameters
+    ----------
+    serialized : bytes or str
+
+    Returns
+    -------
+    dict
+        ``{"context": {...}, "feature_lists": {...}}``. The context is what
+        :func:`decode_example` returns for an Example; each feature list is a list of
+        arrays, one per step: int64 or float32, shape (n_values,), or an object array of
+        ``bytes``. A step without a kind has no values; its dtype is that of the first step
+        in its list with a kind, or float32.
+
+    Raises
+    ------
+    InvalidArgumentError
+        ``MALFORMED`` if the bytes are not a SequenceExample.
+
+    Examples
+    --------
+    >>> row = {"context": {"id": 1}, "feature_lists": {"tokens": [[5, 6], [7]]}}
+    >>> decode_sequence_example(encode_sequence_example(row))
+    {'context': {'id': array([1])}, 'feature_lists': {'tokens': [array([5, 6]), array([7])]}}
+    """
+    return SequenceExampleDecoder().one(serialized)
+
+
+def decode_sequence_examples(serialized: Serialized) -> list[SequenceRow]:
+    """Decode a batch of SequenceExample messages, without a schema.
+
+    Parameters
+    ----------
+    serialized : Block, sequence of bytes, or object array of bytes
+
+    Returns
+    -------
+    list of dict
+        Each message as :func:`decode_sequence_example` returns it. Short arrays may be
+        views of one array of the batch; no two overlap.
+
+    Raises
+    ------
+    InvalidArgumentError
+        ``MALFORMED``, about the first malformed message.
+    TypeError
+        For one message instead of a sequence of them, and for messages that are not bytes.
+
+    Examples
+    --------
+    >>> block = encode_sequence_examples({"id": [1, 2]}, {"tokens": [[5, 6], [7]]})
+    >>> for row in decode_sequence_examples(block):
+    ...     print(row["context"]["id"], row["feature_lists"]["tokens"])
+    [1] [array([5]), array([6])]
+    [2] [array([7])]
+    """
+    return SequenceExampleDecoder()(as_block(serialized))

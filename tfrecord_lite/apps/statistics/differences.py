@@ -24,8 +24,7 @@ import numpy as np
 
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import plural
-from tfrecord_lite.example.sequence.to_dicts import SequenceExampleDecoder
-from tfrecord_lite.example.to_dicts import ExampleDecoder
+from tfrecord_lite.example.to_dicts import ExampleDecoder, SequenceExampleDecoder
 from tfrecord_lite.schema.text import shown_name
 from tfrecord_lite.sniff import recognize_value
 

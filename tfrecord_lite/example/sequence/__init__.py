@@ -3,7 +3,6 @@
 ::
 
     parse      parse_sequence_example, SequenceExampleParser: messages to columns
-    to_dicts   decode_sequence_example(s): messages to dictionaries, without specifications
     encode     encode_sequence_example(s): dictionaries or columns to messages
     batch      a batch of messages: their contexts, and the steps of their feature lists
     steps      where the steps of many feature lists are

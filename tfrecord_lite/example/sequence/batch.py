@@ -19,6 +19,7 @@ key the last counts, whole; several values in one entry are joined.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, TypeVar
 
@@ -50,6 +51,8 @@ from tfrecord_lite.wire.fields import Fields, renumbered, tokenise
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from tfrecord_lite.block import Block
+    from tfrecord_lite.example.decode.batch import DiscoveredKeys
     from tfrecord_lite.example.decode.entries import LocatedEntries
     from tfrecord_lite.example.decode.oneof import Flat
     from tfrecord_lite.example.decode.runtime import RuntimeSequences
@@ -235,6 +238,10 @@ class SequenceMessageBatch:
                 group = FeatureLists(data, some, int(bounds[i + 1]) - first, table)
             self._groups.append((first, group))
 
+    def contexts(self, block: Block) -> Block:
+        """Return the block as far as the contexts, which are Examples."""
+        return replace(block, lengths=self.context_stops - block.offsets)
+
     def unknown_keys(self, limit: int) -> list[bytes]:
         """Return keys of lists that are not in the table, about `limit` at the most."""
         found = (key for _, group in self._groups for key in group.unknown_keys(limit))
@@ -291,6 +298,16 @@ class SequenceMessageBatch:
             np.concatenate([part.n_steps for part in parts]),
             FeatureValues(sum(sizes), kinds, values),
         )
+
+
+def read_sequences(keys: DiscoveredKeys, block: Block) -> SequenceMessageBatch | None:
+    """Read a block of SequenceExamples with all feature lists; None if it has too many keys."""
+    stops = block.offsets + block.lengths
+
+    def read(table: KeyTable, _: object) -> SequenceMessageBatch:
+        return SequenceMessageBatch(block.data, block.offsets, stops, table)
+
+    return keys.read(len(block), read)
 
 
 def _one_or_all(
