@@ -291,7 +291,7 @@ def test_a_connection_that_is_cut_is_an_oserror_and_never_an_end(
         with pytest.raises(OSError) as caught:  # noqa: PT011 - which one is asked below
             found.extend(TFRecordReader(url, "", on_error=on_error))
         assert caught.value.filename == url
-        assert isinstance(verify(url, "").files[0].failure, OSError)
+        assert isinstance(verify(url, compression="").files[0].failure, OSError)
 
     assert found == RECORDS[: len(found)]
 

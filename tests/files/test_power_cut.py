@@ -124,11 +124,11 @@ def check(path: Path, compression: str, written: Written, n_safe: int) -> list[b
         assert compression
         assert loss is not None
         assert set(again) <= set(written.records)
-    report = verify(path, compression)
+    report = verify(path, compression=compression)
     assert (report.records, report.is_sound) == (len(found), loss is None)
     saved = path.with_name("saved")
     saved.unlink(missing_ok=True)
-    assert recover(path, saved, compression).records == len(found)
+    assert recover(path, saved, compression=compression).records == len(found)
     if found:  # of a damaged file without an intact record none is made
         assert list(TFRecordReader(saved, compression)) == found
     return found

@@ -48,10 +48,9 @@ from tfrecord_lite.example.decode.batch import LayoutMemory
 from tfrecord_lite.files.compression import CODECS
 from tfrecord_lite.files.output import open_output
 from tfrecord_lite.options import ReadSettings
+from tfrecord_lite.progress import SILENT
 from tfrecord_lite.records.sink import RecordSink
-from tfrecord_lite.records.stream import RecordStream
-from tfrecord_lite.recovery.members import FilePart, MemberSearch
-from tfrecord_lite.recovery.recover import Account, Copier
+from tfrecord_lite.recovery.recover import Copier
 from tfrecord_lite.storage import sidecar
 from tfrecord_lite.storage.formats import superserial, tfds, tfx
 
@@ -155,17 +154,13 @@ def compressed(data: bytes) -> bytes:
 def members(data: bytes) -> str:
     """Recover from a gzip file; the oracles are a reader that stops at damage, and zlib."""
 
-    def opened(part: FilePart) -> RecordStream:
-        return RecordStream(part, ReadSettings("GZIP"))  # type: ignore[arg-type]
-
     data = compressed(data)
     file, saved = io.BytesIO(data), io.BytesIO()
-    search = MemberSearch(file, "members", CODECS["GZIP"], opened)
     sink = RecordSink(open_output(saved), "")
-    copier = Copier(Account("members"), sink, None)
     try:
-        for reading in search.readings():
-            copier.copy_reading(file, reading, opened)
+        Copier("members", ReadSettings("GZIP"), sink, SILENT).copy_members(
+            file, CODECS["GZIP"], None
+        )
         sink.finish()
     except DataLossError as error:
         if error.reason is not Reason.COMPRESSION:

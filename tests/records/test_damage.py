@@ -187,7 +187,7 @@ class TestMatrix:
         path = written(tmp_path, codec, case.stream)
         records, spans = decode_on(case.stream)
 
-        report = verify(path, codec)
+        report = verify(path, compression=codec)
 
         (file,) = report.files
         assert spans_of(report) == spans
@@ -207,7 +207,7 @@ class TestMatrix:
         os.utime(path, ns=(1, 2))
         before = path.read_bytes()
 
-        report = recover(path, tmp_path / "saved", codec)
+        report = recover(path, tmp_path / "saved", compression=codec)
 
         records, spans = decode_on(case.stream)
         assert list(TFRecordReader(tmp_path / "saved", codec)) == records
@@ -221,7 +221,7 @@ class TestMatrix:
 @given(stream=testing.any_stream())
 def test_any_bytes_are_passed_over_as_the_oracle_does(method: str, stream: bytes) -> None:
     if method == "verify":
-        report: DamageReport | None = verify(io.BytesIO(stream), "")
+        report: DamageReport | None = verify(io.BytesIO(stream), compression="")
     else:
         reader = TFRecordReader(io.BytesIO(stream), "", on_error=str)
         assert list(reader) == decode_on(stream)[0]
@@ -366,7 +366,7 @@ class TestMembers:
     def saved(self, folder: Path, *members: bytes, compression: str | None = None) -> list[bytes]:
         path = folder / "damaged.gz"
         path.write_bytes(b"".join(members))
-        recover(path, folder / "saved", compression, overwrite=True)
+        recover(path, folder / "saved", compression=compression, overwrite=True)
         return list(TFRecordReader(folder / "saved"))
 
     def test_sound_members_are_one_file(self, tmp_path: Path) -> None:
@@ -449,7 +449,7 @@ def test_all_members_but_the_damaged_one_are_saved(tmp_path: Path, data: st.Data
     members[hit] = damage(member, at, choose)
     (tmp_path / "a").write_bytes(b"".join(members))
 
-    report = recover(tmp_path / "a", tmp_path / "saved", "GZIP", overwrite=True)
+    report = recover(tmp_path / "a", tmp_path / "saved", compression="GZIP", overwrite=True)
 
     saved = list(TFRecordReader(tmp_path / "saved", "GZIP"))
     undamaged = [record for i, record in enumerate(RECORDS) if i // 3 != hit]
@@ -500,11 +500,11 @@ def test_all_but_the_damaged_records_of_a_large_file(tmp_path: Path, seed: int) 
 
     reader = TFRecordReader(path, "", on_error=str)
     records = list(reader)
-    report = recover(path, tmp_path / "saved", "")
+    report = recover(path, tmp_path / "saved", compression="")
 
     assert records == intact
     assert list(TFRecordReader(tmp_path / "saved")) == intact
-    assert reader.report == report == verify(path, "")
+    assert reader.report == report == verify(path, compression="")
     assert hashlib.sha256(path.read_bytes()).digest() == digest
     # Neighbours may be one place; apart from that each damage is one.
     assert N_DAMAGES / 2 < report.n_damaged <= N_DAMAGES

@@ -227,7 +227,7 @@ class TestNotMistaken:
 
     @given(st.binary(min_size=12, max_size=12))
     def test_any_bytes_in_place_of_the_first_header(self, header: bytes) -> None:
-        (file,) = verify(io.BytesIO(header + self.FILES["Examples"][12:]), "").files
+        (file,) = verify(io.BytesIO(header + self.FILES["Examples"][12:]), compression="").files
 
         assert all(span.reason is not Reason.NOT_A_TFRECORD for span in file.spans)
 

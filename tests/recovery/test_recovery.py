@@ -83,7 +83,7 @@ class TestVerify:
         assert report.records == 2
 
     def test_another_compression_than_the_one_named_is_a_failure(self, tmp_path: Path) -> None:
-        (file,) = verify(write(tmp_path / "a", [b"one"]), "GZIP").files
+        (file,) = verify(write(tmp_path / "a", [b"one"]), compression="GZIP").files
 
         assert isinstance(file.failure, DataLossError)
         assert file.failure.reason is Reason.COMPRESSION
@@ -91,7 +91,7 @@ class TestVerify:
     def test_file_objects_are_read_one_after_the_other(self) -> None:
         stream = io.BytesIO(frame([b"one"]))
 
-        assert verify([stream, io.BytesIO(b"junk")], "").records == 1
+        assert verify([stream, io.BytesIO(b"junk")], compression="").records == 1
 
     def test_progress_adds_up_to_all_bytes(self, tmp_path: Path) -> None:
         paths = [write(tmp_path / str(i), [bytes(300_000)] * 20) for i in range(3)]
@@ -123,7 +123,7 @@ class TestVerify:
             for _ in reader.blocks():
                 pass
 
-            assert verify(path, "") == reader.report
+            assert verify(path, compression="") == reader.report
 
     @pytest.mark.full
     @pytest.mark.parametrize("size", [10, 33_000, 500_000])
@@ -233,7 +233,7 @@ class TestMessages:
     def test_every_wrong_record_and_no_other(self, are_good: list[bool]) -> None:
         stream = frame([GOOD[0] if is_good else b"\xff" for is_good in are_good])
 
-        (file,) = verify(io.BytesIO(stream), "", messages=True).files
+        (file,) = verify(io.BytesIO(stream), compression="", messages=True).files
 
         wrong = [i for i, is_good in enumerate(are_good) if not is_good]
         assert [error.index for error in file.message_errors] == wrong
@@ -302,7 +302,7 @@ class TestRecover:
         source = self.damaged(tmp_path / "a")
 
         with pytest.raises(DataLossError):
-            recover(source, tmp_path / "new", "GZIP")
+            recover(source, tmp_path / "new", compression="GZIP")
         with pytest.raises(FileNotFoundError):
             recover(tmp_path / "missing", tmp_path / "new")
         monkeypatch.setattr(RecordSink, "finish", full_disk)

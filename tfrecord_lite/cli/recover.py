@@ -90,7 +90,7 @@ def _recovered(args: argparse.Namespace) -> FileReport:
         report = recover(
             args.source,
             args.target,
-            compression,
+            compression=compression,
             overwrite=args.overwrite,
             **inputs.limits_of(args),
         )

@@ -8,16 +8,14 @@ the GIL. Spawned processes would have to import everything first, and cannot tak
 from __future__ import annotations
 
 import os
-from collections import deque
-from concurrent.futures import Future
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from threading import Event, Thread
-from time import monotonic
+from threading import Event
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
-from tfrecord_lite.errors import InvalidArgumentError, TFRecordError, require_int
+from tfrecord_lite.errors import InvalidArgumentError, TFRecordError, argument_error, require_int
 from tfrecord_lite.files.names import expand, is_file_object, name_of
-from tfrecord_lite.options import MAX_RECORD_BYTES, ReadSettings
+from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.progress import (
     Meter,
     check_progress,
@@ -31,12 +29,13 @@ from tfrecord_lite.records.stream import RecordStream
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from typing import Unpack
 
     from google.protobuf.message import Message
 
     from tfrecord_lite.block import Block
-    from tfrecord_lite.files.compression import CompressionType
-    from tfrecord_lite.files.names import Source, Sources, StorageOptions
+    from tfrecord_lite.files.names import Source, Sources
+    from tfrecord_lite.options import ReadOptions
     from tfrecord_lite.progress import Progress
     from tfrecord_lite.records.damage import SkippingStream
     from tfrecord_lite.schema import FeatureLike, SequenceSchema
@@ -46,50 +45,36 @@ if TYPE_CHECKING:
 _LARGE_RECORD_BYTES = 32 * 1024
 """Records of at least this mean size are read one by one, straight into memory of their own."""
 
-_PATIENCE_SECONDS = 1.0
-"""How long to wait for threads to stop; a thread that reads stops after its block."""
-
 
 def verify(
     paths: Sources,
-    compression: CompressionType = "infer",
     *,
     messages: bool | type[Message] = False,
     schema: AnySchema | None = None,
-    max_record_bytes: int = MAX_RECORD_BYTES,
-    max_inflated_bytes: int | None = None,
-    max_inflated_ratio: float | None = None,
     num_threads: int | None = None,
     progress: Progress = None,
-    storage_options: StorageOptions = None,
+    **options: Unpack[ReadOptions],
 ) -> DamageReport:
     """Check every checksum of files, and find every damaged place.
 
     Parameters
     ----------
     paths : str, bytes, PathLike, binary file object, or an iterable of them
-    compression : str, int, TFRecordOptions or None, optional
         As for :class:`TFRecordReader`.
     messages : bool or type of Message, optional
         Check also that each intact record is a ``tf.train.Example``, or a message of the
         protobuf class given.
     schema : Schema, SequenceSchema, or mapping of str to feature specification, optional
         Check also that each intact record can be parsed with it.
-    max_record_bytes : int, optional
-        Treat larger records as damage.
-    max_inflated_bytes : int, optional
-    max_inflated_ratio : float, optional
-        Limits on what a compressed file inflates to, as for :class:`TFRecordReader`; exceeding
-        one is the file's `failure`.
     num_threads : int, optional
         How many files to read at a time; by default, the number of processors.
     progress : bool or callable, optional
-        Show a progress bar; by default for work of more than a second, on a terminal or in a
-        notebook, if tqdm is installed (the extra ``cli``). A callable is called with the bytes of
-        the files that were read, and their total or None, the last time with both equal; by any of
-        the threads, one at a time. What it raises ends the work.
-    storage_options : dict, optional
-        As for :class:`TFRecordReader`.
+        Show a progress bar, as for :func:`load`; a callable may be called by any of the threads,
+        one at a time.
+    **options
+        How files are read, see :class:`ReadOptions`; `verify`, `on_error` and `max_errors` do not
+        apply. A record larger than `max_record_bytes` is damage; a limit on what is inflated that
+        is exceeded is the file's `failure`.
 
     Returns
     -------
@@ -102,8 +87,8 @@ def verify(
     FileNotFoundError
         If a pattern matches nothing, or no path was given.
     InvalidArgumentError
-        ``BAD_ARGUMENT`` for an unknown compression, a limit out of range, less than one
-        thread, or `storage_options` without a URL; for a schema as :class:`ExampleParser`.
+        ``BAD_ARGUMENT`` for wrong options, or less than one thread; for a schema as
+        :class:`ExampleParser`.
     TypeError
         For limits that are not numbers.
 
@@ -121,22 +106,24 @@ def verify(
     >>> span.offset, span.reason.name, span.records_before, span.records_after
     (19, 'DATA_CRC', 1, 1)
     """
-    options = ReadSettings(
-        compression=compression,
-        max_record_bytes=max_record_bytes,
-        max_inflated_bytes=max_inflated_bytes,
-        max_inflated_ratio=max_inflated_ratio,
-        storage_options=storage_options,
-    )
+    settings = settings_of(options)
     files = verify_each(
-        expand(paths, storage_options),
-        options,
+        expand(paths, settings.storage_options),
+        settings,
         messages=messages,
         schema=schema,
         num_threads=num_threads,
         progress=progress,
     )
     return DamageReport(tuple(files))
+
+
+def settings_of(options: ReadOptions) -> ReadSettings:
+    """Return options, checked, for what reads past all damage and checks everything."""
+    for name in ("verify", "on_error", "max_errors"):
+        if name in options:
+            raise argument_error(f"{name} does not apply here: all damage is found and reported")
+    return ReadSettings(**options)
 
 
 def verify_each(
@@ -235,42 +222,13 @@ class _Task:
 
 
 def _in_threads(task: _Task, sources: list[Source], num_threads: int) -> Iterator[FileReport]:
-    """Yield reports in order; stop the threads when the caller stops iterating.
-
-    A thread may wait forever to open a pipe that nobody writes to: unlike an executor's,
-    neither the caller nor the end of the process waits for it.
-    """
-    reports: deque[Future[FileReport]] = deque(Future() for _ in sources)
-    waiting = deque(zip(reports, sources, strict=True))
-
-    def work() -> None:
-        while not task.is_over.is_set():
-            try:
-                report, source = waiting.popleft()
-            except IndexError:  # another thread has taken the last
-                return
-            _fulfil(report, source, task)
-
-    threads = [Thread(target=work, name="tfrecord-verify", daemon=True) for _ in range(num_threads)]
-    try:
-        for thread in threads:
-            thread.start()
-        while reports:
-            yield reports.popleft().result()
-    finally:
-        task.is_over.set()
-        until = monotonic() + _PATIENCE_SECONDS
-        for thread in threads:
-            if thread.ident is not None:
-                thread.join(max(until - monotonic(), 0))
-
-
-def _fulfil(report: Future[FileReport], source: Source, task: _Task) -> None:
-    """Check one file, and set its report."""
-    try:
-        report.set_result(task.report(source))
-    except BaseException as error:  # noqa: BLE001 - raised again where the report is taken
-        report.set_exception(error)
+    """Yield reports in order; stop the threads when the caller stops iterating."""
+    with ThreadPoolExecutor(num_threads, "tfrecord-verify") as threads:
+        try:
+            yield from threads.map(task.report, sources)
+        finally:
+            task.is_over.set()
+            threads.shutdown(cancel_futures=True)
 
 
 Check: TypeAlias = "Callable[[Block], object]"
