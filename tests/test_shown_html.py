@@ -47,6 +47,11 @@ OURS = {
     "span",
     "svg",
     "path",
+    "bdi",
+    "code",
+    "ul",
+    "ol",
+    "li",
 }
 MOST = 60_000
 
@@ -146,10 +151,10 @@ def test_images_are_pictures_and_other_values_what_they_are() -> None:
     cells = page.cells[3:]
 
     assert page.sources[0].startswith("data:image/png;base64,")
-    assert ("img", "alt", f"PNG 3 x 2, {len(png())} B") in page.attributes
+    assert ("img", "alt", f"PNG 3 x 2, {len(png())} bytes") in page.attributes
     assert cells[5] == "text"
     assert cells[8] == "(empty)"
-    assert cells[11].startswith(r"b'\xff\x00") and cells[11].endswith("... 40 B")  # noqa: PT018
+    assert cells[11] == "ff 00 " * 8 + "… 40 bytes"
     assert cells[14] == "ä" * 160 + "…"
     assert cells[17].startswith("WAV")
 
@@ -158,8 +163,8 @@ def test_pictures_end_with_the_budget_and_are_named_after_that() -> None:
     rows = RaggedTensor(BytesColumn.from_list([png()] * 100), np.arange(0, 101, 10))
     page = page_of(rows)
 
-    assert len(page.sources) == 40
-    assert page.text.count("… 10 values") == 10
+    assert len(page.sources) == 48
+    assert "enough pictures" in page.text
 
     large = BytesColumn.from_list([png(4_000, 4_000) + bytes(9_000)] * 10)
     page = page_of(large)
@@ -171,7 +176,7 @@ def test_pictures_end_with_the_budget_and_are_named_after_that() -> None:
 def test_damaged_images_count_too(monkeypatch: pytest.MonkeyPatch) -> None:
     tried: list[bytes] = []
     monkeypatch.setattr(
-        "tfrecord_lite.apps.markup.cells.thumbnail", lambda data, _: tried.append(data)
+        "tfrecord_lite.apps.markup.cells.thumbnail", lambda data, *_: tried.append(data)
     )
     header = png(4_000, 4_000)[:64] + bytes(9_000)
 
@@ -184,7 +189,7 @@ def test_rows_are_those_of_the_column() -> None:
     sparse = page_of(SparseTensor([[0, 1], [2, 0]], np.array([0.5, 8], np.float32), [3, 2])).cells
 
     assert ragged[:9] == ["row", "length", "values", "0", "0", "no values", "1", "2", "0, 1"]
-    assert ragged[11] == "2, 3, 4, 5, 6, 7, 8, 9, … 98 values"
+    assert ragged[11] == "2, 3, 4, 5, 6, 7, 8, 9 … 98 values"
     assert sparse[2:] == ["[0, 1]", "0.5", "[2, 0]", "8"]
 
 

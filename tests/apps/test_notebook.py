@@ -64,7 +64,7 @@ def test_a_batch_is_a_row_per_record_and_a_column_per_feature(strings: Any) -> N
 
     assert page.text.split(" #")[0].endswith("2 records, 5 features")
     assert body(page, 6) == [
-        ["0", "", "7", "0.5, 2", "a, b", "1, 2"],
+        ["0", "", "7", "0.5, 2", "ab", "1, 2"],
         ["1", "", "1,234", "1, 0.1", "no values", "no values"],
     ]
     assert len(page.sources) == 2
@@ -83,7 +83,7 @@ def test_rows_of_examples_have_the_same_table_without_types() -> None:
         [encode_example({"a": 1, "b": [b"x", b"y"]}), encode_example({"b": [b"z"]})]
     )
 
-    assert body(page_of(show(rows)), 3) == [["0", "1", "x, y"], ["1", "missing", "z"]]
+    assert body(page_of(show(rows)), 3) == [["0", "1", "xy"], ["1", "missing", "z"]]
 
 
 def test_rows_of_sequence_examples_have_columns_by_path() -> None:
@@ -146,7 +146,7 @@ def test_serialised_tensors_are_named_by_dtype_and_shape() -> None:
 
     assert body(page_of(show({"t": tensors})), 2) == [
         ["0", "float32 tensor [2, 3], 24 bytes"],
-        ["1", r"b'\xff\x00'"],
+        ["1", "ff 00"],
     ]
 
 

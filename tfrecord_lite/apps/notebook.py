@@ -27,7 +27,6 @@ from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.errors import plural, require_int
 from tfrecord_lite.files.names import short_name
 from tfrecord_lite.schema.text import aligned, shown_name, table_rows
-from tfrecord_lite.sniff import recognize_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -102,7 +101,7 @@ class Shown:
 
     def _repr_html_(self) -> str:
         """Return a table with a row per record for notebooks."""
-        cells, first, *others = Cells(_tensor_text), *self._parts
+        cells, first, *others = Cells(), *self._parts
         tables = [part.table(cells, self._num_records) for part in (first, *others)]
         return panel(first.title(), *tables)
 
@@ -227,12 +226,6 @@ def _is_batch(columns: Mapping[str, Any]) -> bool:
     return all(shapes) and len({shape[0] for shape in shapes}) == 1
 
 
-def _tensor_text(data: bytes) -> str | None:
-    """Say which tensor or array a byte string is; None if it is none."""
-    found = recognize_value(data)
-    return str(found) if found.shape is not None else None
-
-
 def _head(name: str, kind: str) -> Html:
     return Html(f'{escaped(name, _MAX_NAME)}<div class="tfl-note">{escaped(kind)}</div>')
 
@@ -273,14 +266,14 @@ def html_of(thing: Any) -> str:
 
 
 def _bytes_column(column: BytesColumn) -> str:
-    cells = zip(Cells(_tensor_text).rows(column), column[:MAX_ROWS].lengths.tolist(), strict=True)
+    cells = zip(Cells().rows(column), column[:MAX_ROWS].lengths.tolist(), strict=True)
     rows = ((i, length, cell) for i, (cell, length) in enumerate(cells))
     title = f"BytesColumn of {plural(len(column), 'value')}, {plural(column.nbytes, 'byte')}"
     return panel(title, table(["#", "bytes", "value"], rows, n_rows=len(column), noun="value"))
 
 
 def _ragged(tensor: RaggedTensor) -> str:
-    cells = Cells(_tensor_text).rows(tensor)
+    cells = Cells().rows(tensor)
     rows = ((i, len(tensor[i]), cell) for i, cell in enumerate(cells))
     title = (
         f"RaggedTensor of {plural(len(tensor), 'row')}: {type_text(tensor)}, shape {tensor.shape}"
@@ -291,7 +284,7 @@ def _ragged(tensor: RaggedTensor) -> str:
 def _sparse(tensor: SparseTensor) -> str:
     n_values = len(tensor.values)
     places = (str(index.tolist()) for index in tensor.indices[:MAX_ROWS])
-    rows = zip(places, Cells(_tensor_text).rows(tensor.values), strict=True)
+    rows = zip(places, Cells().rows(tensor.values), strict=True)
     title = (
         f"SparseTensor of {plural(n_values, 'value')}: {type_text(tensor)}, shape {tensor.shape}"
     )

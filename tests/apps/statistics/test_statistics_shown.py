@@ -49,7 +49,7 @@ def test_a_table_has_the_figures_of_the_text_and_a_chart_or_values() -> None:
     assert words <= set(str(TABLE).split())
     assert [row[0] for row in rows] == ["name", "age", "city", "id", "image", "score"]
     assert rows[2][9] == "Bern (60), Rome (40)"
-    assert rows[3][9].endswith(", … 100 values")
+    assert rows[3][9].endswith(" … 100 values")
     assert rows[5][9] == "0.5 (90)"  # not a bar as wide as the chart
     assert page.tags.count("svg") == 1
     assert page.tags.count("rect") == 16

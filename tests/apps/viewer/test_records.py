@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.apps.viewer.shown_records import HOSTILE, check_cell, plain, shown
 from tests.support.corpus import corpus_files
 from tfrecord_lite import TFRecordReader, encode_example
-from tfrecord_lite.apps.viewer.cells import Budget
+from tfrecord_lite.apps.markup.cells import Budget
 from tfrecord_lite.example.content import ContentType
 from tfrecord_lite.messages import SequenceExample
 
@@ -54,7 +54,7 @@ def test_text_and_unknown_bytes() -> None:
     (other,) = shown(bytes(range(200, 256)) * 100).cells
 
     assert plain(text.html) == "Grüße, <b>Welt</b>"
-    assert plain(other.html) == f"{bytes(range(200, 216)).hex(' ')} and 5,584 more bytes"
+    assert plain(other.html) == f"{bytes(range(200, 216)).hex(' ')} … 5,600 bytes"
     assert "and 4,576 more bytes" in plain(other.details)
 
 
@@ -64,7 +64,11 @@ def test_empty_records_and_features() -> None:
         encode_example({"none": b"", "some": 1}) + b"\x0a\x07\x0a\x05\x0a\x01x\x12\x00"
     ).cells
     kinds = {cell.name: (cell.kind, plain(cell.html)) for cell in cells}
-    assert kinds == {"none": ("string", '""'), "some": ("int64", "1"), "x": ("unset", "empty")}
+    assert kinds == {
+        "none": ("string", "(empty)"),
+        "some": ("int64", "1"),
+        "x": ("unset", "no values"),
+    }
 
 
 def test_large_strings_are_bounded() -> None:

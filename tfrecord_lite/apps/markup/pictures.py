@@ -108,16 +108,15 @@ def thumbnail_of_pixels(pixels: Uint8Array, size: int = 128) -> Thumbnail:
     return Thumbnail(b"\x89PNG\r\n\x1a\n" + b"".join(encoded), "image/png")
 
 
-def picture(shown: Thumbnail, alternative: str, size: tuple[int, int] | None = None) -> Html:
-    """Return an element with an image, and the text that stands for it.
-
-    `size` is the width and height in which it is shown; by default its own.
-    """
+def picture(
+    shown: Thumbnail, alternative: str, size: tuple[int, int], name: str = "v-picture"
+) -> Html:
+    """Return an element with an image, shown with a width and height, and the text that stands for it."""
     encoded = base64.b64encode(shown.data).decode()
     text = escaped(alternative)
-    sides = f' width="{size[0]}" height="{size[1]}"' if size else ""
+    sides = f'width="{size[0]}" height="{size[1]}"'
     return Html(
-        f'<img src="data:{escaped(shown.mime)};base64,{encoded}" alt="{text}" title="{text}"{sides}>'
+        f'<img class="{name}" src="data:{escaped(shown.mime)};base64,{encoded}" alt="{text}" title="{text}" {sides}>'
     )
 
 

@@ -12,6 +12,7 @@ and set to the right. Rows and columns beyond a limit are only counted.
 
 from __future__ import annotations
 
+import re
 from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -37,11 +38,20 @@ max-width:26em;overflow-wrap:break-word;padding:.2em .6em;text-align:left;vertic
 .tfrecord-lite td.tfl-number{white-space:nowrap}
 .tfrecord-lite td.tfl-more{opacity:.75}
 .tfrecord-lite svg .line{fill:none;stroke:currentColor;stroke-width:1.5}
-.tfrecord-lite img[width]{image-rendering:pixelated}
-.tfrecord-lite img{display:inline-block;margin:0 .2em .2em 0;max-height:96px;max-width:128px;vertical-align:top}
+.tfrecord-lite img{display:inline-block;margin:0 .2em .2em 0;max-width:none;vertical-align:top}
+.tfrecord-lite .v-pixelated{image-rendering:pixelated}
+.tfrecord-lite .v-more,.tfrecord-lite .v-empty,.tfrecord-lite .v-note{opacity:.75}
+.tfrecord-lite ol.v-steps{margin:0;padding:0 0 0 1.6em}
+.tfrecord-lite ul.v-texts{list-style:none;margin:0;padding:0}
+.tfrecord-lite .v-texts li{display:inline;margin:0}
+.tfrecord-lite .v-texts li:not(:has(img))+li::before{content:', '}
 """.strip()
 
 
+# What would not be seen, would reorder the text around it, or cannot be stored as UTF-8.
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
+)
 _ESCAPES = str.maketrans(
     {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"}
 )  # not by the module html, whose table of entities takes a millisecond to load
@@ -60,14 +70,28 @@ class Html(str):
 Cell: TypeAlias = "Html | str | float | None"
 
 
+def quoted(text: str) -> Html:
+    """Return a text as it is, with entities for what would be markup."""
+    return Html(text.translate(_ESCAPES))
+
+
+def visible(text: str) -> str:
+    r"""Return a text with escapes for control characters, and for what would reorder it.
+
+    >>> visible("a\x00b\u202ec\n")
+    'a\\x00b\\u202ec\n'
+    """
+    return _UNSEEN.sub(lambda found: repr(found[0])[1:-1], text)
+
+
 def escaped(text: str, limit: int = MAX_TEXT) -> Html:
-    r"""Return a text on one line, cut after `limit` characters, with escapes for the unprintable.
+    r"""Return a text on one line, cut after `limit` characters, with escapes for what is not seen.
 
     >>> escaped("a<b>\t"), escaped("long text", 4)
     ('a&lt;b&gt;\\t', 'long…')
     """
-    shown = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text[:limit])
-    return Html(shown.translate(_ESCAPES) + ("…" if len(text) > limit else ""))
+    shown = visible(text[:limit]).replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r")
+    return Html(quoted(shown) + ("…" if len(text) > limit else ""))
 
 
 def panel(title: str, *parts: Html) -> str:

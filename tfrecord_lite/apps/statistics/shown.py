@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tfrecord_lite.apps.markup.cells import Cells, joined
 from tfrecord_lite.apps.markup.charts import histogram
 from tfrecord_lite.apps.markup.tables import Html, escaped
 
 if TYPE_CHECKING:
+    from tfrecord_lite.apps.markup.cells import Cells
     from tfrecord_lite.apps.statistics.distribution import Distribution
     from tfrecord_lite.apps.statistics.statistics import FeatureStatistics
     from tfrecord_lite.apps.statistics.strings import StringStatistics
@@ -29,13 +29,13 @@ def chart_of(name: str, found: FeatureStatistics, cells: Cells) -> Html | None:
         return None
     if _are_categories(found.strings):
         listed = [
-            f"{cells.bytes_cell(value)} ({count:,})"
+            f"{cells.bytes_form(value, is_small=True).html} ({count:,})"
             for value, count in found.strings.top(_MAX_LISTED)
         ]
         n_more = len(found.strings.counts) - len(listed)
         return Html(", ".join([*listed, f"… {n_more:,} more"] if n_more else listed))
     examples = found.strings.examples[:_MAX_EXAMPLES]
-    return joined([cells.bytes_cell(value) for value in examples], found.n_values)
+    return cells.strings_form(examples, found.n_values).html
 
 
 def _only_number(numbers: Distribution) -> tuple[str, int] | None:

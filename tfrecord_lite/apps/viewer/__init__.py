@@ -7,9 +7,6 @@
     report    files to a Report: a sample of their records, its statistics, the first records
     cards     a feature's statistics as a card
     records   a record as a RecordView: a row of cells
-    cells     a feature of a record as a cell: numbers, strings, tensors
-    pictures  thumbnails of images, sounds, pixels; numbers as strips and heat maps
-    parts     small pieces of markup, and the Budget of a page
 
 Everything that comes from the data is escaped, and bounded in number and size. The package is not
 called ``view``, so that importing it does not hide the public function of that name.

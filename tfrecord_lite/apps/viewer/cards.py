@@ -17,23 +17,22 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from markupsafe import Markup
 
 from tfrecord_lite.apps.markup.charts import bars, histogram, short_numbers
-from tfrecord_lite.apps.viewer.parts import shortened, visible
+from tfrecord_lite.apps.markup.tables import Html, visible
 from tfrecord_lite.errors import human_bytes
 from tfrecord_lite.sniff import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
+    from tfrecord_lite.apps.markup.cells import Budget
     from tfrecord_lite.apps.statistics import (
         Distribution,
         FeatureStatistics,
         Statistics,
         StringStatistics,
     )
-    from tfrecord_lite.apps.viewer.parts import Budget
     from tfrecord_lite.arrays import AnyArray
 
 MAX_CARDS = 4000
@@ -64,7 +63,7 @@ class Card:
     """Values per record, or steps per record and values per step."""
     spec: str
     """The specification that parses it; empty if there is none."""
-    chart: Markup
+    chart: Html
     caption: tuple[str, ...]
     """Below the chart: its ends, or what it shows."""
     contents: tuple[str, ...]
@@ -129,7 +128,7 @@ def _card(
         presence=_presence(found.n_records, n_records),
         lengths=_lengths(found),
         spec=specs.get(f"{section}/{name}", ""),
-        chart=Markup(chart),  # noqa: S704 - markup.charts escapes
+        chart=Html(chart),
         caption=caption,
         contents=tuple(_contents(found.strings)) if found.strings else (),
         examples=examples,
@@ -299,3 +298,10 @@ def _strings(strings: StringStatistics, *, has_range: bool) -> Iterator[tuple[st
     if low is not None and high is not None and not has_range:
         few, many = human_bytes(int(low)), human_bytes(int(high))
         yield "size", few if low == high else f"{few} to {many}"
+
+
+def shortened(text: str, limit: int) -> str:
+    """Return the first characters of a text on one line, with an ellipsis if there are more."""
+    line = " ".join(visible(text[: 4 * limit]).split())
+    is_cut = len(line) > limit or len(text) > 4 * limit
+    return line[:limit] + "…" if is_cut else line

@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import DictLoader, Environment, StrictUndefined
 from markupsafe import Markup
 
-from tfrecord_lite.apps.viewer.parts import shortened, visible
+from tfrecord_lite.apps.markup.tables import visible
+from tfrecord_lite.apps.viewer.cards import shortened
 from tfrecord_lite.errors import human_bytes, plural
 from tfrecord_lite.example.content import ContentType
 from tfrecord_lite.files.names import short_name
@@ -31,8 +32,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from tfrecord_lite.apps.statistics.sampling import Sample
-    from tfrecord_lite.apps.viewer.cells import Cell
-    from tfrecord_lite.apps.viewer.records import RecordView
+    from tfrecord_lite.apps.viewer.records import Cell, RecordView
     from tfrecord_lite.apps.viewer.report import Report
 
 _MAX_COLUMNS = 8

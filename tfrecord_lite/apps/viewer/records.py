@@ -2,33 +2,60 @@
 
 ::
 
-    Example                  a cell per feature
-    SequenceExample          a cell per feature of the context, one per feature list
-    ExampleListWithContext   a cell per feature of the context, and of each Example
-    event                    a cell per value
-    text, other bytes        one cell: the text, or hex
-    empty                    none
+    Example           a cell per feature
+    SequenceExample   a cell per feature of the context, one per feature list
+    event             a cell per value in it, by its tag, and one per other field
+    text, other bytes one cell: the text, or hex
+    empty             none
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from google.protobuf.message import DecodeError
 
-from tfrecord_lite.apps.viewer.cells import Cell, feature_cell, value_cell, whole_cell
+from tfrecord_lite.apps.markup.cells import SIZE_NAMES, Cells, Form
+from tfrecord_lite.apps.markup.tables import Html, visible
 from tfrecord_lite.errors import plural
-from tfrecord_lite.example.content import ContentType
-from tfrecord_lite.example.outline import sections
+from tfrecord_lite.example.content import Content, ContentType
+from tfrecord_lite.example.outline import Row, kind_of, sections, values_of
 
 if TYPE_CHECKING:
-    from tfrecord_lite.apps.viewer.cells import Budget
-    from tfrecord_lite.block import Place
-    from tfrecord_lite.example.content import Content
+    from collections.abc import Mapping
 
-_MAX_EXAMPLES = 8
+    from tfrecord_lite.block import Place
+    from tfrecord_lite.messages import Feature
+
 _MAX_CELLS = 2000
+_MAX_EXAMINED = 1 << 20
+_EMBEDDED = re.compile('"data:[a-z]+/[a-z0-9.+-]+;base64,[^"]*"')  # in text, quotes are escaped
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A feature of a record, or a list of features."""
+
+    section: str
+    """"context", "feature_lists"; "value" in an event; empty in an Example."""
+    name: str
+    """The name as it is; `label` is for display."""
+    kind: str
+    """"string", "float32", "int64" or "unset"; for a record without features, what it is."""
+    count: str
+    """Number of values; "5 x 3" for a list of 5 steps with 3 values each."""
+    html: Html
+    """The short form."""
+    details: Html
+    """The whole, up to a bound; empty if the short form shows everything."""
+
+    @property
+    def label(self) -> str:
+        """The name, with escapes for what cannot be seen; never empty."""
+        return visible(self.name).strip() or repr(self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,48 +75,96 @@ class RecordView:
         return plural(self.n_bytes, "byte")
 
 
-def describe_record(content: Content, place: Place, budget: Budget) -> RecordView:
+def describe_record(content: Content, place: Place, cells: Cells) -> RecordView:
     """Return the cells of a record; what is over the budget is left out, and counted.
 
     Values are looked at up to a bound; only steps of feature lists are all counted.
     """
-    if content.message is None:
-        found = _without_features(content, budget) if not budget.is_spent else []
-        return RecordView(place, content.type, len(content.record), tuple(found))
-    cells, n_hidden = list[Cell](), 0
-    for section in sections(content.message, _MAX_EXAMPLES):
-        siblings = {row.name: row.steps[0] for row in section.rows if not row.is_list}
-        for row in section.rows:
-            if budget.is_spent or len(cells) == _MAX_CELLS:
-                n_hidden += 1
-            else:
-                cells.append(feature_cell(section.title, row, siblings, budget))
-    return RecordView(place, content.type, len(content.record), tuple(cells), n_hidden)
+    made, n_hidden, budget = list[Cell](), 0, cells.budget
+
+    def add(section: str, name: str, kind: str, count: str, form: Form) -> None:
+        budget.characters -= n_characters(form.html, form.details) + len(name)
+        made.append(Cell(section, name, kind, count, *form))
+
+    if content.message is not None:
+        for section in sections(content.message):
+            sizes = _sizes(section.rows)
+            for row in section.rows:
+                if budget.is_spent or len(made) == _MAX_CELLS:
+                    n_hidden += 1
+                    continue
+                if row.is_list:
+                    forms = [
+                        _feature_form(step, {}, cells) for step in row.steps[: cells.max_steps]
+                    ]
+                    form = cells.steps_form(forms, len(row.steps))
+                else:
+                    form = _feature_form(row.steps[0], sizes, cells)
+                add(section.title, row.name, row.kind, row.count, form)
+    elif content.record and not budget.is_spent:
+        values = _event_values(content.record) if content.type is ContentType.EVENT else None
+        for section_title, name, value in values or ():
+            form = cells.form(value) if isinstance(value, bytes) else cells.form(np.array(value))
+            add(section_title, name, type(value).__name__, "1", form)
+        if values is None:
+            form = cells.bytes_form(content.record)
+            add("", "content", str(content.type), plural(len(content.record), "byte"), form)
+    return RecordView(place, content.type, len(content.record), tuple(made), n_hidden)
 
 
-def _without_features(content: Content, budget: Budget) -> list[Cell]:
-    """Return the cells of a record that is not an Example of some form."""
-    if content.type is ContentType.EVENT:
-        try:
-            return _event_cells(content.record, budget)
-        except (DecodeError, UnicodeDecodeError):
-            pass
-    return [whole_cell(content, budget)] if content.record else []
+def n_characters(*parts: str) -> int:
+    """Return the characters of markup, without pictures and sounds, which count as bytes."""
+    embedded = sum(len(found[0]) for part in parts for found in _EMBEDDED.finditer(part))
+    return sum(map(len, parts)) - embedded
 
 
-def _event_cells(record: bytes, budget: Budget) -> list[Cell]:
-    """Return the cells of an Event: a cell per value in it, by its tag, and one per other field."""
+def _feature_form(feature: Feature, sizes: Mapping[str, int], cells: Cells) -> Form:
+    """Show the values of a feature; `sizes` say how the pixels beside them lie."""
+    values: Any = values_of(feature)
+    if kind_of(feature) == "string":
+        return (
+            cells.strings_form(values, len(values), sizes)
+            if values
+            else cells.array_form(np.empty(0))
+        )
+    dtype = np.float32 if kind_of(feature) == "float32" else np.int64
+    return cells.array_form(np.array(values[:_MAX_EXAMINED], dtype), sizes, len(values))
+
+
+def _sizes(rows: list[Row]) -> dict[str, int]:
+    """Return the features of one integer that may say how the pixels of others lie."""
+    known = {
+        row.name: values_of(row.steps[0])
+        for row in rows
+        if row.name in SIZE_NAMES and not row.is_list
+    }
+    return {name: v[0] for name, v in known.items() if len(v) == 1 and isinstance(v[0], int)}
+
+
+def _event_values(record: bytes) -> list[tuple[str, str, Any]] | None:
+    """Return the values in an Event, each a number or bytes; None if it is not one."""
     from tfrecord_lite.messages import Event  # noqa: PLC0415 - not light
 
-    event = Event.FromString(record)
-    found = [
-        ("", field.name, value) for field, value in event.ListFields() if field.name != "summary"
-    ]
+    try:
+        event = Event.FromString(record)
+    except (DecodeError, UnicodeDecodeError):
+        return None
+    found = [("", f.name, value) for f, value in event.ListFields() if f.name != "summary"]
     for value in event.summary.value[:_MAX_CELLS]:
         kind = value.WhichOneof("value")
         if kind is not None:
             content = getattr(value, kind)
             content = getattr(content, f"encoded_{kind}_string", content)
             content = content.SerializeToString() if kind == "tensor" else content
-            found.append(("value", value.tag, content))
-    return [value_cell(*each, budget) for each in found]
+            found.append(
+                ("value", value.tag, np.float32(content) if kind == "simple_value" else content)
+            )
+    numbers = int, float, np.float32, bytes
+    return [
+        (
+            section,
+            name,
+            value if isinstance(value, numbers) else str(value).encode("utf-8", "replace"),
+        )
+        for section, name, value in found
+    ]

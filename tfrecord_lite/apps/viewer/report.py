@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tfrecord_lite.apps.markup.cells import Budget, Cells
 from tfrecord_lite.apps.statistics.collect import Collector
 from tfrecord_lite.apps.statistics.sampling import draw_sample
 from tfrecord_lite.apps.viewer.cards import Card, make_cards
-from tfrecord_lite.apps.viewer.parts import Budget
 from tfrecord_lite.apps.viewer.records import describe_record
 from tfrecord_lite.errors import DataLossError, TFRecordError, argument_error, human_bytes, plural
 from tfrecord_lite.example.content import ContentType, ExampleList, detect, detect_all, is_sequence
@@ -275,7 +275,7 @@ def _with_records(report: Report, wanted: Wanted, budget: Budget) -> Report:
     """Add records of the sample, evenly spread over it, until the budget is spent."""
     if report.sample is None:
         return report
-    likely = report.types[0] if report.types else None
+    likely, cells = report.types[0] if report.types else None, Cells(budget, is_page=True)
     shown: list[RecordView] = []
     is_cut = False
     for record, place in _spread(report.sample, wanted.num_records):
@@ -285,7 +285,7 @@ def _with_records(report: Report, wanted: Wanted, budget: Budget) -> Report:
         content = detect(record, likely)
         if wanted.features and content.message is not None:
             _keep_only(content.message, wanted.features)
-        view = describe_record(content, place, budget)
+        view = describe_record(content, place, cells)
         budget.characters -= _WRAPPING * (1 + len(view.cells))
         shown.append(view)
     return replace(report, records=tuple(shown), is_cut=is_cut)
