@@ -37,7 +37,7 @@ def samples(n_samples: int) -> Iterator[dict[str, Any]]:
 
 
 def save_and_load(folder: Path) -> None:
-    """Save a stream of samples; load it at once, and in batches."""
+    """Save a stream of samples; load it again."""
     path = folder / "samples.tfrecord"
     schema = save(path, samples(1000))
     print(schema, "\n")
@@ -52,9 +52,6 @@ def save_and_load(folder: Path) -> None:
     assert columns["weights"].dtype == np.float64
     assert columns["meta"]["ok"].dtype == np.bool_
     print("1,000 samples were restored: values, dtypes, shapes, names")
-
-    sizes = [batch["image"].shape[0] for batch in load(path, batch_size=256)]
-    print(f"in batches of {sizes}")
 
 
 def tuples(folder: Path) -> None:
@@ -81,7 +78,7 @@ def a_header_of_super_serial(folder: Path) -> None:
         "image:\n  dtype: 2\n  shape:\n  - 2\n  - 2\n  - 3\nlabel:\n  dtype: 3\n  shape: []\n"
     )
 
-    columns = load(path, header)
+    columns = load(path, schema=header)
 
     assert (columns["image"].dtype, columns["image"].shape) == (np.float64, (3, 2, 2, 3))
     assert columns["label"].dtype == np.int32

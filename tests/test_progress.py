@@ -178,15 +178,6 @@ class TestCallables:
         assert seen[-1] == (2 * old.stat().st_size,) * 2
         assert seen[0] == (old.stat().st_size, 2 * old.stat().st_size)
 
-    def test_batches(self, old: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(module, "INTERVAL_SECONDS", 0)
-        seen: list[tuple[int, int | None]] = []
-
-        for i, _ in enumerate(load(old, batch_size=50, progress=lambda *now: seen.append(now))):
-            assert len(seen) == i  # a batch is done when the next one is asked for
-
-        assert seen[-1] == (N_RECORDS, N_RECORDS)
-
     @each_work
     @pytest.mark.parametrize("progress", [1, "yes", []])
     def test_anything_else_is_a_type_error(self, old: Path, name: str, progress: Any) -> None:
@@ -264,12 +255,6 @@ class TestBars:
 
         assert capsys.readouterr().err == ""
 
-    def test_none_is_made_while_batches_are_used(self) -> None:
-        code = f"{CODE}\nt.save(path, {{'x': np.zeros((4000, 300))}}, progress=False)\n"
-        code += "for batch in t.load(path, batch_size=100): pass\nprint('done')"
-
-        assert terminal.on_terminal("-c", code).text == "done\r\n"
-
     def test_it_is_below_the_users_own(self) -> None:
         code = f"{CODE}\nfrom tqdm import tqdm\nfor _ in tqdm(range(3), desc='mine', miniters=1, mininterval=0):\n"
         code += "    t.save(path, {'x': np.zeros((4000, 300))})\nprint('done')"
@@ -285,7 +270,7 @@ class TestBars:
     def test_a_warning_of_damage_stays_whole(self) -> None:
         code = f"{CODE}\nt.save(path, {{'x': np.zeros((4000, 300))}}, progress=False)\n"
         code += "with open(path, 'ab') as file: file.write(b'damage')\n"
-        code += "t.load(path, path + '.schema.json', on_error='skip')"
+        code += "t.load(path, schema=path + '.schema.json', on_error='skip')"
 
         shown = terminal.on_terminal("-W", "ignore::UserWarning", "-W", "always", "-c", code)
 

@@ -21,7 +21,6 @@ from tfrecord_lite import (
     TFRecordReader,
     TFRecordWriter,
     encode_examples,
-    load,
     tf_record_iterator,
     tf_record_random_reader,
     verify,
@@ -52,7 +51,7 @@ def test_no_instance_takes_more_than_a_line(tmp_path: Path) -> None:
             next(reader.blocks()), reader, iter(reader), reader.blocks(), reader.examples(), closed,
             writer, sharded, options, TFRecordOptions(options), file, file.indexes[0],
             tf_record_iterator(paths[0]), tf_record_random_reader(paths[0]), data, iter(data),
-            *file.block([0, 4999]).spans, iter(file), load(paths[0], batch_size=2),
+            *file.block([0, 4999]).spans, iter(file),
             ExampleParser(MANY), verify(paths), verify(paths).files[0],
         ]  # fmt: skip
         shown = {repr(thing): len(repr(thing)) for thing in things}

@@ -227,7 +227,7 @@ def _schema(data_name: str) -> Any:
 
 def arrow(path: str, data: str, batch: int | None) -> Run:
     """Make record batches of Arrow."""
-    table = tfrecord_lite.scan(path, _schema(data))
+    table = tfrecord_lite.scan(path, schema=_schema(data))
     return lambda: iter(table.to_batches(batch))
 
 

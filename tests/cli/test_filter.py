@@ -136,7 +136,7 @@ def test_a_schema_file(run: Run, tmp_path: Path) -> None:
     done = run("filter", "--where", "x > 0.5", "--schema", schema, tmp_path / "a", tmp_path / "x")
 
     assert done.status == 0
-    assert load(tmp_path / "x", schema)["x"].tolist() == [0.7]
+    assert load(tmp_path / "x", schema=schema)["x"].tolist() == [0.7]
     assert run("filter", "--where=x>1", "--schema=none", schema, tmp_path / "y").err == [
         "tfrecord: none: No such file or directory"
     ]

@@ -261,7 +261,7 @@ def test_a_null_in_a_dictionary_is_missing(tmp_path: Path, items: Any, expected:
     assert list(encode_examples({"x": array})) == list(encode_examples({"x": expected}))
     for data, kind in ((pa.table({"x": array}), "arrow"), (frame, "pandas")):
         assert load_saved(tmp_path, data)["x"].tolist() == expected
-        found: Any = load(tmp_path / "saved", as_=kind)  # type: ignore[call-overload]
+        found: Any = load(tmp_path / "saved", as_=kind)  # type: ignore[arg-type]
         column = found["x"] if kind == "arrow" else found["x"].array.__arrow_array__()
         assert column.to_pylist() == expected
         assert column.type == array.type

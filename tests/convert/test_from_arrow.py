@@ -831,7 +831,7 @@ def test_metadata_that_are_not_a_schema_are_an_error(tmp_path: Path) -> None:
 def written_and_scanned(path: Path, columns: Any, features: Any = None) -> Any:
     with TFRecordWriter(path) as writer:
         writer.write_examples(columns)
-    return scan(path, features).to_arrow()
+    return scan(path, schema=features).to_arrow()
 
 
 def test_a_null_is_not_the_default_of_the_schema_that_came_along(tmp_path: Path) -> None:

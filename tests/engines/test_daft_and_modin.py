@@ -57,7 +57,7 @@ def test_the_recipe_parses_the_columns_of_a_query_alone(
     schema = scan(str(folder / "*")).schema
     with TFRecordWriter(folder / "other.tfrecord") as writer:  # its text cannot be parsed
         writer.write(encode_example({"row": [9999], "text": [1]}))
-    frame = recipe["Records"](scan(str(folder / "*.tfrecord"), schema)).read()
+    frame = recipe["Records"](scan(str(folder / "*.tfrecord"), schema=schema)).read()
 
     assert frame.where(daft.col("row") >= 2999).select("row").sort("row").to_pylist() == [
         {"row": 2999},

@@ -61,7 +61,7 @@ ENTRIES: dict[str, Callable[[Path, Any], Any]] = {
     ),
     "TFRecordFile.parse": of_file,
     "Schema": lambda path, some: tfr.parse_example(block_of(path), tfr.Schema(some)),
-    "load": lambda path, some: tfr.load(path, tfr.Schema(some)),
+    "load": lambda path, some: tfr.load(path, schema=tfr.Schema(some)),
     "encode_examples": lambda _, some: tfr.encode_examples(COLUMNS, some).to_list(),
     "verify": lambda path, some: str(tfr.verify(path, schema=some)),
 }

@@ -97,7 +97,7 @@ def save_and_load(url: str, **keywords: Any) -> None:
 
 def save_sidecar_elsewhere(url: str, **keywords: Any) -> None:
     save(url, COLUMNS, f"{ROOT}/elsewhere.json", **keywords)
-    found = load(url, f"{ROOT}/elsewhere.json", **keywords)
+    found = load(url, schema=f"{ROOT}/elsewhere.json", **keywords)
     assert found["n"].tolist() == [0, 1, 2, 3, 4]
 
 

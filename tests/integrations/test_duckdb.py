@@ -192,7 +192,7 @@ def test_any_file_has_the_values_that_arrow_has(drawn: tuple[Any, list[bytes]]) 
     names = [name.lower() for name in schema]
     assume(all(names) and len(set(names)) == len(names))
     with on_disk(records) as path:
-        table = scan(path, schema)
+        table = scan(path, schema=schema)
         expected = [list(row.values()) for row in table.to_arrow().to_pylist()]
         assert exact(rows("from t", t=table)) == exact(expected)
         name = path.replace("'", "''")
@@ -215,7 +215,7 @@ def test_a_table_is_found_by_the_name_of_its_variable(tmp_path: Path) -> None:
 
 
 def test_a_limit_reads_no_further(tmp_path: Path) -> None:
-    t = scan(damaged(tmp_path), FEATURES, batch_size=10)
+    t = scan(damaged(tmp_path), schema=FEATURES, batch_size=10)
     assert rows("select label from t limit 3", t=t) == [(0,), (1,), (2,)]
     query = f"select label from '{tmp_path / 'damaged'}' limit 2"
     assert sql(query, FEATURES, text=False, batch_size=10).read_all().num_rows == 2
@@ -224,7 +224,7 @@ def test_a_limit_reads_no_further(tmp_path: Path) -> None:
 def test_the_text_of_an_error_comes_through(tmp_path: Path) -> None:
     path = damaged(tmp_path)
     with pytest.raises(duckdb().Error, match=f"{path}: record 2999, byte .*data CRC mismatch"):
-        rows("select max(label) from t", t=scan(path, FEATURES))
+        rows("select max(label) from t", t=scan(path, schema=FEATURES))
     with pytest.raises(DataLossError) as caught:
         sql(f"select max(label) from '{path}'", FEATURES).read_all()
     assert (caught.value.reason, caught.value.index) == (Reason.DATA_CRC, 2999)
@@ -266,7 +266,7 @@ def test_filters_that_are_pushed_down_are_duckdbs(
             return
         features = scan(path, sample=None).schema
         query = f"select n from t where x {sign} '{least}'::float order by n"
-        table = scan(path, features).to_arrow()
+        table = scan(path, schema=features).to_arrow()
         expected = [n for (n,) in rows(query, t=rows_of(table))]
         found = sql(query.replace(" t ", f" '{path}' "), features).read_all()
         assert found.column("n").to_pylist() == expected

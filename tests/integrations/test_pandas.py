@@ -35,8 +35,8 @@ def plain(value: Any) -> Any:
 def test_any_file_has_the_values_that_arrow_has(drawn: tuple[Any, list[bytes]]) -> None:
     schema, records = drawn
     with on_disk(records) as path:
-        table = scan(path, schema).to_arrow()
-        frame = scan(path, schema).to_pandas()
+        table = scan(path, schema=schema).to_arrow()
+        frame = scan(path, schema=schema).to_pandas()
         assert list(frame.columns) == table.column_names
         assert len(frame) == table.num_rows
         for name, column in zip(table.column_names, table.columns, strict=True):
@@ -54,10 +54,10 @@ def test_integers_with_nulls_stay_exact_without_a_sidecar(values: list[int | Non
         features: Any = {"k": FixedLenFeature([], "int64")}
         if any(value is not None for value in values):
             features = scan(path, sample=None).schema
-            frame = scan(path, features).to_pandas()
+            frame = scan(path, schema=features).to_pandas()
             assert str(frame["n"].dtype) == "Int64"
             assert [None if v is pd.NA else int(v) for v in frame["n"]] == values
-        assert str(scan(path, features, ["k"]).to_pandas()["k"].dtype) == "int64"
+        assert str(scan(path, ["k"], schema=features).to_pandas()["k"].dtype) == "int64"
 
 
 @pytest.mark.parametrize("options", [{}, {"num_workers": 1}, {"columns": ["x"]}])

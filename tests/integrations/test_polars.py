@@ -47,8 +47,8 @@ def has_empty_shapes(schema: Any) -> bool:
 def test_any_file_has_the_values_that_arrow_has(drawn: tuple[Any, list[bytes]]) -> None:
     schema, records = drawn
     with on_disk(records) as path:
-        table = scan(path, schema)
-        frame = lazy(path, schema)
+        table = scan(path, schema=schema)
+        frame = lazy(path, schema=schema)
         found = frame.collect()
         assert frame.collect_schema() == found.schema == table.to_polars().schema
         assert exact(found.to_dicts()) == exact(table.to_arrow().to_pylist())
@@ -58,11 +58,11 @@ def test_any_file_has_the_values_that_arrow_has(drawn: tuple[Any, list[bytes]]) 
 def test_any_columns_of_any_rows_are_those_of_the_whole(drawn: Any, data: st.DataObject) -> None:
     schema, records = drawn
     with on_disk(records) as path:
-        table = scan(path, schema).to_arrow()
+        table = scan(path, schema=schema).to_arrow()
         names = data.draw(st.lists(st.sampled_from(table.column_names), min_size=1, unique=True))
         limit = data.draw(st.integers(0, len(records) + 1))
         indices = [table.column_names.index(name) for name in names]
-        query = lazy(path, schema).head(limit).select(pl().nth(i) for i in indices)
+        query = lazy(path, schema=schema).head(limit).select(pl().nth(i) for i in indices)
         expected = table.slice(0, limit).select(names).to_pylist()
         for engine in ("in-memory", "streaming"):
             assert exact(query.collect(engine=engine).to_dicts()) == exact(expected)
@@ -83,7 +83,7 @@ def test_filters_and_limits_keep_the_rows_that_they_should(
     expected = [i for i, label in enumerate(labels) if label is not None and label >= least]
     features: Any = {"n": FixedLenFeature([], "int64")}
     with on_disk(records) as path:
-        frame = lazy(path, scan(path, sample=None).schema if records else features)
+        frame = lazy(path, schema=scan(path, sample=None).schema if records else features)
         if "label" not in frame.collect_schema():
             return
         is_kept = pl().col("label") >= least
@@ -104,7 +104,7 @@ def expected_even(rows: list[int]) -> list[int]:
 @ENGINES
 def test_columns_that_a_query_does_not_name_are_not_parsed(tmp_path: Path, engine: Any) -> None:
     path = write(tmp_path / "x", with_a_bad_feature(5, 5))
-    frame = lazy(path, FEATURES)
+    frame = lazy(path, schema=FEATURES)
 
     assert frame.select("label").collect(engine=engine).height == 11
     assert frame.select(pl().len()).collect(engine=engine).item() == 11
@@ -124,7 +124,7 @@ def test_reading_stops_at_the_limit(tmp_path: Path, engine: Any) -> None:
     data = bytearray(path.read_bytes())
     data[-9] ^= 1
     path.write_bytes(data)
-    frame = lazy(path, FEATURES, batch_size=10)  # Polars reads some batches ahead
+    frame = lazy(path, schema=FEATURES, batch_size=10)  # Polars reads some batches ahead
 
     assert frame.head(1500).collect(engine=engine)["label"].to_list() == list(range(1500))
     if engine == "streaming":  # the other engine hands no limit over a filter
@@ -133,7 +133,7 @@ def test_reading_stops_at_the_limit(tmp_path: Path, engine: Any) -> None:
     with pytest.raises(DataLossError) as caught:
         frame.select("label").collect(engine=engine)
     assert (caught.value.reason, caught.value.index) == (Reason.DATA_CRC, 2999)
-    skipping = lazy(path, FEATURES, on_error=lambda _: None)
+    skipping = lazy(path, schema=FEATURES, on_error=lambda _: None)
     assert skipping.select("label").collect(engine=engine).height == 2999
 
 
@@ -148,10 +148,10 @@ def test_only_a_read_of_records_is_parsed_for_a_few_rows(
         return pl().from_arrow(batch)
 
     monkeypatch.setattr("tfrecord_lite.integrations.polars._frame", counted)
-    assert lazy(path, FEATURES).head(3).collect().height == 3
+    assert lazy(path, schema=FEATURES).head(3).collect().height == 3
     assert sum(sizes) == 3
     sizes.clear()
-    assert lazy(path, FEATURES).head(30_000).collect().height == 30_000
+    assert lazy(path, schema=FEATURES).head(30_000).collect().height == 30_000
     assert sum(sizes) < 60_000
 
 
@@ -175,7 +175,7 @@ def test_queries_of_several_files(tmp_path: Path, engine: Any) -> None:
 def test_shapes_without_values_are_an_error_instead_of_a_panic(tmp_path: Path) -> None:
     path = write(tmp_path / "x", [record(label=[1])])
     with pytest.raises(InvalidArgumentError) as caught:
-        lazy(path, {"label": "int64", "x": FixedLenFeature([2, 0], "int64", [[], []])})
+        lazy(path, schema={"label": "int64", "x": FixedLenFeature([2, 0], "int64", [[], []])})
     assert (caught.value.reason, caught.value.key) == (Reason.UNSUPPORTED, "x")
 
 

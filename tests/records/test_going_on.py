@@ -414,15 +414,15 @@ class TestLoad:
         # The sidecar is of other data than these are now.
         schema = tmp_path / "a.schema.json"
         with pytest.raises(DataLossError):
-            load(tmp_path / "a", schema)
+            load(tmp_path / "a", schema=schema)
         with pytest.warns(DataLossWarning) as caught:
-            loaded = load(tmp_path / "a", schema, on_error="skip")["n"]
+            loaded = load(tmp_path / "a", schema=schema, on_error="skip")["n"]
 
         assert len(caught) == 1
         assert len(loaded) == 99
         assert set(loaded) < set(range(100))
         with pytest.raises(DataLossError):
-            load(tmp_path / "a", schema, on_error="skip", max_errors=0)
+            load(tmp_path / "a", schema=schema, on_error="skip", max_errors=0)
 
     def test_a_schema_is_inferred_without_a_warning_of_its_own(self, tmp_path: Path) -> None:
         stream = frame([encode_example({"n": i}) for i in range(10)])

@@ -59,7 +59,6 @@ WAYS_IN: dict[str, Callable[..., Any]] = {
     "verify": through_verify,
     "verify_each": through_verify_each,
     "load": load,
-    "load in batches": lambda path, **limits: list(load(path, batch_size=500, **limits)),
     "data set": lambda path, **limits: list(TFRecordDataset(path, **limits)),
     "interleaved": lambda path, **limits: list(TFRecordDataset([path] * 2, **limits).interleave()),
     "a part": lambda path, **limits: list(TFRecordDataset(path, **limits).shard(2, 1)),

@@ -181,13 +181,8 @@ def test_every_value_comes_back(data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = write_records(Path(folder) / "d", [m.SerializeToString() for m in messages])
         loaded = load(path)
-        batches = list(load(path, batch_size=3))
 
     assert {part: set(loaded[part]) for part in loaded} == with_kind
-    columns = [
-        next(iter({**part["context"], **part["feature_lists"]}.values())) for part in batches
-    ]
-    assert sum(map(len, columns)) == len(messages)
     rows = decode_sequence_examples([message.SerializeToString() for message in messages])
     for i, row in enumerate(rows):
         for key, column in loaded["context"].items():
@@ -226,14 +221,6 @@ def test_some_columns_are_chosen_by_path_and_in_order(videos: Path) -> None:
         load(videos, columns="context/label")
 
 
-def test_batches_have_the_same_columns(videos: Path) -> None:
-    batches = list(load(videos, batch_size=4))
-
-    assert [len(batch["context"]["label"]) for batch in batches] == [4, 4, 2]
-    steps = [step for batch in batches for step in batch["feature_lists"]["frames"].to_list()]
-    assert steps == load(videos)["feature_lists"]["frames"].to_list()
-
-
 def test_damage_is_skipped_if_asked_for(videos: Path) -> None:
     content = bytearray(videos.read_bytes())
     content[30] ^= 1
@@ -251,15 +238,15 @@ def test_a_schema_may_be_given(videos: Path) -> None:
         {"label": FixedLenFeature([], "int64")}, {"words": VarLenFeature(bytes)}
     )
 
-    data = load(videos, schema)
+    data = load(videos, schema=schema)
 
     assert data["context"].keys() == {"label"}
     assert isinstance(data["feature_lists"]["words"], SparseTensor)
     wrong = SequenceSchema(None, {"audio": FixedLenSequenceFeature([3], "float32")})
-    error = error_of(load, videos, wrong)
+    error = error_of(load, videos, schema=wrong)
     assert (error.reason, error.index, error.key) == (Reason.WRONG_COUNT, 0, "audio")
     missing = SequenceSchema(None, {"none": FixedLenSequenceFeature([], "float32")})
-    assert error_of(load, videos, missing).reason is Reason.MISSING
+    assert error_of(load, videos, schema=missing).reason is Reason.MISSING
 
 
 def test_a_schema_may_come_from_a_file(videos: Path) -> None:
@@ -268,7 +255,7 @@ def test_a_schema_may_come_from_a_file(videos: Path) -> None:
     other.write_text(schema.to_json())
 
     assert load_schema(other) == schema
-    assert load(videos, other)["feature_lists"] == {}
+    assert load(videos, schema=other)["feature_lists"] == {}
     (beside := Path(f"{videos}.schema.json")).write_text(infer_schema(videos).to_json())
     assert list(load(videos)["feature_lists"]) == ["audio", "frames", "words"]
     beside.write_text(schema.to_json())
@@ -279,14 +266,14 @@ def test_context_features_get_their_original_types(tmp_path: Path) -> None:
     path = write(tmp_path / "d", [{"context": {"a": i}, "feature_lists": {}} for i in range(3)])
     context = Schema({"a": FixedLenFeature([], "int64")}, {"a": Original("uint8", [])})
 
-    assert load(path, SequenceSchema(context))["context"]["a"].dtype == np.uint8
+    assert load(path, schema=SequenceSchema(context))["context"]["a"].dtype == np.uint8
 
 
 def test_a_file_without_records_has_columns_without_rows(tmp_path: Path) -> None:
     path = write(tmp_path / "d", [])
     schema = infer_schema([encode_sequence_example(video(1))])
 
-    data = load(path, schema)
+    data = load(path, schema=schema)
 
     assert data["context"]["label"].shape == (0,)
     assert data["feature_lists"]["audio"].shape == (0, None, 4)
@@ -308,7 +295,7 @@ def test_several_files_are_one_data_set(tmp_path: Path) -> None:
 
 
 def test_a_schema_of_examples_does_not_read_sequences(videos: Path) -> None:
-    error = error_of(load, videos, Schema({"label": FixedLenFeature([], "int64")}))
+    error = error_of(load, videos, schema=Schema({"label": FixedLenFeature([], "int64")}))
 
     assert error.reason is Reason.UNSUPPORTED
     assert "SequenceSchema" in str(error)

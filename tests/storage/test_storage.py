@@ -43,9 +43,8 @@ from tfrecord_lite import (
     save,
     summarize,
 )
-from tfrecord_lite.columns.join import join
 from tfrecord_lite.schema import Original
-from tfrecord_lite.storage.structure import flatten, rebuild, structure_of_json
+from tfrecord_lite.storage.structure import flatten, structure_of_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -205,28 +204,6 @@ def test_any_columns_come_back(data: Any, tmp_path_factory: pytest.TempPathFacto
 
     same(load(path), data)
     assert load_schema(f"{path}.schema.json") == schema
-
-
-@given(data=nests(), batch_size=st.integers(1, 4))
-def test_batches_are_all_of_it(
-    data: Any, batch_size: int, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    assume(not clashes(data))
-    path = tmp_path_factory.mktemp("any") / "data"
-    save(path, data)
-
-    batches = list(load(path, batch_size=batch_size))
-
-    structure, leaves = flatten(data)
-    n_records = next((column.shape[0] for column in leaves.values()), 0)
-    sizes = [batch_size] * (n_records // batch_size) + [n_records % batch_size]
-    assert len(batches) == len([size for size in sizes if size])
-    parts = [flatten(batch)[1] for batch in batches]
-    for part, size in zip(parts, sizes, strict=False):
-        assert {column.shape[0] for column in part.values()} == {size}
-    if parts:
-        joined = {name: join([part[name] for part in parts]) for name in parts[0]}
-        same(rebuild(structure, joined), data)
 
 
 def row_of(data: Any, i: int) -> Any:
@@ -618,7 +595,7 @@ def test_a_sidecar_elsewhere_removes_the_old_one(tmp_path: Path) -> None:
     save(path, {"x": np.zeros(3, complex)}, tmp_path / "s")
 
     assert sorted(each.name for each in tmp_path.iterdir()) == ["d", "s"]
-    assert load(path, tmp_path / "s")["x"].dtype == np.complex128
+    assert load(path, schema=tmp_path / "s")["x"].dtype == np.complex128
 
     (tmp_path / "link").symlink_to(tmp_path / "d.schema.json")
     save(path, {"x": np.zeros(2)}, tmp_path / "link")
@@ -689,7 +666,7 @@ def test_a_sidecar_beside_other_data_is_rejected_unless_it_is_given(
     with pytest.raises(InvalidArgumentError) as caught:
         load(path)
     assert caught.value.reason == Reason.BAD_ARGUMENT
-    assert load(path, f"{path}.schema.json")["x"].tolist() == [0.0] * n_rows + [1.0]
+    assert load(path, schema=f"{path}.schema.json")["x"].tolist() == [0.0] * n_rows + [1.0]
 
 
 # ---------------------------------------------------------------------------------- loading
@@ -699,11 +676,11 @@ def test_the_schema_may_be_anywhere(tmp_path: Path) -> None:
     data = {"x": np.arange(3, dtype=np.uint8)}
     schema = save(tmp_path / "d", data, tmp_path / "elsewhere.json")
 
-    same(load(tmp_path / "d", tmp_path / "elsewhere.json"), data)
-    same(load(tmp_path / "d", schema), data)
+    same(load(tmp_path / "d", schema=tmp_path / "elsewhere.json"), data)
+    same(load(tmp_path / "d", schema=schema), data)
     assert load(tmp_path / "d")["x"].dtype == np.int64  # inferred
     with pytest.raises(FileNotFoundError):
-        load(tmp_path / "d", tmp_path / "none.json")
+        load(tmp_path / "d", schema=tmp_path / "none.json")
 
 
 def write(path: Path, records: list[bytes]) -> Path:
@@ -724,7 +701,6 @@ def test_without_a_sidecar_it_is_inferred(tmp_path: Path) -> None:
     assert columns["l"].row_lengths().tolist() == [i % 3 for i in range(50)]
     assert np.ma.getmaskarray(columns["m"]).tolist() == [i % 2 == 0 for i in range(50)]
     assert columns["m"].compressed().tolist() == list(range(1, 50, 2))
-    assert len(list(load(tmp_path / "d", batch_size=7))) == 8
 
 
 def test_files_and_patterns_are_one(tmp_path: Path) -> None:
@@ -799,13 +775,12 @@ def test_one_sidecar_does_not_speak_for_two_files(tmp_path: Path) -> None:
     with pytest.raises(InvalidArgumentError) as caught:
         load([tmp_path / "0", tmp_path / "1"])
     assert caught.value.source == str(tmp_path / "1")
-    assert load([tmp_path / "0", tmp_path / "1"], tmp_path / "s")["x"].tolist() == [0, 0]
+    assert load([tmp_path / "0", tmp_path / "1"], schema=tmp_path / "s")["x"].tolist() == [0, 0]
 
 
 @pytest.mark.parametrize("with_sidecar", [False, True])
-@pytest.mark.parametrize("batch_size", [None, 4])
 def test_examples_and_sequence_examples_in_one_file_are_rejected(
-    tmp_path: Path, with_sidecar: bool, batch_size: int | None
+    tmp_path: Path, with_sidecar: bool
 ) -> None:
     sequence = SequenceExample()
     sequence.context.feature["x"].int64_list.value.append(1)
@@ -814,14 +789,8 @@ def test_examples_and_sequence_examples_in_one_file_are_rejected(
     path = write(tmp_path / "d", [*[good] * 30, sequence.SerializeToString(), good])
     schema = Schema({"x": FixedLenFeature([], int)}) if with_sidecar else None
 
-    def load_all() -> None:
-        if batch_size is None:
-            load(path, schema)
-        else:
-            list(load(path, schema, batch_size=batch_size))
-
     with pytest.raises(InvalidArgumentError) as caught:
-        load_all()
+        load(path, schema=schema)
 
     error = caught.value
     assert (error.reason, error.index, error.source) == (Reason.MALFORMED, 30, str(path))
@@ -839,7 +808,7 @@ def test_a_record_that_does_not_fit_is_named(tmp_path: Path, row: Any, reason: R
     path = write(tmp_path / "d", [encode_example({"x": 1})] * 20 + [encode_example(row)])
 
     with pytest.raises(InvalidArgumentError) as caught:
-        load(path, Schema({"x": FixedLenFeature([], int)}))
+        load(path, schema=Schema({"x": FixedLenFeature([], int)}))
 
     error = caught.value
     assert (error.reason, error.key, error.index) == (reason, "x", 20)
@@ -854,7 +823,7 @@ def test_an_error_leaves_no_file_open(tmp_path: Path) -> None:
     before = os.listdir("/proc/self/fd") if os.path.isdir("/proc/self/fd") else None  # noqa: PTH112, PTH208
 
     with pytest.raises(InvalidArgumentError) as caught:
-        load(path, schema)
+        load(path, schema=schema)
 
     if before is not None:  # while the traceback is still held
         assert caught.tb is not None
@@ -867,7 +836,7 @@ def test_raw_values_that_do_not_make_up_the_shape_are_named(tmp_path: Path) -> N
     schema = Schema({"x": FixedLenFeature([], bytes)}, {"x": Original("float64", [2])})
 
     with pytest.raises(InvalidArgumentError) as caught:
-        load(path, schema)
+        load(path, schema=schema)
 
     error = caught.value
     assert (error.reason, error.key, error.index) == (Reason.WRONG_COUNT, "x", 20)
@@ -1058,7 +1027,7 @@ def test_originals_that_cannot_be_are_rejected_in_a_schema_too(tmp_path: Path) -
     with pytest.raises(
         InvalidArgumentError, match="does not go with the FixedLenFeature"
     ) as caught:
-        load(path, schema)
+        load(path, schema=schema)
 
     assert (caught.value.reason, caught.value.key) == (Reason.BAD_ARGUMENT, "x")
 
@@ -1073,8 +1042,8 @@ def test_a_path_must_be_a_str_or_pathlike(tmp_path: Path, kind: Any) -> None:
         save(other, {"x": np.arange(3)})
     with pytest.raises(TypeError, match=r"^schema_path must be a str or PathLike, not"):
         save(path, {"x": np.arange(3)}, other)
-    with pytest.raises(TypeError, match=r"^schema_path must be a str or PathLike, not"):
-        load(path, other)
+    with pytest.raises(TypeError, match=r"^schema must be a Schema, a dict of spec"):
+        load(path, schema=other)
     assert load(os.fsencode(path))["x"].tolist() == [0, 1, 2]
     assert sorted(each.name for each in tmp_path.iterdir()) == ["d", "d.schema.json"]
 
@@ -1122,7 +1091,7 @@ def test_what_super_serial_saved_loads(tmp_path: Path) -> None:
         "name:\n  dtype: 7\n  shape: []\nx:\n  dtype: 2\n  shape: []\n"
     )
 
-    columns = load(path, tmp_path / "d.header")
+    columns = load(path, schema=tmp_path / "d.header")
 
     same(columns["image"], images)
     same(columns["x"], np.array([0.0, 0.5]))
@@ -1131,12 +1100,12 @@ def test_what_super_serial_saved_loads(tmp_path: Path) -> None:
 
 def test_real_tfds_and_tfx_data_load_by_their_schemas(corpus: Path) -> None:
     folder = corpus / "files/google__trax/trax/data/testdata/para_crawl/ende/1.2.0"
-    columns = load(str(folder / "*.tfrecord-*"), folder)
+    columns = load(str(folder / "*.tfrecord-*"), schema=folder)
     assert columns["en"].shape == (10,)
     assert load_schema(folder) == load_schema(folder / "features.json")
 
     folder = corpus / "files/tensorflow__tfx/tfx/components/testdata/penguin"
-    columns = load(str(folder / "data/Split-eval/*"), folder / "schema/schema.pbtxt")
+    columns = load(str(folder / "data/Split-eval/*"), schema=folder / "schema/schema.pbtxt")
     assert columns["species"].shape == (100, 1)
 
 
@@ -1446,17 +1415,9 @@ class TestColumns:
         assert found["box/y"].tolist() == ["a", "b", "c"]
         assert found["image"].shape == (3, 2, 2)
 
-    def test_batches_have_them_too(self, path: Path) -> None:
-        found = list(load(path, batch_size=2, columns=("box/x",)))
-
-        assert [{"box/x": batch["box/x"].tolist()} for batch in found] == [
-            {"box/x": [0, 1]},
-            {"box/x": [2]},
-        ]
-
     def test_without_a_sidecar_or_with_a_schema(self, path: Path) -> None:
         schema = load_schema(f"{path}.schema.json")
-        assert list(load(path, schema, columns=["box/x"])) == ["box/x"]
+        assert list(load(path, schema=schema, columns=["box/x"])) == ["box/x"]
         path.with_name("data.tfrecord.schema.json").unlink()
         assert load(path, columns=["box/x"])["box/x"].tolist() == [0, 1, 2]
 
@@ -1466,9 +1427,9 @@ class TestColumns:
             writer.write(encode_example({"x": 1, "y": 2.0}))
         schema = Schema({"x": FixedLenFeature([], "int64"), "y": FixedLenFeature([], "string")})
 
-        assert load(path, schema, columns=["x"])["x"].tolist() == [1]
+        assert load(path, schema=schema, columns=["x"])["x"].tolist() == [1]
         with pytest.raises(InvalidArgumentError):
-            load(path, schema)
+            load(path, schema=schema)
 
     def test_none_is_all_and_an_empty_list_is_none_of_them(self, path: Path) -> None:
         assert load(path, columns=None).keys() == {"image", "box"}
@@ -1491,14 +1452,6 @@ def test_an_unknown_column_is_named_with_the_names_there_are(tmp_path: Any) -> N
         with pytest.raises(InvalidArgumentError, match=f"no feature '{name}'; {text}") as caught:
             load(path, columns=[name])
         assert str(caught.value).endswith("nested names are paths, such as 'y/a'")
-
-
-@pytest.mark.parametrize("batch_size", [0, -1])
-def test_a_batch_size_below_one_is_named_as_such(tmp_path: Path, batch_size: int) -> None:
-    save(tmp_path / "a.tfrecord", {"n": np.arange(3)})
-
-    with pytest.raises(InvalidArgumentError, match=f"batch_size is {batch_size}, expected 1"):
-        load(tmp_path / "a.tfrecord", batch_size=batch_size)
 
 
 @pytest.mark.parametrize("num_workers", [0, 1])
@@ -1535,7 +1488,7 @@ def test_a_data_file_given_as_schema_is_recognised(tmp_path: Path, compression: 
     path = tmp_path / "p.tfrecord"
     save(path, {"n": np.arange(3)}, compression=compression)
 
-    for read in (load_schema, lambda schema_path: load(path, schema_path)):
+    for read in (load_schema, lambda schema_path: load(path, schema=schema_path)):
         with pytest.raises(
             InvalidArgumentError, match=r"its sidecar is .*p\.tfrecord\.schema\.json"
         ):

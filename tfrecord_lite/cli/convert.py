@@ -46,7 +46,7 @@ converted); 2 if a file could not be read or written, or the arguments are wrong
 
 _COMPRESSIONS = ("none", "gz", "gzip", "zst", "zstd", "bz2", "zlib", "snappy", "lz4", "brotli")
 _FEATURE = re.compile(r"(?P<name>.+):(?P<dtype>\w+)(?:\[(?P<shape>[\d?, ]*)\])?(?P<lacking>\??)")
-_AS_SCHEMA = re.compile("give it as (schema_path|features)")
+_AS_SCHEMA = re.compile("give it as schema")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -78,7 +78,7 @@ def _condition(args: argparse.Namespace, reader: TFRecordReader) -> Callable[[Bl
         raise argument_error(detail, source="<stdin>")
     table = scan(  # which opens no file if it has a schema
         list(map(name_of, reader.sources)),
-        args.schema,
+        schema=args.schema,
         text=not is_piped,
         sample=args.sample,
         compression=inputs.compression_of(args),

@@ -36,7 +36,7 @@ Records: TypeAlias = "RecordStream | SkippingStream"
 
 _COMPRESSIONS = {"infer": "infer", "none": "", **{name.lower(): name for name in CODECS}}
 _ARGUMENT = re.compile(r"pass (max_\w+)= to read (?:more|larger records)")
-_WIDER_SAMPLE = "pass sample=None, or features", "give --sample all, or --schema"
+_WIDER_SAMPLE = "pass sample=None, or schema", "give --sample all, or --schema"
 _SIZE = re.compile(r"(\d+)(?:([kmgt])(i?))?b?", re.IGNORECASE)
 
 

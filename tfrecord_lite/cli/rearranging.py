@@ -47,11 +47,10 @@ _ARGUMENTS = {
 _NAMES = {
     **_ARGUMENTS,
     "memory_bytes": "--memory",
-    "as schema_path": "as --schema",
-    "as features": "as --schema",
+    "as schema": "as --schema",
 }
 _WITHOUT_SCHEMA = {
-    "delete it if the file was written anew, or if it does fit, give it as schema_path": "delete it "
+    "delete it if the file was written anew, or if it does fit, give it as schema": "delete it "
     "if the file was written anew, or move it away: the new file then has none",
 }
 LONG_SECONDS = 1.0

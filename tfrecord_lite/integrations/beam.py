@@ -710,7 +710,7 @@ class ReadExamples(_ReadExamples):
     ) -> None:
         _lend_file_systems()
         options = _with_our_names(options)
-        table = scan(paths, features, columns, **options)
+        table = scan(paths, columns, schema=features, **options)
         sizes: Any = {"max_bytes": max_bytes, "with_report": with_report}
         super().__init__(table.sources, table, elements, options, **sizes)
 

@@ -125,7 +125,7 @@ def read_tfrecord(
         raise argument_error(f"dtype_backend is {dtype_backend!r}, expected 'pyarrow' or None")
     if options.pop("num_workers", 0):
         raise argument_error("num_workers is for one machine; Dask's workers read here")
-    table = scan(_absolute(paths), features, columns, **options)
+    table = scan(_absolute(paths), columns, schema=features, **options)
     path_column = "path" if include_path_column is True else include_path_column or None
     if path_column in table.column_names:
         detail = (

@@ -130,7 +130,7 @@ class _Run:
             if name in self._tables or _DUCKDB_FILES.search(name):
                 continue
             try:
-                self._tables[name] = scan(name, features, **options)
+                self._tables[name] = scan(name, schema=features, **options)
             except (OSError, TFRecordError) as error:  # it need not be a file
                 self._absent[name] = error
             else:

@@ -203,7 +203,7 @@ class TFRecordDatasource(_SourceBase):
         if options.pop("num_workers", 0):
             raise argument_error("num_workers is for one machine; Ray's tasks are the workers here")
         table = scan(
-            [_absolute(path) for path in in_directories(paths)], features, columns, **options
+            [_absolute(path) for path in in_directories(paths)], columns, schema=features, **options
         )
         if include_paths and "path" in table.column_names:
             raise argument_error(

@@ -195,7 +195,7 @@ class SparkReadSettings:
         options = self.options
         return scan(
             [file.name for file in files],
-            features,
+            schema=features,
             text=text,
             sample=self.sample,
             batch_size=self.batch_size,

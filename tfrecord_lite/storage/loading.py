@@ -2,7 +2,7 @@
 
 ::
 
-    sidecars, schema_path, or infer_schema ──> Schema, structure
+    schema, sidecars, or infer_schema ──> Schema, structure
                                                    │
     TFRecordReader ── blocks ── ExampleParser ── restore ── join ── rebuild ──> data
 
@@ -16,7 +16,7 @@ import math
 from abc import ABC, abstractmethod
 from contextlib import closing
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -39,16 +39,15 @@ from tfrecord_lite.errors import (
     TFRecordError,
     argument_error,
     plural,
-    require_int,
 )
 from tfrecord_lite.example.parse import ExampleParser, parser_of_all
 from tfrecord_lite.example.sequence.parse import SequenceExampleParser
 from tfrecord_lite.example.survey import reject_sequences
 from tfrecord_lite.files.names import expand, name_of
-from tfrecord_lite.options import MAX_RECORD_BYTES, ReadSettings
+from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.progress import check_progress, reported, title_of
 from tfrecord_lite.reader import reader_with, share_read
-from tfrecord_lite.schema import Schema, SequenceSchema
+from tfrecord_lite.schema import SequenceSchema
 from tfrecord_lite.schema.text import nearest
 from tfrecord_lite.storage import sidecar
 from tfrecord_lite.storage.infer import infer_schema, summarize
@@ -57,7 +56,6 @@ from tfrecord_lite.storage.stream_schema import (
     IncompatibleError,
     as_absent,
     as_ragged,
-    check_originals,
     items_of,
     schema_of_items,
     widened,
@@ -66,20 +64,18 @@ from tfrecord_lite.storage.structure import is_flat_dict, rebuild
 from tfrecord_lite.storage.structure import merged as merged_structures
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
+    from typing import Unpack
 
-    from tfrecord_lite.columns import Column
     from tfrecord_lite.convert.dataframes import Library
-    from tfrecord_lite.files.compression import CompressionType
-    from tfrecord_lite.files.names import Source, Sources, StorageOptions
-    from tfrecord_lite.options import OnError
+    from tfrecord_lite.files.names import Source, Sources
+    from tfrecord_lite.options import ReadOptions
     from tfrecord_lite.progress import Progress
     from tfrecord_lite.reader import TFRecordReader
+    from tfrecord_lite.schema import Schema
+    from tfrecord_lite.storage.sidecar import SchemaLike
     from tfrecord_lite.storage.stream_schema import SchemaItem
     from tfrecord_lite.storage.structure import Structure
-
-    SchemaPath = str | os.PathLike[str] | Schema | SequenceSchema | None
 
 _MOST_WITHOUT_VALUES = 2**24
 """Most array elements for records without any value: only the schema tells their number."""
@@ -90,89 +86,14 @@ _WIDE_TIMES = 16
 """Fixed-width strings of more bytes may be this many times as wide as the longest, at most."""
 
 
-@overload
 def load(
     paths: Sources,
-    schema_path: SchemaPath = None,
-    batch_size: None = None,
-    *,
     columns: Sequence[str] | None = None,
-    as_: None = None,
-    compression: CompressionType = "infer",
-    on_error: OnError = "raise",
-    max_errors: int | None = None,
-    max_record_bytes: int = MAX_RECORD_BYTES,
-    max_inflated_bytes: int | None = None,
-    max_inflated_ratio: float | None = None,
-    progress: Progress = None,
-    storage_options: StorageOptions = None,
-) -> dict[str, Column]: ...
-@overload
-def load(
-    paths: Sources,
-    schema_path: SchemaPath = None,
     *,
-    batch_size: int,
-    columns: Sequence[str] | None = None,
-    as_: None = None,
-    compression: CompressionType = "infer",
-    on_error: OnError = "raise",
-    max_errors: int | None = None,
-    max_record_bytes: int = MAX_RECORD_BYTES,
-    max_inflated_bytes: int | None = None,
-    max_inflated_ratio: float | None = None,
-    progress: Progress = None,
-    storage_options: StorageOptions = None,
-) -> Iterator[dict[str, Column]]: ...
-@overload
-def load(
-    paths: Sources,
-    schema_path: SchemaPath = None,
-    batch_size: None = None,
-    *,
-    columns: Sequence[str] | None = None,
-    as_: Library,
-    compression: CompressionType = "infer",
-    on_error: OnError = "raise",
-    max_errors: int | None = None,
-    max_record_bytes: int = MAX_RECORD_BYTES,
-    max_inflated_bytes: int | None = None,
-    max_inflated_ratio: float | None = None,
-    progress: Progress = None,
-    storage_options: StorageOptions = None,
-) -> Any: ...
-@overload
-def load(
-    paths: Sources,
-    schema_path: SchemaPath = None,
-    *,
-    batch_size: int,
-    columns: Sequence[str] | None = None,
-    as_: Library,
-    compression: CompressionType = "infer",
-    on_error: OnError = "raise",
-    max_errors: int | None = None,
-    max_record_bytes: int = MAX_RECORD_BYTES,
-    max_inflated_bytes: int | None = None,
-    max_inflated_ratio: float | None = None,
-    progress: Progress = None,
-    storage_options: StorageOptions = None,
-) -> Iterator[Any]: ...
-def load(
-    paths: Sources,
-    schema_path: SchemaPath = None,
-    batch_size: int | None = None,
-    *,
-    columns: Sequence[str] | None = None,
+    schema: SchemaLike | None = None,
     as_: Library | None = None,
-    compression: CompressionType = "infer",
-    on_error: OnError = "raise",
-    max_errors: int | None = None,
-    max_record_bytes: int = MAX_RECORD_BYTES,
-    max_inflated_bytes: int | None = None,
-    max_inflated_ratio: float | None = None,
     progress: Progress = None,
-    storage_options: StorageOptions = None,
+    **options: Unpack[ReadOptions],
 ) -> Any:
     """Load what :func:`save` saved, or any file of Examples or SequenceExamples.
 
@@ -180,36 +101,24 @@ def load(
     ----------
     paths : str, PathLike, file object, or a list of them
         One file or many, patterns included, as for :class:`TFRecordReader`.
-    schema_path : str, PathLike, Schema or SequenceSchema, optional
-        A sidecar or another program's schema file, as for :func:`load_schema`; or a schema.
-        By default the ``.schema.json`` beside each file; without one the schema is inferred,
-        which reads the files twice.
-    batch_size : int, optional
-        Return an iterator of batches of this many records, the last possibly smaller, instead
-        of all records at once.
     columns : sequence of str, optional
         The names of the features to load; the others are not parsed. Of nested data these
         are paths, such as ``"box/x"``, and so they are of SequenceExamples, such as
         ``"context/label"``; the result is a flat dict with these names as keys.
+    schema : Schema, SequenceSchema, dict of specifications, or path, optional
+        How to parse the records, or a schema file as for :func:`load_schema`. By default the
+        ``.schema.json`` beside each file; without one the schema is inferred, which reads the
+        files twice.
     as_ : {"pandas", "polars", "arrow"}, optional
         Return a DataFrame of pandas or Polars, or a Table of pyarrow, with one column per
         feature, instead of a dict. A frame that was saved from the same library comes back as
         it was; any other data become the types that are closest.
-    compression : str, int, TFRecordOptions or None, optional
-        As for :class:`TFRecordReader`.
-    on_error, max_errors : optional
-        How to handle damage, as for :class:`TFRecordReader`. A record that does not fit the
-        schema is not damage.
-    max_record_bytes : int, optional
-    max_inflated_bytes : int, optional
-    max_inflated_ratio : float, optional
-        Size limits, as for :class:`TFRecordReader`.
     progress : bool or callable, optional
-        As for :func:`save`; the total is not known before the end, and the time left estimated by the
-        bytes read. Inferring a schema, which reads the files before, has a bar of its own and calls
-        nothing. With `batch_size`, None shows no bar, since your own work is between the batches.
-    storage_options : dict, optional
-        Options for fsspec, which opens URLs.
+        As for :func:`save`; the total is not known before the end. Inferring a schema has a bar
+        of its own, and calls nothing.
+    **options
+        How files are read, see :class:`ReadOptions`. A record that does not fit the schema is
+        not damage.
 
     Returns
     -------
@@ -218,9 +127,7 @@ def load(
         masked array where records lack the value; RaggedTensor where lengths vary. Byte
         strings are object arrays. Without a sidecar or schema, a dict of float32, int64 and
         byte strings. Of SequenceExamples, ``{"context": {...}, "feature_lists": {...}}``: lists
-        are RaggedTensors of steps, never padded, or SparseTensors where the schema has a
-        VarLenFeature. With `columns` it is a flat dict of these, in this order. With `as_` a
-        data frame. With `batch_size`, an iterator of them.
+        are RaggedTensors of steps, or SparseTensors for a VarLenFeature. With `as_` a data frame.
 
     Raises
     ------
@@ -230,23 +137,18 @@ def load(
         If a file is damaged.
     InvalidArgumentError
         For a record that does not fit the schema: ``MISSING``, ``WRONG_KIND``, ``WRONG_COUNT``,
-        ``MALFORMED`` (such as a SequenceExample among Examples), ``UNSUPPORTED`` for
-        SequenceExamples with a Schema, with its file, number and key. For schema
-        files, as :func:`load_schema`. ``BAD_ARGUMENT`` for files with incompatible sidecars, and
-        for a sidecar beside other data than it was written for, unless it is given as
-        `schema_path`. ``BAD_ARGUMENT`` too for a name in
-        `columns` that is not a feature, and for `storage_options` without a URL;
-        ``UNSUPPORTED`` for a column that the library of `as_` has no type for.
+        ``MALFORMED``, with its file, number and key; ``BAD_ARGUMENT`` for files with incompatible
+        sidecars, for a sidecar beside other data than it was written for, unless it is given as
+        `schema`, and for an unknown name in `columns`; ``UNSUPPORTED`` for SequenceExamples with a
+        Schema, and a column that the library of `as_` has no type for. For schema files, as
+        :func:`load_schema`.
     ImportError
         If the library of `as_` is not installed.
 
     Notes
     -----
-    Typed as a dictionary, although what was saved as a tuple, or nested, comes back as such.
-
     Needs memory for the columns, for one of them twice while it is joined, and for a megabyte
-    of records. Sizes in a schema are compared with the data before memory is allocated for
-    them.
+    of records. For batches see :func:`read_batches` and :meth:`TFRecordReader.batches`.
 
     Examples
     --------
@@ -254,49 +156,28 @@ def load(
     >>> people = load("people.tfrecord")
     >>> people["name"], people["age"].mean()
     (array(['Ada', 'Alan', 'Grace'], dtype=object), np.float64(38.0))
-    >>> for batch in load("people.tfrecord", batch_size=2):
-    ...     print(batch["age"])
-    [36 41]
-    [37]
     """
     if as_ is not None:
         check_library(as_)
     check_progress(progress)
-    options = ReadSettings(
-        compression=compression,
-        max_record_bytes=max_record_bytes,
-        max_inflated_bytes=max_inflated_bytes,
-        max_inflated_ratio=max_inflated_ratio,
-        on_error=on_error,
-        max_errors=max_errors,
-        storage_options=storage_options,
-    )
-    sources = expand(paths, storage_options)
-    reader = reader_with(sources, options)
+    settings = ReadSettings(**options)
+    sources = expand(paths, settings.storage_options)
+    reader = reader_with(sources, settings)
     ahead = False if callable(progress) else progress
-    described = described_by(schema_path, sources, options) or Sidecar(
-        infer_schema(reader_ahead(sources, options), progress=ahead)
+    described = described_by(schema, sources, settings) or Sidecar(
+        infer_schema(reader_ahead(sources, settings), progress=ahead)
     )
-    if progress is None and batch_size is not None:
-        progress = False
-
-    def blocks(num_records: int | None) -> Iterator[Block]:
-        found = reader.blocks(num_records)
-        return reported(found, progress, title_of(sources), lambda: share_read(reader))
-
-    return load_blocks(described, columns, batch_size, blocks, as_)
+    blocks = reported(reader.blocks(), progress, title_of(sources), lambda: share_read(reader))
+    return loader_of(described, columns, as_).whole(blocks)
 
 
 def described_by(
-    schema_path: SchemaPath, sources: list[Source], options: ReadSettings
+    schema: SchemaLike | None, sources: list[Source], options: ReadSettings
 ) -> Sidecar | None:
     """Return the schema that is given, or those beside the files as one; None without any."""
-    if isinstance(schema_path, Schema | SequenceSchema):
-        check_originals(schema_path)
-        return Sidecar(schema_path)
-    if schema_path is not None:
-        return sidecar.read(schema_path, options.storage_options)
-    return _sidecar_of(sources, options)
+    if schema is None:
+        return _sidecar_of(sources, options)
+    return sidecar.resolve_schema(schema, options.storage_options)
 
 
 def reader_ahead(sources: list[Source], options: ReadSettings) -> TFRecordReader:
@@ -306,21 +187,6 @@ def reader_ahead(sources: list[Source], options: ReadSettings) -> TFRecordReader
         if options.on_error == "raise"
         else _silent_reader(sources, options)
     )
-
-
-def load_blocks(
-    described: Sidecar,
-    columns: Sequence[str] | None,
-    batch_size: int | None,
-    blocks: Callable[[int | None], Iterator[Block]],
-    as_: Library | None = None,
-) -> Any:
-    """Return the columns of blocks of records; or with `batch_size`, an iterator of such."""
-    loader = loader_of(described, columns, as_)
-    if batch_size is None:
-        return loader.whole(blocks(None))
-    batch_size = require_int("batch_size", batch_size, 1)
-    return loader.batches(blocks(batch_size))
 
 
 def loader_of(
@@ -399,7 +265,7 @@ def _sidecar_of(sources: list[Source], options: ReadSettings) -> Sidecar | None:
     before: list[Source] = []
     for source, one in found:
         if one is None:
-            detail = "this file has no sidecar, but others have; give schema_path"
+            detail = "this file has no sidecar, but others have; give schema"
             raise argument_error(detail, source=name_of(source))
         if merged is None:
             merged = one
@@ -429,7 +295,7 @@ def _merged(
 ) -> Sidecar:
     """Merge the sidecar of one more file into that of the files before."""
     if isinstance(merged.schema, SequenceSchema) or isinstance(one.schema, SequenceSchema):
-        detail = "this file's schema differs from that of the files before; give schema_path"
+        detail = "this file's schema differs from that of the files before; give schema"
         raise argument_error(detail, source=name_of(source))
     ours, theirs = items_of(merged.schema), items_of(one.schema)
     if ours and theirs and not ours.keys() & theirs.keys():
@@ -525,13 +391,6 @@ class Loader(ABC):
         self._names = names
         self._raw = {name for name, item in items_of(schema).items() if item.is_raw}
 
-    def batches(self, blocks: Iterator[Block]) -> Iterator[Any]:
-        """Yield the records of each block."""
-        n_before = 0
-        for columns, n_rows in self._columns(blocks):
-            yield self._data(columns, range(n_before, n_before + n_rows))
-            n_before += n_rows
-
     def whole(self, blocks: Iterator[Block]) -> Any:
         """Return the records of all blocks."""
         parts: dict[str, list[Any]] = {name: [] for name in self._names}
@@ -615,7 +474,9 @@ class _FrameLoader(_ExampleLoader):
         """Return the records of all blocks; a Table in as many chunks."""
         if self._library != "arrow":
             return super().whole(blocks)
-        tables = [*self.batches(blocks)]
+        tables, n_rows = [], 0
+        for columns, n in self._columns(blocks):
+            tables.append(self._data(columns, range(n_rows, n_rows := n_rows + n)))
         nothing = Block.from_records([])
         return joined_tables(tables or [self._data(self.columns_of(nothing), range(0))])
 

@@ -30,7 +30,7 @@ from tfrecord_lite.files.compression import compression_to_write
 from tfrecord_lite.files.names import SIDECAR_SUFFIX, check_storage_options, is_same_file, name_of
 from tfrecord_lite.files.output import remove
 from tfrecord_lite.progress import check_progress, metered
-from tfrecord_lite.schema import Schema
+from tfrecord_lite.schema import Schema, SequenceSchema
 from tfrecord_lite.storage import sidecar
 from tfrecord_lite.storage.data_files import DataFiles, data_names
 from tfrecord_lite.storage.frame_schema import FrameSchema, originals_of
@@ -38,7 +38,6 @@ from tfrecord_lite.storage.given import GivenSchema
 from tfrecord_lite.storage.sidecar import Sidecar
 from tfrecord_lite.storage.stream_schema import (
     StreamSchema,
-    check_originals,
     is_empty_lists,
     row_batches,
 )
@@ -46,13 +45,13 @@ from tfrecord_lite.storage.structure import completed, flatten
 
 if TYPE_CHECKING:
     import os
+    from typing import Unpack
 
     from tfrecord_lite.convert.dataframes import Description, Frame
-    from tfrecord_lite.files.compression import CompressionType
-    from tfrecord_lite.files.names import StorageOptions
     from tfrecord_lite.files.output import OutputFile
+    from tfrecord_lite.options import WriteOptions
     from tfrecord_lite.progress import Progress
-    from tfrecord_lite.schema import FeatureSpec
+    from tfrecord_lite.storage.sidecar import SchemaLike
 
 _COLUMNS = (Mapping, tuple, np.ndarray, RaggedTensor, SparseTensor, BytesColumn)
 
@@ -62,11 +61,10 @@ def save(
     data: Any,
     schema_path: str | os.PathLike[str] | None = None,
     *,
-    schema: Mapping[str, FeatureSpec] | None = None,
+    schema: SchemaLike | None = None,
     num_shards: int | None = None,
-    compression: CompressionType = "infer",
     progress: Progress = None,
-    storage_options: StorageOptions = None,
+    **options: Unpack[WriteOptions],
 ) -> Schema:
     r"""Save columns or rows to a TFRecord file, with a sidecar from which they are restored.
 
@@ -90,8 +88,8 @@ def save(
     schema_path : str or PathLike, optional
         The file for the sidecar; by default `path` + ``.schema.json``. If it is another, a
         sidecar that older data left under the default name is removed. Shards share it.
-    schema : Schema, or mapping of str to feature specification, optional
-        How to store the data, such as what an earlier ``save``, :func:`schema_of` or
+    schema : Schema, dict of specifications, or path, optional
+        How to store the data, or a schema file as for :func:`load_schema`; such as what an earlier ``save``, :func:`schema_of` or
         :func:`load_schema` returned. Files that are saved with one schema load as the same types,
         whatever each of them holds. By default the data decide, and for columns of Arrow data the
         schema that came along in their metadata, if they still have its types.
@@ -101,15 +99,13 @@ def save(
         which the number goes before the ending: ``"train-00000-of-00008.tfrecord"``. Each has a sidecar of its own,
         with the one schema of all. Columns, and rows whose number ``len`` tells, are divided
         evenly, in their order; of other rows, number i goes to shard i modulo `num_shards`.
-    compression : str, int, TFRecordOptions or None, optional
-        As for :class:`TFRecordWriter`: by default the ending of the name decides.
     progress : bool or callable, optional
         Show a progress bar; by default for work of more than a second, on a terminal or in a
         notebook, if tqdm is installed (the extra ``cli``). A callable is called with the number of
         records done, and their total or None, at most ten times a second, and the last time with
         both equal; what it raises ends the work, and no file appears.
-    storage_options : dict, optional
-        Options for fsspec, which opens URLs.
+    **options
+        How files are written, see :class:`WriteOptions`.
 
     Returns
     -------
@@ -168,16 +164,17 @@ def save(
     if schema_path is not None:
         sidecar.check_path("schema_path", schema_path)
     schema_paths = beside if schema_path is None else [name_of(schema_path)]
-    options = compression_to_write(path, compression)
+    compression, storage_options = _checked(**options)
+    record_options = compression_to_write(path, compression)
     check_storage_options(storage_options, path, *schema_paths)
     if schema_path is not None and any(
         is_same_file(name, schema_paths[0], storage_options) for name in names
     ):
         detail = "schema_path must be another file than the data"
         raise argument_error(detail, source=name_of(path))
-    given = None if schema is None else Schema(schema)
-    if given is not None:
-        check_originals(given)
+    given = None if schema is None else sidecar.resolve_schema(schema, storage_options).schema
+    if isinstance(given, SequenceSchema):
+        raise argument_error("save writes Examples, and a SequenceSchema is for SequenceExamples")
     are_columns = isinstance(data, _COLUMNS) or is_frame(data) or is_series(data)
     if not are_columns and (
         isinstance(data, str | bytes | np.generic) or not isinstance(data, Iterable)
@@ -187,7 +184,7 @@ def save(
         raise TypeError(f"data must be columns or rows, not {type(data).__name__}{hint}")
     write = _write_columns if are_columns else _write_rows
     with metered(progress, name_of(path), "records") as meter:
-        files = DataFiles(names, options, storage_options, meter)
+        files = DataFiles(names, record_options, storage_options, meter)
         described: list[OutputFile] = []
         try:
             try:
@@ -214,6 +211,11 @@ def save(
         if not any(is_same_file(place, each, storage_options) for each in schema_paths):
             remove(place, storage_options)
     return written.schema
+
+
+def _checked(compression: Any = "infer", storage_options: Any = None) -> tuple[Any, Any]:
+    """Return the options by name; TypeError for any other."""
+    return compression, storage_options
 
 
 def _write_columns(files: DataFiles, data: Any, given: Schema | None) -> Sidecar:

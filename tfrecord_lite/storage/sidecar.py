@@ -27,6 +27,7 @@ import os
 import re
 import warnings
 import zlib
+from collections.abc import Mapping
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -57,9 +58,11 @@ if TYPE_CHECKING:
     from tfrecord_lite.convert.dataframes import Description
     from tfrecord_lite.files.names import Source, StorageOptions
     from tfrecord_lite.files.output import OutputFile
+    from tfrecord_lite.schema import FeatureLike
     from tfrecord_lite.storage.structure import Structure
 
     Path = str | os.PathLike[str]
+    SchemaLike = Path | Mapping[str, FeatureLike] | SequenceSchema
 
 _NEVER_SCHEMAS = ("a Git LFS", "an HTML", "XML", "the index")
 """How the recogniser of foreign files names texts that are no schema either."""
@@ -111,6 +114,18 @@ def load_schema(path: Path, *, storage_options: StorageOptions = None) -> Schema
     return read(path, storage_options).schema
 
 
+def resolve_schema(schema: SchemaLike, storage_options: StorageOptions = None) -> Sidecar:
+    """Return what a `schema` argument says: a Schema, a dict of specifications, or a schema file."""
+    if isinstance(schema, str | os.PathLike):
+        return read(schema, storage_options)
+    if not isinstance(schema, SequenceSchema | Mapping):
+        word = type(schema).__name__
+        raise TypeError(f"schema must be a Schema, a dict of specifications or a path, not {word}")
+    found = schema if isinstance(schema, SequenceSchema) else Schema(schema)
+    check_originals(found)
+    return Sidecar(found)
+
+
 class Sidecar(NamedTuple):
     """The content of a schema file."""
 
@@ -146,7 +161,7 @@ def read_beside(
     elif expected != actual:
         raise argument_error(
             f"the sidecar was written for other data than are now in {name}; delete it if the "
-            "file was written anew, or if it does fit, give it as schema_path",
+            "file was written anew, or if it does fit, give it as schema",
             source=f"{name}{SIDECAR_SUFFIX}",
         )
     return found._replace(fingerprint=None)
@@ -185,7 +200,7 @@ def check_path(argument: str, path: object) -> None:
 
 def read(path: Path, storage_options: StorageOptions = None) -> Sidecar:
     """Read a schema file of any format."""
-    check_path("schema_path", path)
+    check_path("path", path)
     name = os.fspath(path)
     is_directory = os.path.isdir(name)  # noqa: PTH112 - may be a URL
     if is_directory and os.path.exists(features := os.path.join(name, "features.json")):  # noqa: PTH110, PTH118

@@ -123,7 +123,7 @@ def test_damage_that_is_skipped_is_reported_by_partition(path: str) -> None:
         data[index.offsets[record] + 20] ^= 1
     Path(path).write_bytes(data)
 
-    parts = scan(path, schema, on_error="skip").partitions(num_partitions=4)
+    parts = scan(path, schema=schema, on_error="skip").partitions(num_partitions=4)
     readers = [part.read() for part in parts]
     n_rows = [sum(map(len, reader)) for reader in readers]
 

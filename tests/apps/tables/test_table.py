@@ -218,7 +218,7 @@ def test_an_unknown_category_names_the_record(path: Path) -> None:
     (path.parent / "data.tfrecord.schema.json").unlink()
 
     with pytest.raises(InvalidArgumentError, match="is not one of the categories") as caught:
-        scan(path, schema).to_arrow()
+        scan(path, schema=schema).to_arrow()
     assert (caught.value.index, caught.value.key) == (1, "c")
 
 
@@ -226,7 +226,7 @@ def test_specifications_that_depend_on_the_batch_are_lists(path: Path) -> None:
     write(path, [{"a": [1], "i": [2], "v": [0.5]}, {"a": [1, 2, 3, 4], "i": [], "v": []}])
     table = scan(
         path,
-        {
+        schema={
             "a": VarLenFeature("int64"),
             "p": FixedLenSequenceFeature([2], "int64", allow_missing=True),
             "s": SparseFeature("i", "v", "float32", 4),
@@ -260,7 +260,7 @@ def test_partitions_are_lists_of_lists(path: Path) -> None:
     write(path, [{"v": [1, 2, 3], "n": [2, 1]}, {"v": [], "n": [0]}])
     spec = RaggedFeature("int64", "v", [RaggedFeature.RowLengths("n")])
 
-    assert rows_of(scan(path, {"x": spec})) == [{"x": [[1, 2], [3]]}, {"x": [[]]}]
+    assert rows_of(scan(path, schema={"x": spec})) == [{"x": [[1, 2], [3]]}, {"x": [[]]}]
 
 
 def test_sequences_are_lists_of_lists(path: Path) -> None:
@@ -292,7 +292,7 @@ def test_a_given_schema_a_file_of_one_and_specifications_are_taken(path: Path) -
     document.write_text(schema.to_json())
 
     for features in (schema, document, str(document), {"x": FixedLenFeature([], "float32")}):
-        assert rows_of(scan(path, features, ["x"])) == [{"x": 1.5}]
+        assert rows_of(scan(path, ["x"], schema=features)) == [{"x": 1.5}]
 
 
 def test_features_json_beside_the_files_is_used(today: Path) -> None:  # noqa: F811
@@ -334,7 +334,7 @@ def test_a_feature_that_comes_after_the_sample_is_not_lost(path: Path) -> None:
 
     assert (caught.value.key, caught.value.index) == ("late", 5000)
     assert table.select(["x"]).to_arrow().num_rows == 10_001
-    assert scan(path, {"x": int}).to_arrow().num_rows == 10_001
+    assert scan(path, schema={"x": int}).to_arrow().num_rows == 10_001
     assert scan(path, sample=None).column_names == ["late", "x"]
     write(path, [*rows, {"x": 0, "e": 1}])
     with pytest.raises(InvalidArgumentError, match="not in the schema") as caught:
@@ -365,10 +365,10 @@ def test_a_record_that_does_not_fit_the_sample_says_what_to_do(
 
 def test_no_record_at_all_is_an_error(path: Path) -> None:
     write(path, [])
-    with pytest.raises(InvalidArgumentError, match=r"no records; give features") as caught:
+    with pytest.raises(InvalidArgumentError, match=r"no records; give schema") as caught:
         scan(path)
     assert (caught.value.reason, caught.value.source) == (Reason.BAD_ARGUMENT, str(path))
-    assert scan(path, {"x": int}).to_arrow().num_rows == 0
+    assert scan(path, schema={"x": int}).to_arrow().num_rows == 0
 
 
 # ---------------------------------------------------------------------------------- text
@@ -433,7 +433,7 @@ def test_columns_come_in_the_order_asked_for(path: Path) -> None:
 
 def test_columns_that_are_not_selected_are_not_parsed(path: Path) -> None:
     write(path, [{"good": i, "bad": i if i != 2 else [1, 2]} for i in range(4)])
-    table = scan(path, {"good": int, "bad": int})
+    table = scan(path, schema={"good": int, "bad": int})
 
     assert table.select(["good"]).to_arrow().column("good").to_pylist() == [0, 1, 2, 3]
     with pytest.raises(InvalidArgumentError):
@@ -484,7 +484,7 @@ def test_batches_have_the_size_asked_for(path: Path) -> None:
 def test_usual_batches_have_about_4_mb(path: Path) -> None:
     def sizes(n_rows: int, n_bytes: int) -> list[int]:
         write(path, [{"x": b"x" * n_bytes}] * n_rows)
-        return [len(batch) for batch in scan(path, {"x": bytes}).to_batches()]
+        return [len(batch) for batch in scan(path, schema={"x": bytes}).to_batches()]
 
     assert sizes(20_000, 10) == [8192, 8192, 20_000 - 2 * 8192]
     assert sizes(100, 100_000) == [64, 36]
@@ -518,7 +518,7 @@ def test_a_file_object_cannot_be_read_twice(path: Path) -> None:
 def test_files_with_and_without_sidecars_need_features(tmp_path: Path) -> None:
     save(tmp_path / "x-0", {"n": [1]})
     write(tmp_path / "x-1", [{"n": 2}])
-    with pytest.raises(InvalidArgumentError, match="give features"):
+    with pytest.raises(InvalidArgumentError, match="give schema"):
         scan([tmp_path / "x-0", tmp_path / "x-1"])
 
 

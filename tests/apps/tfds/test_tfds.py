@@ -176,11 +176,6 @@ def test_a_slice_is_what_its_numbers_say(today: Path, expression: str) -> None:
     found: Any = load_tfds(today, expression)
 
     assert found["n"].tolist() == expected_of(expression)
-    for size in (1, 4, 100):
-        batches: list[Any] = list(load_tfds(today, expression, size))
-        numbers = [batch["n"].tolist() for batch in batches]
-        assert [n for part in numbers for n in part] == expected_of(expression)
-        assert all(len(part) == size for part in numbers[:-1])
 
 
 def test_columns_have_their_original_types(today: Path) -> None:
@@ -212,8 +207,7 @@ def test_what_comes_after_a_slice_is_not_read(today: Path) -> None:
     data[-6] ^= 1
     path.write_bytes(data)
 
-    first: Any = load_tfds(today, "train[0:1]", 1)
-    assert next(first)["n"].tolist() == [0]
+    assert load_tfds(today, "train[0:1]")["n"].tolist() == [0]
     with pytest.raises(DataLossError, match=r"flowers-train.tfrecord-00000-of-00004: record 3"):
         load_tfds(today, "train[-1:]+train[:4]")
 
@@ -274,7 +268,7 @@ def test_an_older_release_has_its_schema_in_dataset_info(old: Path) -> None:
     assert found["n"].tolist() == [3, 4, 5]
     assert tfds_info(old).label_names["objects/label"] == ["leaf", "stem"]
     assert load_schema(old / "dataset_info.json") == load_schema(old)
-    files: Any = load(tfds_info(old).files("test"), old)
+    files: Any = load(tfds_info(old).files("test"), schema=old)
     assert files["n"].tolist() == [0, 1]
 
 
@@ -371,7 +365,7 @@ def test_a_directory_above_the_only_version_will_do(today: Path) -> None:
         today / "dataset_info.json",
     ):
         assert tfds_info(directory).directory == str(today)
-        assert len(load_tfds(directory, "test")["n"]) == 2  # type: ignore[arg-type]
+        assert len(load_tfds(directory, "test")["n"]) == 2
     shutil.copytree(today, today.parent / "2.0.0")
     with pytest.raises(InvalidArgumentError, match=r"give one of 1\.0\.0, 2\.0\.0$") as caught:
         load_tfds(today.parent, "test")
@@ -449,11 +443,7 @@ def test_a_split_that_cannot_be_is_named(today: Path, expression: str, text: str
 
 def test_arguments_of_other_types(today: Path) -> None:
     with pytest.raises(TypeError, match="split must be a str, not NoneType"):
-        load_tfds(today, None)  # type: ignore[call-overload]
-    with pytest.raises(TypeError, match="batch_size must be an integer, not str"):
-        load_tfds(today, "test", "3")  # type: ignore[call-overload]
-    with pytest.raises(InvalidArgumentError, match="batch_size is 0, expected 1 or more"):
-        load_tfds(today, "test", 0)
+        load_tfds(today, None)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("expression", ["train", "train[:9]", "train[5:9]", "train[-4:]"])
@@ -596,17 +586,11 @@ def test_a_tilde_is_the_home_directory(today: Path, monkeypatch: pytest.MonkeyPa
 @pytest.mark.needs("dataframes")
 def test_a_split_as_a_data_frame(today: Path) -> None:
     frame: Any = load_tfds(today, "train", columns=["n", "label"], as_="pandas")
-    batches: Any = load_tfds(today, "train", 5, columns=["n"], as_="pandas")
 
     assert list(frame.columns) == ["n", "label"]
     assert frame["n"].tolist() == list(range(12))
-    assert [batch["n"].tolist() for batch in batches] == [
-        [0, 1, 2, 3, 4],
-        [5, 6, 7, 8, 9],
-        [10, 11],
-    ]
     with pytest.raises(InvalidArgumentError, match="as_"):
-        load_tfds(today, "train", as_="excel")  # type: ignore[call-overload]
+        load_tfds(today, "train", as_="excel")  # type: ignore[arg-type]
 
 
 def test_damage_that_is_only_looked_at_is_not_raised(old: Path) -> None:

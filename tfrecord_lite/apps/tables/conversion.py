@@ -381,7 +381,7 @@ def _arrow_types(features: Any) -> Any:
     """Return the Arrow schema of features, or of a schema file."""
     from tfrecord_lite.apps.tables.table import scan  # noqa: PLC0415 - needs pyarrow
 
-    return scan(os.devnull, features).arrow_schema
+    return scan(os.devnull, schema=features).arrow_schema
 
 
 def _schema_of_first(request: Request, piece: Piece, reading: Reading) -> Any:

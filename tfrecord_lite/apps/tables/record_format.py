@@ -50,7 +50,7 @@ def table_of(files: list[Source], reading: Reading) -> TFRecordTable:
     options = reading.options
     return scan(
         files,
-        reading.features,
+        schema=reading.features,
         text=reading.text,
         sample=reading.sample,
         on_error=options.on_error,

@@ -2,7 +2,7 @@
 
 ::
 
-    features, sidecars, features.json, or a sample ──> Schema ──> Arrow schema
+    schema, sidecars, features.json, or a sample ────> Schema ──> Arrow schema
                                                          │
     TFRecordReader ── blocks ── ExampleParser ── restore ┴─> RecordBatch, one per block
 
@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 from contextlib import closing
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, TypedDict
 
@@ -51,12 +51,12 @@ from tfrecord_lite.schema import (
 )
 from tfrecord_lite.schema.text import nearest
 from tfrecord_lite.sniff import text_of
-from tfrecord_lite.storage.loading import described_by, load_blocks, loader_of, reader_ahead
+from tfrecord_lite.storage.loading import described_by, loader_of, reader_ahead
 from tfrecord_lite.storage.sidecar import Sidecar
 from tfrecord_lite.storage.stream_schema import as_absent, items_of, schema_of_items
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from tfrecord_lite.convert.dataframes import Library
     from tfrecord_lite.dataset import Dataset
@@ -65,13 +65,14 @@ if TYPE_CHECKING:
     from tfrecord_lite.files.names import Source, Sources, StorageOptions
     from tfrecord_lite.options import OnError
     from tfrecord_lite.progress import Progress
-    from tfrecord_lite.schema import FeatureLike, FeatureSpec
+    from tfrecord_lite.schema import FeatureSpec
+    from tfrecord_lite.storage.sidecar import SchemaLike
     from tfrecord_lite.storage.stream_schema import SchemaItem
 
 __all__ = ["ScanOptions", "TFRecordTable", "scan"]
 
 
-_FROM_SAMPLE = "the schema is that of a sample, the first records: pass sample=None, or features"
+_FROM_SAMPLE = "the schema is that of a sample, the first records: pass sample=None, or schema"
 _SAMPLE_BYTES = 64 * 1024 * 1024
 _TFDS_FILES = ("features.json", "dataset_info.json")
 
@@ -94,9 +95,9 @@ class ScanOptions(TypedDict, total=False):
 
 def scan(
     paths: Sources,
-    features: str | os.PathLike[str] | Mapping[str, FeatureLike] | SequenceSchema | None = None,
     columns: Sequence[str] | None = None,
     *,
+    schema: SchemaLike | None = None,
     text: bool | Sequence[str] = False,
     sample: int | None = 10_000,
     batch_size: int | None = None,
@@ -115,12 +116,12 @@ def scan(
     ----------
     paths : str, PathLike, or a list of them
         One file or many, patterns included, as for :class:`TFRecordReader`.
-    features : path, mapping of str to feature specification, or SequenceSchema, optional
-        How to parse the records: a :class:`Schema`, a dict of specifications, or a schema file as for
-        :func:`load_schema`. By default the ``.schema.json`` beside each file, or the files of
-        TensorFlow Datasets in the same folder; without any, the schema is inferred from a sample.
     columns : sequence of str, optional
         The names of the columns, as for :meth:`TFRecordTable.select`.
+    schema : Schema, SequenceSchema, dict of specifications, or path, optional
+        How to parse the records, or a schema file as for :func:`load_schema`. By default the
+        ``.schema.json`` beside each file, or the files of TensorFlow Datasets in the same folder;
+        without any, the schema is inferred from a sample.
     text : bool or sequence of str, default False
         The columns of byte strings that are text: names; or True for all whose strings in the
         sample are printable UTF-8. Those that the schema says are text always are.
@@ -192,13 +193,8 @@ def scan(
     sources = expand(paths, storage_options)
     if any(map(is_file_object, sources)):
         raise TypeError("paths must be paths: files are opened again for each reading of the table")
-    if features is not None and not isinstance(features, str | os.PathLike | SequenceSchema):
-        features = Schema(features)
     looked = _Sample(sources, options, sample)
-    try:
-        found = described_by(features or _tfds_schema(sources), sources, options)
-    except InvalidArgumentError as error:
-        raise error.at(detail=(error.detail or "").replace("schema_path", "features")) from None
+    found = described_by(_tfds_schema(sources) if schema is None else schema, sources, options)
     described = looked.inferred() if found is None else _as_lists(found)
     if text is not False:
         described = _with_text(described, text, looked)
@@ -511,8 +507,8 @@ class TFRecordTable:
 
     def _loaded(self, name: Library, progress: Progress) -> Any:
         check_progress(progress)
-        blocks = partial(self._reading.blocks, progress=progress)
-        return load_blocks(self._batches.described, self.column_names, None, blocks, name)
+        loader = loader_of(self._batches.described, self.column_names, name)
+        return loader.whole(self._reading.blocks(None, progress=progress))
 
 
 # ----------------------------------------------------------------------------- processes
@@ -585,7 +581,7 @@ class _Sample:
             schema = survey.summary().schema()
         except InvalidArgumentError as error:
             name = name_of(self._sources[0]) if len(self._sources) == 1 else None
-            detail = f"{error.detail}; give features, which say what the columns are"
+            detail = f"{error.detail}; give schema, which says what the columns are"
             raise error.at(detail=detail, source=name) from None
         if isinstance(schema, SequenceSchema) or self._size is None:
             return Sidecar(schema)

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from contextlib import closing
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tfrecord_lite.apps.tfds.info import Directory, count_error
-from tfrecord_lite.block import Block
 from tfrecord_lite.convert.dataframes import check_library
 from tfrecord_lite.files.names import check_storage_options
 from tfrecord_lite.reader import TFRecordReader
 from tfrecord_lite.storage.formats.dataset_info import parts_of
-from tfrecord_lite.storage.loading import load_blocks
+from tfrecord_lite.storage.loading import loader_of
 from tfrecord_lite.storage.sidecar import Sidecar
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterator, Sequence
 
-    from tfrecord_lite.columns import Column
+    from tfrecord_lite.block import Block
     from tfrecord_lite.convert.dataframes import Library
     from tfrecord_lite.files.names import StorageOptions
 
@@ -36,52 +35,11 @@ class _Piece(NamedTuple):
     """Number of records that the file should hold; None if it is not known."""
 
 
-@overload
 def load_tfds(
     directory: Path,
     split: str,
-    batch_size: None = None,
-    *,
     columns: Sequence[str] | None = None,
-    as_: None = None,
-    storage_options: StorageOptions = None,
-) -> dict[str, Column]: ...
-@overload
-def load_tfds(
-    directory: Path,
-    split: str,
-    batch_size: int,
     *,
-    columns: Sequence[str] | None = None,
-    as_: None = None,
-    storage_options: StorageOptions = None,
-) -> Iterator[dict[str, Column]]: ...
-@overload
-def load_tfds(
-    directory: Path,
-    split: str,
-    batch_size: None = None,
-    *,
-    columns: Sequence[str] | None = None,
-    as_: Library,
-    storage_options: StorageOptions = None,
-) -> Any: ...
-@overload
-def load_tfds(
-    directory: Path,
-    split: str,
-    batch_size: int,
-    *,
-    columns: Sequence[str] | None = None,
-    as_: Library,
-    storage_options: StorageOptions = None,
-) -> Iterator[Any]: ...
-def load_tfds(
-    directory: Path,
-    split: str,
-    batch_size: int | None = None,
-    *,
-    columns: Sequence[str] | None = None,
     as_: Library | None = None,
     storage_options: StorageOptions = None,
 ) -> Any:
@@ -95,9 +53,6 @@ def load_tfds(
         ``"train"``; a slice by number ``"train[100:200]"``, percent ``"train[:10%]"``,
         ``"train[-5%:]"``, or shard ``"train[:2shard]"``; several joined by ``+``; ``"all"``.
         Percents are rounded to the nearest record, as TensorFlow Datasets does.
-    batch_size : int, optional
-        Return an iterator of batches of this many records, the last possibly smaller, instead
-        of all records at once.
     columns : sequence of str, optional
         The names of the features to load; the others are not parsed.
     as_ : {"pandas", "polars", "arrow"}, optional
@@ -110,8 +65,7 @@ def load_tfds(
     dict of str to column
         As :func:`load`, in the order of the files, with the original dtypes and shapes. Names of
         nested features are joined by ``/``. Images are the bytes of their files, and labels are
-        numbers, whose names :func:`tfds_info` has. With `as_` a data frame. With `batch_size`, an
-        iterator of these.
+        numbers, whose names :func:`tfds_info` has. With `as_` a data frame.
 
     Raises
     ------
@@ -131,7 +85,8 @@ def load_tfds(
     Notes
     -----
     Only the files with records of the slice are opened. What comes before it in a file is read but not
-    parsed; what comes after it is not read.
+    parsed; what comes after it is not read. For batches, see :meth:`TfdsInfo.files` and
+    :func:`read_batches`.
 
     Examples
     --------
@@ -150,12 +105,7 @@ def load_tfds(
     found = Directory(directory, storage_options)
     pieces = _pieces(found, split)
     described = Sidecar(found.schema())
-
-    def blocks(n_records: int | None) -> Iterator[Block]:
-        read = _blocks(pieces, storage_options)
-        return read if n_records is None else _batched(read, n_records)
-
-    return load_blocks(described, columns, batch_size, blocks, as_)
+    return loader_of(described, columns, as_).whole(_blocks(pieces, storage_options))
 
 
 def _pieces(found: Directory, expression: str) -> list[_Piece]:
@@ -195,24 +145,3 @@ def _blocks(pieces: list[_Piece], storage_options: StorageOptions) -> Iterator[B
             else:
                 if piece.n_records not in (None, n_seen):
                     raise count_error("the file", n_seen, piece.n_records).at(source=piece.file)
-
-
-def _batched(blocks: Iterator[Block], n_records: int) -> Iterator[Block]:
-    """Yield blocks of `n_records` records, the last possibly smaller; an error comes after them."""
-    parts: list[Block] = []
-    n_parts = 0
-    try:
-        for block in blocks:
-            while len(block):
-                parts.append(block[: n_records - n_parts])
-                block = block[len(parts[-1]) :]  # noqa: PLW2901 - the rest
-                n_parts += len(parts[-1])
-                if n_parts == n_records:
-                    whole, parts, n_parts = Block.concat(parts), [], 0
-                    yield whole
-    except Exception:
-        if parts:
-            yield Block.concat(parts)
-        raise
-    if parts:
-        yield Block.concat(parts)
