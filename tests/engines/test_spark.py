@@ -225,7 +225,7 @@ def test_options_that_are_wrong_are_named(spark: Any, tmp_path: Path) -> None:
         ({"recordTyp": "Example"}, "unknown option 'recordtyp'; the nearest: 'recordType'"),
         ({"recordType": "Record"}, "the option recordType cannot be 'Record'"),
         ({"columns": "m"}, "no column 'm'"),
-        ({"mode": "PERMISSIVE", "on_error": "raise"}, "mode=PERMISSIVE and onError=raise"),
+        ({"mode": "DROPMALFORMED", "on_error": "raise"}, "mode=DROPMALFORMED and onError=raise"),
     ):
         with pytest.raises(Exception, match="InvalidArgumentError") as caught:
             read(spark, path, **options)
@@ -258,33 +258,6 @@ def test_a_folder_is_read_as_spark_reads_one(spark: Any, tmp_path: Path) -> None
     assert read(spark, folder, basePath=str(tmp_path)).columns == ["n", "year", "month"]
     assert read(spark, [folder, tmp_path / "year=2025" / "month=12"]).count() == 6
     assert read(spark, tmp_path / "*" / "*").count() == 6
-
-
-def test_filters_on_folders_leave_files_unread(spark: Any, tmp_path: Path) -> None:
-    for key in ("good", "bad"):
-        (tmp_path / f"key={key}").mkdir()
-        numbered(tmp_path / f"key={key}" / "a.tfrecord", 10)
-    (tmp_path / "key=bad" / "a.tfrecord").write_bytes(b"no records")
-    schema = "n int, key string"
-
-    def chosen() -> Any:
-        pushed = read(spark, tmp_path, schema, pushFilters="true")
-        return pushed.where("key = 'good' and n > 7")
-
-    assert "spark.sql.python.filterPushdown.enabled" in str_of_failure(chosen())
-    spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
-    try:
-        assert [row.n for row in chosen().collect()] == [8, 9]
-        assert read(spark, tmp_path, schema, pushFilters="true").where("key is null").count() == 0
-    finally:
-        spark.conf.unset("spark.sql.python.filterPushdown.enabled")
-    assert "not a TFRecord" in error_of(read(spark, tmp_path, schema).where("key = 'good'"))
-
-
-def str_of_failure(frame: Any) -> str:
-    with pytest.raises(Exception, match="PUSHDOWN") as caught:
-        frame.collect()
-    return str(caught.value)
 
 
 def test_files_without_records(spark: Any, tmp_path: Path) -> None:
@@ -338,22 +311,6 @@ def test_damage_is_an_error_unless_it_is_skipped(spark: Any, damaged: str) -> No
     text = error_of(read(spark, damaged, "n int", onError="skip", maxErrors="1"))
     assert "record 900" in text
     assert "the limit of max_errors" in text
-
-
-@pytest.mark.parametrize("count", [1, 4])
-def test_damage_comes_as_rows_if_that_is_asked_for(spark: Any, damaged: str, count: int) -> None:
-    found = read(spark, damaged, mode="PERMISSIVE", numPartitions=count)
-    assert found.dtypes == [("n", "bigint"), ("_corrupt_record", "string")]
-    told = [row._corrupt_record for row in found.where("n is null").collect()]
-    assert [text.partition(", byte")[0] for text in told] == [
-        f"{damaged}: record {i}" for i in (100, 900)
-    ]
-    assert all("data CRC mismatch" in text for text in told)
-    assert found.where("_corrupt_record is null").count() == 998
-    named = read(
-        spark, damaged, "n int, bad string", mode="permissive", columnNameOfCorruptRecord="bad"
-    )
-    assert named.where("bad is not null").count() == 2
 
 
 # ------------------------------------------------------------------------------------ writing

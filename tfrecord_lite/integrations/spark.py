@@ -98,7 +98,7 @@ else:
     _MessageBase = WriterCommitMessage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from tfrecord_lite.index.ranges import RecordRange
     from tfrecord_lite.options import ReadSettings
@@ -108,7 +108,6 @@ __all__ = [
     "TFRecordBatchReader",
     "TFRecordBatchWriter",
     "TFRecordDataSource",
-    "TFRecordFilteringReader",
     "register",
 ]
 
@@ -195,8 +194,7 @@ class TFRecordDataSource(_SourceBase):
             if settings.columns is not None:
                 raise argument_error("give the option columns, or .schema(...), not both")
             found = _Files.of(settings, schema)
-        kind = TFRecordFilteringReader if found.settings.push_filters else TFRecordBatchReader
-        return kind(found, schema)
+        return TFRecordBatchReader(found, schema)
 
     def writer(self, schema: Any, overwrite: bool) -> TFRecordBatchWriter:  # noqa: FBT001 - Spark's
         """Return the writer of rows; called on the driver.
@@ -236,7 +234,7 @@ class _Files:
         features, text = settings.given_features(), settings.text
         is_described = features is not None or _has_schema(files[0].name, settings)
         if schema is not None and not is_described:
-            keys = {name for name, _ in files[0].keys} | {settings.corrupt}
+            keys = {name for name, _ in files[0].keys}
             fields = [field for field in schema if field.name not in keys]
             features, text = settings.features_of(files, fields), False
         elif text is None:
@@ -306,8 +304,6 @@ class _Files:
         for name, texts in self.keys.items():
             word = column_type(texts)
             found[name] = _parse_datatype_json_string(json.dumps(words.get(word, word)))
-        if self.settings.corrupt is not None:
-            found[self.settings.corrupt] = StringType()
         return StructType([StructField(n, found[n]) for n in self._chosen(list(found))])
 
     def _chosen(self, names: list[str]) -> list[str]:
@@ -451,8 +447,8 @@ class TFRecordBatchReader(_ReaderBase):
 
     def __init__(self, found: _Files, schema: Any) -> None:
         arrow = arrow_schema_of(schema)
-        settings, keys = found.settings, found.keys
-        self._schema, self._corrupt = arrow, settings.corrupt
+        keys = found.keys
+        self._schema = arrow
         known = {_BYTE_ARRAY: _BYTE_ARRAY} if found.table is None else found.columns
         self._columns = []
         for field in arrow:
@@ -488,11 +484,7 @@ class TFRecordBatchReader(_ReaderBase):
             # The whole table notices features that are not in the sample; a selection does not.
             chosen = table if set(wanted) == set(table.column_names) else table.select(wanted)
             parts = list(chosen.partitions(*sizes))
-        parts = [part for part in parts if self._is_wanted(part.range.source)]
         return _packed(parts, settings.num_partitions) or [_FilesPartition([])]
-
-    def _is_wanted(self, name: str) -> bool:
-        return True
 
     def read(self, partition: Any) -> Iterator[Any]:
         """Yield the record batches of a partition; called in a task.
@@ -510,9 +502,8 @@ class TFRecordBatchReader(_ReaderBase):
                 first = n_before if reader.report is None else None
                 yield self._batch(batch, place, first)
                 n_before += len(batch)
-            report = reader.report
-            if report is not None and report.n_damaged:
-                yield from self._told(report)
+            if reader.report is not None:
+                warn_of_damage(reader.report)
 
     def _batch(self, batch: Any, place: str, first: int | None) -> Any:
         arrays = []
@@ -522,79 +513,6 @@ class TFRecordBatchReader(_ReaderBase):
             else:
                 arrays.append(column.of(batch, place, first))
         return imported().RecordBatch.from_arrays(arrays, schema=self._schema)
-
-    def _told(self, report: DamageReport) -> Iterator[Any]:
-        """Tell of what was skipped: in rows of nothing else, or in a warning in the log of the executor."""
-        if self._corrupt is None or self._corrupt not in self._schema.names:
-            warn_of_damage(report)
-            return
-        pa = imported()
-        texts = [str(span) for file in report.files for span in file.spans]
-        if report.n_damaged > len(texts):
-            texts.append(f"{report.n_damaged - len(texts)} more damaged places")
-        arrays = [
-            pa.array(texts, field.type)
-            if field.name == self._corrupt
-            else pa.nulls(len(texts), field.type)
-            for field in self._schema
-        ]
-        yield pa.RecordBatch.from_arrays(arrays, schema=self._schema)
-
-
-class TFRecordFilteringReader(TFRecordBatchReader):
-    """Reads only the files whose folders a filter admits, with the option ``pushFilters``.
-
-    Spark breaks every read by a reader that takes filters, unless ``spark.sql.python.filterPushdown.enabled`` is set.
-    """
-
-    def __init__(self, found: _Files, schema: Any) -> None:
-        super().__init__(found, schema)
-        self._filters: list[Any] = []
-
-    def pushFilters(self, filters: list[Any]) -> Iterable[Any]:  # noqa: N802 - Spark's name
-        """Take the filters on columns that folders name; return the others, which Spark applies."""
-        for each in filters:
-            name, test = _test_of(each)
-            if test is None or name not in self._values:
-                yield each
-            else:
-                self._filters.append((name, test))
-
-    def _is_wanted(self, name: str) -> bool:
-        return all(test(self._values[key][name].as_py()) for key, test in self._filters)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave the filters, which the driver has applied."""
-        return {n: v for n, v in super().__getstate__().items() if n != "_filters"}
-
-
-def _test_of(given: Any) -> tuple[str, Callable[[Any], bool] | None]:
-    """Return the column of a filter, and whether a value passes; None for a filter not known here."""
-    kind, is_negated = type(given).__name__, False
-    if kind == "Not":
-        given, kind, is_negated = given.child, type(given.child).__name__, True
-    make = _TESTS.get(kind)
-    if make is None or len(given.attribute) != 1:
-        return "", None
-    test = make(getattr(given, "value", None))
-    if is_negated and kind in ("IsNull", "IsNotNull", "EqualNullSafe"):
-        return given.attribute[0], lambda value: not test(value)
-    if is_negated:  # of null neither it nor its opposite is true
-        return given.attribute[0], lambda value: value is not None and not test(value)
-    return given.attribute[0], test
-
-
-_TESTS: dict[str, Callable[[Any], Callable[[Any], bool]]] = {
-    "EqualTo": lambda wanted: lambda value: value is not None and value == wanted,
-    "EqualNullSafe": lambda wanted: lambda value: value == wanted,
-    "GreaterThan": lambda wanted: lambda value: value is not None and value > wanted,
-    "GreaterThanOrEqual": lambda wanted: lambda value: value is not None and value >= wanted,
-    "LessThan": lambda wanted: lambda value: value is not None and value < wanted,
-    "LessThanOrEqual": lambda wanted: lambda value: value is not None and value <= wanted,
-    "In": lambda wanted: lambda value: value is not None and value in wanted,
-    "IsNull": lambda _: lambda value: value is None,
-    "IsNotNull": lambda _: lambda value: value is not None,
-}
 
 
 def _scalar(name: str, text: str | None, kind: Any) -> Any:

@@ -71,7 +71,7 @@ _CODECS = {
     **dict.fromkeys(("bzip2", "bz2"), ("BZ2", ".bz2")),
     **dict.fromkeys(("zstd", "zstandard"), ("ZSTD", ".zst")),
 }
-_MODES = {"failfast": "raise", "dropmalformed": "skip", "permissive": "skip"}
+_MODES = {"failfast": "raise", "dropmalformed": "skip"}
 
 
 def _chosen(
@@ -117,8 +117,6 @@ _READ: dict[str, Callable[[str], Any]] = {
     "basePath": str,
     "pathGlobFilter": str,
     "recursiveFileLookup": _flag,
-    "columnNameOfCorruptRecord": str,
-    "pushFilters": _flag,
 }
 _WRITE: dict[str, Callable[[str], Any]] = {
     **_WHERE,
@@ -144,9 +142,6 @@ class SparkReadSettings:
     num_partitions: int | None
     max_partition_bytes: int | None
     listing: Mapping[str, Any]
-    corrupt: str | None
-    """The column that tells of damage; None without one."""
-    push_filters: bool
 
     @classmethod
     def of(cls, options: Mapping[str, str]) -> SparkReadSettings:
@@ -184,10 +179,6 @@ class SparkReadSettings:
             max_partition_bytes=get.get("maxpartitionbytes", RANGE_BYTES),
             listing={name: get[key] for name, key in names.items() if key in get}
             | {"recursive": get.get("recursivefilelookup", False)},
-            corrupt=get.get("columnnameofcorruptrecord", "_corrupt_record")
-            if mode == "permissive"
-            else None,
-            push_filters=get.get("pushfilters", False),
         )
 
     def scan(self, files: Sequence[DataFile], features: Any, *, text: Any) -> TFRecordTable:
