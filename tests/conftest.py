@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.support import effort
+from tests.support import effort, golden
 from tests.support.corpus import ABSENT, corpus_path
 from tests.support.extras import how_to_install, is_installed, is_known, missing_for
 
@@ -31,11 +31,16 @@ MOST_PARAMETERS = 4
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Declare ``--full``."""
+    """Declare ``--full`` and ``--update-golden``."""
     parser.addoption(
         "--full",
         action="store_true",
         help="run all tests with all parameters and many examples, not the selection of some minutes",
+    )
+    parser.addoption(
+        "--update-golden",
+        action="store_true",
+        help="write what comes of the expressions in errors.txt into these files; see the diff",
     )
 
 
@@ -56,6 +61,7 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Settle how much is tried, before any module of tests is imported."""
     effort.full = config.getoption("full")
+    golden.update = config.getoption("update_golden")
     if not config.getoption("--hypothesis-profile"):
         effort.load_profile()
     config.stash[LEFT_OUT] = Counter()

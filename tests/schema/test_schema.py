@@ -10,15 +10,17 @@ import pickle
 import re
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support import golden
 from tests.support.parameter_ids import named
-from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.errors import InvalidArgumentError
 from tfrecord_lite.schema import (
     Dense,
     FeatureSpec,
@@ -41,9 +43,6 @@ from tfrecord_lite.schema import (
     prepare,
     prepare_sequence,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def one(spec: Any) -> Any:
@@ -74,12 +73,6 @@ STRING_DTYPES: list[Any] = [
     np.dtype("U"),
     np.dtypes.StringDType(),
 ]
-OTHER_DTYPES: list[Any] = [
-    *(np.float64, np.float16, np.int32, np.complex128, np.bool, bool),
-    *("float64", "double", "int8", "uint64", "bool", "datetime64[s]"),
-    np.dtype([("a", "f4")]),
-    TensorFlowDType("int32"),
-]
 
 
 @pytest.mark.parametrize(
@@ -103,24 +96,6 @@ def test_a_kind_has_many_names(kind: Kind, names: list[Any]) -> None:
 
 def test_kinds_are_the_field_numbers_of_a_feature() -> None:
     assert [(kind.name, int(kind)) for kind in Kind] == [("BYTES", 1), ("FLOAT", 2), ("INT64", 3)]
-
-
-@pytest.mark.parametrize("dtype", OTHER_DTYPES, ids=named)
-def test_other_dtypes_have_no_place_in_an_example(dtype: Any) -> None:
-    with pytest.raises(InvalidArgumentError) as caught:
-        one(VarLenFeature(dtype))
-    assert caught.value.reason is Reason.UNSUPPORTED
-    assert caught.value.key == "a"
-
-
-@pytest.mark.parametrize(
-    "dtype",
-    [1, 1.5, [], "junk", ",f4", "2{", "", dict, TensorFlowDType("resource"), b"float32"],
-    ids=named,
-)
-def test_what_is_not_a_dtype_is_a_type_error(dtype: Any) -> None:
-    with pytest.raises(TypeError, match="'a'"):
-        one(VarLenFeature(dtype))
 
 
 # -------------------------------------------------------------------------- specifications
@@ -191,34 +166,6 @@ def test_specifications_are_not_checked_before_they_are_used() -> None:
     SparseFeature(None, None, None, None)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("make", "error"),
-    [
-        (lambda: RaggedFeature(float, 1), InvalidArgumentError),  # type: ignore[arg-type]
-        (lambda: RaggedFeature(float, b"v"), InvalidArgumentError),  # type: ignore[arg-type]
-        (lambda: RaggedFeature(float, ""), InvalidArgumentError),
-        (lambda: RaggedFeature(np.int32), InvalidArgumentError),
-        (lambda: RaggedFeature(None), TypeError),
-        (lambda: RaggedFeature("junk"), TypeError),
-        (lambda: RaggedFeature(float, row_splits_dtype=np.int16), InvalidArgumentError),
-        (lambda: RaggedFeature(float, row_splits_dtype=float), InvalidArgumentError),
-        (lambda: RaggedFeature(float, row_splits_dtype=None), TypeError),
-        (lambda: RaggedFeature(float, row_splits_dtype="junk"), TypeError),
-        (lambda: RaggedFeature(float, "v", RaggedFeature.RowLengths("n")), TypeError),
-        (lambda: RaggedFeature(float, "v", "ab"), TypeError),
-        (lambda: RaggedFeature(float, "v", None), TypeError),
-        (lambda: RaggedFeature(float, "v", [3]), TypeError),
-        (lambda: RaggedFeature(float, validate=1), TypeError),  # type: ignore[arg-type]
-        (lambda: RaggedFeature(float, validate=np.True_), TypeError),  # type: ignore[arg-type]
-    ],
-)
-def test_a_ragged_feature_is_checked_at_once(
-    make: Callable[[], Any], error: type[Exception]
-) -> None:
-    with pytest.raises(error):
-        make()
-
-
 # -------------------------------------------------------------------------------- preparing
 
 
@@ -268,132 +215,8 @@ def test_a_prepared_feature_says_what_to_read_and_what_to_build() -> None:
     pickle.loads(pickle.dumps(prepared))
 
 
-@pytest.mark.parametrize(
-    ("features", "error"),
-    [
-        (None, InvalidArgumentError),
-        ({}, InvalidArgumentError),
-        (Schema({}), InvalidArgumentError),
-        ([("a", VarLenFeature(int))], TypeError),
-        ({"a": "VarLenFeature"}, InvalidArgumentError),
-        ({"a": None}, InvalidArgumentError),
-        ({"a": VarLenFeature}, InvalidArgumentError),
-        ({1: VarLenFeature(int)}, TypeError),
-        ({b"a": VarLenFeature(int)}, TypeError),
-        ({"\ud800": VarLenFeature(int)}, InvalidArgumentError),
-    ],
-)
-def test_invalid_features_are_rejected(features: Any, error: type[Exception]) -> None:
-    with pytest.raises(error):
-        prepare(features)
-
-
 def test_an_empty_name_is_a_name() -> None:
     assert keys_to_read(prepare({"": VarLenFeature(int)})) == {"": Kind.INT64}
-
-
-@pytest.mark.parametrize(
-    ("shape", "expected"),
-    [
-        ([], ()),
-        ((), ()),
-        (3, (3,)),
-        (np.int32(3), (3,)),
-        ([2, 0], (2, 0)),
-        ((2, 3), (2, 3)),
-        (np.array([2, 3]), (2, 3)),
-        (range(2, 4), (2, 3)),
-        (None, InvalidArgumentError),
-        ([None], InvalidArgumentError),
-        ([2, None], InvalidArgumentError),
-        ([-1], InvalidArgumentError),
-        ([2**63], InvalidArgumentError),
-        ([2**40, 2**40], InvalidArgumentError),
-        ([0, 2**40, 2**40], InvalidArgumentError),
-        ([1] * 63, InvalidArgumentError),
-        ("2", TypeError),
-        ("", TypeError),
-        (b"", TypeError),
-        (b"2", TypeError),
-        (["2"], TypeError),
-        ([2.0], TypeError),
-        (2.0, TypeError),
-        ([True], TypeError),
-        ([[2]], TypeError),
-    ],
-    ids=str,
-)
-def test_shapes_are_known_and_not_negative(shape: Any, expected: Any) -> None:
-    if isinstance(expected, tuple):
-        assert one(FixedLenFeature(shape, float)).shape == expected
-    else:
-        for make in (FixedLenFeature, FixedLenSequenceFeature):
-            with pytest.raises(expected, match="'a'"):
-                one(make(shape, float))
-
-
-@pytest.mark.parametrize(
-    ("dtype", "shape", "default", "expected"),
-    [
-        (float, [], True, 1.0),
-        (float, [2], [1, np.float64(2.5)], [1.0, 2.5]),
-        (float, [2], np.array([1, 2], np.int8), [1.0, 2.0]),
-        (float, [], 1e40, math.inf),
-        (float, [], np.array(-1e40), -math.inf),
-        (float, [], 2**70, 2.0**70),
-        (float, [1], [1], [1.0]),
-        (float, [], [1], 1.0),
-        (float, [1], 1, [1.0]),
-        (float, [2, 1], [1, 2], [[1.0], [2.0]]),
-        (float, [], "1", TypeError),
-        (float, [], 1j, TypeError),
-        (float, [], np.array(1j), TypeError),
-        (float, [], np.array(["1"]), TypeError),
-        (float, [], [None], InvalidArgumentError),
-        (float, [], {1.0}, InvalidArgumentError),
-        (float, [2], 1.0, InvalidArgumentError),
-        (float, [3], [[1.0], [1.0, 2.0]], InvalidArgumentError),
-        (float, [3], [1.0, [2.0]], InvalidArgumentError),
-        (float, [], 10**400, InvalidArgumentError),
-        (int, [], True, 1),
-        (int, [2], range(2), [0, 1]),
-        (int, [], -(2**63), -(2**63)),
-        (int, [], np.float32(1), 1),
-        (int, [1], np.array([2], np.uint64), [2]),
-        (int, [], 1.0, TypeError),
-        (int, [], "1", TypeError),
-        (int, [], 2**63, InvalidArgumentError),
-        (int, [], np.uint64(2**63), InvalidArgumentError),
-        (int, [], np.float64(2.0**63), InvalidArgumentError),
-        (int, [], np.array(1.5), InvalidArgumentError),
-        (int, [], np.array(math.nan), InvalidArgumentError),
-        (bytes, [], "é", "é".encode()),
-        (bytes, [2], [b"a\0", "b"], [b"a\0", b"b"]),
-        (bytes, [1], np.array(["a"]), [b"a"]),
-        (bytes, [1], np.array([b"a"]), [b"a"]),
-        (bytes, [1], np.array([b"a"], object), [b"a"]),
-        (bytes, [], np.str_("a"), b"a"),
-        (bytes, [], 1, TypeError),
-        (bytes, [], 1.5, TypeError),
-        (bytes, [1], np.array([1]), TypeError),
-        (bytes, [], bytearray(b"a"), TypeError),
-        (bytes, [1], [None], InvalidArgumentError),
-        (bytes, [], "\ud800", InvalidArgumentError),
-    ],
-)
-def test_defaults_become_arrays_or_are_rejected(
-    dtype: Any, shape: Any, default: Any, expected: Any
-) -> None:
-    spec = FixedLenFeature(shape, dtype, default)
-
-    if isinstance(expected, type):
-        with pytest.raises(expected, match="'a'"):
-            one(spec)
-        return
-    prepared = one(spec)
-    assert prepared.default.tolist() == expected
-    assert prepared.default.dtype == prepared.kind.dtype
-    assert prepared.default.shape == tuple(shape)
 
 
 def test_a_default_of_no_values_is_none() -> None:
@@ -408,128 +231,15 @@ def test_a_default_is_a_copy() -> None:
     assert prepared.default.tolist() == [0, 0]
 
 
-@pytest.mark.parametrize(
-    ("padding", "expected"),
-    [
-        (None, 0.0),
-        (2, 2.0),
-        ([[1]], 1.0),
-        ([], InvalidArgumentError),
-        ([1, 2], InvalidArgumentError),
-        ("a", TypeError),
-    ],
-)
-def test_padding_is_one_value(padding: Any, expected: Any) -> None:
-    spec = FixedLenSequenceFeature([2], float, allow_missing=True, default_value=padding)
-
-    if isinstance(expected, type):
-        with pytest.raises(expected):
-            one(spec)
-    else:
-        assert one(spec).padding.item() == expected
+def default_of(shape: Any, dtype: Any, default: Any) -> Any:
+    prepared = one(FixedLenFeature(shape, dtype, default))
+    assert prepared.default.dtype == prepared.kind.dtype
+    assert prepared.default.shape == prepared.shape
+    return prepared.default.tolist()
 
 
-def test_sequences_must_be_allowed_to_be_missing_and_hold_values() -> None:
-    with pytest.raises(InvalidArgumentError) as caught:
-        one(FixedLenSequenceFeature([], float))
-    assert caught.value.reason is Reason.UNSUPPORTED
-    with pytest.raises(InvalidArgumentError):
-        one(FixedLenSequenceFeature([2, 0], float, allow_missing=True))
-
-
-@pytest.mark.parametrize(
-    ("arguments", "error"),
-    [
-        (("", "v", float, 3), InvalidArgumentError),
-        (([], "v", float, []), InvalidArgumentError),
-        (("i", "", float, 3), InvalidArgumentError),
-        (("i", None, float, 3), InvalidArgumentError),
-        (("i", 1, float, 3), InvalidArgumentError),
-        (([1], "v", float, [3]), InvalidArgumentError),
-        ((b"i", "v", float, 3), InvalidArgumentError),
-        (("i", "v", None, 3), InvalidArgumentError),
-        (("i", "v", np.int32, 3), InvalidArgumentError),
-        ((["i"], "v", float, [3, 4]), InvalidArgumentError),
-        (("i", "v", float, -1), InvalidArgumentError),
-        (("i", "v", float, 2**63), InvalidArgumentError),
-        ((["i"], "v", float, 3), TypeError),
-        (("i", "v", float, [3]), TypeError),
-        (("i", "v", float, (3,)), TypeError),
-        (("i", "v", float, None), TypeError),
-        (("i", "v", float, 3.0), TypeError),
-        (("i", "v", float, "3"), TypeError),
-    ],
-    ids=str,
-)
-def test_sparse_features_need_their_keys_and_sizes(arguments: Any, error: type[Exception]) -> None:
-    with pytest.raises(error):
-        one(SparseFeature(*arguments))
-
-
-@pytest.mark.parametrize(
-    ("partition", "error"),
-    [
-        (RaggedFeature.RowLengths(3), InvalidArgumentError),  # type: ignore[arg-type]
-        (RaggedFeature.UniformRowLength(-2), InvalidArgumentError),
-        (RaggedFeature.UniformRowLength(2.0), TypeError),  # type: ignore[arg-type]
-        (RaggedFeature.UniformRowLength(None), TypeError),  # type: ignore[arg-type]
-    ],
-)
-def test_partitions_need_keys_and_lengths(partition: Any, error: type[Exception]) -> None:
-    with pytest.raises(error, match="'a'"):
-        one(RaggedFeature(float, "v", [partition]))
-
-
-F32 = VarLenFeature(float)
-SHARED: dict[str, tuple[dict[str, FeatureSpec], bool]] = {
-    "variable and sparse": ({"v": F32, "a": SparseFeature("i", "v", float, 3)}, True),
-    "its dtype differs": ({"v": VarLenFeature(int), "a": SparseFeature("i", "v", float, 3)}, False),
-    "index": ({"i": VarLenFeature(int), "a": SparseFeature("i", "v", float, 3)}, True),
-    "index as float": ({"i": F32, "a": SparseFeature("i", "v", float, 3)}, False),
-    "index as value": ({"a": SparseFeature("i", "i", int, 3)}, True),
-    "index as float value": ({"a": SparseFeature("i", "i", float, 3)}, False),
-    "two sparse": (
-        {"a": SparseFeature("i", "v", float, 3), "b": SparseFeature("i", "v", float, 5)},
-        True,
-    ),
-    "sparse, named as its values": ({"v": SparseFeature("i", "v", float, 3)}, True),
-    "dense and sparse": (
-        {"v": FixedLenFeature([], float), "a": SparseFeature("i", "v", float, 3)},
-        False,
-    ),
-    "dense and ragged": ({"v": FixedLenFeature([], float), "a": RaggedFeature(float, "v")}, False),
-    "padded and ragged": (
-        {
-            "v": FixedLenSequenceFeature([], float, allow_missing=True),
-            "a": RaggedFeature(float, "v"),
-        },
-        False,
-    ),
-    "variable and ragged": ({"v": F32, "a": RaggedFeature(float, "v")}, False),
-    "two ragged": ({"v": RaggedFeature(float), "a": RaggedFeature(float, "v")}, True),
-    "their dtypes differ": ({"v": RaggedFeature(float), "a": RaggedFeature(int, "v")}, False),
-    "their splits differ": (
-        {"v": RaggedFeature(float), "a": RaggedFeature(float, "v", row_splits_dtype="int64")},
-        False,
-    ),
-    "partition as float": (
-        {"a": RaggedFeature(float, "v", [RaggedFeature.RowLengths("v")])},
-        False,
-    ),
-    "partition as values": ({"a": RaggedFeature(int, "v", [RaggedFeature.RowLengths("v")])}, True),
-}
-
-
-@pytest.mark.parametrize(("features", "may"), SHARED.values(), ids=SHARED.keys())
-def test_features_share_keys_only_if_they_read_them_alike(
-    features: dict[str, FeatureSpec], may: bool
-) -> None:
-    if may:
-        prepare(features)
-        return
-    with pytest.raises(InvalidArgumentError) as caught:
-        prepare(features)
-    assert caught.value.key in {"v", "i"}
+def test_what_is_refused_and_what_is_taken() -> None:
+    golden.check(Path(__file__).with_name("errors.txt"), globals())
 
 
 # ----------------------------------------------------------------------------------- Schema
@@ -752,35 +462,6 @@ def test_schemas_merge_as_dicts_do() -> None:
         SCHEMA | {"label": VarLenFeature(float)}  # type: ignore[operator]
 
 
-def test_a_schema_is_checked_when_it_is_made() -> None:
-    with pytest.raises(InvalidArgumentError):
-        Schema({"a": VarLenFeature(np.float64)})
-    with pytest.raises(TypeError):
-        Schema([("a", VarLenFeature(int))])  # type: ignore[arg-type]
-    with pytest.raises(TypeError):
-        Schema({"a": VarLenFeature(int)}, {"a": "uint8"})  # type: ignore[dict-item]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "error"),
-    [
-        ((None,), TypeError),
-        (("junk",), TypeError),
-        (("void",), InvalidArgumentError),
-        (("uint8", [], "S5"), InvalidArgumentError),
-        (("string", [], "V5"), InvalidArgumentError),
-        (("string", [], 5), TypeError),
-        (("string", [], None, 1), TypeError),
-        (("uint8", [-1]), InvalidArgumentError),
-        (("uint8", [1.5]), TypeError),
-        (("uint8", 3), TypeError),
-    ],
-)
-def test_originals_are_checked(arguments: Any, error: type[Exception]) -> None:
-    with pytest.raises(error):
-        Original(*arguments)
-
-
 def test_originals_take_dtypes_of_other_libraries_by_name() -> None:
     assert Original(TensorFlowDType("bfloat16")).dtype == "bfloat16"
     assert Original(bytes).dtype == Original(np.str_).dtype == "string"
@@ -831,122 +512,9 @@ def test_the_first_version_of_the_json_stays_readable() -> None:
 
 def feature(**members: Any) -> str:
     """Return the JSON of one feature with these members."""
-    features = {"a": {"specification": "FixedLenFeature", "shape": [], "dtype": "int64"} | members}
+    given = {"specification": "FixedLenFeature", "shape": [], "dtype": "int64"} | members
+    features = {"a": {name: value for name, value in given.items() if value is not ...}}
     return json.dumps({"format": "tfrecord_lite.Schema", "version": 1, "features": features})
-
-
-@pytest.mark.parametrize(
-    "document",
-    [
-        "",
-        "{",
-        "[]",
-        "null",
-        "{}",
-        b"\xff",
-        "[" * 100_000,
-        '{"format": "tfrecord_lite.Schema", "version": ' + "9" * 5000 + "}",
-        '{"format": "other", "version": 1, "features": {}}',
-        '{"format": "tfrecord_lite.Schema", "version": 1}',
-        '{"format": "tfrecord_lite.Schema", "version": 1, "features": []}',
-        '{"format": "tfrecord_lite.Schema", "version": 1, "features": {"a": 1}}',
-        '{"format": "tfrecord_lite.Schema", "version": 1, "features": {"a": {}, "a": {}}}',
-        '{"format": "tfrecord_lite.Schema", "version": 1, "features": {"a": {}}}',
-        feature(specification="Schema"),
-        feature(specification=["FixedLenFeature"]),
-        feature(specification="os.system"),
-        feature(other=1),
-        feature(specification="VarLenFeature"),
-        feature(specification="SparseFeature"),
-        feature(dtype=None),
-        feature(dtype=1),
-        feature(dtype="float64"),
-        feature(dtype="junk"),
-        feature(dtype="junk", default_value=1),
-        feature(dtype="0{float32"),
-        feature(dtype=",float32"),
-        feature(dtype="3f4"),
-        feature(dtype="f4,f8"),
-        feature(dtype="S" + "9" * 30),
-        feature(original={"dtype": "0{float32"}),
-        feature(shape="2"),
-        feature(shape=[-1]),
-        feature(shape=[10**30]),
-        feature(shape=[2.5]),
-        feature(shape={"a": 1}),
-        feature(shape=[2**40, 2**40]),
-        feature(shape=[2**40], default_value=1),
-        feature(default_value="1"),
-        feature(default_value=1.5),
-        feature(default_value=2**63),
-        feature(default_value={"base64": "AA=="}),
-        feature(default_value={"other": 1}),
-        feature(dtype="string", default_value={"base64": "*"}),
-        feature(dtype="string", default_value={"base64": 1}),
-        feature(dtype="string", default_value={"base64": [1]}),
-        feature(dtype="string", default_value="\ud800"),
-        feature(original=1),
-        feature(original={"shape": []}),
-        feature(original={"dtype": "junk"}),
-        feature(original={"dtype": ["f4", "f8"]}),
-        feature(original={"dtype": "f4,f8"}),
-        feature(original={"dtype": "uint8", "shape": 3}),
-        feature(original={"dtype": "uint8", "shape": ["3"]}),
-        feature(original={"dtype": "uint8", "shape": [-3]}),
-        feature(original={"dtype": "uint8", "other": []}),
-    ],
-    ids=lambda document: str(document)[:90],
-)
-def test_json_that_is_not_a_schema_is_rejected(document: str | bytes) -> None:
-    with pytest.raises(InvalidArgumentError):
-        Schema.from_json(document)
-
-
-@pytest.mark.parametrize(
-    "partitions",
-    [
-        {"partition": "RowLengths"},
-        [1],
-        [{"partition": "other", "key": "k"}],
-        [{"partition": ["RowLengths"], "key": "k"}],
-        [{"partition": "RowLengths"}],
-        [{"partition": "RowLengths", "key": 1}],
-        [{"partition": "UniformRowLength", "length": "1"}],
-        [{"partition": "UniformRowLength", "length": -1}],
-        None,
-    ],
-    ids=str,
-)
-def test_json_of_invalid_partitions_is_rejected(partitions: Any) -> None:
-    features = {"a": {"specification": "RaggedFeature", "dtype": "int64", "partitions": partitions}}
-    document = {"format": "tfrecord_lite.Schema", "version": 1, "features": features}
-
-    with pytest.raises(InvalidArgumentError):
-        Schema.from_json(json.dumps(document))
-
-
-@pytest.mark.parametrize(
-    "members",
-    [
-        {"value_key": ""},
-        {"validate": 1},
-        {"row_splits_dtype": "int8"},
-        {"row_splits_dtype": 1},
-        {"row_splits_dtype": "junk"},
-    ],
-)
-def test_json_of_invalid_ragged_features_is_rejected(members: dict[str, Any]) -> None:
-    features = {"a": {"specification": "RaggedFeature", "dtype": "int64"} | members}
-    document = {"format": "tfrecord_lite.Schema", "version": 1, "features": features}
-
-    with pytest.raises(InvalidArgumentError):
-        Schema.from_json(json.dumps(document))
-
-
-def test_json_of_a_later_version_is_an_error_about_it() -> None:
-    with pytest.raises(InvalidArgumentError, match="version 2") as caught:
-        Schema.from_json('{"format": "tfrecord_lite.Schema", "version": 2, "features": {}}')
-    assert caught.value.reason is Reason.UNSUPPORTED
 
 
 @given(schemas(), st.data())
@@ -1038,36 +606,6 @@ def test_a_dtype_stands_for_a_fixed_length_feature(given: Any, spec: FixedLenFea
     assert SequenceSchema({"x": given}, {"x": given}) == SequenceSchema({"x": spec}, {"x": steps})
 
 
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        ("floot32", "'floot32' is not a feature specification"),
-        (FixedLenFeature, "the class FixedLenFeature is not"),
-        (None, "None is not"),
-        (((2,), int), "((2,), <class 'int'>) is not"),
-        ([int, (2,)], "is not a feature specification"),
-        ((int, (2,), 0), "is not a feature specification"),
-        (np.uint8, "not uint8; give the one it was stored as, int64 or string for raw bytes"),
-        ((np.uint8, (2, 2)), "not uint8; give the one it was stored as, int64 or string"),
-        (bool, "not bool; give the one it was stored as, int64 or"),
-        (np.float64, "not float64; give the one it was stored as, float32 or string"),
-        ("bfloat16", "not bfloat16; give the one it was stored as, float32 or"),
-        (complex, "not complex128; give the one it was stored as, string"),
-        ((int, (-1,)), "shape must be between"),
-        ((int, (None,)), "unknown"),
-    ],
-    ids=str,
-)
-def test_what_is_neither_a_specification_nor_a_dtype(given: Any, words: str) -> None:
-    for make in (prepare, Schema, lambda features: prepare_sequence(features, {})):
-        with pytest.raises(InvalidArgumentError) as caught:
-            make({"x": given})
-        assert caught.value.key == "x"
-        assert words in str(caught.value)
-        if "is not a feature" in str(caught.value):
-            assert "shorthand int, 'float32', bytes, or (dtype, shape)" in str(caught.value)
-
-
 # ------------------------------------------------------------- time zones and categories
 
 
@@ -1112,33 +650,3 @@ def test_the_table_says_zones_and_the_number_of_categories() -> None:
         "int64 [] of 1 category",
         "int64 [] of 2 ordered categories or missing",
     ]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "error"),
-    [
-        ({"dtype": "int64", "zone": "UTC"}, InvalidArgumentError),
-        ({"dtype": "datetime64[s]", "zone": ""}, InvalidArgumentError),
-        ({"dtype": "datetime64[s]", "zone": 5}, TypeError),
-        ({"dtype": "int64", "categories": "ab"}, TypeError),
-        ({"dtype": "int64", "categories": 5}, TypeError),
-        ({"dtype": "int64", "categories": ["a"]}, InvalidArgumentError),
-        ({"dtype": "int64", "categories": [True]}, InvalidArgumentError),
-        ({"dtype": "int64", "categories": [1, 1]}, InvalidArgumentError),
-        ({"dtype": "float64", "categories": [float("nan")]}, InvalidArgumentError),
-        ({"dtype": "string", "categories": [5]}, InvalidArgumentError),
-        ({"dtype": "datetime64[s]", "categories": [1]}, InvalidArgumentError),
-        ({"dtype": "int64", "ordered": True}, InvalidArgumentError),
-        ({"dtype": "int64", "categories": [1], "ordered": 1}, TypeError),
-    ],
-    ids=repr,
-)
-def test_zones_and_categories_that_cannot_be_are_rejected(
-    arguments: dict[str, Any], error: type[Exception]
-) -> None:
-    with pytest.raises(error):
-        Original(**arguments)
-    document = json.loads(Schema({"x": FixedLenFeature([], "int64")}).to_json())
-    document["features"]["x"]["original"] = arguments
-    with pytest.raises(InvalidArgumentError):
-        Schema.from_json(json.dumps(document))
