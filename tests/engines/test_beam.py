@@ -17,7 +17,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from apache_beam.io.filesystem import CompressionTypes
-from apache_beam.io.localfilesystem import LocalFileSystem
 from apache_beam.io.restriction_trackers import OffsetRange
 from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.runners.direct.direct_runner import BundleBasedDirectRunner
@@ -280,14 +279,12 @@ def test_empty_files_have_no_rows(tmp_path: Path) -> None:
     assert collect(ReadTFRecords(paths)) == [example(0)]
     assert collect(ReadTFRecords(paths[:1])) == []
     assert len(collect(ReadExamples(paths))) == 1
-    assert collect(ReadExamples(paths[0], {"n": int}, elements="rows")) == []
+    assert collect(ReadExamples(paths[0], schema={"n": int}, elements="rows")) == []
 
 
 def test_wrong_arguments_are_errors_at_once(path: str) -> None:
     with pytest.raises(InvalidArgumentError, match="expected one of arrow, columns, dicts, rows"):
         ReadExamples(path, elements="pandas")  # type: ignore[arg-type]
-    with pytest.raises(InvalidArgumentError, match="with_report needs on_error='skip'"):
-        ReadTFRecords(path, with_report=True)
     with pytest.raises(FileNotFoundError):
         ReadTFRecords(path + "-absent")
     with pytest.raises(InvalidArgumentError, match="no column 'j'"):
@@ -314,7 +311,7 @@ def test_every_record_is_in_one_piece_however_a_range_is_split(
     path = written(tmp_path_factory.mktemp("split") / "a", records)
     half = Path(path).stat().st_size // 2
     choose = random.Random(seed)
-    reading = _ReadParts(_Records(), ReadSettings(), size, with_report=False)
+    reading = _ReadParts(_Records(), ReadSettings(), size)
 
     found = []
     for part in record_ranges(path, max_bytes=max(half, 1)):
@@ -347,7 +344,7 @@ def split(tracker: Any, choose: random.Random) -> list[Any]:
 def test_a_range_without_known_borders_is_one_piece(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(gzip.compress(bytes(frame([b"x" * 100] * 50))))
     (part,) = record_ranges(tmp_path / "a", max_bytes=10)
-    reading = _ReadParts(_Records(), ReadSettings(), 3, with_report=False)
+    reading = _ReadParts(_Records(), ReadSettings(), 3)
 
     whole = reading.initial_restriction(part)
     assert whole == OffsetRange(0, 1)
@@ -391,45 +388,27 @@ def test_damage_ends_the_pipeline_and_is_located(damaged: list[str]) -> None:
 
 
 @pytest.mark.parametrize("max_bytes", [None, 700])
-def test_skipped_damage_is_reported_once(damaged: list[str], max_bytes: int | None) -> None:
+def test_skipped_damage_is_counted_once(damaged: list[str], max_bytes: int | None) -> None:
     local = TFRecordReader(damaged, on_error="skip")
     with pytest.warns(match="skipped 2 damaged places"):
         records = list(local)
-    read = ReadTFRecords(damaged, on_error="skip", with_report=True, max_bytes=max_bytes)
 
-    found, result = run(Both(read))
-    (report,) = (each for each in found if not isinstance(each, bytes))
+    found, result = run(ReadTFRecords(damaged, on_error="skip", max_bytes=max_bytes))
 
-    assert sorted(each for each in found if isinstance(each, bytes)) == sorted(records)
-    assert report.n_damaged == 2
-    assert {file.source: file.records for file in report.files} == dict(
-        zip(damaged, [99, 199], strict=True)
-    )
-    assert report.spans[0].index == 40
+    assert local.report is not None
+    assert sorted(found) == sorted(records)
     assert counters(result) == {
         "records": 298,
         "damaged_spans": 2,
-        "lost_bytes": report.lost_bytes,
+        "lost_bytes": local.report.lost_bytes,
     }
-
-
-class Both(beam.PTransform):  # type: ignore[misc]
-    """The elements of a transform together with its report."""
-
-    def __init__(self, read: Any, then: Any = None) -> None:
-        super().__init__()
-        self.read, self.then = read, then
-
-    def expand(self, pipeline: Any) -> Any:
-        found, report = pipeline | self.read
-        return (found if self.then is None else found | self.then, report) | beam.Flatten()
 
 
 def test_a_range_may_have_some_damaged_places(damaged: list[str]) -> None:
     with pytest.raises(Exception, match="max_errors"):
-        collect(ReadExamples(damaged, {"n": int}, on_error="skip", max_errors=0))
+        collect(ReadExamples(damaged, schema={"n": int}, on_error="skip", max_errors=0))
 
-    rows = collect(ReadExamples(damaged, {"n": int}, elements="rows", on_error="skip"))
+    rows = collect(ReadExamples(damaged, schema={"n": int}, elements="rows", on_error="skip"))
     assert len(rows) == 298
 
 
@@ -466,7 +445,7 @@ def test_a_record_that_does_not_fit_is_named(path: str) -> None:
     features = {"i": FixedLenFeature([], "float32")}
 
     with pytest.raises(Exception, match=r"data.tfrecord: record 0.*'i'"):
-        collect(ReadExamples(path, features))
+        collect(ReadExamples(path, schema=features))
 
 
 # ----------------------------------------------------------------------------------- URLs
@@ -487,38 +466,6 @@ def test_urls_are_read(path: str) -> None:
 def index_of(path: str) -> bytes:
     TFRecordFile(path).save_index()
     return Path(f"{path}.idx").read_bytes()
-
-
-class TestFileSystem(LocalFileSystem):  # type: ignore[misc]
-    """Files that only Beam knows, under ``beamtest://``."""
-
-    __test__ = False
-
-    @classmethod
-    def scheme(cls) -> str:
-        return "beamtest"
-
-    def match(self, patterns: list[str], limits: Any = None) -> Any:
-        found = super().match([pattern.removeprefix("beamtest://") for pattern in patterns], limits)
-        for result in found:
-            for each in result.metadata_list:
-                each.path = f"beamtest://{each.path}"
-        return found
-
-    def _path_open(self, path: str, *arguments: Any, **options: Any) -> Any:
-        return super()._path_open(path.removeprefix("beamtest://"), *arguments, **options)
-
-    def exists(self, path: str) -> bool:
-        return bool(super().exists(path.removeprefix("beamtest://")))
-
-
-@pytest.mark.needs("remote")
-def test_beams_file_systems_open_what_fsspec_cannot(path: str) -> None:
-    url = f"beamtest://{path}"
-
-    assert sorted(collect(ReadTFRecords(url))) == sorted(TFRecordReader(path))
-    rows = collect(ReadExamples(f"{url[:-3]}*", elements="rows"))
-    assert [row.i for row in rows] == list(range(3000))
 
 
 # ------------------------------------------------------------------------------- writing

@@ -24,8 +24,6 @@ import typing
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import fields, replace
-from functools import cache
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,8 +35,8 @@ from tfrecord_lite.convert.dataframes import arrow
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.files.compression import compression_to_write
 from tfrecord_lite.files.names import expand, is_url, name_of
-from tfrecord_lite.index.ranges import RANGE_BYTES, RangeReader, join_reports, record_ranges
-from tfrecord_lite.options import ReadSettings
+from tfrecord_lite.index.ranges import RANGE_BYTES, RangeReader, record_ranges
+from tfrecord_lite.options import ReadOptions, ReadSettings
 from tfrecord_lite.storage.loading import loader_of
 from tfrecord_lite.storage.sidecar import Sidecar
 from tfrecord_lite.writer import TFRecordWriter
@@ -46,11 +44,9 @@ from tfrecord_lite.writer import TFRecordWriter
 try:
     import apache_beam as beam
     from apache_beam.io.filebasedsink import (
-        DEFAULT_SHARD_NAME_TEMPLATE,
-        DEFAULT_WINDOW_SHARD_NAME_TEMPLATE,
         FileBasedSink,
     )
-    from apache_beam.io.filesystem import CompressionTypes, FileSystem
+    from apache_beam.io.filesystem import CompressionTypes
     from apache_beam.io.filesystems import FileSystems
     from apache_beam.io.restriction_trackers import OffsetRange, OffsetRestrictionTracker
     from apache_beam.metrics import Metrics
@@ -85,9 +81,8 @@ if TYPE_CHECKING:
     from tfrecord_lite.arrays import Int64Array
     from tfrecord_lite.block import Block
     from tfrecord_lite.files.compression import CompressionType
-    from tfrecord_lite.files.names import Sources, StorageOptions
+    from tfrecord_lite.files.names import Sources
     from tfrecord_lite.index.ranges import RecordRange
-    from tfrecord_lite.options import OnError
     from tfrecord_lite.schema import FeatureLike, FeatureSpec, SequenceSchema
 
     Features: TypeAlias = str | os.PathLike[str] | Mapping[str, FeatureLike] | SequenceSchema | None
@@ -102,7 +97,6 @@ __all__ = [
     "WriteTFRecords",
 ]
 
-_REPORT = "report"
 _ROWS_AT_ONCE = 8192
 _COMPRESSIONS = {
     "auto": "infer",
@@ -115,78 +109,10 @@ _COMPRESSIONS = {
 """Ours for Beam's ``CompressionTypes``."""
 
 
-class _ReadOptions(typing.TypedDict, total=False):
-    """The options that reading records takes and hands on."""
-
-    compression: CompressionType
-    on_error: OnError
-    max_errors: int | None
-    max_record_bytes: int
-    max_inflated_bytes: int | None
-    max_inflated_ratio: float | None
-    storage_options: StorageOptions
-
-
 def _compression(compression: Any) -> Any:
     """Return a compression, which may be one of Beam's names, by a name of ours."""
     is_name = isinstance(compression, str)
     return _COMPRESSIONS.get(compression, compression) if is_name else compression
-
-
-# -------------------------------------------------------------------------- file systems
-
-_PACKAGES = {"azfs": "azure.storage.blob", "gs": "google.cloud.storage", "s3": "boto3"}
-"""What Beam's file systems need; others are there as soon as they are defined."""
-
-
-def _lend_file_systems() -> None:
-    """Let fsspec, which opens the URLs to read, use Beam's file systems where it has none of its own."""
-    if not _is_found("fsspec"):
-        return
-    from fsspec import register_implementation  # noqa: PLC0415 - optional
-    from fsspec.registry import known_implementations, registry  # noqa: PLC0415
-
-    for scheme in {each.scheme() for each in FileSystem.get_all_subclasses()} - {None}:
-        own = known_implementations.get(scheme, {"class": "."})["class"].partition(".")[0]
-        if scheme not in registry and not _is_found(own) and _is_found(_PACKAGES.get(scheme, "os")):
-            register_implementation(scheme, _lent(scheme))
-
-
-def _is_found(module: str) -> bool:
-    try:
-        return bool(module) and find_spec(module) is not None
-    except ImportError:  # of the package it is in
-        return False
-
-
-@cache
-def _lent(scheme: str) -> type:
-    """Return a file system of fsspec's, to read, that asks Beam's."""
-    from fsspec import AbstractFileSystem  # noqa: PLC0415 - optional
-
-    def info(self: Any, path: str, **options: Any) -> dict[str, Any]:  # noqa: ARG001
-        found = [each for each in _matches(path) if each.path == path]
-        if not found:
-            raise FileNotFoundError(path)
-        size, changed = found[0].size_in_bytes, found[0].last_updated_in_seconds
-        return {"name": path, "size": size, "type": "file", "mtime": changed}
-
-    def glob(self: Any, path: str, **options: Any) -> list[str]:  # noqa: ARG001
-        return [each.path for each in _matches(path)]
-
-    def open_(self: Any, path: str, mode: str = "rb", **options: Any) -> Any:  # noqa: ARG001
-        if mode != "rb":
-            raise NotImplementedError("Beam's transforms write files")
-        return FileSystems.open(path, compression_type=CompressionTypes.UNCOMPRESSED)
-
-    whole = staticmethod(lambda path: path)  # Beam wants URLs
-    members = {"protocol": scheme, "_strip_protocol": whole, "info": info, "glob": glob}
-    return type("BeamFileSystem", (AbstractFileSystem,), {**members, "_open": open_})
-
-
-def _matches(pattern: str) -> list[Any]:
-    """Return what Beam knows of the files that a URL or pattern names."""
-    return FileSystems.match([pattern])[0].metadata_list  # type: ignore[no-any-return]
 
 
 # ------------------------------------------------------------------------------- reading
@@ -228,16 +154,9 @@ class _ReadParts(beam.DoFn, RestrictionProvider):  # type: ignore[misc]
     single one, 0: it is read whole, or not.
     """
 
-    def __init__(
-        self, form: _Form, options: ReadSettings, size: int | None, *, with_report: bool
-    ) -> None:
+    def __init__(self, form: _Form, options: ReadSettings, size: int | None) -> None:
         super().__init__()
         self._form, self._options, self._size = form, options, size
-        self.with_report = with_report
-
-    def setup(self) -> None:
-        """Prepare a worker."""
-        _lend_file_systems()
 
     def initial_restriction(self, part: RecordRange) -> Any:
         """Return all of a range."""
@@ -282,8 +201,6 @@ class _ReadParts(beam.DoFn, RestrictionProvider):  # type: ignore[misc]
         if report is not None:
             Metrics.counter("tfrecord_lite", "damaged_spans").inc(report.n_damaged)
             Metrics.counter("tfrecord_lite", "lost_bytes").inc(report.lost_bytes)
-        if self.with_report:
-            yield beam.pvalue.TaggedOutput(_REPORT, report)
 
     def _elements(self, block: Block) -> Iterable[Any]:
         Metrics.counter("tfrecord_lite", "records").inc(len(block))
@@ -329,10 +246,6 @@ class _Cut(beam.DoFn):  # type: ignore[misc]
         super().__init__()
         self._options, self._max_bytes = options, max_bytes
 
-    def setup(self) -> None:
-        """Prepare a worker."""
-        _lend_file_systems()
-
     def process(self, path: str) -> Iterable[RecordRange]:
         """Return the ranges of the files that a path or pattern names."""
         return record_ranges(path, self._options, max_bytes=self._max_bytes)
@@ -349,12 +262,8 @@ class _Read(_TransformBase):
         *,
         max_bytes: int | None,
         batch_size: int | None = None,
-        with_report: bool,
     ) -> None:
         super().__init__()
-        if with_report and options.on_error == "raise":
-            raise argument_error("with_report needs on_error='skip': damage ends the pipeline")
-        _lend_file_systems()
         self._paths = None
         if paths is not None:
             self._paths = [name_of(each) for each in expand(paths, options.storage_options)]
@@ -363,19 +272,13 @@ class _Read(_TransformBase):
                     raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
         self._form = form
         self._cut = _Cut(options, max_bytes)
-        self._read = _ReadParts(form, options, batch_size, with_report=with_report)
+        self._read = _ReadParts(form, options, batch_size)
 
     def expand(self, given: Any) -> Any:
-        """Return the elements, and the report of all files if it is asked for."""
+        """Return the elements."""
         paths = given if self._paths is None else given | "Files" >> beam.Create(self._paths)
         ranges = paths | "Cut" >> beam.ParDo(self._cut) | beam.Reshuffle()
-        read = beam.ParDo(self._read).with_output_types(self._form.type)
-        if not self._read.with_report:
-            return ranges | "Read" >> read
-        found = ranges | "Read" >> read.with_outputs(_REPORT, main="elements")
-        found.elements.element_type = self._form.type  # beside other outputs it is lost
-        reports = found[_REPORT] | beam.combiners.ToList() | "Join" >> beam.Map(join_reports)
-        return found.elements, reports
+        return ranges | "Read" >> beam.ParDo(self._read).with_output_types(self._form.type)
 
 
 class _Form:
@@ -534,12 +437,9 @@ class ReadTFRecords(_Read):
     max_bytes : int or None, default 128 MiB
         Cut uncompressed files that are larger into ranges of about this size, as
         :meth:`TFRecordTable.partitions`.
-    with_report : bool, default False
-        Return another PCollection too, with one element: the :class:`DamageReport` of all files.
-        Needs ``on_error="skip"``.
     **options
-        `compression` (Beam's ``CompressionTypes`` too), `on_error`, `max_errors` (per range), `max_record_bytes`,
-        `max_inflated_bytes`, `max_inflated_ratio`, `storage_options`, as for :class:`TFRecordReader`.
+        How files are read: :class:`~tfrecord_lite.options.ReadOptions`; `compression` may be one of Beam's
+        ``CompressionTypes`` too, and `max_errors` is per range.
 
     Raises
     ------
@@ -571,11 +471,10 @@ class ReadTFRecords(_Read):
         paths: Sources,
         *,
         max_bytes: int | None = RANGE_BYTES,
-        with_report: bool = False,
-        **options: Unpack[_ReadOptions],
+        **options: Unpack[ReadOptions],
     ) -> None:
         _read = _read_options(options)
-        super().__init__(paths, _Records(), _read, max_bytes=max_bytes, with_report=with_report)
+        super().__init__(paths, _Records(), _read, max_bytes=max_bytes)
 
 
 class ReadAllTFRecords(_Read):
@@ -583,7 +482,7 @@ class ReadAllTFRecords(_Read):
 
     Parameters
     ----------
-    max_bytes, with_report, **options
+    max_bytes, **options
         As for :class:`ReadTFRecords`.
 
     Raises
@@ -607,11 +506,10 @@ class ReadAllTFRecords(_Read):
         self,
         *,
         max_bytes: int | None = RANGE_BYTES,
-        with_report: bool = False,
-        **options: Unpack[_ReadOptions],
+        **options: Unpack[ReadOptions],
     ) -> None:
         _read = _read_options(options)
-        super().__init__(None, _Records(), _read, max_bytes=max_bytes, with_report=with_report)
+        super().__init__(None, _Records(), _read, max_bytes=max_bytes)
 
 
 _FORMS = {"arrow": _Tables, "columns": _Columns, "dicts": _Dicts, "rows": _Rows}
@@ -628,7 +526,6 @@ class _ReadExamples(_Read):
         options: ScanOptions,
         *,
         max_bytes: int | None,
-        with_report: bool,
     ) -> None:
         self.table = table
         if elements not in _FORMS:
@@ -639,7 +536,6 @@ class _ReadExamples(_Read):
             _read_options(options),
             max_bytes=max_bytes,
             batch_size=options.get("batch_size"),
-            with_report=with_report,
         )
 
     @property
@@ -654,15 +550,15 @@ class ReadExamples(_ReadExamples):
     Parameters
     ----------
     paths : str, PathLike, or a list of them
-    features : path, mapping of str to feature specification, or SequenceSchema, optional
     columns : sequence of str, optional
+    schema : path, mapping of str to feature specification, or SequenceSchema, optional
         As for :func:`scan`, which settles the schema now, where the pipeline is made.
     elements : {"arrow", "columns", "rows", "dicts"}, default "arrow"
         What the PCollection has. Batches of about 4 MB: ``"arrow"``, each a ``pyarrow.Table``, as
         ``ReadFromParquetBatched`` gives and ``WriteToParquetBatched`` takes them; ``"columns"``, each a dict of
         arrays as :func:`load` returns. Or one element per record: ``"rows"``, named tuples with a schema of
         Beam's, for ``to_dataframe``, ``SqlTransform`` or ``GroupBy("name")``; ``"dicts"``.
-    max_bytes, with_report : optional
+    max_bytes : optional
         As for :class:`ReadTFRecords`.
     **options
         As for :func:`scan`; `num_workers` has no effect, and `max_errors` is per range.
@@ -700,19 +596,16 @@ class ReadExamples(_ReadExamples):
     def __init__(
         self,
         paths: Sources,
-        features: Features = None,
         columns: Sequence[str] | None = None,
         *,
+        schema: Any = None,
         elements: Elements = "arrow",
         max_bytes: int | None = RANGE_BYTES,
-        with_report: bool = False,
         **options: Unpack[ScanOptions],
     ) -> None:
-        _lend_file_systems()
         options = _with_our_names(options)
-        table = scan(paths, columns, schema=features, **options)
-        sizes: Any = {"max_bytes": max_bytes, "with_report": with_report}
-        super().__init__(table.sources, table, elements, options, **sizes)
+        table = scan(paths, columns, schema=schema, **options)
+        super().__init__(table.sources, table, elements, options, max_bytes=max_bytes)
 
 
 class ReadAllExamples(_ReadExamples):
@@ -722,7 +615,7 @@ class ReadAllExamples(_ReadExamples):
     ----------
     table : TFRecordTable
         Of :func:`scan`, for one or some files like those that will be read: its schema and its columns are theirs.
-    elements, max_bytes, with_report, **options
+    elements, max_bytes, **options
         As for :class:`ReadExamples`; the options of the table itself are not used.
 
     Raises
@@ -749,12 +642,10 @@ class ReadAllExamples(_ReadExamples):
         elements: Elements = "arrow",
         batch_size: int | None = None,
         max_bytes: int | None = RANGE_BYTES,
-        with_report: bool = False,
-        **options: Unpack[_ReadOptions],
+        **options: Unpack[ReadOptions],
     ) -> None:
         found: Any = {**options, "batch_size": batch_size}
-        sizes: Any = {"max_bytes": max_bytes, "with_report": with_report}
-        super().__init__(None, table, elements, found, **sizes)
+        super().__init__(None, table, elements, found, max_bytes=max_bytes)
 
 
 # ------------------------------------------------------------------------------- writing
@@ -856,7 +747,7 @@ class _Sink(_FileSinkBase):
         compression: CompressionType,
         schema: Mapping[str, FeatureSpec] | None = None,
     ) -> None:
-        prefix, suffix, num_shards, template, frequency = names
+        prefix, suffix, num_shards, template = names
         super().__init__(
             prefix,
             beam.coders.BytesCoder(),
@@ -864,7 +755,6 @@ class _Sink(_FileSinkBase):
             num_shards,
             template,
             compression_type=CompressionTypes.UNCOMPRESSED,  # ours is inside
-            triggering_frequency=frequency,
         )
         self._shard, self._schema = shard, schema
         self._compression = _compression(compression)
@@ -884,14 +774,6 @@ class _Sink(_FileSinkBase):
                 file_handle.close()
             raise
 
-    def for_windows(self) -> None:
-        """Name the shards by their window, unless a template says otherwise."""
-        if self.shard_name_template == DEFAULT_SHARD_NAME_TEMPLATE:
-            template: str = DEFAULT_WINDOW_SHARD_NAME_TEMPLATE
-            self.shard_name_template: str = template
-            self.shard_name_format: str = self._template_to_format(template)
-            self.shard_name_glob_format: str = self._template_to_glob_format(template)
-
 
 class _Write(_TransformBase):
     """Writes elements with a sink."""
@@ -902,8 +784,6 @@ class _Write(_TransformBase):
 
     def expand(self, elements: Any) -> Any:
         """Return the paths of the files."""
-        if not elements.is_bounded:
-            self._sink.for_windows()
         return elements | beam.io.Write(self._sink)
 
 
@@ -924,8 +804,6 @@ class WriteTFRecords(_Write):
         What is between prefix and suffix, by default ``"-SSSSS-of-NNNNN"``; "" for a single file without a number.
     compression : str, int or TFRecordOptions, default "infer"
         As for :class:`TFRecordWriter`, by the suffix if it is inferred; Beam's ``CompressionTypes`` too.
-    triggering_frequency : int, optional
-        Seconds, for an unbounded PCollection, as for ``beam.io.WriteToTFRecord``.
 
     Returns
     -------
@@ -963,10 +841,9 @@ class WriteTFRecords(_Write):
         shard_name_template: str | None = None,
         *,
         compression: CompressionType = "infer",
-        triggering_frequency: int | None = None,
     ) -> None:
         names = file_path_prefix, file_name_suffix, num_shards, shard_name_template
-        super().__init__(_Sink(_Shard, *names, triggering_frequency, compression=compression))
+        super().__init__(_Sink(_Shard, *names, compression=compression))
 
 
 class WriteExamples(_Write):
@@ -979,7 +856,7 @@ class WriteExamples(_Write):
     Parameters
     ----------
     file_path_prefix, file_name_suffix, num_shards, shard_name_template : optional
-    compression, triggering_frequency : optional
+    compression : optional
         As for :class:`WriteTFRecords`.
     schema : Schema, or mapping of str to feature specification, optional
         The features that dictionaries and rows are to be read with: kinds and shapes are checked, and empty lists and
@@ -1026,8 +903,7 @@ class WriteExamples(_Write):
         *,
         schema: Mapping[str, FeatureSpec] | None = None,
         compression: CompressionType = "infer",
-        triggering_frequency: int | None = None,
     ) -> None:
         names = file_path_prefix, file_name_suffix, num_shards, shard_name_template
         how: Any = {"compression": compression, "schema": schema}
-        super().__init__(_Sink(_ShardOfExamples, *names, triggering_frequency, **how))
+        super().__init__(_Sink(_ShardOfExamples, *names, **how))
