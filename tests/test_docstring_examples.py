@@ -36,7 +36,7 @@ pytestmark = pytest.mark.every
 PUBLIC = {
     "": tfrecord_lite.__all__,
     "dataset": ("DatasetIterator",),
-    "apps.events": ("EventFiles", "Events", "Image", "Series"),
+    "apps.events": ("Events", "Image", "Series"),
     "integrations.beam": None,
     "integrations.dask": None,
     "integrations.duckdb": None,

@@ -40,9 +40,8 @@ from tfrecord_lite import (
     read_events,
     testing,
 )
-from tfrecord_lite.apps.events import EventFiles, Events, Image, tags
-from tfrecord_lite.apps.events.parse import parse_events
-from tfrecord_lite.apps.events.tags import Tags
+from tfrecord_lite.apps.events import Events, Image, parse
+from tfrecord_lite.apps.events.parse import Tags, parse_events
 from tfrecord_lite.messages import Event, HistogramProto, Summary
 from tfrecord_lite.records.framing import frame
 
@@ -377,7 +376,7 @@ def test_a_thousand_tags() -> None:
     assert events.scalars("tag 7").value.tolist() == [7, 1007, 2007]
 
 
-@pytest.mark.parametrize("n_tags", [tags._MAX_IN_TABLE - 1, tags._MAX_IN_TABLE + 1, 9000])
+@pytest.mark.parametrize("n_tags", [parse._MAX_IN_TABLE - 1, parse._MAX_IN_TABLE + 1, 9000])
 def test_more_tags_than_are_looked_up_at_once(n_tags: int) -> None:
     records = [event(i, scalar(f"tag {i % n_tags}", i)) for i in range(n_tags + 50)]
 
@@ -506,15 +505,22 @@ def test_more_damage_than_is_to_be_passed_over_is_raised() -> None:
 def test_a_file_that_grows_is_read_as_it_grows(tmp_path: Path, size: int) -> None:
     path = tmp_path / "events.out.tfevents.1"
     path.write_bytes(b"")
-    steps: list[int] = []
-    with EventFiles(path) as files, path.open("ab", buffering=0) as out:
-        for start in range(0, len(STREAM), size):
+    starts, n_written, steps = iter(range(0, len(STREAM), size)), 0, list[int]()
+
+    def stop() -> bool:
+        nonlocal n_written
+        n_whole = sum(end <= n_written for end in ENDS) - 1
+        assert len(steps) == max(n_whole - 1, 0)
+        start = next(starts, None)
+        if start is not None:
             out.write(STREAM[start : start + size])
-            events = files.read()
-            steps += events.scalars().step.tolist()
-            n_whole = sum(end <= start + size for end in ENDS) - 1
-            assert len(steps) == max(n_whole - 1, 0)
-            assert bool(events.torn) == (start + size not in ENDS and start + size < len(STREAM))
+            n_written = start + size
+        return start is None
+
+    with path.open("ab", buffering=0) as out:
+        for part in follow_events(path, poll_seconds=0, stop=stop):
+            steps += part.scalars().step.tolist()
+            assert bool(part.torn) == (n_written not in ENDS and n_written < len(STREAM))
 
     assert steps == [0, 1, 2, 3]
 
@@ -608,45 +614,6 @@ def test_the_last_look_raises_what_it_finds(tmp_path: Path) -> None:
     assert caught.value.source == str(tmp_path / "a.tfevents")
 
 
-def test_a_missing_file_costs_no_events(tmp_path: Path) -> None:
-    names = [tmp_path / f"{name}.tfevents" for name in "abc"]
-    stream = {n: bytes(frame([event(n, scalar("a", n))])) for n in range(5)}
-    names[0].write_bytes(stream[0])
-    names[2].write_bytes(stream[4])
-    with EventFiles(names) as files:
-        assert files.read().scalars().step.tolist() == [0]
-        with names[0].open("ab") as out:
-            out.write(stream[1])
-        for _ in range(2):
-            with pytest.raises(FileNotFoundError):
-                files.check()
-        with pytest.raises(FileNotFoundError, match=r"b\.tfevents"):
-            files.read()
-        names[1].write_bytes(stream[3])
-        assert files.read().scalars().step.tolist() == [1, 3, 4]
-        files.check()
-        assert len(files.read()) == 0
-
-
-def test_a_loop_that_passes_over_errors_gets_what_comes(tmp_path: Path) -> None:
-    first, second = tmp_path / "a.tfevents", tmp_path / "b.tfevents"
-    second.symlink_to(tmp_path / "nowhere")
-    first.write_bytes(b"")
-    steps: list[int] = []
-    n_errors = 0
-    with EventFiles(tmp_path) as files:
-        for step in range(6):
-            with first.open("ab") as out:
-                out.write(frame([event(step, scalar("a", step))]))
-            try:
-                steps += files.read().scalars().step.tolist()
-            except FileNotFoundError:
-                n_errors += 1
-
-    assert steps == list(range(5))
-    assert n_errors == 3
-
-
 def test_following_gives_what_comes_before_a_missing_file(tmp_path: Path) -> None:
     there = tmp_path / "a.tfevents"
     there.write_bytes(STREAM)
@@ -677,49 +644,35 @@ def test_a_file_that_is_replaced_while_it_is_followed_is_an_error(tmp_path: Path
     assert caught.value.source == str(path)
 
 
-@pytest.mark.parametrize("size", [0, 7, ENDS[3], len(STREAM) - 1])
-def test_a_file_that_is_cut_while_it_is_followed_is_a_loss(tmp_path: Path, size: int) -> None:
+@pytest.mark.parametrize("n_there", [len(STREAM), len(STREAM) - 1])
+@pytest.mark.parametrize("size", [0, 7, ENDS[3]])
+def test_a_file_that_is_cut_while_it_is_followed_is_a_loss(
+    tmp_path: Path, n_there: int, size: int
+) -> None:
     path = tmp_path / "a.tfevents"
-    path.write_bytes(STREAM)
-    with EventFiles(path) as files:
-        assert len(files.read()) == 4
-        os.truncate(path, size)
-        for _ in range(2):
-            with pytest.raises(DataLossError) as caught:
-                files.read()
-            assert caught.value.reason is Reason.TRUNCATED
-            assert caught.value.source == str(path)
-            assert caught.value.offset == len(STREAM)
+    path.write_bytes(STREAM[:n_there])
+    following = follow_events(path)
 
-
-def test_a_torn_end_that_is_cut_off_is_a_loss_too(tmp_path: Path) -> None:
-    path = tmp_path / "a.tfevents"
-    path.write_bytes(STREAM[:-1])
-    with EventFiles(path) as files:
-        assert len(files.read()) == 3
-        os.truncate(path, ENDS[-2])
-        with pytest.raises(DataLossError, match="shorter"):
-            files.read()
+    assert len(next(following)) == 4 - (n_there < len(STREAM))
+    os.truncate(path, size)
+    with pytest.raises(DataLossError, match="shorter") as caught:
+        next(following)
+    assert caught.value.reason is Reason.TRUNCATED
+    assert caught.value.source == str(path)
 
 
 def test_a_file_that_is_removed_was_read(tmp_path: Path) -> None:
     path = tmp_path / "a.tfevents"
     path.write_bytes(STREAM)
-    for watched in (path, tmp_path):
-        path.write_bytes(STREAM)
-        with EventFiles(watched) as files:
-            assert len(files.read()) == 4
+    looks = iter([False, True])
+
+    def stop() -> bool:
+        is_last = next(looks)
+        if is_last:
             path.unlink()
-            assert len(files.read()) == 0
+        return is_last
 
-
-def test_an_error_of_a_run_comes_again(tmp_path: Path) -> None:
-    path = tmp_path / "tfevents"
-    path.write_bytes(frame([b"\xff", RECORDS[1]]))
-    with EventFiles(path) as files:
-        for _ in range(2):
-            with pytest.raises(InvalidArgumentError):
-                files.read()
+    assert [len(part) for part in follow_events(tmp_path, poll_seconds=0, stop=stop)] == [4]
 
 
 def test_files_of_a_folder_are_joined_in_the_order_of_their_names(tmp_path: Path) -> None:

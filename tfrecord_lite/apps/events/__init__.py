@@ -3,10 +3,8 @@
 ::
 
     run       the event files of a run, in order, and what is new in them
-    parse     a block of Events to the values in them, one row per value
-    tags      numbers for tags, and their metadata
-    series    Events: the values of each category as columns
-    contents  decode one value: a histogram, images, audio, a text, a tensor
+    parse     a block of Events to the values in them, one row per value; numbers for tags
+    series    Events: the values of each category as columns, decoded on demand
 
 Sources: TensorBoard's ``event.proto`` and ``summary.proto``; its ``io_wrapper`` and
 ``directory_watcher`` for which files are read, and in which order.
@@ -14,16 +12,7 @@ Sources: TensorBoard's ``event.proto`` and ``summary.proto``; its ``io_wrapper``
 
 from __future__ import annotations
 
-from tfrecord_lite.apps.events.contents import Image
-from tfrecord_lite.apps.events.run import EventFiles, find_runs, follow_events, read_events
-from tfrecord_lite.apps.events.series import Events, Series
+from tfrecord_lite.apps.events.run import find_runs, follow_events, read_events
+from tfrecord_lite.apps.events.series import Events, Image, Series
 
-__all__ = [
-    "EventFiles",
-    "Events",
-    "Image",
-    "Series",
-    "find_runs",
-    "follow_events",
-    "read_events",
-]
+__all__ = ["Events", "Image", "Series", "find_runs", "follow_events", "read_events"]

@@ -16,6 +16,11 @@ on demand (:mod:`.contents`).
 If a message has a field twice, protobuf's merging rules apply; programs that write events never
 do this. The protobuf runtime parses and serializes such an event first, which leaves each field
 once.
+
+A tag has a number: every value repeats its tag, so a file of a hundred thousand scalars has a hundred
+thousand, nearly all of them known already. They are looked up many at once, and only new ones are
+decoded. A tag's *metadata* says what it is for; the first that is found counts for all values of the
+tag, also those before it.
 """
 
 from __future__ import annotations
@@ -38,12 +43,13 @@ from tfrecord_lite.arrays import (
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.wire.fields import Fields, renumbered, tokenise
+from tfrecord_lite.wire.keys import KeyTable
 from tfrecord_lite.wire.repeated import repeated_len
 from tfrecord_lite.wire.scalar import I32, I64, LEN, VARINT, WireError
 from tfrecord_lite.wire.varint import read_varints
 
 if TYPE_CHECKING:
-    from tfrecord_lite.apps.events.tags import Tags
+    from tfrecord_lite.messages.summary_pb2 import SummaryMetadata
 
 SIMPLE, IMAGE, HISTO, AUDIO, TENSOR = 2, 4, 5, 6, 8
 """Field numbers in a Value of what is stored: its form."""
@@ -53,6 +59,85 @@ _UNUSED_FORM = 3
 _DT_FLOAT = 1
 _SMALL_TENSOR_BYTES = 64
 """A larger tensor is not a single float."""
+
+
+_FEW = 8
+"""How many unknown tags are decoded in the first round; four times as many in each further one."""
+_MAX_IN_TABLE = 4096
+"""How many tags are looked up many at once. The table is built again for new tags: without this
+limit, a run of very many tags would take quadratic time."""
+
+
+class Tags:
+    """The tags seen so far, and their metadata."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []  # by number, in the order they were first seen
+        self.metadata: dict[int, SummaryMetadata] = {}  # by number of the tag
+        self._numbers: dict[bytes, int] = {}
+        self._table = KeyTable([])  # of the first tags
+
+    def numbers(self, tags: ByteRanges, owner: Int64Array) -> Int64Array:
+        """Return the number of each tag, int64, shape (n,); new tags get one.
+
+        Raises WireError for a tag that is not UTF-8, with the number of its message in `owner`.
+        """
+        found = self._table.find(tags)
+        unknown = np.flatnonzero(found < 0)
+        n_looked_at = _FEW
+        while unknown.size and len(self._table.keys) < _MAX_IN_TABLE:
+            for i in unknown[: min(n_looked_at, _MAX_IN_TABLE)].tolist():
+                self._number(tags, i, owner)
+            self._table = KeyTable([*self._numbers])
+            some = self._table.find(tags.take(unknown))
+            found[unknown] = some
+            unknown = unknown[some < 0]
+            n_looked_at *= 4
+        for i in unknown.tolist():
+            found[i] = self._number(tags, i, owner)
+        return found
+
+    def _number(self, tags: ByteRanges, i: int, owner: Int64Array) -> int:
+        """Return the number of one tag; a new tag gets one."""
+        tag = _bytes_of(tags, i)
+        number = self._numbers.get(tag)
+        if number is None:
+            try:
+                self.names.append(tag.decode())
+            except UnicodeDecodeError:
+                detail = "a tag is not UTF-8"
+                raise WireError(int(owner[i]), int(tags.starts[i]), detail) from None
+            number = self._numbers[tag] = len(self._numbers)
+        return number
+
+    def learn(self, numbers: Int64Array, metadata: ByteRanges, owner: Int64Array) -> None:
+        """Keep the first metadata of each tag that had none; `numbers` has their tags.
+
+        Raises WireError for malformed metadata, with the number of its message in `owner`.
+        """
+        from google.protobuf.message import DecodeError  # noqa: PLC0415 - not light
+
+        from tfrecord_lite.messages.summary_pb2 import SummaryMetadata  # noqa: PLC0415
+
+        tags, firsts = np.unique(numbers, return_index=True)
+        for tag, i in zip(tags.tolist(), firsts.tolist(), strict=True):
+            if tag in self.metadata:
+                continue
+            try:
+                self.metadata[tag] = SummaryMetadata.FromString(_bytes_of(metadata, i))
+            except (DecodeError, UnicodeDecodeError):
+                detail = "the metadata of a value is not a SummaryMetadata"
+                raise WireError(int(owner[i]), int(metadata.starts[i]), detail) from None
+
+    def plugin(self, tag: int) -> str:
+        """Return the name of the plugin that a tag is for; empty if unknown."""
+        metadata = self.metadata.get(tag)
+        return "" if metadata is None else metadata.plugin_data.plugin_name
+
+
+def _bytes_of(ranges: ByteRanges, i: int) -> bytes:
+    start = int(ranges.starts[i])
+    return ranges.data[start : start + int(ranges.lengths[i])].tobytes()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,22 +161,14 @@ class EventValues:
         """Return the number of values."""
         return self.tag.size
 
-    def take(self, chosen: Int64Array) -> EventValues:
-        """Pick some of the values."""
-        return EventValues(*(getattr(self, name)[chosen] for name in self.__slots__))
-
     @classmethod
     def concat(cls, parts: list[EventValues]) -> EventValues:
         """Join values end to end."""
-        columns = ([getattr(part, name) for part in parts] for name in cls.__slots__)
+        number, float_ = np.empty(0, np.int64), np.empty(0, np.float64)
+        form, flag = np.empty(0, np.int32), np.empty(0, np.bool_)
+        none = cls(number, number, float_, form, float_, flag, np.empty(0, object))
+        columns = ([getattr(part, name) for part in (none, *parts)] for name in cls.__slots__)
         return cls(*(np.concatenate(column) for column in columns))
-
-    @classmethod
-    def none(cls) -> EventValues:
-        """Return no values."""
-        numbers, floats = np.empty(0, np.int64), np.empty(0, np.float64)
-        forms, flags = np.empty(0, np.int32), np.empty(0, np.bool_)
-        return cls(numbers, numbers, floats, forms, floats, flags, np.empty(0, object))
 
 
 def parse_events(block: Block, tags: Tags) -> EventValues:
@@ -100,7 +177,7 @@ def parse_events(block: Block, tags: Tags) -> EventValues:
     The result owns its memory. Raises ``MALFORMED`` about the first malformed event.
     """
     try:
-        return _read(block, tags)[0]
+        return _read(block, tags)
     except WireError as error:
         message, detail = error.message, error.detail
     if message > 0:
@@ -125,12 +202,13 @@ class _Split:
     """The numbers of the events that have a field twice."""
 
 
-def _read(block: Block, tags: Tags, *, is_anew: bool = False) -> tuple[EventValues, Int64Array]:
-    """Return the values, and the numbers of their events."""
+def _read(block: Block, tags: Tags, *, is_anew: bool = False) -> EventValues:
     split = _split(block)
     # Protobuf's runtime in Python keeps some fields twice: do not try these a second time.
     if split.odd.size and not is_anew:
-        return _read_apart(block, split.odd, tags)
+        odd = set(split.odd.tolist())
+        records = [_written_anew(block[i], i) if i in odd else block[i] for i in range(len(block))]
+        return _read(Block.from_records(records), tags, is_anew=True)
     fields, owner = split.fields, split.owner
     tag = _tags(split, tags)
     kept = np.flatnonzero(split.form_at >= 0)
@@ -144,7 +222,7 @@ def _read(block: Block, tags: Tags, *, is_anew: bool = False) -> tuple[EventValu
         stored[i] = view[contents.start[i] : contents.stop[i]].tobytes()
     wall_time, step = _times_and_steps(split, len(block))
     columns = (tag[kept], step[owner], wall_time[owner], contents.number, number, is_number)
-    return EventValues(*columns, stored), owner
+    return EventValues(*columns, stored)
 
 
 def _split(block: Block) -> _Split:
@@ -179,21 +257,6 @@ def _last(fields: Fields, is_it: BoolArray, n_messages: int) -> Int64Array:
     chosen = np.flatnonzero(is_it)
     found[fields.owner[chosen]] = chosen  # the last of several remains
     return found
-
-
-def _read_apart(block: Block, odd: Int64Array, tags: Tags) -> tuple[EventValues, Int64Array]:
-    """Read the odd events, serialized again by the protobuf runtime, apart from the others."""
-    is_plain = np.ones(len(block), np.bool_)
-    is_plain[odd] = False
-    plain = np.flatnonzero(is_plain)
-    with renumbered(plain):
-        values, owner = _read(Block(block.data, block.offsets[plain], block.lengths[plain]), tags)
-    with renumbered(odd):
-        records = [_written_anew(block[i], k) for k, i in enumerate(odd.tolist())]
-        more, odd_owner = _read(Block.from_records(records), tags, is_anew=True)
-    owner = np.concatenate([plain[owner], odd[odd_owner]])
-    order = np.argsort(owner, kind="stable")
-    return EventValues.concat([values, more]).take(order), owner[order]
 
 
 def _written_anew(event: bytes, number: int) -> bytes:

@@ -14,24 +14,24 @@ import os
 import posixpath
 import threading
 import time
+from contextlib import ExitStack, closing
 from numbers import Real
 from typing import TYPE_CHECKING, cast
 
-from tfrecord_lite.apps.events.parse import EventValues, parse_events
+from tfrecord_lite.apps.events.parse import EventValues, Tags, parse_events
 from tfrecord_lite.apps.events.series import Events
-from tfrecord_lite.apps.events.tags import Tags
 from tfrecord_lite.errors import (
     DataLossError,
     FailedPreconditionError,
     InvalidArgumentError,
     Reason,
+    TFRecordError,
 )
 from tfrecord_lite.files.names import (
     check_storage_options,
     expand,
     is_file_object,
     is_url,
-    name_of,
 )
 from tfrecord_lite.files.remote import remote_place
 from tfrecord_lite.options import ReadSettings
@@ -40,8 +40,6 @@ from tfrecord_lite.records.stream import RecordStream
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from types import TracebackType
-    from typing import Self
 
     from tfrecord_lite.files.names import Source, Sources, StorageOptions
     from tfrecord_lite.options import OnError
@@ -107,15 +105,26 @@ def read_events(
     (('loss',), array([7]), array([0.5]))
     """
     options = ReadSettings(on_error=on_error, max_errors=max_errors)
-    with EventFiles(paths, storage_options) as files:
-        if not files.names():
-            raise FileNotFoundError(_nothing_in(paths, storage_options))
-        log = DamageLog.begin(options.on_error, options.max_errors)
-        try:
-            return files.read(keep_open=False, log=log)
-        finally:
-            if log is not None:
-                log.give_warning()
+    sources, tags, torn = (
+        _sources(_checked(paths, storage_options), storage_options),
+        Tags(),
+        list[str](),
+    )
+    if not sources:
+        raise FileNotFoundError(_nothing_in(paths, storage_options))
+    log = DamageLog.begin(options.on_error, options.max_errors)
+    parts: list[EventValues] = []
+    try:
+        for source in sources:
+            stream = RecordStream(source, ReadSettings("", storage_options=storage_options))
+            with closing(stream):
+                records = stream if log is None else log.skipping(stream, may_be_torn=True)
+                parts += _new_values(records, tags, torn)
+    finally:
+        if log is not None:
+            log.give_warning()
+    report = None if log is None else log.report()
+    return Events(EventValues.concat(parts), tags, tuple(torn), report=report)
 
 
 def follow_events(
@@ -175,23 +184,44 @@ def follow_events(
     if not 0 <= poll_seconds < threading.TIMEOUT_MAX:
         detail = f"poll_seconds is {poll_seconds}, expected 0 or more, and finite"
         raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
-    return _follow(EventFiles(paths, storage_options), poll_seconds, stop)
+    return _follow(_checked(paths, storage_options), poll_seconds, stop, storage_options)
 
 
 def _follow(
-    event_files: EventFiles, poll_seconds: float, stop: Callable[[], bool] | None
+    paths: Sources,
+    poll_seconds: float,
+    stop: Callable[[], bool] | None,
+    storage_options: StorageOptions,
 ) -> Iterator[Events]:
-    """Yield what is new, repeatedly."""
-    with event_files as files:
+    """Yield what is new, repeatedly; raise an error after all values before it."""
+    settings, tags = ReadSettings("", storage_options=storage_options), Tags()
+    streams: dict[Source, RecordStream] = {}
+    looks: dict[Source, os.stat_result | None] = {}
+    with ExitStack() as opened:
         while True:
             is_last = stop is not None and stop()
-            events = files.read()
-            if len(events):
-                yield events
-            files.check()
+            parts, torn, error = list[EventValues](), list[str](), None
+            try:
+                for source in _sources(paths, storage_options):
+                    if source not in streams:
+                        stream = RecordStream(source, settings)
+                        streams[source] = opened.enter_context(closing(stream))
+                        looks[source] = _look_at(source)
+                    parts += _new_values(streams[source], tags, torn)
+                    before, now = looks[source], _look_at(source)
+                    if before is not None and now is not None:
+                        _check_same(before, now, streams[source])
+                        looks[source] = now
+            except (TFRecordError, OSError) as raised:
+                error = raised
+            is_new = any(map(len, parts))
+            if is_new:
+                yield Events(EventValues.concat(parts), tags, tuple(torn), is_part=True)
+            if error is not None:
+                raise error
             if is_last:
                 return
-            if not len(events):
+            if not is_new:
                 time.sleep(poll_seconds)
 
 
@@ -254,241 +284,67 @@ def _find_remote_runs(url: str, storage_options: StorageOptions) -> dict[str, st
     return dict(sorted(found.items()))
 
 
-class EventFiles:
-    """Event files that may still grow; each :meth:`read` returns what is new in them.
+def _checked(paths: Sources, storage_options: StorageOptions) -> Sources:
+    """Return what is to be read, to be looked at repeatedly."""
+    is_one = isinstance(paths, (str, bytes, os.PathLike)) or is_file_object(paths)
+    given = [cast("Source", paths)] if is_one else list(cast("Iterable[Source]", paths))
+    check_storage_options(storage_options, *given)
+    return paths if is_one else given
 
-    Parameters
-    ----------
-    paths : str, bytes, PathLike, binary file object, or an iterable of them
-        As for :func:`follow_events`.
-    storage_options : dict, optional
-        As for :func:`read_events`.
 
-    Notes
-    -----
-    Not thread-safe. Close it, or use it in a ``with`` statement.
+def _sources(paths: Sources, storage_options: StorageOptions) -> list[Source]:
+    """Return the files that exist now, in the order they are read."""
+    if isinstance(paths, (str, bytes, os.PathLike)):
+        folder = os.fsdecode(paths)
+        if is_url(folder):
+            found = _remote_event_files(folder, storage_options)
+            if found is not None:
+                return found
+        elif os.path.isdir(folder):
+            names = [name for name in sorted(os.listdir(folder)) if _MARK in name]
+            local = [os.path.join(folder, name) for name in names]
+            return [path for path in local if not os.path.isdir(path)]
+    return expand(paths, storage_options)
 
-    Examples
-    --------
-    >>> from tfrecord_lite.apps.events import EventFiles
-    >>> from tfrecord_lite.messages import Event, Summary
-    >>> loss = Summary.Value(tag="loss", simple_value=0.5)
-    >>> with TFRecordWriter("events.out.tfevents.1.example") as writer:
-    ...     writer.write(Event(step=7, summary=Summary(value=[loss])).SerializeToString())
-    >>> with EventFiles(".") as files:
-    ...     print(len(files.read().scalars()), len(files.read().scalars()))  # nothing new
-    1 0
-    """
 
-    def __init__(self, paths: Sources, storage_options: StorageOptions = None) -> None:
-        is_one = isinstance(paths, (str, bytes, os.PathLike)) or is_file_object(paths)
-        self._paths: Sources = paths if is_one else list(cast("Iterable[Source]", paths))
-        all_paths = [paths] if is_one else self._paths
-        check_storage_options(storage_options, *cast("list[Source]", all_paths))
-        self._options = ReadSettings("", storage_options=storage_options)
-        self._tags = Tags()
-        self._streams: dict[Source, RecordStream] = {}
-        self._looks: dict[Source, os.stat_result | None] = {}
-        self._error: Exception | None = None
-        self._unseen: list[EventValues] = []  # read, but not returned, since an error was raised
-
-    def names(self) -> list[str]:
-        """Return the names of the files that exist now, in the order they are read.
-
-        Examples
-        --------
-        >>> from tfrecord_lite.apps.events import EventFiles
-        >>> from tfrecord_lite.messages import Event, Summary
-        >>> loss = Summary.Value(tag="loss", simple_value=0.5)
-        >>> with TFRecordWriter("events.out.tfevents.1.example") as writer:
-        ...     writer.write(Event(step=7, summary=Summary(value=[loss])).SerializeToString())
-        >>> with EventFiles("events*") as files:
-        ...     files.names()
-        ['events.out.tfevents.1.example']
-        """
-        return [name_of(source) for source in self._sources()]
-
-    def _sources(self) -> list[Source]:
-        given, options = self._paths, self._options.storage_options
-        if isinstance(given, (str, bytes, os.PathLike)):
-            folder = os.fsdecode(given)
-            if is_url(folder):
-                paths = _remote_event_files(folder, options)
-                if paths is not None:
-                    return paths
-            elif os.path.isdir(folder):
-                names = [name for name in sorted(os.listdir(folder)) if _MARK in name]
-                local = [os.path.join(folder, name) for name in names]
-                return [path for path in local if not os.path.isdir(path)]
-        return expand(given, options)
-
-    def read(self, *, keep_open: bool = True, log: DamageLog | None = None) -> Events:
-        """Read what is new in all files since the last call.
-
-        Parameters
-        ----------
-        keep_open : bool, optional
-            Whether this will be called again. If not, only one file is open at a time.
-        log : DamageLog, optional
-            Decides about damage, if `keep_open` is false; without a log, damage is raised.
-
-        Returns
-        -------
-        Events
-            May be empty.
-
-        Raises
-        ------
-        DataLossError, InvalidArgumentError, FailedPreconditionError
-            As :func:`follow_events`. With `keep_open`, all events before the damage are
-            returned first, and each later call raises.
-        OSError
-            If a file cannot be opened or read. With `keep_open`, all events before it are
-            returned first, and the next call tries again. No event is lost: those read by a
-            call that raised are returned by the next one that succeeds.
-
-        Examples
-        --------
-        >>> from tfrecord_lite.apps.events import EventFiles
-        >>> from tfrecord_lite.messages import Event, Summary
-        >>> loss = Summary.Value(tag="loss", simple_value=0.5)
-        >>> with TFRecordWriter("events.out.tfevents.1.example") as writer:
-        ...     writer.write(Event(step=7, summary=Summary(value=[loss])).SerializeToString())
-        ...     writer.flush()
-        ...     with EventFiles(".") as files:
-        ...         first = files.read()
-        ...         writer.write(Event(step=8, summary=Summary(value=[loss])).SerializeToString())
-        ...         writer.flush()
-        ...         print(first.scalars("loss").step, files.read().scalars("loss").step)
-        [7] [8]
-        """
-        is_again = isinstance(self._error, OSError)
-        if is_again:
-            self._error = None  # the file may be there by now
-        self.check()
-        parts, torn = self._unseen, list[str]()
+def _new_values(
+    stream: RecordStream | SkippingStream, tags: Tags, torn: list[str]
+) -> Iterator[EventValues]:
+    """Yield the values of all whole records; if the last one is not, add the file to `torn`."""
+    while True:
         try:
-            for source in self._sources():
-                if source not in self._streams:
-                    self._streams[source] = RecordStream(source, self._options)
-                    self._looks[source] = _look_at(source)
-                stream = self._streams[source]
-                records = stream if log is None else log.skipping(stream, may_be_torn=True)
-                parts += self._new_values(records, torn)
-                if keep_open:
-                    self._check_same(source, stream)
-                else:
-                    self._streams.pop(source).close()
-        except (DataLossError, InvalidArgumentError, FailedPreconditionError) as error:
-            self._error = error
-            if not keep_open or not any(map(len, parts)):
+            block = stream.next_block()
+        except DataLossError as error:
+            if error.reason is not Reason.TRUNCATED:
                 raise
-        except OSError as error:
-            if not keep_open or is_again or not any(map(len, parts)):
-                raise
-            self._error = error
-        self._unseen = []
-        return Events(
-            EventValues.concat([EventValues.none(), *parts]),
-            self._tags,
-            tuple(torn),
-            is_part=keep_open,
-            report=None if log is None else log.report(),
-        )
-
-    def check(self) -> None:
-        """Raise the error that the last :meth:`read` met after the events it returned, if any.
-
-        Examples
-        --------
-        >>> from tfrecord_lite.apps.events import EventFiles
-        >>> from tfrecord_lite.messages import Event, Summary
-        >>> loss = Summary.Value(tag="loss", simple_value=0.5)
-        >>> with TFRecordWriter("events.out.tfevents.1.example") as writer:
-        ...     writer.write(Event(step=7, summary=Summary(value=[loss])).SerializeToString())
-        ...     writer.write(b"not an event")
-        >>> with EventFiles("events*") as files:
-        ...     events = files.read()  # all events before it
-        ...     files.check()
-        Traceback (most recent call last):
-            ...
-        tfrecord_lite.errors.InvalidArgumentError: events...: record 1, ...: not a valid Event: ...
-        """
-        if self._error is not None:
-            raise self._error
-
-    def _new_values(
-        self, stream: RecordStream | SkippingStream, torn: list[str]
-    ) -> Iterator[EventValues]:
-        """Yield the values of all whole records; if the last one is not, add the file to `torn`."""
-        while True:
-            try:
-                block = stream.next_block()
-            except DataLossError as error:
-                if error.reason is not Reason.TRUNCATED:
-                    raise
-                torn.append(stream.name)
-                return
-            if block is None:
-                if isinstance(stream, SkippingStream) and stream.torn_bytes:
-                    torn.append(stream.name)
-                return
-            try:
-                values = parse_events(block, self._tags)
-            except InvalidArgumentError as error:
-                first = block.place(0).index
-                if error.index is not None and first is not None:
-                    yield parse_events(block[: error.index - first], self._tags)
-                raise
-            yield values
-
-    def _check_same(self, source: Source, stream: RecordStream) -> None:
-        """Raise if another file has replaced this one, or it became shorter."""
-        before, now = self._looks[source], _look_at(source)
-        if before is None or now is None:
+            torn.append(stream.name)
             return
-        self._looks[source] = now
-        place = (stream.offset, stream.name, stream.n_records, None)
-        if (now.st_dev, now.st_ino) != (before.st_dev, before.st_ino):
-            detail = "another file has replaced it while it was followed; read the run again"
-            raise FailedPreconditionError(Reason.UNSUPPORTED, *place, detail)
-        if now.st_size < before.st_size:
-            detail = (
-                f"the file became shorter while it was followed: it had {before.st_size} bytes, "
-                f"now {now.st_size}; read the run again"
-            )
-            raise DataLossError(Reason.TRUNCATED, *place, detail)
+        if block is None:
+            if isinstance(stream, SkippingStream) and stream.torn_bytes:
+                torn.append(stream.name)
+            return
+        try:
+            values = parse_events(block, tags)
+        except InvalidArgumentError as error:
+            first = block.place(0).index
+            if error.index is not None and first is not None:
+                yield parse_events(block[: error.index - first], tags)
+            raise
+        yield values
 
-    def close(self) -> None:
-        """Close the files. Twice is fine.
 
-        Examples
-        --------
-        >>> from tfrecord_lite.apps.events import EventFiles
-        >>> from tfrecord_lite.messages import Event, Summary
-        >>> loss = Summary.Value(tag="loss", simple_value=0.5)
-        >>> with TFRecordWriter("events.out.tfevents.1.example") as writer:
-        ...     writer.write(Event(step=7, summary=Summary(value=[loss])).SerializeToString())
-        >>> files = EventFiles(".")
-        >>> events = files.read()
-        >>> files.close()
-        """
-        for stream in self._streams.values():
-            stream.close()
-        self._streams = {}
-
-    def __enter__(self) -> Self:
-        """Return itself."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        """Close."""
-        self.close()
+def _check_same(before: os.stat_result, now: os.stat_result, stream: RecordStream) -> None:
+    """Raise if another file has replaced this one, or it became shorter."""
+    place = (stream.offset, stream.name, stream.n_records, None)
+    if (now.st_dev, now.st_ino) != (before.st_dev, before.st_ino):
+        detail = "another file has replaced it while it was followed; read the run again"
+        raise FailedPreconditionError(Reason.UNSUPPORTED, *place, detail)
+    if now.st_size < before.st_size:
+        detail = (
+            f"the file became shorter while it was followed: it had {before.st_size} bytes, "
+            f"now {now.st_size}; read the run again"
+        )
+        raise DataLossError(Reason.TRUNCATED, *place, detail)
 
 
 def _look_at(source: Source) -> os.stat_result | None:

@@ -12,18 +12,19 @@ category        stored as (old, new style)   a value is
 ==============  ===========================  =======================================
 
 A tensor's category is that of its tag's plugin. Scalars are parsed to numbers when they are
-read; the others are decoded on demand.
+read; the others are decoded on demand. An old-style value is a message of its own type, a new-style
+one a tensor. Sources: TensorBoard's ``summary.proto``, its ``data_compat`` module and the ``metadata`` modules
+of its plugins.
 """
 
 from __future__ import annotations
 
 import difflib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from tfrecord_lite.apps.events.contents import decode
 from tfrecord_lite.apps.events.parse import AUDIO, HISTO, IMAGE, SIMPLE, TENSOR
 from tfrecord_lite.apps.markup.cells import MAX_ROWS, Cells
 from tfrecord_lite.apps.markup.charts import sparkline
@@ -31,15 +32,18 @@ from tfrecord_lite.apps.markup.tables import Html, panel, table
 from tfrecord_lite.errors import InvalidArgumentError, Reason, plural
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
+    from collections.abc import Callable
 
-    from tfrecord_lite.apps.events.parse import EventValues
-    from tfrecord_lite.apps.events.tags import Tags
+    import numpy.typing as npt
+    from google.protobuf.message import Message
+
+    from tfrecord_lite.apps.events.parse import EventValues, Tags
     from tfrecord_lite.apps.markup.tables import Cell
     from tfrecord_lite.arrays import AnyArray, Int64Array, ObjectArray
     from tfrecord_lite.messages.summary_pb2 import SummaryMetadata
     from tfrecord_lite.records.damage import DamageReport
 
+_AnyMessage = TypeVar("_AnyMessage", bound="Message")
 CATEGORIES = ("scalars", "histograms", "images", "audio", "texts", "tensors")
 
 _CATEGORY_OF_FORM = {SIMPLE: "scalars", HISTO: "histograms", IMAGE: "images", AUDIO: "audio"}
@@ -134,12 +138,10 @@ class Events:
         *,
         is_part: bool = False,
         report: DamageReport | None = None,
-        max_value_bytes: int | None = None,
     ) -> None:
         self._values = values
         self._tags = tags
         self._is_part = is_part
-        self._max_value_bytes = max_value_bytes
         self.torn = torn
         """Files that end inside a record: they are being written, or their program was killed.
         Everything before that record was read."""
@@ -342,13 +344,13 @@ class Events:
 
     def _decoded(self, chosen: Int64Array, category: str) -> Series:
         """Decode values one by one; an error names the tag and the step."""
-        values, limit = self._values, self._max_value_bytes
+        values = self._values
         value = np.empty(chosen.size, object)
         for place, i in enumerate(chosen.tolist()):
             stored = values.stored[i]
             content = np.float32(values.number[i]) if stored is None else stored
             try:
-                value[place] = decode(category, int(values.form[i]), content, limit)
+                value[place] = decode(category, int(values.form[i]), content)
             except InvalidArgumentError as error:
                 what = f"the value of {self._names[values.tag[i]]!r} at step {values.step[i]}"
                 raise error.at(detail=f"{what}: {error.detail}") from None
@@ -393,3 +395,154 @@ class Events:
         if CATEGORIES[category] != "scalars" or not numbers.size:
             return (*told, None, None)
         return (*told, f"{numbers[-1]:.6g}", Html(sparkline(numbers, f"{count} values of {name}")))
+
+
+# ------------------------------------------------------------------------------ contents
+
+_MAX_SIZE_DIGITS = 19
+"""Digits of the largest width: 64 bits, as the widest numbers in these messages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    r"""One or more encoded images of one step.
+
+    Examples
+    --------
+    >>> from tfrecord_lite.messages import Event, Summary
+    >>> image = Summary.Image(width=3, height=2, encoded_image_string=b"\x89PNG...")
+    >>> value = Summary.Value(tag="sample", image=image)
+    >>> with TFRecordWriter("events.out.tfevents.1.example") as writer:
+    ...     writer.write(Event(step=7, summary=Summary(value=[value])).SerializeToString())
+    >>> image = read_events(".").images("sample").value[0]
+    >>> image.width, image.height, len(image.encoded)
+    (3, 2, 1)
+    """
+
+    width: int
+    height: int
+    encoded: tuple[bytes, ...]
+    """Usually PNG; :func:`decode_image` decodes them to arrays."""
+
+
+def decode(category: str, form: int, content: bytes | np.float32) -> Any:
+    """Decode the message stored in the field `form` of a Value, or the number of a tensor.
+
+    A tensor becomes a value of its category, one of :data:`~.series.CATEGORIES`. Raises
+    ``MALFORMED`` if it does not fit that; otherwise as :func:`parse_tensor`.
+    """
+    from tfrecord_lite.tensors.parse import parse_tensor  # noqa: PLC0415 - seldom needed
+
+    if isinstance(content, bytes) and form in _OLD_STYLES:
+        return _OLD_STYLES[form](content)
+    array = parse_tensor(content) if isinstance(content, bytes) else np.array(content)
+    return _NEW_STYLES[category](array)
+
+
+def _tensor(array: AnyArray) -> AnyArray:
+    return array
+
+
+def _scalar(array: AnyArray) -> float:
+    if array.size != 1 or not _is_real(array):
+        raise _shape_error("a scalar is one number", array)
+    return float(array.item())
+
+
+def _histogram(array: AnyArray) -> npt.NDArray[np.float64]:
+    if array.ndim != 2 or array.shape[1] != 3 or not _is_real(array):
+        raise _shape_error("a histogram is numbers of shape [k, 3]", array)
+    return array.astype(np.float64)
+
+
+def _images(array: AnyArray) -> Image:
+    texts = array.tolist() if array.ndim == 1 and array.dtype == object else []
+    if len(texts) < 2 or not all(map(_is_size, texts[:2])):
+        raise _shape_error("images are strings: width, height, then one per image", array)
+    return Image(int(texts[0]), int(texts[1]), tuple(texts[2:]))
+
+
+def _is_real(array: AnyArray) -> bool:
+    """Whether these are real numbers."""
+    return array.dtype.kind not in "Oc"
+
+
+def _is_size(text: bytes) -> bool:
+    """Whether this is the width or height of an image; Python raises for very long numbers."""
+    return text.isdigit() and len(text) <= _MAX_SIZE_DIGITS
+
+
+def _audio(array: AnyArray) -> tuple[bytes, ...]:
+    if array.dtype != object or array.ndim not in {1, 2} or array.shape[1:] not in {(), (1,), (2,)}:
+        raise _shape_error("audio is strings of shape [k] or [k, 2] (clips, labels)", array)
+    return tuple(array if array.ndim == 1 else array[:, 0])
+
+
+def _text(array: AnyArray) -> str | ObjectArray:
+    if array.dtype != object:
+        raise _shape_error("a text is strings", array)
+    texts = np.empty(array.size, object)
+    texts[:] = [text.decode("utf-8", "surrogateescape") for text in array.ravel()]
+    return str(texts[0]) if array.size == 1 else texts.reshape(array.shape)
+
+
+def _shape_error(expected: str, found: AnyArray) -> InvalidArgumentError:
+    dtype = "strings" if found.dtype == object else found.dtype
+    detail = f"{expected}; found {dtype} of shape {list(found.shape)}"
+    return InvalidArgumentError(Reason.MALFORMED, detail=detail)
+
+
+def _old_histogram(stored: bytes) -> npt.NDArray[np.float64]:
+    """Return left edge, right edge and count of the buckets, without empty ones at the ends."""
+    from tfrecord_lite.messages import HistogramProto  # noqa: PLC0415 - not light
+
+    histogram = _parsed(HistogramProto, stored)
+    counts, limits = np.array(histogram.bucket), np.array(histogram.bucket_limit)
+    if counts.size != limits.size:
+        detail = f"a histogram has {counts.size} counts, but {limits.size} limits"
+        raise InvalidArgumentError(Reason.MALFORMED, detail=detail)
+    filled = np.flatnonzero(counts > 0)
+    if not filled.size:
+        return np.empty((0, 3))
+    first, last = int(filled[0]), int(filled[-1])
+    inner = limits[first:last]
+    lefts, rights = np.append(histogram.min, inner), np.append(inner, histogram.max)
+    return np.stack([lefts, rights, counts[first : last + 1]], 1)
+
+
+def _old_image(stored: bytes) -> Image:
+    from tfrecord_lite.messages import Summary  # noqa: PLC0415 - not light
+
+    image = _parsed(Summary.Image, stored)
+    return Image(image.width, image.height, (image.encoded_image_string,))
+
+
+def _old_audio(stored: bytes) -> tuple[bytes, ...]:
+    from tfrecord_lite.messages import Summary  # noqa: PLC0415 - not light
+
+    return (_parsed(Summary.Audio, stored).encoded_audio_string,)
+
+
+def _parsed(message_class: type[_AnyMessage], stored: bytes) -> _AnyMessage:
+    from google.protobuf.message import DecodeError  # noqa: PLC0415 - not light
+
+    try:
+        return message_class.FromString(stored)
+    except (DecodeError, UnicodeDecodeError):
+        detail = f"its bytes are not a {message_class.DESCRIPTOR.full_name}"
+        raise InvalidArgumentError(Reason.MALFORMED, detail=detail) from None
+
+
+_OLD_STYLES: dict[int, Callable[[bytes], Any]] = {
+    IMAGE: _old_image,
+    HISTO: _old_histogram,
+    AUDIO: _old_audio,
+}
+_NEW_STYLES: dict[str, Callable[[AnyArray], Any]] = {
+    "scalars": _scalar,
+    "histograms": _histogram,
+    "images": _images,
+    "audio": _audio,
+    "texts": _text,
+    "tensors": _tensor,
+}

@@ -180,7 +180,7 @@ class Cells:
     def steps_form(self, forms: Sequence[Form], n_steps: int) -> Form:
         """Show the first steps or inner rows, which are made already, each by its number."""
         items = "".join(f"<li>{form.html}</li>" for form in forms)
-        html = Html(f'<ol class="v-steps" start="0">{items}</ol>')
+        html = Html(f'<ol class="v-steps" start="0" tabindex="0">{items}</ol>')
         return Form(_with_more(html, n_steps - len(forms), n_steps, "step")) if forms else _NO_STEPS
 
     # --------------------------------------------------------------------------- strings
