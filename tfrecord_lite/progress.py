@@ -67,7 +67,9 @@ class Meter:
         self._lock = threading.Lock()
         self._done = 0
         self._total: int | None = None
-        self._next = time.monotonic() + delay  # the time from which on it is shown again
+        self._next = (
+            0.0 if show is None else time.monotonic() + delay
+        )  # the time from which on it is shown again
 
     def update(self, done: int, total: int | None = None, share: float | None = None) -> None:
         """Note how much is done; `share` of the work from 0 to 1, if only that is known."""

@@ -21,7 +21,7 @@ _OPTION = re.compile(r"((?<![\w-])--?[a-z][\w-]*)")
 def _verbs() -> dict[str, argparse.ArgumentParser]:
     (choices,) = (
         action.choices
-        for action in make_parser()._actions
+        for action in make_parser(is_whole=True)._actions
         if isinstance(action, argparse._SubParsersAction)
     )
     return dict(choices)

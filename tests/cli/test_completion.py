@@ -121,7 +121,7 @@ def test_without_shtab_there_is_one_line(run: Run, monkeypatch: pytest.MonkeyPat
 
 
 def actions() -> Iterator[argparse.Action]:
-    for verb in completion.verbs_of(make_parser()):
+    for verb in completion.verbs_of(make_parser(is_whole=True)):
         yield from verb._actions
 
 

@@ -128,16 +128,16 @@ class TestFeatures:
         lists = write(tmp_path / "c", [ranking(2)])
 
         for lines in (["label", "name"], ["name,label"]):
-            given = [part for line in lines for part in ("--features", line)]
+            given = [part for line in lines for part in ("--columns", line)]
             (line,) = run("head", "--json", *given, path).out
             assert json.loads(line) == {"label": [1], "name": ["rose"]}
-        (line,) = run("head", "--json", "--features", "word", many).out
+        (line,) = run("head", "--json", "--columns", "word", many).out
         assert json.loads(line) == {"context": {}, "feature_lists": {"word": [["w0"], ["w1"]]}}
-        (line,) = run("head", "--json", "--features", "relevance", lists).out
+        (line,) = run("head", "--json", "--columns", "relevance", lists).out
         assert json.loads(line)["examples"] == [{"relevance": [0]}, {"relevance": [1]}]
 
     def test_text_shows_them_only(self, run: Run, tmp_path: Path) -> None:
-        done = run("head", "--features", "label", write(tmp_path / "a", [flower(1)]))
+        done = run("head", "--columns", "label", write(tmp_path / "a", [flower(1)]))
 
         assert done.out[1:] == ["  label  int64  1  1"]
 
@@ -146,7 +146,7 @@ class TestFeatures:
     ) -> None:
         path = write(tmp_path / "a", [flower(1), odd()])
 
-        done = run("head", "--features", "labl,key", path)
+        done = run("head", "--columns", "labl,key", path)
 
         assert done.status == 2
         assert done.err == [
@@ -154,7 +154,7 @@ class TestFeatures:
         ]
 
     def test_an_empty_file_lacks_nothing(self, run: Run, tmp_path: Path) -> None:
-        assert run("head", "--features", "x", write(tmp_path / "a", [])) == (0, [], [])
+        assert run("head", "--columns", "x", write(tmp_path / "a", [])) == (0, [], [])
 
 
 class TestWhatValuesAre:

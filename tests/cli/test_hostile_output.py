@@ -118,7 +118,7 @@ WRITING = [
     ["stale", "newer"],
 ]
 COMMANDS: dict[str, list[list[str]]] = {
-    "head": [*DEFAULT, ["--full", "good", "text"], ["--features", NAME, "good"]],
+    "head": [*DEFAULT, ["--full", "good", "text"], ["--columns", NAME, "good"]],
     "cat": [*DEFAULT, ["--full", "good", "text"]],
     "verify": [*DEFAULT, ["--messages", f"text{NAME}"], ["--schema", "stale.schema.json", "good"]],
     "recover": [
@@ -129,7 +129,7 @@ COMMANDS: dict[str, list[list[str]]] = {
         [f"absent{NAME}", "y"],
     ],
     "merge": WRITING,
-    "split": [["--shards", "2", *more] for more in WRITING],
+    "split": [["--num-shards", "2", *more] for more in WRITING],
     "shuffle": WRITING,
     "sample": [["-n", "1", *more] for more in WRITING],
     "filter": [["--where", f'"{NAME}" = 1', *more] for more in WRITING]
@@ -157,7 +157,7 @@ COMMANDS: dict[str, list[list[str]]] = {
         ["table.csv", "c.tfrecord"],
         ["--to", "jsonl", "good", "-"],
         ["--columns", NAME, "good", "d.csv"],
-        ["--features", f"{NAME}:int64", "good", "e.csv"],
+        ["--columns", f"{NAME}:int64", "good", "e.csv"],
         [NAME, NAME],
     ],
     "sql": [

@@ -101,7 +101,7 @@ def test_the_options(run: Run) -> None:
     Path("list.csv").write_text("img,kind,a,b\nphotos/rose/0.png,rose,1,2\n")
     Path("names.txt").write_text("tulip\nrose\n")
     arguments = "--path-column img --label-column kind --columns b --label-offset 1 --jobs 1"
-    arguments += " --labels names.txt --no-check --no-shuffle --seed 3 --shards 2"
+    arguments += " --labels names.txt --no-check --no-shuffle --seed 3 --num-shards 2"
 
     assert run("pack", *arguments.split(), "list.csv", "a.tfrecord.gz").status == 0
 
@@ -130,7 +130,7 @@ def test_what_is_there_is_kept(run: Run) -> None:
         (["photos", "missing/a"], "missing: No such file or directory"),
         (["photos/notes.txt", "a"], "photos/notes.txt: expected a folder, or a manifest"),
         (["--labels", "none", "photos", "a"], "none: No such file or directory"),
-        (["--shards", "0", "photos", "a"], "is not a number of files"),
+        (["--num-shards", "0", "photos", "a"], "is not a number of files"),
         (["--shard-size", "0", "photos", "a"], "expected more than 0"),
     ],
 )

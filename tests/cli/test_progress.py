@@ -32,7 +32,7 @@ VERBS: dict[str, list[str]] = {
     "recover": ["a", "new"],
     "index": ["a"],
     "merge": ["a", "new"],
-    "split": ["--shards", "2", "a", "new"],
+    "split": ["--num-shards", "2", "a", "new"],
     "shuffle": ["a", "new"],
     "sample": ["-n", "9", "a", "new"],
     "filter": ["--where", "n > 3", "a", "new"],

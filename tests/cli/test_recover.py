@@ -176,7 +176,7 @@ class TestRecover:
 
         assert done.status == 2
         (line,) = done.err
-        assert f"; raise --max-inflated-{limit} to read it" in line
+        assert f"; raise max_inflated_{limit} to read more" in line
         assert not new.exists()
         assert run("recover", f"--max-inflated-{limit}", 10_000_000, path, new).status == 0
 

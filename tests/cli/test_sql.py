@@ -163,7 +163,7 @@ def load_schema_of_ratio() -> str:
 @pytest.mark.parametrize(
     ("query", "text"),
     [
-        ("select labl from 'x@2'", "query: there is no column 'labl'; the nearest: 'label'"),
+        ("select labl from 'x@2'", "sql: there is no column 'labl'; the nearest: 'label'"),
         ("select from 'x@2' where", "the query cannot be run: Parser Error"),
         ("from 'none-*'", "none-*"),
         ("from 'none'", "none: No such file"),

@@ -177,7 +177,7 @@ def test_without_utf8_there_are_no_blocks(tmp_path: Path, monkeypatch: pytest.Mo
     for encoding in ("utf-8", "ascii"):
         out = io.TextIOWrapper(io.BytesIO(), encoding)
         monkeypatch.setattr(sys, "stdout", out)
-        assert main(["stats", "--features", "label,petals", str(path)]) == 0
+        assert main(["stats", "--columns", "label,petals", str(path)]) == 0
         shown.append(out.buffer.getvalue().decode(encoding))
 
     assert "███" in shown[0]
@@ -197,10 +197,10 @@ def test_sequences_have_two_tables(run: Run, tmp_path: Path) -> None:
 def test_some_features(run: Run, tmp_path: Path) -> None:
     path = write(tmp_path / "d", [odd()])
 
-    done = run("stats", "--json", "--features", "ratio,zro", path)
+    done = run("stats", "--json", "--columns", "ratio,zro", path)
 
     assert done.status == 2
-    assert done.err == ["tfrecord: --features: no feature 'zro'; the nearest: 'zero'"]
+    assert done.err == ["tfrecord: --columns: no feature 'zro'; the nearest: 'zero'"]
     assert list(json.loads(done.out[0])["features"]) == ["ratio"]
 
 
@@ -208,7 +208,7 @@ def test_some_features(run: Run, tmp_path: Path) -> None:
 def test_nothing_is_shown_of_features_that_are_not_there(
     run: Run, tmp_path: Path, how: list[str]
 ) -> None:
-    done = run("stats", *how, "--features", "zro", write(tmp_path / "d", [odd()]))
+    done = run("stats", *how, "--columns", "zro", write(tmp_path / "d", [odd()]))
 
     assert (done.status, done.out, len(done.err)) == (2, [], 1)
 

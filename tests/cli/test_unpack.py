@@ -97,7 +97,7 @@ def test_a_file_without_images(run: Run, tmp_path: Path, skip: list[str]) -> Non
     done = run("unpack", *skip, "b", "out")
 
     text = "no image in 3 records; in the first the feature 'image/encoded' is missing"
-    line = f"tfrecord: b: {text}; give --image-key, one of: 'de', 'en'"
+    line = f"tfrecord: b: {text}; give image_key, one of: 'de', 'en'"
     assert done == (2, [], [line])
     assert not Path("out").exists()
 

@@ -8,61 +8,39 @@ import sys
 import threading
 import warnings
 from contextlib import contextmanager
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from tfrecord_lite.cli import (
-    cat,
-    completion,
-    convert,
-    diff,
-    head,
-    index,
-    info,
-    merge,
-    pack,
-    recover,
-    sample,
-    schema,
-    shuffle,
-    split,
-    sql,
-    stats,
-    style,
-    unpack,
-    verify,
-    view,
-)
-from tfrecord_lite.cli import (
-    filter as filter_verb,
-)
+from tfrecord_lite.cli import inputs, style
 from tfrecord_lite.cli.console import Console, OutputError, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 VERBS = {
-    "info": info,
-    "head": head,
-    "view": view,
-    "cat": cat,
-    "schema": schema,
-    "stats": stats,
-    "diff": diff,
-    "verify": verify,
-    "recover": recover,
-    "index": index,
-    "merge": merge,
-    "split": split,
-    "shuffle": shuffle,
-    "sample": sample,
-    "filter": filter_verb,
-    "pack": pack,
-    "unpack": unpack,
-    "convert": convert,
-    "sql": sql,
-    "completion": completion,
+    "info": "count records, show sizes, compression and content",
+    "head": "print the first records",
+    "view": "show what is inside, on a page in the browser",
+    "cat": "print all records",
+    "schema": "infer the features of all records, and how to parse them",
+    "stats": "show how the values of each feature are distributed",
+    "diff": "compare two data sets: schemas, statistics, records",
+    "verify": "check every checksum, report every damaged place",
+    "recover": "write every intact record of a damaged file to a new one",
+    "index": "write an index, for random access",
+    "merge": "write the records of many files to one",
+    "split": "divide the records of a file, or of several, among shards",
+    "shuffle": "write all records in random order, also of files larger than memory",
+    "sample": "write records drawn at random",
+    "filter": "write the records for which a condition is true",
+    "pack": "pack a folder or list of images into record files",
+    "unpack": "write the images in record files to a folder",
+    "convert": "convert to and from Parquet, Arrow, CSV and JSON lines",
+    "sql": "query files with DuckDB's SQL",
+    "completion": "print a script that completes verbs, options and files in a shell",
 }
+"""What each verb does; the module of its name has its arguments, and is imported when it is used."""
 
 _DESCRIPTION = """\
 Inspect TFRecord files and check them. Whether a file is uncompressed, GZIP, ZLIB, ZSTD or
@@ -81,7 +59,7 @@ examples:
   tfrecord recover bad.tfrecord new.tfrecord    save the intact records
   tfrecord index train.tfrecord                 where is each record?
   tfrecord merge 'part-*' all.tfrecord          many files to one
-  tfrecord split --shards 8 all.tfrecord x      one file to many
+  tfrecord split --num-shards 8 all.tfrecord x      one file to many
   tfrecord shuffle all.tfrecord mixed.tfrecord  any number of records in random order
   tfrecord sample -n 99 all.tfrecord few        some records, drawn at random
   tfrecord filter --where SQL all.tfrecord x    the records that meet a condition
@@ -110,7 +88,24 @@ class _Parser(argparse.ArgumentParser):
         settings["formatter_class"] = argparse.RawDescriptionHelpFormatter
         if sys.version_info >= (3, 14):
             settings["color"] = False  # it has our colours
+        self.verb = settings.pop("verb", None)
         super().__init__(**settings, allow_abbrev=False)  # type: ignore[arg-type]
+
+    def load(self) -> None:
+        """Declare the arguments of a verb, if it is one and they are not declared yet."""
+        if self.verb is None:
+            return
+        verb: Any = import_module(f"tfrecord_lite.cli.{self.verb}")
+        self.verb = None
+        self.description = verb.DESCRIPTION
+        self.epilog = f"{verb.EPILOG}\n\n{getattr(verb, 'STATUSES', _STATUSES)}"
+        verb.add_arguments(self)
+        self.set_defaults(run=verb.run)
+
+    def parse_known_args(self, *args: Any, **more: Any) -> Any:
+        """Parse the arguments, all of which are now declared."""
+        self.load()
+        return super().parse_known_args(*args, **more)
 
     def print_help(self, file: object = None) -> None:
         """Write the help to standard output, or raise OutputError."""
@@ -141,20 +136,15 @@ def _print(text: str) -> None:
     console.flush()
 
 
-def make_parser() -> argparse.ArgumentParser:
-    """Return the parser of all verbs."""
+def make_parser(*, is_whole: bool = False) -> argparse.ArgumentParser:
+    """Return the parser of all verbs; only if it is whole, with the arguments of each."""
     parser = _Parser(prog="tfrecord", description=_DESCRIPTION, epilog=f"{_EPILOG}\n\n{_STATUSES}")
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     verbs = parser.add_subparsers(title="verbs", metavar="VERB", dest="verb", required=True)
-    for name, verb in VERBS.items():
-        verb_parser = verbs.add_parser(
-            name,
-            help=verb.SUMMARY,
-            description=verb.DESCRIPTION,
-            epilog=f"{verb.EPILOG}\n\n{getattr(verb, 'STATUSES', _STATUSES)}",
-        )
-        verb.add_arguments(verb_parser)
-        verb_parser.set_defaults(run=verb.run)
+    for name, summary in VERBS.items():
+        verb = verbs.add_parser(name, help=summary, verb=name)
+        if is_whole:
+            verb.load()
     return parser
 
 
@@ -214,7 +204,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with _termination_as_interrupt(), _warnings_as_lines(console):
             args = make_parser().parse_args(arguments)
-            args.run(args, console)
+            try:
+                args.run(args, console)
+            except (OSError, ImportError, ValueError, TypeError) as error:
+                if isinstance(error, BrokenPipeError):
+                    raise OutputError from error
+                inputs.complain_of(error, args.verb, console)
             console.flush()
     except OutputError as error:
         return console.give_up(error)

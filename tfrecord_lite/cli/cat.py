@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.cli.console import Console
     from tfrecord_lite.cli.inputs import Records
 
-SUMMARY = "print all records"
 DESCRIPTION = """\
 Print all records of each file, as head does the first ones. Of a damaged file, the records
 before the damage are printed; with --skip-damage, those after it too."""
@@ -31,7 +30,6 @@ examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     printing.add_arguments(parser)
-    inputs.add_skipping_argument(parser)
     inputs.add_arguments(parser)
 
 

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.cli.console import Console
 
-SUMMARY = "print a script that completes verbs, options and files in a shell"
 DESCRIPTION = """\
 Print a script for a shell. Once it is loaded, Tab completes the verbs of tfrecord, their options,
 the choices of options, and the names of files. Needs pip install 'tfrecord-numpy[cli]'."""
@@ -43,7 +42,7 @@ def run(args: argparse.Namespace, console: Console) -> None:
     except ImportError:
         console.complain("completion needs shtab: pip install 'tfrecord-numpy[cli]'")
         return
-    parser = make_parser()
+    parser = make_parser(is_whole=True)
     for verb in verbs_of(parser):
         for action in verb._actions:  # noqa: SLF001 - argparse tells them nowhere else
             if action.choices is None and action.metavar in FILES | FOLDERS:

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.cli.console import Console
     from tfrecord_lite.schema import Schema
 
-SUMMARY = "convert to and from Parquet, Arrow, CSV and JSON lines"
 DESCRIPTION = """\
 Convert SRC, one file or several of any known format, to DST. The endings of the names tell the
 formats: .tfrecord, .parquet, .arrow or .feather, .csv, .tsv, .jsonl, each with .gz, .zst or .bz2 after it if the file is compressed as a whole. A SRC that is a directory stands for the files in it;
@@ -54,9 +53,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_format_arguments(parser.add_argument_group("formats"))
     _add_row_arguments(parser.add_argument_group("rows and columns"))
     _add_output_arguments(parser.add_argument_group("output"))
-    inputs.add_skipping_argument(parser)
-    inputs.add_limit_arguments(parser.add_argument_group("reading"))
-    parser.add_argument("--json", action="store_true", help="print the summary as JSON")
+    inputs.add_reading_arguments(parser, can_skip=True, has_compression=False)
+    inputs.add_json(parser, "the summary as JSON")
     parser.add_argument(
         "sources",
         nargs="+",
@@ -192,9 +190,7 @@ def _request(args: argparse.Namespace, console: Console) -> Request:
     from tfrecord_lite.apps.tables.conversion import Request  # noqa: PLC0415 - only this verb needs it
     from tfrecord_lite.options import ReadSettings  # noqa: PLC0415 - only this verb needs it
 
-    options = ReadSettings(
-        on_error=_quiet if args.skip_damage else "raise", **inputs.limits_of(args)
-    )
+    options = ReadSettings(**inputs.read_options(args, has_compression=False))
     features: Any = args.schema
     if args.features is not None:
         features = parse_features(args.features)
@@ -220,10 +216,6 @@ def _request(args: argparse.Namespace, console: Console) -> Request:
         resume=args.resume,
         reading=Reading(options=options),
     )
-
-
-def _quiet(span: object) -> None:
-    """Skip damage; the report has it."""
 
 
 def _source(name: str) -> Any:
@@ -301,7 +293,7 @@ def _show(summary: Summary, args: argparse.Namespace, console: Console) -> None:
         status = Status.FAILED
         if isinstance(error, DataLossError):
             status = inputs.status_of(error.reason)
-        line = inputs.complaint_of(error, name)
+        line = inputs.text_of(error, name)
         console.complain(line if name in line else f"{name} was not written: {line}", status)
     if summary.damage.n_damaged:
         console.complain(summary.damage.summary(), Status.DAMAGED)

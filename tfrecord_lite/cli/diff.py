@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import argparse
 import shutil
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.cli import inputs, style
 from tfrecord_lite.cli.console import Status
-from tfrecord_lite.errors import TFRecordError
+from tfrecord_lite.errors import DataLossError
 
 if TYPE_CHECKING:
     from tfrecord_lite.cli.console import Console
 
-SUMMARY = "compare two data sets: schemas, statistics, records"
 DESCRIPTION = """\
 Compare tf.train.Example or tf.train.SequenceExample records of two data sets, each a path, a
 pattern in quotes, or shards (train@10). A says what to expect, and B is judged: print both
@@ -59,7 +57,7 @@ damaged, could not be read or does not hold Examples, or the arguments are wrong
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    inputs.add_json(parser, "one JSON object")
     parser.add_argument(
         "--no-records",
         action="store_true",
@@ -73,14 +71,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         help="allow differences up to this one; see below",
     )
-    inputs.add_skipping_argument(parser)
     for name in ("a", "b"):
         parser.add_argument(
             name,
             metavar=name.upper(),
             help="a path, a URL, a pattern or shards; one of them may be - for standard input",
         )
-    inputs.add_reading_arguments(parser)
+    inputs.add_reading_arguments(parser, can_skip=True)
 
 
 def _threshold(text: str) -> tuple[str, float]:
@@ -99,27 +96,20 @@ def run(args: argparse.Namespace, console: Console) -> None:
     from tfrecord_lite.apps.statistics.drift import Thresholds  # noqa: PLC0415
     from tfrecord_lite.reader import reader_with  # noqa: PLC0415 - as the next one
 
-    options = inputs.options_of(args)
-    if args.skip_damage:
-        options = replace(options, on_error=lambda span: None)  # noqa: ARG005 - reported below
     thresholds = dict(args.threshold)
-    try:
-        Thresholds.of(thresholds)
-    except TFRecordError as error:
-        console.complain(f"--threshold: {error}")
-        return
+    Thresholds.of(thresholds)
     if args.a == args.b == "-":
         console.complain("only one of A and B can be standard input")
         return
-    name = args.a
+    if "-" in (args.a, args.b) and not args.no_records:
+        console.complain("standard input can be read only once; give --no-records")
+        return
+    options = inputs.settings_of(args)
+    a, b = (reader_with(inputs.source_of(name), options) for name in (args.a, args.b))
     try:
-        a = reader_with(inputs.source_of(args.a), options)
-        name = args.b
-        b = reader_with(inputs.source_of(args.b), options)
         comparison = compare(a, b, records=not args.no_records, thresholds=thresholds)
-    except (OSError, ImportError, ValueError) as error:
-        text = inputs.complaint_of(error, name)
-        console.complain(text.replace("records=False", "--no-records"))
+    except DataLossError as error:
+        console.complain(str(error))  # 1 is for data sets that differ
         return
     for reader in (a, b):
         if reader.report is not None and reader.report.n_damaged:

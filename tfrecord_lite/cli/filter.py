@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.cli.console import Console
     from tfrecord_lite.reader import TFRecordReader
 
-SUMMARY = "write the records for which a condition is true"
 DESCRIPTION = f"""\
 Write the records of all FILEs for which an SQL expression is true to DST, in their order. Needs
 pip install 'tfrecord-numpy[sql]'. Only the features that it names are parsed. A feature that a record
@@ -81,9 +80,7 @@ def _condition(args: argparse.Namespace, reader: TFRecordReader) -> Callable[[Bl
         schema=args.schema,
         text=not is_piped,
         sample=args.sample,
-        compression=inputs.compression_of(args),
-        on_error=rearranging.on_error_of(args),
-        **inputs.limits_of(args),
+        **inputs.read_options(args),
     )
     with _located(name_of(reader.sources[0])):
         condition = where(args.where, table.column_names)

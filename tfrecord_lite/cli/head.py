@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     Numbered: TypeAlias = Iterator[tuple[int, bytes]]
 
-SUMMARY = "print the first records"
 DESCRIPTION = """\
 Print the first records of each file, or those given by --record: an Example or SequenceExample
 by its features (name, kind, number of values, values), text as text, images, sounds and
@@ -38,7 +37,7 @@ examples:
   tfrecord head train.tfrecord
   tfrecord head -n 1 --full train.tfrecord
   tfrecord head --record 1000 --record -1 train.tfrecord     one of them, and the last
-  tfrecord head --features label,name train.tfrecord
+  tfrecord head --columns label,name train.tfrecord
   tfrecord head -n 1 --images train.tfrecord                 with its pictures
   tfrecord head -n 9 --image image/encoded -o pictures train.tfrecord
   tfrecord head -n 100 --json 'train-*.tfrecord' | jq .label
@@ -69,9 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "may be repeated, or be a list (--record=0,7,-1). They are printed once, in the order of the "
         "file, those counted from its end last. An index beside the file is used",
     )
-    parser.add_argument(
-        "--features", type=_names, action="extend", metavar="A,B", help="these features only"
-    )
+    inputs.add_columns(parser, "these features only")
     parser.add_argument("--images", action="store_true", help="draw images below their records")
     parser.add_argument(
         "--image",
@@ -81,7 +78,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("-o", "--output", metavar="DIR", help="the folder for --image")
     printing.add_arguments(parser)
-    inputs.add_skipping_argument(parser)
     inputs.add_arguments(parser)
 
 
@@ -91,10 +87,6 @@ def _numbers(text: str) -> list[int]:
     except ValueError:
         detail = f"{text!r} is not the number of a record, such as 7 or -1"
         raise argparse.ArgumentTypeError(detail) from None
-
-
-def _names(text: str) -> list[str]:
-    return list(filter(None, text.split(",")))
 
 
 def run(args: argparse.Namespace, console: Console) -> None:
@@ -107,7 +99,7 @@ def run(args: argparse.Namespace, console: Console) -> None:
         files = ImageFiles(console, args.image, args.output, as_json=args.json)
         _show(args, console, sources, files.begin, files.show, files.finish)
         return
-    choice = None if args.features is None else FeatureChoice(args.features, console)
+    choice = None if args.columns is None else FeatureChoice(args.columns, console)
     is_drawn = args.images and not args.json and can_draw(console)
     printer = printing.Printer(
         console,
@@ -189,7 +181,7 @@ def _opened_by_index(name: str, args: argparse.Namespace) -> TFRecordFile | None
     from tfrecord_lite.index import TFRecordFile  # noqa: PLC0415 - loads much
 
     try:
-        return TFRecordFile(name, max_record_bytes=args.max_record_bytes)
+        return TFRecordFile(name, max_record_bytes=inputs.settings_of(args).max_record_bytes)
     except (FailedPreconditionError, DataLossError):  # an old index of a damaged file
         return None
 

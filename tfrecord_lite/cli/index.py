@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.cli.console import Console
     from tfrecord_lite.records.stream import RecordStream
 
-SUMMARY = "write an index, for random access"
 DESCRIPTION = """\
 Write next to each file FILE an index FILE.idx: a line 'offset size' for each record, both in
 bytes, headers and checksums included. TFRecordFile finds it there; DALI reads it too. Nothing
@@ -34,8 +33,8 @@ with --json, an object for each file (file, index, records)."""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("--json", action="store_true", help="print one JSON object per file")
-    inputs.add_arguments(parser)
+    inputs.add_json(parser, "one JSON object per file")
+    inputs.add_arguments(parser, can_skip=False)
 
 
 def run(args: argparse.Namespace, console: Console) -> None:

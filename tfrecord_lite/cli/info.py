@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.cli.inputs import Records
     from tfrecord_lite.cli.progress import Reading
 
-SUMMARY = "count records, show sizes, compression and content"
 DESCRIPTION = """\
 Read each file to its end, checksums included, and show how many records it has, their
 smallest, median and largest size, the detected compression, and what the first records
@@ -50,8 +49,7 @@ _N_SAMPLES, _MAX_SAMPLE_BYTES = 8, 1024 * 1024
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("--json", action="store_true", help="print one JSON object per file")
-    inputs.add_skipping_argument(parser)
+    inputs.add_json(parser, "one JSON object per file")
     inputs.add_arguments(parser)
 
 
@@ -119,7 +117,7 @@ def _read(stream: Records, progress: Reading) -> _Info:
         except DataLossError as error:
             if error.reason in NOT_DAMAGE:
                 raise
-            damage = inputs.reworded(error)
+            damage = error
             break
         if block is None:
             break
@@ -128,7 +126,7 @@ def _read(stream: Records, progress: Reading) -> _Info:
         lengths.frombytes(block.lengths.tobytes())
         progress.show(stream)
     if isinstance(stream, SkippingStream) and (spans := stream.report().spans):
-        damage = inputs.error_of(spans[0])
+        damage = spans[0].error()
     sizes = np.frombuffer(lengths, np.int64)
     types = detect_all(samples)
     return _Info(

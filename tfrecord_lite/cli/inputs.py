@@ -1,7 +1,8 @@
-"""From arguments to open files: the arguments that all verbs share, and the loop over files.
+"""From arguments to open files: the arguments that verbs share, the loop over files, and what is said of errors.
 
-A failure to open or read one file is reported in one line, and the next file is read. Error
-texts name arguments as the command line does (``--max-record-bytes``).
+An argument has the name of the keyword that it stands for (``--max-record-bytes``), so errors of the
+library say what to do here too. A failure to open or read one file is reported in one line, and the next
+file is read.
 """
 
 from __future__ import annotations
@@ -18,25 +19,22 @@ from tfrecord_lite.cli.console import Status
 from tfrecord_lite.errors import DataLossError, Reason, TFRecordError
 from tfrecord_lite.files.compression import CODECS
 from tfrecord_lite.files.names import expand, name_of, without_companions
-from tfrecord_lite.options import MAX_RECORD_BYTES, ReadSettings
-from tfrecord_lite.records import damage
-from tfrecord_lite.records.damage import DamageLog
+from tfrecord_lite.options import ReadSettings
+from tfrecord_lite.records.damage import NOT_DAMAGE, DamageLog
 from tfrecord_lite.records.stream import RecordStream
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tfrecord_lite.cli.console import Console
-    from tfrecord_lite.errors import DamagedSpan
     from tfrecord_lite.files.names import Source
     from tfrecord_lite.records.damage import DamageReport, SkippingStream
 
 Records: TypeAlias = "RecordStream | SkippingStream"
 """The records of an open file, either to the first damage or past all of it."""
 
-_COMPRESSIONS = {"infer": "infer", "none": "", **{name.lower(): name for name in CODECS}}
-_ARGUMENT = re.compile(r"pass (max_\w+)= to read (?:more|larger records)")
-_WIDER_SAMPLE = "pass sample=None, or schema", "give --sample all, or --schema"
+COMPRESSIONS = {"none": "", **{name.lower(): name for name in CODECS}}
+_READING = {**COMPRESSIONS, "infer": "infer"}
 _SIZE = re.compile(r"(\d+)(?:([kmgt])(i?))?b?", re.IGNORECASE)
 
 
@@ -53,7 +51,10 @@ class _StandardInput:
         return data
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+# ------------------------------------------------------------------------------ arguments
+
+
+def add_arguments(parser: argparse.ArgumentParser, *, can_skip: bool = True) -> None:
     """Declare the files, and how to read them."""
     parser.add_argument(
         "files",
@@ -63,28 +64,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "('data-*.tfrecord'), the shards 'train@10' (train-00000-of-00010 and so on), "
         "or - for standard input",
     )
-    add_reading_arguments(parser)
+    add_reading_arguments(parser, can_skip=can_skip)
 
 
-def add_reading_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare how to read files."""
+def add_reading_arguments(
+    parser: argparse.ArgumentParser, *, can_skip: bool = False, has_compression: bool = True
+) -> None:
+    """Declare how to read files: what :func:`read_options` makes keywords of readers of."""
     group = parser.add_argument_group("reading")
-    group.add_argument(
-        "--compression",
-        type=str.lower,
-        choices=_COMPRESSIONS,
-        default="infer",
-        help="infer (the default) detects it from each file's first bytes",
-    )
-    add_limit_arguments(group)
-
-
-def add_limit_arguments(group: Any) -> None:
-    """Declare the limits on what is read."""
+    if can_skip:
+        group.add_argument(
+            "--skip-damage",
+            action="store_true",
+            help="skip damage, continue with the next intact record, and report at the end what "
+            "was lost",
+        )
+    if has_compression:
+        group.add_argument(
+            "--compression",
+            type=str.lower,
+            choices=_READING,
+            default="infer",
+            help="infer (the default) detects it from each file's first bytes",
+        )
     group.add_argument(
         "--max-record-bytes",
         type=size,
-        default=MAX_RECORD_BYTES,
         metavar="N",
         help="treat a larger record as damage; accepts units, as in 64MiB (default: 2GiB)",
     )
@@ -103,14 +108,54 @@ def add_limit_arguments(group: Any) -> None:
     )
 
 
-def add_skipping_argument(parser: argparse.ArgumentParser) -> None:
-    """Declare whether to skip damage."""
+def read_options(args: argparse.Namespace, *, has_compression: bool = True) -> dict[str, Any]:
+    """Return the keywords of readers that the arguments stand for; skipped damage is only reported."""
+    names = ("max_record_bytes", "max_inflated_bytes", "max_inflated_ratio")
+    given = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
+    if has_compression:
+        given["compression"] = _READING[args.compression]
+    if getattr(args, "skip_damage", False):
+        given["on_error"] = skip_quietly
+    return given
+
+
+def skip_quietly(span: object) -> None:
+    """Skip damage, which a report has in the end."""
+
+
+def settings_of(args: argparse.Namespace) -> ReadSettings:
+    """Return the settings of readers that the arguments stand for."""
+    return ReadSettings(**read_options(args))
+
+
+def add_json(parser: argparse.ArgumentParser, what: str = "JSON objects, one per line") -> None:
+    """Declare that the output is for programs."""
+    parser.add_argument("--json", action="store_true", help=f"print {what}")
+
+
+def add_overwrite(parser: Any, what: str = "files that exist") -> None:
+    """Declare that files may be replaced."""
+    parser.add_argument("--overwrite", action="store_true", help=f"replace {what}")
+
+
+def add_jobs(parser: Any, noun: str) -> None:
+    """Declare how many threads work."""
     parser.add_argument(
-        "--skip-damage",
-        action="store_true",
-        help="skip damage, continue with the next intact record, and report at the end what "
-        "was lost",
+        "--jobs",
+        type=count_of(noun),
+        metavar="N",
+        help=f"check N {noun} at a time (default: one per processor)",
     )
+
+
+def add_columns(parser: Any, what: str) -> None:
+    """Declare a choice of features."""
+    parser.add_argument("--columns", type=names, action="extend", metavar="A,B", help=what)
+
+
+def names(text: str) -> list[str]:
+    """Parse names with commas between them."""
+    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def size(text: str) -> int:
@@ -165,20 +210,7 @@ def sample_size(text: str) -> int | None:
     return None if text == "all" else count_of("records")(text)
 
 
-def limits_of(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the size limits that the arguments set, by keyword."""
-    names = ("max_record_bytes", "max_inflated_bytes", "max_inflated_ratio")
-    return {name: getattr(args, name) for name in names}
-
-
-def compression_of(args: argparse.Namespace) -> str:
-    """Return the compression argument of the library's readers."""
-    return _COMPRESSIONS[args.compression]
-
-
-def options_of(args: argparse.Namespace) -> ReadSettings:
-    """Return the options for reading files."""
-    return ReadSettings(compression_of(args), **limits_of(args))
+# ---------------------------------------------------------------------------------- files
 
 
 def source_of(name: str) -> Source:
@@ -212,7 +244,7 @@ def for_each(
     work: Callable[[RecordStream], None],
 ) -> None:
     """Open one file after the other and call `work` with its stream; report what fails."""
-    options = options_of(args)
+    options = settings_of(args)
     for source in sources:
         try:
             stream = RecordStream(source, options)
@@ -245,38 +277,21 @@ def complain_of_skipped(report: DamageReport | None, console: Console) -> None:
     """Report what was skipped, if anything was."""
     if report is not None and report.n_damaged:
         status = max(status_of(span.reason) for span in report.spans)
-        console.complain(_reworded(report.summary()), status)
+        console.complain(report.summary(), status)
+
+
+# --------------------------------------------------------------------------------- errors
 
 
 def complain_of(error: Exception, name: str, console: Console) -> None:
-    """Report why a file could not be read, or not to its end."""
+    """Report why a file could not be read or written, or not to its end."""
     status = status_of(error.reason) if isinstance(error, DataLossError) else Status.FAILED
-    console.complain(complaint_of(error, name), status)
+    console.complain(text_of(error, name), status)
 
 
 def status_of(reason: Reason) -> Status:
     """Return the exit status for a file with bytes that break the format."""
-    return Status.FAILED if reason in damage.NOT_DAMAGE else Status.DAMAGED
-
-
-def complaint_of(error: Exception, name: str) -> str:
-    """Return one line that says why a file could not be read, or not to its end."""
-    return str(reworded(error)) if isinstance(error, DataLossError) else text_of(error, name)
-
-
-def reworded(error: DataLossError) -> DataLossError:
-    """Return the same error, with arguments named as the command line does."""
-    return error.at(detail=None if error.detail is None else _reworded(error.detail))
-
-
-def error_of(span: DamagedSpan) -> DataLossError:
-    """Return a damaged span as the error that a reader would raise."""
-    return reworded(span.error())
-
-
-def _reworded(text: str) -> str:
-    text = text.replace(*_WIDER_SAMPLE)
-    return _ARGUMENT.sub(lambda found: f"raise --{found[1].replace('_', '-')} to read it", text)
+    return Status.FAILED if reason in NOT_DAMAGE else Status.DAMAGED
 
 
 def text_of(error: Any, name: str) -> str:
@@ -284,11 +299,16 @@ def text_of(error: Any, name: str) -> str:
 
     That is the file that the error itself names, if any: it may be another one.
     """
+    if isinstance(error, DataLossError):
+        return str(error)
     about = getattr(error, "filename", None) or getattr(error, "source", None)
     name = os.fsdecode(about) if isinstance(about, (str, bytes)) else name
     name = name if name.strip() else repr(name)
-    reason = getattr(error, "strerror", None)
-    if reason:
-        return f"{name}: {reason}"
-    text = _reworded(str(error)) or type(error).__name__
+    if reason := getattr(error, "strerror", None):
+        return f"{name}: {reason}" + "; --overwrite replaces it" * _can_be_replaced(error)
+    text = str(error) or type(error).__name__
     return text if name in text else f"{name}: {text}"
+
+
+def _can_be_replaced(error: OSError) -> bool:
+    return isinstance(error, FileExistsError) and error.strerror == os.strerror(error.errno or 0)

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.cli.console import Console
 
-SUMMARY = "write the records of many files to one"
 DESCRIPTION = f"""\
 Write the records of all FILEs to DST, one file after the other. Checksums are verified, and
 written as they are.

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.apps.images.lists import ImageReport
     from tfrecord_lite.cli.console import Console
 
-SUMMARY = "pack a folder or list of images into record files"
 DESCRIPTION = """\
 Write the images in SRC to DST, one tf.train.Example per image, with the features that
 TensorFlow's scripts for ImageNet write: image/encoded (the file as it is), image/format,
@@ -51,20 +50,15 @@ RATE_SECONDS = 5.0
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("--json", action="store_true", help="print JSON objects, one per line")
-    parser.add_argument("--overwrite", action="store_true", help="replace files that exist")
+    inputs.add_json(parser)
+    inputs.add_overwrite(parser)
     parser.add_argument(
         "--strict", action="store_true", help="write nothing if an image cannot be packed"
     )
     parser.add_argument(
         "--no-check", action="store_true", help="read the images' headers only, do not decode them"
     )
-    parser.add_argument(
-        "--jobs",
-        type=inputs.count_of("images"),
-        metavar="N",
-        help="check N images at a time (default: one per processor)",
-    )
+    inputs.add_jobs(parser, "images")
     _add_list_arguments(parser.add_argument_group("labels and lists"))
     _add_file_arguments(parser.add_argument_group("order and files"))
     parser.add_argument("source", metavar="SRC", help="a folder, or a list of images")
@@ -91,9 +85,7 @@ def _add_list_arguments(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--label-column", metavar="NAME", help="of a list (default: label, class, ...)"
     )
-    group.add_argument(
-        "--columns", metavar="A,B", help="the other columns of a list to keep (default: all)"
-    )
+    inputs.add_columns(group, "the other columns of a list to keep (default: all)")
     group.add_argument(
         "--root",
         metavar="FOLDER",
@@ -112,7 +104,9 @@ def _add_file_arguments(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--no-shuffle", action="store_true", help="keep images sorted, or in the order of the list"
     )
-    group.add_argument("--shards", type=inputs.count_of("files"), metavar="N", help="write N files")
+    group.add_argument(
+        "--num-shards", type=inputs.count_of("files"), metavar="N", help="write N files"
+    )
     group.add_argument(
         "--shard-size",
         type=inputs.positive_size,
@@ -144,32 +138,25 @@ def _packed(args: argparse.Namespace, console: Console) -> ImageReport | None:
     if args.target == "-":
         console.complain("images are written to files, not to standard output; name DST")
         return None
-    try:
-        options = PackOptions(
-            labels=args.labels,
-            label_offset=args.label_offset,
-            path_column=args.path_column,
-            label_column=args.label_column,
-            columns=None if args.columns is None else list(filter(None, args.columns.split(","))),
-            root=args.root,
-            check=not args.no_check,
-            shuffle=not args.no_shuffle,
-            seed=args.seed,
-            num_shards=args.shards,
-            bytes_per_shard=args.shard_size,
-            num_threads=args.jobs,
-            is_strict=args.strict,
-            overwrite=args.overwrite,
-        )
-        with warnings.catch_warnings():  # Pillow's, about images with too many pixels
-            warnings.filterwarnings("ignore", "Image size ", RuntimeWarning)
-            return pack(args.source, args.target, options)
-    except FileExistsError as error:
-        detail = f"{error.strerror}; --overwrite replaces it"
-        console.complain(inputs.text_of(OSError(error.errno, detail, error.filename), args.target))
-    except (OSError, ImportError, ValueError) as error:
-        console.complain(inputs.text_of(error, args.source))
-    return None
+    options = PackOptions(
+        labels=args.labels,
+        label_offset=args.label_offset,
+        path_column=args.path_column,
+        label_column=args.label_column,
+        columns=args.columns,
+        root=args.root,
+        check=not args.no_check,
+        shuffle=not args.no_shuffle,
+        seed=args.seed,
+        num_shards=args.num_shards,
+        bytes_per_shard=args.shard_size,
+        num_threads=args.jobs,
+        is_strict=args.strict,
+        overwrite=args.overwrite,
+    )
+    with warnings.catch_warnings():  # Pillow's, about images with too many pixels
+        warnings.filterwarnings("ignore", "Image size ", RuntimeWarning)
+        return pack(args.source, args.target, options)
 
 
 def _show(report: ImageReport, args: argparse.Namespace, console: Console) -> None:

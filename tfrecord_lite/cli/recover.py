@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 from tfrecord_lite.cli import inputs, style
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.cli.console import Console
 
-SUMMARY = "write every intact record of a damaged file to a new one"
 DESCRIPTION = """\
 Write every record of SRC whose checksums are right to DST, and print each damaged place, what
 was lost, and the name of the file that was written. SRC is never changed. DST appears when it
@@ -45,8 +43,8 @@ _NAMELESS = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("--json", action="store_true", help="print JSON objects, one per line")
-    parser.add_argument("--overwrite", action="store_true", help="replace DST if it exists")
+    inputs.add_json(parser)
+    inputs.add_overwrite(parser, "DST if it exists")
     parser.add_argument(
         "--strict", action="store_true", help="exit with status 1 if anything was lost"
     )
@@ -61,7 +59,14 @@ def run(args: argparse.Namespace, console: Console) -> None:
         if getattr(args, name) == "-":
             console.complain(complaint)
             return
-    found = _recovered(args)
+    from tfrecord_lite.recovery.recover import recover  # noqa: PLC0415 - only this verb needs it
+
+    options = inputs.read_options(args)
+    try:
+        report = recover(args.source, args.target, overwrite=args.overwrite, **options)
+        found = report.files[0]
+    except (OSError, ImportError, ValueError) as error:
+        found = FileReport(args.source, 0, 0, failure=error)
     # Of a damaged file without intact records, none is written.
     is_written = found.failure is None and (found.records > 0 or not found.n_damaged)
     if args.json:
@@ -79,29 +84,3 @@ def run(args: argparse.Namespace, console: Console) -> None:
         saved = f"{plural(found.records, 'record')}, {exact_bytes(found.record_bytes)}"
         done = f"wrote {saved}" if is_written else "not written, as no intact record was found"
         console.say(f"{args.target}: {done}")
-
-
-def _recovered(args: argparse.Namespace) -> FileReport:
-    """Recover the file, and return its report."""
-    from tfrecord_lite.recovery.recover import recover  # noqa: PLC0415 - only this verb needs it
-
-    compression = inputs.compression_of(args)
-    try:
-        report = recover(
-            args.source,
-            args.target,
-            compression=compression,
-            overwrite=args.overwrite,
-            **inputs.limits_of(args),
-        )
-    except FileExistsError as error:
-        detail = f"{os.strerror(error.errno or 0)}; --overwrite replaces it"
-        return _failure(args, OSError(error.errno, detail, error.filename))
-    except (OSError, ImportError, ValueError) as error:
-        return _failure(args, error)
-    return report.files[0]
-
-
-def _failure(args: argparse.Namespace, error: Exception) -> FileReport:
-    """Return the report of a file from which nothing was recovered."""
-    return FileReport(args.source, 0, 0, failure=error)

@@ -11,7 +11,6 @@ from tfrecord_lite.cli import inputs, rearranging
 if TYPE_CHECKING:
     from tfrecord_lite.cli.console import Console
 
-SUMMARY = "write records drawn at random"
 DESCRIPTION = f"""\
 Write N records of all FILEs to DST, drawn without replacement, in the order in which they are
 read; every set of N is equally likely. If there are fewer, all are written. Checksums are

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.cli.inputs import Records
     from tfrecord_lite.schema import SequenceSummary, Summary
 
-SUMMARY = "infer the features of all records, and how to parse them"
 DESCRIPTION = """\
 Read tf.train.Example records and show for each feature its kind, how many records have it,
 the number of values per record, and their range (for byte strings, the range of their
@@ -43,7 +42,7 @@ _N_SAMPLES = 8
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("--json", action="store_true", help="print the schema as one line of JSON")
+    inputs.add_json(parser, "the schema as one line of JSON")
     parser.add_argument(
         "--max-records",
         type=inputs.count_of("records"),
@@ -57,7 +56,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="specification for features of varying length: RaggedFeature (the default), "
         "VarLenFeature or FixedLenSequenceFeature",
     )
-    inputs.add_skipping_argument(parser)
     inputs.add_arguments(parser)
 
 

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.cli.console import Console
 
-SUMMARY = "write all records in random order, also of files larger than memory"
 DESCRIPTION = f"""\
 Write the records of all FILEs to DST in random order, every order being equally likely. Records that
 do not fit into --memory are written to a temporary file beside DST, uncompressed, and read

@@ -11,16 +11,15 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.cli.console import Console
 
-SUMMARY = "divide the records of a file, or of several, among shards"
 DESCRIPTION = f"""\
-Write the records of all FILEs to shards. With --shards or a name such as 'train@8.tfrecord', each
+Write the records of all FILEs to shards. With --num-shards or a name such as 'train@8.tfrecord', each
 has records that follow each other, as many as the others; from standard input, which can
 be read only once, they go to the shards in turn. Checksums are verified, and written as they are.
 
 {rearranging.SHARDS_HELP}"""
 EPILOG = """\
 examples:
-  tfrecord split --shards 8 train.tfrecord train.tfrecord
+  tfrecord split --num-shards 8 train.tfrecord train.tfrecord
   tfrecord split --shard-size 200MB huge.tfrecord 'train.tfrecord.gz'
   tfrecord split --shard-records 10000 huge.tfrecord 'out/{shard:03d}.tfrecord'"""
 STATUSES = rearranging.STATUSES

@@ -16,7 +16,7 @@ import numpy as np
 from tfrecord_lite.cli import inputs, style
 from tfrecord_lite.cli.console import OutputError
 from tfrecord_lite.cli.formatting import aligned, printable
-from tfrecord_lite.errors import DataLossError, argument_error, plural
+from tfrecord_lite.errors import argument_error, plural
 from tfrecord_lite.files.names import expand, is_file_object, is_same_file, is_url, name_of
 from tfrecord_lite.progress import is_terminal, metered
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.cli.console import Console
 
-SUMMARY = "query files with DuckDB's SQL"
 DESCRIPTION = """\
 Run a query over files of tf.train.Example records, and print its rows. A quoted name in the
 FROM clause is a path, a URL, a pattern ('train-*.tfrecord') or shards ('train@10'); files that
@@ -82,28 +81,19 @@ def run(args: argparse.Namespace, console: Console) -> None:
     """Run the query."""
     from tfrecord_lite.integrations.duckdb import sql  # noqa: PLC0415 - needs duckdb
 
-    options: Any = {
-        "compression": inputs.compression_of(args),
-        "sample": args.sample,
-        **inputs.limits_of(args),
-    }
-    try:
-        kind = None
-        if args.output is not None:
-            kind = _format_of(args.output)
-            _check_output(args)
-        reader = sql(args.query, args.schema, **options)
-        if kind is not None:
-            n_rows = _copy(reader, args.output, kind, args.max_rows)
-            console.say(f"{args.output}: {plural(n_rows, 'row')}")
-        elif args.json or args.csv:
-            _print_file(reader, "jsonl" if args.json else "csv", args, console)
-        else:
-            _print_table(reader, args.max_rows or _MAX_ROWS, console)
-    except DataLossError as error:
-        inputs.complain_of(error, "query", console)
-    except (OSError, ImportError, ValueError, TypeError) as error:
-        console.complain(inputs.text_of(error, "query"))
+    options: Any = {"sample": args.sample, **inputs.read_options(args)}
+    kind = None
+    if args.output is not None:
+        kind = _format_of(args.output)
+        _check_output(args)
+    reader = sql(args.query, args.schema, **options)
+    if kind is not None:
+        n_rows = _copy(reader, args.output, kind, args.max_rows)
+        console.say(f"{args.output}: {plural(n_rows, 'row')}")
+    elif args.json or args.csv:
+        _print_file(reader, "jsonl" if args.json else "csv", args, console)
+    else:
+        _print_table(reader, args.max_rows or _MAX_ROWS, console)
 
 
 def _first(reader: Any, n_rows: int | None) -> Iterator[Any]:

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.cli.inputs import Records
     from tfrecord_lite.progress import Meter
 
-SUMMARY = "show how the values of each feature are distributed"
 DESCRIPTION = """\
 Read tf.train.Example or tf.train.SequenceExample records, and show for each feature its kind, how
 many records have it, and the number of values per record; of numbers a histogram, their range,
@@ -38,7 +37,7 @@ a damaged one; with --skip-damage such records are left out too, up to 1,000."""
 EPILOG = """\
 examples:
   tfrecord stats train.tfrecord
-  tfrecord stats --features label,age 'train-*.tfrecord'
+  tfrecord stats --columns label,age 'train-*.tfrecord'
   tfrecord stats --sample 10000 train@1024
   tfrecord stats --json train.tfrecord | jq .features.age.numbers.mean
 
@@ -57,8 +56,8 @@ _OTHERS = ContentType.EXAMPLE_LIST, ContentType.EVENT
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument("--features", metavar="NAME,...", help="show these features only")
+    inputs.add_json(parser, "one JSON object")
+    inputs.add_columns(parser, "show these features only")
     parser.add_argument(
         "--sample",
         type=inputs.count_of("records"),
@@ -67,7 +66,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "by an index beside a file, or at random places; of compressed files and pipes the first. Small "
         "files are read whole",
     )
-    inputs.add_skipping_argument(parser)
     inputs.add_arguments(parser)
 
 
@@ -143,7 +141,7 @@ def _add_sample(
     """Draw a sample and examine it; report what fails."""
     from tfrecord_lite.apps.statistics.sampling import draw_sample  # noqa: PLC0415 - not light
 
-    options = inputs.options_of(args)
+    options = inputs.settings_of(args)
     try:
         sample = draw_sample(sources, num_records=args.sample, options=options, meter=meter)
     except (OSError, ImportError, ValueError) as error:
@@ -170,12 +168,11 @@ def _show(
 ) -> None:
     """Print the statistics as text or JSON."""
     chosen = set(statistics)
-    if args.features is not None:
-        wanted = [name for name in args.features.split(",") if name]
-        for name in wanted:
+    if args.columns is not None:
+        for name in args.columns:
             if name not in statistics:
-                console.complain(f"--features: no feature {name!r}{nearest(name, statistics)}")
-        chosen = set(wanted).intersection(statistics)
+                console.complain(f"--columns: no feature {name!r}{nearest(name, statistics)}")
+        chosen = set(args.columns).intersection(statistics)
         if not chosen:
             return
     if args.json:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Status
 from tfrecord_lite.cli.pack import images_of, rate_of, show_problems
-from tfrecord_lite.errors import DataLossError, DataLossWarning, Reason, TFRecordError
+from tfrecord_lite.errors import Reason, TFRecordError
 
 if TYPE_CHECKING:
     import argparse
@@ -17,7 +15,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.apps.images.lists import ImageReport
     from tfrecord_lite.cli.console import Console
 
-SUMMARY = "write the images in record files to a folder"
 DESCRIPTION = """\
 Write each image in the files to FOLDER/CLASS/NAME, as it is. CLASS is the name of its class,
 or its number; without one, images are in FOLDER itself. NAME is the file's name that the record
@@ -50,8 +47,7 @@ _KEYS = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("--json", action="store_true", help="print JSON objects, one per line")
-    inputs.add_skipping_argument(parser)
+    inputs.add_json(parser)
     parser.add_argument(
         "--manifest",
         default="manifest.csv",
@@ -95,28 +91,19 @@ def _unpacked(args: argparse.Namespace, console: Console) -> ImageReport | None:
     if not sources or console.status:
         return None
     keys = Keys(**{name: getattr(args, f"{name}_key") for name in _KEYS})
-    options = inputs.options_of(args)
-    if args.skip_damage:
-        options = replace(options, on_error="skip")
     try:
-        with warnings.catch_warnings(action="ignore", category=DataLossWarning):  # it is reported
-            return unpack(
-                sources,
-                args.folder,
-                keys,
-                options,
-                manifest=args.manifest,
-                progress=None,
-            )
-    except DataLossError as error:
-        inputs.complain_of(error, args.folder, console)
+        return unpack(
+            sources,
+            args.folder,
+            keys,
+            inputs.settings_of(args),
+            manifest=args.manifest,
+            progress=None,
+        )
     except TFRecordError as error:
-        is_record = error.reason is Reason.MISSING and error.index is not None
-        status = Status.DAMAGED if is_record else Status.FAILED
-        detail = (error.detail or "").replace("; give image_key,", "; give --image-key,")
-        console.complain(inputs.text_of(error.at(detail=detail), args.folder), status)
-    except (OSError, ImportError, ValueError) as error:
-        console.complain(inputs.text_of(error, args.folder))
+        if error.reason is not Reason.MISSING or error.index is None:
+            raise
+        console.complain(inputs.text_of(error, args.folder), Status.DAMAGED)
     return None
 
 

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.cli.console import Console
     from tfrecord_lite.errors import DamagedSpan
 
-SUMMARY = "check every checksum, report every damaged place"
 DESCRIPTION = """\
 Check the checksums of every record, and of the compressed stream if there is one. For each
 damaged place, print the record's number, its offset in bytes (counted after decompression),
@@ -41,7 +40,7 @@ says why a file could not be opened, or not be read to its end, and is null othe
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("--json", action="store_true", help="print JSON objects, one per line")
+    inputs.add_json(parser)
     parser.add_argument(
         "--messages", action="store_true", help="also check that every record is a tf.train.Example"
     )
@@ -51,13 +50,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="also check that every record can be parsed with this schema (NAME.schema.json, or "
         "another program's)",
     )
-    parser.add_argument(
-        "--jobs",
-        type=inputs.count_of("files"),
-        metavar="N",
-        help="check N files at a time (default: one per processor)",
-    )
-    inputs.add_arguments(parser)
+    inputs.add_jobs(parser, "files")
+    inputs.add_arguments(parser, can_skip=False)
 
 
 def run(args: argparse.Namespace, console: Console) -> None:
@@ -68,15 +62,11 @@ def run(args: argparse.Namespace, console: Console) -> None:
     if args.schema is not None:
         from tfrecord_lite.storage import load_schema  # noqa: PLC0415 - not light
 
-        try:
-            schema = load_schema(args.schema)
-        except (OSError, ImportError, ValueError) as error:
-            console.complain(inputs.text_of(error, args.schema))
-            return
+        schema = load_schema(args.schema)
     sources = inputs.find(args, console)
     reports = verify_each(
         sources,
-        inputs.options_of(args),
+        inputs.settings_of(args),
         messages=args.messages,
         schema=schema,
         num_threads=args.jobs,
@@ -124,7 +114,7 @@ def show_places(report: FileReport, console: Console) -> None:
     """Print every damaged place, and every record that cannot be parsed, as text."""
     for span in report.spans:
         lost = "" if _is_foreign(report) else _lost_in(span)
-        console.say(f"{inputs.error_of(span)}{lost}")
+        console.say(f"{span.error()}{lost}")
     if left_out := report.n_damaged - len(report.spans):
         console.say(f"{report.source}: {left_out:,} more damaged places")
     for error in report.message_errors:
@@ -171,7 +161,7 @@ def show_json(report: FileReport, console: Console, **more: Any) -> None:
         console.say_json({"file": report.source, **fields})
 
     for span in report.spans:
-        damage = inputs.error_of(span)
+        damage = span.error()
         say(
             index=span.index,
             offset=span.offset,
@@ -198,6 +188,6 @@ def show_json(report: FileReport, console: Console, **more: Any) -> None:
         lost_bytes=report.lost_bytes,
         breaks_off=report.breaks_off,
         message_errors=report.n_message_errors,
-        error=None if failure is None else inputs.complaint_of(failure, report.source),
+        error=None if failure is None else inputs.text_of(failure, report.source),
         **more,
     )

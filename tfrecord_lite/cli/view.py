@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.cli.console import Console
 
-SUMMARY = "show what is inside, on a page in the browser"
 DESCRIPTION = """\
 Make a page that shows what is in the files: records, size, compression and damage; the schema; for
 each feature a chart of its values; and a table of records, with images, sounds, texts and tensors,
@@ -73,7 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="about how large the page may become (default: 16MiB)",
     )
-    inputs.add_arguments(parser)
+    inputs.add_arguments(parser, can_skip=False)
 
 
 def _names(text: str | None) -> list[str] | None:
@@ -94,10 +93,9 @@ def run(args: argparse.Namespace, console: Console) -> None:
         "sample_size": args.sample,
         "seed": args.seed,
         "max_bytes": args.max_bytes,
-        "compression": inputs.compression_of(args),
         "overwrite": args.overwrite,
         "open_browser": False,
-        **inputs.limits_of(args),
+        **inputs.read_options(args),
     }
     output = args.output
     if output == "-":

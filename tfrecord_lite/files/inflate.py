@@ -64,12 +64,12 @@ class InflationLimits:
         """Say which limit `n_bytes` of content exceed after `n_read` of the file; None if none."""
         most, ratio = self.max_bytes, self.max_ratio
         if most is not None and n_bytes > most:
-            return f"more than {most} bytes; pass max_inflated_bytes= to read more"
+            return f"more than {most} bytes; raise max_inflated_bytes to read more"
         n_read += self.ahead_bytes
         if ratio is not None and n_bytes > max(ratio * n_read, _RATIO_FROM_BYTES):
             return (
                 f"{n_read} bytes of the file inflate to {n_bytes} or more, over {ratio:g} "
-                "times as many; pass max_inflated_ratio= to read more"
+                "times as many; raise max_inflated_ratio to read more"
             )
         return None
 

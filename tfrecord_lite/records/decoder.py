@@ -411,6 +411,6 @@ class FrameDecoder:
     def _too_large_error(self, length: int) -> DataLossError:
         detail = (
             f"its length says {length} bytes, the limit is {self.max_record_bytes}; "
-            "pass max_record_bytes= to read larger records"
+            "raise max_record_bytes to read larger records"
         )
         return DataLossError(Reason.RECORD_TOO_LARGE, *self._place(), None, detail)

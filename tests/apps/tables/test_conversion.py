@@ -26,6 +26,7 @@ from tfrecord_lite import (
     save,
 )
 from tfrecord_lite.cli import convert as verb
+from tfrecord_lite.cli import inputs
 from tfrecord_lite.errors import DataLossError, InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -412,7 +413,7 @@ class TestDamage:
         from tfrecord_lite.options import ReadSettings
 
         source.write_bytes(source.read_bytes()[:-30])
-        reading = Reading(options=ReadSettings(on_error=verb._quiet))
+        reading = Reading(options=ReadSettings(on_error=inputs.skip_quietly))
 
         target = tmp_path / "b.tfrecord"
         summary = convert(source, target=target, reading=reading, num_jobs=num_jobs, **shards)
@@ -447,7 +448,7 @@ class TestDamage:
         data = bytearray(source.read_bytes())
         data[len(data) // 2] ^= 1
         source.write_bytes(data)
-        reading = Reading(options=ReadSettings(on_error=verb._quiet))
+        reading = Reading(options=ReadSettings(on_error=inputs.skip_quietly))
 
         for settings in {}, {"num_shards": 2, "num_jobs": 2}:
             target = tmp_path / f"b{len(settings)}.parquet"
