@@ -37,7 +37,6 @@ from tfrecord_lite import (
 )
 from tfrecord_lite.messages import Event, Summary
 from tfrecord_lite.records.framing import frame
-from tfrecord_lite.storage.formats import dataset_info, superserial, tfds, tfx
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -167,34 +166,6 @@ CASES = {
         Schema.from_json,
         10_000,
         rejected=Reason.BAD_ARGUMENT,
-    ),
-    # PyYAML looks at all open brackets at each, until Python's limit of recursion ends it.
-    "YAML in YAML": Case(
-        lambda n: "x: " + "[" * n + "]" * n,
-        superserial.from_yaml,
-        50,
-        most=4000,
-        rejected=Reason.BAD_ARGUMENT,
-        growth=16,
-    ),
-    "YAML of aliases": Case(
-        aliases, superserial.from_yaml, 12, most=1000, rejected=Reason.BAD_ARGUMENT
-    ),
-    "TFDS in TFDS": Case(
-        lambda n: FEATURES_DICT + b'{"a":' * n + b"1" + b"}" * n + b"}",
-        tfds.from_json,
-        5000,
-        rejected=Reason.BAD_ARGUMENT,
-    ),
-    "many shards of TFDS": Case(
-        lambda n: b'{"name": "d", "splits": [{"name": "s", "shardLengths": [1%s]}]}' % (b", 1" * n),
-        dataset_info.from_json,
-        5000,
-    ),
-    "many TFX features": Case(
-        lambda n: b"".join(b'feature { name: "k%d" type: INT }\n' % i for i in range(n)),
-        tfx.from_text,
-        80,
     ),
 }
 

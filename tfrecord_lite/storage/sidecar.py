@@ -22,6 +22,7 @@ older data beside it are recognised, and never read by the wrong schema.
 from __future__ import annotations
 
 import contextlib
+import glob
 import json
 import os
 import re
@@ -31,7 +32,6 @@ from collections.abc import Mapping
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from tfrecord_lite.apps.tfds.info import Directory
 from tfrecord_lite.convert.dataframes import check_description
 from tfrecord_lite.errors import InvalidArgumentError, argument_error
 from tfrecord_lite.files.compression import detect
@@ -39,6 +39,8 @@ from tfrecord_lite.files.input import open_input
 from tfrecord_lite.files.names import (
     SIDECAR_SUFFIX,
     check_storage_options,
+    expand,
+    is_url,
     local_size,
     name_of,
 )
@@ -49,7 +51,6 @@ from tfrecord_lite.records.framing import HEADER_BYTES, is_header
 from tfrecord_lite.schema import Schema, SequenceSchema
 from tfrecord_lite.schema.text import FORMAT, SEQUENCE_FORMAT
 from tfrecord_lite.sniff import HEAD_BYTES, looks_like
-from tfrecord_lite.storage.content import content_of
 from tfrecord_lite.storage.formats import superserial, tfds
 from tfrecord_lite.storage.stream_schema import check_originals
 from tfrecord_lite.storage.structure import is_flat_dict, structure_of_json
@@ -66,6 +67,8 @@ if TYPE_CHECKING:
 
 _NEVER_SCHEMAS = ("a Git LFS", "an HTML", "XML", "the index")
 """How the recogniser of foreign files names texts that are no schema either."""
+_TFDS_INFO = "dataset_info.json"
+_READ_BYTES = 1024 * 1024
 _TFX_NAMES = (".pbtxt", ".textproto", ".prototxt")
 _TFX = re.compile(
     rb"^\s*(feature|sparse_feature|string_domain|int_domain|float_domain"
@@ -202,11 +205,15 @@ def read(path: Path, storage_options: StorageOptions = None) -> Sidecar:
     """Read a schema file of any format."""
     check_path("path", path)
     name = os.fspath(path)
-    is_directory = os.path.isdir(name)  # noqa: PTH112 - may be a URL
-    if is_directory and os.path.exists(features := os.path.join(name, "features.json")):  # noqa: PTH110, PTH118
+    if os.path.isdir(name) or os.path.basename(name) == _TFDS_INFO:  # noqa: PTH112, PTH119
+        features = os.path.join(name, "features.json")  # noqa: PTH118 - may be a URL
+        if not os.path.exists(features):  # noqa: PTH110
+            folder = tfds_directory(name, storage_options)
+            features = os.path.join(folder, "features.json")  # noqa: PTH118
+            if not is_there(features, storage_options):
+                text = "there is no features.json; infer_schema makes a schema of the records"
+                raise argument_error(text, source=folder)
         name = features
-    elif is_directory or os.path.basename(name) == "dataset_info.json":  # noqa: PTH119
-        return Sidecar(Directory(name, storage_options).schema())
     try:
         return _read_file(name, storage_options)
     except (InvalidArgumentError, ImportError) as error:
@@ -224,11 +231,63 @@ def _read_file(name: str, storage_options: StorageOptions) -> Sidecar:
     folder, base = os.path.split(name)
     if base == "features.json":
         with contextlib.suppress(FileNotFoundError):
-            info_name = os.path.join(folder, "dataset_info.json")  # noqa: PTH118
+            info_name = os.path.join(folder, _TFDS_INFO)  # noqa: PTH118
             tfds_info = content_of(info_name, storage_options)
     found = parse(name, content, tfds_info)
     check_originals(found.schema)
     return found
+
+
+def content_of(name: str, storage_options: StorageOptions) -> bytes:
+    """Read a whole file, without a byte order mark."""
+    with closing(open_input(name, storage_options)) as file:
+        data = b"".join(iter(lambda: file.read(_READ_BYTES), b""))
+    return bytes(data).removeprefix(b"\xef\xbb\xbf")
+
+
+def tfds_directory(directory: Path, storage_options: StorageOptions = None) -> str:
+    """Return the directory with a ``dataset_info.json``: this one, or the only one below."""
+    name = os.fspath(directory).rstrip("/") or "/"
+    name = name if is_url(name) else os.path.expanduser(name)  # noqa: PTH111
+    if os.path.basename(name) == _TFDS_INFO:  # noqa: PTH119 - may be a URL
+        return os.path.dirname(name)  # noqa: PTH120
+    for below in ("", "*/", "*/*/"):
+        found = matches(name, f"{below}{_TFDS_INFO}", storage_options)
+        folders = [os.path.dirname(path) for path in found]  # noqa: PTH120
+        if len(folders) > 1:
+            names = ", ".join(folder[len(name) + 1 :] for folder in folders[:8])
+            more = ", ..." * (len(folders) > 8)
+            detail = f"several data sets or versions are below, give one of {names}{more}"
+            raise argument_error(detail, source=name)
+        if folders:
+            return folders[0]
+    if not is_url(name) and not os.path.isdir(name):  # noqa: PTH112
+        raise FileNotFoundError(f"no directory {name!r}")
+    detail = f"no {_TFDS_INFO} in {name!r} or below; expected a directory of TensorFlow Datasets"
+    raise FileNotFoundError(detail)
+
+
+def is_there(name: str, storage_options: StorageOptions = None) -> bool:
+    """Return whether there is a file, also at a URL."""
+    try:
+        open_input(name, storage_options).close()
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def matches(directory: str, pattern: str, storage_options: StorageOptions) -> list[str]:
+    """Return the files of a directory that match a pattern, sorted."""
+    if not is_url(directory):
+        names = sorted(glob.glob(pattern, root_dir=directory or None))  # noqa: PTH207
+        return [os.path.join(directory, name) for name in names]  # noqa: PTH118
+    if "*" not in pattern:
+        name = f"{directory}/{pattern}"
+        return [name] if is_there(name, storage_options) else []
+    try:
+        return list(map(name_of, expand(f"{directory}/{pattern}", storage_options)))
+    except FileNotFoundError:
+        return []
 
 
 def _not_a_schema(name: str, storage_options: StorageOptions) -> str | None:

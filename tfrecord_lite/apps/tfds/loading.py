@@ -6,10 +6,9 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tfrecord_lite.apps.tfds.info import Directory, count_error
+from tfrecord_lite.apps.tfds.splits import parts_of
 from tfrecord_lite.convert.dataframes import check_library
-from tfrecord_lite.files.names import check_storage_options
 from tfrecord_lite.reader import TFRecordReader
-from tfrecord_lite.storage.formats.dataset_info import parts_of
 from tfrecord_lite.storage.loading import loader_of
 from tfrecord_lite.storage.sidecar import Sidecar
 
@@ -101,7 +100,6 @@ def load_tfds(
     """
     if as_ is not None:
         check_library(as_)
-    check_storage_options(storage_options, directory)
     found = Directory(directory, storage_options)
     pieces = _pieces(found, split)
     described = Sidecar(found.schema())

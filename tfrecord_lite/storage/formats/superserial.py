@@ -63,35 +63,21 @@ def from_yaml(text: str | bytes) -> Schema:
     except ImportError:
         detail = 'YAML headers need PyYAML: pip install "tfrecord-numpy[yaml]"'
         raise ImportError(detail) from None
-    try:
-        found = yaml.load(text, _loader(yaml))  # noqa: S506 - a safe one with tuples
-    except InvalidArgumentError:
-        raise
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        # PyYAML's own text quotes the document.
-        mark = getattr(error, "problem_mark", None)
-        where = f" at line {mark.line + 1}" if mark is not None else ""
-        raise _header_error(f"not valid YAML{where} ({type(error).__name__})") from None
-    return from_mapping(found)
 
-
-def _loader(yaml: Any) -> Any:
-    """Return the safe loader, extended by tuples, that rejects repeated names."""
-
-    class Loader(yaml.SafeLoader):  # type: ignore[misc]
-        def construct_mapping(self, node: Any, deep: bool = False) -> Any:  # noqa: FBT001, FBT002
-            seen = set()
-            for key, _ in node.value if isinstance(node, yaml.MappingNode) else ():
-                if isinstance(key, yaml.ScalarNode) and key.value in seen:
-                    raise _header_error("this name occurs twice", key.value)
-                seen.add(getattr(key, "value", None) if isinstance(key, yaml.ScalarNode) else None)
-            return super().construct_mapping(node, deep)
+    class Loader(yaml.SafeLoader):
+        """The safe loader, and tuples."""
 
     def construct_tuple(loader: Any, node: Any) -> tuple[Any, ...]:
         return tuple(loader.construct_sequence(node, deep=True))
 
     Loader.add_constructor("tag:yaml.org,2002:python/tuple", construct_tuple)
-    return Loader
+    try:
+        found = yaml.load(text, Loader)  # noqa: S506
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f" at line {mark.line + 1}" if mark is not None else ""
+        raise _header_error(f"not valid YAML{where} ({type(error).__name__})") from None
+    return from_mapping(found)
 
 
 def from_mapping(header: Any) -> Schema:

@@ -20,7 +20,6 @@ our own messages for these parts (``proto/tfmd_schema.proto``); the rest of the 
 
 from __future__ import annotations
 
-import math
 import re
 import warnings
 from typing import TYPE_CHECKING, Any
@@ -39,7 +38,6 @@ from tfrecord_lite.schema import (
     SparseFeature,
     VarLenFeature,
 )
-from tfrecord_lite.schema.prepare import MAX_DIMENSIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -55,8 +53,6 @@ _DEFAULTS: dict[Kind, tuple[str, ...]] = {
     Kind.INT64: ("int_value", "uint_value"),
     Kind.FLOAT: ("float_value", "int_value", "uint_value"),
 }
-_MOST_DEFAULTS = 2**20
-"""Most values of a default, which the text gives once for a whole shape."""
 # Our messages lack this field; a dimension without a size means the same.
 _UNKNOWN_RANK = re.compile(r"\bunknown_rank\s*:\s*(?:true|True|t|1)\b")
 _IN_USE = frozenset({tfmd.UNKNOWN_STAGE, tfmd.BETA, tfmd.PRODUCTION})
@@ -269,8 +265,6 @@ def _default(
         raise _schema_error(f"default_value {value} does not fit into int64", name)
     if min(shape, default=0) < 0:
         raise _schema_error("a dimension must not be negative", name)
-    if len(shape) > MAX_DIMENSIONS or math.prod(max(size, 1) for size in shape) > _MOST_DEFAULTS:
-        raise _schema_error(f"default_value must be for at most {_MOST_DEFAULTS} values", name)
     # np.full would strip zero bytes from the end of a string.
     made = np.empty(shape, object)
     made.fill(value)

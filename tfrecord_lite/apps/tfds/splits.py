@@ -1,34 +1,22 @@
-"""The ``dataset_info.json`` of TensorFlow Datasets: splits, their shards, and parts of splits.
+"""Splits of TensorFlow Datasets: the ``dataset_info.json``, and expressions such as ``train[:75%]``.
 
-Of its members are read: ``name``, ``configName``, ``version`` and ``fileFormat``; of each split the
+Of the members are read: ``name``, ``configName``, ``version`` and ``fileFormat``; of each split the
 name, ``shardLengths`` (records per file) and ``filepathTemplate``. The oldest releases have
-``numShards`` and ``statistics.numExamples`` instead of the lengths, and all before 4.0 have no
-``features.json`` but a ``schema``, which has types and shapes after decoding: an image is an INT
-of shape [28, 28, 1].
+``numShards`` and ``statistics.numExamples`` instead of the lengths.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
 from tfrecord_lite.schema.text import nearest
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tfrecord_lite.storage.formats.natural import Shape
-
 _TEMPLATE = "{DATASET}-{SPLIT}.{FILEFORMAT}-{SHARD_X_OF_Y}"
-_MOST_SHARDS = 10_000
-"""Most shards of which only the number is known; with a length for each there may be more."""
-_MOST_CHARS = 250
-"""Most characters of a name, and of the template of file names."""
-_NAME = re.compile(rf"[\w.\-]{{1,{_MOST_CHARS}}}")
 _VARIABLE = re.compile(r"\{(\w+)\}")
 _PART = re.compile(r"(?P<split>[\w.\-]+)(\[(?P<ends>[^\[\]]*)\])?")
 _END = re.compile(r"(?P<number>-?\d[\d_]*)(?P<unit>%|shard)?", re.ASCII)
@@ -54,15 +42,13 @@ class DatasetInfo:
     config: str | None
     version: str | None
     splits: dict[str, Split]
-    decoded: dict[str, tuple[str, Shape] | None]
-    """Type and shape of features after decoding; None for one whose type is not known."""
 
 
 def from_json(document: str | bytes) -> DatasetInfo:
     """Read a ``dataset_info.json``."""
     try:
         found: Any = json.loads(document)
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise argument_error(f"not valid JSON ({type(error).__name__})") from None
     if not isinstance(found, Mapping) or not isinstance(found.get("name"), str):
         raise argument_error("not a dataset_info.json, which has the name of a data set")
@@ -72,90 +58,42 @@ def from_json(document: str | bytes) -> DatasetInfo:
         raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
     try:
         splits = [_split(found["name"], item) for item in found.get("splits") or []]
-        schema = found.get("schema") or {}
-        decoded = {item["name"]: _decoded(item) for item in schema.get("feature") or []}
-    except InvalidArgumentError:
-        raise
-    except (AttributeError, LookupError, TypeError, ValueError, OverflowError):
-        raise argument_error(
-            "the splits or the schema of this dataset_info.json are damaged"
-        ) from None
+    except (AttributeError, LookupError, TypeError, ValueError):
+        raise argument_error("the splits of this dataset_info.json are damaged") from None
     config, version = found.get("configName"), found.get("version")
     return DatasetInfo(
         found["name"],
         str(config) if config else None,
         str(version) if version else None,
         {split.name: split for split in splits},
-        decoded,
     )
 
 
 def _split(dataset: str, item: Mapping[str, Any]) -> Split:
+    """Read a split; JSON may hold its counts as strings."""
     name = item["name"]
-    lengths = tuple(_count(length) for length in item.get("shardLengths") or ())
-    n_shards = len(lengths) or _count(item.get("numShards", 0))
-    if n_shards > max(len(lengths), _MOST_SHARDS):
-        raise argument_error(f"split {name!r:.80} has {plural(n_shards, 'shard')} without lengths")
-    files = _files(dataset, name, n_shards, item.get("filepathTemplate") or _TEMPLATE)
+    lengths = tuple(map(int, item.get("shardLengths") or ()))
+    n_shards = len(lengths) or int(item.get("numShards", 0))
     given = (item.get("statistics") or {}).get("numExamples")
-    n_records = None if given is None else _count(given)
+    n_records = None if given is None else int(given)
     if n_shards == 1 and n_records is not None:
         lengths = lengths or (n_records,)
-    if len(lengths) == n_shards:
-        return Split(name, files, lengths, sum(lengths))
-    return Split(name, files, None, n_records)
-
-
-def _count(value: Any) -> int:
-    """Convert a count, which JSON may hold as a string."""
-    number = int(value)
-    if not 0 <= number < 2**63:
-        raise ValueError(value)
-    return number
-
-
-def _files(dataset: str, split: str, n_shards: int, template: str) -> tuple[str, ...]:
-    """Name the files of a split."""
-    for name in (dataset, split):
-        if not _NAME.fullmatch(name):
-            raise argument_error(f"{name!r:.80} is not a name of a data set or split")
-    if len(template) > _MOST_CHARS:
-        raise argument_error(f"the file names of split {split!r} are too long")
-    width = max(len(str(n_shards)), 5)
     files = []
+    width = max(len(str(n_shards)), 5)
     for number in range(n_shards):
         words = {
             "DATASET": dataset,
-            "SPLIT": split,
+            "SPLIT": name,
             "FILEFORMAT": "tfrecord",
             "SHARD_INDEX": f"{number:0{width}}",
             "NUM_SHARDS": f"{n_shards:0{width}}",
             "SHARD_X_OF_Y": f"{number:0{width}}-of-{n_shards:0{width}}",
         }
-        files.append(_VARIABLE.sub(_word_of(words, template), template))
-    if any(".." in file.split("/") or file.startswith(("/", "\\")) for file in files):
-        raise argument_error(f"the files of split {split!r} must be inside the directory")
-    return tuple(files)
-
-
-def _word_of(words: Mapping[str, str], template: str) -> Callable[[re.Match[str]], str]:
-    def word(variable: re.Match[str]) -> str:
-        try:
-            return words[variable[1]]
-        except KeyError:
-            detail = f"unknown variable {variable[0]} in the file name {template!r}"
-            raise argument_error(detail) from None
-
-    return word
-
-
-def _decoded(item: Mapping[str, Any]) -> tuple[str, Shape] | None:
-    """Return the type and shape that a feature has after decoding."""
-    if item.get("type") not in ("INT", "FLOAT", "BYTES"):
-        return None
-    dims = (item.get("shape") or {}).get("dim") or []
-    sizes = [int(dim.get("size", -1)) for dim in dims]
-    return item["type"], tuple(size if size > 0 else None for size in sizes)
+        template = item.get("filepathTemplate") or _TEMPLATE
+        files.append(_VARIABLE.sub(lambda found: words[found[1]], template))  # noqa: B023
+    if len(lengths) == n_shards:
+        return Split(name, tuple(files), lengths, sum(lengths))
+    return Split(name, tuple(files), None, n_records)
 
 
 # -------------------------------------------------------------------------- parts of splits
