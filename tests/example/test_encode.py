@@ -289,14 +289,6 @@ def test_a_memoryview_of_any_items_is_stored_as_all_its_bytes(view: memoryview) 
     assert step.tolist() == [whole, b"tail"]
 
 
-@pytest.mark.parametrize("others", [[b"a"], ["a"]])
-def test_a_memoryview_of_objects_is_rejected(others: list[Any]) -> None:
-    view = np.array([None, "a"], object).data
-
-    with pytest.raises(InvalidArgumentError, match=r"record 1.*memoryview of Python objects"):
-        encode_examples({"x": [*others, view]})
-
-
 def test_a_float32_keeps_its_bits() -> None:
     bits = np.array([0x7FA12345, 0xFFC00001, 1, 0x80000000], np.uint32)
 
@@ -377,16 +369,6 @@ def test_masked_records_of_an_object_array_are_missing(kept: Any, hidden: Any) -
     rows = decode_examples(encode_examples({"k": np.ma.MaskedArray(data, [False, True])}))
     wanted = decode_example(encode_example({"k": kept}))
     assert [[v.tolist() for v in row.values()] for row in rows] == [[wanted["k"].tolist()], []]
-
-
-@pytest.mark.parametrize(
-    "value", [np.ma.MaskedArray([1, 2], [False, True]), [np.ma.masked, 1], [[np.ma.masked], [1]]]
-)
-def test_some_masked_values_of_a_record_are_refused(value: Any) -> None:
-    for call in (lambda: encode_example({"k": value}), lambda: encode_examples({"k": [value] * 2})):
-        with pytest.raises(InvalidArgumentError) as caught:
-            call()
-        assert (caught.value.reason, caught.value.key) == (Reason.UNREPRESENTABLE, "k")
 
 
 @pytest.mark.parametrize("n_values", [2, 20])

@@ -11,16 +11,13 @@ from hypothesis import strategies as st
 
 from tfrecord_lite import (
     Block,
-    BytesColumn,
     FixedLenFeature,
     FixedLenSequenceFeature,
     InvalidArgumentError,
     RaggedFeature,
     RaggedTensor,
-    Reason,
     SequenceExample,
     SequenceExampleParser,
-    SparseTensor,
     TFRecordReader,
     TFRecordWriter,
     decode_sequence_examples,
@@ -180,57 +177,6 @@ def test_a_long_list_and_large_values() -> None:
     assert_records_are(block, "s", [steps, steps[:1]])
 
 
-@pytest.mark.parametrize(
-    ("lists", "lengths", "reason", "index"),
-    [
-        ({"a": np.zeros((2, 3)), "b": np.zeros((3, 3))}, None, Reason.BAD_ARGUMENT, None),
-        ({"a": np.zeros(3)}, None, Reason.BAD_ARGUMENT, None),
-        ({"a": np.zeros((2, 3))}, {"a": [1, 4]}, Reason.BAD_ARGUMENT, 1),
-        ({"a": np.zeros((2, 3))}, {"a": [-1, 0]}, Reason.BAD_ARGUMENT, 0),
-        ({"a": np.zeros((2, 3))}, {"a": [1]}, Reason.BAD_ARGUMENT, None),
-        ({"a": np.zeros((2, 3))}, {"a": [1.0, 2.0]}, Reason.BAD_ARGUMENT, None),
-        ({"a": [[1], [2]]}, {"a": [1, 1]}, Reason.BAD_ARGUMENT, None),
-        ({"a": [[1], [2]]}, {"b": [1, 1]}, Reason.BAD_ARGUMENT, None),
-        ({"a": BytesColumn.from_list([b"x"])}, None, Reason.BAD_ARGUMENT, None),
-        ({"a": SparseTensor([[0, 0, 0]], [1], [1, 1, 1])}, None, Reason.UNSUPPORTED, None),
-        ({"a": [[1], [2], [3, 2**63]]}, None, Reason.UNREPRESENTABLE, 2),
-        ({"a": [[1], [2, b"x"]]}, None, Reason.UNREPRESENTABLE, 1),
-        ({"a": np.ma.masked_equal([[0, 0], [0, 1]], 1)}, None, Reason.BAD_ARGUMENT, 1),
-        ({}, None, Reason.BAD_ARGUMENT, None),
-        (None, None, Reason.BAD_ARGUMENT, None),
-    ],
-)
-def test_what_does_not_fit_is_rejected(
-    lists: Any, lengths: Any, reason: Reason, index: int | None
-) -> None:
-    with pytest.raises(InvalidArgumentError) as caught:
-        encode_sequence_examples(None, lists, lengths)
-    assert caught.value.reason is reason
-    assert caught.value.index == index
-
-
-def test_what_is_no_column_is_a_type_error() -> None:
-    for lists in ({"a": [b"x"]}, {"a": [5]}, {"a": ["x"]}, {5: [[1]]}):
-        with pytest.raises(TypeError):
-            encode_sequence_examples(None, lists)  # type: ignore[arg-type]
-    with pytest.raises(TypeError):
-        encode_sequence_examples([{}], {"a": [[1]]})
-
-
-@pytest.mark.parametrize("lists", [[], [("a", [1])], 5, "ab", None])
-def test_lists_that_are_no_dictionary_are_a_type_error(lists: Any) -> None:
-    for row in ({"feature_lists": lists}, {"context": {"a": 1}, "feature_lists": lists}):
-        with pytest.raises(TypeError, match="feature_lists must be a dict"):
-            encode_sequence_example(row)
-        with pytest.raises(TypeError, match="feature_lists must be a dict"):
-            encode_sequence_examples([row])
-    if lists is not None:
-        with pytest.raises(TypeError, match="feature_lists must be a dict"):
-            encode_sequence_examples({"a": [1]}, lists)
-        with pytest.raises(TypeError, match="lengths must be a dict"):
-            encode_sequence_examples(None, {"a": np.zeros((1, 2))}, lists)
-
-
 NUMBERS = st.sampled_from([0, 300, 2**24 + 1, 2**63, True, 0.5, 1e300])
 STEPS = st.one_of(
     NUMBERS,
@@ -278,17 +224,3 @@ def test_a_writer_writes_sequences(tmp_path: Path) -> None:
     found = list(TFRecordReader(path).sequence_examples())
     assert [row["context"]["id"].tolist() for row in found] == [[0], [1], [2], [7], [0]]
     assert [len(row["feature_lists"]["t"]) for row in found] == [0, 1, 2, 1, 0]
-
-
-def test_the_record_that_cannot_be_encoded_is_named() -> None:
-    good = {"context": {"i": 1}, "feature_lists": {"a": [[1]]}}
-    for bad, key in (
-        ({"feature_lists": {"a": [[1], [2**64]]}}, "a"),
-        ({"feature_lists": {"a": [[1], ["x"]]}}, "a"),
-        ({"context": {"i": object()}}, "i"),
-    ):
-        with pytest.raises(InvalidArgumentError) as caught:
-            encode_sequence_examples([good, good, good, bad])
-        assert (caught.value.index, caught.value.key) == (3, key)
-        if key == "a":
-            assert "step 1" in str(caught.value)
