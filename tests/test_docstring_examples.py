@@ -42,7 +42,7 @@ PUBLIC = {
     "integrations.duckdb": None,
     "integrations.grain": None,
     "integrations.keras": None,
-    "integrations.ray": ("SkippedDamage", "read_tfrecords", "write_tfrecords"),
+    "integrations.ray": ("read_tfrecords", "write_tfrecords"),
     "integrations.spark": ("register",),
     "integrations.torch": None,
     "apps.rearrange": None,

@@ -29,14 +29,12 @@ from tfrecord_lite import (
     DataLossWarning,
     InvalidArgumentError,
     TFRecordFile,
-    TFRecordReader,
     TFRecordWriter,
     encode_example,
     scan,
 )
 from tfrecord_lite.apps.tables.record_format import RecordTarget
 from tfrecord_lite.integrations.ray import (
-    SkippedDamage,
     TFRecordDatasink,
     TFRecordDatasource,
     read_tfrecords,
@@ -131,21 +129,21 @@ def test_only_the_columns_that_are_used_are_parsed(folder: Path) -> None:
         writer.write(encode_example({"row": [9999], "text": [1]}))
     schema = scan(str(folder / "data-*")).schema
 
-    chosen = read_tfrecords(folder, schema, columns=["row"])
-    pruned = read_tfrecords(folder, schema).select_columns(["row"])
+    chosen = read_tfrecords(folder, schema=schema, columns=["row"])
+    pruned = read_tfrecords(folder, schema=schema).select_columns(["row"])
     assert [row["row"] for row in rows_in(chosen)] == [*range(3000), 9999]
     assert rows_in(pruned) == rows_in(chosen)
     assert pruned.schema().names == ["row"]
-    assert read_tfrecords(folder, schema).count() == 3001
+    assert read_tfrecords(folder, schema=schema).count() == 3001
     with pytest.raises(InvalidArgumentError, match="record 0, byte 0, feature 'text'"):
-        read_tfrecords(folder, schema).materialize()
+        read_tfrecords(folder, schema=schema).materialize()
 
 
 def test_a_limit_reads_few_rows(folder: Path) -> None:
     damage(folder / "data-00002-of-00003.tfrecord", [25])
     schema = scan(str(folder / "data-00001*")).schema
 
-    source = TFRecordDatasource(folder, schema, batch_size=10)
+    source = TFRecordDatasource(folder, schema=schema, batch_size=10)
     tasks = source.get_read_tasks(2, per_task_row_limit=20)
 
     assert [sum(len(block) for block in task()) for task in tasks] == [20] * 3
@@ -208,7 +206,9 @@ def test_compressed_empty_and_sequence_files(tmp_path: Path) -> None:
         for row in range(100):
             writer.write(encode_example({"row": [row]}))
     (tmp_path / "b.tfrecord").write_bytes(b"")
-    assert rows_in(read_tfrecords(tmp_path, {"row": "int64"})) == [{"row": i} for i in range(100)]
+    assert rows_in(read_tfrecords(tmp_path, schema={"row": "int64"})) == [
+        {"row": i} for i in range(100)
+    ]
 
     with TFRecordWriter(tmp_path / "c") as writer:
         writer.write_sequence_examples({"id": [1, 2]}, {"words": [[["a"], ["b", "c"]], [["d"]]]})
@@ -224,7 +224,7 @@ def test_urls(folder: Path) -> None:
             server.files[f"/{path.name}.idx"] = Path(f"{path}.idx").read_bytes()
         urls = [f"{server.url}/{path.name}" for path in sorted(folder.glob("*.tfrecord"))]
         features = scan(str(folder / "*")).schema
-        ds = read_tfrecords(urls, features, override_num_blocks=6)
+        ds = read_tfrecords(urls, schema=features, override_num_blocks=6)
 
         assert rows_in(ds) == rows_of(str(folder / "*.tfrecord"))
 
@@ -248,58 +248,20 @@ def test_damage_is_an_error_that_names_the_place(folder: Path) -> None:
     damage(folder / "data-00001-of-00003.tfrecord", [500])
 
     with pytest.raises(DataLossError, match=r"data-00001-of-00003.tfrecord: record 500, byte") as e:
-        read_tfrecords(folder, schema).materialize()
+        read_tfrecords(folder, schema=schema).materialize()
     assert isinstance(e.value, RayTaskError)
 
 
-def test_what_tasks_skip_is_reported_on_the_driver(folder: Path) -> None:
-    schema = scan(str(folder / "*")).schema
-    damage(folder / "data-00001-of-00003.tfrecord", [100, 900])
-    damage(folder / "data-00002-of-00003.tfrecord", [0])
-    expected = TFRecordReader(str(folder / "*"), on_error=lambda _: None)
-    n_records = sum(map(len, expected.blocks()))
-
-    skipped = SkippedDamage()
-    ds = read_tfrecords(folder, schema, damage=skipped, override_num_blocks=9)
-    for _ in range(2):  # the second run counts nothing twice
-        assert ds.count() == n_records == 2997
-        assert skipped.report() == expected.report
-
-
-def test_other_parts_of_the_same_files_count_once(folder: Path) -> None:
-    schema = scan(str(folder / "*")).schema
-    damage(folder / "data-00001-of-00003.tfrecord", [100, 900])
-    skipped = SkippedDamage(max_errors=2)
-
-    for num_blocks in (9, 2, 30, 9):
-        ds = read_tfrecords(folder, schema, damage=skipped, override_num_blocks=num_blocks)
-        assert ds.materialize().count() == 2998
-        report = skipped.report()
-        assert (report.records, report.n_damaged) == (2998, 2)
-
-
-def test_what_nobody_collects_is_warned_of(folder: Path) -> None:
+def test_a_task_warns_of_what_it_skips(folder: Path) -> None:
     schema = scan(str(folder / "*")).schema
     damage(folder / "data-00001-of-00003.tfrecord", [100])
-    sound, damaged, _ = TFRecordDatasource(folder, schema, on_error="skip").get_read_tasks(1)
+    sound, damaged, _ = TFRecordDatasource(folder, schema=schema, on_error="skip").get_read_tasks(1)
 
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert sum(map(len, sound())) == 1000
     with pytest.warns(DataLossWarning, match="data-00001-of-00003.tfrecord: record 100"):
         assert sum(map(len, damaged())) == 999
-
-
-def test_a_limit_is_for_all_tasks_together(folder: Path) -> None:
-    schema = scan(str(folder / "*")).schema
-    for shard in range(3):
-        damage(folder / f"data-0000{shard}-of-00003.tfrecord", [10])
-
-    assert read_tfrecords(folder, schema, damage=SkippedDamage(max_errors=3)).count() == 2997
-    with pytest.raises(DataLossError, match="2 damaged places before it were skipped"):
-        read_tfrecords(folder, schema, damage=SkippedDamage(max_errors=2)).materialize()
-    with pytest.raises(DataLossError, match="max_errors=0"):
-        read_tfrecords(folder, schema, damage=SkippedDamage(max_errors=0)).materialize()
 
 
 # --------------------------------------------------------------------------------- write
@@ -416,19 +378,17 @@ def test_a_worker_that_is_killed_while_it_reads_doubles_and_loses_nothing(folder
     schema = scan(str(folder / "*")).schema
     damage(folder / "data-00001-of-00003.tfrecord", [100])
     flag = str(folder.parent / "killed")
-    skipped = SkippedDamage()
 
     def work(batch: dict[str, Any]) -> dict[str, Any]:
         if 1500 in batch["row"]:
             kill_once(flag)
         return batch
 
-    ds = read_tfrecords(folder, schema, damage=skipped).map_batches(work, batch_size=100)
+    ds = read_tfrecords(folder, schema=schema, on_error="skip").map_batches(work, batch_size=100)
     found = [row["row"] for row in rows_in(ds)]
 
     assert Path(flag).exists()
     assert found == [row for row in range(3000) if row != 1100]
-    assert (skipped.report().records, skipped.report().n_damaged) == (2999, 1)
 
 
 def test_a_worker_that_is_killed_after_it_wrote_doubles_and_loses_nothing(

@@ -4,7 +4,6 @@
 
     read_tfrecords     files as a ray.data.Dataset: one task per file, or per part of a large one
     write_tfrecords    a ray.data.Dataset as files: one per task
-    SkippedDamage      what all tasks have skipped, and a limit for them together
 
     driver   scan ─> schema, partitions ──ReadTask──> worker   PartitionReader ─> blocks of Arrow
     worker   blocks ─> write_part ─> a file named after the write and the task
@@ -30,8 +29,7 @@ from tfrecord_lite.convert.dataframes.arrow import imported
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, require_int
 from tfrecord_lite.files.names import in_directories, is_url
 from tfrecord_lite.files.remote import remote_place
-from tfrecord_lite.index.ranges import join_reports
-from tfrecord_lite.records.damage import too_many_error, warn_of_damage
+from tfrecord_lite.records.damage import warn_of_damage
 
 try:
     import ray
@@ -57,7 +55,7 @@ else:
     _SinkBase = Datasink
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Literal, Unpack
 
     from tfrecord_lite.apps.tables.partitions import TablePartition
@@ -65,12 +63,8 @@ if TYPE_CHECKING:
     from tfrecord_lite.apps.tables.table import ScanOptions, TFRecordTable
     from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import Sources, StorageOptions
-    from tfrecord_lite.index.ranges import RecordRange
-    from tfrecord_lite.records.damage import DamageReport
-    from tfrecord_lite.schema import FeatureLike, SequenceSchema
 
 __all__ = [
-    "SkippedDamage",
     "TFRecordDatasink",
     "TFRecordDatasource",
     "read_tfrecords",
@@ -89,15 +83,14 @@ _INFLATION = 4
 
 def read_tfrecords(
     paths: Sources,
-    features: str | os.PathLike[str] | Mapping[str, FeatureLike] | SequenceSchema | None = None,
     columns: Sequence[str] | None = None,
     *,
+    schema: Any = None,
     tensors: bool = False,
     include_paths: bool = False,
     override_num_blocks: int | None = None,
     concurrency: int | None = None,
     remote_args: Mapping[str, Any] | None = None,
-    damage: SkippedDamage | None = None,
     **options: Unpack[ScanOptions],
 ) -> Any:
     """Make a ``ray.data.Dataset`` of files of Examples or SequenceExamples.
@@ -107,10 +100,10 @@ def read_tfrecords(
     paths : str, PathLike, or a list of them
         Files, patterns, directories (all files in them) and URLs (a directory's ends in ``/``), which the workers
         have to see under the same names.
-    features : path, mapping of str to feature specification, or SequenceSchema, optional
-        As for :func:`scan`: how to parse; by default what the sidecars say, or a sample of the records.
     columns : sequence of str, optional
         Only these columns; others are not parsed. ``ds.select_columns`` has the same effect.
+    schema : path, mapping of str to feature specification, or SequenceSchema, optional
+        As for :func:`scan`: how to parse; by default what the sidecars say, or a sample of the records.
     tensors : bool, default False
         Make tensors of columns of numbers with a fixed shape, so that batches of NumPy and torch have
         arrays of shape ``(n, *shape)``. Otherwise they are ``fixed_size_list``, which other libraries know.
@@ -123,12 +116,8 @@ def read_tfrecords(
     remote_args : dict, optional
         As for ``ray.data.read_datasource``: the largest number of tasks at a time, and arguments such as
         ``{"num_cpus": 2}`` for each.
-    damage : SkippedDamage, optional
-        Skip damage, and collect here what all tasks have skipped.
     **options
-        As for :func:`scan`: `text`, `sample`, `batch_size`, `compression`, `on_error`, `max_errors` (of each task),
-        `max_record_bytes`, `max_inflated_bytes`, `max_inflated_ratio`, `storage_options`. With
-        ``on_error="skip"`` alone, each task that skips something warns (``DataLossWarning``) where it runs, and Ray shows that
+        As for :func:`scan`; `max_errors` is of each task. With ``on_error="skip"`` each task that skips something warns (``DataLossWarning``) where it runs, and Ray shows that
         in the driver's log; a function is called in the task.
 
     Returns
@@ -160,12 +149,11 @@ def read_tfrecords(
     """
     source = TFRecordDatasource(
         paths,
-        features,
         columns,
+        schema=schema,
         tensors=tensors,
         include_paths=include_paths,
         num_tasks=override_num_blocks,
-        damage=damage,
         **options,
     )
     return ray.data.read_datasource(
@@ -183,27 +171,22 @@ class TFRecordDatasource(_SourceBase):
     def __init__(
         self,
         paths: Sources,
-        features: Any = None,
         columns: Sequence[str] | None = None,
         *,
+        schema: Any = None,
         tensors: bool = False,
         include_paths: bool = False,
         num_tasks: int | None = None,
-        damage: SkippedDamage | None = None,
         **options: Unpack[ScanOptions],
     ) -> None:
         super().__init__()
         self._projection_map: dict[str, str] | None = None  # which the base class reads
-        self._damage = damage
-        if damage is not None:
-            options.setdefault("on_error", "skip")
-            options.setdefault("max_errors", damage.max_errors)
         if num_tasks is not None:
             require_int("override_num_blocks", num_tasks, 1)
         if options.pop("num_workers", 0):
             raise argument_error("num_workers is for one machine; Ray's tasks are the workers here")
         table = scan(
-            [_absolute(path) for path in in_directories(paths)], columns, schema=features, **options
+            [_absolute(path) for path in in_directories(paths)], columns, schema=schema, **options
         )
         if include_paths and "path" in table.column_names:
             raise argument_error(
@@ -260,9 +243,9 @@ class TFRecordDatasource(_SourceBase):
             input_files=(part.source,),
             exec_stats=None,
         )
-        tell = None if self._damage is None else self._damage.teller(part)
-        read = _Read(part, form, tell, limit)
-        return ReadTask(read, metadata, schema=form.schema, per_task_row_limit=limit)
+        return ReadTask(
+            _Read(part, form, limit), metadata, schema=form.schema, per_task_row_limit=limit
+        )
 
 
 def _absolute(path: Any) -> Any:
@@ -285,36 +268,20 @@ def _estimated(part: TablePartition) -> int | None:
 class _Read:
     """Reads the blocks of one task."""
 
-    def __init__(
-        self,
-        part: TablePartition,
-        form: _BlockForm,
-        tell: Callable[[DamageReport], None] | None,
-        limit: int | None,
-    ) -> None:
-        self._part, self._form, self._tell, self._limit = part, form, tell, limit
+    def __init__(self, part: TablePartition, form: _BlockForm, limit: int | None) -> None:
+        self._part, self._form, self._limit = part, form, limit
 
     def __call__(self) -> Iterator[Any]:
         """Yield tables of some megabytes."""
         with closing(self._part.read()) as batches:
-            n_rows = n_damaged = 0
+            n_rows = 0
             for batch in batches:
-                n_damaged = self._told(batches.report, n_damaged)
                 yield self._form.table(batch, self._part.source)
                 n_rows += len(batch)
                 if self._limit is not None and n_rows >= self._limit:
                     break
-            self._told(batches.report, -1)
-            if self._tell is None and batches.report is not None:
+            if batches.report is not None:
                 warn_of_damage(batches.report)  # which Ray shows on the driver
-
-    def _told(self, report: DamageReport | None, n_before: int) -> int:
-        """Tell of the damage so far, if there is more than before; return how much there is."""
-        if report is None or self._tell is None:
-            return 0
-        if report.n_damaged != n_before:
-            self._tell(report)
-        return report.n_damaged
 
 
 class _BlockForm:
@@ -372,106 +339,6 @@ class _BlockForm:
 
 
 # -------------------------------------------------------------------------------- damage
-
-
-class SkippedDamage:
-    """What the tasks of data sets have skipped; an actor collects it.
-
-    Pass it as `damage` to :func:`read_tfrecords`. A task that is repeated counts once. If files are read
-    again, in whatever parts, tasks report anew, in place of what was reported of these parts before.
-
-    Parameters
-    ----------
-    max_errors : int, optional
-        Number of damaged places to skip in all tasks together; one more is a DataLossError in
-        the task that tells of it. Tasks that run at the same time may have skipped some more by then. None for any number.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from tfrecord_lite.integrations.ray import SkippedDamage, read_tfrecords
-    >>> with TFRecordWriter("people.tfrecord") as writer:
-    ...     writer.write_examples({"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
-    >>> file = Path("people.tfrecord")
-    >>> n_bytes = file.write_bytes(file.read_bytes().replace(b"Alan", b"Elan"))
-    >>> damage = SkippedDamage(max_errors=100)
-    >>> sorted(row["name"] for row in read_tfrecords("people.tfrecord", damage=damage).take_all())
-    [b'Ada', b'Grace']
-    >>> damage.report().n_damaged
-    1
-    """
-
-    def __init__(self, max_errors: int | None = None) -> None:
-        if max_errors is not None:
-            require_int("max_errors", max_errors, 0)
-        self.max_errors = max_errors
-        self._reports: Any = ray.remote(num_cpus=0)(_Reports).remote()
-
-    def report(self) -> DamageReport:
-        """Return what all tasks have read and skipped so far, by file.
-
-        Examples
-        --------
-        >>> from tfrecord_lite.integrations.ray import SkippedDamage, read_tfrecords
-        >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
-        >>> damage = SkippedDamage()
-        >>> people = read_tfrecords("people.tfrecord", damage=damage).materialize()
-        >>> damage.report().records, damage.report().is_sound
-        (3, True)
-        """
-        return join_reports(ray.get(self._reports.all.remote()))
-
-    def teller(self, part: TablePartition) -> Callable[[DamageReport], None]:
-        """Return the function by which the task of a partition tells of the damage that it has skipped so far.
-
-        Examples
-        --------
-        >>> from tfrecord_lite.integrations.ray import SkippedDamage
-        >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
-        >>> (part,) = scan("people.tfrecord").partitions(num_partitions=1)
-        >>> damage = SkippedDamage()
-        >>> damage.teller(part)(verify("people.tfrecord"))
-        >>> damage.report().records
-        3
-        """
-        return _Teller(self._reports, part.range, self.max_errors)
-
-
-class _Reports:
-    """The last report of each part of each file."""
-
-    def __init__(self) -> None:
-        self._by_file: dict[str, dict[RecordRange, DamageReport]] = {}
-
-    def put(self, part: RecordRange, report: DamageReport) -> int:
-        """Keep the report of a part, and return how many places all tasks have skipped."""
-        before = self._by_file.get(part.source, {})
-        # A file that was divided otherwise before must not count twice.
-        kept = {other: found for other, found in before.items() if not _overlap(part, other)}
-        self._by_file[part.source] = {**kept, part: report}
-        return sum(each.n_damaged for each in self.all())
-
-    def all(self) -> list[DamageReport]:
-        """Return the reports of all parts."""
-        return [report for parts in self._by_file.values() for report in parts.values()]
-
-
-def _overlap(one: RecordRange, other: RecordRange) -> bool:
-    """Whether two parts of a file have bytes in common, or begin at the same one."""
-    first, second = sorted([one, other], key=lambda part: part.start)
-    return first.start == second.start or first.stop is None or first.stop > second.start
-
-
-class _Teller:
-    def __init__(self, reports: Any, part: RecordRange, max_errors: int | None) -> None:
-        self._reports, self._part, self._max_errors = reports, part, max_errors
-
-    def __call__(self, report: DamageReport) -> None:
-        """Tell of the damage so far; raise DataLossError if it is too much."""
-        n_damaged = ray.get(self._reports.put.remote(self._part, report))
-        most = self._max_errors
-        if most is not None and n_damaged > most and report.spans:
-            raise too_many_error(report.spans[-1], most)
 
 
 # --------------------------------------------------------------------------------- write
