@@ -159,31 +159,6 @@ def test_images_are_pictures_and_other_values_what_they_are() -> None:
     assert cells[17].startswith("WAV")
 
 
-def test_pictures_end_with_the_budget_and_are_named_after_that() -> None:
-    rows = RaggedTensor(BytesColumn.from_list([png()] * 100), np.arange(0, 101, 10))
-    page = page_of(rows)
-
-    assert len(page.sources) == 48
-    assert "enough pictures" in page.text
-
-    large = BytesColumn.from_list([png(4_000, 4_000) + bytes(9_000)] * 10)
-    page = page_of(large)
-
-    assert len(page.sources) < 5
-    assert "PNG 4000 x 4000" in page.text
-
-
-def test_damaged_images_count_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    tried: list[bytes] = []
-    monkeypatch.setattr(
-        "tfrecord_lite.apps.markup.cells.thumbnail", lambda data, *_: tried.append(data)
-    )
-    header = png(4_000, 4_000)[:64] + bytes(9_000)
-
-    assert "PNG 4000 x 4000" in page_of(BytesColumn.from_list([header] * 10)).text
-    assert len(tried) == 4
-
-
 def test_rows_are_those_of_the_column() -> None:
     ragged = page_of(RaggedTensor(np.arange(100), [0, 0, 2, 100])).cells
     sparse = page_of(SparseTensor([[0, 1], [2, 0]], np.array([0.5, 8], np.float32), [3, 2])).cells
@@ -199,20 +174,3 @@ def test_events_have_a_curve_per_scalar() -> None:
 
     assert page.tags.count("svg") == 1
     assert page.cells[6:11] == ["loss", "scalars", "8", "1 .. 8", "0.125"]
-
-
-@pytest.mark.needs("image")
-def test_pictures_cost_what_is_decoded_whatever_they_say() -> None:
-    from PIL import Image
-
-    rng = np.random.default_rng(0)
-    pixels = np.kron(rng.integers(0, 255, (256, 256), np.uint8), np.ones((16, 16), np.uint8))
-    out = io.BytesIO()
-    Image.fromarray(pixels).save(out, "GIF")
-    gif = out.getvalue()
-    small = gif[:6] + struct.pack("<HH", 1, 1) + gif[10:]  # the frame keeps its size
-
-    html = BytesColumn.from_list([small] * 6)._repr_html_()
-
-    assert len(gif) > 8 << 10  # otherwise it is shown as it is
-    assert html.count("<img") <= 4  # of 16 million pixels each

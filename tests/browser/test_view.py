@@ -26,7 +26,7 @@ EXPECTED: dict[str, dict[str, int]] = {
     "table": {".card": 7, ".record": 100, ".card svg": 7},
     "sequences": {".card": 8, ".record": 12, ".record img": 12},
     "texts": {".card": 5, ".record": 40, ".v-text": 40},
-    "events": {".record": 100, ".record img": 4, ".record audio": 4},
+    "events": {".record": 100, ".record img": 3},
     "vectors": {".card": 6, ".record": 30, ".record img": 60, ".record audio": 30},
     "mixed": {".card": 3, ".record": 40, ".is-absent": 40},
     "ranking": {".record": 15},

@@ -237,16 +237,9 @@ def test_a_tag_may_be_of_several_kinds() -> None:
     ]
     events = events_of(event(0, *both))
 
-    assert [kind for kind, tags in events.tags.items() if tags] == [
-        "scalars",
-        "histograms",
-        "tensors",
-    ]
-    assert (len(events.scalars("a")), len(events.tensors("a")), len(events.histograms("a"))) == (
-        1,
-        1,
-        1,
-    )
+    kinds = ["scalars", "histograms", "tensors"]
+    assert [kind for kind, tags in events.tags.items() if tags] == kinds
+    assert [len(getattr(events, kind)("a")) for kind in kinds] == [1, 1, 1]
 
 
 def test_a_tensor_without_plugin_is_a_tensor() -> None:
@@ -365,15 +358,6 @@ def test_an_unknown_tag_is_an_error_that_names_the_nearest() -> None:
             method("train/los")
         assert caught.value.reason is Reason.MISSING
     assert len(events.images("train/loss")) == 0
-
-
-def test_a_thousand_tags() -> None:
-    records = [event(i, scalar(f"tag {i % 1000}", i)) for i in range(3000)]
-
-    events = events_of(*records)
-
-    assert events.tags["scalars"] == tuple(f"tag {i}" for i in range(1000))
-    assert events.scalars("tag 7").value.tolist() == [7, 1007, 2007]
 
 
 @pytest.mark.parametrize("n_tags", [parse._MAX_IN_TABLE - 1, parse._MAX_IN_TABLE + 1, 9000])
@@ -586,16 +570,9 @@ def test_following_gives_what_comes_before_damage(tmp_path: Path) -> None:
             read_events(path)
 
 
-@pytest.mark.parametrize("seconds", [-1, -0.001, float("nan"), float("inf")])
-def test_one_cannot_wait_for_less_than_no_time_or_for_ever(seconds: float, tmp_path: Path) -> None:
-    with pytest.raises(InvalidArgumentError) as caught:
-        follow_events(tmp_path, poll_seconds=seconds)
-    assert caught.value.reason is Reason.BAD_ARGUMENT
-
-
-@pytest.mark.parametrize("seconds", [None, "1"])
-def test_a_time_to_wait_is_a_number(seconds: Any, tmp_path: Path) -> None:
-    with pytest.raises(TypeError):
+@pytest.mark.parametrize("seconds", [-0.001, float("nan"), float("inf"), "1"])
+def test_one_cannot_wait_for_less_than_no_time_or_for_ever(seconds: Any, tmp_path: Path) -> None:
+    with pytest.raises(TypeError if isinstance(seconds, str) else InvalidArgumentError):
         follow_events(tmp_path, poll_seconds=seconds)
 
 

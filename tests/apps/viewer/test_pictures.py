@@ -386,15 +386,3 @@ def test_a_tensor_of_many_strings_counts_all() -> None:
 
     assert "… 2,000,000 values" in plain(cell.html)
     assert plain(cell.details).startswith("x x")
-
-
-# ------------------------------------------------------------------------------- any bytes
-
-
-@given(st.sampled_from(FORMATS), st.data())
-def test_damaged_images(format_: str, data: st.DataObject) -> None:
-    changed = bytearray(image(30, 20, format_))
-    for _ in range(data.draw(st.integers(1, 5))):
-        changed[data.draw(st.integers(0, len(changed) - 1))] = data.draw(st.integers(0, 255))
-
-    cells_of({"x": bytes(changed)})

@@ -292,7 +292,8 @@ class Cells:
         small = self._thumbnail(data, media, size)
         if isinstance(small, str):
             return Form(_span("note", f"{small}: {what}"))
-        html = Html(_image(small, what, size) + below)
+        name = f"{media.format} image" if below else what  # a caption is not said twice
+        html = Html(_image(small, name, size) + below)
         if not self._is_page or max(media.width or 0, media.height or 0) <= size:
             return Form(html)
         large = self._thumbnail(data, media, _LARGE_SIZE)
@@ -339,7 +340,7 @@ class Cells:
         small = thumbnail_of_pixels(pixels, self._size)
         if not self.budget.take(picture_bytes=len(small.data)):
             return Form(_span("note", f"not shown, as the page is full: {text}"))
-        html = Html(_image(small, text, self._size) + below)
+        html = Html(_image(small, "the pixels as an image" if below else text, self._size) + below)
         if not self._is_page or max(height, width) <= self._size:
             return Form(html)
         large = thumbnail_of_pixels(pixels, _LARGE_SIZE)
@@ -426,7 +427,7 @@ class Cells:
         png = thumbnail_of_pixels(large, max(large.shape[:2]))
         if not self.budget.take(pictures=1, picture_bytes=len(png.data)):
             return _span("caption", text)
-        image = picture(png, text, (large.shape[1], large.shape[0]), "v-map")
+        image = picture(png, "the values as colours", (large.shape[1], large.shape[0]), "v-map")
         return Html(image + _span("caption", text))
 
 

@@ -20,15 +20,14 @@ from typing import TYPE_CHECKING
 from tfrecord_lite.errors import argument_error, require_int
 from tfrecord_lite.files.names import expand, is_file_object, is_same_file, is_url, name_of
 from tfrecord_lite.files.output import open_output
-from tfrecord_lite.options import MAX_RECORD_BYTES, ReadSettings
+from tfrecord_lite.options import ReadOptions, ReadSettings
 from tfrecord_lite.progress import check_progress, metered, title_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection
+    from typing import Unpack
 
-    from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import Source, Sources, StorageOptions
-    from tfrecord_lite.files.output import OutputFile
     from tfrecord_lite.progress import Progress
 
 NUM_RECORDS, SAMPLE_SIZE, MAX_BYTES = 200, 10_000, 16 << 20
@@ -47,11 +46,7 @@ def view(
     overwrite: bool = False,
     open_browser: bool | None = None,
     progress: Progress = None,
-    compression: CompressionType = "infer",
-    max_record_bytes: int = MAX_RECORD_BYTES,
-    max_inflated_bytes: int | None = None,
-    max_inflated_ratio: float | None = None,
-    storage_options: StorageOptions = None,
+    **options: Unpack[ReadOptions],
 ) -> str:
     """Show what is in TFRecord files, on a page in the browser.
 
@@ -86,8 +81,8 @@ def view(
         notebook with ipywidgets, if tqdm is installed (the extra ``cli``). A callable is called with
         the bytes of records that were read, and then also examined, and their total, None while
         they are read; the last time with both equal. What it raises ends the work.
-    compression, max_record_bytes, max_inflated_bytes, max_inflated_ratio, storage_options
-        How to read files, as for :class:`TFRecordReader`. Damage is skipped, and listed.
+    **options
+        How files are read, see :class:`~tfrecord_lite.options.ReadOptions`. Damage is skipped, and listed.
 
     Returns
     -------
@@ -102,7 +97,8 @@ def view(
         If a file cannot be opened or read, or the page not written. A file that is damaged,
         empty or not a TFRecord file has a page, which says so.
     InvalidArgumentError
-        ``BAD_ARGUMENT`` for a feature that no record has, for an `output` that is one of the files shown, and for numbers out of range.
+        ``BAD_ARGUMENT`` for a feature that no record has, for an `output` that is one of the files
+        shown, and for numbers out of range.
     TypeError
         If a feature's name is not a str.
     ImportError
@@ -119,13 +115,7 @@ def view(
     >>> view("people.tfrecord", output="people.html")
     'people.html'
     """
-    options = ReadSettings(
-        compression,
-        max_record_bytes=max_record_bytes,
-        max_inflated_bytes=max_inflated_bytes,
-        max_inflated_ratio=max_inflated_ratio,
-        storage_options=storage_options,
-    )
+    settings = ReadSettings(**options)
     check_progress(progress)
     require_int("num_records", num_records, 0)
     require_int("sample_size", sample_size, 1)
@@ -144,15 +134,29 @@ def view(
         detail = "the page needs Jinja2 and Pillow: pip install 'tfrecord-numpy[view]'"
         raise ImportError(detail) from error
     wanted = Wanted(_chosen(features), num_records, sample_size, seed, max_bytes)
+    storage_options = settings.storage_options
     sources = expand(paths, storage_options)
-    _check_output(output, sources, storage_options, overwrite=overwrite)
+    if output is not None and not is_file_object(output):
+        _check_output(name_of(output), sources, storage_options, overwrite=overwrite)
     with metered(progress, title_of(sources), "bytes") as meter:
-        page = render(make_report(sources, wanted, options, meter))
+        page = render(make_report(sources, wanted, settings, meter))
         meter.finish()
-    path = _write(page, output, storage_options, overwrite=overwrite)
-    if open_browser or (open_browser is None and output is None):
-        open_page(path)
-    return path
+    is_temporary = output is None
+    if output is None:
+        output = str(Path(tempfile.mkdtemp(prefix="tfrecord-view-")) / "page.html")
+    file = open_output(output, atomic=not is_file_object(output), storage_options=storage_options)
+    try:
+        file.write([page.encode("utf-8", "backslashreplace")])
+        file.finish()
+        if not overwrite and file.replaces(file.name):  # made meanwhile, or at a URL
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), file.name)  # noqa: TRY301 - as of any other error
+        file.commit()
+    except BaseException:
+        file.abandon()
+        raise
+    if open_browser or (open_browser is None and is_temporary):
+        open_page(file.name)
+    return file.name
 
 
 def _chosen(features: object) -> frozenset[str]:
@@ -167,16 +171,9 @@ def _chosen(features: object) -> frozenset[str]:
 
 
 def _check_output(
-    output: Source | None,
-    sources: list[Source],
-    storage_options: StorageOptions,
-    *,
-    overwrite: bool,
+    name: str, sources: list[Source], storage_options: StorageOptions, *, overwrite: bool
 ) -> None:
     """Raise if the page would replace a file that is read, or any without being told to, or has no name."""
-    if output is None or is_file_object(output):
-        return
-    name = name_of(output)
     if not name:
         raise argument_error("output is empty, expected the path of the page")
     inputs = (name_of(source) for source in sources if not is_file_object(source))
@@ -187,34 +184,9 @@ def _check_output(
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), name)
 
 
-def _check_free(file: OutputFile, *, overwrite: bool) -> None:
-    """Raise if a file was made there meanwhile, or there is one at a URL."""
-    if not overwrite and file.replaces(file.name):
-        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), file.name)
-
-
 def open_page(path: str) -> bool:
     """Open a page in the browser; return whether there is one."""
     try:
         return webbrowser.open(Path(path).resolve().as_uri())
     except webbrowser.Error:
         return False
-
-
-def _write(
-    page: str, output: Source | None, storage_options: StorageOptions, *, overwrite: bool
-) -> str:
-    """Write the page, whole or not at all; return its path."""
-    if output is None:
-        folder = tempfile.mkdtemp(prefix="tfrecord-view-")
-        output = str(Path(folder) / "page.html")
-    file = open_output(output, atomic=not is_file_object(output), storage_options=storage_options)
-    try:
-        file.write([page.encode("utf-8", "backslashreplace")])
-        file.finish()
-        _check_free(file, overwrite=overwrite)
-        file.commit()
-    except BaseException:
-        file.abandon()
-        raise
-    return file.name
