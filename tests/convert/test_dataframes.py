@@ -198,7 +198,7 @@ def test_frames_have_a_schema_and_come_back_by_it(frame: Any) -> None:
     assert columns["f"].dtype == np.float64
     assert list(infer_schema(frame)) == list(DATA)
     assert summarize(frame)["i"].n_records == 2
-    assert summarize(frame, max_records=1).n_records == 1
+    assert summarize(frame, num_records=1).n_records == 1
 
 
 def test_an_index_that_is_not_a_range_is_encoded_too() -> None:

@@ -649,7 +649,7 @@ def test_streams_are_summarised() -> None:
     table = pa.table({"x": [1, None, 3]})
 
     assert summarize(table.to_reader())["x"].n_records == 2
-    assert summarize(Exported(table), max_records=1).n_records == 1
+    assert summarize(Exported(table), num_records=1).n_records == 1
     assert infer_schema(table.to_reader()) == infer_schema(table)
 
 

@@ -340,17 +340,17 @@ def test_a_sample_reads_no_further(tmp_path: Path) -> None:
     path = write(tmp_path / "cut", records)
     path.write_bytes(path.read_bytes()[:-5])
 
-    assert summarize(path, max_records=9).n_records == 9
-    assert summarize([*records, b"junk"], max_records=10).n_records == 10
+    assert summarize(path, num_records=9).n_records == 9
+    assert summarize([*records, b"junk"], num_records=10).n_records == 10
     with pytest.raises(DataLossError) as caught:
-        summarize(path, max_records=10)
+        summarize(path, num_records=10)
     assert caught.value.reason is Reason.TRUNCATED
 
 
 def test_a_sample_may_end_inside_a_block() -> None:
     records = [example(a=[i]) for i in range(100)]
 
-    summary = summarize(records, max_records=42)
+    summary = summarize(records, num_records=42)
 
     assert summary.n_records == 42
     assert summary["a"].lists[Kind.INT64].values == (0, 41)
@@ -369,23 +369,23 @@ def test_a_row_of_another_type_is_a_type_error(ask: Any, other: Any) -> None:
         ask([{"a": 1}, other])
 
 
-@pytest.mark.parametrize("max_records", ["3", 1.5, True, [1]])
+@pytest.mark.parametrize("num_records", ["3", 1.5, True, [1]])
 @pytest.mark.parametrize("ask", [summarize, infer_schema])
-def test_a_number_of_records_is_an_int(ask: Any, max_records: Any) -> None:
-    with pytest.raises(TypeError, match="max_records"):
-        ask([{"a": 1}, {"a": 2}], max_records=max_records)
+def test_a_number_of_records_is_an_int(ask: Any, num_records: Any) -> None:
+    with pytest.raises(TypeError, match="num_records"):
+        ask([{"a": 1}, {"a": 2}], num_records=num_records)
 
 
 @pytest.mark.parametrize("ask", [summarize, infer_schema])
-@pytest.mark.parametrize("max_records", [None, np.int64(2)])
-def test_rows_may_come_from_any_iterable(ask: Any, max_records: Any) -> None:
+@pytest.mark.parametrize("num_records", [None, np.int64(2)])
+def test_rows_may_come_from_any_iterable(ask: Any, num_records: Any) -> None:
     rows = [{"a": i, "b": [i] * i} for i in range(5)]
-    expected = ask(rows, max_records=max_records)
+    expected = ask(rows, num_records=num_records)
 
-    assert ask(tuple(rows), max_records=max_records) == expected
-    assert ask((row for row in rows), max_records=max_records) == expected
+    assert ask(tuple(rows), num_records=num_records) == expected
+    assert ask((row for row in rows), num_records=num_records) == expected
     records = [example(a=[i]) for i in range(5)]
-    assert ask(iter(records), max_records=max_records) == ask(records, max_records=max_records)
+    assert ask(iter(records), num_records=num_records) == ask(records, num_records=num_records)
 
 
 def test_summaries_can_be_summed() -> None:
@@ -481,7 +481,7 @@ def test_from_nothing_nothing_is_inferred(records: list[bytes]) -> None:
     ("arguments", "key"),
     [
         ({"variable": "sparse"}, None),
-        ({"max_records": 0}, None),
+        ({"num_records": 0}, None),
         ({"defaults": {"b": 1}}, "b"),
         ({"defaults": {"many": 1}}, "many"),
         ({"defaults": {"a": [1, 2]}}, "a"),

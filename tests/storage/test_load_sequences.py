@@ -433,7 +433,7 @@ def test_many_blocks_are_one_summary(tmp_path: Path) -> None:
     path = write(tmp_path / "d", rows)
 
     assert str(summarize(path)) == str(summarize(encode_sequence_examples(rows)))
-    assert summarize(path, max_records=9).n_records == 9
+    assert summarize(path, num_records=9).n_records == 9
 
 
 # ------------------------------------------------------------------------------------- schemas

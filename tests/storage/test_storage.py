@@ -1167,7 +1167,7 @@ def test_columns_are_inferred_as_they_would_be_stored() -> None:
     rows = [{"a": 1, "b": "x"}, {"a": 2, "b": None}]
     assert list(infer_schema(rows)) == ["a", "b"]
     assert summarize(rows)["b"].n_records == 1
-    assert summarize({"a": np.arange(10)}, max_records=3).n_records == 3
+    assert summarize({"a": np.arange(10)}, num_records=3).n_records == 3
 
 
 FRAMES = ["pandas", "polars", "pyarrow"]
