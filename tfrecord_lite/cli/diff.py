@@ -22,18 +22,14 @@ values, and those of the first. The order in which a program wrote the features 
 matter."""
 EPILOG = """\
 thresholds (--threshold NAME=VALUE, which may be repeated):
-  jensen_shannon_divergence  0.05   of numbers and of lengths, from 0 to 1, over ten bins or a few
-                                    different integers
-  infinity_norm              0.05   the largest difference of the two shares of a byte string, a
-                                    number or a format (JPEG, text, ...)
-  presence                   0.05   of the shares of records that have the feature
-  new_values                 0      the share of values that A, with few different ones, never has
-  range                      0.01   the share of numbers that are outside of A's range
-  min_fraction_threshold     0      B has fewer records than so many times A's
-  max_fraction_threshold     inf    B has more
+  presence    0.05  of the shares of records that have the feature
+  distance    0.05  of numbers and of lengths, the Jensen-Shannon divergence from 0 to 1, over
+                    ten bins or a few different integers; of byte strings, the largest
+                    difference of the two shares of a value or of a format (JPEG, text, ...)
+  range       0.01  the share of numbers that are outside of A's range
+  new_values  0.001 the share of values that A, with few different ones, never has
 
-What random samples of the same data would differ by in 1 of 1,000 cases is not a difference,
-but for the schema: a missing or new feature, another kind and another specification always are.
+Two small samples of the same data differ by more than two large ones.
 Byte strings of more than 64 bytes are compared by their lengths and formats only, but when
 records are compared one by one. That needs files that can be read twice: for pipes, and for -,
 give --no-records.
@@ -41,7 +37,7 @@ give --no-records.
 examples:
   tfrecord diff old.tfrecord new.tfrecord
   tfrecord diff --no-records 'monday-*.tfrecord' 'tuesday-*.tfrecord' && publish
-  tfrecord diff --no-records --threshold infinity_norm=0.01 train@8 eval.tfrecord
+  tfrecord diff --no-records --threshold distance=0.01 train@8 eval.tfrecord
   tfrecord diff --json a.tfrecord b.tfrecord | jq '.findings[].feature'
 
 with --json, one object: same (true or false), data (name and records of each), findings (what,
@@ -49,7 +45,7 @@ feature or null, detail, first and second in short, and distance and threshold o
 records (records, different, by_feature and the first differences; null if they were not
 compared). what is "missing feature", "new feature", "kind", "specification", "presence",
 "lengths", "steps", "numbers", "strings", "string lengths", "contents", "new values", "range",
-"not finite", "number of records" or "records"."""
+"not finite" or "records"."""
 STATUSES = """\
 exit status: 0 if the data sets are the same within the thresholds, 1 if they differ, 2 if a file is
 damaged, could not be read or does not hold Examples, or the arguments are wrong."""
@@ -86,7 +82,7 @@ def _threshold(text: str) -> tuple[str, float]:
     try:
         return name.strip(), float(value)
     except ValueError:
-        detail = f"{text!r} is not a threshold, such as infinity_norm=0.01"
+        detail = f"{text!r} is not a threshold, such as distance=0.01"
         raise argparse.ArgumentTypeError(detail) from None
 
 

@@ -42,8 +42,8 @@ examples:
   tfrecord stats --json train.tfrecord | jq .features.age.numbers.mean
 
 with --json, one object: records (read), features (of SequenceExamples context and feature_lists),
-and sample (null unless --sample is given: method, is_whole, total_records, null if not known, and
-whether that is an estimate). A feature has kinds, records (with it), values, lengths (values per record; of a
+and sample (null unless --sample is given: method, is_whole, and total_records, null if not known).
+A feature has kinds, records (with it), values, lengths (values per record; of a
 feature list, per step), numbers or strings, and steps (of a feature list). lengths, numbers and
 steps have count, nan, infinite, zeros, min, max, mean, std, quartiles and histogram (counts,
 edges); strings have lengths (bytes), distinct (null if there are too many), top (the most
@@ -194,8 +194,7 @@ def _as_json(statistics: Statistics, sample: Sample | None, chosen: set[str]) ->
     drawn = sample and {
         "method": sample.method,
         "is_whole": sample.is_whole,
-        "total_records": None if sample.is_least else sample.n_records,
-        "is_estimate": sample.is_estimate,
+        "total_records": sample.num_records,
     }
     return {**described, "sample": drawn}
 
@@ -204,5 +203,5 @@ def _sample_text(sample: Sample | None) -> str:
     """Say how the records were chosen, and of how many if that is known."""
     if sample is None or sample.is_whole:
         return ""
-    about = "about " * sample.is_estimate
-    return f"; {sample.method}" + ("" if sample.is_least else f", of {about}{sample.n_records:,}")
+    total = "" if sample.num_records is None else f", of {sample.num_records:,}"
+    return f"; {sample.method}{total}"

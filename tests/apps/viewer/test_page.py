@@ -214,8 +214,8 @@ def test_records_are_said_to_be_spread_only_over_those_that_were_read(
     some = Outline(page_of([path], num_records=3)).text
     all_read = Outline(page_of([path], num_records=5000, sample_size=20)).text
 
-    assert re.search(r"3 of about [\d,]+, spread over those that were read: the first", some)
-    assert re.search(r"20 of about [\d,]+, all that were read: the first 20 records", all_read)
+    assert re.search(r"3 of more than [\d,]+, spread over those that were read: the first", some)
+    assert re.search(r"20 of more than [\d,]+, all that were read: the first 20 records", all_read)
     assert "spread over all" not in some + all_read
 
 
@@ -234,7 +234,7 @@ def test_the_number_of_records_of_a_pipe_is_not_known(tmp_path: Path) -> None:
     text = Outline(page_of([path], num_records=10, sample_size=20)).text
     thread.join()
 
-    assert "10 of at least 20, spread over those that were read" in text
+    assert "10 of more than 20, spread over those that were read" in text
 
 
 def test_a_page_without_room_for_a_record_says_so(tmp_path: Path) -> None:

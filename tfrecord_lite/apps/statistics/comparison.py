@@ -71,7 +71,7 @@ class Comparison:
     >>> from tfrecord_lite.apps.statistics import compare
     >>> before = encode_examples({"age": [36, 41, 37]})
     >>> after = encode_examples({"age": [36, 44, 37]})
-    >>> comparison = compare(before, after)
+    >>> comparison = compare(before, after, thresholds={"distance": 1, "range": 1})
     >>> bool(comparison), [str(finding) for finding in comparison.findings]
     (False, ['records: 1 of 3 records differ: age in 1'])
     >>> [each["age"].numbers.max for each in comparison.statistics]
@@ -192,20 +192,17 @@ def compare(
     Notes
     -----
     Found are: features that only one has, other kinds, values that do not fit the specification that is
-    inferred from `a`; and what exceeds a threshold, or what random samples of the same data would differ by in 1 of
-    1,000 cases:
+    inferred from `a`; and what exceeds a threshold:
 
-    - ``jensen_shannon_divergence``, 0.05: of numbers and of lengths, from 0 to 1 (bits), over ten bins
-      or a few different integers;
-    - ``infinity_norm``, 0.05: the largest difference of the two shares of a byte string, a number or a
-      format (JPEG, text, ...);
     - ``presence``, 0.05: of the shares of records with the feature;
-    - ``new_values``, 0: the share of values that `a` never has, if that has few different ones, often each;
-    - ``range``, 0.01: the share of other numbers that are outside of the range of `a`;
-    - ``min_fraction_threshold``, 0, and ``max_fraction_threshold``, no limit: how many times as many records
-      `b` has as `a`.
+    - ``distance``, 0.05: of numbers and of lengths, the Jensen-Shannon divergence from 0 to 1 (bits),
+      over ten bins or a few different integers; of byte strings, the largest difference of the two
+      shares of a value, or of a format (JPEG, text, ...);
+    - ``range``, 0.01: the share of numbers that are outside of the range of `a`;
+    - ``new_values``, 0.001: the share of values that `a` never has, if that has few different ones, often each.
 
-    NaN or infinite numbers are found if `a` has none, and chance does not explain them. Byte strings of more than
+    NaN or infinite numbers are found if `a` has none. Two small samples of the same data differ by more
+    than two large ones: give higher thresholds for these. Byte strings of more than
     64 bytes are compared by their lengths and formats only; records one by one are compared by all they hold.
     Files are read twice if their records are compared. Memory does not depend on their size.
 
@@ -214,7 +211,7 @@ def compare(
     >>> from tfrecord_lite.apps.statistics import compare
     >>> before = encode_examples({"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
     >>> after = encode_examples({"name": ["Ada", "Alan", "Grace"], "age": [36, 44, 37]})
-    >>> comparison = compare(before, after)
+    >>> comparison = compare(before, after, thresholds={"distance": 1, "range": 1})
     >>> bool(comparison), comparison.records.n_different
     (False, 1)
     >>> print(comparison)

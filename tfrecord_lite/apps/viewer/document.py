@@ -154,7 +154,7 @@ def _what(report: Report) -> str:
         return "This could not be read as a TFRecord file."
     if report.first_bytes:
         return "There is no intact record in it."
-    if not sample.n_records:
+    if not _num_read(report):
         return "There are no records in " + (
             "this file." if len(report.files) == 1 else "these files."
         )
@@ -174,10 +174,9 @@ def _facts(report: Report) -> Iterator[tuple[str, str, str]]:
     """Yield the figures of the header: name, value, remark."""
     sample = report.sample
     if sample is not None:
-        n_sampled = sum(map(len, sample.blocks))
-        about = _about(sample)
+        n_sampled = _num_read(report)
         remark = "" if sample.is_whole else f"statistics of {n_sampled:,}: {sample.method}"
-        yield "records", f"{about}{sample.n_records:,}", remark
+        yield "records", _num_text(sample, n_sampled), remark
     if report.statistics is not None:
         yield "features", f"{report.n_features:,}", ""
     sizes = [file.n_bytes for file in report.files]
@@ -189,7 +188,7 @@ def _facts(report: Report) -> Iterator[tuple[str, str, str]]:
         names = [name or "none" for name in sample.compressions]
         if not report.first_bytes:
             yield "compression", ", ".join(names) or "none", ""
-        if sample.n_records:
+        if n_sampled:
             text = "not all right" if sample.report.n_damaged else "all right"
             yield "checksums", text, "" if sample.is_whole else "of the records read"
 
@@ -223,20 +222,19 @@ def _notices(report: Report) -> Iterator[_Notice]:
 
 
 def _records_note(report: Report) -> str:
-    n_records = report.sample.n_records if report.sample else 0
-    n_shown = len(report.records)
-    is_exact = report.sample is not None and not report.sample.is_estimate
-    if n_shown == n_records and is_exact:
+    n_shown, sample = len(report.records), report.sample
+    if sample is None or n_shown == sample.num_records:
         return f"{n_shown:,}"
-    about = "" if report.sample is None else _about(report.sample)
-    return f"{n_shown:,} of {about}{n_records:,}, {_spread_note(report)}"
+    return f"{n_shown:,} of {_num_text(sample, _num_read(report))}, {_spread_note(report)}"
 
 
-def _about(sample: Sample) -> str:
-    """Return what the number of records begins with: nothing if it is exact."""
-    if sample.is_least:
-        return "at least "
-    return "about " if sample.is_estimate else ""
+def _num_read(report: Report) -> int:
+    return sum(map(len, report.sample.blocks)) if report.sample else 0
+
+
+def _num_text(sample: Sample, num_read: int) -> str:
+    """Return the number of records, or of those read if it is not known."""
+    return f"more than {num_read:,}" if sample.num_records is None else f"{sample.num_records:,}"
 
 
 def _spread_note(report: Report) -> str:
@@ -246,7 +244,7 @@ def _spread_note(report: Report) -> str:
     sample = report.sample
     if sample is None or sample.is_whole:
         return "spread over all"
-    if len(report.records) == sum(map(len, sample.blocks)):
+    if len(report.records) == _num_read(report):
         return f"all that were read: {sample.method}"
     return f"spread over those that were read: {sample.method}"
 

@@ -114,14 +114,13 @@ def make_report(
             num_records=wanted.sample_size,
             seed=wanted.seed,
             options=options,
-            storage_options=options.storage_options,
             meter=meter,
         )
     except DataLossError as error:
         first = _first_bytes(sources[0])
         return Report(files, None, problems=(str(error),), first_bytes=first)
     report = Report(files, sample, tuple(_types(sample)))
-    if not sample.n_records and sample.report.n_damaged:
+    if not any(map(len, sample.blocks)) and sample.report.n_damaged:
         return replace(report, first_bytes=_first_bytes(sources[0]))
     return _with_records(_with_statistics(report, wanted, budget, meter), wanted, budget)
 
