@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from tfrecord_lite.apps.markup.tables import Cell
-    from tfrecord_lite.columns import Column
     from tfrecord_lite.records.damage import DamageReport
     from tfrecord_lite.schema import Schema, SequenceSchema
 
@@ -91,7 +90,7 @@ def show(data: Any, num_records: int = MAX_ROWS) -> Shown:
 class Shown:
     """What :func:`show` returns: an object that notebooks and terminals show as tables."""
 
-    def __init__(self, parts: list[_Batch | _Rows | _Record], num_records: int) -> None:
+    def __init__(self, parts: list[_Part], num_records: int) -> None:
         self._parts = parts
         self._num_records = num_records
 
@@ -101,100 +100,80 @@ class Shown:
 
     def _repr_html_(self) -> str:
         """Return a table with a row per record for notebooks."""
-        cells, first, *others = Cells(), *self._parts
-        tables = [part.table(cells, self._num_records) for part in (first, *others)]
-        return panel(first.title(), *tables)
+        cells = Cells()
+        tables = [part.table(cells, self._num_records) for part in self._parts]
+        return panel(self._parts[0].title, *tables)
 
 
-class _Batch:
-    """Columns of one length."""
+class _Part:
+    """What a table is made of: columns of one length, dictionaries of records, or one record."""
 
-    def __init__(self, columns: dict[str, Column], caption: str = "") -> None:
-        self._columns = columns
+    def __init__(self, data: Any, caption: str = "") -> None:
         self._caption = caption
-        self._n_records = count_rows(next(iter(columns.values())))
-
-    def title(self) -> str:
-        counts = plural(self._n_records, "record"), plural(len(self._columns), "feature")
-        return ", ".join(counts)
+        self._rows = data if isinstance(data, list) else None
+        self._is_batch = self._rows is None and _is_batch(data)
+        n_records = 1
+        if self._rows is not None:
+            names = {name for row in self._rows[:100] for name in _flattened(row)}
+            n_records = len(self._rows)
+            data = dict.fromkeys(sorted(names)) | (_flattened(self._rows[0]) if n_records else {})
+        elif self._is_batch:
+            n_records = count_rows(next(iter(data.values())))
+        self._values: dict[str, Any] = data
+        self._n_records = n_records
+        self.title = f"{plural(n_records, 'record')}, {plural(len(data), 'feature')}"
 
     def table(self, cells: Cells, num_records: int) -> Html:
-        header = [_head(name, type_text(column)) for name, column in self._columns.items()]
-        n_rows = min(num_records, self._n_records)
-        shown = islice(self._columns.values(), MAX_COLUMNS)
-        columns = [cells.rows(column, n_rows) for column in shown]
-        # Only the first columns have cells; `table` counts the others by the header.
-        rows: Iterable[Sequence[Cell]] = (
-            (i, *row) for i, row in enumerate(zip(*columns, strict=True))
-        )
+        names, rows = list(self._values), self._rows
+        shown: Iterable[Sequence[Cell]]
+        if rows is None and not self._is_batch:
+            shown = (
+                (escaped(name), _type_of(value), cells.cell(value))
+                for name, value in self._values.items()
+            )
+            header = ["feature", "type", "value"]
+            return table(header, shown, n_rows=len(names), noun="feature")
+        heads: list[Cell] = [*names]
+        if rows is not None:
+            flat = (_flattened(row) for row in rows[:num_records])
+            shown = (
+                (i, *(cells.cell(row.get(name)) for name in names[:MAX_COLUMNS]))
+                for i, row in enumerate(flat)
+            )
+        else:  # the first columns have cells; `table` counts the others by the header
+            heads = [_head(name, type_text(column)) for name, column in self._values.items()]
+            first = islice(self._values.values(), MAX_COLUMNS)
+            columns = [cells.rows(column, num_records) for column in first]
+            shown = ((i, *row) for i, row in enumerate(zip(*columns, strict=True)))
         return table(
-            ["#", *header], rows, n_rows=self._n_records, noun="record",
-            caption=self._caption, max_rows=n_rows,
+            ["#", *heads], shown, n_rows=self._n_records, noun="record",
+            caption=self._caption, max_rows=num_records,
         )  # fmt: skip
 
     def text(self) -> str:
-        return _listing(self._caption or f"<{self.title()}>", self._columns, type_text)
+        title = f"<{self.title}{'; the first record:' if self._rows is not None else ''}>"
+        type_of = type_text if self._is_batch else _type_of
+        shown = islice(self._values.items(), MAX_COLUMNS)
+        rows = [(shown_name(name)[:40], type_of(value), _brief(value)) for name, value in shown]
+        lines = aligned([("name", "type", "values"), *rows]) if rows else []
+        n_hidden = len(self._values) - len(rows)
+        more = [f"... and {plural(n_hidden, 'more feature')}"] if n_hidden else []
+        return "\n".join([self._caption or title, *lines, *more])
 
 
-class _Record:
-    """The features of one record."""
-
-    def __init__(self, values: dict[str, Any]) -> None:
-        self._values = values
-
-    def title(self) -> str:
-        return f"1 record, {plural(len(self._values), 'feature')}"
-
-    def table(self, cells: Cells, num_records: int) -> Html:
-        rows = (
-            (escaped(name), _type_of(value), cells.cell(value))
-            for name, value in self._values.items()
-        )
-        header = ["feature", "type", "value"]
-        return table(header, rows, n_rows=len(self._values), noun="feature")
-
-    def text(self) -> str:
-        return _listing(f"<{self.title()}>", self._values, _type_of)
-
-
-class _Rows:
-    """A dictionary per record."""
-
-    def __init__(self, rows: Sequence[Mapping[str, Any]]) -> None:
-        self._rows = rows
-        known = (name for row in rows[:100] for name in _flattened(row))
-        self._names = sorted(set(known))
-
-    def title(self) -> str:
-        counts = plural(len(self._rows), "record"), plural(len(self._names), "feature")
-        return ", ".join(counts)
-
-    def table(self, cells: Cells, num_records: int) -> Html:
-        shown = self._names[:MAX_COLUMNS]
-        flat = (_flattened(row) for row in islice(self._rows, num_records))
-        rows = ((i, *(cells.cell(row.get(name)) for name in shown)) for i, row in enumerate(flat))
-        n_rows = len(self._rows)
-        return table(["#", *self._names], rows, n_rows=n_rows, noun="record", max_rows=num_records)
-
-    def text(self) -> str:
-        first = _flattened(self._rows[0]) if self._rows else {}
-        return _listing(f"<{self.title()}; the first record:>", first, _type_of)
-
-
-def _parts_of(data: Any) -> list[_Batch | _Rows | _Record]:
+def _parts_of(data: Any) -> list[_Part]:
     """Return the tables to make of what was given."""
     if isinstance(data, list) and all(isinstance(row, Mapping) for row in data[:100]):
-        return [_Rows(data)]
+        return [_Part(data)]
     is_parts = isinstance(data, tuple) and 2 <= len(data) <= 3
     if is_parts and all(isinstance(part, Mapping) for part in data):
         named = zip(data, _PARTS, strict=False)
         found = [(_flattened(part), caption) for part, caption in named if part]
         if found and all(_is_batch(columns) for columns, _ in found):
-            return [_Batch(columns, caption) for columns, caption in found]
+            return [_Part(columns, caption) for columns, caption in found]
     if not isinstance(data, Mapping | tuple) or not data:
         raise TypeError(_EXPECTED.format(type(data).__name__))
-    flat = _flattened(data)
-    return [_Batch(flat) if _is_batch(flat) else _Record(flat)]
+    return [_Part(_flattened(data))]
 
 
 _EXPECTED = (
@@ -236,16 +215,6 @@ def _type_of(value: Any) -> str:
         name = "string" if value.dtype == object else str(value.dtype)
         return f"{name} {list(value.shape)}"
     return f"{plural(len(value), 'step')}" if isinstance(value, list) else type(value).__name__
-
-
-def _listing(title: str, values: Mapping[str, Any], type_of: Callable[[Any], str]) -> str:
-    """Return a line of text per feature."""
-    shown = islice(values.items(), MAX_COLUMNS)
-    rows = [(shown_name(name)[:40], type_of(value), _brief(value)) for name, value in shown]
-    lines = aligned([("name", "type", "values"), *rows]) if rows else []
-    n_hidden = len(values) - len(rows)
-    more = [f"... and {plural(n_hidden, 'more feature')}"] if n_hidden else []
-    return "\n".join([title, *lines, *more])
 
 
 def _brief(value: Any) -> str:
