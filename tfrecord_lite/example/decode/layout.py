@@ -29,7 +29,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 from itertools import groupby
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -212,6 +212,45 @@ class _ShortStretches:
         return None if differs is None else np.any(differs, axis=0)
 
 
+class _Kept(Enum):
+    """In which array of a :class:`LayoutMatch` the values of an entry are."""
+
+    FLOATS = auto()
+    NUMBER = auto()
+    APART = auto()
+    """Only the place and the length of the payload."""
+
+
+class _Slot(NamedTuple):
+    """Where the values of an entry that is asked for are kept."""
+
+    entry: LayoutEntry
+    kept: _Kept
+    number: int
+    """Among those kept alike."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Payloads:
+    """Payloads that follow short stretches: read at once, since they are all at one place of a row."""
+
+    slots: list[int]
+    rows: list[int]
+    """The row of each stretch."""
+    places: Int64Array
+    """Where the payload starts in it; shape (n, 1)."""
+    even: Int64Array
+    """The length of one of fixed size, else 0; shape (n, 1)."""
+
+    @classmethod
+    def of(cls, found: list[tuple[int, int, _Stretch]]) -> _Payloads:
+        """Make them of slots, rows and stretches."""
+        places = [[stretch.size] for _, _, stretch in found]
+        even = [[0 if s.holes else s.step - s.size] for _, _, s in found]
+        slots, rows = [slot for slot, _, _ in found], [row for _, row, _ in found]
+        return cls(slots, rows, np.array(places, np.int64), np.array(even, np.int64))
+
+
 class Layout:
     """The map entries of messages that look alike, in order."""
 
@@ -233,32 +272,31 @@ class Layout:
         ]
         """The stretches in order; and the number of each among the short ones, by size, or None."""
         self.n_short: int = len(short)
-        self.slots: dict[int, tuple[LayoutEntry, list[Any], int]] = {}
-        """By feature asked for: its entry, the list below that it is in, and its number there."""
+        self.slots: dict[int, _Slot] = {}
+        """By feature asked for: where its values are kept."""
         self.floats: list[LayoutEntry] = []
-        self.numbers: list[tuple[int, _Stretch]] = []
-        self.apart: list[tuple[int | None, _Stretch]] = []
+        numbers: list[tuple[int, int, _Stretch]] = []
+        apart: list[tuple[int, int, _Stretch]] = []
+        self.n_numbers = self.n_apart = 0
         for stretch, row in self.walk:
             for entry, _ in stretch.fixed:
-                self._add(entry, self.floats, entry)
+                self.slots[entry.feature] = _Slot(entry, _Kept.FLOATS, len(self.floats))
+                self.floats.append(entry)
             last = stretch.last
-            if last is not None and last.feature >= 0:
-                is_number = last.form is ValueForm.VARINT and row is not None
-                self._add(last, self.numbers if is_number else self.apart, (row, stretch))
-        # To read payloads of one place at once: the rows of their stretches, and their sizes.
-        self.number_rows: list[int] = [row for row, _ in self.numbers]
-        self.number_places: Int64Array = np.array([[s.size] for _, s in self.numbers], np.int64)
-        short_apart = [(i, row, s) for i, (row, s) in enumerate(self.apart) if row is not None]
-        self.apart_slots: list[int] = [i for i, _, _ in short_apart]
-        self.apart_rows: list[int] = [row for _, row, _ in short_apart]
-        self.apart_places: Int64Array = np.array([[s.size] for _, _, s in short_apart], np.int64)
-        even = [0 if s.holes else s.step - s.size for _, _, s in short_apart]
-        self.apart_even: Int64Array = np.array(even, np.int64)[:, None]
-        self.float_rows: list[int] = [row for _, row, s in short_apart if s.holds_floats]
-
-    def _add(self, entry: LayoutEntry, places: list[Any], item: object) -> None:
-        self.slots[entry.feature] = entry, places, len(places)
-        places.append(item)
+            if last is None or last.feature < 0:
+                continue
+            if last.form is ValueForm.VARINT and row is not None:
+                self.slots[last.feature] = _Slot(last, _Kept.NUMBER, self.n_numbers)
+                numbers.append((self.n_numbers, row, stretch))
+                self.n_numbers += 1
+            else:
+                self.slots[last.feature] = _Slot(last, _Kept.APART, self.n_apart)
+                if row is not None:
+                    apart.append((self.n_apart, row, stretch))
+                self.n_apart += 1
+        self.numbers: _Payloads = _Payloads.of(numbers)
+        self.apart: _Payloads = _Payloads.of(apart)
+        self.float_rows: list[int] = [row for _, row, stretch in apart if stretch.holds_floats]
 
     def match(self, data: Uint8Array, starts: Int64Array, stops: Int64Array) -> LayoutMatch:
         """Read the messages that look like this; spare bytes follow the last in `data`."""
@@ -285,8 +323,8 @@ class LayoutMatch:
         """The messages that match; None for all."""
         self.n_messages: int = n_messages
         self._floats = [np.empty((n_messages, e.length // 4), "<f4") for e in layout.floats]
-        self._numbers = np.empty((len(layout.numbers), n_messages), np.int64)
-        self._starts, self._lengths = np.empty((2, len(layout.apart), n_messages), np.int64)
+        self._numbers = np.empty((layout.n_numbers, n_messages), np.int64)
+        self._starts, self._lengths = np.empty((2, layout.n_apart, n_messages), np.int64)
 
     def read(self, some: slice, starts: Int64Array, stops: Int64Array) -> BoolArray | None:
         """Read some messages; return which do not match, None if all do."""
@@ -318,13 +356,12 @@ class LayoutMatch:
         template = cast("Template", stretch.template)
         found = template.match(self._data, np.minimum(at, self._data.size - _FURTHEST))
         for entry, place in stretch.fixed:
-            self._floats[self._layout.slots[entry.feature][2]][some] = found.floats(
-                place, entry.length
-            )
+            slot = self._layout.slots[entry.feature].number
+            self._floats[slot][some] = found.floats(place, entry.length)
         lengths = found.lengths()
         at = at + stretch.step
         if stretch.last is not None and stretch.last.feature >= 0:
-            slot = self._layout.slots[stretch.last.feature][2]
+            slot = self._layout.slots[stretch.last.feature].number
             self._starts[slot, some], self._lengths[slot, some] = at, lengths
         if stretch.holds_floats:
             found.mark_wrong(lengths & 3 != 0)
@@ -341,17 +378,19 @@ class LayoutMatch:
             for row, stretch in enumerate(group.stretches):
                 for entry, place in stretch.fixed:
                     floats = row_floats(cells[row], place, entry.length)
-                    self._floats[layout.slots[entry.feature][2]][some] = floats
-        if layout.apart_rows:
-            self._starts[layout.apart_slots, some] = places[layout.apart_rows] + layout.apart_places
-            self._lengths[layout.apart_slots, some] = lengths[layout.apart_rows] + layout.apart_even
+                    self._floats[layout.slots[entry.feature].number][some] = floats
+        apart = layout.apart
+        if apart.rows:
+            self._starts[apart.slots, some] = places[apart.rows] + apart.places
+            self._lengths[apart.slots, some] = lengths[apart.rows] + apart.even
         if layout.float_rows:
             odd = lengths[layout.float_rows] & 3
             wrong = _either(wrong, np.any(odd, axis=0) if np.count_nonzero(odd) else None)
-        if not layout.numbers:
+        numbers = layout.numbers
+        if not numbers.rows:
             return wrong
-        sizes = lengths[layout.number_rows]
-        at = places[layout.number_rows] + layout.number_places
+        sizes = lengths[numbers.rows]
+        at = places[numbers.rows] + numbers.places
         values, differs = read_sized(lanes(self._data), at.reshape(-1), sizes.reshape(-1))
         self._numbers[:, some] = values.reshape(at.shape)
         return (
@@ -376,13 +415,13 @@ class LayoutMatch:
     def kinds(self, feature: int) -> int:
         """Return the :class:`Kind` of a feature in every message, 0 for none."""
         slots = self._layout.slots
-        return slots[feature][0].kind if feature in slots else 0
+        return slots[feature].entry.kind if feature in slots else 0
 
     def even(self, feature: int, kind: Kind) -> ListValues | None:
         """Return the values of a feature if all messages have as many, and are as learnt."""
         if self.chosen is not None or self.kinds(feature) != kind:
             return None
-        if self._layout.slots[feature][0].form not in _EVEN_FORMS:
+        if self._layout.slots[feature].entry.form not in _EVEN_FORMS:
             return None
         found = self.values(feature, kind)
         return found if isinstance(found.counts, int) else None
@@ -394,13 +433,12 @@ class LayoutMatch:
         """
         if self.kinds(feature) != kind:
             return ListValues(0, NO_VALUES[kind])
-        layout = self._layout
-        entry, slots, slot = layout.slots[feature]
+        entry, kept, slot = self._layout.slots[feature]
         if entry.form is ValueForm.FIXED and entry.length == 0:
             return ListValues(0, NO_VALUES[kind])
-        if slots is layout.floats:
+        if kept is _Kept.FLOATS:
             return ListValues(entry.length // 4, self._floats[slot].reshape(-1))
-        if slots is layout.numbers:
+        if kept is _Kept.NUMBER:
             return ListValues(1, self._numbers[slot].copy())
         payload = ByteRanges(self._data, self._starts[slot], self._lengths[slot])
         if entry.form is ValueForm.FIXED:
