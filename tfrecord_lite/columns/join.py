@@ -86,15 +86,14 @@ def _arrays(columns: Sequence[AnyArray]) -> AnyArray:
     widths = {column.shape[1:2] for column in columns}
     if len(widths) > 1:
         widest = max(width[0] for width in widths)
-        columns = [_padded(column, widest) for column in columns]
+        padded = []
+        for column in columns:
+            fill: Any = b"" if column.dtype == object else 0
+            out = np.full((len(column), widest, *column.shape[2:]), fill, column.dtype)
+            out[:, : column.shape[1]] = column
+            padded.append(out)
+        columns = padded
     return np.concatenate(columns)
-
-
-def _padded(array: AnyArray, width: int) -> AnyArray:
-    fill: Any = b"" if array.dtype == object else 0
-    out = np.full((len(array), width, *array.shape[2:]), fill, array.dtype)
-    out[:, : array.shape[1]] = array
-    return out
 
 
 def _ragged(columns: Sequence[RaggedTensor]) -> RaggedTensor:

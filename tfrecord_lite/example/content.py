@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import TypeIs
 
-    from tfrecord_lite.messages import Example, Feature, SequenceExample
+    from tfrecord_lite.messages import Example, SequenceExample
 
 _EVENT_FIELDS = {1: 1, 2: 0, 3: 2, 4: 2, 5: 2, 6: 2, 7: 2, 8: 2, 9: 2, 10: 2}  # wire types
 _MAX_WALL_TIME = 2.0**35  # seconds; a time beyond the year 3000 is not a wall time
@@ -203,11 +203,8 @@ def _is_plausible(message: Message) -> bool:
         lists = message.feature_lists.feature_list
         return bool(lists) and all(map(_is_name, [*lists, *message.context.feature]))
     features = message.features.feature
-    return any(map(_has_kind, features.values())) and all(map(_is_name, features))
-
-
-def _has_kind(feature: Feature) -> bool:
-    return feature.WhichOneof("kind") is not None
+    has_kind = any(feature.WhichOneof("kind") is not None for feature in features.values())
+    return has_kind and all(map(_is_name, features))
 
 
 def _is_name(name: str) -> bool:

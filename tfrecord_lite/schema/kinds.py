@@ -74,6 +74,11 @@ EXTRA_DTYPES = EXTRA_FLOATS | EXTRA_INTEGERS
 """The small numbers of machine learning that NumPy lacks, by the names that ml_dtypes gives them."""
 
 
+def is_float(name: str) -> bool:
+    """Return whether a dtype with this name is one of floats, NumPy's or another."""
+    return name.startswith("float") or name in EXTRA_FLOATS
+
+
 def kind_of(dtype: object, key: str | None = None) -> Kind:
     """Return the kind that a user's dtype selects.
 
@@ -107,7 +112,7 @@ def kind_of(dtype: object, key: str | None = None) -> Kind:
 
 def _not_stored_error(name: str, key: str | None) -> InvalidArgumentError:
     """Return the error about a dtype that no list of an Example has."""
-    number = "" if "complex" in name else "float32 or " if "float" in name else "int64 or "
+    number = "float32 or " if is_float(name) else "" if name.startswith("complex") else "int64 or "
     detail = (
         f"an Example holds float32, int64 and string, not {name}; give the one it was stored as, "
         f"{number}string for raw bytes, and convert the result"

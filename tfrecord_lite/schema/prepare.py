@@ -269,7 +269,9 @@ def specifications(
     >>> specifications({"x": int, "v": ("float32", [3])})["v"]
     FixedLenFeature(shape=[3], dtype='float32', default_value=None)
     """
-    if not isinstance(features, Mapping) or not any(map(_is_no_spec, features.values())):
+    if not isinstance(features, Mapping) or all(
+        isinstance(given, FeatureSpec) for given in features.values()
+    ):
         return features  # type: ignore[return-value]
     return {name: specification(name, spec, is_list=is_list) for name, spec in features.items()}
 
@@ -279,10 +281,6 @@ def require_specifications(features: object) -> None:
     for name, given in features.items() if isinstance(features, Mapping) else ():
         if not isinstance(given, FeatureSpec):
             raise not_a_specification_error(name, given)
-
-
-def _is_no_spec(given: object) -> bool:
-    return not isinstance(given, FeatureSpec)
 
 
 def specification(name: str, given: FeatureLike, *, is_list: bool = False) -> FeatureSpec:
@@ -472,8 +470,7 @@ def _count(name: str, what: str, value: Any) -> int:
     except TypeError as error:
         raise TypeError(f"{what} of feature {name!r} must be an int, not {value!r}") from error
     if not 0 <= number < 2**63:
-        detail = f"{what} must be between 0 and 2**63 - 1, not {number}"
-        raise argument_error(detail, key=name)
+        raise argument_error(f"{what} must be between 0 and 2**63 - 1, not {number}", key=name)
     return number
 
 

@@ -43,7 +43,7 @@ from tfrecord_lite.schema.features import (
     RaggedFeature,
     SparseFeature,
 )
-from tfrecord_lite.schema.kinds import Kind, kind_of
+from tfrecord_lite.schema.kinds import Kind, is_float, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -102,20 +102,17 @@ def _describe(spec: FeatureSpec) -> dict[str, Any]:
             case "row_splits_dtype":
                 value = value.name
             case "partitions":
-                value = [_describe_partition(partition) for partition in value]
+                value = [
+                    {"partition": type(one).__name__}
+                    | {part.name: getattr(one, part.name) for part in fields(one)}
+                    for one in value
+                ]
             case "default_value":
                 value = json_value(value)
             case _:
                 pass
         described[field.name] = value
     return described
-
-
-def _describe_partition(partition: Partition) -> dict[str, Any]:
-    return {
-        "partition": type(partition).__name__,
-        **{f.name: getattr(partition, f.name) for f in fields(partition)},
-    }
 
 
 def json_value(value: Any) -> Any:
@@ -201,7 +198,7 @@ def _original(name: str, item: Any) -> dict[str, Any]:
 def _category(name: str, value: Any, item: dict[str, Any]) -> Any:
     """Return a category as :func:`json_value` was given it."""
     is_bytes = item["dtype"] == "string" and item.get("text") is None
-    decoded = _decoded(name, value, is_float="float" in item["dtype"])
+    decoded = _decoded(name, value, is_float=is_float(item["dtype"]))
     return decoded.encode() if is_bytes and isinstance(decoded, str) else decoded
 
 
@@ -220,7 +217,9 @@ def _rebuild(name: str, item: dict[str, Any]) -> FeatureSpec:
         values["partitions"] = _rebuild_partitions(name, values["partitions"])
     try:
         if values.get("default_value") is not None:
-            values["default_value"] = _decode_default(name, values)
+            kind = kind_of(values["dtype"], name)
+            default = _decoded(name, values["default_value"], is_float=kind is Kind.FLOAT)
+            values["default_value"] = default
         return cls(**values)
     except TypeError as error:
         raise _json_error(str(error), name) from error
@@ -250,12 +249,6 @@ def _rebuild_partitions(name: str, items: Any) -> list[Partition]:
         _check_members(name, values, cls)
         made.append(cls(**values))
     return made
-
-
-def _decode_default(name: str, values: Mapping[str, Any]) -> Any:
-    """Convert JSON values back to what :func:`json_value` was given."""
-    is_float = kind_of(values["dtype"], name) is Kind.FLOAT
-    return _decoded(name, values["default_value"], is_float=is_float)
 
 
 def _decoded(name: str, value: Any, *, is_float: bool) -> Any:

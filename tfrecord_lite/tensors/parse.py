@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfrecord_lite.block import Place
-from tfrecord_lite.errors import InvalidArgumentError, Reason, plural, require_int
+from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural, require_int
 from tfrecord_lite.tensors.dtypes import (
     STRING,
     TensorType,
@@ -161,8 +161,7 @@ def parse_tensors(
     n_tensors = prod(strings.shape)
     if not n_tensors:
         if wanted is None:
-            detail = "without tensors there is no dtype; give out_type"
-            raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+            raise argument_error("without tensors there is no dtype; give out_type")
         stacked = (*strings.shape, *(wanted_shape or ()))
         check_shape(stacked, wanted.dtype.itemsize)
         return np.empty(stacked, wanted.dtype)
@@ -247,12 +246,6 @@ def _parse(serialized: bytes, wanted: TensorType | None, limit: int) -> tuple[An
     return _array_of(message, kind, _limit(limit, len(serialized))), kind
 
 
-def _check_same(shape: tuple[int, ...], wanted: tuple[int, ...] | None) -> None:
-    if wanted is not None and shape != wanted:
-        detail = f"the tensor has shape {list(shape)}, expected {list(wanted)}"
-        raise InvalidArgumentError(Reason.BAD_SHAPE, detail=detail)
-
-
 def _limit(max_bytes: int, stored_bytes: int) -> int:
     """Return the most bytes an array may have: all that its messages can store is allowed."""
     return max(max_bytes, _LARGEST_FACTOR * stored_bytes)
@@ -280,6 +273,12 @@ def _array_of(message: TensorProto, kind: TensorType, limit: int) -> AnyArray:
         _check_fill(n_values * dtype.itemsize, limit)
         listed = _filled(listed, n_values, dtype)
     return listed[:n_values].reshape(shape)
+
+
+def _check_same(shape: tuple[int, ...], wanted: tuple[int, ...] | None) -> None:
+    if wanted is not None and shape != wanted:
+        detail = f"the tensor has shape {list(shape)}, expected {list(wanted)}"
+        raise InvalidArgumentError(Reason.BAD_SHAPE, detail=detail)
 
 
 def _check_fill(n_bytes: int, limit: int) -> None:
@@ -357,14 +356,6 @@ def _half(listed: Sequence[int], dtype: np.dtype[Any]) -> AnyArray:
     return np.fromiter(listed, np.int32, len(listed)).astype(np.uint16).view(dtype)
 
 
-def _small(listed: bytes, dtype: np.dtype[Any]) -> AnyArray:
-    return np.frombuffer(bytearray(listed), dtype)
-
-
-def _objects(listed: Sequence[bytes], dtype: np.dtype[Any]) -> AnyArray:
-    return np.array([*listed, None], dtype)[:-1]
-
-
 # Readers of the typed fields (rule T5). Our message class declares floats as integers, so that
 # the bits of every NaN survive (rule T8).
 _FIELD_READERS: dict[str, Callable[[Any, np.dtype[Any]], AnyArray]] = {
@@ -374,10 +365,10 @@ _FIELD_READERS: dict[str, Callable[[Any, np.dtype[Any]], AnyArray]] = {
     "dcomplex_val": _bits(8, 2),
     "int_val": _narrow,
     "half_val": _half,
-    "float8_val": _small,
+    "float8_val": lambda listed, dtype: np.frombuffer(bytearray(listed), dtype),
     "bool_val": _plain,
     "int64_val": _plain,
     "uint32_val": _plain,
     "uint64_val": _plain,
-    "string_val": _objects,
+    "string_val": lambda listed, dtype: np.array([*listed, None], dtype)[:-1],
 }

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfrecord_lite.errors import InvalidArgumentError, Reason, require_int
+from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, require_int
 from tfrecord_lite.tensors.dtypes import TensorType, check_shape, from_bytes, tensor_type
 from tfrecord_lite.tensors.strings import as_strings
 
@@ -100,7 +100,7 @@ def decode_raw(
 def _checked_type(out_type: object, allowed: set[str]) -> TensorType:
     if isinstance(out_type, np.dtype) and not out_type.isnative:
         detail = f"out_type {out_type.str!r} has a byte order; say little_endian= instead"
-        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+        raise argument_error(detail)
     kind = tensor_type(out_type)
     if kind.name not in allowed:
         text = f"{kind.name}" if kind.name not in _PLAIN else f"{kind.name} with fixed_length"
@@ -130,9 +130,8 @@ def _common_length(strings: Strings, kind: TensorType) -> int:
 def _checked_length(fixed_length: object, kind: TensorType) -> int:
     n_bytes = require_int("fixed_length", fixed_length, 1)
     if n_bytes > _MOST_BYTES:
-        detail = f"fixed_length is {n_bytes}, expected {_MOST_BYTES} or less"
-        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+        raise argument_error(f"fixed_length is {n_bytes}, expected {_MOST_BYTES} or less")
     if n_bytes % kind.dtype.itemsize:
         detail = f"fixed_length is {n_bytes}, expected a multiple of {kind.dtype.itemsize}"
-        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+        raise argument_error(detail)
     return n_bytes

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
-from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.tensors.dtypes import STRING, TensorType, tensor_type
 from tfrecord_lite.tensors.strings import as_strings, flatten
 from tfrecord_lite.wire.scalar import varint
@@ -139,8 +139,7 @@ def _python_values(value: Any) -> AnyArray:
     shape, leaves = flatten(value)
     groups = {_group_of(leaf) for leaf in leaves}
     if len(groups) > 1:
-        detail = f"values of different types: {', '.join(sorted(groups))}"
-        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+        raise argument_error(f"values of different types: {', '.join(sorted(groups))}")
     group = next(iter(groups), "numbers")
     if group == "strings":
         return _objects(shape, as_strings(leaves).items)  # type: ignore[union-attr]
@@ -170,4 +169,4 @@ def _python_numbers(leaves: list[Any]) -> AnyArray:
     elif not any(_FLOAT32_MAX < abs(leaf) < np.inf for leaf in leaves):
         return np.array(leaves, np.float32)
     detail = "a number is out of the range of int64 or float32; give an array with a dtype"
-    raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+    raise argument_error(detail)

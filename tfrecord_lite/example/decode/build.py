@@ -35,7 +35,7 @@ from tfrecord_lite.arrays import (
 )
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.columns.bytes import FlatValues, as_array, owned_slice
-from tfrecord_lite.errors import InvalidArgumentError, Reason, plural
+from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
 from tfrecord_lite.example.decode.first_error import MisfitError
 from tfrecord_lite.example.decode.oneof import NO_VALUES, FeatureValues, ListValues
 from tfrecord_lite.schema import Dense, Kind, Padded, RaggedFeature
@@ -293,13 +293,22 @@ def ragged(
             else:
                 lengths, rows = _uniform(values, items, uniform)
             if is_plain:
-                inner = _reshaped(values.key, as_array(inner), (int(rows.sum()), uniform))
+                inner = as_array(inner)
+                try:
+                    inner = inner.reshape(int(rows.sum()), uniform, *inner.shape[1:])
+                except ValueError as error:
+                    detail = f"cannot make an array with rows of one length: {error}"
+                    raise argument_error(detail, key=values.key) from None
                 items = rows
                 continue
         else:
             column = partitions[partition.key]
             if single and isinstance(partition, RaggedFeature.RowSplits):
-                _check_first(column, feature.splits_dtype)  # in a batch it is dropped (rule G5)
+                # In a batch, what comes before the first row is dropped (rule G5).
+                first = np.asarray(column.flat[:1]).astype(feature.splits_dtype)
+                if first.any():
+                    detail = f"the first split is {first[0]}, expected 0"
+                    raise MisfitError(0, Reason.BAD_PARTITION, column.key, detail)
             lengths, rows = _partition(partition, column, items, feature.splits_dtype)
             _check(partition, column, lengths, rows, items)
         splits = row_splits(lengths).astype(feature.splits_dtype)
@@ -309,15 +318,6 @@ def ragged(
         return inner  # type: ignore[no-any-return]
     splits = row_splits(items).astype(feature.splits_dtype)
     return RaggedTensor.from_row_splits(inner, splits, validate=False)
-
-
-def _reshaped(key: str, inner: AnyArray, shape: tuple[int, int]) -> AnyArray:
-    """Divide the first dimension into two, if NumPy can have such an array."""
-    try:
-        return inner.reshape(*shape, *inner.shape[1:])
-    except ValueError as error:
-        detail = f"cannot make an array with rows of one length: {error}"
-        raise InvalidArgumentError(Reason.BAD_ARGUMENT, key=key, detail=detail) from None
 
 
 def _uniform(
@@ -382,14 +382,6 @@ def _partition(
             return stops - numbers, counts
         case _:
             return _row_ids(column, numbers, items)
-
-
-def _check_first(column: FeatureColumn, dtype: np.dtype[Any]) -> None:
-    """Raise MisfitError if values of a single message come before the first row."""
-    first = int(np.asarray(column.flat).astype(dtype)[0]) if len(column.flat) else 0
-    if first != 0:
-        detail = f"the first split is {first}, expected 0"
-        raise MisfitError(0, Reason.BAD_PARTITION, column.key, detail)
 
 
 def _differences(limits: Int64Array, rows: Int64Array) -> Int64Array:

@@ -70,18 +70,12 @@ def _most_alike(
     samples: list[list[LayoutEntry]],
 ) -> tuple[list[LayoutEntry], list[list[LayoutEntry]]]:
     """Return the first sample that others look like, and those; nothing if there is none."""
+    forms = [[(entry.feature, entry.form, entry.kind) for entry in sample] for sample in samples]
     for i, first in enumerate(samples):
-        like = [other for other in samples[i + 1 :] if _is_like(first, other)]
+        like = [samples[k] for k in range(i + 1, len(samples)) if forms[k] == forms[i]]
         if like or len(samples) == 1:
             return first, like
     return [], []
-
-
-def _is_like(first: list[LayoutEntry], other: list[LayoutEntry]) -> bool:
-    """Whether two messages have the same features in the same order and form."""
-    return [(entry.feature, entry.form, entry.kind) for entry in first] == [
-        (entry.feature, entry.form, entry.kind) for entry in other
-    ]
 
 
 def _entries(view: memoryview, table: KeyTable) -> list[LayoutEntry] | None:

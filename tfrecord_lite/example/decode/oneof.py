@@ -170,7 +170,10 @@ class MergedFeatures:
             self._values[kind] = self._read(kind)
         splits, flat = self._values[kind]
         splits = splits[first : last + 1]
-        return ListValues(np.diff(splits), _part(flat, int(splits[0]), int(splits[-1])))
+        some = slice(int(splits[0]), int(splits[-1]))
+        return ListValues(
+            np.diff(splits), flat.take(some) if isinstance(flat, ByteRanges) else flat[some]
+        )
 
     def _read(self, kind: Kind) -> tuple[Int64Array, Flat]:
         """Read the values of all lists of one kind: the row splits of the owners, and all values."""
@@ -222,10 +225,6 @@ def _scatter(
     for place, array in zip(places, arrays, strict=True):
         out[place] = array
     return out
-
-
-def _part(flat: Flat, start: int, stop: int) -> Flat:
-    return flat.take(slice(start, stop)) if isinstance(flat, ByteRanges) else flat[start:stop]
 
 
 LIST_READERS: dict[Kind, Callable[..., tuple[Int64Array, Any]]] = {

@@ -23,7 +23,7 @@ from tfrecord_lite.arrays import ByteRanges
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import BytesColumn
 from tfrecord_lite.columns.bytes import owned_slice
-from tfrecord_lite.errors import InvalidArgumentError, Reason, require_int
+from tfrecord_lite.errors import Reason, argument_error, require_int
 from tfrecord_lite.example.decode import build
 from tfrecord_lite.example.decode.batch import LayoutMemory, MessageBatch
 from tfrecord_lite.example.decode.build import FeatureColumn
@@ -61,8 +61,7 @@ class ColumnReader:
 
     def __init__(self, prepared: Mapping[str, Prepared], strings: StringForm) -> None:
         if strings not in ("ndarray", "BytesColumn"):
-            detail = f"strings is {strings!r}, expected 'ndarray' or 'BytesColumn'"
-            raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+            raise argument_error(f"strings is {strings!r}, expected 'ndarray' or 'BytesColumn'")
         self.prepared = prepared
         self.strings = strings
         self.kinds: dict[str, Kind] = keys_to_read(prepared)
@@ -258,7 +257,7 @@ def as_block(serialized: Serialized) -> Block:
         raise TypeError(f"expected a sequence of messages, got {found}; put one into a list")
     if isinstance(serialized, np.ndarray) and serialized.ndim != 1:
         detail = f"expected a vector of messages, got the shape {list(serialized.shape)}"
-        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+        raise argument_error(detail)
     return Block.from_records([as_bytes(item) for item in serialized])
 
 
@@ -273,8 +272,7 @@ def as_bytes(message: object) -> bytes:
     if isinstance(message, (bytearray, memoryview)):
         return bytes(message)
     if isinstance(message, (list, tuple, np.ndarray)):
-        detail = "expected a vector of messages, got a vector of vectors"
-        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+        raise argument_error("expected a vector of messages, got a vector of vectors")
     raise TypeError(f"a serialised message must be bytes, not {type(message).__name__}")
 
 
@@ -282,8 +280,7 @@ def checked_splits(splits: Sequence[int], n_messages: int) -> list[int]:
     """Return where batches begin and end among messages; BAD_ARGUMENT if some are left out."""
     bounds = [require_int("a split", split) for split in splits]
     if bounds[:1] != [0] or bounds[-1] != n_messages or bounds != sorted(bounds):
-        detail = f"splits must ascend from 0 to the number of messages, {n_messages}"
-        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+        raise argument_error(f"splits must ascend from 0 to the number of messages, {n_messages}")
     return bounds
 
 
@@ -295,7 +292,7 @@ def checked_names(names: Any, shape: tuple[int, ...]) -> Sequence[str] | None:
     if given.shape != shape:
         wanted = f"one name for each of the {shape[0]} messages" if shape else "one name"
         detail = f"example_names has the shape {list(given.shape)}, expected {wanted}, or none"
-        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+        raise argument_error(detail)
     return list(given.ravel())
 
 
@@ -312,6 +309,5 @@ def as_one_message(serialized: object, instead: str) -> bytes:
         isinstance(serialized, np.ndarray) and serialized.ndim > 0
     )
     if is_vector:
-        detail = f"expected one message, got several; use {instead}"
-        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+        raise argument_error(f"expected one message, got several; use {instead}")
     return as_bytes(serialized)

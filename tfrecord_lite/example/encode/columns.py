@@ -31,7 +31,7 @@ from tfrecord_lite.convert.dataframes import (
 from tfrecord_lite.convert.lossless import with_carried
 from tfrecord_lite.convert.normalize import normalize
 from tfrecord_lite.convert.types import ByteItems, column_error
-from tfrecord_lite.errors import InvalidArgumentError, Reason, plural
+from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
 from tfrecord_lite.example.encode.one import encode_features, encoded_key
 from tfrecord_lite.example.proto import (
     ENTRY_TAG,
@@ -238,19 +238,13 @@ def _encode_row_batches(
         except (TypeError, ValueError):
             # One row is at fault; encoding each alone finds it.
             for index, row in enumerate(batch, first):
-                yield [_encode_numbered(row, schema, index)]
+                try:
+                    yield [encode_example(row, schema)]
+                except InvalidArgumentError as error:
+                    raise error.at(index=index) from None
         else:
             yield block
         first += len(batch)
-
-
-def _encode_numbered(
-    row: Mapping[str, Any], schema: Mapping[str, FeatureLike], index: int
-) -> bytes:
-    try:
-        return encode_example(row, schema)
-    except InvalidArgumentError as error:
-        raise error.at(index=index) from None
 
 
 def _lists(columns: Any, schema: Mapping[str, FeatureLike] | None) -> dict[str, ValueLists]:
@@ -304,12 +298,10 @@ def count_records(columns: Iterable[tuple[str, _HasRecords]]) -> int:
     for key, column in columns:
         if n_records not in (None, column.n_records):
             rows = plural(column.n_records, "row")
-            detail = f"this column has {rows}; the others have {n_records:,}"
-            raise column_error(key, detail)
+            raise column_error(key, f"this column has {rows}; the others have {n_records:,}")
         n_records = column.n_records
     if n_records is None:
-        detail = "no columns, so nothing says how many records there are"
-        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+        raise argument_error("no columns, so nothing says how many records there are")
     return n_records
 
 
