@@ -30,7 +30,7 @@ from tfrecord_lite.apps.rearrange import (
     shuffle_records,
     split_files,
 )
-from tfrecord_lite.apps.tables.conversion import Request, convert
+from tfrecord_lite.apps.tables.conversion import Settings, convert
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,7 +59,7 @@ WORKS: dict[str, tuple[Work, str]] = {
     "shuffle": (lambda old, new, p: shuffle_records(old, new, seed=1, progress=p), "bytes"),
     "sample": (lambda old, new, p: sample_records(old, new, 99, seed=1, progress=p), "bytes"),
     "convert": (
-        lambda old, new, p: convert(Request((str(old),), str(new), to="tfrecord"), p),
+        lambda old, new, p: convert([str(old)], str(new), Settings(to="tfrecord"), progress=p),
         "bytes",
     ),
 }

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from tfrecord_lite.apps.tables.conversion import Request, Summary
+    from tfrecord_lite.apps.tables.conversion import Summary
     from tfrecord_lite.cli.console import Console
     from tfrecord_lite.schema import Schema
 
@@ -45,7 +45,6 @@ converted); 2 if a file could not be read or written, or the arguments are wrong
 
 _COMPRESSIONS = ("none", "gz", "gzip", "zst", "zstd", "bz2", "zlib", "snappy", "lz4", "brotli")
 _FEATURE = re.compile(r"(?P<name>.+):(?P<dtype>\w+)(?:\[(?P<shape>[\d?, ]*)\])?(?P<lacking>\??)")
-_AS_SCHEMA = re.compile("give it as schema")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -152,11 +151,42 @@ def _add_output_arguments(group: Any) -> None:
 
 def run(args: argparse.Namespace, console: Console) -> None:
     """Convert the files."""
-    from tfrecord_lite.apps.tables.conversion import convert  # noqa: PLC0415 - only this verb needs it
+    from tfrecord_lite.apps.tables.byte_files import Reading  # noqa: PLC0415 - only this verb needs it
+    from tfrecord_lite.apps.tables.conversion import (  # noqa: PLC0415 - only this verb needs it
+        Settings,
+        convert,
+    )
+    from tfrecord_lite.options import ReadSettings  # noqa: PLC0415 - only this verb needs it
 
     try:
-        request = _request(args, console)
-        summary = convert(request)
+        options = ReadSettings(**inputs.read_options(args, has_compression=False))
+        reading = Reading(
+            schema=args.schema if args.features is None else parse_features(args.features),
+            columns=None if args.columns is None else tuple(_names(args.columns)),
+            text=False if args.text is None else args.text == "all" or _names(args.text),
+            sample=args.sample,
+            options=options,
+        )
+        settings = Settings(
+            from_=args.from_,
+            to=args.to,
+            reading=reading,
+            condition=args.where,
+            make_condition=_condition,
+            limit=args.limit,
+            compression=args.compression,
+            is_exact=args.float64,
+        )
+        summary = convert(
+            [_source(name) for name in args.sources],
+            _target(args, console),
+            settings,
+            num_shards=args.shards,
+            shard_bytes=args.shard_size,
+            num_jobs=args.jobs,
+            overwrite=args.overwrite,
+            resume=args.resume,
+        )
     except DataLossError as error:
         inputs.complain_of(error, str(args.sources[0]), console)
         return
@@ -164,7 +194,7 @@ def run(args: argparse.Namespace, console: Console) -> None:
         _check_output(error, args)
         text = str(error)
         about = next((source for source in args.sources if source in text), args.target)
-        console.complain(_AS_SCHEMA.sub("give it as --schema", inputs.text_of(error, about)))
+        console.complain(inputs.text_of(error, about))
         return
     _show(summary, args, console)
 
@@ -183,39 +213,6 @@ def _target(args: argparse.Namespace, console: Console) -> Any:
     if is_terminal(sys.stdout) and args.to is not None and not is_text:
         raise argument_error("standard output is a terminal; redirect it, or name a file")
     return console.open_output()
-
-
-def _request(args: argparse.Namespace, console: Console) -> Request:
-    from tfrecord_lite.apps.tables.byte_files import Reading  # noqa: PLC0415 - only this verb needs it
-    from tfrecord_lite.apps.tables.conversion import Request  # noqa: PLC0415 - only this verb needs it
-    from tfrecord_lite.options import ReadSettings  # noqa: PLC0415 - only this verb needs it
-
-    options = ReadSettings(**inputs.read_options(args, has_compression=False))
-    features: Any = args.schema
-    if args.features is not None:
-        features = parse_features(args.features)
-    text: Any = False if args.text is None else args.text == "all" or _names(args.text)
-    return Request(
-        sources=tuple(map(_source, args.sources)),
-        target=_target(args, console),
-        from_=args.from_,
-        to=args.to,
-        columns=None if args.columns is None else tuple(_names(args.columns)),
-        features=features,
-        text=text,
-        sample=args.sample,
-        condition=args.where,
-        make_condition=_condition,
-        num_shards=args.shards,
-        shard_bytes=args.shard_size,
-        compression=args.compression,
-        limit=args.limit,
-        is_exact=args.float64,
-        num_jobs=args.jobs,
-        overwrite=args.overwrite,
-        resume=args.resume,
-        reading=Reading(options=options),
-    )
 
 
 def _source(name: str) -> Any:

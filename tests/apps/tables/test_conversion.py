@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import signal
 import subprocess
@@ -39,12 +38,19 @@ pytestmark = pytest.mark.needs("arrow")
 
 def convert(*sources: Path, target: Path | str, **settings: Any) -> Summary:
     from tfrecord_lite.apps.tables import conversion
+    from tfrecord_lite.apps.tables.byte_files import Reading
 
-    progress: Any = settings.pop("progress", None)
-    request = conversion.Request(
-        tuple(map(str, sources)), str(target), make_condition=verb._condition, **settings
+    how = ("num_shards", "shard_bytes", "num_jobs", "overwrite", "resume", "progress")
+    given: Any = {name: settings.pop(name) for name in how if name in settings}
+    reading = {
+        name: settings.pop(name)
+        for name in ("schema", "columns", "text", "sample", "options")
+        if name in settings
+    }
+    made = conversion.Settings(
+        reading=Reading(**reading), make_condition=verb._condition, **settings
     )
-    summary = conversion.convert(request, progress)
+    summary = conversion.convert(list(map(str, sources)), str(target), made, **given)
     for _, error in summary.failures:
         raise error
     return summary
@@ -115,12 +121,13 @@ class TestOutputs:
 
         assert [ids(shard) for shard in sorted(tmp_path.glob("b-*"))] == [[], [0], [], [1]]
 
-    def test_shards_of_a_size(self, tmp_path: Path, source: Path) -> None:
+    def test_as_many_shards_as_the_sources_have_of_a_size(
+        self, tmp_path: Path, source: Path
+    ) -> None:
         convert(source, target=tmp_path / "b.csv", shard_bytes=2_000_000)
 
-        sizes = [path.stat().st_size for path in sorted(tmp_path.glob("b-*.csv"))]
-        assert len(sizes) == 6
-        assert all(1_700_000 < size < 2_000_000 for size in sizes)
+        shards = sorted(tmp_path.glob("b-*.csv"))
+        assert len(shards) == -(-source.stat().st_size // 2_000_000)
 
     def test_a_directory_has_a_file_per_source(self, tmp_path: Path) -> None:
         folder = tmp_path / "in"
@@ -327,6 +334,20 @@ class TestRows:
             convert(tmp_path / "a.csv", tmp_path / "b.csv", target=tmp_path / "bad.parquet")
         assert not (tmp_path / "bad.parquet").exists()
 
+    @pytest.mark.parametrize("ending", ["csv", "jsonl"])
+    def test_a_first_file_without_rows_decides_no_types(self, tmp_path: Path, ending: str) -> None:
+        is_csv = ending == "csv"
+        (tmp_path / f"a.{ending}").write_text("id,x\n" if is_csv else "\n")
+        (tmp_path / f"b.{ending}").write_text("id,x\n1,2.5\n" if is_csv else '{"id":1,"x":2.5}\n')
+        paths = [tmp_path / f"{name}.{ending}" for name in "ab"]
+
+        convert(*paths, target=tmp_path / "c.parquet")
+        convert(*paths, target=tmp_path / "d.jsonl", num_shards=2)
+
+        assert ids(tmp_path / "c.parquet") == [1]
+        shards = sorted(tmp_path.glob("d-*.jsonl"))
+        assert [path.read_text() for path in shards] == ["", '{"id": 1, "x": 2.5}\n']
+
     def test_progress_counts_the_bytes_of_sources(self, tmp_path: Path, source: Path) -> None:
         seen: list[tuple[int, int]] = []
         for target in ("b.parquet", "b.csv"):
@@ -409,14 +430,13 @@ class TestDamage:
     def test_at_the_end_is_reported_of_shards(
         self, tmp_path: Path, source: Path, num_jobs: int, shards: dict[str, int]
     ) -> None:
-        from tfrecord_lite.apps.tables.byte_files import Reading
         from tfrecord_lite.options import ReadSettings
 
         source.write_bytes(source.read_bytes()[:-30])
-        reading = Reading(options=ReadSettings(on_error=inputs.skip_quietly))
+        options = ReadSettings(on_error=inputs.skip_quietly)
 
         target = tmp_path / "b.tfrecord"
-        summary = convert(source, target=target, reading=reading, num_jobs=num_jobs, **shards)
+        summary = convert(source, target=target, options=options, num_jobs=num_jobs, **shards)
 
         assert (summary.rows, summary.damage.n_damaged) == (19_999, 1)
 
@@ -426,9 +446,9 @@ class TestDamage:
         data = bytearray(source.read_bytes())
         data[len(data) * 3 // 4] ^= 1
         source.write_bytes(data)
-        request = conversion.Request((str(source),), str(tmp_path / "b.parquet"), num_shards=4)
+        target = str(tmp_path / "b.parquet")
 
-        summary = conversion.convert(request)
+        summary = conversion.convert([str(source)], target, conversion.Settings(), num_shards=4)
 
         ((name, error),) = summary.failures
         assert name.endswith(("b-00002-of-00004.parquet", "b-00003-of-00004.parquet"))
@@ -442,17 +462,16 @@ class TestDamage:
         assert len(done) in (3, 4)
 
     def test_can_be_skipped(self, tmp_path: Path, source: Path) -> None:
-        from tfrecord_lite.apps.tables.byte_files import Reading
         from tfrecord_lite.options import ReadSettings
 
         data = bytearray(source.read_bytes())
         data[len(data) // 2] ^= 1
         source.write_bytes(data)
-        reading = Reading(options=ReadSettings(on_error=inputs.skip_quietly))
+        options = ReadSettings(on_error=inputs.skip_quietly)
 
         for settings in {}, {"num_shards": 2, "num_jobs": 2}:
             target = tmp_path / f"b{len(settings)}.parquet"
-            summary = convert(source, target=target, reading=reading, **settings)
+            summary = convert(source, target=target, options=options, **settings)
             assert summary.rows == 19_999
             assert summary.damage.n_damaged == 1
 
@@ -468,7 +487,7 @@ def interrupted(source: Path, target: Path, **settings: Any) -> list[Path]:
 
 
 def manifests(folder: Path) -> list[str]:
-    return [path.name for path in folder.glob(".*convert.json")]
+    return [path.name for path in folder.glob(".*convert")]
 
 
 class TestResume:
@@ -490,7 +509,7 @@ class TestResume:
     ) -> None:
         target = tmp_path / "b.parquet"
         interrupted(source, target)
-        assert manifests(tmp_path) == [".b.parquet.convert.json"]
+        assert manifests(tmp_path) == [".b.parquet.convert"]
 
         convert(source, target=target, num_shards=3, resume=True)
 
@@ -628,31 +647,6 @@ class TestInterrupts:
 
 
 class TestProcesses:
-    @pytest.mark.parametrize("has_threads", [False, True])
-    def test_are_forked_where_no_thread_would_be_missed(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_threads: bool
-    ) -> None:
-        import multiprocessing
-        import threading
-
-        methods: list[str] = []
-        whole = multiprocessing.get_context
-
-        def context(method: str) -> Any:
-            methods.append(method)
-            return whole(method)
-
-        monkeypatch.setattr(multiprocessing, "get_context", context)
-        monkeypatch.setattr(sys, "platform", "linux")
-        # Other tests may have left threads.
-        threads = [threading.main_thread(), *[threading.Thread()] * has_threads]
-        monkeypatch.setattr(threading, "enumerate", lambda: threads)
-        paths = [records(tmp_path / f"{i}.tfrecord", 0, 9) for i in range(2)]
-        convert(*paths, target=f"{tmp_path}/out/", to="parquet", num_jobs=2)
-
-        assert methods == (["spawn"] if has_threads else ["fork"])
-        assert ids(*sorted((tmp_path / "out").iterdir())) == [*range(9)] * 2
-
     def test_end_without_a_word(self, tmp_path: Path) -> None:
         program = "import sys; from tfrecord_lite.cli import main; sys.exit(main(sys.argv[1:]))"
         paths = [records(tmp_path / f"{i}.tfrecord", 0, 9) for i in range(5)]
@@ -706,10 +700,3 @@ def test_memory_is_flat_over_a_file_five_times_larger(
     small, large = peaks
     # In KB. As CSV the large file has 160 MB more, in Arrow 80 MB; allocators take some 30 MB more.
     assert large < small + 70_000, peaks
-
-
-def test_a_manifest_of_something_else(tmp_path: Path, source: Path) -> None:
-    (tmp_path / ".b.parquet.convert.json").write_text(json.dumps([1]))
-
-    with pytest.raises(InvalidArgumentError, match="not a manifest of a conversion"):
-        convert(source, target=tmp_path / "b.parquet", num_shards=2, resume=True)

@@ -12,7 +12,7 @@ import os
 import shutil
 import tempfile
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.convert.dataframes.arrow import imported
 from tfrecord_lite.errors import argument_error
@@ -34,12 +34,10 @@ if TYPE_CHECKING:
 class Reading:
     """How to read sources: the same for all files of a conversion; picklable."""
 
-    features: Any = None
+    schema: Any = None
     """As for ``scan``: a Schema, or the path of a schema file; None to infer it."""
     columns: tuple[str, ...] | None = None
     """Columns to read; None for all."""
-    features_given: frozenset[str] = frozenset()
-    """Columns whose types the user gave."""
     text: Any = False
     sample: int | None = 10_000
     """As for ``scan``."""
@@ -53,7 +51,7 @@ class Reading:
 
 
 class Content(io.RawIOBase):
-    """The decompressed content of a file, in order, as a file object.
+    """The decompressed content of a file, in order, as a file object; a read brings all it asks for.
 
     ZLIB and BZ2 are known by the file's name, since text can begin as their streams do.
     """
@@ -65,34 +63,27 @@ class Content(io.RawIOBase):
             self._file = open_input(source, options.storage_options)
         except OSError as error:
             raise opening_error(error, self.name) from None
-        codec = codec_named(self._codec_name(options))
-        raw = cast("Any", _Counted(self._file, self))
-        self._content: Any = raw
+        found = options.codec_name
+        if found is None:
+            found = detect(self._file.peek(MAGIC_BYTES))
+            if found not in ("GZIP", "ZSTD") and not compression_of_name(self.name):
+                found = ""
+        codec = codec_named(found)
+        counted: Any = _Counted(self._file, self)
+        self._content = counted
         if codec is not None:
-            self._content = Inflated(raw, codec, self.name, options.inflation)
-
-    def _codec_name(self, options: ReadSettings) -> str:
-        named = options.codec_name
-        if named is not None:
-            return named
-        found = detect(self._file.peek(MAGIC_BYTES))
-        return found if found in ("GZIP", "ZSTD") else compression_of_name(self.name) and found
+            self._content = Inflated(counted, codec, self.name, options.inflation)
 
     def readable(self) -> bool:
         """Return True."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Read the next bytes."""
-        return int(self._content.readinto(memoryview(buffer).cast("B")))
-
-    def read_up_to(self, n_bytes: int) -> bytes:
-        """Return the next bytes; fewer than asked for only at the end."""
-        parts = []
-        while n_bytes and (data := self.read(n_bytes)):
-            parts.append(data)
-            n_bytes -= len(data)
-        return b"".join(parts)
+        """Read the next bytes; fewer than asked for only at the end."""
+        view, n_bytes = memoryview(buffer).cast("B"), 0
+        while n_bytes < len(view) and (more := self._content.readinto(view[n_bytes:])):
+            n_bytes += more
+        return n_bytes
 
     def close(self) -> None:
         """Close the file."""
@@ -101,33 +92,12 @@ class Content(io.RawIOBase):
         super().close()
 
 
-class Resumed(io.RawIOBase):
-    """A content whose first bytes were read, from its start."""
-
-    def __init__(self, head: bytes, content: Content) -> None:
-        self._head, self._content = memoryview(head), content
-
-    def readable(self) -> bool:
-        """Return True."""
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        """Read the next bytes."""
-        view = memoryview(buffer).cast("B")
-        if not len(self._head):
-            return self._content.readinto(view)
-        n_bytes = min(len(view), len(self._head))
-        view[:n_bytes], self._head = self._head[:n_bytes], self._head[n_bytes:]
-        return n_bytes
-
-
 class _Counted:
     """An input that counts the bytes read of it."""
 
     def __init__(self, file: Any, content: Content) -> None:
         self._file, self._counter = file, content
-        self.rewindable = file.rewindable
-        self.rewind = file.rewind
+        self.rewindable, self.rewind = file.rewindable, file.rewind
 
     def read(self, n_bytes: int) -> bytes:
         data: bytes = self._file.read(n_bytes)
@@ -158,20 +128,13 @@ def seekable_file(source: Source, options: ReadSettings) -> Any:
 class TargetFile(io.RawIOBase):
     """An output as a file object, compressed if asked; nothing appears before :meth:`commit`."""
 
-    def __init__(self, target: Source, compression: str = "", level: int | None = None) -> None:
+    def __init__(self, target: Source, compression: str = "") -> None:
         is_path = isinstance(target, (str, os.PathLike))
         is_device = is_path and not is_url(name_of(target)) and _is_special(name_of(target))
         self._output: OutputFile = open_output(target, atomic=is_path and not is_device)
         codec = codec_named(compression)
-        settings = Settings(compression_level=level)
-        self._compressor = None if codec is None else codec.compressor(settings)
+        self._compressor = None if codec is None else codec.compressor(Settings())
         self._n_bytes = 0
-        self.is_ended: bool = False
-
-    @property
-    def n_bytes(self) -> int:
-        """Bytes in the file so far."""
-        return self._n_bytes
 
     def writable(self) -> bool:
         """Return True."""
@@ -180,8 +143,7 @@ class TargetFile(io.RawIOBase):
     def write(self, data: Any) -> int:
         """Write all of some bytes."""
         view = memoryview(data).cast("B")
-        out = view if self._compressor is None else self._compressor.compress(view)
-        self._put(out)
+        self._put(view if self._compressor is None else self._compressor.compress(view))
         return len(view)
 
     def _put(self, data: Any) -> None:
@@ -195,9 +157,8 @@ class TargetFile(io.RawIOBase):
 
     def finish(self) -> None:
         """Write the end of the compressed stream, and what the system still holds."""
-        if self._compressor is not None and not self.is_ended:
+        if self._compressor is not None:
             self._put(self._compressor.finish())
-        self.is_ended = True
         self._output.finish()
 
     def commit(self) -> None:
@@ -207,6 +168,32 @@ class TargetFile(io.RawIOBase):
     def abandon(self) -> None:
         """Remove what is not committed."""
         self._output.abandon()
+
+
+class RowTarget:
+    """A file of rows that is being written, by a writer of its format; it appears at :meth:`commit`."""
+
+    def __init__(self, file: TargetFile, writer: Any) -> None:
+        self._file, self._writer = file, writer
+
+    def write(self, batch: Any) -> None:
+        """Write a batch."""
+        self._writer.write_batch(batch)
+
+    def finish(self) -> None:
+        """Write the end of the file."""
+        self._writer.close()
+        self._file.finish()
+
+    def commit(self) -> None:
+        """Let the file appear."""
+        self._file.commit()
+
+    def abandon(self) -> None:
+        """Remove what is not committed."""
+        with contextlib.suppress(Exception):  # of a file that is being removed
+            self._writer.close()
+        self._file.abandon()
 
 
 def _is_special(name: str) -> bool:

@@ -2,14 +2,14 @@
 
 ::
 
-    sources, target ──plan──> Plan: outputs, each made of pieces of sources
-                                │
-           _Rows (one open file) ── batches ── condition ── RowTarget ──> output
-                                │
-                 manifest: what is complete, for `resume`
+    sources, target, Settings ──_plan──> Plan: outputs, each made of pieces of sources
+                                           │
+         _Maker: open source ── batches ── condition ── open target ──> output, one future each
+                                           │
+                              _Log: what is complete, for `resume`
 
-An output appears when it is complete. The outputs of a plan are divided among processes in runs that
-follow each other, so that each of them reads on where its last output ended.
+An output appears when it is complete. What makes outputs keeps the last source open, so that those with rows
+that follow each other read it once.
 """
 
 from __future__ import annotations
@@ -17,22 +17,25 @@ from __future__ import annotations
 import contextlib
 import errno
 import glob
-import io
+import hashlib
 import json
 import math
 import multiprocessing
-import multiprocessing.connection
 import os
 import signal
 import sys
-import threading
-import warnings
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field, replace
+from functools import partial
 from time import monotonic
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tfrecord_lite.apps.tables import formats
 from tfrecord_lite.apps.tables.byte_files import Reading
+from tfrecord_lite.apps.tables.record_format import RecordSource, RecordTarget, table_of
+from tfrecord_lite.apps.tables.text_formats import check_columns
+from tfrecord_lite.convert.dataframes.arrow import imported
 from tfrecord_lite.errors import TFRecordError, argument_error
 from tfrecord_lite.files.names import (
     INDEX_SUFFIX,
@@ -44,27 +47,25 @@ from tfrecord_lite.files.names import (
     local_size,
     name_of,
 )
-from tfrecord_lite.files.output import open_output
 from tfrecord_lite.progress import SILENT, check_progress, metered, title_of, total_bytes
 from tfrecord_lite.records.damage import DamageReport
 from tfrecord_lite.schema import Schema
-from tfrecord_lite.schema.text import nearest
 from tfrecord_lite.storage.data_files import data_names
 from tfrecord_lite.storage.loading import described_by
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterator, Sequence
 
     from tfrecord_lite.files.names import Source
     from tfrecord_lite.progress import Meter, Progress
+    from tfrecord_lite.records.damage import FileReport
 
-_Outputs: TypeAlias = "list[tuple[Source, tuple[Piece, ...]]]"
+    _Damage: TypeAlias = tuple[FileReport, ...]
+    _Made: TypeAlias = "tuple[Output, int, _Damage]"
+    """What was written, how many bytes were read for it, and the damage in all sources so far."""
 
-__all__ = ["Request", "Summary", "convert"]
+__all__ = ["Settings", "Summary", "convert"]
 
-_MANIFEST = "tfrecord_lite.conversion"
-_SAMPLE_ROWS = 20_000
-"""Rows that are converted to estimate how large shards become."""
 _OTHER_SETTINGS = (
     "the conversion that was interrupted here, and has completed this file, had other sources or "
     "settings; repeat it with them, or begin anew with --overwrite"
@@ -72,36 +73,25 @@ _OTHER_SETTINGS = (
 
 
 @dataclass(frozen=True)
-class Request:
-    """What to convert to what."""
+class Settings:
+    """What becomes of rows, wherever they are; picklable."""
 
-    sources: tuple[Source, ...]
-    target: Source
     from_: str | None = None
     """Format of all sources; None: by their names."""
     to: str | None = None
-    columns: tuple[str, ...] | None = None
-    features: Any = None
-    """A Schema, or the path of a schema file."""
-    text: Any = False
-    sample: int | None = 10_000
+    reading: Reading = field(default_factory=Reading)
+    """Also which columns are written."""
     condition: str | None = None
     make_condition: Callable[[str, Sequence[str]], Any] | None = None
     """Makes an object with ``columns`` and ``mask(batch)`` of the condition and the columns."""
-    num_shards: int | None = None
-    shard_bytes: int | None = None
-    compression: str | None = None
     limit: int | None = None
+    compression: str | None = None
     is_exact: bool = False
     """Whether to store float64 in TFRecords as its bytes, and not as float32."""
-    num_jobs: int = 1
-    overwrite: bool = False
-    resume: bool = False
-    reading: Reading = field(default_factory=Reading)
 
 
 @dataclass(frozen=True)
-class Piece:
+class _Piece:
     """Rows of one source that follow each other; None for all to its end."""
 
     source: Source
@@ -109,23 +99,22 @@ class Piece:
     first: int = 0
     stop: int | None = None
     mark: tuple[int, int] | None = None
+    """The number and the offset of a record before the first."""
 
 
 @dataclass(frozen=True)
-class Plan:
+class _Plan:
     """Which outputs to make of what; other processes get it whole."""
 
-    outputs: tuple[tuple[Source, tuple[Piece, ...]], ...]
+    settings: Settings
     kind: str
     reading: Reading
+    outputs: list[tuple[Source, list[_Piece]]]
+    described: list[Any]
+    """The sidecars of records that are written as they are, of each output."""
     schema: Any
     """Of all outputs; None if each has that of its source, or takes records as they are."""
-    request: Request
-    described: Any = None
-    """The sidecar of records that are written as they are; if `is_per_source`, one for each output."""
-    is_per_source: bool = False
-    damage: DamageReport = field(default_factory=lambda: DamageReport(()))
-    """What was skipped when rows were counted; the pieces may end before some of it."""
+    is_per_source: bool
 
 
 @dataclass
@@ -162,108 +151,162 @@ class Summary:
         return list(dict.fromkeys(name for output in self.outputs for name in output.rounded))
 
 
-def convert(request: Request, progress: Progress = None) -> Summary:
+def convert(
+    sources: Sequence[Source],
+    target: Source,
+    settings: Settings,
+    *,
+    num_shards: int | None = None,
+    shard_bytes: int | None = None,
+    num_jobs: int = 1,
+    overwrite: bool = False,
+    resume: bool = False,
+    progress: Progress = None,
+) -> Summary:
     """Convert files, and show the progress in bytes of the sources.
 
     Raises
     ------
     InvalidArgumentError
-        ``BAD_ARGUMENT`` if the request is not possible.
+        ``BAD_ARGUMENT`` if this is not possible.
     FileExistsError
         If an output is there, and neither `overwrite` nor `resume` is asked for.
     OSError, ImportError
         As for reading and writing. What fails for one output is in `Summary.failures`.
     """
-    check_progress(progress)
-    processes = _Processes(_number_of_processes(request), may_fork=request.condition is None)
-    try:
-        names = [source for source in request.sources if not is_file_object(source)]
-        title = title_of(names) if len(names) == len(request.sources) else "<stdin>"
-        with metered(progress, title, "bytes") as meter:
-            return _converted(request, meter, processes)
-    finally:
-        processes.end()
-
-
-def _converted(request: Request, meter: Meter, processes: _Processes) -> Summary:
     started = monotonic()
-    plan = _plan(request)
-    manifest = _Manifest.of(plan)
-    done = _begin(plan, manifest)
-    summary = Summary(len({name_of(p.source) for _, pieces in plan.outputs for p in pieces}))
-    summary.kept = list(done.values())
-    pending = [i for i in range(len(plan.outputs)) if i not in done]
-    runs = _divided(plan, pending)
-
-    def finished(index: int, output: Output) -> None:
-        summary.outputs.append(output)
-        if manifest is not None:
-            manifest.add(index, output)
-
-    def failed(index: int, error: Exception) -> None:
-        summary.failures.append((name_of(plan.outputs[index][0]), error))
-
-    damage: dict[str, Any] = {}
-
-    def damaged(report: DamageReport) -> None:
-        for file in report.files:  # which several processes may have read
-            most = damage.get(file.source)
-            if most is None or (file.records, file.n_damaged) > (most.records, most.n_damaged):
-                damage[file.source] = file
-
-    damaged(plan.damage)
-    if meter.is_on:
-        meter.expect(total_bytes(_sources_of(plan, pending)))
-    report = _Report(meter.advance, finished, failed, damaged, meter)
-    if len(runs) <= 1:
-        _run(plan, pending, report, sum(output.rows for output in done.values()))
-    else:
-        processes.run(plan, runs, report)
-    if manifest is not None and len(done) + len(summary.outputs) == len(plan.outputs):
-        manifest.forget()
-    meter.finish()
-    summary.damage = DamageReport(tuple(damage.values()))
+    check_progress(progress)
+    is_named = not any(map(is_file_object, sources))
+    with metered(progress, title_of(sources) if is_named else "<stdin>", "bytes") as meter:
+        plan, damage = _plan(sources, target, settings, num_shards, shard_bytes)
+        log = _Log.of(plan, target, resume=resume)
+        done = _begin(plan, target, log, overwrite=overwrite, resume=resume)
+        used = {name_of(piece.source) for _, pieces in plan.outputs for piece in pieces}
+        summary = Summary(len(used), kept=list(done.values()))
+        pending = [i for i in range(len(plan.outputs)) if i not in done]
+        pieces = [piece for i in pending for piece in plan.outputs[i][1]]
+        if meter.is_on:
+            files = {name_of(piece.source): piece.source for piece in pieces}
+            meter.expect(total_bytes(list(files.values())))
+        left = settings.limit
+        if left is not None:
+            left = max(left - sum(output.rows for output in summary.kept), 0)
+        is_exact = settings.condition is None and all(piece.stop is not None for piece in pieces)
+        if is_file_object(target) or (left is not None and not is_exact):
+            num_jobs = 1
+        found = {file.source: file for file in damage}
+        with contextlib.closing(_made(plan, pending, num_jobs, left, meter)) as made:
+            for index, make in made:
+                try:
+                    output, n_bytes, damage = make()
+                except BrokenProcessPool:
+                    detail = (
+                        "a process that converted files has ended without a word; was it killed?"
+                    )
+                    raise ChildProcessError(detail) from None
+                except (TFRecordError, OSError, ValueError) as error:
+                    if error is meter.error:
+                        raise
+                    summary.failures.append((name_of(plan.outputs[index][0]), error))
+                    if not plan.is_per_source:
+                        break
+                    continue
+                meter.advance(n_bytes)
+                summary.outputs.append(output)
+                if log is not None:
+                    log.add(output)
+                for file in damage:  # which several outputs may have read
+                    most = found.get(file.source, file)
+                    if (file.records, file.n_damaged) >= (most.records, most.n_damaged):
+                        found[file.source] = file
+        if log is not None and len(done) + len(summary.outputs) == len(plan.outputs):
+            log.forget()
+        meter.finish()
+    summary.damage = DamageReport(tuple(found.values()))
     summary.seconds = monotonic() - started
     return summary
-
-
-def _sources_of(plan: Plan, pending: list[int]) -> list[Source]:
-    """Return the files that outputs are made of, each once."""
-    pieces = [piece for index in pending for piece in plan.outputs[index][1]]
-    return list({name_of(piece.source): piece.source for piece in pieces}.values())
 
 
 # --------------------------------------------------------------------------------------- plan
 
 
-def _plan(request: Request) -> Plan:
-    kind = _target_kind(request)
-    formats.check_compression(kind, request.compression)
-    sources = [piece for source in request.sources for piece in _pieces(source, request)]
-    if not sources:
+def _plan(
+    sources: Sequence[Source],
+    target: Source,
+    settings: Settings,
+    num_shards: int | None,
+    shard_bytes: int | None,
+) -> tuple[_Plan, _Damage]:
+    """Return the plan, and the damage that was skipped when rows were counted."""
+    kind = _target_kind(target, settings)
+    formats.check_compression(kind, settings.compression)
+    pieces = [piece for source in sources for piece in _pieces(source, settings.from_)]
+    if not pieces:
         raise argument_error("there are no files to convert")
-    is_per_source = _is_per_source(request)
-    reading, described = _reading(request, sources, kind, is_per_source=is_per_source)
-    first = None if reading.as_records else _schema_of_first(request, sources[0], reading)
-    plan = Plan((), kind, reading, first, request, described, is_per_source)
-    outputs, damage = _outputs(plan, sources)
-    names = [name_of(target) for target, _ in outputs]
-    _check_names(names, [s.source for s in sources])
-    schema = None if is_per_source else first
-    return replace(plan, outputs=tuple(outputs), schema=schema, damage=damage)
+    name = name_of(target)
+    is_folder = not is_file_object(target) and _is_directory(name)
+    is_stream = any(is_file_object(piece.source) for piece in pieces)
+    if shard_bytes is not None:
+        sizes = [local_size(piece.source) for piece in pieces]
+        if None in sizes:
+            raise argument_error("the size of a source is not known; give --shards")
+        num_shards = max(1, math.ceil(sum(map(int, filter(None, sizes))) / shard_bytes))
+    elif num_shards is None and "@" in os.path.basename(name) and not is_file_object(target):  # noqa: PTH119
+        num_shards = len(data_names(name, None))
+    is_per_source = is_folder and num_shards is None
+
+    given = settings.reading
+    reading = replace(given, columns=None)
+    files = [piece.source for piece in pieces if piece.kind == "tfrecord"]
+    is_plain = given.columns is None and given.schema is None and given.text is False
+    if len(files) == len(pieces) and kind == "tfrecord" and is_plain and not settings.condition:
+        reading = replace(reading, as_records=True)
+    elif given.schema is not None:
+        reading = replace(reading, types=table_of([os.devnull], reading).arrow_schema)
+    has_own = is_per_source and given.schema is None  # each the schema of its own sidecar
+    if files and not reading.as_records:
+        has_own = has_own and any(_described([file], reading) for file in files)
+        if not has_own:
+            if any(map(is_file_object, files)) and given.schema is None:
+                detail = "standard input is read once, so its schema cannot be inferred; give "
+                raise argument_error(f"{detail}--schema or --features, or save it to a file")
+            local: list[Source] = [os.devnull] if any(map(is_file_object, files)) else files
+            reading = replace(reading, table=table_of(local, reading))
+
+    plan = _Plan(settings, kind, reading, [], [], None, is_per_source)
+    if not reading.as_records:
+        schema = _common_schema(plan, pieces)
+        plan = replace(plan, schema=None if is_per_source else schema)
+
+    damage: _Damage = ()
+    outputs: list[tuple[Source, list[_Piece]]]
+    if is_per_source:
+        outputs = [(_name_in(name, piece, plan), [piece]) for piece in pieces]
+    elif num_shards is None:
+        outputs = [(target if is_file_object(target) else name, pieces)]
+    else:
+        if is_file_object(target):
+            raise argument_error("standard output is one file; shards need a name")
+        shards = [[piece] for piece in pieces]
+        if len(pieces) != num_shards or settings.limit is not None:
+            if is_stream:
+                detail = "standard input is read once, and shards need the number of rows"
+                raise argument_error(f"{detail}; save it to a file")
+            shards, damage = _evenly(plan, pieces, num_shards)
+        whole = _name_in(name, _Piece("part", kind), plan) if is_folder else name
+        outputs = list(zip(data_names(whole, num_shards), shards, strict=True))
+    _check_names([name_of(place) for place, _ in outputs], pieces)
+    described: list[Any] = [None] * len(outputs)
+    if reading.as_records and is_per_source:
+        described = [_described([piece.source], reading) for piece in pieces]
+    elif reading.as_records:
+        described = [_described(files, reading)] * len(outputs)
+    return replace(plan, outputs=outputs, described=described), damage
 
 
-def _is_per_source(request: Request) -> bool:
-    """Return whether each source becomes a file of its own in a directory."""
-    if is_file_object(request.target) or not _is_directory(name_of(request.target)):
-        return False
-    return request.num_shards is None and request.shard_bytes is None
-
-
-def _target_kind(request: Request) -> str:
-    target = request.target
-    if request.to is not None:
-        return formats.format_named(request.to)
+def _target_kind(target: Source, settings: Settings) -> str:
+    if settings.to is not None:
+        return formats.format_named(settings.to)
     if is_file_object(target):
         raise argument_error("standard output has no name that tells a format; --to names it")
     name = name_of(target)
@@ -273,7 +316,7 @@ def _target_kind(request: Request) -> str:
     found = formats.format_of(name)
     if found is None:
         formats.check_not_of_loader(name)
-        known = ", ".join(ending for endings in formats.ENDINGS.values() for ending in endings[:1])
+        known = ", ".join(endings[0] for endings in formats.ENDINGS.values())
         detail = f"the name tells no format; --to names it, or an ending such as {known}"
         raise argument_error(detail, source=name)
     return found
@@ -283,78 +326,29 @@ def _is_directory(name: str) -> bool:
     return name.endswith(("/", os.sep)) or (not is_url(name) and os.path.isdir(name))  # noqa: PTH112
 
 
-def _pieces(source: Source, request: Request) -> Iterator[Piece]:
+def _pieces(source: Source, from_: str | None) -> Iterator[_Piece]:
     """Yield the files that a source names, each as a whole."""
-    if not is_file_object(source) and os.path.isdir(name_of(source)):  # noqa: PTH112
-        found: list[Source] = [*_files_in(name_of(source), request.from_)]
-        if not found:
-            detail = "no file of a known format is in this directory"
-            raise argument_error(detail, source=name_of(source))
-    else:
-        found = expand(source)
-    for each in found:
-        name = name_of(each)
-        if request.from_ is not None:
-            kind: str | None = formats.format_named(request.from_)
-        else:
-            kind = formats.format_of_file(each)
-        if kind is None:
-            formats.check_not_of_loader(name)
-            raise argument_error(
-                "neither name nor content tells a format; --from names it", source=name
-            )
-        yield Piece(each, kind)
-
-
-def _files_in(folder: str, from_: str | None) -> list[str]:
-    """Return the data files of a directory: no sidecars, indexes and hidden files."""
-    wanted = None if from_ is None else formats.format_named(from_)
-    found = []
-    for name in sorted(glob.glob(os.path.join(glob.escape(folder), "*"))):  # noqa: PTH118, PTH207
+    named = None if from_ is None else formats.format_named(from_)
+    if is_file_object(source) or not os.path.isdir(name_of(source)):  # noqa: PTH112
+        for file in expand(source):
+            kind = named or formats.format_of_file(file)
+            if kind is None:
+                formats.check_not_of_loader(name_of(file))
+                detail = "neither name nor content tells a format; --from names it"
+                raise argument_error(detail, source=name_of(file))
+            yield _Piece(file, kind)
+        return
+    is_empty = True
+    for name in sorted(glob.glob(os.path.join(glob.escape(name_of(source)), "*"))):  # noqa: PTH118, PTH207
         if name.endswith((SIDECAR_SUFFIX, INDEX_SUFFIX)) or not os.path.isfile(name):  # noqa: PTH113
             continue
-        look = formats.format_of_file if formats.is_numbered(name) else formats.format_of
-        kind = look(name)
-        if kind is not None and wanted in (None, kind):
-            found.append(name)
-    return found
-
-
-def _reading(
-    request: Request, sources: list[Piece], kind: str, *, is_per_source: bool
-) -> tuple[Reading, Any]:
-    """Return how to read all sources, and the sidecars of records that are taken as they are."""
-    reading = replace(request.reading, text=request.text, sample=request.sample)
-    are_records = all(piece.kind == "tfrecord" for piece in sources)
-    is_plain = request.columns is None and request.features is None and request.text is False
-    if are_records and kind == "tfrecord" and is_plain and request.condition is None:
-        reading = replace(reading, as_records=True)
-        if is_per_source:
-            return reading, tuple(_described([piece.source], reading) for piece in sources)
-        return reading, _described([piece.source for piece in sources], reading)
-    _require_pyarrow(request, sources, kind)
-    files = [piece.source for piece in sources if piece.kind == "tfrecord"]
-    if request.features is not None:
-        reading = replace(reading, features=request.features, types=_arrow_types(request.features))
-    elif is_per_source and any(_described([file], reading) for file in files):
-        return reading, None  # each has the schema of its own sidecar
-    if files:
-        reading = replace(reading, table=_table(request, files, reading))
-    return reading, None
-
-
-def _require_pyarrow(request: Request, sources: list[Piece], kind: str) -> None:
-    """Raise ImportError without pyarrow; it names the extra for all that is asked for."""
-    from tfrecord_lite.convert.dataframes.arrow import imported  # noqa: PLC0415 - needs pyarrow
-
-    try:
-        imported()
-    except ImportError:
-        old, new = formats.TITLES[sources[0].kind], formats.TITLES[kind]
-        what = f"converting {old} to {new}" if old != new else f"reading the values of {old}"
-        extra = "arrow" if request.condition is None else "sql"
-        detail = f"{what} needs pyarrow: pip install 'tfrecord-numpy[{extra}]'"
-        raise ImportError(detail) from None
+        kind = (formats.format_of_file if formats.is_numbered(name) else formats.format_of)(name)
+        if kind is not None and named in (None, kind):
+            is_empty = False
+            yield _Piece(name, kind)
+    if is_empty:
+        detail = "no file of a known format is in this directory"
+        raise argument_error(detail, source=name_of(source))
 
 
 def _described(sources: list[Source], reading: Reading) -> Any:
@@ -366,183 +360,80 @@ def _described(sources: list[Source], reading: Reading) -> Any:
     return described
 
 
-def _table(request: Request, files: list[Source], reading: Reading) -> Any:
-    from tfrecord_lite.apps.tables.record_format import table_of  # noqa: PLC0415 - needs pyarrow
-
-    if any(map(is_file_object, files)) and request.features is None:
-        detail = "standard input is read once, so its schema cannot be inferred; give --schema or "
-        raise argument_error(f"{detail}--features, or save it to a file")
-    if any(map(is_file_object, files)):
-        files = [os.devnull]
-    return table_of(files, reading)
-
-
-def _arrow_types(features: Any) -> Any:
-    """Return the Arrow schema of features, or of a schema file."""
-    from tfrecord_lite.apps.tables.table import scan  # noqa: PLC0415 - needs pyarrow
-
-    return scan(os.devnull, schema=features).arrow_schema
-
-
-def _schema_of_first(request: Request, piece: Piece, reading: Reading) -> Any:
-    """Return the schema of all outputs, by the first source."""
-    if is_file_object(piece.source) and piece.kind != "tfrecord":
-        return None
-    with contextlib.closing(formats.open_source(piece.source, piece.kind, reading)) as source:
-        whole = source.schema
-    _check_columns(_needed(request, list(whole.names)), list(whole.names))
-    return whole
-
-
-def _check_columns(chosen: Sequence[str], names: list[str]) -> None:
-    for name in chosen:
-        if name not in names:
-            raise argument_error(f"there is no column {name!r}{nearest(name, names)}")
-
-
-def _needed(request: Request, names: list[str]) -> list[str]:
-    """Return the columns to read: those that are written, and those of the condition."""
-    chosen = names if request.columns is None else list(request.columns)
-    if request.condition is None or request.make_condition is None:
-        return chosen
-    condition = request.make_condition(request.condition, names)
-    return list(dict.fromkeys([*chosen, *condition.columns]))
-
-
-def _outputs(plan: Plan, sources: list[Piece]) -> tuple[_Outputs, DamageReport]:
-    """Return the outputs with their pieces, and the damage that counting has skipped."""
-    none = DamageReport(())
-    request, target = plan.request, plan.request.target
-    is_sharded = request.num_shards is not None or request.shard_bytes is not None
-    if is_file_object(target):
-        if is_sharded:
-            raise argument_error("standard output is one file; shards need a name")
-        return [(target, tuple(sources))], none
-    name = name_of(target)
-    if not is_sharded and not _is_directory(name) and "@" not in os.path.basename(name):  # noqa: PTH119
-        return [(name, tuple(sources))], none
-    if plan.is_per_source:
-        return [(_name_in(name, piece, plan), (piece,)) for piece in sources], none
-    n_shards = len(data_names(name, None)) if not is_sharded else request.num_shards
-    if n_shards is not None and len(sources) == n_shards and request.limit is None:
-        return _shards(plan, [(piece,) for piece in sources]), none
-    counted = _counted(plan, sources)
-    if n_shards is None:
-        n_shards = _estimated_shards(plan, sources[0], sum(map(len, counted)))
-    damage = DamageReport(tuple(file for count in counted for file in count.damage.files))
-    return _shards(plan, _evenly(sources, counted, n_shards, request)), damage
-
-
-def _name_in(folder: str, piece: Piece, plan: Plan) -> str:
-    ending = formats.ENDINGS[plan.kind][0]
-    if plan.kind == "arrow" and (plan.request.to or "").lower().endswith("feather"):
-        ending = ".feather"
-    is_whole = plan.kind in (*formats.UNTYPED, "tfrecord") and plan.request.compression not in (
-        None,
-        "none",
-    )
-    codec = f".{plan.request.compression}" if is_whole else ""
-    codec = {".gzip": ".gz", ".zstd": ".zst"}.get(codec, codec)
-    stem = "stdin" if is_file_object(piece.source) else formats.stem_of(name_of(piece.source))
-    return os.path.join(folder, f"{stem}{ending}{codec}")  # noqa: PTH118
-
-
-def _shards(plan: Plan, pieces: list[tuple[Piece, ...]]) -> _Outputs:
-    name, count = name_of(plan.request.target), len(pieces)
-    if _is_directory(name):
-        whole = Piece("part", plan.kind)
-        names = data_names(_name_in(name, whole, plan), count)
-    elif "@" in os.path.basename(name) and "{shard" not in name:  # noqa: PTH119
-        names = data_names(name, None if plan.request.num_shards is None else count)
-    else:
-        names = data_names(name, count)
-    return list(zip(cast("list[Source]", names), pieces, strict=True))
-
-
-class _Count:
-    """The rows of a source, and where some of them are."""
-
-    def __init__(
-        self, n_rows: int, marks: list[tuple[int, int]], damage: DamageReport | None
-    ) -> None:
-        self.n_rows, self.marks = n_rows, marks
-        self.damage = DamageReport(()) if damage is None else damage
-
-    def __len__(self) -> int:
-        return self.n_rows
-
-    def before(self, row: int) -> tuple[int, int] | None:
-        """Return the last mark that is not after a row."""
-        found = [mark for mark in self.marks if mark[0] <= row]
-        return found[-1] if found else None
-
-
-def _counted(plan: Plan, sources: list[Piece]) -> list[_Count]:
-    if any(is_file_object(piece.source) for piece in sources):
-        detail = (
-            "standard input is read once, and shards need the number of rows; save it to a file"
-        )
-        raise argument_error(detail)
-    found = []
-    for piece in sources:
-        reading = plan.reading
-        if piece.kind in formats.UNTYPED and reading.types is None:
-            reading = replace(reading, types=plan.schema)
-        with contextlib.closing(formats.open_source(piece.source, piece.kind, reading)) as source:
-            n_rows = source.count()
-            marks, damage = getattr(source, "marks", []), getattr(source, "damage", None)
-            found.append(_Count(n_rows, marks, damage))
+def _common_schema(plan: _Plan, pieces: list[_Piece]) -> Any:
+    """Return the schema of all outputs: that of the first source that has rows to decide types."""
+    found = None
+    for piece in pieces:
+        if is_file_object(piece.source) and piece.kind != "tfrecord":
+            break
+        with contextlib.closing(
+            formats.open_source(piece.source, piece.kind, plan.reading)
+        ) as file:
+            found = file.schema
+        if piece.kind not in formats.UNTYPED or any(str(each) != "null" for each in found.types):
+            break
+    if found is not None:
+        _needed(plan.settings, list(found.names))
     return found
 
 
-def _estimated_shards(plan: Plan, piece: Piece, n_rows: int) -> int:
-    """Return how many shards have about the size asked for, by what the first rows become."""
-    size = plan.request.shard_bytes or 1
-    sample = replace(piece, stop=_SAMPLE_ROWS)
-    buffer = io.BytesIO()
-    rows, taken = _Rows(plan), 0
-    try:
-        target = None
-        for _, batch in rows.of(sample):
-            taken += rows.n_taken
-            target = target or _open_target(plan, buffer, batch)
-            target.write(batch)
-        if target is None:
-            return 1
-        target.finish()
-    finally:
-        rows.close()
-    return max(1, math.ceil(len(buffer.getvalue()) * n_rows / max(taken, 1) / size))
+def _needed(settings: Settings, names: list[str]) -> tuple[list[str], Any]:
+    """Return the columns to read, those that are written and those of the condition; and this."""
+    chosen = names if settings.reading.columns is None else list(settings.reading.columns)
+    check_columns(chosen, names)
+    if settings.condition is None or settings.make_condition is None:
+        return chosen, None
+    condition = settings.make_condition(settings.condition, names)
+    return list(dict.fromkeys([*chosen, *condition.columns])), condition
 
 
-def _evenly(
-    sources: list[Piece], counted: list[_Count], n_shards: int, request: Request
-) -> list[tuple[Piece, ...]]:
+def _name_in(folder: str, piece: _Piece, plan: _Plan) -> str:
+    ending = formats.ENDINGS[plan.kind][0]
+    if plan.kind == "arrow" and (plan.settings.to or "").lower().endswith("feather"):
+        ending = ".feather"
+    is_whole = plan.kind in (*formats.UNTYPED, "tfrecord")
+    codec = plan.settings.compression if is_whole else None
+    codec = {"gzip": "gz", "zstd": "zst", "none": None}.get(codec or "", codec)
+    stem = "stdin" if is_file_object(piece.source) else formats.stem_of(name_of(piece.source))
+    return os.path.join(folder, f"{stem}{ending}{f'.{codec}' if codec else ''}")  # noqa: PTH118
+
+
+def _evenly(plan: _Plan, pieces: list[_Piece], n_shards: int) -> tuple[list[list[_Piece]], _Damage]:
     """Divide all rows into shards, as even as can be, in their order."""
-    total = sum(map(len, counted))
-    if request.limit is not None and request.condition is None:
-        total = min(total, request.limit)
-    shards: list[list[Piece]] = [[] for _ in range(n_shards)]
-    for shard, pieces in enumerate(shards):
-        first, last = total * shard // n_shards, total * (shard + 1) // n_shards
+    counts, marks = [], []
+    damage: _Damage = ()
+    for piece in pieces:
+        reading = plan.reading
+        if piece.kind in formats.UNTYPED:
+            reading = replace(reading, types=plan.schema)
+        with contextlib.closing(formats.open_source(piece.source, piece.kind, reading)) as source:
+            counts.append(source.count())
+            marks.append(source.marks if isinstance(source, RecordSource) else [])
+            damage += _damage_of(source)
+    total = sum(counts)
+    if plan.settings.limit is not None and plan.settings.condition is None:
+        total = min(total, plan.settings.limit)
+    shards: list[list[_Piece]] = [[] for _ in range(n_shards)]
+    for i, shard in enumerate(shards):
+        first, last = total * i // n_shards, total * (i + 1) // n_shards
         base = 0
-        for piece, count in zip(sources, counted, strict=True):
-            start, stop = max(first - base, 0), min(last - base, len(count))
+        for piece, count, known in zip(pieces, counts, marks, strict=True):
+            start, stop = max(first - base, 0), min(last - base, count)
             if start < stop:
-                mark = count.before(start)
-                pieces.append(replace(piece, first=start, stop=stop, mark=mark))
-            base += len(count)
-        if not pieces:  # without rows, but with columns
-            pieces.append(replace(sources[0], stop=0))
-    return [tuple(pieces) for pieces in shards]
+                mark = max((mark for mark in known if mark[0] <= start), default=None)
+                shard.append(replace(piece, first=start, stop=stop, mark=mark))
+            base += count
+        if not shard:  # without rows, but with columns
+            shard.append(replace(pieces[0], stop=0))
+    return shards, damage
 
 
-def _check_names(names: list[str], sources: list[Source]) -> None:
+def _check_names(names: list[str], pieces: list[_Piece]) -> None:
     repeated = next((name for i, name in enumerate(names) if name in names[:i]), None)
     if repeated is not None:
         detail = "two sources would become this file; convert them in two calls"
         raise argument_error(detail, source=repeated)
-    given = [name_of(source) for source in sources if not is_file_object(source)]
+    given = [name_of(piece.source) for piece in pieces if not is_file_object(piece.source)]
     for name in names:
         if any(is_same_file(name, source) for source in given):
             raise argument_error("the target is one of the sources", source=name)
@@ -551,114 +442,69 @@ def _check_names(names: list[str], sources: list[Source]) -> None:
 # ------------------------------------------------------------------------------------- resume
 
 
-class _Manifest:
-    """The file beside the outputs that tells which are complete, and of what they were made."""
+class _Log:
+    """The hidden file beside the outputs: a hash of what they are made of, and which are complete."""
 
-    def __init__(self, path: str, identity: dict[str, Any], names: list[str]) -> None:
-        self._path, self._identity, self._names = path, identity, names
-        self._done: dict[str, dict[str, int]] = {}
+    def __init__(self, path: str, plan: _Plan) -> None:
+        self._path = path
+        settings, given = plan.settings, plan.settings.reading.schema
+        names = [name_of(piece.source) for _, pieces in plan.outputs for piece in pieces]
+        files = [*names, *(f"{name}{SIDECAR_SUFFIX}" for name in names)]
+        if isinstance(given, str | os.PathLike):
+            files.append(str(given))
+        reading = replace(settings.reading, schema=None, options=None)  # type: ignore[arg-type]
+        parts = [
+            replace(settings, reading=reading, make_condition=None),
+            given.to_json(None) if isinstance(given, Schema) else None,
+            settings.reading.options.on_error != "raise",
+            [name_of(target) for target, _ in plan.outputs],
+            [_stamp(name) for name in dict.fromkeys(files)],
+        ]
+        self._digest = hashlib.sha256(repr(parts).encode()).hexdigest()
 
     @classmethod
-    def of(cls, plan: Plan) -> _Manifest | None:
-        """Return the manifest of a plan with several outputs, or that may be resumed."""
-        request = plan.request
-        names = [name_of(target) for target, _ in plan.outputs]
-        if is_file_object(request.target) or any(map(is_url, names)):
+    def of(cls, plan: _Plan, target: Source, *, resume: bool) -> _Log | None:
+        """Return the log of a plan with several outputs, or that may be resumed."""
+        if is_file_object(target) or is_url(name_of(target)):
             return None
-        if not (request.resume or len(names) > 1):
+        if not resume and len(plan.outputs) == 1:
             return None
-        name = name_of(request.target)
+        name = name_of(target)
         folder, base = (name, "") if _is_directory(name) else os.path.split(name)
-        path = os.path.join(folder, f".{base}{'.' if base else ''}convert.json")  # noqa: PTH118
-        return cls(path, _identity(plan), names)
-
-    def complete(self) -> dict[int, Output]:
-        """Return the outputs that an interrupted conversion has completed, by number."""
-        found = self._read()
-        if found is None:
-            return {}
-        folder = os.path.dirname(self._path)  # noqa: PTH120
-        places = {os.path.join(folder, base): each for base, each in found["outputs"].items()}  # noqa: PTH118
-        intact = {name: each for name, each in places.items() if local_size(name) == each["bytes"]}
-        if found["identity"] != self._identity:
-            if intact:
-                raise FileExistsError(errno.EEXIST, _OTHER_SETTINGS, min(intact))
-            return {}
-        kept = {name: each for name, each in intact.items() if name in self._names}
-        self._done = {os.path.basename(name): each for name, each in kept.items()}  # noqa: PTH119
-        return {
-            self._names.index(name): Output(name, each["rows"], each["bytes"])
-            for name, each in kept.items()
-        }
-
-    def _read(self) -> dict[str, Any] | None:
-        try:
-            with open(self._path, encoding="utf-8") as file:  # noqa: PTH123
-                found = json.load(file)
-            outputs = dict(found["outputs"])
-            is_ours = found["format"] == _MANIFEST
-            identity = found["identity"]
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-        except (ValueError, KeyError, TypeError):
-            detail = "not a manifest of a conversion; remove it"
-            raise argument_error(detail, source=self._path) from None
-        return {"outputs": outputs, "identity": identity} if is_ours else None
+        return cls(os.path.join(folder, f".{base}{'.' if base else ''}convert"), plan)  # noqa: PTH118
 
     @property
     def is_there(self) -> bool:
         """Whether an earlier conversion was interrupted."""
         return os.path.exists(self._path)  # noqa: PTH110
 
-    def add(self, index: int, output: Output) -> None:
+    def complete(self) -> dict[str, Output]:
+        """Return the outputs, by name, that are complete and as they were then."""
+        if not self.is_there:
+            return {}
+        with open(self._path, encoding="utf-8", errors="replace") as file:  # noqa: PTH123
+            digest, *lines = file.read().split("\n")
+        found = {}
+        for line in lines:
+            with contextlib.suppress(ValueError):  # of a line that was cut short
+                base, rows, n_bytes = json.loads(line)
+                name = os.path.join(os.path.dirname(self._path), base)  # noqa: PTH118, PTH120
+                if local_size(name) == n_bytes:
+                    found[name] = Output(name, rows, n_bytes)
+        if found and digest != self._digest:
+            raise FileExistsError(errno.EEXIST, _OTHER_SETTINGS, min(found))
+        return found
+
+    def add(self, output: Output) -> None:
         """Note that an output is complete."""
-        base = os.path.basename(self._names[index])  # noqa: PTH119
-        self._done[base] = {"rows": output.rows, "bytes": output.n_bytes}
-        document = {
-            "format": _MANIFEST,
-            "version": 1,
-            "identity": self._identity,
-            "outputs": self._done,
-        }
-        file = open_output(self._path, atomic=True)
-        try:
-            file.write([json.dumps(document, indent=1).encode()])
-            file.finish()
-            file.commit()
-        finally:
-            file.abandon()
+        line = json.dumps([os.path.basename(output.name), output.rows, output.n_bytes])  # noqa: PTH119
+        with open(self._path, "a", encoding="utf-8") as file:  # noqa: PTH123
+            file.write(f"\n{line}" if file.tell() else f"{self._digest}\n{line}")
 
     def forget(self) -> None:
-        """Remove the manifest: of an earlier conversion, or of one that is complete."""
+        """Remove the file: of an earlier conversion, or of one that is complete."""
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
             os.remove(self._path)  # noqa: PTH107
-
-
-def _identity(plan: Plan) -> dict[str, Any]:
-    """Return what a conversion is made of: a change of it starts anew."""
-    request = plan.request
-    features = request.features
-    if isinstance(features, Schema):
-        features = features.to_json(None)
-    elif features is not None:
-        features = _stamp(str(features))
-    names = dict.fromkeys(name_of(piece.source) for _, pieces in plan.outputs for piece in pieces)
-    return {
-        "sources": [_stamp(name) for name in names],
-        "sidecars": [_stamp(f"{name}{SIDECAR_SUFFIX}") for name in names],
-        "from": request.from_,
-        "outputs": [os.path.basename(name_of(target)) for target, _ in plan.outputs],  # noqa: PTH119
-        "to": plan.kind,
-        "columns": None if request.columns is None else list(request.columns),
-        "features": features,
-        "text": request.text if isinstance(request.text, bool) else list(request.text),
-        "sample": request.sample,
-        "condition": request.condition,
-        "limit": request.limit,
-        "compression": request.compression,
-        "float64": request.is_exact,
-        "skip": request.reading.options.on_error != "raise",
-    }
 
 
 def _stamp(name: str) -> list[Any]:
@@ -669,447 +515,252 @@ def _stamp(name: str) -> list[Any]:
     return [os.path.abspath(name), status.st_size, status.st_mtime_ns]  # noqa: PTH100
 
 
-def _begin(plan: Plan, manifest: _Manifest | None) -> dict[int, Output]:
+def _begin(
+    plan: _Plan, target: Source, log: _Log | None, *, overwrite: bool, resume: bool
+) -> dict[int, Output]:
     """Return the outputs that are complete; raise if others are there."""
-    request = plan.request
-    done: dict[int, Output] = {}
-    if manifest is not None and request.resume:
+    complete: dict[str, Output] = {}
+    if log is not None and resume:
         try:
-            done = manifest.complete()
+            complete = log.complete()
         except FileExistsError:
-            if not request.overwrite:
+            if not overwrite:
                 raise
-    for i, (target, _) in enumerate(plan.outputs):
-        if is_file_object(target) or i in done:
-            continue
-        name = name_of(target)
-        is_there = not is_url(name) and os.path.lexists(name) and _is_plain(name)
-        if is_there and not request.overwrite:
-            hint = "; --overwrite replaces it"
-            if manifest is not None and manifest.is_there and not request.resume:
-                hint += ", --resume keeps what an interrupted conversion has completed"
-            elif request.resume:
-                hint = f", not completed by an interrupted conversion with these arguments{hint}"
-            raise FileExistsError(errno.EEXIST, f"{os.strerror(errno.EEXIST)}{hint}", name)
-    if manifest is not None and not done:
-        manifest.forget()
-    name = "" if is_file_object(request.target) else name_of(request.target)
-    if name and _is_directory(name) and not is_url(name):
-        os.makedirs(name, exist_ok=True)  # noqa: PTH103
+    done: dict[int, Output] = {}
+    for i, (place, _) in enumerate(plan.outputs):
+        name = name_of(place)
+        if name in complete:
+            done[i] = complete[name]
+        elif not (is_file_object(place) or is_url(name) or overwrite):
+            is_plain = os.path.isfile(name) or not os.path.exists(name)  # noqa: PTH110, PTH113 - no device
+            if os.path.lexists(name) and is_plain:
+                hint = "; --overwrite replaces it"
+                if resume:
+                    hint = (
+                        f", not completed by an interrupted conversion with these arguments{hint}"
+                    )
+                elif log is not None and log.is_there:
+                    hint += ", --resume keeps what an interrupted conversion has completed"
+                raise FileExistsError(errno.EEXIST, f"{os.strerror(errno.EEXIST)}{hint}", name)
+    if log is not None and not done:
+        log.forget()
+    if (
+        not is_file_object(target)
+        and _is_directory(name_of(target))
+        and not is_url(name_of(target))
+    ):
+        os.makedirs(name_of(target), exist_ok=True)  # noqa: PTH103
     return done
-
-
-def _is_plain(name: str) -> bool:
-    return not os.path.exists(name) or os.path.isfile(name)  # noqa: PTH110, PTH113
 
 
 # ---------------------------------------------------------------------------------------- run
 
 
-@dataclass
-class _Report:
-    """What is called while outputs are made."""
-
-    read: Callable[[int], object]
-    finished: Callable[[int, Output], object]
-    failed: Callable[[int, Exception], object]
-    damaged: Callable[[DamageReport], object]
-    meter: Meter = SILENT
+def _damage_of(source: Any) -> _Damage:
+    return source.damage if isinstance(source, RecordSource) else ()
 
 
-class _Rows:
-    """The rows of pieces, filtered; a file stays open for a piece that continues the last."""
+class _Maker:
+    """Makes outputs; the source of the last one stays open for rows that follow."""
 
-    def __init__(self, plan: Plan) -> None:
-        self._plan = plan
-        self._piece: Piece | None = None
+    def __init__(self, plan: _Plan, left: int | None = None, meter: Meter = SILENT) -> None:
+        self._plan, self._left, self._meter = plan, left, meter
+        self._piece: _Piece | None = None
         self._source: Any = None
         self._batches: Any = None
-        self._row = 0
-        self._rest: Any = None
+        self._row = 0  # of the source, the next one
+        self._rest: Any = None  # of a batch
         self._condition: Any = None
-        self._position = 0
-        self._is_fresh = False  # opened, and nothing read
-        self.n_taken = 0  # rows of the last batch before the condition
-        self.damage: DamageReport = DamageReport(())
+        self._position = 0  # bytes of the source that were read
+        self._n_bytes = 0  # that were read for this output, and not told
+        self._damage: _Damage = ()
 
-    def of(self, piece: Piece) -> Iterator[tuple[int, Any]]:
-        """Yield the batches of a piece, each with the bytes of the source read since the last.
+    def make(self, index: int) -> _Made:
+        """Make one output."""
+        place, pieces = self._plan.outputs[index]
+        target: Any = None
+        n_rows = self._n_bytes = 0
+        try:
+            for piece in pieces:
+                if self._left == 0 and target is not None:
+                    break
+                self._go_to(piece)
+                target = target or self._open_target(place, self._plan.described[index])
+                for batch in self._rows(piece) if self._left != 0 else ():
+                    taken = batch if self._left is None else batch[: self._left]
+                    if len(taken):
+                        target.write(taken)
+                    n_rows += len(taken)
+                    if self._left is not None:
+                        self._left -= len(taken)
+                        if not self._left:
+                            break
+            target.finish()
+            target.commit()
+        except BaseException:
+            if target is not None:
+                target.abandon()
+            self.close()
+            raise
+        rounded = getattr(target, "rounded", ())
+        output = Output(name_of(place), n_rows, local_size(place) or 0, rounded)
+        return output, self._n_bytes, (*self._damage, *_damage_of(self._source))
 
-        One without rows comes first if the piece has none.
-        """
-        if not self.continues(piece):
-            self.open(piece)
-        self._is_fresh = False
-        if piece.stop == 0:
-            return
+    def _go_to(self, piece: _Piece) -> None:
+        """Open the source of a piece, unless it is open and the rows follow."""
+        last = self._piece
+        if last is not None and (last.source is piece.source or last.source == piece.source):
+            can_read_on = piece.mark is None and piece.kind not in ("parquet", "arrow")
+            if self._row == piece.first or (can_read_on and self._row < piece.first):
+                return
+        self.close()
+        plan, reading = self._plan, self._plan.reading
+        settings = plan.settings
+        if piece.kind in formats.UNTYPED and not plan.is_per_source:
+            reading = replace(reading, types=plan.schema)
+        names = None if plan.schema is None else list(plan.schema.names)
+        is_chosen = settings.reading.columns is not None or settings.condition is not None
+        if is_chosen and names is None and not is_file_object(piece.source):
+            opened = formats.open_source(piece.source, piece.kind, reading)
+            with contextlib.closing(opened) as source:
+                names = list(source.schema.names)
+        # What has no columns before its rows tells of new ones, unless they are left out.
+        is_open = piece.kind == "jsonl" and not is_chosen and settings.reading.schema is None
+        if names is not None and not is_open:
+            needed, self._condition = _needed(settings, names)
+            reading = replace(reading, columns=tuple(needed))
+        self._source = formats.open_source(piece.source, piece.kind, reading)
+        if names is None and self._source.schema is not None:
+            self._condition = _needed(settings, list(self._source.schema.names))[1]
+        self._piece, self._row, self._position = piece, piece.first, 0
+        mark = [piece.mark] if piece.kind == "tfrecord" else []
+        self._batches = self._source.batches(piece.first, *mark)
+
+    def _rows(self, piece: _Piece) -> Iterator[Any]:
+        """Yield the batches of a piece, as they are written."""
         while piece.stop is None or self._row < piece.stop:
             batch = self._rest if self._rest is not None else next(self._batches, None)
             self._rest = None
             if batch is None:
-                break
-            left = len(batch) if piece.stop is None else piece.stop - self._row
-            if left < len(batch):
-                batch, self._rest = batch[:left], batch[left:]
-            self._row += len(batch)
-            self.n_taken = len(batch)
+                return
+            skipped = min(max(piece.first - self._row, 0), len(batch))
+            stop = len(batch) if piece.stop is None else piece.stop - self._row
+            if stop < len(batch):
+                self._rest = batch[stop:]
+            taken = batch[skipped:stop] if skipped or stop < len(batch) else batch
+            self._row += skipped + len(taken)
             position = self._source.position
-            n_bytes, self._position = position - self._position, position
-            yield n_bytes, self._formed(batch)
-        if piece.stop is None:
-            self.close()
+            self._n_bytes += position - self._position
+            self._position = position
+            if self._meter.is_on:
+                self._meter.advance(self._n_bytes)
+                self._n_bytes = 0
+            if len(taken):
+                yield self._formed(taken)
 
-    def continues(self, piece: Piece) -> bool:
-        """Return whether a piece begins where the last one ended."""
-        if self._is_fresh and self._piece is piece:
-            return True
-        open_piece = self._piece
-        is_same = open_piece is not None and open_piece.source is piece.source
-        is_same = is_same or (open_piece is not None and open_piece.source == piece.source)
-        return is_same and self._row == piece.first and piece.first > 0
-
-    def open(self, piece: Piece) -> None:
-        """Open the source of a piece."""
-        self.close()
-        reading, request = self._plan.reading, self._plan.request
-        names = self._names(piece)
-        if names is not None:
-            needed = tuple(_needed(request, names))
-            # What names no column before its rows tells of new ones, unless they are left out.
-            is_chosen = request.columns is not None or request.condition is not None
-            is_chosen = is_chosen or request.features is not None
-            is_open = piece.kind == "jsonl" and not is_chosen
-            reading = replace(reading, columns=None if is_open else needed)
-            if piece.kind in formats.UNTYPED and not self._plan.is_per_source:
-                reading = replace(reading, types=self._plan.schema)
-        self._source = formats.open_source(piece.source, piece.kind, reading)
-        self._piece, self._row, self._position, self._rest = piece, piece.first, 0, None
-        self._is_fresh = True
-        schema = self._source.schema
-        if request.condition is not None and request.make_condition is not None:
-            self._condition = request.make_condition(request.condition, list(schema.names))
-        if piece.kind == "tfrecord":
-            self._batches = self._source.batches(piece.first, piece.mark)
-        else:
-            self._batches = self._source.batches(piece.first)
-
-    def _names(self, piece: Piece) -> list[str] | None:
-        """Return the columns that a source has; None if all are read, or it can be opened once."""
-        plan = self._plan
-        if plan.schema is not None:
-            return list(plan.schema.names)
-        is_partial = plan.request.columns is not None or plan.request.condition is not None
-        if plan.reading.as_records or not is_partial or is_file_object(piece.source):
-            return None
-        opened = formats.open_source(piece.source, piece.kind, plan.reading)
-        with contextlib.closing(opened) as source:
-            names = list(source.schema.names)
-        _check_columns(_needed(plan.request, names), names)
-        return names
-
-    @property
-    def schema(self) -> Any:
-        """The schema of the batches of the open file, as they are written."""
+    def _schema(self) -> Any:
+        """Return the schema of the batches of the open source, as they are written."""
         whole = self._source.schema
-        if whole is None:
-            return None
-        if self._plan.schema is not None:
-            whole = self._plan.schema
-        columns = self._plan.request.columns
-        if columns is None:
+        if whole is None or self._plan.schema is not None:
+            whole = None if whole is None else self._plan.schema
+        columns = self._plan.settings.reading.columns
+        if whole is None or columns is None:
             return whole
-        _check_columns(columns, list(whole.names))
-        return _subset(whole, columns)
+        pa = imported()
+        return pa.schema([whole.field(name) for name in columns], whole.metadata)
 
     def _formed(self, batch: Any) -> Any:
-        """Return a batch as it is written: the rows and columns asked for."""
-        schema = self.schema
+        """Return a batch as it is written: the rows and columns asked for, of the first source's types."""
+        schema = self._schema()
         if schema is None:
             return batch
+        pa = imported()
         if self._condition is not None:
-            batch = _filtered(batch, self._condition.mask(batch))
+            mask = pa.array(self._condition.mask(batch))
+            if any(column.offset for column in batch.columns):
+                # Of slices with nested lists of fixed sizes, Arrow's filter takes other values; two chunks are copied.
+                whole = pa.Table.from_batches([batch[:0], batch]).combine_chunks()
+                batch = whole.to_batches()[0]
+            batch = batch.filter(mask)
         if batch.schema.equals(schema, check_metadata=True):
             return batch
-        return _cast(batch, schema, name_of(self._piece.source) if self._piece else "")
+        name = name_of(self._piece.source) if self._piece is not None else ""
+        arrays = []
+        for item in schema:
+            if item.name not in batch.schema.names:
+                detail = f"there is no column {item.name!r}, which the first file has"
+                raise argument_error(detail, source=name)
+            column = batch.column(item.name)
+            try:
+                arrays.append(column if column.type == item.type else column.cast(item.type))
+            except pa.ArrowException as error:
+                detail = f"a {column.type}, but the first file has {item.type}: {error}"
+                raise argument_error(detail, source=name, key=item.name) from None
+        return pa.record_batch(arrays, schema=schema)
+
+    def _open_target(self, place: Source, described: Any) -> Any:
+        schema, settings = self._schema(), self._plan.settings
+        compression, is_exact = settings.compression, settings.is_exact
+        if described is not None:
+            return RecordTarget(place, schema, compression, described, is_exact=is_exact)
+        kind = self._plan.kind
+        return formats.open_target(place, kind, schema, compression, is_exact=is_exact)
 
     def close(self) -> None:
-        """Close the open file."""
+        """Close the open source."""
         if self._source is not None:
-            damage = getattr(self._source, "damage", None)
-            if damage is not None:
-                self.damage = DamageReport((*self.damage.files, *damage.files))
-            if self._batches is not None and hasattr(self._batches, "close"):
+            self._damage += _damage_of(self._source)
+            if self._batches is not None:
                 self._batches.close()
             self._source.close()
-        self._source = self._batches = self._piece = self._rest = None
+        self._source = self._batches = self._piece = self._rest = self._condition = None
 
 
-def _filtered(batch: Any, mask: Any) -> Any:
-    """Return the rows of a batch for which a mask is true."""
-    from tfrecord_lite.convert.dataframes.arrow import imported  # noqa: PLC0415 - needs pyarrow
-
-    pa = imported()
-    if any(column.offset for column in batch.columns):
-        # Of slices with nested lists of fixed sizes, Arrow's filter takes other values; two chunks are copied.
-        whole = pa.Table.from_batches([batch[:0], batch]).combine_chunks()
-        batch = whole.to_batches()[0] if len(batch) else batch
-    return batch.filter(pa.array(mask))
-
-
-def _subset(schema: Any, columns: Sequence[str]) -> Any:
-    from tfrecord_lite.convert.dataframes.arrow import imported  # noqa: PLC0415 - needs pyarrow
-
-    return imported().schema([schema.field(name) for name in columns], schema.metadata)
-
-
-def _cast(batch: Any, schema: Any, source: str) -> Any:
-    """Return a batch with the columns and types of the first source's."""
-    from tfrecord_lite.convert.dataframes.arrow import imported  # noqa: PLC0415 - needs pyarrow
-
-    pa = imported()
-    missing = [name for name in schema.names if name not in batch.schema.names]
-    if missing:
-        detail = f"there is no column {missing[0]!r}, which the first file has"
-        raise argument_error(detail, source=source)
-    arrays = []
-    for item in schema:
-        column = batch.column(item.name)
-        try:
-            arrays.append(column if column.type == item.type else column.cast(item.type))
-        except pa.ArrowException as error:
-            detail = f"a {column.type}, but the first file has {item.type}: {error}"
-            raise argument_error(detail, source=source, key=item.name) from None
-    return pa.record_batch(arrays, schema=schema)
-
-
-def _open_target(
-    plan: Plan, target: Source, batch: Any = None, rows: _Rows | None = None, index: int = 0
-) -> Any:
-    schema = rows.schema if rows is not None else getattr(batch, "schema", None)
-    if plan.reading.as_records:
-        schema = None
-    request = plan.request
-    if plan.kind == "tfrecord":
-        from tfrecord_lite.apps.tables.record_format import RecordTarget  # noqa: PLC0415
-
-        described = plan.described
-        if plan.is_per_source and described is not None:
-            described = described[index]
-        compression, is_exact = request.compression, request.is_exact
-        return RecordTarget(target, schema, compression, described, is_exact=is_exact)
-    return formats.open_target(
-        target, plan.kind, schema, request.compression, is_exact=request.is_exact
-    )
-
-
-def _run(plan: Plan, indices: Sequence[int], report: _Report, n_rows: int = 0) -> None:
-    """Make outputs one after the other, until one fails; after `n_rows` of those before."""
-    rows = _Rows(plan)
-    left = None if plan.request.limit is None else max(plan.request.limit - n_rows, 0)
-    try:
-        for index in indices:
-            try:
-                output = _make(plan, index, rows, report, left)
-            except (TFRecordError, OSError, ValueError) as error:
-                rows.close()
-                if error is report.meter.error:
-                    raise
-                report.failed(index, error)
-                if not plan.is_per_source:
-                    return
-                continue
-            left = None if left is None else left - output.rows
-            report.finished(index, output)
-    finally:
-        rows.close()
-        if rows.damage.files:
-            report.damaged(rows.damage)
-
-
-def _make(plan: Plan, index: int, rows: _Rows, report: _Report, left: int | None) -> Output:
-    """Make one output, with `left` rows at most."""
-    place, pieces = plan.outputs[index]
-    target: Any = None
-    n_rows = 0
-    try:
-        for piece in pieces:
-            if left is not None and n_rows >= left and target is not None:
-                break
-            if target is None:
-                if not rows.continues(piece):
-                    rows.open(piece)
-                target = _open_target(plan, place, rows=rows, index=index)
-            for n_bytes, batch in rows.of(piece) if left is None or n_rows < left else ():
-                taken = batch if left is None else batch[: left - n_rows]
-                report.read(n_bytes)
-                if len(taken):
-                    target.write(taken)
-                n_rows += len(taken)
-                if left is not None and n_rows >= left:
-                    rows.close()
-                    break
-        if len(pieces) and pieces[-1].stop is None:
-            rows.close()
-        target.finish()
-        target.commit()
-    except BaseException:
-        if target is not None:
-            target.abandon()
-        raise
-    name = name_of(place)
-    return Output(name, n_rows, local_size(place) or 0, getattr(target, "rounded", ()))
-
-
-# ---------------------------------------------------------------------------------- processes
-
-
-def _divided(plan: Plan, pending: list[int]) -> list[list[int]]:
-    """Divide outputs among processes, in runs of about the same size."""
-    n_jobs = min(plan.request.num_jobs, _number_of_processes(plan.request), len(pending))
-    if n_jobs <= 1 or (plan.request.limit is not None and not _is_exact(plan)):
-        return [pending] if pending else []
-    sizes = [_size(plan, index) for index in pending]
-    total, done = sum(sizes), 0
-    runs: list[list[int]] = [[] for _ in range(n_jobs)]
-    for index, size in zip(pending, sizes, strict=True):
-        runs[min(n_jobs - 1, int((done + size / 2) * n_jobs / max(total, 1)))].append(index)
-        done += size
-    return [run for run in runs if run]
-
-
-def _is_exact(plan: Plan) -> bool:
-    """Whether the pieces of a plan have as many rows as were asked for."""
-    return plan.request.condition is None and all(
-        piece.stop is not None for _, pieces in plan.outputs for piece in pieces
-    )
-
-
-def _size(plan: Plan, index: int) -> int:
-    pieces = plan.outputs[index][1]
-    if all(piece.stop is not None for piece in pieces):
-        return sum((piece.stop or 0) - piece.first for piece in pieces)
-    return sum(local_size(piece.source) or 1 for piece in pieces)
-
-
-def _number_of_processes(request: Request) -> int:
-    """Return how many processes a request can use; one is this one."""
-    if request.num_jobs <= 1 or is_file_object(request.target):
-        return 0
-    name = name_of(request.target)
-    is_sharded = request.num_shards is not None or request.shard_bytes is not None
-    is_one = not (is_sharded or _is_directory(name) or "@" in name)
-    return 0 if is_one else min(request.num_jobs, request.num_shards or request.num_jobs)
-
-
-class _Processes:
-    """Processes that make outputs.
-
-    Forked ones have everything loaded, and so are started when the plan is made; others are started
-    early, since it takes them a moment.
-    """
-
-    def __init__(self, number: int, *, may_fork: bool) -> None:
-        self._processes: dict[Any, Any] = {}
-        self._may_fork = may_fork  # no library has threads that a process would miss
-        if number > 1 and not self._is_forking():
-            self._start(number, "spawn")
-
-    def _is_forking(self) -> bool:
-        """Return whether processes can be forked: there are no threads but the progress bar's."""
-        threads = [t for t in threading.enumerate() if type(t).__name__ != "TMonitor"]
-        return sys.platform == "linux" and self._may_fork and len(threads) == 1
-
-    def _start(self, number: int, method: str) -> None:
-        context: Any = multiprocessing.get_context(method)
-        with _without_interrupts(), warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # threads of NumPy, which bear it
-            for _ in range(number):
-                ours, theirs = context.Pipe()
-                inherited = [*self._processes, ours] if method == "fork" else []
-                process = context.Process(target=_work, args=(theirs, inherited), daemon=True)
-                process.start()
-                theirs.close()
-                self._processes[ours] = process
-
-    def run(self, plan: Plan, runs: list[list[int]], report: _Report) -> None:
-        """Make outputs, a run in each process, until all are made or one fails."""
-        if not self._processes:
-            self._start(len(runs), "fork" if self._is_forking() else "spawn")
-        connections = list(self._processes)[: len(runs)]
-        for connection, run in zip(connections, runs, strict=True):
-            connection.send((plan, run))
-        _listen(connections, report, may_go_on=plan.is_per_source)
-
-    def end(self) -> None:
-        """End all processes, which remove what they have begun."""
-        for process in self._processes.values():
-            if process.is_alive():
-                process.terminate()
-        for connection, process in self._processes.items():
-            process.join()
-            connection.close()
-        self._processes.clear()
-
-
-@contextlib.contextmanager
-def _without_interrupts() -> Iterator[None]:
-    """Let processes that are started ignore Ctrl-C: the one that starts them ends them."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
+def _made(
+    plan: _Plan, pending: list[int], num_jobs: int, left: int | None, meter: Meter
+) -> Generator[tuple[int, Callable[[], _Made]]]:
+    """Yield the number of each output, with what makes it, or returns or raises what has."""
+    if min(num_jobs, len(pending)) <= 1:
+        with contextlib.closing(_Maker(plan, left, meter)) as maker:
+            for index in pending:
+                yield index, partial(maker.make, index)
         return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    others = multiprocessing.active_children()
+    pool = ProcessPoolExecutor(
+        min(num_jobs, len(pending)),
+        multiprocessing.get_context("spawn"),
+        initializer=_begin_process,
+        initargs=(plan,),
+    )
     try:
-        yield
+        futures = {pool.submit(_make_in_process, index): index for index in pending}
+        for future in as_completed(futures):
+            yield futures[future], future.result
+    except BaseException:
+        for process in multiprocessing.active_children():
+            if process not in others:
+                process.terminate()  # which removes what it has begun
+        raise
     finally:
-        signal.signal(signal.SIGINT, before)
+        pool.shutdown(cancel_futures=True)
 
 
-def _listen(connections: list[Any], report: _Report, *, may_go_on: bool) -> None:
-    """Pass on what the processes tell, until all have ended, or one fails."""
-    listening = list(connections)
-    while listening:
-        for connection in multiprocessing.connection.wait(listening):
-            try:
-                word, *details = cast("Any", connection).recv()
-            except EOFError:
-                detail = "a process that converted files has ended without a word; was it killed?"
-                raise ChildProcessError(detail) from None
-            if word == "end":
-                listening.remove(connection)
-            else:
-                getattr(report, word)(*details)
-                if word == "failed" and not may_go_on:
-                    return
+_maker: _Maker
+"""Of a process that was started to make outputs."""
 
 
-class _Ended(BaseException):
-    """The process that started this one asked it to end."""
-
-
-def _work(connection: Any, inherited: Sequence[Any] = ()) -> None:
-    """Wait for a plan, make outputs in a process of their own, and tell of them."""
-
+def _begin_process(plan: _Plan) -> None:
     def end(_number: int, _frame: object) -> None:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # which may come twice
-        raise _Ended
+        for number in numbers:  # of which more may come
+            signal.signal(number, signal.SIG_IGN)
+        sys.exit(1)  # out of what is being written, which is removed
 
-    for other in inherited:  # which would keep this process from seeing that the other end is gone
-        other.close()
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    for number in numbers:
+        signal.signal(number, end)
+    global _maker  # noqa: PLW0603 - set once, before anything is made
+    _maker = _Maker(plan)
 
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started this one decides
-    signal.signal(signal.SIGTERM, end)
-    with contextlib.suppress(_Ended, BrokenPipeError, EOFError):
-        # Loaded while the plan is made.
-        from tfrecord_lite.apps.tables import record_format  # noqa: F401, PLC0415
 
-        plan, run = connection.recv()
-        report = _Report(
-            lambda n_bytes: connection.send(("read", n_bytes)),
-            lambda *details: connection.send(("finished", *details)),
-            lambda *details: connection.send(("failed", *details)),
-            lambda report: connection.send(("damaged", report)),
-        )
-        _run(plan, run, report)
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)  # nothing is left to be removed
-        connection.send(("end",))
-    connection.close()
+def _make_in_process(index: int) -> _Made:
+    return _maker.make(index)

@@ -3,7 +3,7 @@
 ::
 
     name, or its first bytes ──format_of──> "tfrecord", "parquet", "arrow", "csv", "jsonl"
-    file ──open_batches──> RowSource ── batches of one schema ──> RowTarget ──> file
+    file ──open_source──> RowSource ── batches of one schema ──> open_target ──> file
 
 A source yields its rows from any row on, in batches of some megabytes; one of TFRecords can
 yield blocks of records instead, which a target of TFRecords writes as they are. A target's file appears
@@ -17,17 +17,17 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from tfrecord_lite.apps.tables.byte_files import Content, Reading, TargetFile
+from tfrecord_lite.apps.tables.byte_files import Content, Reading, RowTarget, TargetFile
 from tfrecord_lite.apps.tables.columnar_formats import (
     ArrowSource,
-    ArrowTarget,
     ParquetSource,
-    ParquetTarget,
+    ParquetWriter,
+    arrow_writer,
 )
 from tfrecord_lite.apps.tables.record_format import RecordSource, RecordTarget
-from tfrecord_lite.apps.tables.text_formats import CsvSource, JsonSource, TextTarget
+from tfrecord_lite.apps.tables.text_formats import CsvSource, JsonSource, TextWriter
 from tfrecord_lite.errors import DataLossError, argument_error
 from tfrecord_lite.files.compression import compression_of_name
 from tfrecord_lite.files.names import is_file_object, name_of
@@ -35,9 +35,9 @@ from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.framing import HEADER_BYTES, is_header
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tfrecord_lite.files.names import Source
+
+RowSource: TypeAlias = RecordSource | ParquetSource | ArrowSource | CsvSource | JsonSource
 
 ENDINGS: dict[str, tuple[str, ...]] = {
     "tfrecord": (".tfrecord", ".tfrecords", ".tfrec", ".tfr"),
@@ -50,15 +50,6 @@ ENDINGS: dict[str, tuple[str, ...]] = {
 """Endings of the names of files, by format; the first is the usual one."""
 
 FORMATS = tuple(ENDINGS)
-TITLES = {
-    "tfrecord": "TFRecords",
-    "parquet": "Parquet",
-    "arrow": "Arrow files",
-    "csv": "CSV",
-    "tsv": "TSV",
-    "jsonl": "JSON lines",
-}
-"""What errors call the formats."""
 _ALIASES = {"feather": "arrow", "ndjson": "jsonl", "ipc": "arrow"}
 _OF_LOADERS = {
     "webdataset": ("webdataset", "wds", "tar"),
@@ -134,7 +125,7 @@ def format_of_file(source: Source) -> str | None:
         return found
     with contextlib.closing(Content(source, ReadSettings())) as content:
         try:
-            head = content.read_up_to(HEADER_BYTES)
+            head = content.read(HEADER_BYTES) or b""
         except (DataLossError, OSError):  # of what only begins as a compressed file
             return None
     for magic, known in ((b"PAR1", "parquet"), (b"ARROW1", "arrow")):
@@ -143,44 +134,12 @@ def format_of_file(source: Source) -> str | None:
     return "tfrecord" if is_header(head) else None
 
 
-class RowSource(Protocol):
-    """An open file of rows."""
-
-    schema: Any
-    """The pyarrow.Schema of the batches; None if they are blocks of records."""
-
-    @property
-    def position(self) -> int:
-        """Bytes of the file that were read so far, about."""
-
-    def count(self) -> int:
-        """Count the rows, of a file that is then closed."""
-
-    def batches(self, first_row: int = 0) -> Iterator[Any]:
-        """Yield batches of rows, from one row on; once."""
-
-    def close(self) -> None:
-        """Close the file."""
-
-
-class RowTarget(Protocol):
-    """A file of rows that is being written."""
-
-    def write(self, batch: Any) -> None:
-        """Write a batch."""
-
-    def finish(self) -> None:
-        """Write the end of the file."""
-
-    def commit(self) -> None:
-        """Let the file appear."""
-
-    def abandon(self) -> None:
-        """Remove what is not committed."""
-
-
 def open_source(source: Source, kind: str, reading: Reading) -> RowSource:
-    """Open a file of a format to read its rows."""
+    """Open a file of a format to read its rows.
+
+    It has ``schema``, of the batches (None if they are blocks of records); ``batches(first_row=0)``;
+    ``count()`` of the rows, after which only ``close()`` follows; and ``position``, the bytes read so far.
+    """
     match kind:
         case "tfrecord":
             return RecordSource(source, reading)
@@ -195,34 +154,27 @@ def open_source(source: Source, kind: str, reading: Reading) -> RowSource:
 
 
 def open_target(
-    target: Source,
-    kind: str,
-    schema: Any,
-    compression: str | None,
-    *,
-    is_exact: bool = False,
-) -> RowTarget:
+    target: Source, kind: str, schema: Any, compression: str | None, *, is_exact: bool = False
+) -> RowTarget | RecordTarget:
     """Open a file of a format to write rows of a schema; None for blocks of records.
 
-    `compression` is a codec of the format's own for Parquet and Arrow, one of whole
-    files for others; None for the usual one, or what the ending of the name says. Examples are made as
+    `compression` is a codec of the format's own for Parquet and Arrow, one of whole files for
+    others; None for the usual one, or what the ending of the name says. Examples are made as
     `is_exact` says.
     """
     if kind == "tfrecord":
         return RecordTarget(target, schema, compression, is_exact=is_exact)
-    is_whole = kind in UNTYPED
-    by_name = "" if is_file_object(target) else compression_of_name(name_of(target))
-    codec = whole_compression(compression) if is_whole and compression is not None else by_name
+    codec = "" if is_file_object(target) else compression_of_name(name_of(target))
+    if kind in UNTYPED and compression is not None:
+        codec = _CODECS[compression]
     file = TargetFile(target, codec)
     try:
-        match kind:
-            case "parquet":
-                return ParquetTarget(file, schema, compression)
-            case "arrow":
-                is_stream = is_file_object(target) or name_of(target).endswith(".arrows")
-                return ArrowTarget(file, schema, compression, is_stream=is_stream)
-            case _:
-                return TextTarget(file, schema, kind)
+        if kind == "parquet":
+            return RowTarget(file, ParquetWriter(file, schema, compression))
+        if kind == "arrow":
+            is_stream = is_file_object(target) or name_of(target).endswith(".arrows")
+            return RowTarget(file, arrow_writer(file, schema, compression, is_stream=is_stream))
+        return RowTarget(file, TextWriter(file, schema, kind))
     except BaseException:
         file.abandon()
         raise
@@ -234,11 +186,6 @@ _OWN_CODECS = {
     "parquet": ("none", "snappy", "gzip", "brotli", "zstd", "lz4"),
     "arrow": ("none", "lz4", "zstd"),
 }
-
-
-def whole_compression(name: str) -> str:
-    """Return the codec of a whole file by its name, such as ``gz``."""
-    return _CODECS[name]
 
 
 def check_compression(kind: str, compression: str | None) -> None:

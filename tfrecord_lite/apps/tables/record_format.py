@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.convert.dataframes import Description
     from tfrecord_lite.files.names import Source, StorageOptions
     from tfrecord_lite.files.output import OutputFile
-    from tfrecord_lite.records.damage import DamageReport
+    from tfrecord_lite.records.damage import FileReport
 
 _MARK_BYTES = 4 * 1024 * 1024
 
@@ -50,7 +50,7 @@ def table_of(files: list[Source], reading: Reading) -> TFRecordTable:
     options = reading.options
     return scan(
         files,
-        schema=reading.features,
+        schema=reading.schema,
         text=reading.text,
         sample=reading.sample,
         on_error=options.on_error,
@@ -88,9 +88,9 @@ class RecordSource:
         return stream.file_offset
 
     @property
-    def damage(self) -> DamageReport | None:
-        """What was skipped so far; None if damage is raised."""
-        return None if self._log is None else self._log.report()
+    def damage(self) -> tuple[FileReport, ...]:
+        """What was skipped so far; nothing if damage is raised."""
+        return () if self._log is None else self._log.report().files
 
     def count(self) -> int:
         """Count the records; note where some of them are, and what was skipped."""

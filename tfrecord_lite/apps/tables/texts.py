@@ -1,4 +1,4 @@
-"""Arrow's values as text and back: cells of CSV, and values of JSON lines.
+"""Arrow's values as text: cells of CSV, and values of JSON lines.
 
 =================  =============================  =================================
 value              CSV                            JSON lines
@@ -6,19 +6,17 @@ value              CSV                            JSON lines
 missing            an empty cell, without quotes  ``null``
 number             ``1``, ``1.5``, ``nan``        the same; ``{"float": "NaN"}``
 text               as it is, ``""`` if empty      a string
-other bytes        ``base64:AAE=``                ``{"base64": "AAE="}``
+other bytes        an error                       ``{"base64": "AAE="}``
 list               JSON, as in JSON lines         ``[1, 2]``
 =================  =============================  =================================
 
 A float always has a point or an exponent, and as few digits as identify it in its own type. Bytes
-that are UTF-8 without control characters count as text. A text that begins with ``base64:`` is
-written as base64 in CSV.
+that are UTF-8 count as text, in JSON those without control characters.
 """
 
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 import re
 from typing import Any
@@ -29,12 +27,8 @@ from tfrecord_lite.sniff import text_of
 DELIMITERS = ",;\t"
 """What may be between the cells of CSV; the header of a file tells which it is."""
 
-BASE64 = "base64:"
-"""How a cell of CSV with bytes that are not text begins."""
-
 _CONTROL = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
 _NOT_JSON = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
-_FLOATS = {text: float(name) for name, text in zip(_NOT_JSON, _NOT_JSON.values(), strict=True)}
 
 
 def delimiter_of(head: str) -> str:
@@ -47,46 +41,31 @@ def delimiter_of(head: str) -> str:
     return max(DELIMITERS, key=header.count)
 
 
-def csv_cells(array: Any, delimiter: str = ",") -> Any:
-    """Return an array as cells of CSV, a large_string array; empty where a value is missing."""
+def csv_rows(columns: list[Any], delimiter: str, quoted: str) -> Any:
+    """Return rows of CSV, of columns of any type; cells with a character of `quoted` are in quotes."""
     pa, pc = imported(), imported("pyarrow.compute")
-    array = _plain(array)
-    kind = array.type
-    if _is_number(kind):
-        return pc.fill_null(_numbers(array), "")
-    if _is_nested(kind):
+    cells = [pc.fill_null(_csv_cells(_plain(column), quoted), "") for column in columns]
+    return pc.binary_join_element_wise(*cells, pa.scalar(delimiter, pa.large_string()))
+
+
+def _csv_cells(array: Any, quoted: str) -> Any:
+    """Return cells in quotes where a reader needs them; null where a value is missing.
+
+    pyarrow's own writer would quote all texts, and so the floats, which are texts to keep their point.
+    """
+    pa, pc = imported(), imported("pyarrow.compute")
+    if _is_number(array.type):
+        return _numbers(array)
+    if is_nested(array.type):
         texts = pc.if_else(array.is_null(), pa.scalar(None, pa.large_string()), json_values(array))
-    elif _is_bytes(kind):
-        texts = _bytes_as_cells(array)
+    elif "binary" in str(array.type):
+        texts = array.cast(pa.large_binary()).cast(pa.large_string())
     else:
         texts = array.cast(pa.large_string())
-        if pc.any(pc.starts_with(texts, BASE64)).as_py():
-            texts = _mapped(texts, lambda text: _cell_of(text.encode()))
-    return pc.fill_null(_quoted(texts, delimiter), "")
-
-
-def _quoted(texts: Any, delimiter: str) -> Any:
-    """Return texts in quotes where a reader of CSV needs them."""
-    pc = imported("pyarrow.compute")
-    needs = pc.or_(pc.match_substring_regex(texts, f'["\r\n{delimiter}]'), pc.equal(texts, ""))
+    needs = pc.or_(pc.match_substring_regex(texts, f'["\r\n{quoted}]'), pc.equal(texts, ""))
     if not pc.any(needs).as_py():
         return texts
-    inner = pc.replace_substring(texts, '"', '""')
-    return pc.if_else(needs, _join('"', inner, '"'), texts)
-
-
-def _bytes_as_cells(array: Any) -> Any:
-    texts = _as_text(array)
-    pc = imported("pyarrow.compute")
-    if texts is not None and not pc.any(pc.starts_with(texts, BASE64)).as_py():
-        return texts
-    return _mapped(array, _cell_of)
-
-
-def _cell_of(data: bytes) -> str:
-    text = text_of(data)
-    is_ambiguous = text is None or text.startswith(BASE64)
-    return BASE64 + base64.b64encode(data).decode() if is_ambiguous else str(text)
+    return pc.if_else(needs, _join('"', pc.replace_substring(texts, '"', '""'), '"'), texts)
 
 
 def json_values(array: Any) -> Any:
@@ -96,13 +75,13 @@ def json_values(array: Any) -> Any:
     kind = array.type
     if pa.types.is_struct(kind):
         texts = json_objects(array.type.names, [json_values(field) for field in array.flatten()])
-    elif _is_nested(kind):
+    elif is_nested(kind):
         texts = _json_lists(array)
     elif _is_number(kind):
         texts = _numbers(array)
         for name, word in _NOT_JSON.items() if pa.types.is_floating(kind) else ():
             texts = pc.if_else(pc.equal(texts, name), f'{{"float": "{word}"}}', texts)
-    elif _is_bytes(kind):
+    elif "binary" in str(kind):
         as_text = _as_text(array)
         texts = _mapped(array, _json_of) if as_text is None else _json_strings(as_text)
     else:
@@ -116,12 +95,6 @@ def json_objects(names: list[str], values: list[Any]) -> Any:
     for i, (name, texts) in enumerate(zip(names, values, strict=True)):
         parts += [f"{', ' if i else '{'}{json.dumps(name, ensure_ascii=False)}: ", texts]
     return _join(*parts, "}")
-
-
-def joined(cells: list[Any], delimiter: str) -> Any:
-    """Return rows of cells with a delimiter in between."""
-    pa, pc = imported(), imported("pyarrow.compute")
-    return pc.binary_join_element_wise(*cells, pa.scalar(delimiter, pa.large_string()))
 
 
 def _json_lists(array: Any) -> Any:
@@ -205,11 +178,8 @@ def _is_number(kind: Any) -> bool:
     return bool(is_plain or types.is_duration(kind))
 
 
-def _is_bytes(kind: Any) -> bool:
-    return "binary" in str(kind)
-
-
-def _is_nested(kind: Any) -> bool:
+def is_nested(kind: Any) -> bool:
+    """Return whether a type is one of lists or structs."""
     types = imported().types
     return bool(types.is_nested(kind) and not types.is_dictionary(kind))
 
@@ -223,68 +193,3 @@ def lines(texts: Any) -> memoryview:
     starts = memoryview(offsets).cast("q")
     first, last = starts[joined.offset], starts[joined.offset + len(joined)]
     return memoryview(data)[first:last]
-
-
-# ---------------------------------------------------------------------------------- reading
-
-
-def bytes_of_cell(cell: str) -> bytes:
-    """Return the bytes that a cell of CSV stands for; ValueError if its base64 is wrong."""
-    if not cell.startswith(BASE64):
-        return cell.encode()
-    return _decoded(cell.removeprefix(BASE64))
-
-
-def _decoded(text: Any) -> bytes:
-    try:
-        return base64.b64decode(text, validate=True)
-    except (binascii.Error, TypeError, ValueError) as error:
-        detail = f"{str(text)[:40]!r} is not base64 ({error})"
-        raise ValueError(detail) from None
-
-
-def value_of(found: Any) -> Any:
-    """Return a value of JSON, with bytes and floats for the objects that stand for them."""
-    if isinstance(found, list):
-        return [value_of(item) for item in found]
-    if not isinstance(found, dict):
-        return found
-    if found.keys() == {"base64"}:
-        return _decoded(found["base64"])
-    if found.keys() == {"float"} and found["float"] in _FLOATS:
-        return _FLOATS[found["float"]]
-    return {name: value_of(item) for name, item in found.items()}
-
-
-def as_bytes(found: Any) -> Any:
-    """Return a value of JSON with bytes for all strings."""
-    if isinstance(found, list):
-        return [as_bytes(item) for item in found]
-    return found.encode() if isinstance(found, str) else found
-
-
-def has_bytes(found: Any) -> bool:
-    """Return whether a value has bytes in it."""
-    if isinstance(found, list):
-        return any(map(has_bytes, found))
-    return isinstance(found, bytes)
-
-
-def array_of(values: list[Any], kind: Any) -> Any:
-    """Return Python's values as an array of a type; an error where pyarrow would drop a fraction."""
-    pa = imported()
-    leaf = _leaf(kind)
-    if not pa.types.is_integer(leaf):
-        return pa.array(values, kind)
-    made = pa.array(values)
-    found = _leaf(made.type)
-    if not (pa.types.is_integer(found) or pa.types.is_null(found)):
-        detail = f"expected integers, found {found}"
-        raise ValueError(detail)
-    return made if made.type == kind else pa.array(values, kind)
-
-
-def _leaf(kind: Any) -> Any:
-    while _is_nested(kind) and not imported().types.is_struct(kind):
-        kind = kind.value_type
-    return kind
