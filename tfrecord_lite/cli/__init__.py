@@ -1,29 +1,21 @@
 """The command ``tfrecord``: inspect, check, repair, index, rearrange and convert record files, pack images.
 
-One module per verb, each with ``SUMMARY``, ``DESCRIPTION`` and ``EPILOG`` (its help),
-``add_arguments`` and ``run``, and the modules that verbs share:
+One module per verb, with ``DESCRIPTION``, ``EPILOG`` and maybe ``STATUSES`` (its help), ``add_arguments`` and
+``run``. ``app`` has the table of verbs, and imports a verb's module when it is used. What verbs share:
 
 ::
 
     info  head  cat  verify  recover  schema  index     the verbs
     stats  diff                                         distributions, and two of them
-    merge  split  shuffle  sample  filter               (rearranging: what these share)
-    convert                                             other formats
-    pack  unpack                                        of images
-    sql                                                 queries with DuckDB
-    view                                                a page in the browser
-    completion                                          a script for shells
+    merge  split  shuffle  sample  filter  pack  unpack  convert  sql  view  completion
 
-    app         parser of all verbs, signals, main
-    inputs      from arguments to open files, one after the other
+    app         parser of all verbs, signals, main: what a verb raises becomes one line
+    inputs      arguments; from arguments to open files, one after the other; what is said of errors
+    rearranging what merge, split, shuffle, sample and filter share
     console     standard output and error, exit status
-    progress    a bar for the files of a verb   style   colours of text
-    printing    records one by one, for head and cat
-    display     a record as text            jsonlines   a record as JSON
-    image_files      encoded images of records to files
-    terminal_images  images on the terminal, as escape sequences
-    stats_table      statistics, a row per feature
-    formatting  numbers, sizes, columns of text, lines of JSON
+    style       colours of text             formatting   numbers, sizes, columns of text, lines of JSON
+    display     a record as text or JSON    images       its images, on the terminal and to files
+    stats_table statistics, a row per feature
 """
 
 from __future__ import annotations

@@ -5,12 +5,14 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from tfrecord_lite.cli import inputs, printing
-from tfrecord_lite.cli.progress import reading
+from tfrecord_lite.cli import inputs
+from tfrecord_lite.cli.display import JSON_HELP
+from tfrecord_lite.cli.head import Printer, add_form_arguments, first_records
 from tfrecord_lite.progress import is_terminal
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable
 
     from tfrecord_lite.cli.console import Console
     from tfrecord_lite.cli.inputs import Records
@@ -24,27 +26,23 @@ examples:
   tfrecord cat --json 'train-*.tfrecord' > train.jsonl
   zcat train.tfrecord.gz | tfrecord cat -
 
-{printing.JSON_HELP}"""
+{JSON_HELP}"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    printing.add_arguments(parser)
+    add_form_arguments(parser)
     inputs.add_arguments(parser)
 
 
 def run(args: argparse.Namespace, console: Console) -> None:
     """Print the records."""
     sources = inputs.find(args, console)
-    printer = printing.Printer(console, args, with_names=len(sources) > 1)
+    printer = Printer(console, args, with_names=len(sources) > 1)
 
-    def print_all(stream: Records) -> None:
-        printer.next_file()
-        while (records := stream.next_records()) is not None:
-            for index, record in enumerate(records, stream.n_records - len(records)):
-                printer.print(record, index, stream.name)
-            progress.show(stream)
+    def print_all(stream: Records, progress: Callable[[], None]) -> None:
+        printer.begin()
+        for number, record in first_records(stream, None, progress):
+            printer.show(record, number, stream.name)
 
-    is_file = not is_terminal(sys.stdout)
-    with reading(sources, is_shown=is_file) as progress:
-        inputs.for_each_skipping(sources, args, console, print_all)
+    inputs.for_each(sources, args, console, print_all, is_shown=not is_terminal(sys.stdout))

@@ -4,23 +4,39 @@ Anything else is in hex.
 
 Everything is cut to the width of the terminal and to a few lines, unless asked for in full;
 whatever is cut is marked.
+
+Or as JSON, one object a record:
+
+======================  ==============================================================
+Example                 ``{"name": [value, ...], ...}``; null if no kind is set
+SequenceExample         ``{"context": {...}, "feature_lists": {"name": [[...], ...]}}``
+ExampleListWithContext  ``{"context": {...}, "examples": [{...}, ...]}``
+any other record        ``{"text": "..."}`` or ``{"base64": "..."}``
+======================  ==============================================================
+
+A value is a number; or a string, for bytes that are text; or ``{"base64": "..."}`` for other
+bytes; or ``{"float": "NaN"}`` (``Infinity``, ``-Infinity``) for a float that JSON cannot
+express. A float always has a point or an exponent, an int64 never, and reading it as float32
+gives the value stored. So nothing is lost except the kind of a list without values, and
+the payload of a NaN.
 """
 
 from __future__ import annotations
 
+import base64
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.cli import style
 from tfrecord_lite.cli.formatting import aligned, printable
 from tfrecord_lite.errors import plural
-from tfrecord_lite.example.content import ContentType
+from tfrecord_lite.example.content import ContentType, ExampleList, is_sequence
 from tfrecord_lite.example.outline import float_texts, kind_of, sections, values_of
 from tfrecord_lite.schema.kinds import Kind
 from tfrecord_lite.sniff import OTHER_LABELS, recognize_value, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from tfrecord_lite.example.content import Content, Message
     from tfrecord_lite.example.outline import Row
@@ -157,3 +173,61 @@ def bytes_text(data: bytes, room: int | None) -> str:
     while n_shown > 1 and len(repr(text[:n_shown])) + len(size) > room:
         n_shown -= 1
     return repr(text[:n_shown]) + size
+
+
+# ---------------------------------------------------------------------------------- JSON
+
+JSON_HELP = """\
+with --json, one object per line:
+  an Example            {"name": [values], ...}   null for a feature with no kind set
+  a SequenceExample     {"context": {...}, "feature_lists": {"name": [[values], ...]}}
+  any other record      {"text": "..."} or {"base64": "..."}
+Bytes are a string if they are text (UTF-8 without control characters except tab and line
+ends), otherwise {"base64": "..."}. A float that JSON cannot express is {"float": "NaN"}."""
+
+_NOT_JSON = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
+
+
+def json_of(content: Content) -> dict[str, Any]:
+    """Return the object that stands for a record."""
+    message = content.message
+    if message is None:
+        value = _bytes_as_json(content.record)
+        return value if isinstance(value, dict) else {"text": value}
+    if isinstance(message, ExampleList):
+        examples = [_features_as_json(example.features.feature) for example in message.examples]
+        return {
+            "context": _features_as_json(message.context.features.feature),
+            "examples": examples,
+        }
+    if is_sequence(message):
+        lists = message.feature_lists.feature_list
+        return {
+            "context": _features_as_json(message.context.feature),
+            "feature_lists": {
+                name: [_values_as_json(step) for step in lists[name].feature]
+                for name in sorted(lists)
+            },
+        }
+    return _features_as_json(message.features.feature)
+
+
+def _features_as_json(features: Mapping[str, Feature]) -> dict[str, Any]:
+    return {name: _values_as_json(features[name]) for name in sorted(features)}
+
+
+def _values_as_json(feature: Feature) -> list[Any] | None:
+    kind = feature.WhichOneof("kind")
+    if kind is None:
+        return None
+    if kind == "bytes_list":
+        return [_bytes_as_json(value) for value in feature.bytes_list.value]
+    if kind == "float_list":
+        texts = float_texts(feature.float_list.value)
+        return [{"float": _NOT_JSON[text]} if text in _NOT_JSON else float(text) for text in texts]
+    return list(values_of(feature))
+
+
+def _bytes_as_json(data: bytes) -> str | dict[str, str]:
+    text = text_of(data)
+    return {"base64": base64.b64encode(data).decode()} if text is None else text

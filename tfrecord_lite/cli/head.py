@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
+import shutil
 from collections import deque
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from tfrecord_lite.cli import inputs, printing
+from tfrecord_lite.cli import inputs, style
+from tfrecord_lite.cli.display import JSON_HELP, json_of, record_lines
 from tfrecord_lite.cli.images import ImageFiles, can_draw, draw_all
-from tfrecord_lite.cli.progress import reading
 from tfrecord_lite.errors import DataLossError, FailedPreconditionError, plural
-from tfrecord_lite.example.content import ExampleList, is_sequence
+from tfrecord_lite.example.content import ContentType, ExampleList, detect, is_sequence
 from tfrecord_lite.files.names import INDEX_SUFFIX
 from tfrecord_lite.schema.text import nearest
 
@@ -20,10 +22,7 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.cli.console import Console
     from tfrecord_lite.cli.inputs import Records
-    from tfrecord_lite.cli.progress import Reading
-    from tfrecord_lite.example.content import Content, Message
-    from tfrecord_lite.files.names import Source
-    from tfrecord_lite.index import TFRecordFile
+    from tfrecord_lite.example.content import Message
 
     Numbered: TypeAlias = Iterator[tuple[int, bytes]]
 
@@ -45,7 +44,7 @@ examples:
 --images draws the images in records below them, in coloured half blocks, on a terminal that has
 colours. It needs pip install 'tfrecord-numpy[image]'.
 
-{printing.JSON_HELP}
+{JSON_HELP}
 with --image, an object per file written (file, record, image, format, bytes, width, height)"""
 
 
@@ -77,7 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "as they are, to files in the folder of -o",
     )
     parser.add_argument("-o", "--output", metavar="DIR", help="the folder for --image")
-    printing.add_arguments(parser)
+    add_form_arguments(parser)
     inputs.add_arguments(parser)
 
 
@@ -89,63 +88,123 @@ def _numbers(text: str) -> list[int]:
         raise argparse.ArgumentTypeError(detail) from None
 
 
+def add_form_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare how to print records."""
+    form = parser.add_mutually_exclusive_group()
+    inputs.add_json(form, "one JSON object per record")
+    form.add_argument("--full", action="store_true", help="print everything, however long")
+
+
 def run(args: argparse.Namespace, console: Console) -> None:
     """Print the records, or write their images."""
     if (args.image is None) != (args.output is None):
         console.complain("--image KEY and -o DIR need each other")
         return
     sources = inputs.find(args, console)
+    shown: ImageFiles | Printer
     if args.image is not None:
-        files = ImageFiles(console, args.image, args.output, as_json=args.json)
-        _show(args, console, sources, files.begin, files.show, files.finish)
-        return
-    choice = None if args.columns is None else FeatureChoice(args.columns, console)
-    is_drawn = args.images and not args.json and can_draw(console)
-    printer = printing.Printer(
-        console,
-        args,
-        with_names=len(sources) > 1,
-        choose=None if choice is None else choice.choose,
-        pictures=(lambda content: draw_all(content, console)) if is_drawn else None,
-    )
-    finish = (lambda _: None) if choice is None else choice.finish
-    _show(args, console, sources, printer.next_file, printer.print, finish)
+        shown = ImageFiles(console, args.image, args.output, as_json=args.json)
+    else:
+        is_drawn = args.images and not args.json and can_draw(console)
+        with_names = len(sources) > 1
+        shown = Printer(
+            console, args, with_names=with_names, columns=args.columns, is_drawn=is_drawn
+        )
 
-
-def _show(
-    args: argparse.Namespace,
-    console: Console,
-    sources: list[Source],
-    begin: Callable[[], None],
-    show: Callable[[bytes, int, str], None],
-    finish: Callable[[str], None],
-) -> None:
-    """Call `show` with each record asked for, and `begin` and `finish` before and after each file."""
-
-    def show_some(stream: Records) -> None:
-        begin()
+    def show_some(stream: Records, progress: Callable[[], None]) -> None:
+        shown.begin()
         if args.record is None:
-            found = _first(stream, args.n)
+            found = first_records(stream, args.n, progress)
         else:
             found = _numbered(stream, set(args.record), args, console, progress)
         try:
             for number, record in found:
-                show(record, number, stream.name)
+                shown.show(record, number, stream.name)
         finally:
-            finish(stream.name)
+            shown.finish(stream.name)
 
     # The first records take long only if they are many, which are printed.
-    with reading(sources, is_shown=args.record is not None) as progress:
-        inputs.for_each_skipping(sources, args, console, show_some)
+    inputs.for_each(sources, args, console, show_some, is_shown=args.record is not None)
 
 
-def _first(stream: Records, n_records: int) -> Numbered:
-    """Yield the first records of a file with their numbers."""
+class Printer:
+    """Prints the records of one file after the other, as :func:`add_form_arguments` declares."""
+
+    def __init__(
+        self,
+        console: Console,
+        args: argparse.Namespace,
+        *,
+        with_names: bool,
+        columns: list[str] | None = None,
+        is_drawn: bool = False,
+    ) -> None:
+        self._console = console
+        self._columns = None if columns is None else frozenset(columns)
+        self._is_drawn = is_drawn
+        self._as_json: bool = args.json
+        self._width = None if args.full else shutil.get_terminal_size((100, 24)).columns
+        self._with_names = with_names
+        self._is_first = True
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin with another file."""
+        self._likely: ContentType | None = None
+        self._seen: set[str] = set()
+        self._n_records = 0
+
+    def show(self, record: bytes, index: int, name: str) -> None:
+        """Print a record, given its number in the file and the file's name."""
+        content = detect(record, self._likely)
+        is_new = content.type is not self._likely
+        if content.type not in (ContentType.EMPTY, ContentType.UNKNOWN):
+            self._likely = content.type  # these two say nothing about the records that follow
+        self._n_records += 1
+        if self._columns is not None and content.message is not None:
+            for features in _maps_of(content.message):
+                self._seen.update(features)
+                for other in features.keys() - self._columns:
+                    del features[other]
+        if self._as_json:
+            self._console.say_json(json_of(content))
+            return
+        say = self._console.say
+        if not self._is_first:
+            say()
+        self._is_first = False
+        is_event = content.type is ContentType.EVENT and is_new
+        hint = " (tfrecord_lite.read_events reads these)" * is_event
+        label = style.heading(f"record {index}" + f" of {name}" * self._with_names)
+        say(label + f": {content.type}, {plural(len(record), 'byte')}{hint}")
+        for line in record_lines(content, self._width):
+            say(line)
+        if self._is_drawn:
+            draw_all(content, self._console)
+
+    def finish(self, source: str) -> None:
+        """Report the columns that no record of a file had."""
+        for name in sorted((self._columns or frozenset()) - self._seen if self._n_records else ()):
+            others = nearest(name, self._seen)
+            self._console.complain(f"{source}: no record printed has a feature {name!r}{others}")
+
+
+def _maps_of(message: Message) -> list[Any]:
+    """Return the features of each part of a message by name, as they are in it."""
+    if isinstance(message, ExampleList):
+        return [part.features.feature for part in (message.context, *message.examples)]
+    if is_sequence(message):
+        return [message.context.feature, message.feature_lists.feature_list]
+    return [message.features.feature]
+
+
+def first_records(stream: Records, n_records: int | None, progress: Callable[[], None]) -> Numbered:
+    """Yield the first records of a file with their numbers; None are all."""
     left = n_records
-    while left and (records := stream.next_records()) is not None:
-        first = stream.n_records - len(records)
-        yield from enumerate(records[:left], first)
-        left -= min(left, len(records))
+    while left != 0 and (records := stream.next_records()) is not None:
+        yield from enumerate(records[:left], stream.n_records - len(records))
+        left = None if left is None else max(left - len(records), 0)
+        progress()
 
 
 def _numbered(
@@ -153,99 +212,45 @@ def _numbered(
     numbers: set[int],
     args: argparse.Namespace,
     console: Console,
-    progress: Reading,
+    progress: Callable[[], None],
 ) -> Numbered:
-    """Yield the records of some numbers, by an index if there is one beside the file.
+    """Yield the records of some numbers, each once, in the order of the file, those from its end last.
 
-    Each once, in the order of the file, those counted from its end last.
+    By an index if there is one beside the file, and it fits.
     """
-    file = None if args.skip_damage else _opened_by_index(stream.name, args)
-    if file is None:
-        yield from _by_reading(stream, numbers, console, progress)
-        return
-    with file:
-        n_records = len(file)
-        for number in sorted(n for n in numbers if 0 <= n < n_records):
-            yield number, file[number]
-        for number in sorted(n + n_records for n in numbers if -n_records <= n < 0):
-            if number not in numbers:
-                yield number, file[number]
-        for number in sorted(n for n in numbers if not -n_records <= n < n_records):
-            _complain_of_number(stream.name, number, n_records, console)
+    forward = {number for number in numbers if number >= 0}
+    from_end: dict[int, bytes] = {}
+    index = f"{stream.name}{INDEX_SUFFIX}"
+    file = None
+    if not args.skip_damage and args.compression in ("infer", "none") and os.path.isfile(index):  # noqa: PTH113 - may be a URL
+        from tfrecord_lite.index import TFRecordFile  # noqa: PLC0415 - loads much
 
-
-def _opened_by_index(name: str, args: argparse.Namespace) -> TFRecordFile | None:
-    """Open a file by the index beside it; None if there is none, or it is compressed."""
-    if args.compression not in ("infer", "none") or not os.path.isfile(name + INDEX_SUFFIX):  # noqa: PTH113 - may be a URL
-        return None
-    from tfrecord_lite.index import TFRecordFile  # noqa: PLC0415 - loads much
-
-    try:
-        return TFRecordFile(name, max_record_bytes=inputs.settings_of(args).max_record_bytes)
-    except (FailedPreconditionError, DataLossError):  # an old index of a damaged file
-        return None
-
-
-def _by_reading(
-    stream: Records, numbers: set[int], console: Console, progress: Reading
-) -> Numbered:
-    """Yield the records of some numbers by reading the file."""
-    left = set(numbers)
-    from_end = sorted(number for number in left if number < 0)
-    last: deque[tuple[int, bytes]] = deque(maxlen=-min(from_end, default=0))
-    while max(left, default=-1) >= 0 or from_end:
-        if (records := stream.next_records()) is None:
-            break
-        progress.show(stream)
-        first = stream.n_records - len(records)
-        here = sorted(left.intersection(range(first, stream.n_records)))
-        left.difference_update(here)
-        yield from ((number, records[number - first]) for number in here)
-        last.extend(enumerate(records, first))
-    for number in from_end:
-        if -number <= len(last):
-            left.remove(number)
-            if last[number][0] not in numbers:
-                yield last[number]
-    for number in sorted(left):
-        _complain_of_number(stream.name, number, stream.n_records, console)
-
-
-def _complain_of_number(name: str, number: int, n_records: int, console: Console) -> None:
-    console.complain(f"{name}: there is no record {number}; it has {plural(n_records, 'record')}")
-
-
-class FeatureChoice:
-    """The features to print, and which of them no record of a file had."""
-
-    def __init__(self, names: list[str], console: Console) -> None:
-        self._names = frozenset(names)
-        self._console = console
-        self._seen: set[str] = set()
-        self._n_records = 0
-
-    def choose(self, content: Content) -> None:
-        """Take all other features out of a message."""
-        self._n_records += 1
-        for features in [] if content.message is None else _maps_of(content.message):
-            self._seen.update(features)
-            for name in [name for name in features if name not in self._names]:
-                del features[name]
-
-    def finish(self, source: str) -> None:
-        """Report the features that no record of a file had."""
-        for name in sorted(self._names - self._seen) if self._n_records else ():
-            others = nearest(name, self._seen)
-            self._console.complain(f"{source}: no record printed has a feature {name!r}{others}")
-        self._seen.clear()
-        self._n_records = 0
-
-
-def _maps_of(message: Message) -> list[dict[str, object]]:
-    """Return the features of each part of a message by name, as they are in it."""
-    if isinstance(message, ExampleList):
-        parts = (message.context, *message.examples)
-        return [part.features.feature for part in parts]  # type: ignore[misc]
-    if is_sequence(message):
-        return [message.context.feature, message.feature_lists.feature_list]  # type: ignore[list-item]
-    return [message.features.feature]  # type: ignore[list-item]
+        most = inputs.settings_of(args).max_record_bytes
+        with contextlib.suppress(FailedPreconditionError, DataLossError):  # an old index
+            file = TFRecordFile(stream.name, max_record_bytes=most)
+    if file is not None:
+        with file:
+            n_records = len(file)
+            yield from ((number, file[number]) for number in sorted(forward) if number < n_records)
+            places = [n + n_records for n in numbers if -n_records <= n < 0]
+            from_end = {place: file[place] for place in places if place not in forward}
+    else:
+        last: deque[tuple[int, bytes]] = deque(
+            maxlen=-min(numbers, default=0) if min(numbers) < 0 else 0
+        )
+        most_wanted = max(forward, default=-1)
+        while (last.maxlen or stream.n_records <= most_wanted) and (
+            records := stream.next_records()
+        ) is not None:
+            progress()
+            first = stream.n_records - len(records)
+            here = forward.intersection(range(first, stream.n_records))
+            yield from ((number, records[number - first]) for number in sorted(here))
+            last.extend(enumerate(records, first))
+        n_records = stream.n_records
+        wanted = {n + n_records for n in numbers if n < 0} - forward
+        from_end = {place: record for place, record in last if place in wanted}
+    yield from sorted(from_end.items())
+    for number in sorted(n for n in numbers if not -n_records <= n < n_records):
+        has = plural(n_records, "record")
+        console.complain(f"{stream.name}: there is no record {number}; it has {has}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.errors import FailedPreconditionError, Reason, plural
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     import argparse
 
     from tfrecord_lite.cli.console import Console
-    from tfrecord_lite.records.stream import RecordStream
 
 DESCRIPTION = """\
 Write next to each file FILE an index FILE.idx: a line 'offset size' for each record, both in
@@ -40,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, console: Console) -> None:
     """Write the indices."""
 
-    def write_index(stream: RecordStream) -> None:
+    def write_index(stream: Any, _: object) -> None:
         if not os.path.isfile(stream.name):  # noqa: PTH113 - as every name here
             detail = "only a local file can have an index next to it"
             raise FailedPreconditionError(Reason.UNSUPPORTED, source=stream.name, detail=detail)
@@ -55,4 +54,4 @@ def run(args: argparse.Namespace, console: Console) -> None:
     sources = inputs.find(args, console)
     with metered(None, title_of(sources) if sources else "", "bytes") as meter:
         meter.expect(total_bytes(sources) if meter.is_on else None)
-        inputs.for_each(sources, args, console, write_index)
+        inputs.for_each(sources, args, console, write_index, is_shown=False)

@@ -11,7 +11,6 @@ import numpy as np
 from tfrecord_lite.cli import inputs, style
 from tfrecord_lite.cli.display import feature_lines
 from tfrecord_lite.cli.formatting import aligned, exact_bytes
-from tfrecord_lite.cli.progress import reading
 from tfrecord_lite.errors import DataLossError, human_bytes, plural
 from tfrecord_lite.example.content import ContentType, Message, detect, detect_all
 from tfrecord_lite.example.outline import sections
@@ -20,10 +19,10 @@ from tfrecord_lite.records.damage import NOT_DAMAGE, SkippingStream
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable
 
     from tfrecord_lite.cli.console import Console
     from tfrecord_lite.cli.inputs import Records
-    from tfrecord_lite.cli.progress import Reading
 
 DESCRIPTION = """\
 Read each file to its end, checksums included, and show how many records it has, their
@@ -88,7 +87,7 @@ def run(args: argparse.Namespace, console: Console) -> None:
     sources = inputs.find(args, console)
     infos: list[_Info] = []
 
-    def add_info(stream: Records) -> None:
+    def add_info(stream: Records, progress: Callable[[], None]) -> None:
         info = _read(stream, progress)
         if info.damage is not None and info.damage.reason in NOT_DAMAGE:
             return  # it is reported at the end, with all that was skipped
@@ -98,15 +97,14 @@ def run(args: argparse.Namespace, console: Console) -> None:
         if info.damage is not None and not args.skip_damage:
             raise info.damage
 
-    with reading(sources) as progress:
-        inputs.for_each_skipping(sources, args, console, add_info)
+    inputs.for_each(sources, args, console, add_info)
     if args.json or not infos:
         return
     for line in _page(infos[0]) if len(sources) == 1 else _table(infos):
         console.say(line)
 
 
-def _read(stream: Records, progress: Reading) -> _Info:
+def _read(stream: Records, progress: Callable[[], None]) -> _Info:
     """Read a file to its end, or to its first damage."""
     lengths = array.array("q")  # int64: all that grows with the file
     samples: list[bytes] = []
@@ -124,7 +122,7 @@ def _read(stream: Records, progress: Reading) -> _Info:
         if len(samples) < _N_SAMPLES and sum(map(len, samples)) < _MAX_SAMPLE_BYTES:
             samples += block[: _N_SAMPLES - len(samples)]
         lengths.frombytes(block.lengths.tobytes())
-        progress.show(stream)
+        progress()
     if isinstance(stream, SkippingStream) and (spans := stream.report().spans):
         damage = spans[0].error()
     sizes = np.frombuffer(lengths, np.int64)

@@ -13,6 +13,7 @@ import os
 import re
 import sys
 from contextlib import closing
+from functools import partial
 from typing import IO, TYPE_CHECKING, Any, TypeAlias, cast
 
 from tfrecord_lite.cli.console import Status
@@ -20,6 +21,7 @@ from tfrecord_lite.errors import DataLossError, Reason, TFRecordError
 from tfrecord_lite.files.compression import CODECS
 from tfrecord_lite.files.names import expand, name_of, without_companions
 from tfrecord_lite.options import ReadSettings
+from tfrecord_lite.progress import metered, title_of, total_bytes
 from tfrecord_lite.records.damage import NOT_DAMAGE, DamageLog
 from tfrecord_lite.records.stream import RecordStream
 
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.cli.console import Console
     from tfrecord_lite.files.names import Source
+    from tfrecord_lite.progress import Meter
     from tfrecord_lite.records.damage import DamageReport, SkippingStream
 
 Records: TypeAlias = "RecordStream | SkippingStream"
@@ -128,7 +131,7 @@ def settings_of(args: argparse.Namespace) -> ReadSettings:
     return ReadSettings(**read_options(args))
 
 
-def add_json(parser: argparse.ArgumentParser, what: str = "JSON objects, one per line") -> None:
+def add_json(parser: Any, what: str = "JSON objects, one per line") -> None:
     """Declare that the output is for programs."""
     parser.add_argument("--json", action="store_true", help=f"print {what}")
 
@@ -241,36 +244,40 @@ def for_each(
     sources: list[Source],
     args: argparse.Namespace,
     console: Console,
-    work: Callable[[RecordStream], None],
+    work: Callable[[Records, Callable[[], None]], None],
+    *,
+    is_shown: bool = True,
 ) -> None:
-    """Open one file after the other and call `work` with its stream; report what fails."""
-    options = settings_of(args)
-    for source in sources:
-        try:
-            stream = RecordStream(source, options)
-        except (OSError, ImportError, ValueError) as error:
-            console.complain(text_of(error, name_of(source)))
-            continue
-        try:
-            with closing(stream):
-                work(stream)
-        except (OSError, TFRecordError) as error:
-            complain_of(error, name_of(source), console)
+    """Open one file after the other and call `work` with its records; report what fails.
+
+    `work` may call its second argument to show how far the files were read. With ``--skip-damage`` what
+    was lost is reported at the end.
+    """
+    settings = settings_of(args)
+    log = DamageLog("skip", None) if getattr(args, "skip_damage", False) else None
+    n_before = 0
+    with metered(None if is_shown else False, title_of(sources), "bytes") as meter:
+        total = total_bytes(sources) if meter.is_on else None
+        for source in sources:
+            try:
+                stream = RecordStream(source, settings)
+            except (OSError, ImportError, ValueError) as error:
+                console.complain(text_of(error, name_of(source)))
+                continue
+            try:
+                with closing(stream):
+                    place = partial(_update, meter, stream, n_before, total)
+                    work(stream if log is None else log.skipping(stream), place)
+            except (OSError, TFRecordError) as error:
+                complain_of(error, name_of(source), console)
+            n_before += stream.file_offset
+    if log is not None:
+        complain_of_skipped(log.report(), console)
 
 
-def for_each_skipping(
-    sources: list[Source],
-    args: argparse.Namespace,
-    console: Console,
-    work: Callable[[Records], None],
-) -> None:
-    """Work on each file as :func:`for_each`; with ``--skip-damage`` report what was lost at the end."""
-    if not args.skip_damage:
-        for_each(sources, args, console, work)
-        return
-    log = DamageLog("skip", None)
-    for_each(sources, args, console, lambda stream: work(log.skipping(stream)))
-    complain_of_skipped(log.report(), console)
+def _update(meter: Meter, stream: RecordStream, n_before: int, total: int | None) -> None:
+    if meter.is_on:
+        meter.update(n_before + stream.file_offset, total)
 
 
 def complain_of_skipped(report: DamageReport | None, console: Console) -> None:

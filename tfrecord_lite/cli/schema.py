@@ -6,12 +6,12 @@ import json
 from typing import TYPE_CHECKING
 
 from tfrecord_lite.cli import inputs, style
-from tfrecord_lite.cli.progress import reading
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.content import ContentType, detect_all
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable
 
     from tfrecord_lite.block import Block
     from tfrecord_lite.cli.console import Console
@@ -66,7 +66,7 @@ def run(args: argparse.Namespace, console: Console) -> None:
     survey = Survey()
     left: int | None = args.max_records
 
-    def add_records(stream: Records) -> None:
+    def add_records(stream: Records, progress: Callable[[], None]) -> None:
         nonlocal left
         is_first = True
         while left != 0 and (block := stream.next_block(left)) is not None:
@@ -75,11 +75,10 @@ def run(args: argparse.Namespace, console: Console) -> None:
             survey.add(block)
             is_first = False
             left = None if left is None else left - len(block)
-            progress.show(stream)
+            progress()
 
     sources = inputs.find(args, console)
-    with reading(sources, is_shown=left is None) as progress:
-        inputs.for_each_skipping(sources, args, console, add_records)
+    inputs.for_each(sources, args, console, add_records, is_shown=left is None)
     if sources:
         _show(survey.summary(), args, console)
 

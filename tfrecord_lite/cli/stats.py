@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Status
-from tfrecord_lite.cli.progress import reading
 from tfrecord_lite.cli.schema import check_content
 from tfrecord_lite.cli.stats_table import lines_of
 from tfrecord_lite.errors import InvalidArgumentError, Reason, TFRecordError, plural
@@ -17,6 +16,7 @@ from tfrecord_lite.schema.text import nearest
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable
 
     from tfrecord_lite.apps.statistics import Statistics
     from tfrecord_lite.apps.statistics.collect import Collector
@@ -76,19 +76,18 @@ def run(args: argparse.Namespace, console: Console) -> None:
     collector = Collector(skip_malformed=args.skip_damage)
     sample = None
 
-    def add_records(stream: Records) -> None:
+    def add_records(stream: Records, progress: Callable[[], None]) -> None:
         is_first = True
         while (block := stream.next_block()) is not None:
             if is_first:
                 _check(block, stream.name)
             is_first = False
             _add(block, collector)
-            progress.show(stream)
+            progress()
 
     sources = inputs.find(args, console)
     if args.sample is None:
-        with reading(sources) as progress:
-            inputs.for_each_skipping(sources, args, console, add_records)
+        inputs.for_each(sources, args, console, add_records)
     elif sources:
         with metered(None, title_of(sources), "bytes") as meter:
             sample = _add_sample(collector, sources, args, console, meter)
