@@ -13,6 +13,7 @@ import pickle
 import struct
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import google.protobuf
@@ -23,6 +24,7 @@ from google.protobuf.internal import api_implementation
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support import golden
 from tests.support.skips import in_c
 from tfrecord_lite import messages
 from tfrecord_lite.messages import (
@@ -143,78 +145,6 @@ class TestShape:
         assert sorted(messages.__all__) == sorted(cls.__name__ for cls in CLASSES)
         for cls in CLASSES:
             assert getattr(messages, cls.__name__) is cls
-
-    @pytest.mark.parametrize(
-        ("name", "fields"),
-        [
-            ("BytesList", {"value": (1, "repeated", "bytes")}),
-            ("FloatList", {"value": (1, "repeated", "float")}),
-            ("Int64List", {"value": (1, "repeated", "int64")}),
-            (
-                "Feature",
-                {
-                    "bytes_list": (1, "kind", "BytesList"),
-                    "float_list": (2, "kind", "FloatList"),
-                    "int64_list": (3, "kind", "Int64List"),
-                },
-            ),
-            ("Features", {"feature": (1, "repeated", "Features.FeatureEntry")}),
-            (
-                "Features.FeatureEntry",
-                {"key": (1, "single", "string"), "value": (2, "single", "Feature")},
-            ),
-            ("FeatureList", {"feature": (1, "repeated", "Feature")}),
-            ("FeatureLists", {"feature_list": (1, "repeated", "FeatureLists.FeatureListEntry")}),
-            (
-                "FeatureLists.FeatureListEntry",
-                {"key": (1, "single", "string"), "value": (2, "single", "FeatureList")},
-            ),
-            ("Example", {"features": (1, "single", "Features")}),
-            (
-                "SequenceExample",
-                {
-                    "context": (1, "single", "Features"),
-                    "feature_lists": (2, "single", "FeatureLists"),
-                },
-            ),
-            (
-                "serving.ExampleListWithContext",
-                {"examples": (1, "repeated", "Example"), "context": (2, "single", "Example")},
-            ),
-            (
-                "Summary.Value",
-                {
-                    "tag": (1, "single", "string"),
-                    "simple_value": (2, "value", "float"),
-                    "obsolete_old_style_histogram": (3, "value", "bytes"),
-                    "image": (4, "value", "Summary.Image"),
-                    "histo": (5, "value", "HistogramProto"),
-                    "audio": (6, "value", "Summary.Audio"),
-                    "node_name": (7, "single", "string"),
-                    "tensor": (8, "value", "TensorProto"),
-                    "metadata": (9, "single", "SummaryMetadata"),
-                },
-            ),
-            (
-                "HistogramProto",
-                {
-                    "min": (1, "single", "double"),
-                    "max": (2, "single", "double"),
-                    "num": (3, "single", "double"),
-                    "sum": (4, "single", "double"),
-                    "sum_squares": (5, "single", "double"),
-                    "bucket_limit": (6, "repeated", "double"),
-                    "bucket": (7, "repeated", "double"),
-                },
-            ),
-        ],
-    )
-    def test_names_numbers_and_types_are_tensorflows(
-        self, name: str, fields: dict[str, tuple[int, str, str]]
-    ) -> None:
-        descriptor = POOL.FindMessageTypeByName(f"tensorflow.{name}")
-
-        assert {field.name: described(field) for field in descriptor.fields} == fields
 
     def test_names_are_tensorflows_in_full(self) -> None:
         assert Example.DESCRIPTOR.full_name == "tensorflow.Example"
@@ -344,20 +274,6 @@ class TestWire:
 
         assert SequenceExample.FromString(wire).SerializeToString(deterministic=True) == wire
 
-    def test_p5_lists_are_packed(self) -> None:
-        assert Int64List(value=[1, 300]).SerializeToString() == b"\x0a\x03\x01\xac\x02"
-        assert FloatList(value=[1.0, -2.0]).SerializeToString() == (
-            b"\x0a\x08\x00\x00\x80\x3f\x00\x00\x00\xc0"
-        )
-
-    def test_p5_an_empty_list_is_written_and_an_unset_kind_is_not(self) -> None:
-        assert Feature(bytes_list=BytesList()).SerializeToString() == b"\x0a\x00"
-        assert Feature(float_list=FloatList()).SerializeToString() == b"\x12\x00"
-        assert Feature(int64_list=Int64List()).SerializeToString() == b"\x1a\x00"
-        assert Feature().SerializeToString() == b""
-        assert Feature.FromString(b"\x1a\x00").WhichOneof("kind") == "int64_list"
-        assert Feature.FromString(b"").WhichOneof("kind") is None
-
     def test_p6_deterministic_means_sorted_keys(self) -> None:
         named = {key: Feature(int64_list=Int64List(value=[1])) for key in "zebra"}
         wire = Features(feature=named).SerializeToString(deterministic=True)
@@ -369,20 +285,6 @@ class TestWire:
 
 
 class TestInt64List:
-    @pytest.mark.parametrize("value", [2**63 - 1, -(2**63), np.int8(-1), np.uint64(7)])
-    def test_p1_whole_numbers_in_range_are_taken(self, value: Any) -> None:
-        assert Int64List(value=[value]).value[0] == int(value)
-
-    @pytest.mark.parametrize("value", [2**63, -(2**63) - 1, np.uint64(2**63)])
-    def test_p1_whole_numbers_out_of_range_are_value_errors(self, value: Any) -> None:
-        with pytest.raises(ValueError, match="out of range"):
-            Int64List(value=[value])
-
-    @pytest.mark.parametrize("value", [1.0, 1.5, np.float32(1), "1", b"1", None])
-    def test_p1_anything_else_is_a_type_error(self, value: Any) -> None:
-        with pytest.raises(TypeError):
-            Int64List(value=[value])
-
     @pytest.mark.parametrize("value", [True, np.True_])
     @pytest.mark.skipif(RUNTIME < 7, reason="older runtimes take bools")
     def test_p1_bools_are_type_errors(self, value: Any) -> None:
@@ -406,11 +308,6 @@ class TestFloatList:
     def test_p2_values_are_rounded_to_float32(self, value: Any, stored: float) -> None:
         assert FloatList(value=[value]).value[0] == stored
 
-    @pytest.mark.parametrize("value", ["1", b"1", 1j, None])
-    def test_p2_what_is_not_a_number_is_a_type_error(self, value: Any) -> None:
-        with pytest.raises(TypeError):
-            FloatList(value=[value])
-
     @in_c
     def test_p2_an_int_beyond_a_float_is_an_overflow_error(self) -> None:
         with pytest.raises(OverflowError):
@@ -430,16 +327,11 @@ class TestFloatList:
         assert FloatList.FromString(wire).SerializeToString() == wire
 
 
-class TestBytesList:
-    @pytest.mark.parametrize("value", [b"", b"\xff", np.bytes_(b"a")])
-    def test_p4_bytes_are_taken(self, value: Any) -> None:
-        assert BytesList(value=[value]).value[0] == bytes(value)
+def fields_of(name: str) -> dict[str, tuple[int, str, str]]:
+    descriptor = POOL.FindMessageTypeByName(f"tensorflow.{name}")
+    fields = sorted(descriptor.fields, key=lambda field: field.number)
+    return {field.name: described(field) for field in fields}
 
-    @pytest.mark.parametrize("value", ["a", bytearray(b"a"), memoryview(b"a"), 1, None])
-    def test_p4_anything_else_is_a_type_error(self, value: Any) -> None:
-        with pytest.raises(TypeError):
-            BytesList(value=[value])
 
-    def test_p4_one_bytes_object_is_not_a_list_of_them(self) -> None:
-        with pytest.raises(TypeError):
-            BytesList(value=b"ab")  # type: ignore[arg-type]
+def test_fields_are_tensorflows_and_values_are_taken_or_refused() -> None:
+    golden.check(Path(__file__).with_name("values.txt"), globals())

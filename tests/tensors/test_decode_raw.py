@@ -116,33 +116,3 @@ def test_without_ml_dtypes_the_error_says_how_to_install_it(
     monkeypatch.setitem(sys.modules, "ml_dtypes", None)
     with pytest.raises(ImportError, match=r"pip install 'tfrecord-numpy\[dtypes\]'"):
         decode_raw(b"ab", "bfloat16")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "error"),
-    [
-        ((b"ab", "string"), Reason.UNSUPPORTED),
-        ((b"ab", "float8_e5m2"), Reason.UNSUPPORTED),
-        ((b"ab", np.bool_, True, 2), Reason.UNSUPPORTED),
-        ((b"ab", np.dtype(np.int16).newbyteorder()), Reason.BAD_ARGUMENT),
-        ((b"ab", np.int16, True, 3), Reason.BAD_ARGUMENT),
-        ((b"ab", np.int16, True, 0), Reason.BAD_ARGUMENT),
-        (([[b"a"], [b"b", b"c"]], np.int8), Reason.BAD_SHAPE),
-        (([b"a", [b"b"]], np.int8), Reason.BAD_SHAPE),
-        ((np.full((1,) * 64, b"a", object), np.int8), Reason.BAD_SHAPE),
-        ((b"ab", None), TypeError),
-        ((b"ab", "junk"), TypeError),
-        ((b"ab", np.int16, 1), TypeError),
-        ((b"ab", np.int16, True, 2.0), TypeError),
-        ((None, np.int16), TypeError),
-        (([b"ab", None], np.int16), TypeError),
-        ((np.array([1, 2]), np.int16), TypeError),
-    ],
-    ids=repr,
-)
-def test_what_cannot_be_decoded(arguments: tuple[Any, ...], error: Any) -> None:
-    if isinstance(error, Reason):
-        assert refusal(decode_raw, *arguments).reason is error
-    else:
-        with pytest.raises(error):
-            decode_raw(*arguments)
