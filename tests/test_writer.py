@@ -12,6 +12,7 @@ import os
 import random
 import re
 import stat
+import subprocess
 import sys
 import tempfile
 import warnings
@@ -923,6 +924,28 @@ class TestShards:
 
         found = [list(TFRecordReader(path, compression)) for path in writer.paths]
         assert found == [LARGE_ITEMS[i::4] for i in range(4)]
+
+    @pytest.mark.skipif(sys.platform == "win32", reason="no locks")
+    def test_a_set_has_one_writer(self, tmp_path: Path) -> None:
+        script = (
+            "import sys; from tfrecord_lite import ShardedTFRecordWriter\n"
+            "try:\n    ShardedTFRecordWriter(sys.argv[1])\n"
+            "except Exception as error:\n    print(error.reason.name)\n"
+        )
+        with ShardedTFRecordWriter(tmp_path / "a@2") as writer:
+            writer.write(b"one")
+            with pytest.raises(FailedPreconditionError) as caught:
+                ShardedTFRecordWriter(tmp_path / "a-{shard:05d}-of-{num_shards:05d}", 2)
+            place = str(tmp_path / "a@2")
+            done = subprocess.run(
+                [sys.executable, "-c", script, place], capture_output=True, text=True, check=True
+            )
+        with ShardedTFRecordWriter(tmp_path / "a@2") as again:
+            again.write(b"two")
+
+        assert caught.value.reason is Reason.IN_USE
+        assert done.stdout == "IN_USE\n"
+        assert names_in(tmp_path) == ["a-00000-of-00002", "a-00001-of-00002"]
 
     def test_every_shard_is_there_though_it_holds_nothing(self, tmp_path: Path) -> None:
         with ShardedTFRecordWriter(tmp_path / "a@3", compression="GZIP") as writer:

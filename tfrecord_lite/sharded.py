@@ -23,8 +23,8 @@ from tfrecord_lite.errors import (
     require_int,
 )
 from tfrecord_lite.files.compression import TFRecordOptions, compression_to_write
-from tfrecord_lite.files.names import check_storage_options, shard_names, short_name
-from tfrecord_lite.files.output import open_output
+from tfrecord_lite.files.names import check_storage_options, is_url, shard_names, short_name
+from tfrecord_lite.files.output import lock_set, open_output, unlock_set
 from tfrecord_lite.records.framing import OVERHEAD_BYTES
 from tfrecord_lite.records.sink import BUFFER_BYTES, RecordSink
 from tfrecord_lite.writer import MessageWriter, as_record
@@ -76,6 +76,9 @@ class ShardedTFRecordWriter(MessageWriter):
     InvalidArgumentError
         ``BAD_ARGUMENT`` if the pattern has no place for the shard's number, or if not exactly
         one of `num_shards`, ``@`` and `bytes_per_shard` is given; for an unknown compression.
+    FailedPreconditionError
+        ``IN_USE`` if another writer, of any process, has these shards open (local files, where
+        there are locks).
     TypeError
         If `num_shards` or `bytes_per_shard` is not an integer.
 
@@ -124,6 +127,7 @@ class ShardedTFRecordWriter(MessageWriter):
         names = self._check_pattern(num_shards)
         self._buffer_bytes = _BUFFERS_BYTES // max(len(names), 1)
         self._buffer_bytes = min(max(self._buffer_bytes, _SMALLEST_BUFFER_BYTES), BUFFER_BYTES)
+        self._lock = None if is_url(names[0]) else lock_set(names[0])
         self._is_open, self._is_done = True, False
         try:
             for name in names:
@@ -310,6 +314,11 @@ class ShardedTFRecordWriter(MessageWriter):
         paths = shard_names(self._pattern, len(self._sinks)) or []
         self._place_all(paths)
         self.paths, self._is_done = paths, True
+        self._unlock()
+
+    def _unlock(self) -> None:
+        if self._lock is not None and all(sink.belongs_here for sink in self._sinks):
+            unlock_set(self._lock)
 
     def __repr__(self) -> str:
         """Name the pattern, and count the shards and the records written so far."""
@@ -352,6 +361,7 @@ class ShardedTFRecordWriter(MessageWriter):
         """
         self._is_open, self._is_done = False, True
         with contextlib.ExitStack() as stack:  # one failure does not stop the others
+            stack.callback(self._unlock)
             for sink in self._sinks:
                 stack.callback(sink.abandon)
 

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 DESCRIPTION = f"""\
 Write the records of all FILEs to shards. With --num-shards or a name such as 'train@8.tfrecord', each
-has records that follow each other, as many as the others; from standard input, which can
-be read only once, they go to the shards in turn. Checksums are verified, and written as they are.
+has records that follow each other, as many as the others; those of standard input, which can
+be read only once, are written to a temporary file first. Checksums are verified, and written as they are.
 
 {rearranging.SHARDS_HELP}"""
 EPILOG = """\

@@ -297,6 +297,34 @@ def _lock(file: io.FileIO, name: str, *, is_required: bool) -> None:
     raise FailedPreconditionError(Reason.IN_USE, source=name, detail=detail)
 
 
+def lock_set(name: str) -> io.FileIO:
+    """Lock a set of files by a hidden file beside its first one, until :func:`unlock_set`.
+
+    Raises
+    ------
+    FailedPreconditionError
+        ``IN_USE`` if another writer has the set.
+    """
+    directory, base = os.path.split(os.path.realpath(name))
+    place = os.path.join(directory, f".{base}.lock")
+    file = io.FileIO(place, "r+b", opener=_open_or_create)
+    try:
+        _lock(file, place, is_required=True)
+    except FailedPreconditionError:
+        file.close()
+        detail = "another writer has these shards open; write to others, or wait until it is closed"
+        raise FailedPreconditionError(Reason.IN_USE, source=name, detail=detail) from None
+    return file
+
+
+def unlock_set(file: io.FileIO) -> None:
+    """Remove the file of a lock, and end the lock. May be called twice."""
+    if not file.closed:
+        with contextlib.suppress(OSError):
+            os.remove(file.name)
+        file.close()
+
+
 def _open_or_create(name: str, flags: int) -> int:
     return os.open(name, flags | os.O_CREAT, 0o666)
 

@@ -4,6 +4,8 @@
 
     blocks ──put──> RecordSink ── FingerprintingFile ── OutputFile, under a temporary name
                     one per shard                              │
+                    (a Spool first, if it is not               │
+                    known how many records come)               │
                                                       commit ──╯ sidecars first, then data
 """
 
@@ -11,18 +13,22 @@ from __future__ import annotations
 
 import contextlib
 import os
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import InvalidArgumentError, argument_error, require_int
 from tfrecord_lite.files.compression import compression_of_name
-from tfrecord_lite.files.names import is_file_object, shard_names
+from tfrecord_lite.files.names import is_file_object, is_url, shard_names
 from tfrecord_lite.files.output import open_output
+from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.sink import BUFFER_BYTES, RecordSink
+from tfrecord_lite.records.stream import RecordStream
 from tfrecord_lite.storage.sidecar import FingerprintingFile
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from tfrecord_lite.files.compression import TFRecordOptions
     from tfrecord_lite.files.names import Source, StorageOptions
@@ -165,11 +171,43 @@ class FileSet:
                 stack.callback(sink.abandon)
 
 
+class Spool:
+    """Records in a nameless temporary file, until it is known how many there are.
+
+    Only then it is known which shard each belongs to, if shards have records that follow each other.
+    """
+
+    def __init__(self, name: str) -> None:
+        """Open the file, on the file system of a local file of this name."""
+        folder = None if is_url(name) else str(Path(name).resolve().parent)
+        self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - closed by `close`
+        self._sink = RecordSink(open_output(self._file), "")
+
+    def put(self, records: Block | Sequence[bytes]) -> None:
+        """Add records; the memory of a block is not written to."""
+        if isinstance(records, Block):
+            self._sink.add_block(records)
+        else:
+            self._sink.add_all(records)
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield all records."""
+        self._sink.finish()
+        self._file.seek(0)
+        stream = RecordStream(self._file, ReadSettings(compression=""))
+        while (block := stream.next_block()) is not None:
+            yield block
+
+    def close(self) -> None:
+        """Remove the file."""
+        self._file.close()
+
+
 class DataFiles(FileSet):
     """Files to which records are written, under temporary names.
 
-    Set `n_records` before :meth:`put` if it is known: each shard then has records that follow each
-    other. Otherwise they go to the shards in turn.
+    Each shard has records that follow each other. Set `n_records` before :meth:`put` if it is known;
+    otherwise all are written to a :class:`Spool` first.
     """
 
     def __init__(
@@ -183,6 +221,7 @@ class DataFiles(FileSet):
         self.n_records: int | None = None
         self._meter = meter
         self._n_put = 0
+        self._spool: Spool | None = None
         try:
             for name in names:
                 self.open(name)
@@ -192,26 +231,27 @@ class DataFiles(FileSet):
 
     def put(self, records: Block | Sequence[bytes]) -> None:
         """Write records, each to its shard."""
-        first, last = self._n_put, self._n_put + len(records)
         if len(self._sinks) == 1:
             self._sinks[0].add_all(records)
         elif self.n_records is None:
-            for shard, part in self._in_turn(records):
-                self._sinks[shard].add_all(part)
+            self._spool = self._spool or Spool(self._files[0].name)
+            self._spool.put(records)
         else:
-            for shard, sink in enumerate(self._sinks):
-                start, stop = (max(b, first) - first for b in self._bounds(shard, last))
-                if start == 0 and stop >= len(records):
-                    sink.add_all(records)
-                elif start < stop:
-                    sink.add_all(_items(records)[start:stop])
-        self._n_put = last
-        self._meter.update(last, self.n_records)
+            self._divide(records, self._n_put)
+        self._n_put += len(records)
+        self._meter.update(self._n_put, self.n_records)
 
-    def _in_turn(self, records: Block | Sequence[bytes]) -> list[tuple[int, Any]]:
-        items, n_shards = _items(records), len(self._sinks)
-        parts = [(i, items[(i - self._n_put) % n_shards :: n_shards]) for i in range(n_shards)]
-        return [(shard, part) for shard, part in parts if part]
+    def _divide(self, records: Block | Sequence[bytes], first: int) -> None:
+        """Write records to their shards, of which the first has this number."""
+        last = first + len(records)
+        for shard, sink in enumerate(self._sinks):
+            start, stop = (max(b, first) - first for b in self._bounds(shard, last))
+            if start == 0 and stop >= len(records):
+                sink.add_all(records)
+            elif start < stop:
+                # One by one; those of a block as views, as others share its memory.
+                items: Sequence[Any] = records.views() if isinstance(records, Block) else records
+                sink.add_all(items[start:stop])
 
     def _bounds(self, shard: int, last: int) -> tuple[int, int]:
         """Return the numbers of a shard's first record, and of the next shard's; up to `last`."""
@@ -225,12 +265,19 @@ class DataFiles(FileSet):
 
     def finish(self) -> list[Fingerprint]:
         """Write what is pending, close the files, and return their fingerprints."""
+        if self._spool is not None:
+            self.n_records, first = self._n_put, 0
+            for block in self._spool.blocks():
+                self._divide(block, first)
+                first += len(block)
+            self._spool.close()
         fingerprints = super().finish()
         self._meter.expect(self._n_put)
         self._meter.finish()
         return fingerprints
 
-
-def _items(records: Block | Sequence[bytes]) -> Sequence[Any]:
-    """Return records one by one; those of a block as views, as others share its memory."""
-    return records.views() if isinstance(records, Block) else records
+    def abandon(self) -> None:
+        """Remove all files that are not in their place."""
+        if self._spool is not None:
+            self._spool.close()
+        super().abandon()

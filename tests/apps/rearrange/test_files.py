@@ -153,7 +153,7 @@ class TestSplit:
             assert read_all(*parts.paths) == records
 
     @given(record_lists(), st.integers(1, 5))
-    def test_what_can_be_read_only_once_goes_to_the_shards_in_turn(
+    def test_what_can_be_read_only_once_keeps_its_order(
         self, records: list[bytes], num_shards: int
     ) -> None:
         with tempfile.TemporaryDirectory() as folder:
@@ -161,8 +161,9 @@ class TestSplit:
 
             parts = split_files(one_way(path), Path(folder, "part@x"), num_shards=num_shards)
 
-            for i, name in enumerate(parts.paths):
-                assert read_all(name) == records[i::num_shards]
+            assert read_all(*parts.paths) == records
+            sizes = [len(read_all(name)) for name in parts.paths]
+            assert max(sizes) - min(sizes) <= 1
 
     def test_names(self, tmp_path: Path) -> None:
         (path,) = write_all(tmp_path, [([b"a", b"b", b"c"], "")])
@@ -470,12 +471,11 @@ class TestMishaps:
             most = [number for number in range(200 + len(taken)) if number not in taken][100]
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, limits[1]))
         try:
-            with pytest.raises(OSError, match="150 shards are written at once; choose fewer"):
-                filter_records(path, tmp_path / "x", lambda b: b.lengths > 0, num_shards=150)
+            filter_records(path, tmp_path / "x", lambda b: b.lengths > 0, num_shards=150)
         finally:
             resource.setrlimit(resource.RLIMIT_NOFILE, limits)
 
-        assert len(list(tmp_path.iterdir())) == 1
+        assert len(list(tmp_path.iterdir())) == 151
 
     @pytest.mark.parametrize("name", ["source-0.tfrecord", "link", "file://"])
     def test_a_file_is_not_replaced_by_its_own_records(self, tmp_path: Path, name: str) -> None:

@@ -142,6 +142,23 @@ def test_a_quantile_between_two_numbers_is_the_smaller_one(numbers: list[int]) -
         assert Distribution.of(np.array(numbers)).quantile(q) == expected
 
 
+def test_a_quantile_among_zeros_is_zero() -> None:
+    rng = np.random.default_rng(0)
+    numbers = np.where(rng.random(100_000) < 0.7, 0, rng.lognormal(0, 9, 100_000))
+
+    assert Distribution.of(numbers).quantile(0.5) == 0
+    assert (
+        Distribution.of(numbers.astype(np.float32)).plus(np.zeros(9, np.float32)).quantile(0.5) == 0
+    )
+
+
+def test_quantiles_of_float32_are_float32() -> None:
+    numbers = np.random.default_rng(0).random(10_000).astype(np.float32)
+    quartile = Distribution.of(numbers).quantile(0.25)
+
+    assert quartile == float(np.float32(quartile or 0))
+
+
 def test_the_last_quantile_is_the_largest_number() -> None:
     numbers = np.random.default_rng(4).normal(size=10_000).astype(np.float32)
     assert Distribution.of(numbers).quantile(1) == numbers.max()

@@ -159,7 +159,7 @@ def pack_images(
     seed : int, default 0
         One seed gives one order, on every machine.
     num_shards : int, optional
-        As for :func:`save`. Images go to shards in turn.
+        As for :func:`save`.
     bytes_per_shard : int, optional
         About how large a shard is; chooses the number of shards.
     compression : str, int, TFRecordOptions or None, optional

@@ -13,7 +13,7 @@ import os
 import re
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -31,7 +31,7 @@ from tfrecord_lite.files.names import (
 from tfrecord_lite.files.output import remove
 from tfrecord_lite.records.framing import OVERHEAD_BYTES, compact
 from tfrecord_lite.storage import sidecar
-from tfrecord_lite.storage.data_files import FileSet, buffer_bytes_of, data_names
+from tfrecord_lite.storage.data_files import FileSet, Spool, buffer_bytes_of, data_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -77,36 +77,8 @@ class Rearranged(NamedTuple):
 # ------------------------------------------------------------------- which record goes where
 
 
-class Cutter(Protocol):
-    """Decides which shard each record goes to."""
-
-    num_open: int
-    """How many shards are written to at once."""
-
-    def cut(self, block: Block) -> Iterator[tuple[int, Block]]:
-        """Yield the parts of a block, each with the number of its shard."""
-
-
-class InTurn:
-    """Record i goes to shard i modulo the number of shards."""
-
-    def __init__(self, num_shards: int) -> None:
-        self.num_open = num_shards
-        self._first = 0
-
-    def cut(self, block: Block) -> Iterator[tuple[int, Block]]:
-        """Yield the parts of a block, each with the number of its shard."""
-        for shard in range(self.num_open):
-            part = block[(shard - self._first) % self.num_open :: self.num_open]
-            if len(part):
-                yield shard, part
-        self._first = (self._first + len(block)) % self.num_open
-
-
 class Evenly:
     """Of `total` records, each shard has as many as the others to within one, that follow each other."""
-
-    num_open = 1
 
     def __init__(self, num_shards: int, total: int) -> None:
         self._num_shards, self._total = num_shards, total
@@ -127,8 +99,6 @@ class Evenly:
 
 class Filling:
     """A shard is full when it has `num_records` records, or `n_bytes` bytes in frames."""
-
-    num_open = 1
 
     def __init__(self, num_records: int | None, n_bytes: int | None) -> None:
         self._num_records, self._n_bytes = num_records, n_bytes
@@ -205,13 +175,6 @@ class Target:
             return [name_of(self.target)]
         return data_names(name_of(self.target), num_shards)
 
-    def cutter(self, total: int | None) -> Cutter:
-        """Return what decides where each record goes."""
-        if self.is_open_ended:
-            return Filling(self.records_per_shard, self.bytes_per_shard)
-        num_shards = len(self.names(self.num_shards))
-        return InTurn(num_shards) if total is None else Evenly(num_shards, total)
-
     def open(self, sources: list[Source], described: Sidecar | None) -> Outputs:
         """Return the files, to be written to."""
         check_storage_options(self.storage_options, self.target, *sources)
@@ -231,7 +194,8 @@ class Outputs(FileSet):
         self._target = target
         self._sources = sources
         self._described = described
-        self._cutter: Cutter | None = None
+        self._cutter: Evenly | Filling | None = None
+        self._spool: Spool | None = None  # until the number of records is known
         self.total: int | None = None
         """Number of records, if it is known before the first is put."""
         self._num_records = self._nbytes = 0
@@ -255,13 +219,23 @@ class Outputs(FileSet):
 
     def put(self, block: Block) -> None:
         """Write the records of a block, whose memory others may hold too."""
-        if self._cutter is None:
-            self._cutter = self._target.cutter(self.total)
-        for shard, part in self._cutter.cut(block):
-            self._open_through(shard)
-            self._write(shard, part)
         self._num_records += len(block)
         self._nbytes += block.nbytes
+        target = self._target
+        if self._cutter is None and target.is_open_ended:
+            self._cutter = Filling(target.records_per_shard, target.bytes_per_shard)
+        elif self._cutter is None and (self.total is not None or len(self._names) == 1):
+            self._cutter = Evenly(len(self._names), self.total or 0)
+        if self._cutter is None:
+            self._spool = self._spool or Spool(self._names[0])
+            self._spool.put(block)
+        else:
+            self._divide(block, self._cutter)
+
+    def _divide(self, block: Block, cutter: Evenly | Filling) -> None:
+        for shard, part in cutter.cut(block):
+            self._open_through(shard)
+            self._write(shard, part)
 
     def _write(self, shard: int, part: Block) -> None:
         """Write records to a shard; collect few, so that no small pieces are written."""
@@ -291,24 +265,12 @@ class Outputs(FileSet):
         """Open the files up to this one; close those before it if they are full."""
         while len(self._files) <= last:
             shard = len(self._files)
-            if self._cutter is not None and self._cutter.num_open == 1 and shard:
+            if shard:
                 self.finish_file(shard - 1)
             if shard == len(self._names):
                 self._names = self._target.names(2 * shard)
-            self._open_shard(shard)
-
-    def _open_shard(self, shard: int) -> None:
-        if is_file_object(self._target.target):
-            self.open(self._target.target)
-            return
-        try:
-            self.open(self._names[shard])
-        except OSError as error:
-            if error.errno != errno.EMFILE:
-                raise
-            how = f"{len(self._names):,} shards are written at once"
-            detail = f"{error.strerror}: {how}; choose fewer, or raise the limit (ulimit -n)"
-            raise OSError(errno.EMFILE, detail, self._names[shard]) from None
+            target = self._target.target
+            self.open(target if is_file_object(target) else self._names[shard])
 
     def _check_names(self) -> None:
         """Raise if a file that is read would be replaced, or any other without being asked to."""
@@ -327,6 +289,10 @@ class Outputs(FileSet):
         """Let all files appear, and return what was written."""
         if self._target.is_open_ended:
             self._names = self._target.names(len(self._files))
+        if self._spool is not None:
+            cutter = Evenly(len(self._names), self._num_records)
+            for block in self._spool.blocks():
+                self._divide(block, cutter)
         self._open_through(len(self._names) - 1)
         fingerprints = self.finish()
         for file, name in zip(self._files, self._names, strict=True):
@@ -376,4 +342,6 @@ class Outputs(FileSet):
         traceback: TracebackType | None,
     ) -> None:
         """Remove the files that are not in their place."""
+        if self._spool is not None:
+            self._spool.close()
         self.abandon()

@@ -88,6 +88,8 @@ class Distribution:
     """The mean of the finite numbers, less the base."""
     _squares: float = 0.0
     """The sum of squared differences from the mean."""
+    _is_float32: bool = False
+    """Whether all are, so that quantiles are too."""
     _shift: int = 0
     _keys: Int64Array = field(default_factory=lambda: _NO_KEYS, repr=False)
     """Ascending; the code of the numbers of each bucket without the last `_shift` bits."""
@@ -116,7 +118,8 @@ class Distribution:
             raise TypeError(f"numbers must be integers or floats, not {numbers.dtype}")
         known = numbers[~np.isnan(numbers)]
         if not known.size:
-            return cls(count=numbers.size, n_nan=numbers.size)
+            is_float32 = numbers.dtype == np.float32
+            return cls(count=numbers.size, n_nan=numbers.size, _is_float32=is_float32)
         finite = known[np.isfinite(known)].astype(np.float64)
         with np.errstate(over="ignore"):
             mean = float(finite.mean()) if finite.size else 0.0
@@ -131,6 +134,7 @@ class Distribution:
             n_zeros=known.size - int(np.count_nonzero(known)),
             min=known.min().item(),
             max=known.max().item(),
+            _is_float32=numbers.dtype == np.float32,
             _mean=mean,
             _squares=squares,
             _shift=shift,
@@ -222,6 +226,7 @@ class Distribution:
             min=min((n for n in (self.min, other.min) if n is not None), default=None),
             max=max((n for n in (self.max, other.max) if n is not None), default=None),
             is_integer=self.is_integer,
+            _is_float32=self._is_float32 and other._is_float32,
             _base=self._base,
             _mean=self._mean + gap * share,
             _squares=self._squares + other._squares + gap * gap * ours * share,
@@ -332,10 +337,15 @@ class Distribution:
             return end
         i = int(np.searchsorted(ends, rank, side="right"))
         n_others = int(self._counts[i]) - 1
-        share = (rank - (int(ends[i]) - n_others - 1)) / n_others if n_others else 0.5
+        n_before = rank - (int(ends[i]) - n_others - 1)  # in the bucket
         low, high = starts[i].item(), stops[i].item()
-        number: float = low + (high - low) * share
-        return min(low + int((high - low) * share), high) if self.is_integer else number
+        if low == 0 and n_before < self.n_zeros:
+            return low  # type: ignore[no-any-return]
+        share = n_before / n_others if n_others else 0.5
+        if self.is_integer:
+            return min(low + int((high - low) * share), high)  # type: ignore[no-any-return]
+        number = low + (high - low) * share
+        return float(np.float32(number)) if self._is_float32 else number
 
     def histogram(self, bins: int = 20) -> tuple[Int64Array, Float64Array]:
         """Return how many finite numbers are in each of some bins of the same width.
