@@ -22,10 +22,18 @@ import warnings
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
-from tfrecord_lite.errors import DamagedSpan, DataLossError, DataLossWarning, Reason, plural
+from tfrecord_lite.errors import (
+    STREAM_DAMAGE,
+    DamagedSpan,
+    DataLossError,
+    DataLossWarning,
+    Reason,
+    plural,
+)
 from tfrecord_lite.files.names import short_name
 from tfrecord_lite.progress import bars_hidden
-from tfrecord_lite.records.framing import OVERHEAD_BYTES
+from tfrecord_lite.records.framing import HEADER_BYTES, OVERHEAD_BYTES, is_header
+from tfrecord_lite.records.resync import RecordFinder
 from tfrecord_lite.shown import repr_html
 
 if TYPE_CHECKING:
@@ -178,9 +186,13 @@ class SkippingStream:
 
     def __init__(self, stream: RecordStream, log: DamageLog, *, may_be_torn: bool = False) -> None:
         self._stream = stream
+        self._decoder = stream.decoder
         self._may_be_torn = may_be_torn
         self.torn_bytes: int = 0
+        self.broke_off: bool = False
+        """Whether damage of the compressed stream was skipped, which is its end."""
         self._log = log
+        self._finder = RecordFinder(stream.decoder.max_record_bytes)
         self._spans: list[DamagedSpan] = []
         self._n_damaged = 0
         self._lost_bytes = 0
@@ -199,11 +211,11 @@ class SkippingStream:
             try:
                 if most is None:
                     return self._stream.next_block(n_records)
-                block = self._stream.next_block_after_damage(min(n_records or most, most))
+                block = self._next_searched(min(n_records or most, most))
             except DataLossError as error:
                 self._skip(error)
                 continue
-            is_over = most >= _MANY_RECORDS and not self._stream.is_searched
+            is_over = most >= _MANY_RECORDS and not self._is_searched
             self._most_records = None if is_over else min(4 * most, _MANY_RECORDS)
             return block
 
@@ -217,22 +229,60 @@ class SkippingStream:
         block = self.next_block()
         return None if block is None else block.to_list()
 
+    @property
+    def _is_searched(self) -> bool:
+        """Whether the search for a record after damage covers the next bytes."""
+        return self._stream.offset < self._finder.scanned
+
+    def _next_searched(self, n_records: int) -> Block | None:
+        """Return the next block, maybe a smaller one.
+
+        Records in bytes that were searched already are judged by the search: the megabytes that
+        many forged headers promise are read once for all of them, not once for each.
+        """
+        stream, decoder, finder = self._stream, self._decoder, self._finder
+        if not self._is_searched or not decoder.verify:
+            return stream.next_block(n_records)
+        n_intact = finder.n_intact(decoder.offset, n_records)
+        if n_intact or not is_header(decoder.pending[:HEADER_BYTES].tobytes()):
+            return stream.next_block(n_intact or 1)
+        start, n_bytes, is_end = decoder.offset, decoder.damaged_bytes, False
+        while (found := finder.find(decoder.pending, start, start, is_end=is_end)) is None:
+            is_end = not self._fill()
+        is_whole = n_bytes <= min(decoder.pending_bytes, decoder.max_record_bytes + OVERHEAD_BYTES)
+        if is_whole and found != start:
+            raise DataLossError(
+                Reason.DATA_CRC,
+                offset=start,
+                source=stream.name,
+                index=decoder.n_records,
+                detail="data CRC mismatch, found in the search after other damage",
+            )
+        return stream.next_block(1)
+
     def _skip(self, error: DataLossError) -> None:
+        """Continue after damage, with the next intact record or at the end of the file."""
         if error.reason in NEVER_SKIPPED:
             raise error
-        stream = self._stream
+        stream, decoder = self._stream, self._decoder
         n_before, index, offset = self._n_records, stream.n_records, stream.offset
-        if self._may_be_torn and error.reason is Reason.TRUNCATED:
-            length = stream.skip_damage(error)
-            if stream.is_exhausted:
+        is_torn = self._may_be_torn and error.reason is Reason.TRUNCATED
+        if not is_torn:
+            self._log.admit(error)
+        self.broke_off = self.broke_off or error.reason in STREAM_DAMAGE
+        if self.broke_off or error.reason is Reason.TRUNCATED:
+            stream.end_here()
+        after = self._next_place(error)
+        length = after - offset
+        decoder.go_to(after)
+        decoder.count_damage()
+        if is_torn:
+            if not decoder.pending_bytes:
                 self.torn_bytes = length
                 return
             self._log.admit(error)
-        else:
-            self._log.admit(error)
-            length = stream.skip_damage(error)
         reason, detail = error.reason, error.detail
-        if reason is Reason.NOT_A_TFRECORD and stream.has_pending:
+        if reason is Reason.NOT_A_TFRECORD and decoder.pending_bytes:
             reason, detail = Reason.LENGTH_CRC, _NO_RECORD_AT_START
         span = DamagedSpan(stream.name, offset, length, reason, detail, index, n_before)
         self._n_damaged += 1
@@ -241,6 +291,47 @@ class SkippingStream:
             self._spans.append(span)
         self._most_records = _FEW_RECORDS
         self._log.tell(span)
+
+    def _next_place(self, error: DataLossError) -> int:
+        """Return where the next intact record after damage starts, or the end of what can be read.
+
+        A record whose length is right and whose data is wrong is skipped, if another record or
+        the end of the file is where its length says. If bytes were removed from it, its length
+        may reach to the end of a later record: a run of intact records inside it that ends exactly
+        where it does is not skipped. Records in the data of a record end before its footer.
+
+        Otherwise nothing is known about what follows: all offsets after the start of the damaged
+        record are searched for the first record whose length and data both have the right CRC. It
+        may be one that was part of a damaged record's data; that cannot be told apart.
+        """
+        decoder, finder, start, through = self._decoder, self._finder, self._decoder.offset, 0
+        if error.reason is Reason.DATA_CRC:
+            n_bytes = decoder.damaged_bytes
+            while len(ahead := decoder.pending[n_bytes : n_bytes + HEADER_BYTES]) < HEADER_BYTES:
+                if not self._fill():
+                    break
+            if is_header(ahead.tobytes()) or not len(ahead):
+                return finder.find_run(decoder.pending, start, start + 1, start + n_bytes)
+            through = (
+                start + n_bytes
+            )  # the length was chance or forged: search as far as it reaches
+        is_end = False
+        while True:
+            found = finder.find(
+                decoder.pending, decoder.offset, start + 1, is_end=is_end, through=through
+            )
+            if found is not None:
+                return found
+            if finder.wanted_from > decoder.offset:
+                decoder.go_to(min(finder.wanted_from, decoder.offset + decoder.pending_bytes))
+            is_end = not self._fill()
+
+    def _fill(self) -> bool:
+        """Read more of the file; False at its end. Damage of the stream ends it, and is met again."""
+        try:
+            return self._stream.fill(None)
+        except DataLossError:
+            return False
 
     @property
     def is_closed(self) -> bool:

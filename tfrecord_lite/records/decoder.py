@@ -59,7 +59,7 @@ _MAX_AHEAD_BYTES = 64 * 1024 * 1024
 _LARGEST_LENGTH = 2**62
 """Of a record; any limit above it is as good as none."""
 
-_NONE = np.empty(0, np.int64)
+_START = np.zeros(1, np.int64)
 
 _read_length = struct.Struct("<Q").unpack_from
 
@@ -102,15 +102,29 @@ class FrameDecoder:
         self.source = source
         self._buffer = np.empty(SPARE_BYTES, np.uint8)
         self._view = memoryview(self._buffer)  # type: ignore[arg-type]
-        self._start = 0  # in the buffer: the first byte not given out
         self._stop = 0  # in the buffer: the end of what came in
-        self._headers = _NONE  # in the buffer, checked: of whole records not given out
-        self._next = 0  # in the buffer: the header after those
-        self._next_length: int | None = None  # what that header says, once it is there and checked
+        # In the buffer: where whole records that are not given out start, and where the last ends.
+        self._edges = _START
+        self._next_length: int | None = None  # of the record there, once it is known and checked
         self._base = 0  # offset in the stream of the buffer's first byte
         self._n_given = 0
         self._mean_bytes = 0  # per record of the last block, frame included
-        self._error: DataLossError | None = None  # about the record at _next
+        self._error: DataLossError | None = None  # about the record there
+
+    @property
+    def _start(self) -> int:
+        """In the buffer: the first byte not given out."""
+        return int(self._edges[0])
+
+    @property
+    def _next(self) -> int:
+        """In the buffer: the header after all whole records."""
+        return int(self._edges[-1])
+
+    def _begin_at(self, start: int) -> None:
+        """Continue at a place in the buffer where a record starts."""
+        self._edges = np.array([start], np.int64)
+        self._next_length, self._error = None, None
 
     @property
     def n_records(self) -> int:
@@ -179,13 +193,12 @@ class FrameDecoder:
 
     def _move_to(self, buffer: Uint8Array) -> None:
         """Continue in `buffer`, with what is pending at its beginning."""
-        pending = self._buffer[self._start : self._stop]
+        start, pending = self._start, self.pending
         buffer[: pending.size] = pending
         self._buffer, self._view = buffer, memoryview(buffer)  # type: ignore[arg-type]
-        self._headers = self._headers - self._start
-        self._next -= self._start
-        self._base += self._start
-        self._start, self._stop = 0, pending.size
+        self._edges = self._edges - start
+        self._base += start
+        self._stop = pending.size
 
     def advance(self, n_bytes: int) -> None:
         """Take in `n_bytes` that were written to what :meth:`writable` returned."""
@@ -242,7 +255,7 @@ class FrameDecoder:
         cannot be read this way: continue with :meth:`next_records`. Raises as :meth:`next_block`.
         """
         length, came = self._next_length, self.pending_bytes - HEADER_BYTES
-        if self._headers.size or length is None or came > length:
+        if self._edges.size > 1 or length is None or came > length:
             return None
         data = read(length - came)
         if came:
@@ -266,8 +279,7 @@ class FrameDecoder:
 
     def _restart(self, pending: bytes) -> None:
         """Make `pending`, which starts with a record, all that came in and was not given out."""
-        self._start = self._stop = self._next = 0
-        self._next_length = None
+        self._begin_at(0)
         if len(pending) > self._buffer.size - SPARE_BYTES:
             self._buffer = np.empty(len(pending) + SPARE_BYTES, np.uint8)
             self._view = memoryview(self._buffer)  # type: ignore[arg-type]
@@ -279,8 +291,7 @@ class FrameDecoder:
 
     def go_to(self, offset: int) -> None:
         """Continue at a later offset of what came in, where a record starts: after damage."""
-        self._start = self._next = offset - self._base
-        self._headers, self._next_length, self._error = _NONE, None, None
+        self._begin_at(offset - self._base)
 
     def count_damage(self) -> None:
         """Count a damaged span as one record in the numbers of those after it."""
@@ -307,10 +318,11 @@ class FrameDecoder:
         """Find whole records, until there are `n_records` or the bytes end."""
         if self._error is not None:
             return
-        wanted = None if n_records is None else max(n_records - self._headers.size, 0)
+        wanted = None if n_records is None else max(n_records + 1 - self._edges.size, 0)
         if jit.kernels is not None and self._scan_compiled(jit.kernels, wanted):
             return
         view, at = self._view, self._next
+        n_known, first = self._edges.size - 1, at
         last = self._stop - OVERHEAD_BYTES
         found: list[int] = []
         if wanted is None:
@@ -325,11 +337,12 @@ class FrameDecoder:
                 at += _read_length(view, at)[0] + OVERHEAD_BYTES
         if at > self._stop:  # the last one is not whole
             at = found.pop()
-        if not found and (at == self._next and self._next_length is not None):
+        if not found and (at == first and self._next_length is not None):
             return
-        self._next, self._next_length = at, None
-        self._headers = np.concatenate([self._headers, np.array(found, np.int64)])
-        self._check_headers(found + [at] * (self._stop - at >= HEADER_BYTES))
+        self._next_length = None
+        if found:
+            self._edges = np.concatenate([self._edges, np.array([*found[1:], at], np.int64)])
+        self._check_headers(n_known, has_next=self._stop - at >= HEADER_BYTES)
 
     def _scan_compiled(self, kernels: Any, wanted: int | None) -> bool:
         """Do the same by a kernel; False, and nothing is changed, if it is not sure of a header."""
@@ -340,24 +353,24 @@ class FrameDecoder:
         n_found, at, length = kernels.scan(words, self._next, self._stop, most_bytes, tables, found)
         if n_found < 0:
             return False
-        self._next, self._next_length = int(at), None if length < 0 else int(length)
+        self._next_length = None if length < 0 else int(length)
         if n_found:
-            self._headers = np.concatenate([self._headers, found[:n_found]])
+            self._edges = np.concatenate([self._edges, found[1:n_found], [at]])
         return True
 
-    def _check_headers(self, starts: list[int]) -> None:
+    def _check_headers(self, n_known: int, *, has_next: bool) -> None:
         """Check headers just found; the first that is wrong ends the records before it."""
-        if not starts:
+        starts = self._edges[n_known : None if has_next else -1]
+        if not starts.size:
             return
-        lengths, is_wrong = read_headers(self._buffer, np.array(starts, np.int64))
+        lengths, is_wrong = read_headers(self._buffer, starts)
         bad = np.flatnonzero(is_wrong | (lengths > self.max_record_bytes))
         if bad.size == 0:
-            if starts[-1] == self._next:
+            if has_next:
                 self._next_length = int(lengths[-1])
             return
         first = int(bad[0])
-        self._next, self._next_length = starts[first], None
-        self._headers = self._headers[self._headers < self._next]
+        self._edges = self._edges[: n_known + first + 1]
         if is_wrong[first]:
             self._error = self._damage(HEADER_BYTES)
         else:
@@ -366,14 +379,12 @@ class FrameDecoder:
     def _next_edges(self, n_records: int | None) -> Int64Array | None:
         """Return where the next records start, and where the last ends; None if not there yet."""
         self._scan(n_records)
-        if self._headers.size < (n_records or 1):
+        if self._edges.size <= (n_records or 1):
             if self._error is None:
                 return None
-            if not self._headers.size:
+            if self._edges.size == 1:
                 raise self._error
-        if n_records is not None and n_records < self._headers.size:
-            return self._headers[: n_records + 1]
-        return np.append(self._headers, self._next)
+        return self._edges if n_records is None else self._edges[: n_records + 1]
 
     def _admit(self, edges: Int64Array, copies: list[bytes] | None = None) -> int:
         """Check the data of the frames between these edges, or its copies.
@@ -387,20 +398,18 @@ class FrameDecoder:
             bad = first_bad_data(self._buffer, starts, stops, copies)
             if bad is not None:
                 n_intact = bad
-                self._headers = self._headers[:bad]
-                self._next, self._next_length = int(edges[bad]), None
+                self._edges, self._next_length = self._edges[: bad + 1], None
                 self._error = self._damage(int(edges[bad + 1] - edges[bad]))
                 if not bad:
                     raise self._error
-        self._headers = self._headers[n_intact:]
+        self._edges = self._edges[n_intact:]
         self._n_given += n_intact
         self._mean_bytes = int(edges[n_intact] - edges[0]) // n_intact + 1
-        self._start = int(edges[n_intact])
         return n_intact
 
     def _place(self) -> tuple[int, str | None, int]:
         """Return offset, source and index of the record at `_next`."""
-        return self._base + self._next, self.source, self._n_given + self._headers.size
+        return self._base + self._next, self.source, self._n_given + self._edges.size - 1
 
     def _damage(self, n_bytes: int) -> DataLossError:
         """Return the error about the frame at `_next`, which takes `n_bytes`."""

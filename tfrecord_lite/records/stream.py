@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from tfrecord_lite.errors import STREAM_DAMAGE, DataLossError, FailedPreconditionError, Reason
+from tfrecord_lite.errors import DataLossError, FailedPreconditionError, Reason
 from tfrecord_lite.files.compression import codec_named, detect
 from tfrecord_lite.files.inflate import Inflated
 from tfrecord_lite.files.input import open_input
@@ -20,10 +20,8 @@ from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.decoder import FrameDecoder
 from tfrecord_lite.records.framing import (
     HEADER_BYTES,
-    OVERHEAD_BYTES,
     is_header,
 )
-from tfrecord_lite.records.resync import RecordFinder
 from tfrecord_lite.sniff import HEAD_BYTES, looks_like
 
 if TYPE_CHECKING:
@@ -39,13 +37,15 @@ _LARGE_RECORD_BYTES = 32 * 1024
 
 _SKIP_BYTES = 64 * 1024
 
-_PEEK_BYTES = 512
+_PEEK_BYTES, _LOOK_BYTES = 512, 64 * 1024
+"""To tell a compression, and another format, of a file that goes on."""
 
 
 class RecordStream:
     """Read the records of one open file.
 
-    Damage is raised, whatever `options` say about it; see :meth:`skip_damage`. `limits` on what
+    Damage is raised, whatever `options` say about it; :class:`tfrecord_lite.records.damage.SkippingStream`
+    skips it. `limits` on what
     a compressed file inflates to replace those of the options. If records are large and no number
     is asked for, a block has room for `block_records`.
 
@@ -80,13 +80,10 @@ class RecordStream:
             raise
         self.reuses_memory: bool = False
         """Whether the next call may overwrite a block: for callers that copy what they need."""
-        self._is_closed = False
-        self.broke_off: bool = False  # whether damage of the compressed stream was skipped: the end
-        self._is_at_end = False  # nothing more is read, whatever the file has
-        self._stop: int | None = None  # what follows this offset is not read
+        self.is_closed: bool = False
+        self._end: int | None = None  # what follows this offset is not read
         self._read_error: OSError | None = None  # to be raised by the next read
-        self._finder: RecordFinder | None = None  # of records after damage
-        self._decoder = FrameDecoder(
+        self.decoder: FrameDecoder = FrameDecoder(
             verify=options.verify, max_record_bytes=options.max_record_bytes, source=self.name
         )
 
@@ -104,70 +101,24 @@ class RecordStream:
             raise self._explained(error) from None
 
     def _next_block(self, n_records: int | None) -> Block | None:
-        decoder = self._decoder
+        decoder = self.decoder
         while (block := decoder.next_block(n_records)) is None:
             if self.reuses_memory:
                 decoder.recycle(n_records or self._block_records)
             try:
-                goes_on = self._fill(n_records or self._block_records)
-            except DataLossError:
+                goes_on = self.fill(n_records or self._block_records)
+            except (DataLossError, OSError) as error:
                 # Return the records before it first; the next call meets the error again.
-                if len(rest := decoder.rest()):
-                    return rest
-                raise
-            except OSError as error:
-                if len(rest := decoder.rest()):
-                    self._read_error = error
-                    return rest
-                raise
+                if not len(rest := decoder.rest()):
+                    raise
+                self._read_error = error if isinstance(error, OSError) else None
+                return rest
             if not goes_on:
                 if len(rest := decoder.rest()):
                     return rest
                 decoder.close()
                 return None
         return block
-
-    def next_block_after_damage(self, n_records: int) -> Block | None:
-        """Return the next block as :meth:`next_block`, maybe a smaller one.
-
-        Records in bytes that were searched already are judged by the search: the megabytes that
-        many forged headers promise are read once for all of them, not once for each.
-        """
-        decoder, finder = self._decoder, self._finder
-        if finder is None or not self.is_searched or not decoder.verify:
-            return self.next_block(n_records)
-        n_intact = finder.n_intact(decoder.offset, n_records)
-        if n_intact or not is_header(decoder.pending[:HEADER_BYTES].tobytes()):
-            return self.next_block(n_intact or 1)
-        start, n_bytes, is_end = decoder.offset, decoder.damaged_bytes, False
-        while (found := finder.find(decoder.pending, start, start, is_end=is_end)) is None:
-            is_end = not self._fill_after_damage()
-        is_whole = n_bytes <= min(decoder.pending_bytes, decoder.max_record_bytes + OVERHEAD_BYTES)
-        if is_whole and found != start:
-            detail = "data CRC mismatch, found in the search after other damage"
-            place = (start, self.name, decoder.n_records)
-            raise DataLossError(Reason.DATA_CRC, *place, None, detail)
-        return self.next_block(1)
-
-    @property
-    def is_closed(self) -> bool:
-        """Whether the file is closed."""
-        return self._is_closed
-
-    @property
-    def has_pending(self) -> bool:
-        """Whether bytes were read that are not given out yet."""
-        return self._decoder.pending_bytes > 0
-
-    @property
-    def is_exhausted(self) -> bool:
-        """Whether skipped damage reaches to the end of the file."""
-        return self._is_at_end and not self._decoder.pending_bytes
-
-    @property
-    def is_searched(self) -> bool:
-        """Whether the search for a record after damage covers the next bytes."""
-        return self._finder is not None and self.offset < self._finder.scanned
 
     def next_records(self) -> list[bytes] | None:
         """Return the next records, at least one, each as ``bytes``; None at the end of the file.
@@ -180,14 +131,14 @@ class RecordStream:
             raise self._explained(error) from None
 
     def _next_records(self) -> list[bytes] | None:
-        decoder = self._decoder
+        decoder = self.decoder
         while (records := decoder.next_records()) is None:
             if self._is_large(decoder.next_length):
                 record = decoder.next_large(self._file.read)
                 if record is not None:
                     return [record]
             decoder.recycle()
-            if not self._fill(None):
+            if not self.fill(None):
                 decoder.close()
                 return None
         return records
@@ -195,12 +146,12 @@ class RecordStream:
     @property
     def n_records(self) -> int:
         """Number of records given out so far; each skipped damage counts as one."""
-        return self._decoder.n_records
+        return self.decoder.n_records
 
     @property
     def offset(self) -> int:
         """Bytes from the start of the decompressed stream to the next record."""
-        return self._decoder.offset
+        return self.decoder.offset
 
     @property
     def file_offset(self) -> int:
@@ -218,7 +169,7 @@ class RecordStream:
         The skipped bytes are not checked, and take constant memory; they are read only if the
         file is compressed, where damage is raised, or cannot seek.
         """
-        self._decoder.begin_at(offset, n_records)
+        self.decoder.begin_at(offset, n_records)
         if self._content is self._file:
             self._file.skip(offset)
             return
@@ -228,87 +179,29 @@ class RecordStream:
 
     def end_at(self, offset: int | None) -> None:
         """End at this offset, where a record ends, as at the end of a file; None for its own end."""
-        self._stop = offset
+        self._end = offset
 
-    def skip_damage(self, error: DataLossError) -> int:
-        """Continue after damage, with the next intact record or at the end of the file.
-
-        A record whose length is right and whose data is wrong is skipped, if another record or
-        the end of the file is where its length says. If bytes were removed from it, its length
-        may reach to the end of a later record: a run of intact records inside it that ends exactly
-        where it does is not skipped. Records in the data of a record end before its footer.
-
-        Otherwise nothing is known about what follows: all offsets after the start of the damaged record are searched for the first
-        record whose length and data both have the right CRC. It may be one that was part of a
-        damaged record's data; that cannot be told apart.
-
-        `error` is the one raised last. After damage of the compressed stream only the bytes
-        inflated before it can be read. Returns the number of bytes skipped; it can be 0 there.
-        """
-        decoder, start = self._decoder, self._decoder.offset
-        self.broke_off = self.broke_off or error.reason in STREAM_DAMAGE
-        self._is_at_end = self.broke_off or error.reason is Reason.TRUNCATED
-        after = self._end_of_record() if error.reason is Reason.DATA_CRC else None
-        if self._finder is None:
-            self._finder = RecordFinder(decoder.max_record_bytes)
-        if after is not None:
-            after = self._finder.find_run(decoder.pending, start, start + 1, after)
-        else:
-            # The length was chance or forged: search as far as it reaches.
-            n_bytes = decoder.damaged_bytes if error.reason is Reason.DATA_CRC else 0
-            after = self._find(self._finder, start + 1, start + n_bytes)
-        decoder.go_to(after)
-        decoder.count_damage()
-        return after - start
-
-    def _end_of_record(self) -> int | None:
-        """Return where the damaged record ends, if another one or the end of the file is there."""
-        n_bytes = self._decoder.damaged_bytes
-        while len(ahead := self._decoder.pending[n_bytes : n_bytes + HEADER_BYTES]) < HEADER_BYTES:
-            if not self._fill_after_damage():
-                break
-        follows = is_header(ahead.tobytes()) or not len(ahead)
-        return self._decoder.offset + n_bytes if follows else None
-
-    def _find(self, finder: RecordFinder, first: int, through: int) -> int:
-        """Return where the next intact record starts, or the end of what can be read."""
-        decoder, is_end = self._decoder, False
-        while True:
-            found = finder.find(
-                decoder.pending, decoder.offset, first, is_end=is_end, through=through
-            )
-            if found is not None:
-                return found
-            if finder.wanted_from > decoder.offset:
-                decoder.go_to(min(finder.wanted_from, decoder.offset + decoder.pending_bytes))
-            is_end = not self._fill_after_damage()
-
-    def _fill_after_damage(self) -> bool:
-        """Read more of the file as :meth:`_fill`; an error ends it, and is met again later."""
-        try:
-            return self._fill(None)
-        except DataLossError:
-            return False
+    def end_here(self) -> None:
+        """Read nothing more of the file."""
+        self._end = self.offset + self.decoder.pending_bytes
 
     def _is_large(self, length: int) -> bool:
         """Whether to read the next record directly; only if the file is long enough for it."""
-        is_raw = self._content is self._file and not self._is_closed and self._stop is None
+        is_raw = self._content is self._file and not self.is_closed and self._end is None
         return length >= _LARGE_RECORD_BYTES and is_raw and self._file.remaining() >= length
 
-    def _fill(self, n_records: int | None) -> bool:
+    def fill(self, n_records: int | None) -> bool:
         """Read more of the file into the decoder; False at its end."""
-        if self._is_closed:
+        if self.is_closed:
             detail = "the file is closed"
             raise FailedPreconditionError(Reason.CLOSED, source=self.name, detail=detail)
         if self._read_error is not None:
             error, self._read_error = self._read_error, None
             raise error
-        if self._is_at_end:
-            return False
-        decoder = self._decoder
+        decoder = self.decoder
         room = decoder.writable(n_records)
-        if self._stop is not None:
-            room = room[: max(self._stop - decoder.offset - decoder.pending_bytes, 0)]
+        if self._end is not None:
+            room = room[: max(self._end - decoder.offset - decoder.pending_bytes, 0)]
         try:
             n_bytes = self._content.readinto(room) if room else 0
         except DataLossError as error:
@@ -323,7 +216,7 @@ class RecordStream:
         """Return an error about the first bytes as one that says what they look like, if known."""
         is_start = not self.offset and (
             error.reason in (Reason.LENGTH_CRC, Reason.COMPRESSION)
-            or (error.reason is Reason.TRUNCATED and self._decoder.pending_bytes < HEADER_BYTES)
+            or (error.reason is Reason.TRUNCATED and self.decoder.pending_bytes < HEADER_BYTES)
         )
         if not is_start:
             return error
@@ -332,17 +225,18 @@ class RecordStream:
             found = looks_like(ahead, is_whole=len(ahead) < HEADER_BYTES)
             detail = f"not a {self.compression} stream, nor a TFRecord file; it looks like {found}"
             return error.at(detail=detail) if found else error
-        decoder, is_whole = self._decoder, False
+        decoder, is_whole = self.decoder, False
         try:
             while decoder.pending_bytes < HEAD_BYTES and not is_whole:
-                is_whole = not self._fill(None)
-            is_whole = is_whole or not self._fill(None)
+                is_whole = not self.fill(None)
+            is_whole = is_whole or not self.fill(None)
         except OSError:  # the next read raises it
             pass
         except DataLossError as loss:
             if loss.reason is Reason.COMPRESSED_CORRUPT:  # so may be what was inflated before
                 return error
-        found = looks_like(decoder.pending.tobytes(), is_whole=is_whole)
+        head = decoder.pending if is_whole else decoder.pending[:_LOOK_BYTES]
+        found = looks_like(head.tobytes(), is_whole=is_whole)
         if found is None:
             return error
         inside = f", compressed with {self.compression}" * bool(self.compression)
@@ -351,7 +245,7 @@ class RecordStream:
 
     def close(self) -> None:
         """Close the file; records that were read from it already can still be given out."""
-        self._is_closed = True
+        self.is_closed = True
         self._file.close()
 
 

@@ -279,7 +279,7 @@ class MemberSearch:
                     raise
                 # If the limit matters, copying this reading raises it again.
             keep(up_to=None)
-            reading.stop, reading.broke_off = start + content.raw_position, stream.broke_off
+            reading.stop, reading.broke_off = start + content.raw_position, records.broke_off
             reading.cost = part.n_read + content.position + _PIECE_COST * part.n_pieces
         return reading
 
