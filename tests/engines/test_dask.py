@@ -117,7 +117,7 @@ def test_dtypes_do_not_depend_on_the_values(tmp_path: Path) -> None:
     with TFRecordWriter(tmp_path / "2.tfrecord") as writer:
         writer.write(encode_example({"n": [3], "s": ["c"]}))
 
-    frame = read_tfrecord(tmp_path, scan(str(tmp_path / "1*")).schema)
+    frame = read_tfrecord(tmp_path, schema=scan(str(tmp_path / "1*")).schema)
     assert [str(dtype) for dtype in frame.dtypes] == ["Int64", "boolean", "string", "float64"]
     for i in range(3):
         assert frame.get_partition(i).compute().dtypes.equals(frame.dtypes)
@@ -133,11 +133,11 @@ def test_only_the_columns_that_are_used_are_parsed(folder: Path) -> None:
     with TFRecordWriter(folder / "other.tfrecord") as writer:  # its text cannot be parsed
         writer.write(encode_example({"row": [9999], "text": [1]}))
 
-    frame = read_tfrecord(folder, schema)
+    frame = read_tfrecord(folder, schema=schema)
     assert frame[["row"]].compute().row.tolist() == [*range(3000), 9999]
     assert frame[frame.row > 2000].row.count().compute() == 1000
-    assert len(read_tfrecord(folder, schema, columns=[])) == 3001
-    assert read_tfrecord(folder, schema, columns=["row"]).columns.tolist() == ["row"]
+    assert len(read_tfrecord(folder, schema=schema, columns=[])) == 3001
+    assert read_tfrecord(folder, schema=schema, columns=["row"]).columns.tolist() == ["row"]
     with pytest.raises(InvalidArgumentError, match="record 0, byte 0, feature 'text'"):
         frame.compute()
 
@@ -165,7 +165,9 @@ def test_compressed_empty_and_sequence_files(tmp_path: Path) -> None:
         for row in range(100):
             writer.write(encode_example({"row": [row]}))
     (tmp_path / "b.tfrecord").write_bytes(b"")
-    assert rows_in(read_tfrecord(tmp_path, {"row": "int64"})) == [{"row": i} for i in range(100)]
+    assert rows_in(read_tfrecord(tmp_path, schema={"row": "int64"})) == [
+        {"row": i} for i in range(100)
+    ]
 
     with TFRecordWriter(tmp_path / "c") as writer:
         writer.write_sequence_examples({"id": [1, 2]}, {"words": [[["a"], ["b", "c"]], [["d"]]]})
@@ -208,7 +210,7 @@ def test_urls(folder: Path) -> None:
         for path in folder.glob("*.tfrecord"):
             server.files[f"/{path.name}"] = path.read_bytes()
         urls = [f"{server.url}/{path.name}" for path in sorted(folder.glob("*.tfrecord"))]
-        frame = read_tfrecord(urls, scan(str(folder / "*")).schema)
+        frame = read_tfrecord(urls, schema=scan(str(folder / "*")).schema)
 
         with dask.config.set(scheduler="processes"):
             assert rows_in(frame) == rows_of(str(folder / "*"))
@@ -248,15 +250,15 @@ def test_damage(folder: Path) -> None:
     n_records = sum(map(len, reader.blocks()))
 
     with pytest.raises(DataLossError, match=r"data-00001-of-00003.tfrecord: record 100, byte"):
-        read_tfrecord(folder, schema).compute()
-    frame = read_tfrecord(folder, schema, on_error="skip", blocksize="30kiB")
+        read_tfrecord(folder, schema=schema).compute()
+    frame = read_tfrecord(folder, schema=schema, on_error="skip", blocksize="30kiB")
     assert len(frame.compute()) == len(frame) == n_records == 2998
     assert read_records(folder, on_error="skip").count().compute() == n_records
     report = damage_report(folder, blocksize="30kiB")
     assert report.compute() == reader.report
     assert report.compute(scheduler="processes") == reader.report
     with pytest.raises(DataLossError, match="max_errors=0"):
-        read_tfrecord(folder, schema, on_error="skip", max_errors=0).compute()
+        read_tfrecord(folder, schema=schema, on_error="skip", max_errors=0).compute()
 
 
 # --------------------------------------------------------------------------------- write

@@ -30,32 +30,19 @@ from tfrecord_lite.convert.dataframes.common import library
 from tfrecord_lite.errors import argument_error
 from tfrecord_lite.files.names import in_directories, is_url
 from tfrecord_lite.index.ranges import RangeReader, join_reports, record_ranges
-from tfrecord_lite.options import ReadSettings
+from tfrecord_lite.options import ReadOptions, ReadSettings, WriteOptions
 from tfrecord_lite.schema import SequenceSchema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from typing import TypedDict, Unpack
+    from typing import Unpack
 
     from tfrecord_lite.apps.tables.parts import WrittenPart
     from tfrecord_lite.apps.tables.table import ScanOptions, TFRecordTable
-    from tfrecord_lite.files.compression import CompressionType
-    from tfrecord_lite.files.names import Sources, StorageOptions
+    from tfrecord_lite.files.names import Sources
     from tfrecord_lite.index.ranges import RecordRange
-    from tfrecord_lite.options import OnError
     from tfrecord_lite.records.damage import DamageReport
-    from tfrecord_lite.schema import FeatureLike, Original
-
-    class RecordOptions(TypedDict, total=False):
-        """How records are read, whatever is in them."""
-
-        compression: CompressionType
-        on_error: OnError
-        max_errors: int | None
-        max_record_bytes: int
-        max_inflated_bytes: int | None
-        max_inflated_ratio: float | None
-        storage_options: StorageOptions
+    from tfrecord_lite.schema import Original
 
 
 __all__ = ["damage_report", "read_records", "read_tfrecord", "to_tfrecord"]
@@ -66,9 +53,9 @@ _BLOCKSIZE = "128MiB"
 
 def read_tfrecord(
     paths: Sources,
-    features: str | os.PathLike[str] | Mapping[str, FeatureLike] | SequenceSchema | None = None,
     columns: Sequence[str] | None = None,
     *,
+    schema: Any = None,
     blocksize: int | str | None = _BLOCKSIZE,
     dtype_backend: Literal["pyarrow"] | None = None,
     include_path_column: bool | str = False,
@@ -81,11 +68,11 @@ def read_tfrecord(
     paths : str, PathLike, or a list of them
         Files, patterns, directories (all files in them) and URLs (a directory's ends in ``/``), which the workers
         have to see under the same names.
-    features : path, mapping of str to feature specification, or SequenceSchema, optional
-        As for :func:`scan`: how to parse; by default what the sidecars say, or a sample of the records.
     columns : sequence of str, optional
         Only these columns. Columns that an expression does not use are not parsed either way, but ``len`` of a frame
         parses all of its columns: with ``columns=[]`` it parses none.
+    schema : path, mapping of str to feature specification, or SequenceSchema, optional
+        As for :func:`scan`: how to parse; by default what the sidecars say, or a sample of the records.
     blocksize : int, str or None, default "128MiB"
         About the bytes of a file in a partition; uncompressed files are divided at borders of records, see
         :meth:`TFRecordTable.partitions`. None for a partition per file.
@@ -96,9 +83,7 @@ def read_tfrecord(
     include_path_column : bool or str, default False
         Add a column with the file that each row is from: ``path``, or this name.
     **options
-        As for :func:`scan`: `text`, `sample`, `batch_size`, `compression`, `on_error`, `max_errors` (of each partition),
-        `max_record_bytes`, `max_inflated_bytes`, `max_inflated_ratio`, `storage_options`. What is skipped
-        with ``on_error="skip"`` is what :func:`damage_report` tells.
+        As for :func:`scan`; `max_errors` is of each partition. What is skipped with ``on_error="skip"`` is what :func:`damage_report` tells.
 
     Returns
     -------
@@ -125,7 +110,7 @@ def read_tfrecord(
         raise argument_error(f"dtype_backend is {dtype_backend!r}, expected 'pyarrow' or None")
     if options.pop("num_workers", 0):
         raise argument_error("num_workers is for one machine; Dask's workers read here")
-    table = scan(_absolute(paths), columns, schema=features, **options)
+    table = scan(_absolute(paths), columns, schema=schema, **options)
     path_column = "path" if include_path_column is True else include_path_column or None
     if path_column in table.column_names:
         detail = (
@@ -235,7 +220,7 @@ def _dtype_of(type_: Any, original: Original | None) -> Any:
 
 
 def read_records(
-    paths: Sources, *, blocksize: int | str | None = _BLOCKSIZE, **options: Unpack[RecordOptions]
+    paths: Sources, *, blocksize: int | str | None = _BLOCKSIZE, **options: Unpack[ReadOptions]
 ) -> Any:
     """Make a ``dask.bag.Bag`` of the records of files, each as bytes.
 
@@ -281,7 +266,7 @@ def _records(ranges: Any, options: ReadSettings, state: str) -> list[bytes]:  # 
 
 
 def damage_report(
-    paths: Sources, *, blocksize: int | str | None = _BLOCKSIZE, **options: Unpack[RecordOptions]
+    paths: Sources, *, blocksize: int | str | None = _BLOCKSIZE, **options: Unpack[ReadOptions]
 ) -> Any:
     """Read files and check all checksums on Dask's workers, and report what is damaged.
 
@@ -365,12 +350,11 @@ def to_tfrecord(
     overwrite: bool = False,
     write_index: bool = False,
     name_function: Callable[[int], str] | None = None,
-    compression: CompressionType = None,
     lossless: bool = False,
     sidecar: bool = True,
     compute: bool = True,
     compute_kwargs: Mapping[str, Any] | None = None,
-    storage_options: StorageOptions = None,
+    **options: Unpack[WriteOptions],
 ) -> Any:
     """Write a ``dask.dataframe.DataFrame`` as files of Examples into a directory, one per partition.
 
@@ -388,8 +372,6 @@ def to_tfrecord(
     name_function : callable, optional
         Makes the name of a file, without the ending, of the number of its partition; by default
         ``part.00000`` and so on.
-    compression : str, int, TFRecordOptions or None, optional
-        "GZIP", "ZSTD", ...: the names of the files end accordingly. By default none.
     lossless : bool, default False
         Store float64 as its bytes, so that it comes back exactly, and only by this library. By default it becomes
         float32, which is what others read.
@@ -399,8 +381,9 @@ def to_tfrecord(
         Whether to write now, and not return a ``Delayed``.
     compute_kwargs : dict, optional
         For ``compute``, such as ``{"scheduler": "processes"}``.
-    storage_options : dict, optional
-        Options for fsspec, which opens URLs.
+    **options
+        How files are written: :class:`~tfrecord_lite.options.WriteOptions`. The names of the files end as `compression`
+        has them; by default there is none.
 
     Returns
     -------
@@ -436,9 +419,9 @@ def to_tfrecord(
     delayed = library("dask", "dask").delayed
     if not isinstance(frame, library("dask.dataframe", "dask").DataFrame):
         raise TypeError(f"expected a dask.dataframe.DataFrame, not {type(frame).__name__}")
-    folder, ending = os.fspath(path).rstrip("/") or "/", part_ending(compression)
+    folder, ending = os.fspath(path).rstrip("/") or "/", part_ending(options.get("compression"))
     folder = folder if is_url(folder) else os.path.abspath(folder)  # noqa: PTH100 - str
-    files = PartFolder(folder, storage_options)
+    files = PartFolder(folder, options.get("storage_options"))
     before = files.names()
     if before and not overwrite:
         detail = "the directory has files; overwrite=True replaces them"
@@ -455,15 +438,10 @@ def to_tfrecord(
         raise argument_error("name_function gives the same name for two partitions")
     if set(names) & set(before):  # files of before stay until all new ones are complete
         names = [f"{uuid.uuid4().hex}-{name}" for name in names]
-    options: dict[str, Any] = {
-        "compression": compression,
-        "lossless": lossless,
-        "sidecar": sidecar,
-        "storage_options": storage_options,
-    }
+    settings = {**options, "lossless": lossless, "sidecar": sidecar}
     write = delayed(_write)
     parts = [
-        write(partition, f"{folder}/{name}", write_index, options)
+        write(partition, f"{folder}/{name}", write_index, settings)
         for partition, name in zip(partitions, names, strict=True)
     ]
     done = delayed(_finish)(parts, files, before)
