@@ -199,7 +199,7 @@ def test_any_file_has_the_values_that_arrow_has(drawn: tuple[Any, list[bytes]]) 
         assert exact(
             [
                 list(row.values())
-                for row in sql(f"from '{name}'", schema, text=False).read_all().to_pylist()
+                for row in sql(f"from '{name}'", schema=schema, text=False).read_all().to_pylist()
             ]
         ) == exact(expected)
 
@@ -218,7 +218,7 @@ def test_a_limit_reads_no_further(tmp_path: Path) -> None:
     t = scan(damaged(tmp_path), schema=FEATURES, batch_size=10)
     assert rows("select label from t limit 3", t=t) == [(0,), (1,), (2,)]
     query = f"select label from '{tmp_path / 'damaged'}' limit 2"
-    assert sql(query, FEATURES, text=False, batch_size=10).read_all().num_rows == 2
+    assert sql(query, schema=FEATURES, text=False, batch_size=10).read_all().num_rows == 2
 
 
 def test_the_text_of_an_error_comes_through(tmp_path: Path) -> None:
@@ -226,10 +226,10 @@ def test_the_text_of_an_error_comes_through(tmp_path: Path) -> None:
     with pytest.raises(duckdb().Error, match=f"{path}: record 2999, byte .*data CRC mismatch"):
         rows("select max(label) from t", t=scan(path, schema=FEATURES))
     with pytest.raises(DataLossError) as caught:
-        sql(f"select max(label) from '{path}'", FEATURES).read_all()
+        sql(f"select max(label) from '{path}'", schema=FEATURES).read_all()
     assert (caught.value.reason, caught.value.index) == (Reason.DATA_CRC, 2999)
     assert caught.value.source == str(path)
-    kept = sql(f"select max(label) m from '{path}'", FEATURES, on_error=lambda _: None)
+    kept = sql(f"select max(label) m from '{path}'", schema=FEATURES, on_error=lambda _: None)
     assert kept.read_all().to_pylist() == [{"m": 2998}]
 
 
@@ -245,9 +245,12 @@ def test_only_the_columns_that_a_query_uses_are_parsed(tmp_path: Path) -> None:
             {"n": 9}
         ],
     }.items():
-        assert sql(query.replace("{}", path), FEATURES, text=False).read_all().to_pylist() == found
+        assert (
+            sql(query.replace("{}", path), schema=FEATURES, text=False).read_all().to_pylist()
+            == found
+        )
     with pytest.raises(InvalidArgumentError) as caught:
-        sql(f"select label from '{path}' where name = 'n1'", FEATURES, text=False).read_all()
+        sql(f"select label from '{path}' where name = 'n1'", schema=FEATURES, text=False).read_all()
     assert (caught.value.index, caught.value.key) == (5, "name")
 
 
@@ -268,7 +271,7 @@ def test_filters_that_are_pushed_down_are_duckdbs(
         query = f"select n from t where x {sign} '{least}'::float order by n"
         table = scan(path, schema=features).to_arrow()
         expected = [n for (n,) in rows(query, t=rows_of(table))]
-        found = sql(query.replace(" t ", f" '{path}' "), features).read_all()
+        found = sql(query.replace(" t ", f" '{path}' "), schema=features).read_all()
         assert found.column("n").to_pylist() == expected
 
 

@@ -86,7 +86,7 @@ def run(args: argparse.Namespace, console: Console) -> None:
     if args.output is not None:
         kind = _format_of(args.output)
         _check_output(args)
-    reader = sql(args.query, args.schema, **options)
+    reader = sql(args.query, schema=args.schema, **options)
     if kind is not None:
         n_rows = _copy(reader, args.output, kind, args.max_rows)
         console.say(f"{args.output}: {plural(n_rows, 'row')}")

@@ -27,12 +27,12 @@ from tfrecord_lite.errors import InvalidArgumentError, TFRecordError, argument_e
 from tfrecord_lite.schema.text import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
     from typing import Unpack
 
     from tfrecord_lite.apps.tables.table import ScanOptions, TFRecordTable
     from tfrecord_lite.arrays import BoolArray
-    from tfrecord_lite.schema import FeatureLike, SequenceSchema
+    from tfrecord_lite.storage.sidecar import SchemaLike
 
 __all__ = ["Where", "sql", "where"]
 
@@ -62,7 +62,8 @@ _OWN_NAMES = ("LAMBDA", "SUBQUERY")
 
 def sql(
     query: str,
-    features: str | os.PathLike[str] | Mapping[str, FeatureLike] | SequenceSchema | None = None,
+    *,
+    schema: SchemaLike | None = None,
     **options: Unpack[ScanOptions],
 ) -> Any:
     """Run a query of DuckDB's SQL over files, such as ``select * from 'train-*.tfrecord'``.
@@ -73,7 +74,7 @@ def sql(
         Quoted names in its FROM clauses are files of Examples, whatever ``paths`` of :func:`scan` may be:
         paths, patterns, shards (``train@8``), URLs. Files that DuckDB reads by itself (``.csv``,
         ``.parquet``, ``.json``, ...) are left to it.
-    features : path, mapping of str to feature specification, or SequenceSchema, optional
+    schema : Schema, SequenceSchema, dict of specifications, or path, optional
     **options
         As for :func:`scan`, for all files of Examples; but `text` is True by default.
 
@@ -105,7 +106,7 @@ def sql(
         raise TypeError(f"a query must be a str, not {type(query).__name__}")
     run = _Run(query, imported().connect(":memory:"))
     try:
-        run.register({"text": True, **options}, features)
+        run.register({"schema": schema, "text": True, **options})
         reader = run.reader()
     except BaseException:
         run.connection.close()
@@ -123,14 +124,14 @@ class _Run:
         self._absent: dict[str, Exception] = {}
         self._failures: list[Exception] = []
 
-    def register(self, options: Any, features: Any) -> None:
+    def register(self, options: Any) -> None:
         """Make a table of each file that the query names."""
         for match in _FILE.finditer(self.query):
             name = match[1].replace("''", "'") if match[1] else match[2].replace('""', '"')
             if name in self._tables or _DUCKDB_FILES.search(name):
                 continue
             try:
-                self._tables[name] = scan(name, schema=features, **options)
+                self._tables[name] = scan(name, **options)
             except (OSError, TFRecordError) as error:  # it need not be a file
                 self._absent[name] = error
             else:

@@ -17,7 +17,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, TypedDict
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -35,7 +35,7 @@ from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, p
 from tfrecord_lite.example.survey import Survey
 from tfrecord_lite.files.names import SIDECAR_SUFFIX, expand, is_file_object, name_of
 from tfrecord_lite.index.ranges import RANGE_BYTES, record_ranges
-from tfrecord_lite.options import MAX_RECORD_BYTES, ReadSettings
+from tfrecord_lite.options import ReadOptions, ReadSettings
 from tfrecord_lite.progress import check_progress, reported, title_of
 from tfrecord_lite.reader import reader_with, share_read
 from tfrecord_lite.schema import (
@@ -57,13 +57,12 @@ from tfrecord_lite.storage.stream_schema import as_absent, items_of, schema_of_i
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from typing import Unpack
 
     from tfrecord_lite.convert.dataframes import Library
     from tfrecord_lite.dataset import Dataset
     from tfrecord_lite.dataset.feed import Pair, State
-    from tfrecord_lite.files.compression import CompressionType
-    from tfrecord_lite.files.names import Source, Sources, StorageOptions
-    from tfrecord_lite.options import OnError
+    from tfrecord_lite.files.names import Source, Sources
     from tfrecord_lite.progress import Progress
     from tfrecord_lite.schema import FeatureSpec
     from tfrecord_lite.storage.sidecar import SchemaLike
@@ -77,19 +76,12 @@ _SAMPLE_BYTES = 64 * 1024 * 1024
 _TFDS_FILES = ("features.json", "dataset_info.json")
 
 
-class ScanOptions(TypedDict, total=False):
+class ScanOptions(ReadOptions, total=False):
     """The options that whatever scans files takes and hands on to ``scan``."""
 
     text: bool | Sequence[str]
     sample: int | None
     batch_size: int | None
-    compression: CompressionType
-    on_error: OnError
-    max_errors: int | None
-    max_record_bytes: int
-    max_inflated_bytes: int | None
-    max_inflated_ratio: float | None
-    storage_options: StorageOptions
     num_workers: int
 
 
@@ -102,13 +94,7 @@ def scan(
     sample: int | None = 10_000,
     batch_size: int | None = None,
     num_workers: int = 0,
-    compression: CompressionType = "infer",
-    on_error: OnError = "raise",
-    max_errors: int | None = None,
-    max_record_bytes: int = MAX_RECORD_BYTES,
-    max_inflated_bytes: int | None = None,
-    max_inflated_ratio: float | None = None,
-    storage_options: StorageOptions = None,
+    **options: Unpack[ReadOptions],
 ) -> TFRecordTable:
     """Open files of Examples or SequenceExamples as a lazy table.
 
@@ -135,11 +121,8 @@ def scan(
     num_workers : int, default 0
         Parse in this many processes, each its part of the files, or of the records of a single one. Batches come
         in turns from each, so the rows are in another order; ``head`` and ``count_rows`` use none.
-    compression : str, int, TFRecordOptions or None, optional
-    on_error, max_errors : optional
-    max_record_bytes, max_inflated_bytes, max_inflated_ratio : optional
-    storage_options : dict, optional
-        As for :class:`TFRecordReader`.
+    **options
+        How files are read, see :class:`ReadOptions`.
 
     Returns
     -------
@@ -181,25 +164,17 @@ def scan(
     require_int("num_workers", num_workers, 0)
     if sample is not None:
         require_int("sample", sample, 1)
-    options = ReadSettings(
-        compression=compression,
-        max_record_bytes=max_record_bytes,
-        max_inflated_bytes=max_inflated_bytes,
-        max_inflated_ratio=max_inflated_ratio,
-        on_error=on_error,
-        max_errors=max_errors,
-        storage_options=storage_options,
-    )
-    sources = expand(paths, storage_options)
+    settings = ReadSettings(**options)
+    sources = expand(paths, settings.storage_options)
     if any(map(is_file_object, sources)):
         raise TypeError("paths must be paths: files are opened again for each reading of the table")
-    looked = _Sample(sources, options, sample)
-    found = described_by(_tfds_schema(sources) if schema is None else schema, sources, options)
+    looked = _Sample(sources, settings, sample)
+    found = described_by(_tfds_schema(sources) if schema is None else schema, sources, settings)
     described = looked.inferred() if found is None else _as_lists(found)
     if text is not False:
         described = _with_text(described, text, looked)
     hint = None if found is not None or sample is None else _FROM_SAMPLE
-    reading = _Reading(sources, options, batch_size, num_workers)
+    reading = _Reading(sources, settings, batch_size, num_workers)
     table = TFRecordTable(RecordBatches(described, hint=hint), reading)
     return table if columns is None else table.select(columns)
 
