@@ -21,7 +21,7 @@ from tfrecord_lite import (
     schema_of,
 )
 from tfrecord_lite.schema import Original
-from tfrecord_lite.storage.stream_schema import (
+from tfrecord_lite.storage.widening import (
     IncompatibleError,
     SchemaItem,
     as_absent,

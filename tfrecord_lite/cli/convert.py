@@ -254,7 +254,7 @@ def _feature(match: re.Match[str]) -> Schema:
 
     from tfrecord_lite.columns import RaggedTensor  # noqa: PLC0415 - only this verb needs it
     from tfrecord_lite.convert.lossless import schema_of  # noqa: PLC0415 - only this verb needs it
-    from tfrecord_lite.storage.stream_schema import (  # noqa: PLC0415 - only this verb needs it
+    from tfrecord_lite.storage.widening import (  # noqa: PLC0415 - only this verb needs it
         as_missing,
         items_of,
         schema_of_items,

@@ -65,7 +65,7 @@ from tfrecord_lite.schema import (
 )
 from tfrecord_lite.schema.text import nearest
 from tfrecord_lite.storage.sidecar import Sidecar
-from tfrecord_lite.storage.stream_schema import SchemaItem, items_of, schema_of_items
+from tfrecord_lite.storage.widening import SchemaItem, items_of, schema_of_items
 
 try:
     from pyspark.sql.datasource import (

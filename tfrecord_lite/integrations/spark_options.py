@@ -19,14 +19,14 @@ from tfrecord_lite.options import MAX_RECORD_BYTES, ReadSettings
 from tfrecord_lite.schema import FixedLenSequenceFeature, RaggedFeature, Schema, SequenceSchema
 from tfrecord_lite.schema.text import nearest
 from tfrecord_lite.storage import sidecar
-from tfrecord_lite.storage.stream_schema import schema_of_items
+from tfrecord_lite.storage.widening import schema_of_items
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from tfrecord_lite.apps.tables.table import TFRecordTable
     from tfrecord_lite.integrations.spark_files import DataFile
-    from tfrecord_lite.storage.stream_schema import SchemaItem
+    from tfrecord_lite.storage.widening import SchemaItem
 
 PARTS = ("context/", "feature_lists/")
 """How names of columns begin that say their part of a SequenceExample."""

@@ -16,7 +16,7 @@ import numpy as np
 from tfrecord_lite.convert.dataframes.arrow import imported
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.schema import FixedLenFeature, Original, RaggedFeature
-from tfrecord_lite.storage.stream_schema import SchemaItem, as_missing
+from tfrecord_lite.storage.widening import SchemaItem, as_missing
 
 
 def spark_type(name: str, kind: Any) -> Any:

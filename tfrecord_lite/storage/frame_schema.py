@@ -13,8 +13,8 @@ from tfrecord_lite.convert.dataframes import check_traits, with_traits
 from tfrecord_lite.convert.lossless import check_exact, schema_of, with_carried
 from tfrecord_lite.convert.normalize import normalize
 from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.storage.given import GivenSchema
-from tfrecord_lite.storage.stream_schema import (
+from tfrecord_lite.storage.given import given_columns
+from tfrecord_lite.storage.widening import (
     IncompatibleError,
     is_empty_lists,
     items_of,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.convert.dataframes import Frame, Traits
     from tfrecord_lite.schema import Original, Schema
-    from tfrecord_lite.storage.stream_schema import SchemaItem
+    from tfrecord_lite.storage.widening import SchemaItem
 
 
 class FrameSchema:
@@ -53,7 +53,7 @@ class FrameSchema:
         if self._given is not None:
             check_traits(frame.columns, frame.traits, self._given)
             self.originals |= originals_of(frame.columns, frame.traits)
-            return GivenSchema(self._given).add_columns(frame.columns), self._given
+            return given_columns(frame.columns, self._given), self._given
         frame, carried = with_carried(frame)
         kept = {name: frame.columns[name] for name in carried}
         check_exact(kept, carried, carried.originals)
@@ -65,7 +65,7 @@ class FrameSchema:
         schema = carried | with_traits(schema_of(own), frame.traits)
         self._widen(schema.select(frame.columns))
         self._n_rows += frame.n_rows
-        made = GivenSchema(carried).add_columns(kept) | own
+        made = given_columns(kept, carried) | own
         made = {name: column for name, column in made.items() if not is_empty_lists(column)}
         return made, schema.select(made)
 

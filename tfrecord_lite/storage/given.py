@@ -7,7 +7,6 @@ a record may lack it.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,74 +25,32 @@ from tfrecord_lite.convert.types import WHOLE, at_records, column_error
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
 from tfrecord_lite.schema import FixedLenFeature, Kind, RaggedFeature
 from tfrecord_lite.schema.text import nearest
-from tfrecord_lite.storage.stream_schema import first_misfit, items_of
-from tfrecord_lite.storage.structure import completed, flatten
+from tfrecord_lite.storage.widening import items_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tfrecord_lite.arrays import BoolArray
     from tfrecord_lite.schema import Original, Schema
-    from tfrecord_lite.storage.stream_schema import SchemaItem
-    from tfrecord_lite.storage.structure import Structure
+    from tfrecord_lite.storage.widening import SchemaItem
 
 
-class GivenSchema:
-    """Turns columns, or batches of rows, into the columns that a schema describes."""
-
-    def __init__(self, schema: Schema) -> None:
-        self.schema = schema
-        self._items = items_of(schema)
-        self._structure: Structure | None = None
-        self._n_rows = 0
-
-    @property
-    def structure(self) -> Structure:
-        """Structure of the rows, with all features of the schema; flat before the first row."""
-        return completed({} if self._structure is None else self._structure, self.schema)
-
-    def add(self, rows: list[Any]) -> tuple[dict[str, Any], Schema]:
-        """Return rows as columns, and the schema to write these with.
-
-        A row may lack a feature, as if it were None. Raises InvalidArgumentError about a row that
-        does not fit.
-        """
-        values: dict[str, list[Any]] = {name: [None] * len(rows) for name in self.schema}
-        for i, row in enumerate(rows):
-            structure, leaves = flatten(row)
-            if self._structure is None:
-                self._structure = structure
-            for name, value in leaves.items():
-                if name not in values:
-                    raise self._unknown_error(name).at(index=self._n_rows + i)
-                values[name][i] = value
-        columns = {}
-        for name, found in values.items():
-            make = partial(_column, name, item=self._items[name])
-            try:
-                column = make(found)
-            except InvalidArgumentError as error:
-                number, error = first_misfit(found, make, error)
-                raise error.at(index=self._n_rows + number) from None
-            if column is not None:
-                columns[name] = column
-        self._n_rows += len(rows)
-        return columns, self.schema
-
-    def add_columns(self, columns: Mapping[str, Any]) -> dict[str, Any]:
-        """Return columns as the schema has them, without those that have no value."""
-        for name in columns:
-            if name not in self.schema:
-                raise self._unknown_error(name)
-        found = {name: _column(name, v, self._items[name]) for name, v in columns.items()}
-        return {name: column for name, column in found.items() if column is not None}
-
-    def _unknown_error(self, name: str) -> InvalidArgumentError:
-        detail = f"this feature is not in the schema{nearest(name, self.schema)}"
-        return argument_error(detail, key=name)
+def given_columns(columns: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
+    """Return columns as the schema has them, without those that have no value."""
+    items = items_of(schema)
+    for name in columns:
+        if name not in schema:
+            raise unknown_error(name, schema)
+    found = {name: given_column(name, values, items[name]) for name, values in columns.items()}
+    return {name: column for name, column in found.items() if column is not None}
 
 
-def _column(name: str, values: Any, item: SchemaItem) -> Any:
+def unknown_error(name: str, schema: Schema) -> InvalidArgumentError:
+    """Return the error about a feature that is not in the schema."""
+    return argument_error(f"this feature is not in the schema{nearest(name, schema)}", key=name)
+
+
+def given_column(name: str, values: Any, item: SchemaItem) -> Any:
     """Return a column in the form that its original has; None if it has no value.
 
     A column without an original, or of another specification, is left to the encoder.

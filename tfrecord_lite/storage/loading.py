@@ -12,16 +12,12 @@ are named by part: ``context/label``, ``feature_lists/frames``.
 
 from __future__ import annotations
 
-import math
-from abc import ABC, abstractmethod
 from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from tfrecord_lite.block import Block
-from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
+from tfrecord_lite.columns import RaggedTensor, SparseTensor
 from tfrecord_lite.columns.bytes import as_array
 from tfrecord_lite.columns.join import join
 from tfrecord_lite.convert.dataframes import (
@@ -38,7 +34,6 @@ from tfrecord_lite.errors import (
     Reason,
     TFRecordError,
     argument_error,
-    plural,
 )
 from tfrecord_lite.example.parse import ExampleParser, parser_of_all
 from tfrecord_lite.example.sequence.parse import SequenceExampleParser
@@ -50,18 +45,19 @@ from tfrecord_lite.reader import reader_with, share_read
 from tfrecord_lite.schema import SequenceSchema
 from tfrecord_lite.schema.text import nearest
 from tfrecord_lite.storage import sidecar
-from tfrecord_lite.storage.infer import infer_schema, summarize
+from tfrecord_lite.storage.infer import infer_schema
 from tfrecord_lite.storage.sidecar import Sidecar
-from tfrecord_lite.storage.stream_schema import (
+from tfrecord_lite.storage.structure import is_flat_dict, rebuild
+from tfrecord_lite.storage.structure import merged as merged_structures
+from tfrecord_lite.storage.widening import (
     IncompatibleError,
+    SchemaItem,
     as_absent,
     as_ragged,
     items_of,
     schema_of_items,
     widened,
 )
-from tfrecord_lite.storage.structure import is_flat_dict, rebuild
-from tfrecord_lite.storage.structure import merged as merged_structures
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -74,16 +70,10 @@ if TYPE_CHECKING:
     from tfrecord_lite.reader import TFRecordReader
     from tfrecord_lite.schema import Schema
     from tfrecord_lite.storage.sidecar import SchemaLike
-    from tfrecord_lite.storage.stream_schema import SchemaItem
     from tfrecord_lite.storage.structure import Structure
 
-_MOST_WITHOUT_VALUES = 2**24
-"""Most array elements for records without any value: only the schema tells their number."""
 _SHOWN_NAMES = 8
 """Most names in the error about an unknown one that is like none of them."""
-_WIDE_BYTES = 2**28
-_WIDE_TIMES = 16
-"""Fixed-width strings of more bytes may be this many times as wide as the longest, at most."""
 
 
 def load(
@@ -214,7 +204,7 @@ def loader_of(
         names = dict.fromkeys([*_known(columns, schema), *index])
         described = Sidecar(schema.select(names), dataframe=described.dataframe)
     if as_ is None:
-        return _ExampleLoader(described, with_objects=with_objects, rejects_others=rejects_others)
+        return Loader(described, with_objects=with_objects, rejects_others=rejects_others)
     return _FrameLoader(described, as_)
 
 
@@ -262,7 +252,6 @@ def _sidecar_of(sources: list[Source], options: ReadSettings) -> Sidecar | None:
         # A file without records goes with any others.
         found = [pair for pair in found if not _is_empty(pair[0], options)] or found
     merged: Sidecar | None = None
-    before: list[Source] = []
     for source, one in found:
         if one is None:
             detail = "this file has no sidecar, but others have; give schema"
@@ -273,8 +262,7 @@ def _sidecar_of(sources: list[Source], options: ReadSettings) -> Sidecar | None:
             described = merged_description(merged.dataframe, one.dataframe)
             merged = merged._replace(dataframe=described)
         else:
-            merged = _merged(merged, one, before, source, options)
-        before.append(source)
+            merged = _merged(merged, one, source)
     return merged
 
 
@@ -290,9 +278,7 @@ def _is_empty(source: Source, options: ReadSettings) -> bool:
         return next(blocks, None) is None
 
 
-def _merged(
-    merged: Sidecar, one: Sidecar, before: list[Source], source: Source, options: ReadSettings
-) -> Sidecar:
+def _merged(merged: Sidecar, one: Sidecar, source: Source) -> Sidecar:
     """Merge the sidecar of one more file into that of the files before."""
     if isinstance(merged.schema, SequenceSchema) or isinstance(one.schema, SequenceSchema):
         detail = "this file's schema differs from that of the files before; give schema"
@@ -309,7 +295,7 @@ def _merged(
     for name in {**ours, **theirs}:
         try:
             if name in ours and name in theirs:
-                items[name] = _widened(name, ours[name], theirs[name], before, source, options)
+                items[name] = _widened(name, ours[name], theirs[name])
             else:
                 items[name] = as_absent(name, ours.get(name) or theirs[name])
         except IncompatibleError as error:
@@ -320,76 +306,55 @@ def _merged(
     return Sidecar(schema_of_items(items), structure, dataframe=dataframe)
 
 
+def _widened(name: str, ours: SchemaItem, theirs: SchemaItem) -> SchemaItem:
+    """Return the item that fits the files before and one more.
+
+    A feature without any value was saved as byte strings, as nothing told its type; if such a file
+    does have byte strings, its records will not fit.
+    """
+    try:
+        return widened(name, ours, theirs, missing_as_empty=True)
+    except IncompatibleError as error:
+        reason = error
+    for item, other in (ours, theirs), (theirs, ours):
+        lacking = other.original
+        if lacking is None or lacking.dtype != "string" or lacking.text is not None:
+            continue
+        try:
+            if lacking.missing:
+                return as_absent(name, item)
+            if lacking.shape == (None,):
+                return as_ragged(name, item, missing_as_empty=True)
+        except IncompatibleError as error:
+            reason = error
+    raise reason
+
+
 def _structure_of(described: Sidecar) -> Structure:
     """Return the structure of data, also that of a flat dict."""
     names: Structure = {name: name for name in described.schema}
     return names if described.structure is None else described.structure
 
 
-def _widened(
-    name: str,
-    ours: SchemaItem,
-    theirs: SchemaItem,
-    before: list[Source],
-    source: Source,
-    options: ReadSettings,
-) -> SchemaItem:
-    """Return the item that fits the files before and one more."""
-    try:
-        return widened(name, ours, theirs, missing_as_empty=True)
-    except IncompatibleError as error:
-        reason = error
-    for item, other, sources in (ours, theirs, [source]), (theirs, ours, before):
-        if _is_without_values(name, other, sources, options):
-            try:
-                return _fitted(name, item, other)
-            except IncompatibleError as error:
-                reason = error
-    raise reason
-
-
-def _fitted(name: str, item: SchemaItem, other: SchemaItem) -> SchemaItem:
-    """Return the item that also fits files without a value, which `other` was saved as."""
-    if other.original is not None and other.original.missing:
-        return as_absent(name, item)
-    return as_ragged(name, item, missing_as_empty=True)
-
-
-def _is_without_values(
-    name: str, item: SchemaItem, sources: list[Source], options: ReadSettings
-) -> bool:
-    """Return whether a feature has no value in some files.
-
-    Such a feature was saved as byte strings, as nothing told its type.
-    """
-    original = item.original
-    if original is None or original.dtype != "string" or original.text is not None:
-        return False
-    if not original.missing and original.shape != (None,):
-        return False
-    summaries = (summarize(_silent_reader(source, options)) for source in sources)
-    return all(name not in found or found[name].lengths == (0, 0) for found in summaries)
-
-
 # ---------------------------------------------------------------------- blocks to columns
 
 
-class Loader(ABC):
-    """Turns blocks of records into the data that were saved."""
+class Loader:
+    """Turns blocks of Examples into the data that were saved."""
 
     def __init__(
-        self,
-        schema: Schema,
-        structure: Structure,
-        names: Sequence[str],
-        *,
-        with_objects: bool = True,
+        self, described: Sidecar, *, with_objects: bool = True, rejects_others: bool = False
     ) -> None:
-        self._schema = schema
+        schema = described.schema
+        self._schema: Schema = schema
         self._with_objects = with_objects
-        self._structure = structure
-        self._names = names
+        self._structure = _structure_of(described)
+        self._names: Sequence[str] = list(schema)
         self._raw = {name for name, item in items_of(schema).items() if item.is_raw}
+        # Raw values must be in one column; one object per string would only slow this down.
+        make: Any = parser_of_all if rejects_others else ExampleParser
+        self._parse: Any = make(schema, strings="BytesColumn") if schema else None
+        self._is_first = True
 
     def whole(self, blocks: Iterator[Block]) -> Any:
         """Return the records of all blocks."""
@@ -414,9 +379,11 @@ class Loader(ABC):
             for block in blocks:
                 yield self.columns_of(block), len(block)
 
-    @abstractmethod
     def columns_of(self, block: Block) -> dict[str, Any]:
         """Return the columns of a block."""
+        reject_sequences(block, is_first=self._is_first)
+        self._is_first = False
+        return self._originals(self._parse(block), block) if self._parse else {}
 
     def _originals(self, found: dict[str, Any], block: Block) -> dict[str, Any]:
         """Give the columns of a block their original types."""
@@ -425,7 +392,6 @@ class Loader(ABC):
             for name, column in found.items()
         }
         try:
-            _check_sizes(self._schema, parsed, len(block))
             columns = restored(parsed, self._schema, with_objects=self._with_objects)
         except InvalidArgumentError as error:
             if error.index is None:
@@ -442,27 +408,7 @@ class Loader(ABC):
         return _as_objects(column) if self._with_objects else column
 
 
-class _ExampleLoader(Loader):
-    """Turns blocks of Examples into data."""
-
-    def __init__(
-        self, described: Sidecar, *, with_objects: bool = True, rejects_others: bool = False
-    ) -> None:
-        schema = described.schema
-        structure = _structure_of(described)
-        super().__init__(schema, structure, list(schema), with_objects=with_objects)
-        # Raw values must be in one column; one object per string would only slow this down.
-        make: Any = parser_of_all if rejects_others else ExampleParser
-        self._parse = make(schema, strings="BytesColumn") if schema else None
-        self._is_first = True
-
-    def columns_of(self, block: Block) -> dict[str, Any]:
-        reject_sequences(block, is_first=self._is_first)
-        self._is_first = False
-        return self._originals(self._parse(block), block) if self._parse else {}
-
-
-class _FrameLoader(_ExampleLoader):
+class _FrameLoader(Loader):
     """Turns blocks of Examples into data frames."""
 
     def __init__(self, described: Sidecar, library: Library) -> None:
@@ -503,7 +449,8 @@ class _SequenceLoader(Loader):
                 *(specs.select(n for p, n in chosen if p == part) for part, specs in parts.items())
             )
         chosen_names = list(paths if columns is None else names)
-        super().__init__(schema.context, structure, chosen_names, with_objects=with_objects)
+        super().__init__(Sidecar(schema.context, structure), with_objects=with_objects)
+        self._names = chosen_names
         has_some = schema.context or schema.feature_lists
         self._parse = (
             SequenceExampleParser(*schema, strings="BytesColumn", pad=False) if has_some else None
@@ -515,35 +462,6 @@ class _SequenceLoader(Loader):
         context, lists, _ = self._parse.parse_block(block)
         columns = {f"context/{n}": c for n, c in self._originals(context, block).items()}
         return columns | {f"feature_lists/{n}": self._finished(c) for n, c in lists.items()}
-
-
-def _check_sizes(schema: Schema, parsed: dict[str, Any], n_records: int) -> None:
-    """Reject arrays that would be large only because the schema says so."""
-    for name, original in schema.originals.items():
-        column: Any = parsed[name]
-        flat = getattr(column, "flat_values", column)
-        flat = flat.values if isinstance(flat, SparseTensor) else flat
-        if original.missing and len(flat) == 0:
-            size = n_records * math.prod(dim or 0 for dim in original.shape or ())
-            if size > _MOST_WITHOUT_VALUES:
-                detail = f"no record has a value for the large shape {original.shape}"
-                raise InvalidArgumentError(Reason.WRONG_COUNT, key=name, detail=detail)
-        if original.text is not None and original.text[0] in "SU":
-            _check_width(name, flat, original.text)
-
-
-def _check_width(name: str, flat: Any, text: str) -> None:
-    """Reject fixed-width strings far wider than the values."""
-    char_bytes = 4 if text[0] == "U" else 1
-    width = int(text[1:]) * char_bytes
-    count = flat.size if isinstance(flat, np.ndarray) else len(flat)
-    if count * width <= _WIDE_BYTES:
-        return
-    lengths = flat.lengths if isinstance(flat, BytesColumn) else map(len, flat.ravel())
-    longest = max(map(int, lengths), default=0)
-    if width > _WIDE_TIMES * max(longest, 1) * char_bytes:
-        detail = f"the width of {text} is too large for {plural(count, 'string')} of at most {plural(longest, 'byte')}"
-        raise InvalidArgumentError(Reason.WRONG_COUNT, key=name, detail=detail)
 
 
 def _as_objects(column: Any) -> Any:

@@ -32,16 +32,13 @@ from tfrecord_lite.files.output import remove
 from tfrecord_lite.progress import check_progress, metered
 from tfrecord_lite.schema import Schema, SequenceSchema
 from tfrecord_lite.storage import sidecar
+from tfrecord_lite.storage.builder import SchemaBuilder, row_batches
 from tfrecord_lite.storage.data_files import DataFiles, data_names
 from tfrecord_lite.storage.frame_schema import FrameSchema, originals_of
-from tfrecord_lite.storage.given import GivenSchema
+from tfrecord_lite.storage.given import given_columns
 from tfrecord_lite.storage.sidecar import Sidecar
-from tfrecord_lite.storage.stream_schema import (
-    StreamSchema,
-    is_empty_lists,
-    row_batches,
-)
 from tfrecord_lite.storage.structure import completed, flatten
+from tfrecord_lite.storage.widening import is_empty_lists
 
 if TYPE_CHECKING:
     import os
@@ -234,7 +231,7 @@ def _write_columns(files: DataFiles, data: Any, given: Schema | None) -> Sidecar
         schema = with_traits(schema_of(made), traits)
     else:
         check_traits(columns, traits, given)
-        made, schema = GivenSchema(given).add_columns(columns), given
+        made, schema = given_columns(columns, given), given
         if described is not None:
             originals = originals_of(columns, traits)
             described = fitting_description(described, given, originals)
@@ -288,7 +285,7 @@ def _num_records(columns: Mapping[str, Any]) -> int:
 
 
 def _write_rows(files: DataFiles, rows: Iterable[Any], given: Schema | None) -> Sidecar:
-    stream = StreamSchema() if given is None else GivenSchema(given)
+    stream = SchemaBuilder(given)
     files.n_records = len(rows) if isinstance(rows, Sized) else None
     n_rows = 0
     for batch in row_batches(rows):
@@ -309,5 +306,4 @@ def _write_rows(files: DataFiles, rows: Iterable[Any], given: Schema | None) -> 
         else:  # nothing but None and empty lists
             files.put([b""] * len(batch))
         n_rows += len(batch)
-    structure = stream.structure
-    return Sidecar(stream.schema, {} if structure is None else structure)
+    return Sidecar(stream.schema, stream.structure)

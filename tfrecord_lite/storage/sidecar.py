@@ -52,8 +52,8 @@ from tfrecord_lite.schema import Schema, SequenceSchema
 from tfrecord_lite.schema.text import FORMAT, SEQUENCE_FORMAT
 from tfrecord_lite.sniff import HEAD_BYTES, looks_like
 from tfrecord_lite.storage.formats import superserial, tfds
-from tfrecord_lite.storage.stream_schema import check_originals
 from tfrecord_lite.storage.structure import is_flat_dict, structure_of_json
+from tfrecord_lite.storage.widening import check_originals
 
 if TYPE_CHECKING:
     from tfrecord_lite.convert.dataframes import Description

@@ -115,7 +115,7 @@ def _nested(keys: list[str], name: str) -> Structure:
 
 def _names_of(structure: Structure) -> Iterator[str]:
     """Yield the leaves of a structure."""
-    if isinstance(structure, str):
+    if not isinstance(structure, dict | tuple):
         yield structure
         return
     for item in structure.values() if isinstance(structure, dict) else structure:
@@ -124,25 +124,13 @@ def _names_of(structure: Structure) -> Iterator[str]:
 
 def structure_of_json(found: Any, names: Iterable[str]) -> Structure:
     """Check a structure from parsed JSON; its leaves must be `names`, each once."""
-    leaves: list[str] = []
 
-    def check(item: Any) -> Structure:
+    def nested(item: Any) -> Any:
         if isinstance(item, dict):
-            return {key: check(below) for key, below in item.items()}
-        if isinstance(item, list):
-            found = []  # not a comprehension, which takes another level of recursion
-            for below in item:
-                found.append(check(below))  # noqa: PERF401
-            return tuple(found)
-        if not isinstance(item, str):
-            raise argument_error("a sidecar's structure must hold objects, arrays and strings only")
-        leaves.append(item)
-        return item
+            return {key: nested(below) for key, below in item.items()}
+        return tuple(map(nested, item)) if isinstance(item, list) else item
 
-    try:
-        structure = check(found)
-    except RecursionError as error:
-        raise argument_error("a sidecar's structure is nested too deeply") from error
-    if sorted(leaves) != sorted(names):
+    structure: Structure = nested(found)
+    if sorted(map(str, _names_of(structure))) != sorted(names):
         raise argument_error("a sidecar's structure must name each feature once")
     return structure

@@ -53,7 +53,7 @@ from tfrecord_lite.schema.text import nearest
 from tfrecord_lite.sniff import text_of
 from tfrecord_lite.storage.loading import described_by, loader_of, reader_ahead
 from tfrecord_lite.storage.sidecar import Sidecar
-from tfrecord_lite.storage.stream_schema import as_absent, items_of, schema_of_items
+from tfrecord_lite.storage.widening import as_absent, items_of, schema_of_items
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.progress import Progress
     from tfrecord_lite.schema import FeatureSpec
     from tfrecord_lite.storage.sidecar import SchemaLike
-    from tfrecord_lite.storage.stream_schema import SchemaItem
+    from tfrecord_lite.storage.widening import SchemaItem
 
 __all__ = ["ScanOptions", "TFRecordTable", "scan"]
 

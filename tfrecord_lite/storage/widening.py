@@ -1,9 +1,8 @@
-"""Rows in batches of columns, and the one schema that fits all of them.
+"""Schemas that become wider: one for what was stored by either of two.
 
-The first batch decides how each column is stored: that depends on its dtype and on how many of
-its dimensions vary, but not on the size of its first dimension, nor on whether values are
-missing. So the schema may become wider after records have been written by it, and they remain
-readable:
+How a column is stored depends on its dtype and on how many of its dimensions vary, but not on the
+size of its first dimension, nor on whether values are missing. So a schema may become wider after
+records have been written by it, and they remain readable:
 
 =======================================  ==============================================
 before and now                           wider
@@ -15,32 +14,24 @@ int32 and uint8; float16 and float32     the dtype that holds both, if stored al
 ``U3`` and str; ``S3`` and bytes         str; bytes
 =======================================  ==============================================
 
-A row that does not fit raises an error with its number and the column's name. The schemas of
-several files are merged in the same way, except that a feature which a file lacks is missing there, or
+The schemas of several files are merged in the same way, except that a feature which a file lacks is missing there, or
 an empty row where lengths vary.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from operator import itemgetter
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
 from tfrecord_lite.columns import RaggedTensor
 from tfrecord_lite.convert.lossless import (
-    RAW,
-    inexact_integers,
     is_raw,
     original_dtype,
-    schema_of,
-    with_values,
 )
-from tfrecord_lite.convert.normalize import normalize
-from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
+from tfrecord_lite.errors import argument_error
 from tfrecord_lite.schema import (
     FixedLenFeature,
     Kind,
@@ -52,161 +43,14 @@ from tfrecord_lite.schema import (
     kind_of,
 )
 from tfrecord_lite.schema.kinds import EXTRA_FLOATS, EXTRA_INTEGERS
-from tfrecord_lite.storage.structure import flatten
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Mapping
 
     from tfrecord_lite.schema import FeatureSpec
-    from tfrecord_lite.storage.structure import Structure
 
 
-_BATCH_ROWS = 1024
-_BATCH_BYTES = 4 * 1024 * 1024
-_LIGHT_BYTES = 16 * 1024
-_WEIGH_EVERY = 16
-"""Only one in this many light rows is weighed."""
-_MISSING_ROW = "a value is missing where lengths vary; give an empty list instead"
-
-
-def row_batches(rows: Iterable[Any]) -> Iterator[list[Any]]:
-    """Yield rows in lists of at most 1,024, and of about 4 MB unless a single row is larger."""
-    batch: list[Any] = []
-    weight = step = 0
-    for row in rows:
-        batch.append(row)
-        if step == 0:
-            one = _weight(row)
-            step = 1 if one > _LIGHT_BYTES else _WEIGH_EVERY
-            weight += one * step
-        step -= 1
-        if len(batch) == _BATCH_ROWS or weight >= _BATCH_BYTES:
-            yield batch
-            batch, weight, step = [], 0, 0
-    if batch:
-        yield batch
-
-
-def _weight(item: Any) -> int:
-    """Estimate the bytes that a row holds."""
-    if isinstance(item, Mapping):
-        return sum(map(_weight, item.values()))
-    if isinstance(item, tuple | list):
-        return 8 * len(item) + sum(map(_weight, item[:1])) * len(item)
-    size = getattr(item, "nbytes", None)
-    if size is None and isinstance(item, bytes | str):
-        size = len(item)
-    return 8 if size is None else int(size)
-
-
-class StreamSchema:
-    """Turns batches of rows into columns, and remembers the schema that fits all so far."""
-
-    def __init__(self) -> None:
-        self.structure: Structure | None = None
-        """Structure of every row; None before the first."""
-        self._columns: dict[str, _Column] = {}
-        self._take: Callable[[Any], tuple[Any, ...]] | None = None
-        self._n_rows = 0
-
-    @property
-    def schema(self) -> Schema:
-        """The schema of every row so far, with the columns in the order of the structure."""
-        return schema_of_items({name: column.described() for name, column in self._columns.items()})
-
-    def add(self, rows: list[Any]) -> tuple[dict[str, Any], Schema]:
-        """Return rows as columns, and the schema to write these with.
-
-        Both omit columns with nothing but None or empty lists. Raises InvalidArgumentError
-        about the first row that does not fit those before it.
-        """
-        columns = {}
-        for name, values in self._values_of(rows).items():
-            try:
-                self._columns[name], made = self._columns[name].with_values(values)
-            except (IncompatibleError, InvalidArgumentError) as error:
-                raise self._misfit_error(name, values, error) from None
-            if made is not None:
-                columns[name] = made
-        self._n_rows += len(rows)
-        return columns, self.schema.select(columns)
-
-    def _values_of(self, rows: list[Any]) -> dict[str, list[Any]]:
-        """Return the values of each column."""
-        if self.structure is None:
-            self.structure, leaves = flatten(rows[0])
-            names = list(leaves)
-            self._columns = {name: _Column(name) for name in names}
-            if names and isinstance(rows[0], dict) and list(rows[0]) == names:
-                get = itemgetter(*names)
-                self._take = get if len(names) > 1 else lambda row: (get(row),)
-        if self._take is not None:
-            values = self._values_of_flat_dicts(rows, self._take)
-            if values is not None:
-                return dict(zip(self._columns, values, strict=True))
-        columns: dict[str, list[Any]] = {name: [] for name in self._columns}
-        for i, row in enumerate(rows):
-            structure, leaves = flatten(row)
-            if structure != self.structure:
-                raise self._structure_error(i, leaves)
-            for name, value in leaves.items():
-                columns[name].append(value)
-        return columns
-
-    def _values_of_flat_dicts(
-        self, rows: list[Any], take: Callable[[Any], tuple[Any, ...]]
-    ) -> list[list[Any]] | None:
-        """Return the values of each column; None if a row is not a flat dict like the first."""
-        size = len(self._columns)
-        if not all(type(row) is dict and len(row) == size for row in rows):
-            return None
-        try:
-            columns = list(map(list, zip(*map(take, rows), strict=True)))
-        except KeyError:
-            return None
-        is_nested = any(issubclass(cls, Mapping) for col in columns for cls in set(map(type, col)))
-        return None if is_nested else columns
-
-    def _structure_error(self, i: int, leaves: Mapping[str, Any]) -> InvalidArgumentError:
-        """Return the error about a row of another structure than the first."""
-        index = self._n_rows + i
-        for name in self._columns:
-            if name not in leaves:
-                detail = "the row lacks this value; give None for a missing one"
-                return InvalidArgumentError(Reason.MISSING, index=index, key=name, detail=detail)
-        added = next((name for name in leaves if name not in self._columns), None)
-        detail = "the row has this value, but earlier rows do not"
-        if added is None:
-            detail = "the row is nested differently than earlier rows"
-        return InvalidArgumentError(Reason.BAD_ARGUMENT, index=index, key=added, detail=detail)
-
-    def _misfit_error(
-        self, name: str, values: list[Any], error: IncompatibleError | InvalidArgumentError
-    ) -> InvalidArgumentError:
-        """Return the error about the first row that does not fit."""
-        number, error = first_misfit(values, self._columns[name].with_values, error)
-        if isinstance(error, IncompatibleError):
-            error = InvalidArgumentError(Reason.WRONG_KIND, detail=str(error))
-        return error.at(index=self._n_rows + number, key=name)
-
-
-_Misfit = TypeVar("_Misfit", bound=Exception)
-
-
-def first_misfit(
-    values: list[Any], make: Callable[[list[Any]], object], error: _Misfit
-) -> tuple[int, _Misfit]:
-    """Return the number of the first value that `make` rejects, and its error; all raise `error`."""
-    low, high = 0, len(values)  # values[:low] fit, values[:high] do not
-    while high - low > 1:
-        middle = (low + high) // 2
-        try:
-            make(values[:middle])
-        except (IncompatibleError, InvalidArgumentError) as cause:
-            high, error = middle, cast("_Misfit", cause)
-        else:
-            low = middle
-    return high - 1, error
+MISSING_ROW = "a value is missing where lengths vary; give an empty list instead"
 
 
 class SchemaItem(NamedTuple):
@@ -287,85 +131,15 @@ class IncompatibleError(Exception):
 
 def is_empty_lists(column: Any) -> bool:
     """Return whether rows are empty lists, and nothing tells what they are lists of."""
-    return _is_untyped(column) and len(column.values) == 0
+    return is_untyped(column) and len(column.values) == 0
 
 
-def _is_untyped(column: Any) -> bool:
+def is_untyped(column: Any) -> bool:
+    """Return whether nothing tells what a ragged column's values are."""
     if not isinstance(column, RaggedTensor):
         return False
     flat = column.flat_values
     return isinstance(flat, np.ndarray) and flat.dtype == object and not len(flat)
-
-
-@dataclass(frozen=True, slots=True)
-class _Column:
-    """One column of the rows so far."""
-
-    name: str
-    item: SchemaItem | None = None
-    """None while no row has a value."""
-    has_missing: bool = False
-    has_empty: bool = False
-
-    def described(self) -> SchemaItem:
-        """Return the schema's item; a column without values is one of byte strings."""
-        if self.item is not None:
-            return self.item
-        nothing: list[Any] = [None] if self.has_missing else [[]]
-        return items_of(schema_of({self.name: nothing}))[self.name]
-
-    def with_values(self, values: list[Any]) -> tuple[_Column, Any]:
-        """Return the column with more rows, and these rows as arrays (None without any value).
-
-        Raises IncompatibleError or InvalidArgumentError if some row does not fit.
-        """
-        made = self._as_floats(normalize(self.name, values, "strict"))
-        mask = np.ma.getmaskarray(made) if isinstance(made, np.ma.MaskedArray) else np.False_
-        is_missing = bool(mask.all()) and made.dtype == object
-        is_empty = is_empty_lists(made)
-        text = None
-        if _is_untyped(made) and self.item is not None and self.item.original is not None:
-            text = self.item.original.text
-            dtype = original_dtype(self.item.original.dtype)
-            made = with_values(made, lambda values: values.astype(dtype))
-        has_missing = self.has_missing or bool(mask.any())
-        has_empty = self.has_empty or is_empty
-        if has_missing and has_empty:
-            raise IncompatibleError("None cannot be told from an empty list here; give one of them")
-        item = self.item
-        if not (is_missing or is_empty):
-            new = items_of(schema_of({self.name: made}))[self.name]
-            if text is not None and new.original is not None:
-                new = new._replace(original=replace(new.original, text=text))
-            item = new if item is None else widened(self.name, item, new)
-        if item is not None and has_missing:
-            if item.original is not None and 0 in (item.original.shape or ()):
-                raise IncompatibleError(_MISSING_ROW)
-            item = as_missing(self.name, item)
-        if item is not None and has_empty:
-            item = as_ragged(self.name, item)
-        column = _Column(self.name, item, has_missing, has_empty)
-        return column, None if is_missing or is_empty else made
-
-    def _as_floats(self, made: Any) -> Any:
-        """Return integers as floats if the column is one of floats, and holds them exactly."""
-        original = self.item.original if self.item is not None else None
-        flat = getattr(made, "flat_values", made)
-        if original is None or getattr(flat, "dtype", np.dtype(object)).kind not in "iu":
-            return made
-        if original.dtype not in ("float16", "float32", *RAW):
-            return made
-        dtype = original_dtype(original.dtype)
-
-        def change(numbers: Any) -> Any:
-            with np.errstate(over="ignore", invalid="ignore"):
-                floats = numbers.astype(dtype)
-                inexact = inexact_integers(numbers, floats.real)
-            if inexact.any():
-                raise IncompatibleError(f"this integer is not exact in {original.dtype}")
-            return floats
-
-        return with_values(made, change)
 
 
 def widened(
@@ -392,7 +166,7 @@ def widened(
     traits = _traits(before, after)
     if missing and None in shape:
         if not missing_as_empty:
-            raise IncompatibleError(_MISSING_ROW)
+            raise IncompatibleError(MISSING_ROW)
         missing = False
     splits = [getattr(item.spec, "row_splits_dtype", None) for item in (old, new)]
     longest = np.int64 if np.dtype(np.int64) in splits else None
