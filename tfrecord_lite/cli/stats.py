@@ -93,7 +93,7 @@ def run(args: argparse.Namespace, console: Console) -> None:
             sample = _add_sample(collector, sources, args, console, meter)
     _complain_of_malformed(collector, console)
     statistics = collector.statistics()
-    if sources and (statistics.n_records or not console.status):
+    if sources and (statistics.num_records or not console.status):
         _show(statistics, sample, args, console)
 
 
@@ -178,7 +178,7 @@ def _show(
         console.say_json(_as_json(statistics, sample, chosen))
         return
     n_features = plural(len(statistics), "feature")
-    console.say(f"{plural(statistics.n_records, 'record')}, {n_features}{_sample_text(sample)}")
+    console.say(f"{plural(statistics.num_records, 'record')}, {n_features}{_sample_text(sample)}")
     width = shutil.get_terminal_size((100, 24)).columns
     for line in lines_of(statistics, chosen, width, has_blocks=console.is_utf8):
         console.say(line)

@@ -58,7 +58,7 @@ def lines_of(
         if title:
             yield style.heading(title)
         cells = [
-            _cells(name, found, statistics.n_records, has_blocks=has_blocks)
+            _cells(name, found, statistics.num_records, has_blocks=has_blocks)
             for name, found in shown.items()
         ]
         head, rows = _laid_out(cells, width)
@@ -96,13 +96,13 @@ def _cells(
     name: str, found: FeatureStatistics, n_records: int, *, has_blocks: bool
 ) -> dict[str, str]:
     """Return what there is to say of one feature, by column."""
-    share = 100 * found.n_records / max(n_records, 1)
+    share = 100 * found.num_records / max(n_records, 1)
     cells = {
         "name": style.name(shown_name(name)),
         "kind": "/".join(kind.label for kind in found.kinds) or "none",
         "records": "all"
-        if found.n_records == n_records
-        else f"{found.n_records:,} ({share:.1f} %)",
+        if found.num_records == n_records
+        else f"{found.num_records:,} ({share:.1f} %)",
         "steps": "" if found.steps is None else _range(found.steps),
         "length": _range(found.lengths, has_mean=True),
         "short length": _range(found.lengths),
@@ -111,12 +111,12 @@ def _cells(
     if numbers is None:
         return cells
     figures = (numbers.min, numbers.mean, numbers.std, numbers.quantile(0.5), numbers.max)
-    counts = (numbers.n_zeros, numbers.n_nan, numbers.n_inf)
+    counts = (numbers.num_zeros, numbers.num_nan, numbers.num_inf)
     texts = [
         *("" if figure is None else _number(figure) for figure in figures),
         *(_percent(count, numbers.count) if count else "" for count in counts),
     ]
-    drawn = _blocks(numbers) if has_blocks and numbers.n_finite else ""
+    drawn = _blocks(numbers) if has_blocks and numbers.num_finite else ""
     return {**cells, "histogram": drawn, **dict(zip(_FIGURES, texts, strict=True))}
 
 
@@ -165,10 +165,10 @@ def _string_texts(strings: StringStatistics) -> list[str]:
         texts += [contents[0][0]] * (contents[0][0] != "bytes")
     else:
         texts += [f"{name} {_percent(count, looked_at)}" for name, count in contents[:4]]
-    n_distinct = strings.n_distinct
-    if n_distinct is not None:
-        texts.append(f"{n_distinct:,} different")
-    are_few = n_distinct is not None and n_distinct <= _MAX_TOP
+    num_distinct = strings.num_distinct
+    if num_distinct is not None:
+        texts.append(f"{num_distinct:,} different")
+    are_few = num_distinct is not None and num_distinct <= _MAX_TOP
     total = strings.lengths.count
     texts += [
         f"{bytes_text(value, _MAX_STRING)} {_percent(count, total)}"

@@ -51,16 +51,16 @@ def example(row: dict[str, Any]) -> bytes:
 def test_every_value_is_counted(rows: list[dict[str, Any]], cut: int) -> None:
     records = [example(row) for row in rows]
     found = compute_statistics(records)
-    assert found.n_records == len(rows)
+    assert found.num_records == len(rows)
     assert found.summary == summarize(records)
     for name in found:
         one = found[name]
         lists = [row[name] for row in rows if name in row]
-        assert one.n_records == len(lists)
+        assert one.num_records == len(lists)
         assert one.lengths == Distribution.of(np.array([*map(len, lists)]))
         numbers = [n for values in lists for n in values if not isinstance(n, bytes)]
         strings = [n for values in lists for n in values if isinstance(n, bytes)]
-        assert one.n_values == len(numbers) + len(strings)
+        assert one.num_values == len(numbers) + len(strings)
         if numbers:
             assert one.numbers is not None
             assert one.numbers.count == len(numbers)
@@ -131,7 +131,7 @@ def test_damage_is_an_error_unless_it_is_to_be_skipped(tmp_path: Path) -> None:
     with pytest.raises(DataLossError):
         compute_statistics(str(path))
     with pytest.warns(UserWarning, match="damage"):
-        assert compute_statistics(str(path), on_error="skip").n_records == 99
+        assert compute_statistics(str(path), on_error="skip").num_records == 99
 
 
 def test_malformed_records_are_errors_or_left_out() -> None:
@@ -142,7 +142,7 @@ def test_malformed_records_are_errors_or_left_out() -> None:
     collector = Collector(skip_malformed=True)
     collector.add(Block.from_records(records))
     found = collector.statistics()
-    assert found.n_records == 10
+    assert found.num_records == 10
     assert found["a"].numbers == Distribution.repeated(1, 10)
     assert [error.index for error in collector.malformed] == [3, 11]
 
@@ -180,7 +180,7 @@ def test_sequence_examples_without_lists_are_contexts(cuts: list[int]) -> None:
         collector.add(Block.from_records(records[first:last]))
     found = collector.statistics()
     assert found.is_sequence
-    assert found.n_records == 7
+    assert found.num_records == 7
     assert found["id"].numbers == Distribution.of(np.arange(6))
-    assert found["x"].n_records == 4
+    assert found["x"].num_records == 4
     assert found["x"].steps == Distribution.of(np.array([1, 2, 1, 2]))

@@ -94,7 +94,7 @@ def test_the_same_data_are_the_same() -> None:
     assert comparison
     assert comparison.is_same
     assert comparison.records is not None
-    assert (comparison.records.n_records, comparison.records.n_different) == (100, 0)
+    assert (comparison.records.num_records, comparison.records.num_different) == (100, 0)
     assert str(comparison) == (
         "the first (100 records) and the second (100 records): no difference; "
         "compared: schema, distributions of 6 features, each record"
@@ -232,7 +232,7 @@ def test_each_changed_record_is_found(seed: int) -> None:
 
     differences = comparison.records
     assert differences is not None
-    assert differences.n_different == len(changed)
+    assert differences.num_different == len(changed)
     first = sorted(changed.items())[:10]
     assert [(one.number, *one.features) for one in differences.first] == first
     assert differences.by_feature == {
@@ -381,7 +381,7 @@ def test_lists_are_compared_if_only_the_second_has_them() -> None:
     for pair in (contexts, lists), (lists, contexts):
         differences = compare(*pair).records
         assert differences is not None
-        assert differences.n_different == 30
+        assert differences.num_different == 30
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")

@@ -29,13 +29,13 @@ def test_counts_and_range_are_exact(numbers: np.ndarray) -> None:
     found = Distribution.of(numbers)
     known = numbers[~np.isnan(numbers)]
     assert found.count == numbers.size
-    assert found.n_nan == numbers.size - known.size
-    assert found.n_inf == np.isinf(numbers).sum()
-    assert found.n_zeros == (numbers == 0).sum()
+    assert found.num_nan == numbers.size - known.size
+    assert found.num_inf == np.isinf(numbers).sum()
+    assert found.num_zeros == (numbers == 0).sum()
     assert found.min == (known.min() if known.size else None)
     assert found.max == (known.max() if known.size else None)
     finite = known[np.isfinite(known)].astype(np.float64)
-    assert found.n_finite == finite.size
+    assert found.num_finite == finite.size
     if finite.size:
         assert found.mean == pytest.approx(finite.mean(), rel=1e-9, abs=1e-9 * abs(finite).max())
         assert found.std == pytest.approx(finite.std(), rel=1e-6, abs=1e-9 * abs(finite).max())
@@ -52,7 +52,7 @@ def test_parts_add_up_in_any_order(numbers: np.ndarray, data: st.DataObject) -> 
     for part in parts:
         added += Distribution.of(part)
         grown = grown.plus(part)
-    assert added.n_finite == whole.n_finite
+    assert added.num_finite == whole.num_finite
     if numbers.size:
         assert added == grown == whole
 
@@ -189,7 +189,7 @@ def test_other_types_are_rejected() -> None:
 def test_histograms_count_every_finite_number_once(numbers: np.ndarray, bins: int) -> None:
     found = Distribution.of(numbers)
     counts, edges = found.histogram(bins)
-    assert counts.sum() == found.n_finite
+    assert counts.sum() == found.num_finite
     assert (counts >= 0).all()
     assert edges.size == (counts.size + 1 if counts.size else 0)
     assert counts.size <= bins

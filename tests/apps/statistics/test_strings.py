@@ -41,9 +41,9 @@ def test_short_strings_are_counted(values: list[bytes], is_object: bool) -> None
     found = StringStatistics.of(objects_of(values) if is_object else ranges_of(values))
     short = [value for value in values if len(value) <= MAX_COUNTED_BYTES]
     assert found.counts == Counter(short)
-    assert found.n_uncounted == len(values) - len(short)
+    assert found.num_uncounted == len(values) - len(short)
     assert found.is_exact == (len(short) == len(values))
-    assert found.n_distinct == (len(set(values)) if found.is_exact else None)
+    assert found.num_distinct == (len(set(values)) if found.is_exact else None)
     assert found.lengths == Distribution.of(np.array([*map(len, values)], np.int64))
     if short:
         most = found.top(1)[0]
@@ -58,7 +58,7 @@ def test_parts_add_up(first: list[bytes], second: list[bytes]) -> None:
     whole = StringStatistics.of(ranges_of(first + second))
     assert added.counts == whole.counts
     assert added.lengths == whole.lengths
-    assert added.n_uncounted == whole.n_uncounted
+    assert added.num_uncounted == whole.num_uncounted
     assert pickle.loads(pickle.dumps(added)) == added
     json.dumps(added.describe(), allow_nan=False)
 
@@ -72,7 +72,7 @@ def test_too_many_strings_are_counted_within_a_known_bound() -> None:
     found = sum(parts[1:], parts[0])
     assert len(found.counts) <= MAX_DISTINCT
     assert not found.is_exact
-    assert found.n_distinct is None
+    assert found.num_distinct is None
     true = Counter(values)
     assert [value for value, _ in found.top(2)] == [b"often", b"rather often"]
     for value, count in found.counts.items():

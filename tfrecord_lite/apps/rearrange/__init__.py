@@ -19,10 +19,11 @@ from __future__ import annotations
 from tfrecord_lite.apps.rearrange.files import filter_records, merge_files, split_files
 from tfrecord_lite.apps.rearrange.sampling import sample_records
 from tfrecord_lite.apps.rearrange.shuffling import shuffle_records
-from tfrecord_lite.apps.rearrange.targets import Rearranged
+from tfrecord_lite.apps.rearrange.targets import Rearranged, TargetOptions
 
 __all__ = [
     "Rearranged",
+    "TargetOptions",
     "filter_records",
     "merge_files",
     "sample_records",

@@ -14,11 +14,12 @@ from tfrecord_lite.errors import argument_error, plural
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tfrecord_lite.apps.rearrange.targets import Rearranged
+    from typing_extensions import Unpack
+
+    from tfrecord_lite.apps.rearrange.targets import Rearranged, TargetOptions
     from tfrecord_lite.arrays import BoolArray
     from tfrecord_lite.block import Block
-    from tfrecord_lite.files.compression import CompressionType
-    from tfrecord_lite.files.names import Source, Sources, StorageOptions
+    from tfrecord_lite.files.names import Source, Sources
     from tfrecord_lite.progress import Progress
     from tfrecord_lite.reader import TFRecordReader
     from tfrecord_lite.storage.sidecar import Sidecar
@@ -28,13 +29,8 @@ def merge_files(
     sources: Sources | TFRecordReader,
     target: Source,
     *,
-    num_shards: int | None = None,
-    bytes_per_shard: int | None = None,
-    records_per_shard: int | None = None,
-    compression: CompressionType = "infer",
-    overwrite: bool = False,
     progress: Progress = None,
-    storage_options: StorageOptions = None,
+    **options: Unpack[TargetOptions],
 ) -> Rearranged:
     """Write the records of many files to one, or to fewer.
 
@@ -44,31 +40,19 @@ def merge_files(
         The files, patterns included, one after the other. A reader says how to read them: their
         compression, limits, and what to do about damage.
     target : str, PathLike or binary file object
-        The new file, a path or URL. Or its shards: ``"train@8.tfrecord"``, or with one of the next
-        three arguments a name with ``{shard}``, or a plain name, in which the number goes before
+        The new file, a path or URL. Or its shards: ``"train@8.tfrecord"``, or with an option for them
+        a name with ``{shard}``, or a plain name, in which the number goes before
         the ending: ``"train-00000-of-00008.tfrecord"``. All appear when all are complete. To a
         file object, records are written as they come.
-    num_shards : int, optional
-        Write this many files. Each has records that follow each other, as many as the others to
-        within one. If the sources can be read only once (a pipe), record i goes to
-        file i modulo `num_shards`.
-    bytes_per_shard : int, optional
-        Begin the next file when one holds that many bytes before compression, headers and
-        checksums included.
-    records_per_shard : int, optional
-        Begin the next file when one holds that many records.
-    compression : str, int, TFRecordOptions or None, optional
-        Of the new files, as for :class:`~tfrecord_lite.TFRecordWriter`: by default the ending of
-        the name decides.
-    overwrite : bool, optional
-        Replace files that exist.
     progress : bool or callable, optional
         Show a progress bar; by default for work of more than a second, on a terminal or in a
         notebook, if tqdm is installed (the extra ``cli``). A callable is called with the bytes of
         the sources that were read, and their total or None, the last time with both equal; what it
         raises ends the work. Dividing records evenly reads the sources twice, so each time half counts.
-    storage_options : dict, optional
-        Options for fsspec, which opens URLs; those of a reader are its own.
+    **options
+        How records are divided and files written, see
+        :class:`~tfrecord_lite.apps.rearrange.TargetOptions`; `storage_options` are for the sources
+        too, unless they are a reader.
 
     Returns
     -------
@@ -111,16 +95,8 @@ def merge_files(
     >>> merged.num_records, list(TFRecordReader("names.tfrecord"))
     (2, [b'ada', b'alan'])
     """
-    place = Target(
-        target,
-        num_shards,
-        bytes_per_shard,
-        records_per_shard,
-        compression,
-        overwrite,
-        storage_options,
-    )
-    read = Input(sources, storage_options, progress)
+    place = Target(target, **options)
+    read = Input(sources, place.storage_options, progress)
     return _copy(read, place, read.described())
 
 
@@ -128,22 +104,15 @@ def split_files(
     sources: Sources | TFRecordReader,
     target: Source,
     *,
-    num_shards: int | None = None,
-    bytes_per_shard: int | None = None,
-    records_per_shard: int | None = None,
-    compression: CompressionType = "infer",
-    overwrite: bool = False,
     progress: Progress = None,
-    storage_options: StorageOptions = None,
+    **options: Unpack[TargetOptions],
 ) -> Rearranged:
     """Divide the records of a file, or of several, among shards.
 
     Parameters
     ----------
-    sources, target, num_shards, bytes_per_shard, records_per_shard, compression, overwrite
+    sources, target, progress, **options
         As for :func:`merge_files`; the target is shards.
-    progress, storage_options
-        As for :func:`merge_files`.
 
     Returns
     -------
@@ -166,22 +135,14 @@ def split_files(
     >>> [list(TFRecordReader(path)) for path in parts.paths]
     [[b'Ada'], [b'Alan', b'Grace']]
     """
-    place = Target(
-        target,
-        num_shards,
-        bytes_per_shard,
-        records_per_shard,
-        compression,
-        overwrite,
-        storage_options,
-    )
+    place = Target(target, **options)
     if not place.is_divided:
         detail = (
             "nothing says how to divide the records; give num_shards, bytes_per_shard or "
             "records_per_shard, or a name such as 'train@8.tfrecord'"
         )
         raise argument_error(detail)
-    read = Input(sources, storage_options, progress)
+    read = Input(sources, place.storage_options, progress)
     return _copy(read, place, read.described())
 
 
@@ -203,13 +164,8 @@ def filter_records(
     target: Source,
     keep: Callable[[Block], BoolArray],
     *,
-    num_shards: int | None = None,
-    bytes_per_shard: int | None = None,
-    records_per_shard: int | None = None,
-    compression: CompressionType = "infer",
-    overwrite: bool = False,
     progress: Progress = None,
-    storage_options: StorageOptions = None,
+    **options: Unpack[TargetOptions],
 ) -> Rearranged:
     """Write the records that a function picks.
 
@@ -219,9 +175,7 @@ def filter_records(
         As for :func:`merge_files`.
     keep : callable
         Called with each Block of records; returns which to keep, as bool, shape (n_records,).
-    num_shards : int, optional
-        Write this many files; record i of those kept goes to file i modulo `num_shards`.
-    bytes_per_shard, records_per_shard, compression, overwrite, progress, storage_options
+    progress, **options
         As for :func:`merge_files`.
 
     Returns
@@ -251,16 +205,8 @@ def filter_records(
     """
     if not callable(keep):
         raise TypeError(f"keep must be a function of a Block, not {type(keep).__name__}")
-    read = Input(sources, storage_options, progress)
-    place = Target(
-        target,
-        num_shards,
-        bytes_per_shard,
-        records_per_shard,
-        compression,
-        overwrite,
-        storage_options,
-    )
+    place = Target(target, **options)
+    read = Input(sources, place.storage_options, progress)
     described = read.described()
     with read.metered() as meter, place.open(read.sources, described) as outputs:
         with closing(read.blocks()) as blocks:

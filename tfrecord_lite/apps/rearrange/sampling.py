@@ -24,12 +24,13 @@ from tfrecord_lite.records.framing import compact
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
-    from tfrecord_lite.apps.rearrange.targets import Rearranged
+    from typing_extensions import Unpack
+
+    from tfrecord_lite.apps.rearrange.targets import Rearranged, TargetOptions
     from tfrecord_lite.arrays import Uint64Array
     from tfrecord_lite.block import Block
     from tfrecord_lite.dataset.random_order import Key
-    from tfrecord_lite.files.compression import CompressionType
-    from tfrecord_lite.files.names import Source, Sources, StorageOptions
+    from tfrecord_lite.files.names import Source, Sources
     from tfrecord_lite.progress import Progress
     from tfrecord_lite.reader import TFRecordReader
 
@@ -45,13 +46,8 @@ def sample_records(
     *,
     fraction: float | None = None,
     seed: int | None = None,
-    num_shards: int | None = None,
-    bytes_per_shard: int | None = None,
-    records_per_shard: int | None = None,
-    compression: CompressionType = "infer",
-    overwrite: bool = False,
     progress: Progress = None,
-    storage_options: StorageOptions = None,
+    **options: Unpack[TargetOptions],
 ) -> Rearranged:
     """Write records drawn at random, without replacement, in the order in which they are read.
 
@@ -67,10 +63,10 @@ def sample_records(
     seed : int, optional
         The same records of the same files are drawn for the same seed, on every machine. None
         draws a seed, which the result has.
-    num_shards, bytes_per_shard, records_per_shard, compression, overwrite, storage_options
-        As for :func:`merge_files`.
     progress : bool or callable, optional
         As for :func:`merge_files`. Files are read twice, and each time half of their bytes counts.
+    **options
+        As for :func:`merge_files`.
 
     Returns
     -------
@@ -105,16 +101,8 @@ def sample_records(
     """
     seed = seed_of(seed)
     share = _check(n, fraction)
-    read = Input(sources, storage_options, progress)
-    place = Target(
-        target,
-        num_shards,
-        bytes_per_shard,
-        records_per_shard,
-        compression,
-        overwrite,
-        storage_options,
-    )
+    place = Target(target, **options)
+    read = Input(sources, place.storage_options, progress)
     if share is not None and not read.is_rereadable:
         detail = (
             "a fraction needs the number of records, so they are read twice; "

@@ -14,9 +14,10 @@ from tfrecord_lite.errors import require_int
 from tfrecord_lite.files.names import is_file_object, is_url, name_of
 
 if TYPE_CHECKING:
-    from tfrecord_lite.apps.rearrange.targets import Rearranged
-    from tfrecord_lite.files.compression import CompressionType
-    from tfrecord_lite.files.names import Source, Sources, StorageOptions
+    from typing_extensions import Unpack
+
+    from tfrecord_lite.apps.rearrange.targets import Rearranged, TargetOptions
+    from tfrecord_lite.files.names import Source, Sources
     from tfrecord_lite.progress import Progress
     from tfrecord_lite.reader import TFRecordReader
 
@@ -30,13 +31,8 @@ def shuffle_records(
     *,
     seed: int | None = None,
     memory_bytes: int = MEMORY_BYTES,
-    num_shards: int | None = None,
-    bytes_per_shard: int | None = None,
-    records_per_shard: int | None = None,
-    compression: CompressionType = "infer",
-    overwrite: bool = False,
     progress: Progress = None,
-    storage_options: StorageOptions = None,
+    **options: Unpack[TargetOptions],
 ) -> Rearranged:
     """Write the records of files in random order, also if they are larger than memory.
 
@@ -51,12 +47,10 @@ def shuffle_records(
         How much memory to use for records. If they do not fit, they are written to a temporary
         file too, uncompressed, in the folder of the target (for URLs and file objects, in
         that of Python's ``tempfile``). It is removed however the process ends.
-    num_shards : int, optional
-        As for :func:`merge_files`; each file has as many records as the others, to within one.
-    bytes_per_shard, records_per_shard, compression, overwrite, storage_options
-        As for :func:`merge_files`.
     progress : bool or callable, optional
         As for :func:`merge_files`; half is done when all records are in their temporary file.
+    **options
+        As for :func:`merge_files`.
 
     Returns
     -------
@@ -94,16 +88,8 @@ def shuffle_records(
     """
     seed = seed_of(seed)
     memory_bytes = require_int("memory_bytes", memory_bytes, _LEAST_MEMORY_BYTES)
-    read = Input(sources, storage_options, progress)
-    place = Target(
-        target,
-        num_shards,
-        bytes_per_shard,
-        records_per_shard,
-        compression,
-        overwrite,
-        storage_options,
-    )
+    place = Target(target, **options)
+    read = Input(sources, place.storage_options, progress)
     described = read.described()
     with (
         read.metered(2) as meter,

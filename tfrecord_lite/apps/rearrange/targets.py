@@ -29,6 +29,7 @@ from tfrecord_lite.files.names import (
     shard_names,
 )
 from tfrecord_lite.files.output import remove
+from tfrecord_lite.options import WriteOptions
 from tfrecord_lite.records.framing import OVERHEAD_BYTES, compact
 from tfrecord_lite.storage import sidecar
 from tfrecord_lite.storage.data_files import FileSet, Spool, buffer_bytes_of, data_names
@@ -124,17 +125,41 @@ class Filling:
 # --------------------------------------------------------------------------------- the files
 
 
+class TargetOptions(WriteOptions, total=False):
+    """How records are divided among files, and how these are written.
+
+    Of the first three, one at most.
+
+    Examples
+    --------
+    >>> from tfrecord_lite.apps.rearrange import TargetOptions, split_files
+    >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+    >>> options = TargetOptions(num_shards=3, overwrite=True)
+    >>> len(split_files("people.tfrecord", "part.tfrecord", **options).paths)
+    3
+    """
+
+    num_shards: int | None
+    """Write this many files. Each has records that follow each other, as many as the others to within one."""
+    bytes_per_shard: int | None
+    """Begin the next file when one holds that many bytes before compression, with headers and checksums."""
+    records_per_shard: int | None
+    """Begin the next file when one holds that many records."""
+    overwrite: bool
+    """Replace files that exist."""
+
+
 @dataclass(frozen=True)
 class Target:
     """Where to write records; checked before anything is read."""
 
     target: Source
-    num_shards: int | None
-    bytes_per_shard: int | None
-    records_per_shard: int | None
-    compression: CompressionType
-    overwrite: bool
-    storage_options: StorageOptions
+    num_shards: int | None = None
+    bytes_per_shard: int | None = None
+    records_per_shard: int | None = None
+    compression: CompressionType = "infer"
+    overwrite: bool = False
+    storage_options: StorageOptions = None
 
     def __post_init__(self) -> None:
         """Check the arguments, and that there is no such file yet."""

@@ -19,18 +19,18 @@ from tfrecord_lite.apps.statistics.strings import StringStatistics
 from tfrecord_lite.arrays import ByteRanges
 from tfrecord_lite.errors import InvalidArgumentError, require_int
 from tfrecord_lite.example.survey import Survey
-from tfrecord_lite.options import MAX_RECORD_BYTES, ReadSettings
+from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.progress import check_progress
 from tfrecord_lite.schema import SequenceSummary
 from tfrecord_lite.storage.infer import blocks_of
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from tfrecord_lite.arrays import AnyArray, Int64Array
     from tfrecord_lite.block import Block
     from tfrecord_lite.example.survey import KindLists
-    from tfrecord_lite.files.compression import CompressionType
-    from tfrecord_lite.files.names import StorageOptions
-    from tfrecord_lite.options import OnError
+    from tfrecord_lite.options import ReadOptions
     from tfrecord_lite.progress import Progress
     from tfrecord_lite.storage.infer import Source
 
@@ -43,14 +43,8 @@ def compute_statistics(
     data: Source | Any,
     *,
     num_records: int | None = None,
-    compression: CompressionType = "infer",
-    on_error: OnError = "raise",
-    max_errors: int | None = None,
-    max_record_bytes: int = MAX_RECORD_BYTES,
-    max_inflated_bytes: int | None = None,
-    max_inflated_ratio: float | None = None,
-    storage_options: StorageOptions = None,
     progress: Progress = None,
+    **options: Unpack[ReadOptions],
 ) -> Statistics:
     """Compute the statistics of each feature: presence, lengths, distributions, the most frequent strings.
 
@@ -61,10 +55,10 @@ def compute_statistics(
         a reader; or serialised Examples or SequenceExamples.
     num_records : int, optional
         Examine only this many records from the start; later ones are not read.
-    compression, on_error, max_errors, max_record_bytes, max_inflated_bytes, max_inflated_ratio, storage_options
-        How to read files, as for :class:`TFRecordReader`.
     progress : bool or callable, optional
         As for :func:`load`; the unit is records.
+    **options
+        How files are read, see :class:`ReadOptions`.
 
     Returns
     -------
@@ -103,18 +97,10 @@ def compute_statistics(
     """
     num_records = None if num_records is None else require_int("num_records", num_records, 1)
     check_progress(progress)
-    options = ReadSettings(
-        compression,
-        on_error=on_error,
-        max_errors=max_errors,
-        max_record_bytes=max_record_bytes,
-        max_inflated_bytes=max_inflated_bytes,
-        max_inflated_ratio=max_inflated_ratio,
-        storage_options=storage_options,
-    )
+    settings = ReadSettings(**options)
     collector = Collector()
     # Otherwise the file would stay open for as long as an error's traceback is referenced.
-    with closing(blocks_of(data, options, num_records, progress)) as blocks:
+    with closing(blocks_of(data, settings, num_records, progress)) as blocks:
         for block in blocks:
             collector.add(block)
     return collector.statistics()

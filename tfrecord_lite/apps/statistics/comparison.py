@@ -31,16 +31,16 @@ from tfrecord_lite.apps.statistics.side_by_side import (
 from tfrecord_lite.apps.statistics.statistics import Statistics
 from tfrecord_lite.errors import FailedPreconditionError, Reason, plural
 from tfrecord_lite.files.names import expand, is_file_object, is_url, name_of, position_of
-from tfrecord_lite.options import MAX_RECORD_BYTES, ReadSettings
+from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.reader import TFRecordReader, reader_with
 from tfrecord_lite.storage.infer import blocks_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tfrecord_lite.files.compression import CompressionType
-    from tfrecord_lite.files.names import StorageOptions
-    from tfrecord_lite.options import OnError
+    from typing_extensions import Unpack
+
+    from tfrecord_lite.options import ReadOptions
     from tfrecord_lite.progress import Progress
     from tfrecord_lite.storage.infer import Source
 
@@ -106,7 +106,7 @@ class Comparison:
         pairs = zip(self.names, self.statistics, strict=True)
         return {
             "same": self.is_same,
-            "data": [{"name": name, "records": one.n_records} for name, one in pairs],
+            "data": [{"name": name, "records": one.num_records} for name, one in pairs],
             "findings": [finding.describe() for finding in self.findings],
             "records": None if self.records is None else self.records.describe(),
         }
@@ -134,7 +134,7 @@ class Comparison:
         """Return the same tables for notebooks."""
         header, *rows = finding_rows(self)
         parts = [tables.table(header, rows, n_rows=len(rows), noun="difference")] if rows else []
-        if self.records is not None and self.records.n_different:
+        if self.records is not None and self.records.num_different:
             header, *rows = record_rows(self.records)
             parts.append(tables.table(header, rows, caption=str(self.records)))
         return tables.panel(title_of(self), *parts)
@@ -146,14 +146,8 @@ def compare(
     *,
     records: bool = True,
     thresholds: Mapping[str, float] | None = None,
-    compression: CompressionType = "infer",
-    on_error: OnError = "raise",
-    max_errors: int | None = None,
-    max_record_bytes: int = MAX_RECORD_BYTES,
-    max_inflated_bytes: int | None = None,
-    max_inflated_ratio: float | None = None,
-    storage_options: StorageOptions = None,
     progress: Progress = None,
+    **options: Unpack[ReadOptions],
 ) -> Comparison:
     """Compare two data sets: their schemas, how their values are distributed, and their records.
 
@@ -166,11 +160,11 @@ def compare(
         values are a finding. False for data of which only the distributions should be alike. Statistics have no records.
     thresholds : mapping of str to float, optional
         How different the data may be; those that are not given are as below.
-    compression, on_error, max_errors, max_record_bytes, max_inflated_bytes, max_inflated_ratio, storage_options
-        How to read files, as for :class:`TFRecordReader`.
     progress : bool or callable, optional
         As for :func:`load`; the unit is records, of each data set when it is read. Both are read a second time, in
         turns, if records are compared.
+    **options
+        How files are read, see :class:`ReadOptions`.
 
     Returns
     -------
@@ -212,7 +206,7 @@ def compare(
     >>> before = encode_examples({"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
     >>> after = encode_examples({"name": ["Ada", "Alan", "Grace"], "age": [36, 44, 37]})
     >>> comparison = compare(before, after, thresholds={"distance": 1, "range": 1})
-    >>> bool(comparison), comparison.records.n_different
+    >>> bool(comparison), comparison.records.num_different
     (False, 1)
     >>> print(comparison)
     the first (3 records) and the second (3 records): 1 difference
@@ -223,29 +217,21 @@ def compare(
     1       age      41     44
     """
     limits = Thresholds.of(thresholds)
-    options = ReadSettings(
-        compression,
-        on_error=on_error,
-        max_errors=max_errors,
-        max_record_bytes=max_record_bytes,
-        max_inflated_bytes=max_inflated_bytes,
-        max_inflated_ratio=max_inflated_ratio,
-        storage_options=storage_options,
-    )
-    data = tuple(_checked(one, options, is_read_twice=records) for one in (a, b))
+    settings = ReadSettings(**options)
+    data = tuple(_checked(one, settings, is_read_twice=records) for one in (a, b))
     have_records = records and not any(isinstance(one, Statistics) for one in data)
-    ours, theirs = (_statistics_of(one, options, progress) for one in data)
+    ours, theirs = (_statistics_of(one, settings, progress) for one in data)
     found = list(findings(ours, theirs, limits))
     differences = None
-    if have_records and ours.n_records == theirs.n_records:
-        blocks = (blocks_of(one, options, progress=progress) for one in data)
+    if have_records and ours.num_records == theirs.num_records:
+        blocks = (blocks_of(one, settings, progress=progress) for one in data)
         is_sequence = ours.is_sequence or theirs.is_sequence
         differences = compare_records(*blocks, is_sequence=is_sequence)
-        if differences is None or differences.n_records != ours.n_records:
+        if differences is None or differences.num_records != ours.num_records:
             detail = "the records are not the same when they are read a second time; records=False"
             detail += " reads them once"
             raise FailedPreconditionError(Reason.NOT_SEEKABLE, source=_name(b, 1), detail=detail)
-    if differences is not None and differences.n_different:
+    if differences is not None and differences.num_different:
         found.append(Finding("records", None, str(differences), sides=differences.sides()))
     return Comparison((_name(a, 0), _name(b, 1)), (ours, theirs), tuple(found), differences)
 

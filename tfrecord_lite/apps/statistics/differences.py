@@ -83,9 +83,9 @@ class RecordDifferences:
 
     Attributes
     ----------
-    n_records : int
+    num_records : int
         Number of records in each.
-    n_different : int
+    num_different : int
         How many pairs hold different values.
     by_feature : mapping of str to int
         In how many pairs each feature differs; those that do.
@@ -98,12 +98,12 @@ class RecordDifferences:
     >>> before = encode_examples({"age": [36, 41, 37]})
     >>> after = encode_examples({"age": [36, 41, 38]})
     >>> records = compare(before, after).records
-    >>> records.n_records, records.n_different, dict(records.by_feature)
+    >>> records.num_records, records.num_different, dict(records.by_feature)
     (3, 1, {'age': 1})
     """
 
-    n_records: int
-    n_different: int
+    num_records: int
+    num_different: int
     by_feature: Mapping[str, int] = field(default_factory=dict)
     first: tuple[RecordDifference, ...] = ()
 
@@ -114,13 +114,16 @@ class RecordDifferences:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle as the call that creates an equal one."""
-        return (type(self), (self.n_records, self.n_different, dict(self.by_feature), self.first))
+        return (
+            type(self),
+            (self.num_records, self.num_different, dict(self.by_feature), self.first),
+        )
 
     def __str__(self) -> str:
         """Return the number of differences in one line."""
-        if not self.n_different:
-            return f"all {plural(self.n_records, 'record')} hold the same"
-        said = f"{self.n_different:,} of {plural(self.n_records, 'record')} differ"
+        if not self.num_different:
+            return f"all {plural(self.num_records, 'record')} hold the same"
+        said = f"{self.num_different:,} of {plural(self.num_records, 'record')} differ"
         return f"{said}: {self._features()}"
 
     def _features(self) -> str:
@@ -138,8 +141,8 @@ class RecordDifferences:
         >>> compare(before, after).records.sides()
         ('3 records', '1 of 3 differ: age in 1')
         """
-        said = f"{self.n_different:,} of {self.n_records:,} differ"
-        return plural(self.n_records, "record"), f"{said}: {self._features()}"
+        said = f"{self.num_different:,} of {self.num_records:,} differ"
+        return plural(self.num_records, "record"), f"{said}: {self._features()}"
 
     def describe(self) -> dict[str, Any]:
         """Return all as JSON values.
@@ -153,8 +156,8 @@ class RecordDifferences:
         [{'record': 2, 'features': ['age'], 'values': [['37', '38']]}]
         """
         return {
-            "records": self.n_records,
-            "different": self.n_different,
+            "records": self.num_records,
+            "different": self.num_different,
             "by_feature": dict(self.by_feature),
             "first": [
                 {
@@ -172,7 +175,7 @@ def compare_records(
 ) -> RecordDifferences | None:
     """Compare records one by one; None if one data set turns out to have more of them."""
     decode: Any = SequenceExampleDecoder() if is_sequence else ExampleDecoder()
-    n_records, n_different = 0, 0
+    num_records, num_different = 0, 0
     by_feature: Counter[str] = Counter()
     first: list[RecordDifference] = []
     with closing(a), closing(b):
@@ -184,12 +187,12 @@ def compare_records(
             for i, (one, other) in zip(odd, _decoded(ours[odd], theirs[odd], decode), strict=True):
                 names = _names(one, other)
                 if names:
-                    n_different += 1
+                    num_different += 1
                     by_feature.update(names)
                     if len(first) < _MAX_SHOWN:
-                        first.append(_difference(n_records + i, names, one, other))
-            n_records += len(ours)
-    return RecordDifferences(n_records, n_different, by_feature, tuple(first))
+                        first.append(_difference(num_records + i, names, one, other))
+            num_records += len(ours)
+    return RecordDifferences(num_records, num_different, by_feature, tuple(first))
 
 
 def _aligned(a: Iterator[Block], b: Iterator[Block]) -> Iterator[tuple[Block, Block]]:
@@ -198,13 +201,13 @@ def _aligned(a: Iterator[Block], b: Iterator[Block]) -> Iterator[tuple[Block, Bl
     while True:
         ours = ours if len(ours) else next(a, _EMPTY)
         theirs = theirs if len(theirs) else next(b, _EMPTY)
-        n_records = min(len(ours), len(theirs))
-        if not n_records:
+        num_records = min(len(ours), len(theirs))
+        if not num_records:
             if len(ours) or len(theirs):
                 yield ours, theirs
             return
-        yield ours[:n_records], theirs[:n_records]
-        ours, theirs = ours[n_records:], theirs[n_records:]
+        yield ours[:num_records], theirs[:num_records]
+        ours, theirs = ours[num_records:], theirs[num_records:]
 
 
 def _decoded(ours: Block, theirs: Block, decode: Any) -> Iterable[tuple[_Flat, _Flat]]:

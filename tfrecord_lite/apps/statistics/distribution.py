@@ -52,7 +52,7 @@ class Distribution:
     ----------
     count : int
         How many numbers, NaN included.
-    n_nan, n_inf, n_zeros : int
+    num_nan, num_inf, num_zeros : int
         How many of them are NaN, infinite, and zero.
     min, max : int, float or None
         The smallest and the largest, without NaN, exactly; None if there are none.
@@ -76,9 +76,9 @@ class Distribution:
     """
 
     count: int = 0
-    n_nan: int = 0
-    n_inf: int = 0
-    n_zeros: int = 0
+    num_nan: int = 0
+    num_inf: int = 0
+    num_zeros: int = 0
     min: float | None = None
     max: float | None = None
     is_integer: bool = False
@@ -119,7 +119,7 @@ class Distribution:
         known = numbers[~np.isnan(numbers)]
         if not known.size:
             is_float32 = numbers.dtype == np.float32
-            return cls(count=numbers.size, n_nan=numbers.size, _is_float32=is_float32)
+            return cls(count=numbers.size, num_nan=numbers.size, _is_float32=is_float32)
         finite = known[np.isfinite(known)].astype(np.float64)
         with np.errstate(over="ignore"):
             mean = float(finite.mean()) if finite.size else 0.0
@@ -129,9 +129,9 @@ class Distribution:
         shift, keys, counts = _coarsened(*_counted(_float_codes(finite), shift), shift)
         return cls(
             count=numbers.size,
-            n_nan=numbers.size - known.size,
-            n_inf=known.size - finite.size,
-            n_zeros=known.size - int(np.count_nonzero(known)),
+            num_nan=numbers.size - known.size,
+            num_inf=known.size - finite.size,
+            num_zeros=known.size - int(np.count_nonzero(known)),
             min=known.min().item(),
             max=known.max().item(),
             _is_float32=numbers.dtype == np.float32,
@@ -154,7 +154,7 @@ class Distribution:
         shift, keys, counts = _coarsened(*_counted(_integer_codes(numbers), shift), shift)
         return cls(
             count=numbers.size,
-            n_zeros=numbers.size - int(np.count_nonzero(numbers)),
+            num_zeros=numbers.size - int(np.count_nonzero(numbers)),
             min=low,
             max=high,
             is_integer=True,
@@ -182,7 +182,7 @@ class Distribution:
         keys = _integer_codes(np.array([number]))
         return cls(
             count=times,
-            n_zeros=times if number == 0 else 0,
+            num_zeros=times if number == 0 else 0,
             min=number,
             max=number,
             is_integer=True,
@@ -192,19 +192,19 @@ class Distribution:
         )
 
     @property
-    def n_finite(self) -> int:
+    def num_finite(self) -> int:
         """How many numbers are neither NaN nor infinite."""
-        return self.count - self.n_nan - self.n_inf
+        return self.count - self.num_nan - self.num_inf
 
     @property
     def mean(self) -> float | None:
         """The mean of the finite numbers; None if there are none."""
-        return self._base + self._mean if self.n_finite else None
+        return self._base + self._mean if self.num_finite else None
 
     @property
     def std(self) -> float | None:
         """The standard deviation of the finite numbers (divided by their count); None if there are none."""
-        return math.sqrt(self._squares / self.n_finite) if self.n_finite else None
+        return math.sqrt(self._squares / self.num_finite) if self.num_finite else None
 
     def __add__(self, other: Distribution) -> Distribution:
         """Return the distribution of all numbers of both."""
@@ -215,14 +215,14 @@ class Distribution:
         if self.is_integer != other.is_integer:
             return self._as_floats() + other._as_floats()
         shift, keys, counts = self._merged_buckets(other)
-        ours, theirs = self.n_finite, other.n_finite
+        ours, theirs = self.num_finite, other.num_finite
         share = theirs / max(ours + theirs, 1)
         gap = other._base - self._base + other._mean - self._mean
         return Distribution(
             count=self.count + other.count,
-            n_nan=self.n_nan + other.n_nan,
-            n_inf=self.n_inf + other.n_inf,
-            n_zeros=self.n_zeros + other.n_zeros,
+            num_nan=self.num_nan + other.num_nan,
+            num_inf=self.num_inf + other.num_inf,
+            num_zeros=self.num_zeros + other.num_zeros,
             min=min((n for n in (self.min, other.min) if n is not None), default=None),
             max=max((n for n in (self.max, other.max) if n is not None), default=None),
             is_integer=self.is_integer,
@@ -270,7 +270,7 @@ class Distribution:
         """Compare counts, ranges and buckets; and means, up to rounding."""
         if not isinstance(other, Distribution):
             return NotImplemented
-        exact = ("count", "n_nan", "n_inf", "n_zeros", "min", "max", "is_integer", "_shift")
+        exact = ("count", "num_nan", "num_inf", "num_zeros", "min", "max", "is_integer", "_shift")
         return (
             all(getattr(self, name) == getattr(other, name) for name in exact)
             and np.array_equal(self._keys, other._keys)
@@ -327,19 +327,19 @@ class Distribution:
         """
         if not 0 <= q <= 1:
             raise argument_error(f"q is {q}, expected a share from 0 to 1")
-        if not self.n_finite:
+        if not self.num_finite:
             return None
         starts, stops = self._bounds()
         ends = np.cumsum(self._counts)
-        rank = q * (self.n_finite - 1)
-        if rank in (0, self.n_finite - 1):
+        rank = q * (self.num_finite - 1)
+        if rank in (0, self.num_finite - 1):
             end: float = (stops[-1] if rank else starts[0]).item()
             return end
         i = int(np.searchsorted(ends, rank, side="right"))
         n_others = int(self._counts[i]) - 1
         n_before = rank - (int(ends[i]) - n_others - 1)  # in the bucket
         low, high = starts[i].item(), stops[i].item()
-        if low == 0 and n_before < self.n_zeros:
+        if low == 0 and n_before < self.num_zeros:
             return low  # type: ignore[no-any-return]
         share = n_before / n_others if n_others else 0.5
         if self.is_integer:
@@ -396,9 +396,9 @@ class Distribution:
         quartiles = [self.quantile(q) for q in (0.25, 0.5, 0.75)]
         return {
             "count": self.count,
-            "nan": self.n_nan,
-            "infinite": self.n_inf,
-            "zeros": self.n_zeros,
+            "nan": self.num_nan,
+            "infinite": self.num_inf,
+            "zeros": self.num_zeros,
             "min": json_value(self.min),
             "max": json_value(self.max),
             "mean": json_value(self.mean),

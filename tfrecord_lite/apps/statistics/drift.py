@@ -160,7 +160,7 @@ class Finding:
 
 def findings(a: Statistics, b: Statistics, thresholds: Thresholds) -> Iterator[Finding]:
     """Yield what is different about `b`: of all records, then by feature, in the order of names."""
-    if a.is_sequence != b.is_sequence and a.n_records and b.n_records:
+    if a.is_sequence != b.is_sequence and a.num_records and b.num_records:
         names = [("Example", "SequenceExample")[one.is_sequence] for one in (a, b)]
         detail = f"the records are {names[0]}s and {names[1]}s"
         yield Finding("kind", None, detail, sides=(f"{names[0]}s", f"{names[1]}s"))
@@ -169,15 +169,15 @@ def findings(a: Statistics, b: Statistics, thresholds: Thresholds) -> Iterator[F
         for name in sorted(ours.keys() | theirs.keys()):
             one, other = ours.get(name), theirs.get(name)
             if other is None and one is not None:
-                where = f"in {_share_text(one.n_records, a.n_records)} of the first only"
-                sides = _schema_text(name, one, a.n_records), "missing"
+                where = f"in {_share_text(one.num_records, a.num_records)} of the first only"
+                sides = _schema_text(name, one, a.num_records), "missing"
                 yield Finding("missing feature", name, f"{_kinds(one)}, {where}", sides=sides)
             elif one is None and other is not None:
-                where = f"in {_share_text(other.n_records, b.n_records)} of the second only"
-                sides = "missing", _schema_text(name, other, b.n_records)
+                where = f"in {_share_text(other.num_records, b.num_records)} of the second only"
+                sides = "missing", _schema_text(name, other, b.num_records)
                 yield Finding("new feature", name, f"{_kinds(other)}, {where}", sides=sides)
             elif one is not None and other is not None:
-                pair = _Pair(name, one, other, a.n_records, b.n_records, thresholds)
+                pair = _Pair(name, one, other, a.num_records, b.num_records, thresholds)
                 yield from pair.findings()
 
 
@@ -185,11 +185,11 @@ def _kinds(found: FeatureStatistics) -> str:
     return "/".join(kind.label for kind in found.kinds) or "no kind"
 
 
-def _share_text(count: int, n_records: int) -> str:
+def _share_text(count: int, num_records: int) -> str:
     """Return a share of records; one that is not all does not look like it."""
-    if count == n_records:
+    if count == num_records:
         return "all records"
-    return f"{min(100 * count / max(n_records, 1), 99.9):.3g} % of the records"
+    return f"{min(100 * count / max(num_records, 1), 99.9):.3g} % of the records"
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +239,7 @@ class _Pair:
         return Finding(what, self.name, detail, distance, threshold, sides or texts)
 
     def _presence(self) -> Iterator[Finding]:
-        counts = (self.one.n_records, self.n_ours), (self.other.n_records, self.n_theirs)
+        counts = (self.one.num_records, self.n_ours), (self.other.num_records, self.n_theirs)
         first, second = (n / max(total, 1) for n, total in counts)
         if (distance := abs(first - second)) > self.thresholds.presence:
             texts = [_share_text(*count) for count in counts]
@@ -258,27 +258,27 @@ class _Pair:
     def _numbers(self, ours: Distribution, theirs: Distribution) -> Iterator[Finding]:
         """Yield that there are numbers which the first data set does not lead one to expect."""
         for word, count, before in (
-            ("NaN", theirs.n_nan, ours.n_nan),
-            ("infinite", theirs.n_inf, ours.n_inf),
+            ("NaN", theirs.num_nan, ours.num_nan),
+            ("infinite", theirs.num_inf, ours.num_inf),
         ):
             if count and not before:
                 shown = f"{100 * count / theirs.count:.3g} %"
                 detail = f"{shown} of the numbers are {word} in the second, none in the first"
                 sides = f"no {word}", f"{shown} {word}"
                 yield Finding("not finite", self.name, detail, sides=sides)
-        known = _categories(ours, self.one.n_records)
+        known = _categories(ours, self.one.num_records)
         if known is not None:
             starts, stops, counts = theirs.buckets()
             is_new = ~np.isin(starts, known) | (starts != stops)
             shown_values = [f"{int(number):,}" for number in starts[is_new][:3].tolist()]
             yield from self._new_values(int(counts[is_new].sum()), theirs.count, shown_values)
-        elif ours.n_finite and theirs.n_finite:
+        elif ours.num_finite and theirs.num_finite:
             (low, high), (least, most) = _finite_range(ours), _finite_range(theirs)
             starts, stops, counts = theirs.buckets()
             n_below = max(int(counts[stops < low].sum()), int(least < low))
             n_above = max(int(counts[starts > high].sum()), int(most > high))
-            n_outside = n_below + n_above if least <= high and most >= low else theirs.n_finite
-            share, threshold = n_outside / theirs.n_finite, self.thresholds.range
+            n_outside = n_below + n_above if least <= high and most >= low else theirs.num_finite
+            share, threshold = n_outside / theirs.num_finite, self.thresholds.range
             if share > threshold:
                 texts = _range_text(low, high), _range_text(least, most)
                 yield self._finding("range", texts, share, threshold)
@@ -292,7 +292,7 @@ class _Pair:
         looked_at = sum(ours.contents.values()), sum(theirs.contents.values())
         label, shares = _largest(ours.contents, theirs.contents, looked_at)
         yield from self._shares("contents", label or "", shares)
-        if ours.is_exact and _is_few(len(ours.counts), min(totals[0], self.one.n_records)):
+        if ours.is_exact and _is_few(len(ours.counts), min(totals[0], self.one.num_records)):
             new = sorted(theirs.counts.keys() - ours.counts.keys())
             # All but the known ones, as rare ones are not among the counts.
             n_known = sum(theirs.counts.get(value, 0) + theirs.max_missed for value in ours.counts)
@@ -334,20 +334,20 @@ def _range_text(*numbers: float) -> str:
     return " .. ".join(f"{n:,}" if isinstance(n, int) else f"{n:.6g}" for n in numbers)
 
 
-def _spec_of(name: str, found: FeatureStatistics, n_records: int) -> Any:
+def _spec_of(name: str, found: FeatureStatistics, num_records: int) -> Any:
     """Return the specification that would be inferred; None if there is none."""
-    context = Summary(n_records, {})
+    context = Summary(num_records, {})
     try:
         if isinstance(found.summary, FeatureListSummary):
             return SequenceSummary(context, {name: found.summary}).schema().feature_lists[name]
-        return Summary(n_records, {name: found.summary}).schema()[name]
+        return Summary(num_records, {name: found.summary}).schema()[name]
     except InvalidArgumentError:
         return None
 
 
-def _schema_text(name: str, found: FeatureStatistics, n_records: int) -> str:
+def _schema_text(name: str, found: FeatureStatistics, num_records: int) -> str:
     """Return the kind of a feature, and the specification that would be inferred."""
-    spec = _spec_of(name, found, n_records)
+    spec = _spec_of(name, found, num_records)
     return _kinds(found) if spec is None else f"{_kinds(found)} {_spec_text(spec)}"
 
 
@@ -377,14 +377,14 @@ def _quoted(value: bytes) -> str:
     return repr(value if text is None else text)
 
 
-def _is_few(n_different: int, total: int) -> bool:
-    return 0 < n_different <= _MAX_CATEGORIES and total >= _LEAST_TIMES * n_different
+def _is_few(num_different: int, total: int) -> bool:
+    return 0 < num_different <= _MAX_CATEGORIES and total >= _LEAST_TIMES * num_different
 
 
-def _categories(numbers: Distribution, n_records: int) -> Float64Array | None:
+def _categories(numbers: Distribution, num_records: int) -> Float64Array | None:
     """Return the different numbers, if they are few integers, often each."""
     starts, stops, _ = numbers.buckets()
-    if not numbers.is_integer or not _is_few(starts.size, min(numbers.count, n_records)):
+    if not numbers.is_integer or not _is_few(starts.size, min(numbers.count, num_records)):
         return None
     if max(-starts[0], stops[-1]) >= _MAX_EXACT:
         return None
@@ -440,4 +440,4 @@ def _shares(numbers: Distribution, starts: Float64Array) -> Float64Array:
     places = np.maximum(np.searchsorted(starts, own, side="right") - 1, 0)
     found: Float64Array = np.zeros(starts.size)
     np.add.at(found, places, counts)
-    return np.concatenate([found, [numbers.n_nan, numbers.n_inf]]) / max(numbers.count, 1)
+    return np.concatenate([found, [numbers.num_nan, numbers.num_inf]]) / max(numbers.count, 1)

@@ -35,19 +35,19 @@ def chart_of(name: str, found: FeatureStatistics, cells: Cells) -> Html | None:
         n_more = len(found.strings.counts) - len(listed)
         return Html(", ".join([*listed, f"… {n_more:,} more"] if n_more else listed))
     examples = found.strings.examples[:_MAX_EXAMPLES]
-    return cells.strings_form(examples, found.n_values).html
+    return cells.strings_form(examples, found.num_values).html
 
 
 def _only_number(numbers: Distribution) -> tuple[str, int] | None:
     """Return the number that all finite ones are, and how many; None if they differ, or there are none."""
-    if not numbers.n_finite or numbers.min is None or numbers.min != numbers.max:
+    if not numbers.num_finite or numbers.min is None or numbers.min != numbers.max:
         return None
     text = f"{int(numbers.min):,}" if numbers.is_integer else f"{numbers.min:.7g}"
-    return text, numbers.n_finite
+    return text, numbers.num_finite
 
 
 def _are_categories(strings: StringStatistics) -> bool:
     """Whether byte strings are shown one by one: some occur more than once, or there are few."""
-    if strings.n_uncounted:
+    if strings.num_uncounted:
         return False
     return len(strings.counts) <= _MAX_BARS or len(strings.counts) <= strings.lengths.count / 2

@@ -43,7 +43,7 @@ _MAX_ROWS = 10
 def title_of(comparison: Comparison) -> str:
     """Return what was compared, and how much differs, in a line."""
     pairs = zip(comparison.names, comparison.statistics, strict=True)
-    named = " and ".join(f"{name} ({plural(one.n_records, 'record')})" for name, one in pairs)
+    named = " and ".join(f"{name} ({plural(one.num_records, 'record')})" for name, one in pairs)
     rest = "" if comparison.records else "; records not compared one by one"
     if comparison.findings:
         return printable(f"{named}: {plural(len(comparison.findings), 'difference')}{rest}")
@@ -97,7 +97,7 @@ def lines_of(comparison: Comparison, width: int = WIDTH) -> Iterator[str]:
     if len(rows) > 1:
         yield ""
         yield from _table(rows, width)
-    if comparison.records is not None and comparison.records.n_different:
+    if comparison.records is not None and comparison.records.num_different:
         yield ""
         yield _cut(printable(str(comparison.records)), max(width, _LEAST_LINE))
         yield from _table(record_rows(comparison.records), width)

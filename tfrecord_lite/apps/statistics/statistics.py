@@ -56,7 +56,7 @@ class FeatureStatistics:
     steps: Distribution | None = None
 
     @property
-    def n_records(self) -> int:
+    def num_records(self) -> int:
         """Number of records with the feature."""
         return self.summary.n_records
 
@@ -72,7 +72,7 @@ class FeatureStatistics:
         return tuple((found.values if isinstance(found, FeatureListSummary) else found).lists)
 
     @property
-    def n_values(self) -> int:
+    def num_values(self) -> int:
         """Number of values in all records."""
         n_numbers = 0 if self.numbers is None else self.numbers.count
         return n_numbers + (0 if self.strings is None else self.strings.lengths.count)
@@ -101,8 +101,8 @@ class FeatureStatistics:
         parts = {"numbers": self.numbers, "strings": self.strings, "steps": self.steps}
         return {
             "kinds": [kind.label for kind in self.kinds],
-            "records": self.n_records,
-            "values": self.n_values,
+            "records": self.num_records,
+            "values": self.num_values,
             "lengths": self.lengths.describe(),
             **{name: part.describe() for name, part in parts.items() if part is not None},
         }
@@ -123,7 +123,7 @@ class Statistics:
 
     Attributes
     ----------
-    n_records : int
+    num_records : int
         Number of records that were examined.
     features : mapping of str to FeatureStatistics
         Of Examples, or of the contexts of SequenceExamples; sorted by name.
@@ -140,13 +140,13 @@ class Statistics:
     --------
     >>> people = encode_examples({"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
     >>> statistics = compute_statistics(people[:1]) + compute_statistics(people[1:])  # two shards
-    >>> statistics.n_records, statistics["age"].numbers.mean
+    >>> statistics.num_records, statistics["age"].numbers.mean
     (3, 38.0)
     >>> statistics["name"].strings.top(1)
     [(b'Ada', 1)]
     """
 
-    n_records: int
+    num_records: int
     features: Mapping[str, FeatureStatistics]
     feature_lists: Mapping[str, FeatureStatistics] = field(default_factory=dict)
     is_sequence: bool = False
@@ -160,7 +160,7 @@ class Statistics:
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle as the call that creates an equal one."""
         both = dict(self.features), dict(self.feature_lists)
-        return (type(self), (self.n_records, *both, self.is_sequence))
+        return (type(self), (self.num_records, *both, self.is_sequence))
 
     def __getitem__(self, name: str) -> FeatureStatistics:
         """Return one feature, or feature list; the error about an unknown name lists the nearest."""
@@ -188,7 +188,7 @@ class Statistics:
         if not isinstance(other, Statistics):
             return NotImplemented
         return Statistics(
-            self.n_records + other.n_records,
+            self.num_records + other.num_records,
             _merged(self.features, other.features),
             _merged(self.feature_lists, other.feature_lists),
             self.is_sequence or other.is_sequence,
@@ -202,7 +202,7 @@ class Statistics:
     def summary(self) -> Summary | SequenceSummary:
         """Kinds, lengths and ranges alone, as :func:`summarize` returns them."""
         features: Any = {name: found.summary for name, found in self.features.items()}
-        context = Summary(self.n_records, features)
+        context = Summary(self.num_records, features)
         if not self.is_sequence:
             return context
         lists: Any = {name: found.summary for name, found in self.feature_lists.items()}
@@ -237,7 +237,7 @@ class Statistics:
             name: {key: found.describe() for key, found in features.items()}
             for name, features in self._sections()
         }
-        return {"records": self.n_records, **described}
+        return {"records": self.num_records, **described}
 
     def _sections(self) -> list[tuple[str, Mapping[str, FeatureStatistics]]]:
         """Return the features by the part of the records that they are in."""
@@ -247,10 +247,10 @@ class Statistics:
 
     def __str__(self) -> str:
         """Return a table with one line per feature."""
-        lines = [f"{self.n_records:,} records" if self.n_records != 1 else "1 record"]
+        lines = [f"{self.num_records:,} records" if self.num_records != 1 else "1 record"]
         for section, features in self._sections():
             if features:
-                rows = [_row(name, found, self.n_records) for name, found in features.items()]
+                rows = [_row(name, found, self.num_records) for name, found in features.items()]
                 title = "" if section == "features" else f"\n{section.replace('_', ' ')}\n"
                 lines.append(title + "\n".join(aligned([_HEADER, *rows])))
         return "\n".join(lines)
@@ -268,7 +268,7 @@ class Statistics:
                     chart_of(name, found, cells),
                 )
                 for name, found in features.items()
-                for row in [_row(name, found, self.n_records)]
+                for row in [_row(name, found, self.num_records)]
             )
             captions = ["" if section == "features" else section.replace("_", " ")]
             if any(found.strings is not None for found in features.values()):
@@ -279,16 +279,16 @@ class Statistics:
                 parts.append(
                     table(header, rows, n_rows=len(features), noun="feature", caption=caption)
                 )
-        return panel(f"Statistics of {plural(self.n_records, 'record')}", *parts)
+        return panel(f"Statistics of {plural(self.num_records, 'record')}", *parts)
 
 
 _N_TEXTS = 4
 _HEADER = ("name", "kind", "present", "length", "mean", "std", "min", "median", "max")
 
 
-def _row(name: str, found: FeatureStatistics, n_records: int) -> tuple[str, ...]:
+def _row(name: str, found: FeatureStatistics, num_records: int) -> tuple[str, ...]:
     """Return the cells of one feature; of byte strings, the figures of their lengths."""
-    share = found.n_records / max(n_records, 1)
+    share = found.num_records / max(num_records, 1)
     lengths, strings = found.lengths, found.strings
     low, high = lengths.min or 0, lengths.max or 0
     numbers = found.numbers or (strings.lengths if strings else None)

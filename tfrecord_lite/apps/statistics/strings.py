@@ -68,7 +68,7 @@ class StringStatistics:
         Bytes per string.
     counts : mapping of bytes to int
         How often each string of up to 64 bytes occurs; of more than 10,000 different ones, the most frequent.
-    n_uncounted : int
+    num_uncounted : int
         How many strings are longer, and so not among `counts`.
     max_missed : int
         A string may occur this many times more than `counts` says; 0 if they are exact.
@@ -91,7 +91,7 @@ class StringStatistics:
 
     lengths: Distribution
     counts: Mapping[bytes, int]
-    n_uncounted: int = 0
+    num_uncounted: int = 0
     max_missed: int = 0
     looked_at: tuple[LookedAt, ...] = ()
     examples: tuple[bytes, ...] = ()
@@ -102,7 +102,7 @@ class StringStatistics:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle as the call that creates an equal one."""
-        counted = dict(self.counts), self.n_uncounted, self.max_missed
+        counted = dict(self.counts), self.num_uncounted, self.max_missed
         return (type(self), (self.lengths, *counted, self.looked_at, self.examples))
 
     @classmethod
@@ -165,7 +165,7 @@ class StringStatistics:
         return StringStatistics(
             self.lengths + other.lengths,
             counts,
-            self.n_uncounted + other.n_uncounted,
+            self.num_uncounted + other.num_uncounted,
             self.max_missed + other.max_missed + max_missed,
             tuple(sorted((*self.looked_at, *other.looked_at))[:MAX_LOOKED_AT]),
             (*self.examples, *other.examples)[:_MAX_EXAMPLES],
@@ -192,10 +192,10 @@ class StringStatistics:
     @property
     def is_exact(self) -> bool:
         """Whether `counts` has every string, and how often exactly it occurs."""
-        return not self.n_uncounted and not self.max_missed
+        return not self.num_uncounted and not self.max_missed
 
     @property
-    def n_distinct(self) -> int | None:
+    def num_distinct(self) -> int | None:
         """How many different strings there are; None if there were too many, or too long ones, to count."""
         return len(self.counts) if self.is_exact else None
 
@@ -227,7 +227,7 @@ class StringStatistics:
         """
         return {
             "lengths": self.lengths.describe(),
-            "distinct": self.n_distinct,
+            "distinct": self.num_distinct,
             "top": [[_text(value), count] for value, count in self.top()],
             "looked_at": len(self.looked_at),
             "contents": self.contents,

@@ -93,7 +93,7 @@ def make_cards(
     n_cards = sum(len(group) for _, group in groups)
     is_brief = n_cards > _MANY_CARDS
     cards = (
-        _card(section, name, found, statistics.n_records, specs, is_brief=is_brief)
+        _card(section, name, found, statistics.num_records, specs, is_brief=is_brief)
         for section, group in groups
         for name, found in group.items()
         if not chosen or name in chosen
@@ -124,8 +124,8 @@ def _card(
         name=shortened(name, _MAX_NAME) or repr(name),
         section=section,
         kind=", ".join(kind.label for kind in found.kinds) or "unset",
-        share=found.n_records / n_records if n_records else 0.0,
-        presence=_presence(found.n_records, n_records),
+        share=found.num_records / n_records if n_records else 0.0,
+        presence=_presence(found.num_records, n_records),
         lengths=_lengths(found),
         spec=specs.get(f"{section}/{name}", ""),
         chart=Html(chart),
@@ -241,7 +241,7 @@ def _labels(strings: StringStatistics, n_labels: int) -> list[tuple[str, int]]:
         if text is None:
             return []
         labels.append((shortened(text, _MAX_LABEL) or "(empty)", count))
-    is_telling = strings.n_distinct == len(labels) or any(count > 1 for _, count in labels)
+    is_telling = strings.num_distinct == len(labels) or any(count > 1 for _, count in labels)
     return labels if is_telling else []
 
 
@@ -283,17 +283,17 @@ def _numbers(numbers: Distribution, *, has_range: bool) -> Iterator[tuple[str, s
         for name, text in zip(known, _figures(numbers, known.values()), strict=True):
             if not (has_range and name in {"min", "max"}):
                 yield name, text
-        if numbers.n_zeros:
-            yield "zeros", percent(numbers.n_zeros / numbers.count)
-    for name, count in (("NaN", numbers.n_nan), ("infinite", numbers.n_inf)):
+        if numbers.num_zeros:
+            yield "zeros", percent(numbers.num_zeros / numbers.count)
+    for name, count in (("NaN", numbers.num_nan), ("infinite", numbers.num_inf)):
         if count:
             yield name, percent(count / numbers.count)
 
 
 def _strings(strings: StringStatistics, *, has_range: bool) -> Iterator[tuple[str, str]]:
-    if strings.n_distinct is not None and strings.lengths.count:
+    if strings.num_distinct is not None and strings.lengths.count:
         about = "" if strings.is_exact else "about "
-        yield "distinct", f"{about}{strings.n_distinct:,}"
+        yield "distinct", f"{about}{strings.num_distinct:,}"
     low, high = strings.lengths.min, strings.lengths.max
     if low is not None and high is not None and not has_range:
         few, many = human_bytes(int(low)), human_bytes(int(high))
