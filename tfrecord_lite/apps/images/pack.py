@@ -46,6 +46,7 @@ from tfrecord_lite.errors import (
 from tfrecord_lite.files.names import is_url
 from tfrecord_lite.files.output import open_output
 from tfrecord_lite.files.remote import remote_place
+from tfrecord_lite.options import WriteOptions
 from tfrecord_lite.progress import check_progress, metered
 from tfrecord_lite.schema import Schema
 from tfrecord_lite.storage import save
@@ -53,6 +54,8 @@ from tfrecord_lite.storage.data_files import data_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+
+    from typing_extensions import Unpack
 
     from tfrecord_lite.apps.images.image import ImageInfo
     from tfrecord_lite.apps.images.lists import ImageList, Picture
@@ -106,27 +109,31 @@ class PackOptions:
         return (os.cpu_count() or 1) if self.num_threads is None else self.num_threads
 
 
+class ImageOptions(WriteOptions, total=False):
+    """Keywords of :func:`pack_images` that are rarely needed."""
+
+    label_offset: int
+    path_column: str | None
+    label_column: str | None
+    columns: Sequence[str] | None
+    root: str | os.PathLike[str] | None
+    bytes_per_shard: int | None
+    num_threads: int | None
+
+
 def pack_images(
     source: str | os.PathLike[str],
     path: str | os.PathLike[str],
     *,
     labels: str | os.PathLike[str] | Sequence[str] | None = None,
-    label_offset: int = 0,
-    path_column: str | None = None,
-    label_column: str | None = None,
-    columns: Sequence[str] | None = None,
-    root: str | os.PathLike[str] | None = None,
     check: bool = True,
     shuffle: bool = True,
     seed: int = 0,
     num_shards: int | None = None,
-    bytes_per_shard: int | None = None,
-    compression: CompressionType = "infer",
-    num_threads: int | None = None,
     on_error: Literal["raise", "skip"] = "raise",
     overwrite: bool = False,
     progress: Progress = None,
-    storage_options: StorageOptions = None,
+    **options: Unpack[ImageOptions],
 ) -> ImageReport:
     """Pack a folder of images, or those that a manifest lists, into TFRecord files.
 
@@ -141,17 +148,6 @@ def pack_images(
     labels : str, PathLike or sequence of str, optional
         The names of the classes in the order of their numbers, or a file with one per line;
         by default all names that are found, sorted.
-    label_offset : int, default 0
-        What is added to each label; 1 leaves 0 to the background, as scripts for ImageNet do.
-    path_column, label_column : str, optional
-        The manifest's columns of paths and labels; by default the first with a usual name (path,
-        file, filename, image, ...; label, class, category, ...). Labels are texts, the names of
-        classes, or integers, which are kept.
-    columns : sequence of str, optional
-        The manifest's other columns to store as features of their names; by default all. Those
-        called ``image/class/label`` and ``image/filename`` replace these features.
-    root : str or PathLike, optional
-        The folder that the manifest's paths are relative to; by default that of the manifest.
     check : bool, default True
         Decode each image. False reads the headers only.
     shuffle : bool, default True
@@ -160,12 +156,6 @@ def pack_images(
         One seed gives one order, on every machine.
     num_shards : int, optional
         As for :func:`save`.
-    bytes_per_shard : int, optional
-        About how large a shard is; chooses the number of shards.
-    compression : str, int, TFRecordOptions or None, optional
-        As for :class:`TFRecordWriter`: by default the ending of the name decides.
-    num_threads : int, optional
-        Images to read and check at a time; by default one per processor. The files are the same.
     on_error : {"raise", "skip"}, optional
         What to do about images that are damaged, empty, cannot be read or are not images: raise
         an error and write nothing, or leave them out and list them in the report.
@@ -173,8 +163,16 @@ def pack_images(
         Replace files that exist.
     progress : bool or callable, optional
         As for :func:`save`; counts images.
-    storage_options : dict, optional
-        Options for fsspec, which opens a URL given as `path`.
+    **options
+        Of a manifest: `path_column` and `label_column`, by default the first with a usual name
+        (path, file, filename, image, ...; label, class, category, ...), where labels are texts, the
+        names of classes, or integers, which are kept; `columns`, the others to store as features of
+        their names, by default all, of which ``image/class/label`` and ``image/filename`` replace these
+        features; and `root`, the folder that its paths are relative to, by default its own.
+        `label_offset` is added to each label: 1 leaves 0 to the background, as scripts for ImageNet do.
+        `bytes_per_shard`, about how large a shard is, chooses the number of shards. `num_threads` are
+        the images to read and check at a time, by default one per processor. How files are written,
+        see :class:`WriteOptions`.
 
     Returns
     -------
@@ -220,26 +218,18 @@ def pack_images(
     """
     if on_error not in ("raise", "skip"):
         raise argument_error(f"on_error is {on_error!r}, expected 'raise' or 'skip'")
-    options = PackOptions(
+    settings = PackOptions(
         labels=labels,
-        label_offset=label_offset,
-        path_column=path_column,
-        label_column=label_column,
-        columns=columns,
-        root=root,
         check=check,
         shuffle=shuffle,
         seed=seed,
         num_shards=num_shards,
-        bytes_per_shard=bytes_per_shard,
-        compression=compression,
-        num_threads=num_threads,
         is_strict=on_error == "raise",
         overwrite=overwrite,
         progress=progress,
-        storage_options=storage_options,
+        **options,
     )
-    report = pack(source, path, options)
+    report = pack(source, path, settings)
     if not report.paths:
         first = report.problems[0]
         n_bad = plural(len(report.problems), "image")
@@ -282,7 +272,7 @@ def pack(
         ):
             save(
                 target,
-                packing.rows(pictures, meter),
+                _Rows(packing.rows(pictures, meter), len(pictures)),
                 schema=packing.schema(pictures),
                 num_shards=n_shards,
                 compression=options.compression,
@@ -374,6 +364,19 @@ def _lists(path: str, classes: list[str]) -> bool:
     with contextlib.suppress(OSError, ValueError):
         return read_labels(path) == classes
     return False
+
+
+class _Rows:
+    """Rows, and how many there will be if none is left out, so that they are divided as they come."""
+
+    def __init__(self, rows: Iterator[dict[str, Any]], n_rows: int) -> None:
+        self._rows, self._n_rows = rows, n_rows
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return self._rows
+
+    def __len__(self) -> int:
+        return self._n_rows
 
 
 class _NothingWrittenError(Exception):
