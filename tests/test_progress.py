@@ -100,8 +100,8 @@ class TestCallables:
     @pytest.mark.full
     @each_work
     @pytest.mark.every
-    @pytest.mark.parametrize("n_calls", [0, 1, None])
-    @pytest.mark.parametrize("error", [KeyboardInterrupt, OSError, ValueError])
+    @pytest.mark.parametrize("n_calls", [0, None])
+    @pytest.mark.parametrize("error", [KeyboardInterrupt, OSError])
     def test_what_it_raises_ends_the_work_and_leaves_nothing(
         self,
         old: Path,
@@ -203,7 +203,7 @@ TRIES = {
     "load": "t.save(path, {'x': np.zeros((4000, 300))}, progress=False); t.load(path)",
     "verify": "t.save(path, {'x': np.zeros((4000, 300))}, progress=False); t.verify(path)",
     "recover": "t.save(path, {'x': np.zeros((4000, 300))}, progress=False); t.recover(path, new)",
-    "merge": "t.save(path, {'x': np.zeros((4000, 300))}, progress=False); t.rearrange.merge_files(path, new)",
+    "merge": "t.save(path, {'x': np.zeros((4000, 300))}, progress=False); t.apps.rearrange.merge_files(path, new)",
     "index": "t.save(path, {'x': np.zeros((4000, 300))}, progress=False); t.TFRecordFile(path)",
 }
 
@@ -236,7 +236,6 @@ class TestBars:
             "sys.stderr.close()",
             "os.environ['TERM'] = 'dumb'",
             "sys.modules['tqdm'] = None",
-            "pid = os.fork()\nif pid: os._exit(os.waitpid(pid, 0)[1])",
             "sys.modules['multiprocessing.process'] = type('P', (), {'parent_process': lambda: 1})",
         ],
     )

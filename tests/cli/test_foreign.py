@@ -11,13 +11,11 @@ import pytest
 
 from tests.cli.samples import event, flower, ranking, sequence, write
 from tests.support.corpus import ABSENT, corpus_path
-from tests.support.foreign_files import FOREIGN, arrow_files
+from tests.support.foreign_files import FOREIGN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
-
-    from _pytest.mark import ParameterSet
 
     from tests.cli.conftest import Done
 
@@ -26,14 +24,6 @@ if TYPE_CHECKING:
 VERBS = ["info", "head", "cat", "verify", "schema", "index", "recover"]
 SKIPPING = ["info", "head", "cat", "schema"]
 each_verb = pytest.mark.parametrize("verb", VERBS)
-
-
-def each_verb_and_kind() -> Iterator[ParameterSet]:
-    """Yield every verb with every kind of file; a short run has each verb, and each kind, once."""
-    for kind in FOREIGN:
-        for verb in VERBS:
-            is_short = verb == "verify" or kind == "Git LFS pointer"
-            yield pytest.param(verb, kind, marks=() if is_short else pytest.mark.full)
 
 
 @pytest.fixture
@@ -55,16 +45,10 @@ def run_verb(run: Run, tmp_path: Path) -> Callable[..., Done]:
 
 
 class TestOtherFormats:
-    @pytest.mark.parametrize(("verb", "kind"), list(each_verb_and_kind()))
+    @each_verb
+    @pytest.mark.parametrize("kind", ["JSON array", "tar", "Git LFS pointer"])
     def test_each_is_named(self, run_verb: Run, tmp_path: Path, kind: str, verb: str) -> None:
         self.check(run_verb, tmp_path / "a file", verb, *FOREIGN[kind])
-
-    @each_verb
-    @pytest.mark.parametrize("kind", ["Parquet", "Feather", "stream"])
-    def test_those_of_arrow_are_named(
-        self, run_verb: Run, tmp_path: Path, kind: str, verb: str
-    ) -> None:
-        self.check(run_verb, tmp_path / "a file", verb, *arrow_files()[kind])
 
     @each_verb
     def test_a_tiny_one_is_named(self, run_verb: Run, tmp_path: Path, verb: str) -> None:

@@ -161,7 +161,7 @@ class TestInputs:
 
         assert done.status == 2  # a limit, and no damage
         (line,) = done.err
-        assert f"; raise max_inflated_{limit} to read it" in line
+        assert f"; raise max_inflated_{limit} to read more" in line
         assert run(*verb_with, f"--max-inflated-{limit}", 10_000_000, path).status == 0
         assert run(*verb_with, f"--max-inflated-{limit}", 0, path).status == 2
         assert run(*verb_with, f"--max-inflated-{limit}", "some", path).status == 2

@@ -130,7 +130,7 @@ def test_what_is_there_is_kept(run: Run) -> None:
         (["photos", "missing/a"], "missing: No such file or directory"),
         (["photos/notes.txt", "a"], "photos/notes.txt: expected a folder, or a manifest"),
         (["--labels", "none", "photos", "a"], "none: No such file or directory"),
-        (["--num-shards", "0", "photos", "a"], "is not a number of files"),
+        (["--num-shards", "0", "photos", "a"], "is not a number of shards"),
         (["--shard-size", "0", "photos", "a"], "expected more than 0"),
     ],
 )

@@ -83,51 +83,6 @@ def test_long_work_shows_rate_and_time_left_and_then_nothing(folder: Path, verb:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize(
-    "arguments", [["head", "--record", "-1", "c.gz"], ["stats", "--sample", "9", "c.gz", "a"]]
-)
-def test_looks_at_large_files_show_one_too(folder: Path, arguments: list[str]) -> None:
-    save(folder / "c.gz", {"x": np.random.default_rng(1).random((3000, 300))})
-
-    shown = terminal.on_terminal("-c", RUN, *arguments)
-
-    assert shown.status == 0, shown.text
-    assert "B/s]" in shown.text
-    assert not [line for line in terminal.screen(shown.text) if "B/s]" in line]
-
-
-@pytest.mark.full
-def test_cat_shows_one_if_records_go_elsewhere(folder: Path) -> None:  # noqa: ARG001
-    shown = terminal.on_terminal("-c", RUN, "cat", "a", is_piped=True)
-
-    assert "%|" in shown.text
-    assert terminal.screen(shown.text)[0] == ""
-    assert shown.out.count(b"tf.train.Example") == 3000
-    assert "%|" not in terminal.on_terminal("-c", RUN, "cat", "a").text
-
-
-@pytest.mark.full
-@pytest.mark.needs("sql")
-def test_sql_counts_rows(folder: Path) -> None:  # noqa: ARG001
-    shown = terminal.on_terminal("-c", RUN, "sql", "-o", "new.csv", "from 'a'")
-
-    assert "rows/s]" in shown.text
-    assert terminal.screen(shown.text)[0] == "new.csv: 3,000 rows"
-    assert "rows/s" not in terminal.on_terminal("-c", RUN, "sql", "--csv", "from 'a'").text
-
-
-@pytest.mark.full
-def test_a_compressed_file_has_a_time_left(folder: Path) -> None:
-    save(folder / "c.gz", {"x": np.random.default_rng(1).random((3000, 300))})
-
-    for verb in ("info", "verify", "merge"):
-        more = ["new"] if verb == "merge" else []
-        shown = terminal.on_terminal("-c", RUN, verb, "c.gz", *more)
-        assert "%|" in shown.text
-        assert "<" in shown.text
-
-
-@pytest.mark.full
 def test_lines_that_are_printed_meanwhile_stay_whole(folder: Path) -> None:
     data = (folder / "a").read_bytes()
     half = len(data) // 2

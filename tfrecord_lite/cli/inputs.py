@@ -151,6 +151,24 @@ def add_jobs(parser: Any, noun: str) -> None:
     )
 
 
+def add_seed(parser: Any, what: str, default: int | None = None) -> None:
+    """Declare the seed of what is drawn."""
+    parser.add_argument("--seed", type=seed, default=default, metavar="N", help=what)
+
+
+def add_shards(group: Any) -> Any:
+    """Declare how many files to write; return the group, to add other ways to say so."""
+    shards = group.add_mutually_exclusive_group()
+    shards.add_argument("--num-shards", type=count_of("shards"), metavar="N", help="write N files")
+    shards.add_argument(
+        "--shard-size",
+        type=positive_size,
+        metavar="SIZE",
+        help="write files of about this many bytes before compression, as in 200MB",
+    )
+    return shards
+
+
 def add_columns(parser: Any, what: str) -> None:
     """Declare a choice of features."""
     parser.add_argument("--columns", type=names, action="extend", metavar="A,B", help=what)

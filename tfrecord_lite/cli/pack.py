@@ -60,7 +60,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     inputs.add_jobs(parser, "images")
     _add_list_arguments(parser.add_argument_group("labels and lists"))
-    _add_file_arguments(parser.add_argument_group("order and files"))
+    group = parser.add_argument_group("order and files")
+    inputs.add_seed(group, "of the shuffle (default: 0)", default=0)
+    group.add_argument(
+        "--no-shuffle", action="store_true", help="keep images sorted, or in the order of the list"
+    )
+    inputs.add_shards(group)
     parser.add_argument("source", metavar="SRC", help="a folder, or a list of images")
     parser.add_argument(
         "target", metavar="DST", help="a path or a URL, or shards, as in train@8.tfrecord"
@@ -90,28 +95,6 @@ def _add_list_arguments(group: argparse._ArgumentGroup) -> None:
         "--root",
         metavar="FOLDER",
         help="what the paths in a list are relative to (default: the folder of the list)",
-    )
-
-
-def _add_file_arguments(group: argparse._ArgumentGroup) -> None:
-    group.add_argument(
-        "--seed",
-        type=inputs.seed,
-        default=0,
-        metavar="N",
-        help="of the shuffle (default: 0)",
-    )
-    group.add_argument(
-        "--no-shuffle", action="store_true", help="keep images sorted, or in the order of the list"
-    )
-    group.add_argument(
-        "--num-shards", type=inputs.count_of("files"), metavar="N", help="write N files"
-    )
-    group.add_argument(
-        "--shard-size",
-        type=inputs.positive_size,
-        metavar="SIZE",
-        help="write files of about this size, as in 200MB",
     )
 
 

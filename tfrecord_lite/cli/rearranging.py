@@ -49,19 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=inputs.COMPRESSIONS,
         help="compression of DST (default: by the ending of its name)",
     )
-    shards = group.add_mutually_exclusive_group()
-    shards.add_argument(
-        "--num-shards",
-        type=inputs.count_of("shards"),
-        metavar="N",
-        help="write this many files",
-    )
-    shards.add_argument(
-        "--shard-size",
-        type=inputs.positive_size,
-        metavar="SIZE",
-        help="begin the next file when one holds this many bytes before compression, as in 200MB",
-    )
+    shards = inputs.add_shards(group)
     shards.add_argument(
         "--shard-records",
         type=inputs.count_of("records"),
@@ -73,16 +61,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "target",
         metavar="DST",
         help="the new file: a path, a URL, shards, or - for standard output",
-    )
-
-
-def add_seed_argument(parser: argparse.ArgumentParser) -> None:
-    """Declare the seed."""
-    parser.add_argument(
-        "--seed",
-        type=inputs.seed,
-        metavar="N",
-        help="draw the same each time; by default a seed is drawn, and printed",
     )
 
 

@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="X",
         help="this part of the records, from 0 to 1; reads the files twice",
     )
-    rearranging.add_seed_argument(parser)
+    inputs.add_seed(parser, "draw the same each time; by default a seed is drawn, and printed")
     rearranging.add_arguments(parser)
 
 

@@ -27,7 +27,7 @@ STATUSES = rearranging.STATUSES
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    rearranging.add_seed_argument(parser)
+    inputs.add_seed(parser, "draw the same each time; by default a seed is drawn, and printed")
     parser.add_argument(
         "--memory",
         type=inputs.positive_size,
