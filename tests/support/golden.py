@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import re
 import traceback
+from difflib import unified_diff
 from pathlib import Path
 from typing import Any
 
@@ -80,5 +81,6 @@ def check(path: Path, names: dict[str, Any]) -> None:
     if update:
         path.write_text("\n".join(found) + "\n", encoding="utf-8")
         return
-    assert found == lines
+    diff = "\n".join(unified_diff(lines, found, str(path), "found", n=1, lineterm=""))
+    assert not diff, diff
     assert answers
