@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
-    from tfrecord_lite.convert.dataframes import DataFrame
+    from tfrecord_lite.convert.arrow import DataFrame
     from tfrecord_lite.example.encode.rows import RowBuffer
     from tfrecord_lite.example.sequence.encode import SequenceRowBuffer
     from tfrecord_lite.files.compression import CompressionType

@@ -11,7 +11,7 @@ import pytest
 
 from tests.cli.samples import damage, flower, odd, write
 from tfrecord_lite import TFRecordReader, encode_example, save, scan
-from tfrecord_lite.convert.dataframes.arrow import imported
+from tfrecord_lite.convert.arrow import imported
 
 if TYPE_CHECKING:
     from collections.abc import Callable

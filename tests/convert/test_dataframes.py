@@ -24,7 +24,7 @@ from tfrecord_lite import (
     summarize,
 )
 from tfrecord_lite.columns import RaggedTensor
-from tfrecord_lite.convert.dataframes.common import library
+from tfrecord_lite.convert.arrow import library
 from tfrecord_lite.convert.normalize import normalize
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.schema import Original
@@ -140,7 +140,7 @@ def test_a_series_has_the_zone_and_categories_of_its_own(tmp_path: Path) -> None
         (pd.interval_range(0, 2), Reason.UNSUPPORTED, None),
         (pa.array([1], pa.decimal128(5, 2)), Reason.UNSUPPORTED, None),
         (pl.Series([{"a": 1}]), Reason.UNSUPPORTED, None),
-        (pl.Series([[None]], dtype=pl.List(pl.Int8)), Reason.UNREPRESENTABLE, None),
+        (pl.Series([[None]], dtype=pl.List(pl.Int8)), Reason.UNREPRESENTABLE, 0),
         *(
             [(pl.Series([1, 2**70], dtype=pl.Int128), Reason.UNREPRESENTABLE, 1)]
             if hasattr(pl, "Int128")
@@ -372,7 +372,7 @@ def test_a_value_of_a_list_that_is_not_one_of_the_categories_is_an_error() -> No
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("pyarrow.parquet", "Arrow tables and Parquet files need pyarrow"),
+        ("pyarrow.parquet", "Arrow tables, data frames and Parquet files need pyarrow"),
         ("pandas", "data frames of pandas need pandas"),
         ("polars", "data frames of Polars need polars"),
         ("pytz", "this needs pytz"),

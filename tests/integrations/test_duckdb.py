@@ -24,7 +24,7 @@ from tfrecord_lite import (
     save,
     scan,
 )
-from tfrecord_lite.convert.dataframes.arrow import imported
+from tfrecord_lite.convert.arrow import imported
 from tfrecord_lite.integrations.duckdb import sql, where
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tfrecord_lite import TFRecordReader, TFRecordWriter, save, scan
-from tfrecord_lite.convert.dataframes.arrow import imported
+from tfrecord_lite.convert.arrow import imported
 
 if TYPE_CHECKING:
     from pathlib import Path

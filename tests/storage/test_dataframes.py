@@ -215,7 +215,7 @@ def day_frame(**options: Any) -> Any:
         pd.DataFrame(index=["a", "b"]),
         pd.DataFrame({"x": []}),
         pd.DataFrame({"z": [1], "a": ["x"], "m": [2]}),
-        pd.DataFrame({"x": np.array([1, 2], ">i4"), "h": np.array([1, -0.0], "f2"), "c": [1j, 2]}),
+        pd.DataFrame({"x": np.array([1, 2], ">i4"), "h": np.array([1, -0.0], "f2")}),
         pd.DataFrame({"t": pd.to_datetime([1]).tz_localize(dt.timezone(dt.timedelta(hours=2)))}),
         pd.DataFrame({"x": [1]}, index=pd.RangeIndex(9, 8, -1)),
         pd.DataFrame({"b": pd.array([True, None, False], "boolean")}),
@@ -269,6 +269,7 @@ def test_objects_that_would_not_come_back_are_named(
 @pytest.mark.parametrize(
     "series",
     [
+        pd.Series([1j, 2]),
         pd.Series(pd.period_range("2020", periods=2, freq="M")),
         pd.Series(pd.interval_range(0, 2)),
         pd.Series(pd.arrays.SparseArray([0, 1])),

@@ -1202,46 +1202,6 @@ def test_data_frames_are_saved_and_inferred(tmp_path: Path, library: str) -> Non
     assert list(infer_schema(frame)) == list(data)
 
 
-class Frame:
-    """Those parts of a pandas DataFrame that matter here."""
-
-    iloc = None
-
-    def __init__(self, columns: Any, series: Any) -> None:
-        self._columns = columns
-        self._series = series
-
-    @property
-    def columns(self) -> Any:
-        return self._columns
-
-    def __getitem__(self, name: str) -> Any:
-        return self._series[name]
-
-    def to_numpy(self) -> None:
-        raise NotImplementedError
-
-
-class Series:
-    def __init__(self, values: Any) -> None:
-        self._values = np.asarray(values)
-        self.dtype = self._values.dtype
-
-    def to_numpy(self) -> Any:
-        return self._values
-
-
-def test_anything_that_is_like_a_data_frame_is_one(tmp_path: Path) -> None:
-    frame = Frame(["a"], {"a": Series([1, 2])})
-
-    same(saved(tmp_path / "d", frame), {"a": np.array([1, 2])})
-    with pytest.raises(TypeError):
-        save(tmp_path / "e", Frame([5], {5: Series([1])}))
-    with pytest.raises(InvalidArgumentError) as caught:
-        save(tmp_path / "e", Frame(["a", "a"], {"a": Series([1])}))
-    assert caught.value.key == "a"
-
-
 def polars_frame(values: Any, dtype: str) -> Any:
     pl: Any = pytest.importorskip("polars")
     return pl.DataFrame({"c": values}, schema={"c": eval(dtype, {"pl": pl})})  # noqa: S307

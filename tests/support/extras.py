@@ -78,7 +78,7 @@ TESTS = Path(__file__).resolve().parents[1]
 PLACES = {
     TESTS / "convert" / "test_dataframes.py": ("dataframes", EXTRAS["dataframes"]),
     TESTS / "integrations" / "test_pandas.py": ("dataframes", EXTRAS["dataframes"]),
-    TESTS / "convert" / "test_from_arrow.py": ("arrow", EXTRAS["arrow"]),
+    TESTS / "convert" / "test_arrow.py": ("arrow", EXTRAS["arrow"]),
     TESTS / "storage" / "test_dataframes.py": ("dataframes", EXTRAS["dataframes"]),
     TESTS / "engines" / "test_beam.py": ("beam", EXTRAS["beam"]),
     TESTS / "engines" / "test_dask.py": ("dask", EXTRAS["dask"]),

@@ -2,7 +2,7 @@
 
 ::
 
-    dataframes   pandas, polars, Arrow data ──> columns
+    arrow        tables and data frames ──> columns, and back; the one door for them
     normalize    columns ──┬─ lenient ──> value lists
     types                  └─ strict ───> arrays
     lossless     arrays ──> their schema, what they are stored as, and the way back;

@@ -43,14 +43,14 @@ import numpy as np
 
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.columns.bytes import as_array
-from tfrecord_lite.convert.dataframes import (
+from tfrecord_lite.convert.arrow import (
     Frame,
     frame_of_types,
     is_stream,
+    is_text,
     open_columns,
     with_traits,
 )
-from tfrecord_lite.convert.dataframes.common import is_text
 from tfrecord_lite.convert.lists import (
     MaskedBytes,
     MaskedRows,
@@ -84,7 +84,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from tfrecord_lite.arrays import AnyArray, BoolArray, ByteRanges, Int64Array
-    from tfrecord_lite.convert.dataframes import DataFrame
+    from tfrecord_lite.convert.arrow import DataFrame
     from tfrecord_lite.schema import FeatureSpec
 
 __all__ = ["restore", "schema_of"]

@@ -33,7 +33,7 @@ import numpy as np
 from tfrecord_lite.arrays import AnyArray, BoolArray, Int64Array, row_splits
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.columns.ragged import check_splits
-from tfrecord_lite.convert.dataframes import open_series
+from tfrecord_lite.convert.arrow import open_series
 from tfrecord_lite.convert.lists import (
     MaskedBytes,
     MaskedRows,

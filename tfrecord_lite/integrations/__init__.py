@@ -7,8 +7,9 @@
     duckdb         queries over files in SQL, conditions on batches
     grain          Examples as Grain's sources and iterable data sets
     keras          records as Keras' data sets of batches
+    pandas         its frames and columns, for ``convert/arrow``
+    polars         the same, and lazy frames: ``scan(...).to_polars(lazy=True)``
     ray            data sets of Ray Data: read_tfrecords, write_tfrecords
-    polars         lazy frames: ``scan(...).to_polars(lazy=True)``
     spark          record files as a data source of Spark
     spark_files    folders of files as Spark lays them out
     spark_options  its options

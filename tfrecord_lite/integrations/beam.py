@@ -31,7 +31,7 @@ import numpy as np
 from tfrecord_lite.apps.tables.batches import LEAST, fitting_size
 from tfrecord_lite.apps.tables.record_format import RecordTarget
 from tfrecord_lite.apps.tables.table import scan
-from tfrecord_lite.convert.dataframes import arrow
+from tfrecord_lite.convert import arrow
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.files.compression import compression_to_write
 from tfrecord_lite.files.names import expand, is_url, name_of

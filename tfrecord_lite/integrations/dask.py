@@ -25,8 +25,7 @@ import numpy as np
 from tfrecord_lite.apps.tables.partitions import TablePartition
 from tfrecord_lite.apps.tables.parts import PartFolder, part_ending, write_part
 from tfrecord_lite.apps.tables.table import scan
-from tfrecord_lite.convert.dataframes.arrow import imported
-from tfrecord_lite.convert.dataframes.common import library
+from tfrecord_lite.convert.arrow import imported, library
 from tfrecord_lite.errors import argument_error
 from tfrecord_lite.files.names import in_directories, is_url
 from tfrecord_lite.index.ranges import RangeReader, join_reports, record_ranges

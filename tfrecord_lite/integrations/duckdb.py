@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfrecord_lite.apps.tables.table import scan
-from tfrecord_lite.convert.dataframes.arrow import imported as arrow
+from tfrecord_lite.convert.arrow import imported as arrow
 from tfrecord_lite.errors import InvalidArgumentError, TFRecordError, argument_error
 from tfrecord_lite.schema.text import nearest
 

@@ -1,30 +1,198 @@
-"""Record files as lazy frames of Polars: only the columns and rows that a query needs are read.
+"""DataFrames and Series of Polars, a bridge of ``convert/arrow``, and lazy frames of record files.
 
-A query's columns, its row limit and its filters arrive here: columns that it does not name are not
-parsed, reading stops at the limit, and rows that a filter drops leave with their batch.
+The word of a column is the name of its dtype, such as ``"Int8"``, or ``{"ipc": ...}``: a column of it
+without rows, as an Arrow IPC file in base64.
+
+A lazy frame's query hands over its columns, its row limit and its filters: columns that it does not
+name are not parsed, reading stops at the limit, and rows that a filter drops leave with their batch.
 """
 
 from __future__ import annotations
 
+import base64
+import io
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from tfrecord_lite.convert.dataframes.common import library
-from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.convert import arrow
+from tfrecord_lite.convert.arrow import (
+    UNUSABLE,
+    Opened,
+    check_names,
+    is_text,
+    library,
+    misfit_error,
+    type_error,
+)
+from tfrecord_lite.convert.types import column_error
+from tfrecord_lite.errors import Reason
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
+    from tfrecord_lite.schema import Original
 
 _FEW_ROWS = 1000
+_WIDE = {"Int128": "Int64", "UInt128": "UInt64"}
+
+
+def is_frame(data: Any) -> bool:
+    """Return whether an object of Polars is a DataFrame."""
+    if isinstance(data, library("polars").LazyFrame):
+        raise TypeError("a LazyFrame has no data yet; give lazy_frame.collect()")
+    return isinstance(data, library("polars").DataFrame)
+
+
+def is_series(data: Any) -> bool:
+    """Return whether an object of Polars is a column."""
+    return isinstance(data, library("polars").Series)
+
+
+def columns_of(frame: Any) -> dict[str, Any]:
+    """Return a frame's columns by name."""
+    check_names(frame.columns)
+    return {series.name: series for series in frame.get_columns()}
+
+
+# -------------------------------------------------------------------------------- to columns
+
+
+def open_column(name: str, series: Any) -> Opened:
+    """Return the values and traits of a Series."""
+    pl, pa = library("polars"), arrow.imported()
+    if series.dtype == pl.Object:
+        raise type_error(name, series.dtype)
+    stored, series = _stored(series.dtype), series.alias("")  # a NUL in a name ends Polars
+    try:
+        found = (series if series.dtype == stored else series.cast(stored)).to_arrow()
+    except pl.exceptions.PolarsError as error:
+        narrow = series.cast(stored, strict=False)
+        wrong = (narrow.is_null() & series.is_not_null()).to_numpy()
+        index = int(wrong.argmax()) if wrong.any() else None
+        detail = f"Polars cannot make {stored} of this {series.dtype}: {error}"
+        raise column_error(name, detail, index, Reason.UNREPRESENTABLE) from None
+    except (pa.ArrowException, TypeError):
+        raise type_error(name, series.dtype) from None
+    return arrow.open_column(name, found)
+
+
+def _stored(dtype: Any) -> Any:
+    """Return the dtype in which values are stored: integers have 64 bits at most."""
+    pl = library("polars")
+    if isinstance(dtype, pl.List):
+        return pl.List(_stored(dtype.inner))
+    if isinstance(dtype, pl.Array):
+        return pl.Array(_stored(dtype.inner), dtype.size)
+    return getattr(pl, _WIDE[str(dtype)]) if str(dtype) in _WIDE else dtype
+
+
+# ------------------------------------------------------------------------------------ words
+
+
+def describe(frame: Any) -> dict[str, Any]:
+    """Return the words of all columns as JSON."""
+    return {"columns": {name: _word_of(name, series) for name, series in columns_of(frame).items()}}
+
+
+def _word_of(name: str, series: Any) -> Any:
+    pl, dtype = library("polars"), series.dtype
+    if dtype == pl.Object or _is_empty(dtype):
+        raise type_error(name, dtype)
+    if getattr(pl, str(dtype), None) == dtype:
+        return str(dtype)
+    file = io.BytesIO()
+    series.clear().alias("x").to_frame().write_ipc(file)
+    return {"ipc": base64.b64encode(file.getvalue()).decode()}
+
+
+def _is_empty(dtype: Any) -> bool:
+    """Return whether a dtype has arrays without values, which Polars cannot read."""
+    pl = library("polars")
+    if not isinstance(dtype, pl.List | pl.Array):
+        return False
+    return (isinstance(dtype, pl.Array) and dtype.size == 0) or _is_empty(dtype.inner)
+
+
+def _dtype_of(name: str, word: Any) -> Any:
+    pl = library("polars")
+    try:
+        if isinstance(word, str):
+            return pl.Series([], dtype=getattr(pl, word)).dtype
+        return pl.read_ipc(base64.b64decode(word["ipc"]))["x"].dtype
+    except (*UNUSABLE, pl.exceptions.PolarsError, OSError):
+        raise misfit_error(name, word) from None
+
+
+def target(name: str, word: Any, original: Original | None) -> tuple[Any, Original | None]:
+    """Return the type of Arrow for a column; None for its natural one."""
+    if word is not None:
+        return library("polars").Series(
+            [], dtype=_stored(_dtype_of(name, word))
+        ).to_arrow().type, original
+    if original is not None and original.categories is not None and not is_text(original):
+        original = replace(original, categories=None, ordered=False)  # Polars has texts only
+    return None, original
+
+
+def is_fitting(word: Any, original: Original) -> bool:  # noqa: ARG001 - all dtypes have nulls
+    """Return whether a dtype can have what an original says."""
+    return True
+
+
+# ------------------------------------------------------------------------------------- back
+
+
+def frame_of(
+    table: Any, originals: Mapping[str, Original], description: Mapping[str, Any], rows: range
+) -> Any:
+    """Return a Table as a DataFrame; one without columns has no rows in earlier versions."""
+    pl = library("polars")
+    if not table.column_names:
+        try:
+            return pl.DataFrame(height=len(rows))
+        except TypeError:
+            return pl.DataFrame()
+    words = description.get("columns", {})
+    return pl.DataFrame(
+        {
+            name: _series(name, column, words.get(name), originals.get(name))
+            for name, column in zip(table.column_names, table.columns, strict=True)
+        }
+    )
+
+
+def _series(name: str, column: Any, word: Any, original: Original | None) -> Any:
+    pl = library("polars")
+    _check_shape(name, column.type)
+    if column.type == arrow.imported().float16() and not hasattr(pl, "Float16"):
+        column = column.cast(arrow.imported().float32())
+    dtype: Any = column.type
+    try:
+        series = pl.from_arrow(column)
+        dtype = series.dtype
+        if word is not None:
+            dtype = _dtype_of(name, word)
+        elif arrow.form_of(column.type) == "dictionary" and original is not None:
+            dtype = pl.Enum(original.categories) if original.ordered else pl.Categorical()
+        return series if series.dtype == dtype else series.cast(dtype)
+    except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError) as error:
+        raise column_error(name, f"values that are not of the type {dtype}: {error}") from None
+
+
+def _check_shape(name: str, kind: Any) -> None:
+    if "[0]" in str(kind):
+        detail = "a shape without values, which Polars cannot read; leave it out of columns="
+        raise column_error(name, detail, None, Reason.UNSUPPORTED)
+
+
+# -------------------------------------------------------------------------------- lazy frames
 
 
 def lazy_frame(table: Any) -> Any:
     """Return a table of ``scan`` as a ``polars.LazyFrame``."""
     for field in table.arrow_schema:
-        if "[0]" in str(field.type):
-            detail = "a shape without values, which Polars cannot read; leave it out of columns="
-            raise InvalidArgumentError(Reason.UNSUPPORTED, key=field.name, detail=detail)
+        _check_shape(field.name, field.type)
     register = library("polars.io.plugins").register_io_source
     return register(partial(_frames, table), schema=_frame(table.head(0)).schema)
 

@@ -25,7 +25,7 @@ import numpy as np
 
 from tfrecord_lite.apps.tables.parts import PartFolder, part_ending, write_part
 from tfrecord_lite.apps.tables.table import scan
-from tfrecord_lite.convert.dataframes.arrow import imported
+from tfrecord_lite.convert.arrow import imported
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, require_int
 from tfrecord_lite.files.names import in_directories, is_url
 from tfrecord_lite.files.remote import remote_place

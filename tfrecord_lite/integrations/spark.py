@@ -27,8 +27,7 @@ import numpy as np
 from tfrecord_lite.apps.tables.batches import RecordBatches
 from tfrecord_lite.apps.tables.parts import write_part
 from tfrecord_lite.apps.tables.table import TFRecordTable
-from tfrecord_lite.convert.dataframes.arrow import imported
-from tfrecord_lite.convert.dataframes.from_arrow import SCHEMA_KEY
+from tfrecord_lite.convert.arrow import SCHEMA_KEY, imported
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.files.names import SIDECAR_SUFFIX, is_url
 from tfrecord_lite.files.remote import remote_place

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tfrecord_lite.convert.dataframes.arrow import imported
+from tfrecord_lite.convert.arrow import imported
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.schema import FixedLenFeature, Original, RaggedFeature
 from tfrecord_lite.storage.widening import SchemaItem, as_missing

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any
 
-from tfrecord_lite.convert.dataframes import check_traits, with_traits
+from tfrecord_lite.convert.arrow import check_traits, with_traits
 from tfrecord_lite.convert.lossless import check_exact, schema_of, with_carried
 from tfrecord_lite.convert.normalize import normalize
 from tfrecord_lite.errors import InvalidArgumentError, Reason
@@ -25,7 +25,7 @@ from tfrecord_lite.storage.widening import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tfrecord_lite.convert.dataframes import Frame, Traits
+    from tfrecord_lite.convert.arrow import Frame, Traits
     from tfrecord_lite.schema import Original, Schema
     from tfrecord_lite.storage.widening import SchemaItem
 

@@ -22,7 +22,7 @@ import numpy as np
 
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import SparseTensor
-from tfrecord_lite.convert.dataframes import open_columns, with_traits
+from tfrecord_lite.convert.arrow import open_columns, with_traits
 from tfrecord_lite.convert.lossless import schema_of
 from tfrecord_lite.convert.normalize import normalize
 from tfrecord_lite.errors import InvalidArgumentError, Reason, require_int
@@ -37,7 +37,7 @@ from tfrecord_lite.schema import RaggedFeature, Schema, SequenceSummary, Summary
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from tfrecord_lite.convert.dataframes import Traits
+    from tfrecord_lite.convert.arrow import Traits
     from tfrecord_lite.files.names import Sources
     from tfrecord_lite.options import ReadOptions
     from tfrecord_lite.progress import Progress

@@ -20,12 +20,12 @@ from tfrecord_lite.block import Block
 from tfrecord_lite.columns import RaggedTensor, SparseTensor
 from tfrecord_lite.columns.bytes import as_array
 from tfrecord_lite.columns.join import join
-from tfrecord_lite.convert.dataframes import (
+from tfrecord_lite.convert.arrow import (
     check_library,
-    frame_of,
     index_names,
-    joined_tables,
+    joined_frame,
     merged_description,
+    table_for,
     without_labels,
 )
 from tfrecord_lite.convert.lossless import restored
@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
     from typing import Unpack
 
-    from tfrecord_lite.convert.dataframes import Library
+    from tfrecord_lite.convert.arrow import Library
     from tfrecord_lite.files.names import Source, Sources
     from tfrecord_lite.options import ReadOptions
     from tfrecord_lite.progress import Progress
@@ -412,22 +412,29 @@ class _FrameLoader(Loader):
     """Turns blocks of Examples into data frames."""
 
     def __init__(self, described: Sidecar, library: Library) -> None:
-        super().__init__(described, with_objects=library != "arrow")
+        super().__init__(described, with_objects=False)
         self._library = library
         self._dataframe = described.dataframe
 
     def whole(self, blocks: Iterator[Block]) -> Any:
         """Return the records of all blocks; a Table in as many chunks."""
-        if self._library != "arrow":
-            return super().whole(blocks)
         tables, n_rows = [], 0
-        for columns, n in self._columns(blocks):
-            tables.append(self._data(columns, range(n_rows, n_rows := n_rows + n)))
-        nothing = Block.from_records([])
-        return joined_tables(tables or [self._data(self.columns_of(nothing), range(0))])
+        for columns, n_records in self._columns(blocks):
+            tables.append(self._table(columns, range(n_records)))
+            n_rows += n_records
+        if not tables:
+            tables = [self._table(self.columns_of(Block.from_records([])), range(0))]
+        return self._frame(tables, range(n_rows))
 
     def _data(self, columns: dict[str, Any], rows: range) -> Any:
-        return frame_of(self._library, columns, self._schema.originals, self._dataframe, rows)
+        return self._frame([self._table(columns, rows)], rows)
+
+    def _table(self, columns: dict[str, Any], rows: range) -> Any:
+        originals = self._schema.originals
+        return table_for(self._library, columns, originals, self._dataframe, rows)
+
+    def _frame(self, tables: list[Any], rows: range) -> Any:
+        return joined_frame(self._library, tables, self._schema.originals, self._dataframe, rows)
 
 
 class _SequenceLoader(Loader):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
-from tfrecord_lite.convert.dataframes import (
+from tfrecord_lite.convert.arrow import (
     check_traits,
     describe_frame,
     fitting_description,
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     import os
     from typing import Unpack
 
-    from tfrecord_lite.convert.dataframes import Description, Frame
+    from tfrecord_lite.convert.arrow import Description, Frame
     from tfrecord_lite.files.output import OutputFile
     from tfrecord_lite.options import WriteOptions
     from tfrecord_lite.progress import Progress

@@ -32,7 +32,7 @@ from collections.abc import Mapping
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from tfrecord_lite.convert.dataframes import check_description
+from tfrecord_lite.convert.arrow import check_description
 from tfrecord_lite.errors import InvalidArgumentError, argument_error
 from tfrecord_lite.files.compression import detect
 from tfrecord_lite.files.input import open_input
@@ -56,7 +56,7 @@ from tfrecord_lite.storage.structure import is_flat_dict, structure_of_json
 from tfrecord_lite.storage.widening import check_originals
 
 if TYPE_CHECKING:
-    from tfrecord_lite.convert.dataframes import Description
+    from tfrecord_lite.convert.arrow import Description
     from tfrecord_lite.files.names import Source, StorageOptions
     from tfrecord_lite.files.output import OutputFile
     from tfrecord_lite.schema import FeatureLike

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tfrecord_lite.apps.tables.texts import delimiter_of
-from tfrecord_lite.convert.dataframes import arrow
+from tfrecord_lite.convert import arrow
 from tfrecord_lite.convert.lossless import schema_of
 from tfrecord_lite.errors import InvalidArgumentError, argument_error, plural
 from tfrecord_lite.files.names import name_of

@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfrecord_lite.block import Block
-from tfrecord_lite.convert.dataframes import arrow
-from tfrecord_lite.convert.dataframes.common import as_frame_column
-from tfrecord_lite.convert.dataframes.from_arrow import SCHEMA_KEY
-from tfrecord_lite.convert.lists import MaskedBytes
+from tfrecord_lite.convert import arrow
+from tfrecord_lite.convert.arrow import SCHEMA_KEY
 from tfrecord_lite.errors import InvalidArgumentError, argument_error
 from tfrecord_lite.schema import SequenceSchema
 from tfrecord_lite.schema.text import nearest
@@ -63,7 +61,9 @@ class RecordBatches:
         self._hint = hint
         columns = self._columns(Block.from_records([]))
         found = {
-            name: arrow.array_of(name, column, types.get(name), self._originals.get(name))
+            name: arrow.array_of(
+                name, column, *arrow.target(name, types.get(name), self._originals.get(name))
+            )
             for name, column in columns.items()
         }
         self.schema: Any = _schema_of(found, described)
@@ -116,12 +116,7 @@ class RecordBatches:
 
     def _arrays(self, columns: Mapping[str, Any]) -> dict[str, Any]:
         return {
-            name: arrow.array_as(
-                name,
-                column if isinstance(column, MaskedBytes) else as_frame_column(name, column),
-                self._types[name],
-                self._originals.get(name),
-            )
+            name: arrow.array_of(name, column, self._types[name], self._originals.get(name))
             for name, column in columns.items()
         }
 

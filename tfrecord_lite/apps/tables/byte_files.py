@@ -14,7 +14,7 @@ import tempfile
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from tfrecord_lite.convert.dataframes.arrow import imported
+from tfrecord_lite.convert.arrow import imported
 from tfrecord_lite.errors import argument_error
 from tfrecord_lite.files.compression import Settings, codec_named, compression_of_name, detect
 from tfrecord_lite.files.inflate import MAGIC_BYTES, Inflated

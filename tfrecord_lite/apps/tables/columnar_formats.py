@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.apps.tables.byte_files import reading_of, seekable_file
-from tfrecord_lite.convert.dataframes.arrow import imported
+from tfrecord_lite.convert.arrow import imported
 from tfrecord_lite.errors import argument_error
 from tfrecord_lite.files.names import name_of
 

@@ -35,7 +35,7 @@ from tfrecord_lite.apps.tables import formats
 from tfrecord_lite.apps.tables.byte_files import Reading
 from tfrecord_lite.apps.tables.record_format import RecordSource, RecordTarget, table_of
 from tfrecord_lite.apps.tables.text_formats import check_columns
-from tfrecord_lite.convert.dataframes.arrow import imported
+from tfrecord_lite.convert.arrow import imported
 from tfrecord_lite.errors import TFRecordError, argument_error
 from tfrecord_lite.files.names import (
     INDEX_SUFFIX,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.apps.tables.record_format import RecordTarget
 from tfrecord_lite.block import Block
-from tfrecord_lite.convert.dataframes.arrow import imported
+from tfrecord_lite.convert.arrow import imported
 from tfrecord_lite.errors import InvalidArgumentError
 from tfrecord_lite.files.compression import CODECS, TFRecordOptions, compression_to_write
 from tfrecord_lite.files.names import is_url

@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.apps.tables.batches import fitting_size
 from tfrecord_lite.apps.tables.table import scan
-from tfrecord_lite.convert.dataframes import open_columns, open_frames
-from tfrecord_lite.convert.dataframes.arrow import describe, imported
-from tfrecord_lite.convert.dataframes.from_arrow import SCHEMA_KEY
+from tfrecord_lite.convert.arrow import SCHEMA_KEY, describe, imported, open_columns, open_frames
 from tfrecord_lite.convert.lossless import schema_of, with_carried
 from tfrecord_lite.errors import InvalidArgumentError
 from tfrecord_lite.example.encode.columns import encode_column_batches
@@ -37,7 +35,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.apps.tables.byte_files import Reading
     from tfrecord_lite.apps.tables.table import TFRecordTable
     from tfrecord_lite.block import Block
-    from tfrecord_lite.convert.dataframes import Description
+    from tfrecord_lite.convert.arrow import Description
     from tfrecord_lite.files.names import Source, StorageOptions
     from tfrecord_lite.files.output import OutputFile
     from tfrecord_lite.records.damage import FileReport

@@ -16,7 +16,6 @@ import os
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -25,8 +24,8 @@ from tfrecord_lite.apps.tables.batches import LEAST, RecordBatches, fitting_size
 from tfrecord_lite.apps.tables.partitions import TablePartition
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import BytesColumn
-from tfrecord_lite.convert.dataframes import arrow
-from tfrecord_lite.convert.dataframes.common import library
+from tfrecord_lite.convert import arrow
+from tfrecord_lite.convert.arrow import library
 from tfrecord_lite.convert.lists import MaskedBytes
 from tfrecord_lite.dataset.chunks import ObjectChunk
 from tfrecord_lite.dataset.plan import Content, Run, Stage
@@ -59,7 +58,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Unpack
 
-    from tfrecord_lite.convert.dataframes import Library
+    from tfrecord_lite.convert.arrow import Library
     from tfrecord_lite.dataset import Dataset
     from tfrecord_lite.dataset.feed import Pair, State
     from tfrecord_lite.files.names import Source, Sources
@@ -426,7 +425,8 @@ class TFRecordTable:
         """
         if self._is_frame_of("pandas"):
             return self._loaded("pandas", progress)
-        return _pandas_of(self.to_arrow(progress=progress))
+        table = self.to_arrow(progress=progress)
+        return arrow.bridge("pandas").frame_of(table, {}, {}, range(table.num_rows))
 
     def to_polars(self, *, lazy: bool = False, progress: Progress = None) -> Any:
         """Return all rows as a Polars DataFrame; one that was saved comes back as it was.
@@ -445,7 +445,7 @@ class TFRecordTable:
         [{'name': 'Alan'}, {'name': 'Grace'}]
         """
         if lazy:
-            return import_module("tfrecord_lite.integrations.polars").lazy_frame(self)
+            return arrow.bridge("polars").lazy_frame(self)
         if self._is_frame_of("polars"):
             return self._loaded("polars", progress)
         return library("polars", "dataframes").from_arrow(self.to_arrow(progress=progress))
@@ -507,20 +507,6 @@ class _ToBatches(Stage):
                 except InvalidArgumentError as error:
                     raise records.located(error) from None
                 yield ObjectChunk([batch]), {"feed": feed.state()}
-
-
-def _pandas_of(table: Any) -> Any:
-    """Return a table as a DataFrame; with nullable dtypes where a plain one would lose values."""
-    pandas, pa = library("pandas"), arrow.imported()
-    nullable = {pa.bool_(): pandas.BooleanDtype()}
-    for n_bits in (8, 16, 32, 64):
-        nullable[getattr(pa, f"int{n_bits}")()] = getattr(pandas, f"Int{n_bits}Dtype")()
-        nullable[getattr(pa, f"uint{n_bits}")()] = getattr(pandas, f"UInt{n_bits}Dtype")()
-    found = {
-        name: column.to_pandas(types_mapper=nullable.get if column.null_count else None)
-        for name, column in zip(table.column_names, table.columns, strict=True)
-    }
-    return pandas.DataFrame(found, index=pandas.RangeIndex(table.num_rows))
 
 
 # -------------------------------------------------------------------------------- schema

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.apps.tables import texts
 from tfrecord_lite.apps.tables.byte_files import Content
-from tfrecord_lite.convert.dataframes.arrow import imported
+from tfrecord_lite.convert.arrow import imported
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.files.names import name_of
 from tfrecord_lite.schema.text import nearest

@@ -21,7 +21,7 @@ import json
 import re
 from typing import Any
 
-from tfrecord_lite.convert.dataframes.arrow import imported
+from tfrecord_lite.convert.arrow import imported
 from tfrecord_lite.sniff import text_of
 
 DELIMITERS = ",;\t"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tfrecord_lite.apps.tfds.info import Directory, count_error
 from tfrecord_lite.apps.tfds.splits import parts_of
-from tfrecord_lite.convert.dataframes import check_library
+from tfrecord_lite.convert.arrow import check_library
 from tfrecord_lite.reader import TFRecordReader
 from tfrecord_lite.storage.loading import loader_of
 from tfrecord_lite.storage.sidecar import Sidecar
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tfrecord_lite.block import Block
-    from tfrecord_lite.convert.dataframes import Library
+    from tfrecord_lite.convert.arrow import Library
     from tfrecord_lite.files.names import StorageOptions
 
     Path = str | os.PathLike[str]

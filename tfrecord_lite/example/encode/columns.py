@@ -20,14 +20,14 @@ import numpy as np
 
 from tfrecord_lite.arrays import row_splits
 from tfrecord_lite.block import Block
-from tfrecord_lite.convert.conform import conform
-from tfrecord_lite.convert.dataframes import (
+from tfrecord_lite.convert.arrow import (
     check_traits,
     is_frame,
     is_stream,
     open_columns,
     open_frames,
 )
+from tfrecord_lite.convert.conform import conform
 from tfrecord_lite.convert.lossless import with_carried
 from tfrecord_lite.convert.normalize import normalize
 from tfrecord_lite.convert.types import ByteItems, column_error
@@ -50,7 +50,7 @@ from tfrecord_lite.wire.scalar import WireError, varint
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable
 
-    from tfrecord_lite.convert.dataframes import DataFrame, Frame
+    from tfrecord_lite.convert.arrow import DataFrame, Frame
     from tfrecord_lite.convert.lists import ValueLists
     from tfrecord_lite.schema import FeatureLike
     from tfrecord_lite.wire.parts import Payload

@@ -1,0 +1,1334 @@
+"""The one door for tables and data frames: pyarrow is imported here alone, other libraries by name.
+
+::
+
+    frame ──bridge──┐
+    table, stream ──┴─ open_column ──> columns, traits ──> records
+      └── describe_frame ──> description ──> sidecar
+    columns, originals, description ── array_of ──> Table ──bridge──> frame
+
+Whatever has ``__arrow_c_stream__`` or ``__arrow_c_array__`` is read by pyarrow. The frames of another
+library have a *bridge*, a module found by the name of their module, whose functions are
+
+===================================  ================================================================
+``is_frame``, ``is_series``          whether an object of the library is one
+``columns_of(frame)``                its columns, and the levels of its index, by name
+``open_column(name, series)``        values and traits of one
+``describe(frame)``                  a word per column, and what else makes a frame: JSON
+``target(name, word, original)``     the Arrow type for a column that is to become what the word says
+``is_fitting(word, original)``       whether it can
+``frame_of(table, ...)``             the frame
+===================================  ================================================================
+
+*Traits* are those members of a column's Original that its values do not tell: time zone, categories,
+and that objects are texts. A missing value (null, NA, None) is masked; NaN in a column of plain floats
+is a value. Lists of any length are rows of a RaggedTensor, those of a fixed length an array with one more
+dimension. Times with a zone are stored in UTC, times of day as a timedelta64 since midnight, categories as
+the values that they stand for. Fields of structs become columns of their own, ``point/x``; a null
+struct makes all of them null. Strings are taken by their offsets, without an object per value.
+
+The word of an Arrow type is the alias that pyarrow has for it, such as ``"timestamp[us]"``, or an object::
+
+    {"timestamp": "us", "zone": "UTC"}    {"fixed_size_binary": 5}
+    {"list": TYPE}   {"large_list": TYPE}   {"fixed_size_list": TYPE, "size": 3}
+    {"dictionary": TYPE, "index": TYPE, "ordered": false}
+
+List types also have the ``"item"`` name and ``"nullable"``, unless these are the usual ones.
+"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import closing, suppress
+from dataclasses import replace
+from functools import lru_cache
+from importlib import import_module
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+
+from tfrecord_lite.arrays import AnyArray, BoolArray, row_splits
+from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
+from tfrecord_lite.convert.lists import MaskedBytes, MaskedRows, TextColumn, masked_rows
+from tfrecord_lite.convert.types import at_records, column_error
+from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
+from tfrecord_lite.schema import Original, Schema, SequenceSchema
+from tfrecord_lite.schema.kinds import EXTRA_FLOATS, EXTRA_INTEGERS
+from tfrecord_lite.schema.text import nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
+
+Library: TypeAlias = Literal["pandas", "polars", "arrow"]
+Description: TypeAlias = "dict[str, Any]"
+"""A frame's library, a word per column, and its index: JSON."""
+
+Traits: TypeAlias = "dict[str, dict[str, Any]]"
+"""Those members of Originals that values do not tell, by column."""
+
+_BRIDGES = {
+    "arrow": __name__,
+    "pandas": "tfrecord_lite.integrations.pandas",
+    "polars": "tfrecord_lite.integrations.polars",
+}
+_USES = {
+    "pyarrow": "Arrow tables, data frames and Parquet files need",
+    "pandas": "data frames of pandas need",
+    "polars": "data frames of Polars need",
+}
+"""What the optional libraries are needed for."""
+
+SCHEMA_KEY = b"tfrecord_lite"
+"""Where the metadata of an Arrow schema have ours, as JSON."""
+
+TEXT = {"text": "str"}
+"""The traits of texts."""
+
+UNUSABLE: tuple[type[Exception], ...] = (
+    *(TypeError, ValueError, LookupError, AttributeError, StopIteration),
+    *(ArithmeticError, RecursionError),
+)
+"""What making a type may raise if the sidecar has none that there is."""
+
+_ROWS_PER_TABLE = 1000
+_INSTEAD = {
+    "decimal": "cast it to floats, integers or texts",
+    "struct": "give its fields as columns of their own (unnest, flatten)",
+    "extension": "give its storage, such as array.storage",
+    "map": "give its keys and values as two columns of lists",
+    "union": "give its members as columns of their own",
+    "period": "convert it with dt.to_timestamp(), or to texts",
+    "interval": "give its ends as columns of their own, or convert it to texts",
+    "sparse": "convert it with sparse.to_dense()",
+    "object": "give numbers, texts, bytes, or lists of them",
+    "complex": "give its real and imaginary parts as columns of their own",
+}
+
+
+class _Frame(Protocol):
+    """A data frame, or a table, of one of the libraries."""
+
+    @property
+    def columns(self) -> Any:
+        """The columns, or their names."""
+
+
+class _ArrowStream(Protocol):
+    """Arrow data of any library."""
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """Return a PyCapsule with a stream of record batches."""
+
+
+class _ArrowArray(Protocol):
+    """An array of structs of any library."""
+
+    def __arrow_c_array__(self, requested_schema: Any = None) -> Any:
+        """Return two PyCapsules, with the type and the values."""
+
+
+DataFrame: TypeAlias = _Frame | _ArrowStream | _ArrowArray
+"""A data frame, or whatever has the methods of Arrow's PyCapsule protocol."""
+
+
+class Opened(NamedTuple):
+    """A column as values that ``normalize`` takes, and as traits of its Original."""
+
+    values: Any
+    traits: dict[str, Any]
+
+
+class Frame(NamedTuple):
+    """The columns of a data frame."""
+
+    columns: Any
+    traits: Traits
+    carried: Schema | None = None
+    """The schema that came along with Arrow data."""
+    n_rows: int = 0
+    """Of Arrow data."""
+
+
+def library(name: str, extra: str = "dataframes") -> Any:
+    """Import a library, or a module of it; ImportError if it is not installed."""
+    try:
+        return import_module(name)
+    except ImportError:
+        first = name.partition(".")[0]
+        what = _USES.get(first, "this needs")
+        hint = f"{what} {first}: pip install 'tfrecord-numpy[{extra}]'"
+        raise ImportError(hint) from None
+
+
+def imported(module: str = "pyarrow") -> Any:
+    """Return pyarrow, or a module of it; ImportError if it is not installed."""
+    return library(module, "arrow")
+
+
+@lru_cache(1024)
+def form_of(kind: Any) -> str:
+    """Return the word for what a type of Arrow is, of those that there are here."""
+    types = imported("pyarrow.types")
+    names = (name for name, words in _FORMS.items() if any(_is(types, w, kind) for w in words))
+    return next(names, "other")
+
+
+_FORMS = {
+    "number": ("boolean", "integer", "floating"),
+    "text": ("string", "large_string", "string_view"),
+    "bytes": ("binary", "large_binary", "binary_view", "fixed_size_binary"),
+    "time": ("timestamp", "duration", "date", "time"),
+    "list": ("list", "large_list"),
+    "fixed list": ("fixed_size_list",),
+    "dictionary": ("dictionary",),
+    "struct": ("struct",),
+    "runs": ("run_end_encoded",),
+    "null": ("null",),
+}
+
+
+def _is(types: Any, word: str, kind: Any) -> bool:
+    test = getattr(types, f"is_{word}", None)  # earlier versions lack some
+    return test is not None and bool(test(kind))
+
+
+# ----------------------------------------------------------------------- which library it is
+
+
+def _has(data: Any, *names: str) -> bool:
+    # Ask the class: a module or a mock may have an attribute of any name.
+    return all(hasattr(type(data), name) for name in names)
+
+
+def _bridge_of(data: Any) -> tuple[str, Any] | None:
+    """Return the library of an object other than Arrow's, and its bridge, by where its class is."""
+    for cls in type(data).__mro__:
+        name = cls.__module__.partition(".")[0]
+        if name in _BRIDGES:
+            return name, bridge(name)
+    return None
+
+
+def bridge(name: str) -> Any:
+    """Return the module for the frames of a library."""
+    return sys.modules[__name__] if name == "arrow" else import_module(_BRIDGES[name])
+
+
+def _library_of(data: Any) -> str | None:
+    """Return the library of a data frame, None if it is something else."""
+    if isinstance(data, dict | list | tuple | np.ndarray):
+        return None
+    if (found := _bridge_of(data)) is not None:
+        return found[0] if found[1].is_frame(data) else None
+    return "arrow" if _is_source(data) else None
+
+
+def is_frame(data: Any) -> bool:
+    """Return whether data are a data frame."""
+    return _library_of(data) is not None
+
+
+def is_series(data: Any) -> bool:
+    """Return whether data are a single column of one of the libraries."""
+    if isinstance(data, np.ndarray | list | tuple):
+        return False
+    found = _bridge_of(data)
+    return _is_array(data) if found is None else bool(found[1].is_series(data))
+
+
+def is_stream(data: Any) -> bool:
+    """Return whether data are Arrow data that are read batch by batch, as they may not be in memory."""
+    if _library_of(data) != "arrow":
+        return False
+    if _has(data, *_FORMATS):
+        return True
+    return _has(data, "__arrow_c_stream__") and not _is_array(data) and not _is_table(data)
+
+
+def check_library(name: Any) -> None:
+    """Raise if this is not the name of a library, or if it is not installed."""
+    if not isinstance(name, str) or name not in _BRIDGES:
+        others = {"pyarrow": "; for a Table of pyarrow give 'arrow'"}
+        hint = others.get(name, nearest(name, _BRIDGES)) if isinstance(name, str) else ""
+        raise argument_error(f"as_ must be 'pandas', 'polars', 'arrow' or None, not {name!r}{hint}")
+    imported()
+    if name != "arrow":
+        library(name)
+
+
+def num_rows(data: Any) -> int:
+    """Return the number of rows of a data frame in memory."""
+    found = getattr(data, "num_rows", None)
+    return len(data) if found is None else int(found)
+
+
+# -------------------------------------------------------------------------- frames to columns
+
+
+def open_frame(data: Any) -> Frame | None:
+    """Return a data frame's columns, or None if it is something else; a stream is read whole.
+
+    Columns are arrays, views where the library allows; masked where something is missing; objects,
+    or a TextColumn, where they hold texts. Raises UNSUPPORTED for columns of types such as
+    decimals and maps, UNREPRESENTABLE for lists with nulls in them.
+    """
+    found = _library_of(data)
+    if found is None:
+        return None
+    if found == "arrow":
+        return _open_table(table_of(data))
+    made = bridge(found)
+    opened = {name: made.open_column(name, each) for name, each in made.columns_of(data).items()}
+    return Frame({k: v.values for k, v in opened.items()}, {k: v.traits for k, v in opened.items()})
+
+
+def _open_table(table: Any) -> Frame:
+    opened = {name: open_column(name, each) for name, each in columns_of(table).items()}
+    columns = {name: each.values for name, each in opened.items()}
+    traits = {name: each.traits for name, each in opened.items()}
+    return Frame(columns, traits, _carried_schema(table), table.num_rows)
+
+
+def open_frames(stream: Any) -> Generator[tuple[Frame, Description]]:
+    """Yield the batches of a stream, and their description; the first one has no rows."""
+    n_rows = 0
+    with closing(_batches_of(stream)) as batches:
+        for table in batches:
+            try:
+                frame = _open_table(table)
+            except InvalidArgumentError as error:
+                index = None if error.index is None else n_rows + error.index
+                raise error.at(index=index) from None
+            yield frame, {"library": "arrow", **describe(table)}
+            n_rows += frame.n_rows
+
+
+def frame_of_types(stream: Any) -> Frame:
+    """Return a stream's columns without rows, and which may have nulls; no batch is read.
+
+    The categories of dictionaries are not known then.
+    """
+    table = _empty_table(stream)
+    frame = _open_table(table)
+    for field in table.schema:
+        column = frame.columns[field.name]
+        is_countable = not isinstance(column, RaggedTensor) and 0 not in column.shape[1:]
+        traits = {k: v for k, v in frame.traits[field.name].items() if k in ("text", "zone")}
+        frame.traits[field.name] = traits | (
+            {"missing": True} if field.nullable and is_countable else {}
+        )
+    return frame
+
+
+def open_series(key: str, column: Any) -> Opened | None:
+    """Return the values and traits of a Series or Arrow array, or None if it is something else."""
+    if not is_series(column):
+        return None
+    found = _bridge_of(column)
+    opened: Opened = (open_column if found is None else found[1].open_column)(key, column)
+    return opened
+
+
+def open_columns(data: Any) -> Frame:
+    """Return columns and traits, of a frame or of a mapping that may have Series as columns.
+
+    What is neither is returned as it is.
+    """
+    if isinstance(data, Frame):
+        return data
+    frame = open_frame(data)
+    if frame is not None:
+        return frame
+    traits: Traits = {}
+    if not hasattr(data, "items"):
+        return Frame(data, traits)
+    columns = dict(data)
+    for name, column in data.items():
+        if (opened := open_series(name, column)) is not None:
+            columns[name], traits[name] = opened
+    return Frame(columns if traits else data, traits)
+
+
+def check_names(names: Sequence[Any]) -> None:
+    """Raise about a column's name that is not a str, or that there is twice."""
+    for i, name in enumerate(names):
+        if not isinstance(name, str):
+            detail = f"a column's name must be a str, not {name!r}"
+            raise TypeError(f"{detail}; rename it, such as with df.columns = df.columns.map(str)")
+        if name in names[:i]:
+            raise column_error(name, "two columns have this name; rename one of them")
+
+
+# ------------------------------------------------------------------------ traits and schemas
+
+
+def with_traits(schema: Schema, traits: Mapping[str, dict[str, Any]]) -> Schema:
+    """Return a schema whose originals have the traits of their columns, too."""
+    originals = schema.originals
+    for name, members in traits.items():
+        if members and name in originals:
+            originals[name] = replace(originals[name], **members)
+    return Schema(schema.features, originals)
+
+
+def check_traits(columns: Mapping[str, Any], traits: Traits, schema: Mapping[str, Any]) -> None:
+    """Raise if columns of frames would come back by a schema as something else."""
+    originals = schema.originals if isinstance(schema, Schema) else {}
+    for name, members in traits.items():
+        original = originals.get(name)
+        if original is None:
+            continue
+        if original.dtype.startswith("datetime64"):
+            _check_zone(name, columns[name], members.get("zone"), original.zone)
+        if original.categories is not None and members.get("ordered"):
+            _check_order(name, members["categories"], original)
+
+
+def _check_zone(name: str, column: Any, ours: str | None, wanted: str | None) -> None:
+    flat = getattr(column, "flat_values", column)
+    if ours == wanted or flat.dtype.kind != "M":
+        return
+    found = "times without a time zone" if ours is None else f"times in {ours}"
+    if wanted is None:
+        detail = f"{found}, but the schema's have no time zone; take theirs away"
+    else:
+        how = "give them this one" if ours is None else "convert them to it"
+        detail = f"{found}, but the schema's are in {wanted}; {how}"
+    raise column_error(name, detail, None, Reason.WRONG_KIND)
+
+
+def _check_order(name: str, ours: Collection[Any], original: Original) -> None:
+    order = {value: i for i, value in enumerate(original.categories or ())}
+    places = [order[value] for value in ours if value in order]
+    if original.ordered and places == sorted(places):
+        return
+    found = "in another order" if original.ordered else "without one"
+    detail = f"categories with an order, but the schema has them {found}; change their order"
+    detail += ", or make the schema from this column"
+    raise column_error(name, detail, None, Reason.WRONG_KIND)
+
+
+def is_text(original: Original | None) -> bool:
+    """Return whether byte strings of an original are text; NumPy's ``S`` are bytes."""
+    return original is not None and original.text is not None and original.text[0] != "S"
+
+
+# -------------------------------------------------------------------------------- descriptions
+
+
+def describe_frame(data: Any) -> Description | None:
+    """Return the types of a data frame as JSON, or None if it is something else."""
+    found = _library_of(data)
+    if found is None:
+        return None
+    made = bridge(found)
+    data = table_of(data) if found == "arrow" else data
+    made.columns_of(data)
+    return {"library": found, **made.describe(data)}
+
+
+def fitting_description(
+    description: Description | None, schema: Schema, originals: Mapping[str, Original]
+) -> Description | None:
+    """Return a description without the words that do not go with a schema.
+
+    `originals` are those that the frame has by itself.
+    """
+    if description is None:
+        return None
+    made, given = bridge(description["library"]), schema.originals
+
+    def kept(name: str, word: Any) -> Any:
+        ours, wanted = originals.get(name), given.get(name)
+        if wanted is None or not made.is_fitting(word, wanted):
+            return None
+        if isinstance(word, dict) and word.get("object") in ("list", "tuple", "array"):
+            return word if wanted.shape else None  # rows of any values
+        return word if ours is not None and _is_alike(ours, wanted) else None
+
+    words = {name: kept(name, word) for name, word in description["columns"].items()}
+    fitting = {**description, "columns": words}
+    if "required" in description:
+        fitting["required"] = [
+            name for name in description["required"] if name not in given or not given[name].missing
+        ]
+    return fitting
+
+
+def _is_alike(ours: Original, wanted: Original) -> bool:
+    """Return whether columns of two originals have the same type, but for what is missing."""
+    forms = [
+        (each.dtype, each.shape, each.zone, each.text is None, each.categories is None)
+        for each in (ours, wanted)
+    ]
+    return forms[0] == forms[1]
+
+
+def index_names(description: Description | None) -> list[str]:
+    """Return the features that are levels of a frame's index."""
+    levels = (description or {}).get("index", [])
+    return [feature for feature, _ in levels] if isinstance(levels, list) else []
+
+
+def check_description(found: Any, names: Collection[str]) -> Description | None:
+    """Check the form of a description from parsed JSON; its words are checked when they are used."""
+    if found is None:
+        return None
+    try:
+        index = found.get("index", [])
+        is_good = found["library"] in _BRIDGES and isinstance(found["columns"], dict)
+        is_good &= isinstance(index, dict) or all(feature in names for feature, _ in index)
+    except UNUSABLE:
+        is_good = False
+    if not is_good:
+        detail = "a sidecar's dataframe must have a library, the types of its columns, and an index"
+        raise argument_error(f"{detail} that is a range, or a list of features with their names")
+    return dict(found)
+
+
+def merged_description(one: Description | None, other: Description | None) -> Description | None:
+    """Return the description of two frames that are read as one: the parts that agree."""
+    if one is None or other is None:
+        return None
+    if one["library"] != other["library"] or index_names(one) != index_names(other):
+        return None
+    merged = {key: value for key, value in one.items() if other.get(key) == value}
+    theirs = other["columns"]
+    # A column that one of them lacks is as in the other.
+    words = {
+        name: word if theirs.get(name, word) == word else None
+        for name, word in {**theirs, **one["columns"]}.items()
+    }
+    merged |= {"library": one["library"], "columns": words}
+    ours, others = one.get("index"), other.get("index")
+    if isinstance(ours, list) and isinstance(others, list):
+        titles = [t if t == u else None for (_, t), (_, u) in zip(ours, others, strict=True)]
+        merged["index"] = [[f, t] for (f, _), t in zip(ours, titles, strict=True)]
+    elif isinstance(ours, dict) and isinstance(others, dict):
+        name = {"name": ours.get("name")} if ours.get("name") == others.get("name") else {}
+        merged["index"] = {"ranges": [*ours["ranges"], *others["ranges"]], **name}
+    return merged
+
+
+def part_of(description: Description | None, rows: range) -> Description | None:
+    """Return the description of some of a frame's rows."""
+    index = None if description is None else description.get("index")
+    if not isinstance(index, dict):
+        return description
+    labels = range(*index["ranges"][0])[rows.start : rows.stop]
+    part = {**index, "ranges": [[labels.start, labels.stop, labels.step]]}
+    return {**description, "index": part}  # type: ignore[dict-item]
+
+
+def without_labels(description: Description | None) -> Description | None:
+    """Return what the descriptions of all parts of a frame have in common."""
+    if description is None or not isinstance(index := description.get("index"), dict):
+        return description
+    return {**description, "index": index.get("name")}
+
+
+# ------------------------------------------------------------------------------------ tables
+
+_FORMATS = ("with_format", "iter", "features", "column_names")
+"""The methods of data sets of Hugging Face's."""
+
+
+def _is_array(data: Any) -> bool:
+    return _has(data, "null_count", "to_pylist", "type")
+
+
+def _is_table(data: Any) -> bool:
+    return _has(data, "column", "to_pylist")
+
+
+def _is_source(data: Any) -> bool:
+    """Return whether data are a table in Arrow's terms: of pyarrow, or from any other library."""
+    if _is_array(data):
+        return str(data.type).startswith("struct<")
+    methods = ("__arrow_c_stream__",), ("__arrow_c_array__",), _FORMATS
+    return any(_has(data, *each) for each in methods)
+
+
+def table_of(data: Any) -> Any:
+    """Return a source as one Table, whose columns are not structs."""
+    pa = imported()
+    if is_stream(data):
+        schema, batches = reader_of(data)
+        with closing(batches):
+            return _flat(pa.Table.from_batches(list(batches), schema))
+    if isinstance(data, pa.Table):
+        return _flat(data)
+    if hasattr(data, "chunks"):  # of structs
+        return _flat(pa.Table.from_batches(map(_batch_of, data.chunks), _schema_of(data.type)))
+    return _flat(pa.Table.from_batches([_batch_of(data)]))
+
+
+def _schema_of(struct: Any) -> Any:
+    return imported().schema([struct.field(i) for i in range(struct.num_fields)])
+
+
+def _batch_of(data: Any) -> Any:
+    """Return an array of structs, of any library, as a RecordBatch; a null makes its fields null."""
+    pa = imported()
+    if isinstance(data, pa.RecordBatch):
+        return data
+    array = data if isinstance(data, pa.Array) else pa.array(data)
+    if form_of(array.type) != "struct":
+        raise argument_error(f"Arrow data must have columns, not be one array of {array.type}")
+    if not array.type.num_fields:
+        return pa.record_batch({"rows": pa.nulls(len(array))}).select([])
+    return pa.RecordBatch.from_arrays(array.flatten(), schema=_schema_of(array.type))
+
+
+def reader_of(data: Any) -> tuple[Any, Any]:
+    """Return the schema of a stream, and an iterator of its RecordBatches that can be closed."""
+    pa = imported()
+    if isinstance(data, pa.RecordBatchReader):
+        return data.schema, (batch for batch in data)  # which leaves the caller's reader open
+    if _has(data, "to_batches", "arrow_schema"):  # ours: no error is to pass through the C stream
+        return data.arrow_schema, data.to_batches()
+    if _has(data, *_FORMATS):
+        return _formatted(data)
+    try:
+        reader = pa.RecordBatchReader.from_stream(data)
+    except pa.ArrowInvalid as error:
+        raise argument_error(f"Arrow data must be a stream of tables: {error}") from None
+    return reader.schema, reader
+
+
+def _formatted(data: Any) -> tuple[Any, Generator[Any]]:
+    """Return the schema and batches of a data set of Hugging Face's, in the order of its rows."""
+    tables = (_stored(table) for table in data.with_format("arrow").iter(_ROWS_PER_TABLE))
+    first = next(tables, None)
+    if first is None:
+        if data.features is None:
+            raise argument_error("a data set without rows or features has no columns")
+        first = _stored(data.features.arrow_schema.empty_table())
+    whole = (batch for table in chain([first], tables) for batch in table.to_batches())
+    return first.schema, whole
+
+
+def _stored(table: Any) -> Any:
+    """Return a table whose columns of extension types are what stores them."""
+    for i, field in enumerate(table.schema):
+        if hasattr(field.type, "storage_type"):
+            parts = [chunk.storage for chunk in table.column(i).chunks]
+            storage = imported().chunked_array(parts, field.type.storage_type)
+            table = table.set_column(i, field.name, storage)
+    return table
+
+
+def _batches_of(data: Any) -> Generator[Any]:
+    """Yield a stream's batches as Tables, first one without rows; nothing is read for that one."""
+    pa = imported()
+    schema, batches = reader_of(data)
+    yield _flat(schema.empty_table())
+    n_rows = 0
+    try:
+        with closing(batches):
+            for batch in batches:
+                yield _flat(pa.Table.from_batches([batch]))
+                n_rows += batch.num_rows
+    except pa.ArrowException as error:
+        cause = str(error).partition("\n")[0]
+        raise argument_error(f"the Arrow stream failed after {n_rows:,} records: {cause}") from None
+
+
+def _empty_table(data: Any) -> Any:
+    """Return a stream's columns without rows; most streams can be opened again after that."""
+    pa = imported()
+    schema = getattr(data, "schema", None) if isinstance(data, pa.RecordBatchReader) else None
+    if schema is None and _has(data, "__arrow_c_schema__"):
+        schema = pa.schema(data)
+    return _flat((reader_of(data)[0] if schema is None else schema).empty_table())
+
+
+def _carried_schema(table: Any) -> Schema | None:
+    """Return the schema of ours that came along in a table's metadata."""
+    document = (table.schema.metadata or {}).get(SCHEMA_KEY)
+    if document is None:
+        return None
+    try:
+        return Schema.from_json(document)
+    except InvalidArgumentError as error:
+        with suppress(InvalidArgumentError):
+            SequenceSchema.from_json(document)
+            return None
+        detail = f"the schema in the Arrow metadata is not one of ours: {error.detail}; give "
+        detail += "another one, or none: table.replace_schema_metadata()"
+        raise argument_error(detail) from None
+
+
+def _flat(table: Any) -> Any:
+    """Return a table with the fields of structs as columns, and runs as plain values."""
+    pa = imported()
+    if not any(form_of(field.type) in ("struct", "runs") for field in table.schema):
+        return table
+    fields, columns = [], []
+    for field, column in zip(table.schema, table.columns, strict=True):
+        for name, nullable, array in _leaves(field.name, field.nullable, column):
+            fields.append(pa.field(name, array.type, nullable))
+            columns.append(array)
+    if not columns:
+        return rows_alone(table.num_rows)
+    return pa.table(columns, pa.schema(fields, table.schema.metadata))
+
+
+def _leaves(name: str, nullable: bool, column: Any) -> Iterator[tuple[str, bool, Any]]:  # noqa: FBT001
+    """Yield the fields of a struct, at any depth, with their paths; another column as it is."""
+    form = form_of(column.type)
+    if form == "runs":
+        decoded = imported("pyarrow.compute").run_end_decode(column)
+        yield from _leaves(name, nullable, decoded)
+    elif form != "struct":
+        yield name, nullable, column
+    else:
+        for i, inner in enumerate(column.flatten()):
+            field = column.type.field(i)
+            yield from _leaves(f"{name}/{field.name}", nullable or field.nullable, inner)
+
+
+def rows_alone(n_rows: int) -> Any:
+    """Return a Table of rows without columns, whose number can be had in this way only."""
+    pa = imported()
+    return pa.table({"rows": pa.nulls(n_rows)}).select([])
+
+
+def columns_of(table: Any) -> dict[str, Any]:
+    """Return a table's columns by name."""
+    check_names(table.column_names)
+    return dict(zip(table.column_names, table.columns, strict=True))
+
+
+# --------------------------------------------------------------------------- arrays to columns
+
+
+def open_column(name: str, column: Any) -> Opened:
+    """Return the values and traits of an array."""
+    form = form_of(column.type)
+    if form == "time":
+        zone = getattr(column.type, "tz", None)
+        return Opened(_times(name, column), {} if zone is None else {"zone": zone})
+    if form == "dictionary":
+        return _open_dictionary(name, column)
+    if form in ("list", "fixed list"):
+        return _open_lists(name, column)
+    if form == "number":
+        mask = _nulls(column)
+        if mask.any() and column.type != imported().float16():  # which earlier versions cannot fill
+            column = column.fill_null(False if column.type == imported().bool_() else 0)
+        return Opened(masked(column.to_numpy(zero_copy_only=False), mask), {})
+    if form not in ("text", "bytes", "null"):
+        raise type_error(name, column.type)
+    return Opened(_strings(name, column), TEXT if form == "text" else {})
+
+
+def _nulls(column: Any) -> BoolArray:
+    """Return which values are null."""
+    if not column.null_count:
+        return np.zeros(len(column), np.bool_)
+    return np.asarray(column.is_null().to_numpy(zero_copy_only=False))
+
+
+def masked(values: Any, mask: Any) -> Any:
+    """Return an array that is masked where something is missing, if anything is."""
+    mask = np.asarray(mask, np.bool_)
+    return np.ma.MaskedArray(values, mask) if mask.any() else np.asarray(values)
+
+
+def objects(items: Sequence[Any]) -> AnyArray:
+    """Return objects as an array of one dimension, even if they are lists."""
+    array = np.empty(len(items), object)
+    array[:] = items
+    return array
+
+
+def _tick_type(kind: Any) -> tuple[str, Any]:
+    """Return NumPy's dtype for times of a type, and the type of their counts."""
+    pa, types = imported(), imported("pyarrow.types")
+    unit = "D" if kind == pa.date32() else "ms" if kind == pa.date64() else kind.unit
+    letter = "M" if types.is_timestamp(kind) or types.is_date(kind) else "m"
+    return f"{letter}8[{unit}]", pa.int32() if kind.bit_width == 32 else pa.int64()
+
+
+def _times(name: str, column: Any) -> Any:
+    """Return times as datetime64 or timedelta64."""
+    dtype, counts = _tick_type(column.type)
+    whole = column.cast(counts)
+    mask = _nulls(whole)
+    ticks = np.asarray(whole.fill_null(0).to_numpy(zero_copy_only=False)).astype(np.int64)
+    values = ticks.view(dtype)
+    wrong = np.isnat(values) & ~mask
+    if wrong.any():
+        detail = "the time -2**63, which NumPy has as NaT; make it a null"
+        raise column_error(name, detail, int(wrong.argmax()), Reason.UNREPRESENTABLE)
+    return masked(values, mask)
+
+
+def _strings(name: str, column: Any) -> Any:
+    """Return strings where they are, as a BytesColumn; those of no value are objects."""
+    if column.null_count == len(column):
+        return objects([None] * len(column))
+    is_texts = form_of(column.type) == "text"
+    if is_texts:
+        _check_texts(name, column)
+    mask = _nulls(column)
+    array = _whole(_cast(column, imported().large_binary()))
+    made = _bytes_of(array)
+    if mask.any() and made.lengths[mask].any():  # what is there in place of a null may be anything
+        made = _bytes_of(array.fill_null(b""))
+    made = TextColumn(made.offsets, made.data) if is_texts else made
+    return MaskedBytes(made, mask) if mask.any() else made
+
+
+def _cast(column: Any, kind: Any) -> Any:
+    """Return strings, or lists of them, as another type; earlier versions cannot cast views."""
+    pa = imported()
+    try:
+        return column.cast(kind)
+    except pa.ArrowNotImplementedError:
+        return pa.array(column.to_pylist(), kind)
+
+
+def _bytes_of(array: Any) -> BytesColumn:
+    """Return the strings of an array of large_binary; views of its buffers."""
+    _, offsets, data = array.buffers()
+    splits = np.frombuffer(offsets, np.int64)[array.offset : array.offset + len(array) + 1]
+    return BytesColumn(splits, np.frombuffer(b"" if data is None else data, np.uint8))
+
+
+def _check_texts(name: str, column: Any) -> None:
+    """Raise if texts are not UTF-8, which nothing else checks."""
+    n_before = 0
+    for chunk in _chunks(column):
+        try:
+            chunk.validate(full=True)
+        except imported().ArrowException as error:
+            wrong = next((i for i in range(len(chunk)) if not _is_valid(chunk[i : i + 1])), None)
+            index = None if wrong is None else n_before + wrong
+            detail = f"an array of {column.type} that is not valid: {error}"
+            raise column_error(name, detail, index, Reason.UNREPRESENTABLE) from None
+        n_before += len(chunk)
+
+
+def _is_valid(array: Any) -> bool:
+    try:
+        array.validate(full=True)
+    except imported().ArrowException:
+        return False
+    return True
+
+
+def _chunks(column: Any) -> list[Any]:
+    return list(column.chunks) if hasattr(column, "chunks") else [column]
+
+
+def _whole(column: Any) -> Any:
+    """Return an array of one chunk."""
+    if not hasattr(column, "chunks"):
+        return column
+    return column.combine_chunks() if len(column.chunks) != 1 else column.chunks[0]
+
+
+def _open_dictionary(name: str, column: Any) -> Opened:
+    if form_of(column.type.value_type) not in ("number", "text", "bytes", "time", "null"):
+        raise category_error(name)
+    whole = whole_dictionary(name, column)
+    mask = _nulls(whole.indices)
+    codes = np.asarray(whole.indices.fill_null(0).to_numpy(zero_copy_only=False))
+    categories = open_column(name, whole.dictionary).values
+    ordered = bool(column.type.ordered)
+    if categories.dtype != object:
+        return chosen(name, categories, codes, mask, ordered=ordered)
+    _, traits = chosen(name, categories, codes[:0], mask[:0], ordered=ordered)
+    if form_of(column.type.value_type) != "text":  # which no categories would be, too
+        traits = {key: value for key, value in traits.items() if key != "text"}
+    if mask.all():
+        return Opened(objects([None] * len(mask)), traits)
+    values = categories.take(np.where(mask, 0, codes))
+    return Opened(MaskedBytes(values, mask) if mask.any() else values, traits)
+
+
+def whole_dictionary(name: str, column: Any) -> Any:
+    """Return an array of one chunk, whose dictionary has no null and no value twice."""
+    chunks, first = [], 0
+    for chunk in _chunks(column):
+        chunks.append(_plain_dictionary(name, chunk, first))
+        first += len(chunk)
+    return _whole(imported().chunked_array(chunks, column.type).unify_dictionaries())
+
+
+def _plain_dictionary(name: str, chunk: Any, first: int) -> Any:
+    """Return a chunk whose dictionary has no null; raise about what its dictionary lacks."""
+    pa, values = imported(), chunk.dictionary
+    mask = _nulls(chunk.indices)
+    codes = np.asarray(chunk.indices.fill_null(0).to_numpy(zero_copy_only=False))
+    wrong = ~mask & ((codes < 0) | (codes >= len(values)))
+    if wrong.any():
+        index = int(wrong.argmax())
+        detail = f"the code {codes[index]} of a dictionary of {plural(len(values), 'value')}"
+        raise column_error(name, detail, first + index, Reason.UNREPRESENTABLE)
+    with suppress(pa.ArrowNotImplementedError):
+        if len(values.unique()) < len(values):
+            raise category_error(name)
+    is_null = _nulls(values)
+    if not is_null.any():
+        return chunk
+    # A null is not a category: what stands for it is missing.
+    codes = np.where(mask, 0, codes)
+    missing = mask | is_null[codes]
+    codes = np.maximum(np.cumsum(~is_null)[codes] - 1, 0)
+    indices = pa.array(codes, chunk.type.index_type, mask=missing)
+    kept = values.drop_null()
+    return pa.DictionaryArray.from_arrays(indices, kept, ordered=chunk.type.ordered)
+
+
+def chosen(
+    name: str, categories: Any, codes: AnyArray, mask: BoolArray, *, ordered: bool
+) -> Opened:
+    """Return the values that codes stand for, and their traits."""
+    names = np.asarray(categories)
+    listed = names.tolist()
+    is_plain = names.dtype.kind in "biuf" or (
+        names.dtype == object and len({*map(type, listed)} | {str}) == 1
+    )
+    is_plain |= names.dtype == object and {*map(type, listed)} == {bytes}
+    if not is_plain or len(set(listed)) < len(listed) or any(c != c for c in listed):  # noqa: PLR0124
+        raise category_error(name)
+    if not listed:
+        names = np.zeros(1, names.dtype)
+    traits = {"categories": tuple(listed), "ordered": ordered}
+    if names.dtype != object:
+        return Opened(masked(names[np.where(mask, 0, codes)], mask), traits)
+    values = names[np.where(mask, 0, codes)]
+    values[mask] = None
+    return Opened(values, traits if bytes in map(type, listed) else TEXT | traits)
+
+
+def _open_lists(name: str, column: Any) -> Opened:
+    pa, is_fixed = imported(), form_of(column.type) == "fixed list"
+    column = _cast(column, _without_views(column.type))  # which few functions of Arrow take
+    mask = _nulls(column)
+    # flatten leaves out those of null lists; drop_null takes wrong ones of slices. By chunk, as all chunks
+    # have no flatten that goes down one level only, and dictionaries with nulls cannot be joined.
+    flat = pa.chunked_array([c.flatten() for c in _chunks(column)], column.type.value_type)
+    if is_fixed:
+        lengths = np.where(mask, 0, column.type.list_size)
+    else:
+        parts = [c.value_lengths().fill_null(0) for c in _chunks(column)]
+        lengths = np.concatenate([np.zeros(0, np.int64), *parts]).astype(np.int64)
+    with at_records(row_splits(lengths)):
+        _check_no_missing(name, _nulls(flat))
+        inner, traits = open_column(name, flat)
+        _check_no_missing(name, _missing_in(inner))
+    if not is_fixed:
+        return Opened(_rows_of(inner, lengths, mask), traits)
+    width, n_rows = column.type.list_size, int(np.count_nonzero(~mask))
+    inner = inner.to_numpy() if isinstance(inner, BytesColumn) else inner
+    if isinstance(inner, RaggedTensor):
+        return Opened(_rows_of(inner, lengths, mask), traits)
+    array = inner.reshape(n_rows, width, *inner.shape[1:])
+    if mask.any() and 0 in array.shape[1:]:
+        detail = "a missing list among lists without values cannot be told from them"
+        raise column_error(name, detail, int(mask.argmax()), Reason.UNREPRESENTABLE)
+    fill = None if array.dtype == object else b""
+    return Opened(masked_rows(array, mask, fill) if mask.any() else array, traits)
+
+
+def _rows_of(values: Any, lengths: AnyArray, mask: BoolArray) -> Any:
+    """Return the values of lists as rows; missing ones have the length 0."""
+    rows = RaggedTensor(values, row_splits(lengths.astype(np.int64)))
+    return MaskedRows(rows, mask) if mask.any() else rows
+
+
+def _without_views(kind: Any) -> Any:
+    """Return a type of lists with strings by offsets."""
+    pa, form = imported(), form_of(kind)
+    if form not in ("list", "fixed list"):
+        views = {"string_view": pa.large_string(), "binary_view": pa.large_binary()}
+        return views.get(str(kind), kind)
+    return _with_values(kind, _without_views(kind.value_type))
+
+
+def _with_values(kind: Any, inner: Any) -> Any:
+    """Return a type of lists with other values."""
+    pa = imported()
+    field = kind.value_field.with_type(inner)
+    if form_of(kind) == "fixed list":
+        return pa.list_(field, kind.list_size)
+    return (pa.large_list if pa.types.is_large_list(kind) else pa.list_)(field)
+
+
+def _check_no_missing(name: str, missing: BoolArray) -> None:
+    if missing.any():
+        detail = "a null within a list, which a feature cannot store; fill or drop it"
+        raise column_error(name, detail, int(missing.argmax()), Reason.UNREPRESENTABLE)
+
+
+def _missing_in(values: Any) -> AnyArray:
+    """Return which values are missing, such as those that stand for a dictionary's null."""
+    if isinstance(values, MaskedBytes):
+        return values.mask
+    if isinstance(values, np.ma.MaskedArray):
+        return np.asarray(np.ma.getmaskarray(values).reshape(len(values), -1).any(axis=1))
+    if isinstance(values, np.ndarray) and values.dtype == object and values.ndim == 1:
+        return np.fromiter((value is None for value in values), np.bool_, len(values))
+    return np.zeros(0, np.bool_)
+
+
+def type_error(name: str, dtype: Any) -> InvalidArgumentError:
+    """Return the error about a column whose type has no array or list of values."""
+    word = str(dtype)
+    ways = (way for start, way in _INSTEAD.items() if word.lower().startswith(start))
+    way = next(ways, "cast it to numbers, texts, bytes, times, or lists of them")
+    return column_error(name, f"a column of {word}; {way}", None, Reason.UNSUPPORTED)
+
+
+def category_error(name: str) -> InvalidArgumentError:
+    """Return the error about categories that are not those of an original."""
+    detail = "categories that are not different texts, bytes, numbers or bools; convert the column"
+    return column_error(name, detail, None, Reason.UNSUPPORTED)
+
+
+def misfit_error(name: str, word: Any) -> InvalidArgumentError:
+    """Return the error about a type in a sidecar that its column does not fit."""
+    detail = f"the sidecar's dataframe has the type {word}, which this column does not fit"
+    return column_error(name, detail)
+
+
+# --------------------------------------------------------------------------------- Arrow's types
+
+
+def describe(table: Any) -> dict[str, Any]:
+    """Return the types of all columns as JSON; metadata and chunks are not kept."""
+    columns = {field.name: word_of(field.type) for field in table.schema}
+    required = [field.name for field in table.schema if not field.nullable]
+    return {"columns": columns} | ({"required": required} if required else {})
+
+
+def word_of(kind: Any) -> Any:
+    """Return a type as JSON."""
+    types, form = imported("pyarrow.types"), form_of(kind)
+    if types.is_timestamp(kind) and kind.tz is not None:
+        return {"timestamp": kind.unit, "zone": kind.tz}
+    if types.is_fixed_size_binary(kind):
+        return {"fixed_size_binary": kind.byte_width}
+    if form == "dictionary":
+        index, values = word_of(kind.index_type), word_of(kind.value_type)
+        return {"dictionary": values, "index": index, "ordered": bool(kind.ordered)}
+    if form not in ("list", "fixed list"):
+        return str(kind)
+    made = {str(kind).partition("<")[0]: word_of(kind.value_type)}
+    made |= {"size": kind.list_size} if form == "fixed list" else {}
+    field = kind.value_field
+    made |= {} if field.name == "item" else {"item": field.name}
+    return made | ({} if field.nullable else {"nullable": False})
+
+
+def target(name: str, word: Any, original: Original | None) -> tuple[Any, Original | None]:
+    """Return the type that JSON describes, None without any; raise if there is none."""
+    try:
+        return None if word is None else _made_type(imported(), word), original
+    except UNUSABLE:
+        raise misfit_error(name, word) from None
+
+
+def _made_type(pa: Any, word: Any) -> Any:
+    if isinstance(word, str):
+        return pa.type_for_alias(word)
+    first = next(iter(word))
+    if first == "timestamp":
+        return pa.timestamp(word[first], word["zone"])
+    if first == "fixed_size_binary":
+        return pa.binary(word[first])
+    if first == "dictionary":
+        index = _made_type(pa, word["index"])
+        return pa.dictionary(index, _made_type(pa, word[first]), bool(word["ordered"]))
+    kinds = {"list": pa.list_, "large_list": pa.large_list, "fixed_size_list": pa.list_}
+    inner = _made_type(pa, word[first])
+    field = pa.field(word.get("item", "item"), inner, nullable=word.get("nullable", True))
+    return kinds[first](field, *([word["size"]] if first == "fixed_size_list" else []))
+
+
+def is_fitting(word: Any, original: Original) -> bool:
+    """Return whether a type in JSON can have what an original says."""
+    return _has_codes_for(_made_type(imported(), word), original)
+
+
+def _has_codes_for(kind: Any, original: Original) -> bool:
+    """Return whether a type has a code for each category, if it has categories."""
+    form = form_of(kind)
+    if form in ("list", "fixed list"):
+        return _has_codes_for(kind.value_type, original)
+    if form != "dictionary":
+        return True
+    largest = int(np.iinfo(kind.index_type.to_pandas_dtype()).max)
+    return len(original.categories or ()) <= largest + 1
+
+
+def _with_wide_codes(kind: Any) -> Any:
+    """Return a type whose dictionaries can have any number of categories."""
+    pa = imported()
+    if form_of(kind) == "dictionary":
+        return pa.dictionary(pa.int32(), kind.value_type, kind.ordered)
+    return _with_values(kind, _with_wide_codes(kind.value_type))
+
+
+def _natural_type(name: str, column: Any, original: Original | None) -> Any:
+    """Return the type for a column that was not one of Arrow's."""
+    pa = imported()
+    if isinstance(column, RaggedTensor):
+        is_large = len(column.values) >= 2**31
+        inner = _natural_type(name, column.values, original)
+        return pa.large_list(inner) if is_large else pa.list_(inner)
+    kind: Any = _flat_type(name, column.dtype, original)
+    if original is not None and original.categories is not None:
+        kind = pa.dictionary(pa.int32(), kind, original.ordered)
+    for size in () if isinstance(column, MaskedBytes) else reversed(column.shape[1:]):
+        kind = pa.list_(kind, size)
+    return kind
+
+
+def _flat_type(name: str, dtype: np.dtype[Any], original: Original | None) -> Any:
+    pa = imported()
+    if dtype.kind in "OSUT":
+        return pa.large_string() if is_text(original) else pa.large_binary()
+    if dtype.kind in "Mm":
+        if dtype == "M8[D]":
+            return pa.date32()
+        unit, count = np.datetime_data(dtype)
+        is_calendar = dtype.kind == "m" and unit in ("Y", "M")
+        found = "s" if unit in ("Y", "M", "W", "D", "h", "m") and not is_calendar else unit
+        if found not in ("s", "ms", "us", "ns") or (count != 1 and found == unit):
+            detail = f"no data frame has times of the dtype {dtype.name}; load them with as_=None"
+            raise column_error(name, detail, None, Reason.UNSUPPORTED)
+        zone = None if original is None else original.zone
+        return pa.duration(found) if dtype.kind == "m" else pa.timestamp(found, zone)
+    if dtype.kind in "biuf":
+        return pa.from_numpy_dtype(dtype)
+    raise column_error(name, f"Arrow has no type for {dtype.name}", None, Reason.UNSUPPORTED)
+
+
+# --------------------------------------------------------------------------- columns to arrays
+
+
+def table_for(
+    name: str,
+    columns: Mapping[str, Any],
+    originals: Mapping[str, Original],
+    description: Description | None,
+    rows: range,
+) -> Any:
+    """Return columns as a Table for the data frame of a library; `rows` if there are no columns.
+
+    The description is used if it is of the same library; otherwise originals and columns tell the
+    types.
+    """
+    pa, made = imported(), bridge(name)
+    found = description if description and description.get("library") == name else {}
+    words, required = found.get("columns", {}), found.get("required", [])
+    fields, arrays = [], []
+    for key, column in columns.items():
+        kind, original = made.target(key, words.get(key), originals.get(key))
+        array = array_of(key, column, kind, original)
+        arrays.append(array)
+        fields.append(pa.field(key, array.type, nullable=key not in required))
+    return pa.table(arrays, schema=pa.schema(fields)) if fields else rows_alone(len(rows))
+
+
+def joined_frame(
+    name: str,
+    tables: Sequence[Any],
+    originals: Mapping[str, Original],
+    description: Description | None,
+    rows: range,
+) -> Any:
+    """Return Tables of :func:`table_for` as one data frame; the range has their numbers among all rows."""
+    if tables[0].column_names:
+        table = imported().concat_tables(tables)
+    else:
+        table = rows_alone(sum(map(len, tables)))
+    found = description if description and description.get("library") == name else {}
+    return bridge(name).frame_of(table, originals, found, rows)
+
+
+def frame_of(table: Any, *_: Any) -> Any:
+    """Return a Table, which is the data frame of Arrow."""
+    return table
+
+
+def array_of(name: str, column: Any, kind: Any, original: Original | None) -> Any:
+    """Return a column as an array of a type, or of its natural one."""
+    pa = imported()
+    if isinstance(column, SparseTensor):
+        if column.rank != 2:
+            detail = "a SparseTensor is not a column of a data frame; load it with as_=None"
+            raise column_error(name, detail, None, Reason.UNSUPPORTED)
+        counts = np.bincount(column.indices[:, 0], minlength=column.shape[0])
+        column = RaggedTensor.from_row_lengths(column.values, counts)
+    column = column if isinstance(column, MaskedBytes) else _plain(column)
+    kind = _natural_type(name, column, original) if kind is None else kind
+    if original is not None and not _has_codes_for(kind, original):  # such as of two files together
+        kind = _with_wide_codes(kind)
+    values: Any = column
+    mask: Any = None
+    if isinstance(column, MaskedBytes):
+        values, mask = column.values, column.mask
+    elif isinstance(column, np.ma.MaskedArray):
+        every = np.ma.getmaskarray(column)
+        values, mask = np.asarray(column.data), every.any(axis=tuple(range(1, every.ndim)))
+    try:
+        return _array(name, values, mask, kind, original)
+    except (pa.ArrowException, TypeError) as error:
+        detail = f"values that are not of the type {kind}, which the sidecar has: {error}"
+        raise column_error(name, detail) from None
+
+
+def _plain(column: Any) -> Any:
+    """Return the numbers of ml_dtypes, which no library has, as the nearest of NumPy's."""
+    if isinstance(column, RaggedTensor):
+        return RaggedTensor(_plain(column.values), column.row_splits)
+    if column.dtype.isbuiltin == 1:  # its name takes longer
+        return column
+    if column.dtype.name in EXTRA_FLOATS:
+        return column.astype(np.float32)
+    if column.dtype.name in EXTRA_INTEGERS:
+        return column.astype(np.uint8 if column.dtype.name.startswith("u") else np.int8)
+    return column
+
+
+def _array(
+    name: str, values: Any, mask: BoolArray | None, kind: Any, original: Original | None
+) -> Any:
+    pa, form = imported(), form_of(kind)
+    if form in ("list", "fixed list"):
+        return _list_array(name, values, mask, kind, original)
+    if isinstance(values, BytesColumn):
+        return _string_array(name, values, mask, kind, original)
+    if isinstance(values, RaggedTensor) or values.ndim != 1:
+        raise misfit_error(name, kind)
+    if form == "null":
+        return pa.nulls(len(values))
+    if form == "dictionary":
+        codes, missing = _codes_of(name, values, mask, original)
+        indices = pa.array(codes, kind.index_type, mask=missing)
+        listed = () if original is None else original.categories
+        categories = pa.array(listed, kind.value_type)
+        return pa.DictionaryArray.from_arrays(indices, categories, ordered=kind.ordered)
+    if form == "time":
+        return _tick_array(name, values, mask, kind)
+    if values.dtype.kind in "OSUT":
+        given = values if mask is None else np.ma.MaskedArray(values, mask)
+        return pa.array(given.tolist(), kind)
+    return pa.array(values, kind, mask=mask)
+
+
+def _string_array(
+    name: str, values: BytesColumn, mask: BoolArray | None, kind: Any, original: Original | None
+) -> Any:
+    """Return byte strings as an array that shares their memory, if its type has 64-bit offsets."""
+    pa = imported()
+    validity = None if mask is None else pa.array(~mask).buffers()[1]
+    buffers = [validity, pa.py_buffer(values.offsets), pa.py_buffer(values.data)]
+    plain = pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(values), buffers)
+    if form_of(kind) == "dictionary":
+        return _chosen_array(name, plain, kind, original)
+    try:
+        return plain.cast(kind)
+    except pa.ArrowNotImplementedError:
+        return pa.array(plain.to_pylist(), kind)
+    except pa.ArrowInvalid:
+        if form_of(kind) == "text":
+            for index, value in enumerate(plain.to_pylist()):
+                _check_text(name, index, value)
+        raise
+
+
+def _check_text(name: str, index: int, value: bytes | None) -> None:
+    """Raise if a byte string is not UTF-8."""
+    try:
+        (value or b"").decode()
+    except UnicodeDecodeError:
+        detail = "a byte string that is not UTF-8, but the schema says that these are text"
+        raise column_error(name, detail, index) from None
+
+
+def _chosen_array(name: str, plain: Any, kind: Any, original: Original | None) -> Any:
+    """Return byte strings as the places of their categories."""
+    pa, compute = imported(), imported("pyarrow.compute")
+    listed = () if original is None else original.categories or ()
+    categories = pa.array(listed, kind.value_type)
+    keys = [value.encode() if isinstance(value, str) else value for value in listed]
+    places = compute.index_in(plain, value_set=pa.array(keys, pa.large_binary()))
+    if places.null_count != plain.null_count:
+        wrong = compute.and_(places.is_null(), plain.is_valid())
+        index = wrong.index(pa.scalar(True)).as_py()  # noqa: FBT003 - a value
+        raise _stranger_error(name, plain[index].as_py(), index)
+    indices = places.cast(kind.index_type)
+    return pa.DictionaryArray.from_arrays(indices, categories, ordered=kind.ordered)
+
+
+def _codes_of(
+    name: str, values: AnyArray, mask: BoolArray | None, original: Original | None
+) -> tuple[AnyArray, BoolArray]:
+    """Return the places of values among the categories, and which are missing."""
+    if original is None or original.categories is None:
+        raise misfit_error(name, "categories")
+    places = {value: i for i, value in enumerate(original.categories)}
+    # Texts are not decoded yet.
+    places |= {value.encode(): i for value, i in places.items() if isinstance(value, str)}
+    mask = np.zeros(len(values), np.bool_) if mask is None else mask
+    items = values.tolist()
+    codes = [0 if m else places.get(v, -1) for v, m in zip(items, mask.tolist(), strict=True)]
+    found = np.array(codes, np.int64)
+    if (found < 0).any():
+        index = int((found < 0).argmax())
+        raise _stranger_error(name, items[index], index)
+    return found, mask
+
+
+def _stranger_error(name: str, value: Any, index: int) -> InvalidArgumentError:
+    detail = f"{value!r} is not one of the categories in the schema"
+    return column_error(name, detail, index, Reason.UNREPRESENTABLE)
+
+
+def _tick_array(name: str, values: AnyArray, mask: BoolArray | None, kind: Any) -> Any:
+    dtype, counts = _tick_type(kind)
+    if values.dtype.kind != dtype[0]:
+        raise misfit_error(name, values.dtype)
+    ticks, missing = values.astype(dtype), np.isnat(values)
+    if ticks.dtype != values.dtype and (ticks.astype(values.dtype) != values)[~missing].any():
+        detail = f"times that do not fit into {ticks.dtype.name}; load them with as_=None"
+        raise column_error(name, detail, None, Reason.UNREPRESENTABLE)
+    missing = missing if mask is None else mask | missing
+    whole = np.where(missing, 0, ticks.view(np.int64))
+    return imported().array(whole, counts, mask=missing).cast(kind)
+
+
+def _list_array(
+    name: str, values: Any, mask: BoolArray | None, kind: Any, original: Original | None
+) -> Any:
+    pa = imported()
+    if form_of(kind) == "list":
+        if not isinstance(values, RaggedTensor):
+            raise misfit_error(name, kind)
+        inner = _array(name, values.values, None, kind.value_type, original)
+        is_large = pa.types.is_large_list(kind)
+        offsets = pa.array(values.row_splits, pa.int64() if is_large else pa.int32())
+        cls = pa.LargeListArray if is_large else pa.ListArray
+        return cls.from_arrays(offsets, inner, type=kind)
+    size = kind.list_size
+    n_rows = len(values)
+    if isinstance(values, RaggedTensor):
+        values = values.values
+    elif values.ndim > 1:
+        values = values.reshape(n_rows * values.shape[1], *values.shape[2:])
+    if len(values) != n_rows * size:
+        raise misfit_error(name, kind)
+    if size == 0:
+        return pa.array([[]] * n_rows, kind)
+    inner_mask = None if mask is None else np.repeat(mask, size)
+    inner = _array(name, values, inner_mask, kind.value_type, original)
+    missing = None if mask is None else pa.array(mask)
+    return pa.FixedSizeListArray.from_arrays(inner, type=kind, mask=missing)
