@@ -192,13 +192,6 @@ def test_extents_that_leave_the_buffer_are_refused(offsets: list[int], lengths: 
     assert caught.value.reason is Reason.BAD_ARGUMENT
 
 
-def test_arrays_of_two_dimensions_are_refused() -> None:
-    zeros = np.zeros((1, 1), np.int64)
-
-    with pytest.raises(InvalidArgumentError):
-        Block(np.zeros(80, np.uint8), zeros, zeros)
-
-
 def test_extents_may_reach_the_last_byte_before_the_spare_ones() -> None:
     data = np.arange(10 + SPARE_BYTES, dtype=np.uint8)
 
@@ -246,11 +239,6 @@ def test_concat_keeps_records_and_places(lists: list[list[bytes]], data: st.Data
         if place is not None:
             assert found.index == place[1]
     assert (joined.offsets + joined.lengths).max(initial=0) + SPARE_BYTES <= joined.data.size
-
-
-def test_concat_of_nothing_is_an_empty_block() -> None:
-    assert list(Block.concat([])) == []
-    assert list(Block.concat([Block.from_records([])])) == []
 
 
 def test_concat_copies() -> None:
@@ -314,9 +302,3 @@ def test_a_mask_or_numbers_pick_records_that_know_their_places(
 def test_what_picks_no_record_is_one_clear_error(key: Any, kind: Any, text: str) -> None:
     with pytest.raises(kind, match=text):
         Block.from_records([b"one", b"two", b"three"])[key]
-
-
-def test_a_block_is_shown_in_one_short_line() -> None:
-    assert (
-        repr(Block.from_records([bytes(300)] * 1000)) == "<Block of 1,000 records, 300,000 bytes>"
-    )

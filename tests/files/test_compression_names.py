@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -208,11 +207,6 @@ class TestTensorFlowsOptions:
         assert caught.value.reason is Reason.BAD_ARGUMENT
         assert not (tmp_path / "a").exists()
 
-    def test_infer_besides_them_is_none(self, tmp_path: Path) -> None:
-        with TFRecordWriter(tmp_path / "a", "GZIP", compression="infer") as writer:
-            writer.write(b"record")
-        assert compressions_of([str(tmp_path / "a")]) == {"GZIP"}
-
     @pytest.mark.parametrize("name", ["gzip", "infer"])
     def test_they_have_tensorflows_names(self, tmp_path: Path, name: str) -> None:
         with pytest.raises(InvalidArgumentError):
@@ -268,10 +262,3 @@ def test_readers_take_names_in_any_case(tmp_path: Path, reader: str, name: str) 
         READERS[reader](path, compression=compression)
     with pytest.raises(InvalidArgumentError):
         READERS[reader](path, compression="lzma")
-
-
-def test_the_name_does_not_say_how_to_read(tmp_path: Path) -> None:
-    path = tmp_path / "a.gz"
-    write(path, compression="BZ2")
-    assert list(TFRecordReader(path)) == [b"record"]
-    assert list(TFRecordReader(io.BytesIO(path.read_bytes()), None)) == [b"record"]

@@ -349,51 +349,6 @@ class TestFileObjects:
             assert caught.value.filename == "<Full>"
         del writer._sink
 
-    def test_an_object_that_has_nothing_yet_is_an_error_and_not_at_its_end(self) -> None:
-        class NonBlocking(io.RawIOBase):
-            name = "slow"
-
-            def readable(self) -> bool:
-                return True
-
-            def readinto(self, buffer: Any) -> None:
-                return None
-
-        for file in (NonBlocking(), io.BufferedReader(NonBlocking())):
-            with pytest.raises(BlockingIOError, match="non-blocking") as caught:
-                list(TFRecordReader(file))
-            assert caught.value.filename == "slow"
-
-    @pytest.mark.skipif(not hasattr(os, "set_blocking"), reason="no such pipes here")
-    @pytest.mark.parametrize("buffering", [0, -1])
-    def test_a_pipe_that_does_not_wait_gives_what_it_has_then_an_error(
-        self, buffering: int
-    ) -> None:
-        read_end, write_end = os.pipe()
-        os.set_blocking(read_end, False)
-        with open(read_end, "rb", buffering=buffering) as file:  # noqa: PTH123
-            os.write(write_end, STREAM[:-1])
-            records = iter(TFRecordReader(file, ""))
-
-            assert [next(records) for _ in ITEMS[1:]] == ITEMS[:-1]
-            with pytest.raises(BlockingIOError):
-                next(records)
-        os.close(write_end)
-
-    @pytest.mark.skipif(not hasattr(os, "set_blocking"), reason="no such pipes here")
-    def test_peeking_where_nothing_more_has_come_loses_nothing(self) -> None:
-        read_end, write_end = os.pipe()
-        os.set_blocking(read_end, False)
-        with open(read_end, "rb", buffering=0) as raw:  # noqa: PTH123
-            file = open_input(raw)
-            os.write(write_end, STREAM[:5])
-            with pytest.raises(BlockingIOError):
-                file.peek(12)
-            os.write(write_end, STREAM[5:])
-
-            assert file.peek(12) == STREAM[:12]
-        os.close(write_end)
-
     def test_errors_of_a_file_object_pass_through(self) -> None:
         class Broken(Pipe):
             def readinto(self, buffer: Any) -> int:

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 fcntl = pytest.importorskip("fcntl")
 context = multiprocessing.get_context("spawn")
-needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 
 
 def append(path: Path, record: bytes = b"added", **options: Any) -> None:
@@ -108,29 +107,6 @@ def test_a_lock_dies_with_its_process(tmp_path: Path) -> None:
     append(path)
 
     assert list(TFRecordReader(path)) == [b"theirs", b"added"]
-
-
-@needs_fork
-def test_a_lock_ends_with_the_writer_though_a_forked_child_lives(tmp_path: Path) -> None:
-    path = tmp_path / "a"
-    read_end, write_end = os.pipe()
-    writer = TFRecordWriter(path, mode="a")
-    child = os.fork()
-    if child == 0:
-        os.read(read_end, 1)
-        os._exit(0)
-    try:
-        writer.write(b"ours")
-        writer.close()
-
-        append(path)
-    finally:
-        os.write(write_end, b"x")
-        os.waitpid(child, 0)
-        os.close(read_end)
-        os.close(write_end)
-
-    assert list(TFRecordReader(path)) == [b"ours", b"added"]
 
 
 """A process that has a writer open, forks, and waits for its end, as does its child."""

@@ -11,7 +11,7 @@ import http.server
 import io
 import socket
 import threading
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
@@ -19,13 +19,9 @@ import pytest
 from tests.support.file_objects import LostConnection
 from tests.support.read_outcome import outcome_of
 from tests.support.reference import encode_record
-from tests.support.subprocesses import run_fresh
 from tfrecord_lite import (
-    DataLossError,
     Reason,
     TFRecordReader,
-    recover,
-    tf_record_iterator,
     verify,
 )
 from tfrecord_lite.files.input import open_seekable
@@ -151,15 +147,6 @@ class TestChangingFiles:
 
         assert [first, *found] == RECORDS[: len(found) + 1]
         assert loss is not None
-
-    def test_an_iterator_of_tensorflows_kind_says_so_each_time(self, path: Path) -> None:
-        records = tf_record_iterator(str(path))
-        next(records)
-        path.write_bytes(b"")
-        for _ in range(2):
-            outcome = outcome_of(records)
-            assert outcome.loss is not None
-            assert outcome.loss.reason is Reason.TRUNCATED
 
 
 class Failing(io.BytesIO):
@@ -354,100 +341,3 @@ def test_an_error_that_names_a_file_is_left_as_it_is(monkeypatch: pytest.MonkeyP
     with pytest.raises(PermissionError) as caught:
         list(TFRecordReader("memory://cut"))
     assert caught.value is raised
-
-
-def test_a_path_and_a_url_are_opened_to_be_read_anywhere(tmp_path: Path) -> None:
-    memory = pytest.importorskip("fsspec").filesystem("memory")
-    memory.pipe("/anywhere", b"0123456789")
-    (tmp_path / "a").write_bytes(b"0123456789")
-
-    for name in "memory://anywhere", str(tmp_path / "a"):
-        with closing(open_seekable(name)) as file:
-            assert file.seek(0, io.SEEK_END) == 10
-            assert file.seek(4) == file.tell() == 4
-            assert (file.read(2), file.read()) == (b"45", b"6789")
-
-
-class TestFullDisk:
-    """A file size limit stands for a disk without room; see tests/test_writer.py for more."""
-
-    LIMITED = (
-        "import os, resource, signal, sys\n"
-        "import tfrecord_lite as tf\n"
-        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
-        "hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]\n"
-        "def limit(n_bytes):\n"
-        "    resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, hard))\n"
-        "folder = sys.argv[1]\n"
-        "path = os.path.join(folder, 'a')\n"
-    )
-
-    @pytest.fixture(autouse=True)
-    def _only_where_there_are_limits(self) -> None:
-        pytest.importorskip("resource")
-
-    def test_recover_leaves_no_new_file(self, path: Path) -> None:
-        out = run_fresh(
-            self.LIMITED + "limit(1_500_000)\n"
-            "try:\n"
-            "    tf.recover(path, path + '.new')\n"
-            "except OSError as error:\n"
-            "    print(error.filename == path + '.new', sorted(os.listdir(folder)))\n",
-            path.parent,
-        )
-
-        assert out == "True ['a']\n"
-        assert path.read_bytes() == STREAM
-        assert recover(path, path.with_name("new")).records == 5000
-
-    def test_shards_appear_all_or_none(self, tmp_path: Path) -> None:
-        out = run_fresh(
-            self.LIMITED + "limit(1_500_000)\n"
-            "try:\n"
-            "    with tf.ShardedTFRecordWriter(path + '@2') as writer:\n"
-            "        for i in range(5000):\n"
-            "            writer.write(b'%01000d' % i)\n"
-            "except OSError:\n"
-            "    print(os.listdir(folder))\n",
-            tmp_path,
-        )
-
-        assert out == "[]\n"
-
-    @pytest.mark.parametrize("compression", ["", "GZIP"])
-    def test_what_was_flushed_survives_and_can_be_added_to(
-        self, tmp_path: Path, compression: str
-    ) -> None:
-        out = run_fresh(
-            self.LIMITED + f"compression = {compression!r}\n"
-            "options = tf.TFRecordOptions(compression, compression_level=1 if compression else None)\n"
-            "items = [os.urandom(1000) for i in range(400)]\n"
-            "writer = tf.TFRecordWriter(path, options)\n"
-            "limit(200_000)\n"
-            "n_flushed = 0\n"
-            "try:\n"
-            "    for i, item in enumerate(items):\n"
-            "        writer.write(item)\n"
-            "        if i % 10 == 9:\n"
-            "            writer.flush()\n"
-            "            n_flushed = i + 1\n"
-            "except OSError:\n"
-            "    pass\n"
-            "found = []\n"
-            "try:\n"
-            "    for record in tf.TFRecordReader(path, compression):\n"
-            "        found.append(record)\n"
-            "except tf.DataLossError as error:\n"
-            "    assert 'TRUNCATED' in error.reason.name, error\n"
-            "print(100 < n_flushed < 400, found[:n_flushed] == items[:n_flushed])\n"
-            "limit(hard)\n"
-            "writer.close()\n"
-            "print(list(tf.TFRecordReader(path, compression))[:n_flushed] == items[:n_flushed])\n",
-            tmp_path,
-        )
-
-        assert out == "True True\nTrue\n"
-
-
-def test_errors_of_the_format_are_no_oserrors() -> None:
-    assert not issubclass(DataLossError, OSError)

@@ -8,7 +8,6 @@ records with 100 damages, 20 times over.
 
 from __future__ import annotations
 
-import bz2
 import gzip
 import hashlib
 import io
@@ -20,11 +19,11 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support import reference
-from tests.support.frame_damage import IN_PLACE, PARTS, Extent, extent, is_intact
+from tests.support.frame_damage import IN_PLACE, PARTS, extent, is_intact
 from tests.support.read_outcome import Outcome, outcome_of
 from tests.support.reference import Span, decode_on
 from tfrecord_lite import (
@@ -369,9 +368,6 @@ class TestMembers:
         recover(path, folder / "saved", compression=compression, overwrite=True)
         return list(TFRecordReader(folder / "saved"))
 
-    def test_sound_members_are_one_file(self, tmp_path: Path) -> None:
-        assert self.saved(tmp_path, *self.MEMBERS) == RECORDS
-
     def test_the_middle_of_a_member_is_missing(self, tmp_path: Path) -> None:
         first, second, third = self.MEMBERS
         half = len(second) // 2
@@ -428,35 +424,6 @@ class TestMembers:
         assert [span.records_before for span in file.spans] == [3, 9]
         assert [span.records_after for span in file.spans] == [6, 0]
         assert (file.records, file.record_bytes) == (9, sum(map(len, RECORDS)))
-
-    def test_bz2_members(self, tmp_path: Path) -> None:
-        first, second, third = (bz2.compress(b"".join(FRAMES[i : i + 3])) for i in (0, 3, 6))
-
-        assert self.saved(tmp_path, first, second[:-20], third) == RECORDS[:3] + RECORDS[6:]
-
-
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(data=st.data())
-def test_all_members_but_the_damaged_one_are_saved(tmp_path: Path, data: st.DataObject) -> None:
-    # Whatever is done to one member, those before and after it stay as they were.
-    level = data.draw(st.sampled_from([0, 1, 9]))
-    members = [gzip.compress(b"".join(FRAMES[i : i + 3]), level) for i in (0, 3, 6)]
-    hit = data.draw(st.integers(0, 2))
-    member, choose = members[hit], data.draw(st.randoms(use_true_random=False))
-    start = data.draw(st.integers(0, len(member) - 1))
-    at = Extent(start, data.draw(st.integers(start + 1, len(member))))
-    damage = data.draw(st.sampled_from([*IN_PLACE.values()]))
-    members[hit] = damage(member, at, choose)
-    (tmp_path / "a").write_bytes(b"".join(members))
-
-    report = recover(tmp_path / "a", tmp_path / "saved", compression="GZIP", overwrite=True)
-
-    saved = list(TFRecordReader(tmp_path / "saved", "GZIP"))
-    undamaged = [record for i, record in enumerate(RECORDS) if i // 3 != hit]
-    assert [record for record in saved if record in undamaged] == undamaged
-    assert set(saved) <= set(RECORDS)
-    assert report.records == len(saved)
-    assert set(saved) == set(RECORDS) or not report.is_sound
 
 
 class Damaged(NamedTuple):

@@ -279,16 +279,6 @@ class TestArguments:
 
         assert caught.value.reason is Reason.BAD_ARGUMENT
 
-    @pytest.mark.parametrize(("on_error", "max_errors"), [("skip", -1), ("raise", 1)])
-    def test_numbers(self, on_error: Any, max_errors: int) -> None:
-        with pytest.raises(InvalidArgumentError):
-            TFRecordReader("a", on_error=on_error, max_errors=max_errors)
-
-    @pytest.mark.parametrize("wrong", [1.5, True])
-    def test_a_number_is_whole(self, wrong: Any) -> None:
-        with pytest.raises(TypeError, match="max_errors must be an integer"):
-            TFRecordReader("a", on_error="skip", max_errors=wrong)
-
     def test_a_reader_is_pickled_without_its_report(self, tmp_path: Path) -> None:
         reader = TFRecordReader(damaged(tmp_path, "a", 1), on_error=str, max_errors=5)
         list(reader)
@@ -392,16 +382,6 @@ def test_junk_of_megabytes_takes_no_memory(junk: bytes) -> None:
 
     assert records == RECORDS
     assert peak <= 8 * CHUNK_BYTES
-
-
-def test_readers_of_one_path_do_not_share_a_report(tmp_path: Path) -> None:
-    path = damaged(tmp_path, "a", 2)
-    one, other = (TFRecordReader(path, on_error=str) for _ in range(2))
-
-    pairs = list(itertools.zip_longest(one, other))
-
-    assert pairs == [(record, record) for record in without(2)]
-    assert one.report == other.report
 
 
 class TestLoad:

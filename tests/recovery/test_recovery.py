@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 
 from tests.support.effort import at_most, pick
 from tests.support.reference import encode_record
-from tests.support.subprocesses import run_fresh
 from tfrecord_lite import (
     DataLossError,
     Example,
@@ -164,29 +163,6 @@ class TestVerify:
             for num_threads in 1, 2:
                 with pytest.raises(type(error), match="enough"):
                     verify(paths, num_threads=num_threads, progress=stop)
-
-    @pytest.mark.full
-    def test_pipes_that_nobody_writes_keep_neither_who_has_enough_nor_the_process(
-        self, tmp_path: Path
-    ) -> None:
-        write(tmp_path / "a", [b"one"])
-        for name in "bc":
-            os.mkfifo(tmp_path / name)
-
-        out = run_fresh(
-            "import faulthandler, sys\n"
-            "from tfrecord_lite.options import ReadSettings\n"
-            "from tfrecord_lite.recovery.verify import verify_each\n"
-            "faulthandler.dump_traceback_later(60, exit=True)\n"  # rather than wait for ever
-            "names = [sys.argv[1] + name for name in ('/a', '/b', '/c')]\n"
-            "reports = verify_each(names, ReadSettings(), num_threads=3)\n"
-            "print(next(reports).records)\n"
-            "reports.close()\n"
-            "print('over')\n",
-            tmp_path,
-        )
-
-        assert out == "1\nover\n"
 
     @pytest.mark.parametrize("num_threads", [0, -1])
     def test_less_than_one_thread(self, num_threads: int) -> None:

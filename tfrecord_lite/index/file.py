@@ -19,6 +19,7 @@ from tfrecord_lite.errors import (
     FailedPreconditionError,
     Reason,
     TFRecordError,
+    argument_error,
     require_int,
 )
 from tfrecord_lite.files.names import INDEX_SUFFIX, expand, is_url, name_of, short_name
@@ -26,7 +27,7 @@ from tfrecord_lite.index import text
 from tfrecord_lite.index.pread import FileStamp, HandlePool, open_handle, read_frames
 from tfrecord_lite.index.remote import RemoteFrames, RemoteHandle
 from tfrecord_lite.index.remote import read_frames as read_remote_frames
-from tfrecord_lite.options import MAX_RECORD_BYTES
+from tfrecord_lite.options import MAX_RECORD_BYTES, ReadSettings
 from tfrecord_lite.progress import check_progress, metered, title_of, total_bytes
 from tfrecord_lite.records.framing import (
     HEADER_BYTES,
@@ -40,7 +41,7 @@ from tfrecord_lite.records.framing import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from types import TracebackType
-    from typing import Self
+    from typing import Self, Unpack
 
     import numpy.typing as npt
 
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.files.names import Sources, StorageOptions
     from tfrecord_lite.index.index import RecordIndex
     from tfrecord_lite.index.pread import AnyHandle
+    from tfrecord_lite.options import ReadOptions
     from tfrecord_lite.progress import Meter, Progress
     from tfrecord_lite.schema import FeatureLike
 
@@ -77,25 +79,17 @@ class TFRecordFile:
         ``"auto"`` uses the index that ``tfrecord index`` or :meth:`save_index` wrote beside a
         file (``FILE.idx``) if it fits, and otherwise reads the file once to make one. None
         always makes one. Paths, one per file, name indexes in DALI's form.
-    verify : bool, optional
-        Check the CRC of each record's data when it is read. Its header is always checked
-        against the index.
-    max_record_bytes : int, optional
-        Reject larger records.
     progress : bool or callable, optional
-        Of making indexes. Show a progress bar; by default for work of more than a second, on a
-        terminal or in a notebook, if tqdm is installed (the extra ``cli``). A callable is called with
-        the bytes of the files that were read, and their total or None, the last time with both
-        equal; what it raises ends the work.
-    storage_options : dict, optional
-        Options for fsspec, which opens URLs: credentials, an endpoint, ...
+        Of making indexes. Show a progress bar, as for :func:`load`.
+    **options
+        How files are read, see :class:`ReadOptions`: `verify`, `max_record_bytes`, `storage_options`.
 
     Raises
     ------
     FileNotFoundError, IsADirectoryError, PermissionError
         At once.
     InvalidArgumentError
-        ``BAD_ARGUMENT`` for `storage_options` without a URL, or not one index per file.
+        ``BAD_ARGUMENT`` for wrong options, or not one index per file.
     FailedPreconditionError
         ``UNSUPPORTED`` for a compressed file, a file object or a pipe, and for a URL whose
         server does not answer range requests; ``STALE_INDEX`` if an index that was named does
@@ -130,18 +124,22 @@ class TFRecordFile:
         paths: Sources,
         *,
         index: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = "auto",
-        verify: bool = True,
-        max_record_bytes: int = MAX_RECORD_BYTES,
         progress: Progress = None,
-        storage_options: StorageOptions = None,
+        **options: Unpack[ReadOptions],
     ) -> None:
         check_progress(progress)
+        settings = ReadSettings(**options)
+        if settings.on_error != "raise":
+            raise argument_error("a file of which records are read by number skips no damage")
+        storage_options = settings.storage_options
         self._names = [text.path_of(source) for source in expand(paths, storage_options)]
-        self._verify = verify
+        self._verify = settings.verify
         self._storage_options = storage_options
         wanted = text.wanted_indexes(index, len(self._names))
         with metered(progress, title_of(self._names), "bytes") as meter:
-            opened = _open_all(self._names, wanted, max_record_bytes, storage_options, meter)
+            opened = _open_all(
+                self._names, wanted, settings.max_record_bytes, storage_options, meter
+            )
             meter.finish()
         self._stamps = [stamp for _, stamp, _ in opened]
         self._indexes = [index for _, _, index in opened]
