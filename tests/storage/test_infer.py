@@ -186,13 +186,6 @@ def _values(feature: Any) -> Any:
     return getattr(feature, word).value if word else []
 
 
-def test_too_many_keys_for_one_table_are_read_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine_batch, "_MAX_KEYS", 7)
-    records = [example(**{f"k{i}": [i], f"k{i + 1}": [i]}) for i in range(60)]
-
-    check(summarize(records), records)
-
-
 def test_the_general_way_finds_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     records = [example(a=[i], b=[0.5] * (i % 3 + 1), c=[b"x" * i]) for i in range(50)]
     predicted = summarize(records)
@@ -388,14 +381,6 @@ def test_rows_may_come_from_any_iterable(ask: Any, num_records: Any) -> None:
     assert ask(iter(records), num_records=num_records) == ask(records, num_records=num_records)
 
 
-def test_summaries_can_be_summed() -> None:
-    parts = [summarize([example(a=[i])]) for i in range(3)]
-
-    assert sum(parts, start=0) == parts[0] + parts[1] + parts[2]
-    with pytest.raises(TypeError):
-        1 + parts[0]
-
-
 def test_a_missing_file_is_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         infer_schema(tmp_path / "none")
@@ -434,24 +419,9 @@ def test_examples_mixed_with_sequence_examples_are_rejected(n_before: int, n_aft
     assert error.index == (n_before or 5)
 
 
-def test_they_are_rejected_in_a_later_block_too(tmp_path: Path) -> None:
-    first = write(tmp_path / "0", [example(a=[1])] * 10)
-    second = write(tmp_path / "1", [sequence()] * 10)
-
-    error = error_of([first, second])
-
-    assert (error.reason, error.index) == (Reason.MALFORMED, 0)
-    assert error.source == str(second)
-
-
 @pytest.mark.parametrize("sample", corpus_files(kind="elwc"))
 def test_real_lists_of_examples_are_not_examples(sample: CorpusFile) -> None:
     assert error_of(sample.path).reason in {Reason.UNSUPPORTED, Reason.MALFORMED}
-
-
-@pytest.mark.parametrize("sample", corpus_files(kind="tfevents"))
-def test_real_events_are_not_examples(sample: CorpusFile) -> None:
-    assert error_of(sample.path).reason in {Reason.BAD_ARGUMENT, Reason.MALFORMED}
 
 
 @pytest.mark.parametrize("n_before", [0, 1, 40])
@@ -459,16 +429,6 @@ def test_junk_is_rejected_with_its_place(n_before: int) -> None:
     error = error_of([*[example(a=[1])] * n_before, b"\x0a\xff", example(a=[1])])
 
     assert (error.reason, error.index) == (Reason.MALFORMED, n_before)
-
-
-def test_the_first_of_two_malformed_records_is_named() -> None:
-    good = [example(a=[1])] * 30
-    bad_value = bytearray(example(a=[1, 2]))
-    bad_value[-1] |= 0x80  # the last varint does not end
-
-    error = error_of([*good, bytes(bad_value), *good, b"\x0a\xff", *good])
-
-    assert (error.reason, error.index) == (Reason.MALFORMED, 30)
 
 
 @pytest.mark.parametrize("records", [[], [b""], [b"", b""]])

@@ -35,7 +35,6 @@ from tfrecord_lite import (
     decode_sequence_examples,
     encode_example,
     encode_sequence_example,
-    encode_sequence_examples,
     load_schema,
     parse_sequence_example,
     verify,
@@ -269,16 +268,6 @@ def test_context_features_get_their_original_types(tmp_path: Path) -> None:
     assert load(path, schema=SequenceSchema(context))["context"]["a"].dtype == np.uint8
 
 
-def test_a_file_without_records_has_columns_without_rows(tmp_path: Path) -> None:
-    path = write(tmp_path / "d", [])
-    schema = infer_schema([encode_sequence_example(video(1))])
-
-    data = load(path, schema=schema)
-
-    assert data["context"]["label"].shape == (0,)
-    assert data["feature_lists"]["audio"].shape == (0, None, 4)
-
-
 def test_several_files_are_one_data_set(tmp_path: Path) -> None:
     first = write(tmp_path / "0", [{"feature_lists": {"x": [1, 2]}}])
     second = write(tmp_path / "1", [{"feature_lists": {"x": [[1, 2]]}}])
@@ -338,14 +327,6 @@ def test_a_record_without_lists_among_sequences_is_rejected(n: int) -> None:
     assert "no feature lists" in str(error)
 
 
-def test_it_is_rejected_in_a_later_file_too(videos: Path, tmp_path: Path) -> None:
-    other = write_records(tmp_path / "z", [EXAMPLE])
-
-    error = error_of(load, [videos, other])
-
-    assert (error.reason, error.index, error.source) == (Reason.MALFORMED, 0, str(other))
-
-
 @pytest.mark.parametrize("n", [1, 30])
 @pytest.mark.parametrize("junk", [b"\x0a\xff", b"\x12\x04\x0a\x02\x0a\x05"])
 def test_junk_among_sequences_is_rejected_with_its_place(n: int, junk: bytes) -> None:
@@ -374,13 +355,6 @@ def test_lists_without_a_value_are_left_out() -> None:
     assert summarize(records).feature_lists["x"].steps == (2, 2)
     nothing = [encode_sequence_example({"feature_lists": {"x": [[], []]}})]
     assert error_of(infer_schema, nothing).reason is Reason.BAD_ARGUMENT
-
-
-@pytest.mark.parametrize("variable", ["padded", "sparse"])
-def test_arguments_that_are_not_possible_are_rejected(videos: Path, variable: Any) -> None:
-    assert error_of(infer_schema, videos, variable=variable).reason is Reason.BAD_ARGUMENT
-    error = error_of(infer_schema, videos, defaults={"frames": b""})
-    assert (error.reason, error.key) == (Reason.BAD_ARGUMENT, "frames")
 
 
 # ---------------------------------------------------------------------------------- summaries
@@ -426,14 +400,6 @@ def test_summaries_of_shards_add_up(data: st.DataObject) -> None:
     assert infer_schema(whole) == infer_schema(records)
     with pytest.raises(TypeError):
         whole + summarize([EXAMPLE])
-
-
-def test_many_blocks_are_one_summary(tmp_path: Path) -> None:
-    rows = [video(i) for i in range(3000)]
-    path = write(tmp_path / "d", rows)
-
-    assert str(summarize(path)) == str(summarize(encode_sequence_examples(rows)))
-    assert summarize(path, num_records=9).n_records == 9
 
 
 # ------------------------------------------------------------------------------------- schemas
@@ -508,12 +474,3 @@ def test_lists_without_padding_have_the_same_steps(data: st.DataObject) -> None:
         assert np.diff(rows[name].row_splits).tolist() == n_steps.tolist()  # type: ignore[union-attr]
         for wide, row, n in zip(padded[name], rows[name], n_steps, strict=True):  # type: ignore[arg-type]
             assert row.tolist() == wide[:n].tolist()
-
-
-def test_a_parser_that_does_not_pad_can_be_pickled() -> None:
-    parser = SequenceExampleParser(None, {"x": FixedLenSequenceFeature([], "int64")}, pad=False)
-    records = [encode_sequence_example({"feature_lists": {"x": [1, 2]}})]
-
-    found = pickle.loads(pickle.dumps(parser))(records)
-
-    assert found[1]["x"].to_list() == [[1, 2]]

@@ -18,7 +18,6 @@ from tfrecord_lite import (
     SparseFeature,
     TFRecordReader,
     VarLenFeature,
-    summarize,
 )
 from tfrecord_lite.schema import FeatureSpec, Original
 from tfrecord_lite.storage.formats import superserial, tfds, tfx
@@ -414,20 +413,6 @@ def test_data_in_another_file_format_are_rejected() -> None:
     assert error.reason is Reason.UNSUPPORTED
 
 
-def test_the_real_para_crawl_reads_by_its_features_json(corpus: Path) -> None:
-    folder = corpus / "files/google__trax/trax/data/testdata/para_crawl/ende/1.2.0"
-    schema = tfds.from_json(
-        (folder / "features.json").read_bytes(), (folder / "dataset_info.json").read_bytes()
-    )
-
-    (path,) = folder.glob("*.tfrecord-*")
-    summary = summarize(path)
-    columns: Any = ExampleParser(schema)(next(TFRecordReader(path).blocks()))
-
-    assert set(schema) == set(summary) == {"de", "en"}
-    assert columns["en"].shape == columns["de"].shape == (10,)
-
-
 # ------------------------------------------------------------------------------------ TFX
 
 
@@ -455,12 +440,6 @@ def test_a_schema_may_ask_for_ragged_features() -> None:
     text = 'represent_variable_length_as_ragged: true feature { name: "x" type: INT }'
 
     assert tfx.from_text(text)["x"] == ragged(INT64)
-
-
-def test_an_escape_that_python_does_not_know_is_not_a_warning() -> None:
-    schema = tfx.from_text(r'feature { name: "x" type: INT other: "\O" }')
-
-    assert list(schema.features) == ["x"]
 
 
 def test_a_sparse_feature_takes_the_place_of_its_parts() -> None:
@@ -623,25 +602,6 @@ def dense(kind: str, shape: str, default: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("kind", "shape", "default"),
-    [
-        ("FLOAT", "dim { size: -1 }", "default_value { float_value: 1 }"),
-        ("FLOAT", "dim { size: 1 }", 'default_value { bytes_value: "payload" }'),
-        ("BYTES", "dim { size: 1 }", "default_value { int_value: 1 }"),
-        ("INT", "dim { size: 1 }", "default_value { float_value: 1.5 }"),
-        ("INT", "dim { size: 1 }", "default_value { uint_value: 18446744073709551615 }"),
-        ("INT", "dim { size: 1 }", "default_value { }"),
-        ("INT", 'dim { name: "x" }', ""),
-        ("INT", "unknown_rank: true", ""),
-    ],
-)
-def test_invalid_dense_tensors_are_rejected(kind: str, shape: str, default: str) -> None:
-    error = error_of(tfx.from_text, dense(kind, shape, default))
-
-    assert (error.reason, error.key) == (Reason.BAD_ARGUMENT, "t")
-
-
-@pytest.mark.parametrize(
     ("kind", "default", "value"),
     [
         ("BYTES", 'bytes_value: "\\001\\000"', b"\1\0"),
@@ -654,15 +614,6 @@ def test_a_default_is_there_for_each_value(kind: str, default: str, value: Any) 
 
     dtype = {"BYTES": BYTES, "INT": INT64, "FLOAT": FLOAT}[kind]
     assert schema["x"] == FixedLenFeature([2], dtype, [value] * 2)
-
-
-@pytest.mark.parametrize("shape", ['dim { name: "x" }', "unknown_rank: true", "dim { } dim { }"])
-def test_a_shape_that_is_not_given_is_none(shape: str) -> None:
-    schema = tfx.from_text(
-        f'feature {{ name: "x" type: INT presence {{ min_fraction: 1 }} shape {{ {shape} }} }}'
-    )
-
-    assert schema["x"] == VarLenFeature(INT64)
 
 
 def test_the_real_penguins_read_by_their_schema(corpus: Path) -> None:
