@@ -11,7 +11,6 @@ from __future__ import annotations
 import errno
 import os
 import re
-from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -224,8 +223,8 @@ class Outputs(FileSet):
         self.total: int | None = None
         """Number of records, if it is known before the first is put."""
         self._num_records = self._nbytes = 0
-        self._few: defaultdict[int, list[Block]] = defaultdict(list)  # by shard
-        self._few_bytes: defaultdict[int, int] = defaultdict(int)
+        self._few: list[Block] = []  # of the last shard
+        self._few_bytes = 0
         # If their number is not known yet, these are names until then.
         self._names = target.names(1 if target.is_open_ended else target.num_shards)
         options = compression_to_write(target.target, target.compression)
@@ -267,23 +266,23 @@ class Outputs(FileSet):
         n_bytes = part.nbytes + len(part) * OVERHEAD_BYTES
         is_small = n_bytes < _SMALL_BYTES
         if is_small:
-            self._few[shard].append(compact(part))
-            self._few_bytes[shard] += n_bytes
-        if not is_small or self._few_bytes[shard] >= _SMALL_BYTES:
+            self._few.append(compact(part))
+            self._few_bytes += n_bytes
+        if not is_small or self._few_bytes >= _SMALL_BYTES:
             self._write_few(shard)
         if not is_small:
             self._sinks[shard].add_block(part)
 
     def _write_few(self, shard: int) -> None:
         """Write the records that were collected for a shard, frames and all."""
-        few = self._few.pop(shard, None)
+        few, self._few, self._few_bytes = self._few, [], 0
         if few:
             self._sinks[shard].add_framed(Block.concat(few))
-        self._few_bytes[shard] = 0
 
     def finish_file(self, i: int) -> None:
         """Write what is pending for one file, and close it."""
-        self._write_few(i)
+        if i == len(self._files) - 1:
+            self._write_few(i)
         super().finish_file(i)
 
     def _open_through(self, last: int) -> None:

@@ -11,7 +11,6 @@
       differences records that differ, one by one
       side_by_side  a comparison as text
     sampling      draw_sample: some records of files of any size
-      windows     of places all over a file, found without an index
 """
 
 from __future__ import annotations
