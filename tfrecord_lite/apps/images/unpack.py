@@ -21,7 +21,7 @@ import time
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Literal
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -51,8 +51,10 @@ from tfrecord_lite.reader import reader_with, share_read
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tfrecord_lite.files.compression import CompressionType
-    from tfrecord_lite.files.names import Sources, StorageOptions
+    from typing_extensions import Unpack
+
+    from tfrecord_lite.files.names import Sources
+    from tfrecord_lite.options import ReadOptions
     from tfrecord_lite.progress import Progress
 
 __all__ = ["unpack_images"]
@@ -87,10 +89,8 @@ def unpack_images(
     label_key: str | None = None,
     text_key: str | None = None,
     manifest: str = "manifest.csv",
-    compression: CompressionType = "infer",
-    on_error: Literal["raise", "skip"] = "raise",
     progress: Progress = None,
-    storage_options: StorageOptions = None,
+    **options: Unpack[ReadOptions],
 ) -> ImageReport:
     """Unpack the images of TFRecord files into a folder, with a folder for each class.
 
@@ -107,14 +107,11 @@ def unpack_images(
     manifest : str, default "manifest.csv"
         Name of a file in `folder` that lists the images, which :func:`pack_images` reads:
         ``.csv`` with all features that have one value, or ``.jsonl`` with lists too.
-    compression : str, int, TFRecordOptions or None, optional
-        As for :class:`TFRecordReader`.
-    on_error : {"raise", "skip"}, optional
-        What to do about damaged records, and records without an image.
     progress : bool or callable, optional
         As for :func:`load`; counts records.
-    storage_options : dict, optional
-        Options for fsspec, which opens URLs.
+    **options
+        How files are read, see :class:`ReadOptions`. `on_error`, ``"raise"`` or ``"skip"``, is about records
+        without an image too.
 
     Returns
     -------
@@ -152,13 +149,13 @@ def unpack_images(
     >>> sorted(os.listdir("pets")), os.listdir("pets/3")
     (['3', 'manifest.csv'], ['00000000.png'])
     """
-    if on_error not in ("raise", "skip"):
-        raise argument_error(f"on_error is {on_error!r}, expected 'raise' or 'skip'")
-    options = ReadSettings(compression, on_error=on_error, storage_options=storage_options)
+    settings = ReadSettings(**options)
+    if callable(settings.on_error):
+        raise argument_error(f"on_error is {settings.on_error!r}, expected 'raise' or 'skip'")
     keys = Keys(
         image=image_key, format=format_key, filename=filename_key, label=label_key, text=text_key
     )
-    return unpack(paths, folder, keys, options, manifest=manifest, progress=progress)
+    return unpack(paths, folder, keys, settings, manifest=manifest, progress=progress)
 
 
 def unpack(
