@@ -7,7 +7,7 @@ the schema says that came along; others by their types, where float64 becomes fl
 from __future__ import annotations
 
 import contextlib
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.apps.tables.batches import fitting_size
@@ -44,19 +44,9 @@ _MARK_BYTES = 4 * 1024 * 1024
 
 
 def table_of(files: list[Source], reading: Reading) -> TFRecordTable:
-    """Return the table of files: with the features given, those of their sidecars, or inferred."""
-    options = reading.options
-    return scan(
-        files,
-        schema=reading.schema,
-        text=reading.text,
-        sample=reading.sample,
-        on_error=options.on_error,
-        max_errors=options.max_errors,
-        max_record_bytes=options.max_record_bytes,
-        max_inflated_bytes=options.max_inflated_bytes,
-        max_inflated_ratio=options.max_inflated_ratio,
-    )
+    """Return the table of files: with the schema given, those of their sidecars, or inferred."""
+    options: Any = asdict(reading.options)
+    return scan(files, schema=reading.schema, text=reading.text, sample=reading.sample, **options)
 
 
 class RecordSource:

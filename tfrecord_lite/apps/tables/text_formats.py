@@ -13,6 +13,7 @@ with leading zeros, or with integers that its type would round, is text.
 from __future__ import annotations
 
 import base64
+import bisect
 import contextlib
 import csv
 import io
@@ -27,7 +28,7 @@ from tfrecord_lite.files.names import name_of
 from tfrecord_lite.schema.text import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from tfrecord_lite.apps.tables.byte_files import Reading, TargetFile
     from tfrecord_lite.files.names import Source
@@ -69,6 +70,83 @@ def check_columns(chosen: Iterable[str], names: Iterable[str], source: str | Non
         if name not in names:
             detail = f"there is no column {name!r}{nearest(name, names)}"
             raise argument_error(detail, source=source)
+
+
+def _first_misfit(number: int, made: Callable[[int], Any]) -> int:
+    """Return the number of the first value that does not fit those before it, of so many.
+
+    `made` makes an array of so many of the first values, or raises.
+    """
+
+    def is_wrong(stop: int) -> bool:
+        try:
+            made(stop)
+        except _errors():
+            return True
+        return False
+
+    return bisect.bisect_left(range(1, number), 1, key=is_wrong)
+
+
+class _TextSource:
+    """A file whose first block has decided its schema."""
+
+    schema: Any
+    _first: Any
+    """The first block of rows."""
+
+    def __init__(self, source: Source, reading: Reading) -> None:
+        self.name: str = name_of(source)
+        self._source, self._reading = source, reading
+        self._content = Content(source, reading.options)
+        self._file = io.BufferedReader(self._content, _CSV_BLOCK)
+        self._n_rows = 0  # before those that become a batch
+        try:
+            self._open()
+        except BaseException:
+            self.close()
+            raise
+
+    def _open(self) -> None:
+        """Read the first block, and decide the schema."""
+        raise NotImplementedError
+
+    def _next(self) -> Any:
+        """Return the next block of rows; None at the end."""
+        raise NotImplementedError
+
+    def _batch(self, block: Any) -> Any:
+        """Return rows of a block as a batch."""
+        raise NotImplementedError
+
+    @property
+    def position(self) -> int:
+        """Bytes of the file that were read."""
+        return self._content.n_read
+
+    def count(self) -> int:
+        """Count the rows."""
+        total, block = 0, self._first
+        while block is not None:
+            total, block = total + len(block), self._next()
+        return total
+
+    def batches(self, first_row: int = 0) -> Iterator[Any]:
+        """Yield the rows from one row on."""
+        block = self._first
+        while block is not None:
+            skipped = min(max(first_row - self._n_rows, 0), len(block))
+            self._n_rows += skipped
+            if skipped < len(block):
+                yield self._batch(block[skipped:])
+            self._n_rows += len(block) - skipped
+            block = self._next()
+
+    def close(self) -> None:
+        """Close the file."""
+        with contextlib.suppress(ValueError):  # pyarrow may have closed it
+            self._file.close()
+        self._content.close()
 
 
 # ------------------------------------------------------------------------------ cells of CSV
@@ -143,28 +221,20 @@ def _lists_of(cells: Any, kind: Any) -> Any:
     return pa.array(values, _large(made.type)) if pa.types.is_null(made.type.value_type) else made
 
 
-class CsvSource:
+class CsvSource(_TextSource):
     """A CSV file with the names of its columns in the first line."""
 
     def __init__(self, source: Source, reading: Reading, delimiter: str | None = None) -> None:
-        self.name: str = name_of(source)
-        self._source, self._reading = source, reading
-        self._content = Content(source, reading.options)
-        self._file = io.BufferedReader(self._content, _CSV_BLOCK)
-        self._n_rows = 0
-        try:
-            self._open(delimiter)
-        except BaseException:
-            self.close()
-            raise
+        self._delimiter = delimiter or ""
+        super().__init__(source, reading)
 
-    def _open(self, delimiter: str | None) -> None:
+    def _open(self) -> None:
         head = (
             self._file.peek(1)[:_CSV_BLOCK].removeprefix(b"\xef\xbb\xbf").decode(errors="replace")
         )
         if not head.strip():
             raise argument_error("the file is empty, without a line of names", source=self.name)
-        self._delimiter = delimiter or texts.delimiter_of(head)
+        self._delimiter = self._delimiter or texts.delimiter_of(head)
         csv.field_size_limit(_CSV_BLOCK)
         self._names = next(csv.reader(io.StringIO(head, newline=""), delimiter=self._delimiter))
         repeated = next((n for i, n in enumerate(self._names) if n in self._names[:i]), None)
@@ -203,7 +273,7 @@ class CsvSource:
             else typed(empty if self._first is None else self._first.column(name)).type
             for name in chosen
         }
-        self.schema: Any = pa.schema(found, None if types is None else types.metadata)
+        self.schema = pa.schema(found, None if types is None else types.metadata)
 
     def _reject(self, row: Any) -> str:
         self._bad = row
@@ -231,41 +301,15 @@ class CsvSource:
         with self._explained():
             return next(self._reader, None)
 
-    @property
-    def position(self) -> int:
-        """Bytes of the file that were read."""
-        return self._content.n_read
-
-    def count(self) -> int:
-        """Count the rows."""
-        batch, total = self._first, 0
-        while batch is not None:
-            total, batch = total + len(batch), self._next()
-        return total
-
-    def batches(self, first_row: int = 0) -> Iterator[Any]:
-        """Yield the rows from one row on."""
-        batch = self._first
-        while batch is not None:
-            if self._n_rows + len(batch) > first_row:
-                columns = [self._column(field, batch.column(field.name)) for field in self.schema]
-                made = imported().record_batch(columns, schema=self.schema)
-                yield made[max(first_row - self._n_rows, 0) :]
-            self._n_rows += len(batch)
-            batch = self._next()
+    def _batch(self, block: Any) -> Any:
+        columns = [self._column(field, block.column(field.name)) for field in self.schema]
+        return imported().record_batch(columns, schema=self.schema)
 
     def _column(self, field: Any, cells: Any) -> Any:
         try:
             return typed(cells, field.type)
         except _errors():
-            first, last = 0, len(cells)  # of the rows that have the first misfit
-            while last - first > 1:
-                middle = (first + last) // 2
-                try:
-                    typed(cells[first:middle], field.type)
-                    first = middle
-                except _errors():
-                    last = middle
+            first = _first_misfit(len(cells), lambda stop: typed(cells[:stop], field.type))
             cell = str(cells[first])
             shown = cell if len(cell) <= 40 else f"{cell[:40]}..."
             detail = f"{shown!r} is not of the column's type so far, {field.type}"
@@ -292,12 +336,6 @@ class CsvSource:
                     number += 1
                 line = rows.line_num + 1
         return 0
-
-    def close(self) -> None:
-        """Close the file."""
-        with contextlib.suppress(ValueError):  # pyarrow may have closed it
-            self._file.close()
-        self._content.close()
 
 
 # -------------------------------------------------------------------------------- JSON lines
@@ -371,61 +409,35 @@ def _leaf(kind: Any) -> Any:
     return kind
 
 
-class JsonSource:
+class JsonSource(_TextSource):
     """JSON lines: an object per line, with a value or a list for each column."""
 
-    def __init__(self, source: Source, reading: Reading) -> None:
-        self.name: str = name_of(source)
-        self._content = Content(source, reading.options)
-        self._file = io.BufferedReader(self._content, 1024 * 1024)
+    def _open(self) -> None:
         self._rest = b""
         self._line = 1  # the number of the next line
-        self._is_open = reading.columns is None
+        reading = self._reading
         pa, types = imported(), reading.types
-        try:
-            self._first = self._next()
-            names = dict.fromkeys(name for _, row in self._first or () for name in row)
-            known = list(names if types is None else types.names)
-            chosen = known if reading.columns is None else list(reading.columns)
-            check_columns(chosen, known, self.name)
-            fields = [types.field(n) if types is not None else self._field(n) for n in chosen]
-            self.schema: Any = pa.schema(fields, None if types is None else types.metadata)
-        except BaseException:
-            self.close()
-            raise
+        self._first = self._next()
+        names = dict.fromkeys(name for _, row in self._first or () for name in row)
+        known = list(names if types is None else types.names)
+        chosen = known if reading.columns is None else list(reading.columns)
+        check_columns(chosen, known, self.name)
+        fields = [types.field(n) if types is not None else self._field(n) for n in chosen]
+        self.schema = pa.schema(fields, None if types is None else types.metadata)
 
     def _field(self, name: str) -> Any:
         """Return the field that the first rows have."""
         rows = self._first or []
         values = [row.get(name) for _, row in rows]
+        values = _as_bytes(values) if _has_bytes(values) else values
         try:
-            made = imported().array(_as_bytes(values) if _has_bytes(values) else values)
+            made = imported().array(values)
         except _errors() as error:
-            line = self._first_misfit(rows, name, None)
+            first = _first_misfit(len(values), lambda stop: imported().array(values[:stop]))
+            line = rows[first][0]
             detail = f"values of several types, or too large: {_first_line(error)}"
             raise _misfit(self.name, line, detail + _advice(name, "text"), name) from None
         return imported().field(name, _large(made.type))
-
-    @property
-    def position(self) -> int:
-        """Bytes of the file that were read."""
-        return self._content.n_read
-
-    def count(self) -> int:
-        """Count the rows."""
-        rows, total = self._first, 0
-        while rows is not None:
-            total, rows = total + len(rows), self._next()
-        return total
-
-    def batches(self, first_row: int = 0) -> Iterator[Any]:
-        """Yield the rows from one row on."""
-        n_rows, rows = 0, self._first
-        while rows is not None:
-            if n_rows + len(rows) > first_row:
-                yield self._batch(rows[max(first_row - n_rows, 0) :])
-            n_rows += len(rows)
-            rows = self._next()
 
     def _next(self) -> list[tuple[int, dict[str, Any]]] | None:
         """Return the next rows, each with the number of its line; None at the end."""
@@ -464,7 +476,7 @@ class JsonSource:
             raise _misfit(self.name, number, f"not JSON: {error}") from None
 
     def _batch(self, rows: list[tuple[int, dict[str, Any]]]) -> Any:
-        if self._is_open:
+        if self._reading.columns is None:
             known = set(self.schema.names)
             for number, row in rows:
                 if not row.keys() <= known:
@@ -478,29 +490,16 @@ class JsonSource:
             try:
                 columns.append(_array_of(values, field.type))
             except _errors() as error:
-                line = self._first_misfit(rows, field.name, field.type)
+                first = _first_misfit(
+                    len(rows),
+                    lambda stop: _array_of(values[:stop], field.type),  # noqa: B023 - called now
+                )
+                line = rows[first][0]
                 detail = f"a value that is not of the column's type, {field.type}: "
                 is_text = any(isinstance(row.get(field.name), str) for _, row in rows)
                 detail += _first_line(error) + _advice(field.name, "text" if is_text else "float32")
                 raise _misfit(self.name, line, detail, field.name) from None
         return imported().record_batch(columns, schema=self.schema)
-
-    def _first_misfit(self, rows: list[Any], name: str, kind: Any) -> int:
-        """Return the line of the first value that has not the type, or that of those before it."""
-        pa = imported()
-        for number, row in rows:
-            value = row.get(name)
-            try:
-                found = _array_of([_formed(value, kind)], kind) if kind else pa.array([value])
-            except _errors():
-                return int(number)
-            if kind is None and not pa.types.is_null(found.type):
-                kind = found.type
-        return int(rows[0][0]) if rows else 0
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
 
 
 def _first_line(error: Exception) -> str:
