@@ -67,7 +67,7 @@ class TestWhatItSays:
         assert (tmp_path / "b.csv").read_text().splitlines()[:2] == ["n,name", "0,name 0"]
 
     def test_of_several(self, run: Run, tmp_path: Path, source: Path) -> None:
-        arguments = ("convert", source, f"{tmp_path}/out/", "--to", "jsonl", "--shards", 2)
+        arguments = ("convert", source, f"{tmp_path}/out/", "--to", "jsonl", "--num-shards", 2)
         obstacle = tmp_path / "out" / "part-00001-of-00002.jsonl"
         obstacle.mkdir(parents=True)
 

@@ -110,7 +110,7 @@ def _add_row_arguments(group: Any) -> None:
 def _add_output_arguments(group: Any) -> None:
     shards = group.add_mutually_exclusive_group()
     shards.add_argument(
-        "--shards",
+        "--num-shards",
         type=inputs.count_of("shards"),
         metavar="N",
         help="write N files, DST-00000-of-0000N and so on, with rows that follow each other",
@@ -181,7 +181,7 @@ def run(args: argparse.Namespace, console: Console) -> None:
             [_source(name) for name in args.sources],
             _target(args, console),
             settings,
-            num_shards=args.shards,
+            num_shards=args.num_shards,
             shard_bytes=args.shard_size,
             num_jobs=args.jobs,
             overwrite=args.overwrite,

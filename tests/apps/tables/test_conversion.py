@@ -625,7 +625,7 @@ class TestInterrupts:
         process = subprocess.Popen(
             [
                 *(sys.executable, program, "convert", source, f"{out}/", "--to", "parquet"),
-                *("--shards", "4", "--jobs", str(jobs)),
+                *("--num-shards", "4", "--jobs", str(jobs)),
             ],
             stdout=subprocess.PIPE,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},

@@ -249,7 +249,7 @@ def _plan(
     if shard_bytes is not None:
         sizes = [local_size(piece.source) for piece in pieces]
         if None in sizes:
-            raise argument_error("the size of a source is not known; give --shards")
+            raise argument_error("the size of a source is not known; give --num-shards")
         num_shards = max(1, math.ceil(sum(map(int, filter(None, sizes))) / shard_bytes))
     elif num_shards is None and "@" in os.path.basename(name) and not is_file_object(target):  # noqa: PTH119
         num_shards = len(data_names(name, None))
