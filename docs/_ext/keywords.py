@@ -17,9 +17,7 @@ KEYWORDS = {
     "how-to/big-jobs": "cluster, distributed",
     "how-to/damaged-files": "checksum, corrupt, corruption, CRC, damage, damaged, DataLossError, truncated",
     "how-to/dask": "Daft, Dask, Modin",
-    "how-to/dataframes": "data frame, DataFrame",
     "how-to/datasets": "batch, checkpoint, epochs, resume, shuffle, workers",
-    "how-to/encoding": "write, encode",
     "how-to/events": "event files, summaries, TensorBoard",
     "how-to/examples": "dense, missing values, parse, ragged, sparse",
     "how-to/faster": "multiprocessing, numba, performance, speed, threads",
@@ -41,6 +39,7 @@ KEYWORDS = {
     "how-to/torch": "DataLoader, DDP, PyTorch, torch",
     "how-to/unknown-files": "inspect, IPython, Jupyter, notebook, view, viewer",
     "reference/typing": "mypy, pyright, type checker",
+    "how-to/write-data": "data frame, DataFrame, encode, write",
 }
 
 
