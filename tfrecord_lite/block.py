@@ -29,6 +29,7 @@ from tfrecord_lite.errors import (
     InvalidArgumentError,
     Reason,
     TFRecordError,
+    argument_error,
     plural,
     require_int,
 )
@@ -144,10 +145,10 @@ class Block:
         _check_array("offsets", self.offsets, np.int64)
         _check_array("lengths", self.lengths, np.int64)
         if not self.data.flags.c_contiguous:
-            raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail="data must be contiguous")
+            raise argument_error("data must be contiguous")
         if self.offsets.shape != self.lengths.shape:
             detail = f"there are {self.offsets.size} offsets, but {self.lengths.size} lengths"
-            raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+            raise argument_error(detail)
         if self.offsets.size == 0:
             return
         room = self.data.size - SPARE_BYTES
@@ -156,7 +157,7 @@ class Block:
         high = max(self.offsets.max(), self.lengths.max())
         if low < 0 or high > room or (self.offsets + self.lengths).max() > room:
             detail = f"an extent is not within the {room} bytes that records may take"
-            raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+            raise argument_error(detail)
 
     @classmethod
     def from_records(cls, records: Sequence[Buffer]) -> Block:
@@ -464,7 +465,7 @@ def _check_array(name: str, value: object, dtype: type[np.generic]) -> None:
     else:
         return
     detail = f"{name} is {found}, expected a vector of {dtype.__name__}"
-    raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+    raise argument_error(detail)
 
 
 def as_bytes_like(records: Sequence[Buffer]) -> Sequence[Buffer]:

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 
-from tfrecord_lite.errors import InvalidArgumentError, Reason, require_int
+from tfrecord_lite.errors import argument_error, require_int
 from tfrecord_lite.files.compression import INFER, compression_to_read
 from tfrecord_lite.files.inflate import InflationLimits
 
@@ -75,23 +75,27 @@ class ReadSettings:
     def _check_limits(self) -> None:
         n_bytes = require_int("max_record_bytes", self.max_record_bytes, 0)
         if n_bytes >= 2**64:
-            raise _error(f"max_record_bytes is {n_bytes}, expected less than 2**64")
+            raise argument_error(f"max_record_bytes is {n_bytes}, expected less than 2**64")
         if self.max_inflated_bytes is not None:
             require_int("max_inflated_bytes", self.max_inflated_bytes, 1)
         ratio = self.max_inflated_ratio
         if ratio is not None and not hasattr(ratio, "__float__"):
             raise TypeError(f"max_inflated_ratio must be a number, not {type(ratio).__name__}")
         if ratio is not None and not ratio > 0:  # NaN is not either
-            raise _error(f"max_inflated_ratio is {ratio}, expected more than 0, or None")
+            raise argument_error(f"max_inflated_ratio is {ratio}, expected more than 0, or None")
 
     def _check_on_error(self) -> None:
         if not callable(self.on_error) and self.on_error not in ("raise", "skip"):
-            raise _error(f"on_error is {self.on_error!r}, expected 'raise', 'skip' or a function")
+            raise argument_error(
+                f"on_error is {self.on_error!r}, expected 'raise', 'skip' or a function"
+            )
         if self.max_errors is None:
             return
         require_int("max_errors", self.max_errors, 0)
         if self.on_error == "raise":
-            raise _error(f"max_errors is {self.max_errors}, but on_error='raise' skips no damage")
+            raise argument_error(
+                f"max_errors is {self.max_errors}, but on_error='raise' skips no damage"
+            )
 
     @property
     def codec_name(self) -> str | None:
@@ -102,7 +106,3 @@ class ReadSettings:
     def inflation(self) -> InflationLimits:
         """The limits on what a compressed file inflates to."""
         return InflationLimits(self.max_inflated_bytes, self.max_inflated_ratio)
-
-
-def _error(detail: str) -> InvalidArgumentError:
-    return InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)

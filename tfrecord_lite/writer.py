@@ -18,6 +18,7 @@ from tfrecord_lite.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
     Reason,
+    argument_error,
     plural,
 )
 from tfrecord_lite.files.compression import (
@@ -671,7 +672,7 @@ def _one_of(options: CompressionType, compression: CompressionType) -> Compressi
         return compression
     if not is_infer(compression):
         detail = "both options and compression were given; give one of them"
-        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+        raise argument_error(detail)
     TFRecordOptions.get_compression_type_string(options)
     return options
 
@@ -679,7 +680,7 @@ def _one_of(options: CompressionType, compression: CompressionType) -> Compressi
 def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
     if value not in choices:
         detail = f"{name} is {value!r}, expected one of {choices}"
-        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+        raise argument_error(detail)
 
 
 def _ready_to_append(
@@ -745,7 +746,7 @@ def _check_compression(path: Source, compression: str) -> None:
             f"not {compression or 'none'}"
         )
         source = name_of(path)
-        raise InvalidArgumentError(Reason.BAD_ARGUMENT, source=source, detail=detail) from None
+        raise argument_error(detail, source=source) from None
 
 
 def _rewrite_whole_records(path: Source, options: TFRecordOptions) -> None:

@@ -30,7 +30,7 @@ from dataclasses import dataclass, fields
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
-from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.errors import InvalidArgumentError, argument_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -158,7 +158,7 @@ def _checking(library: str, settings: Settings) -> Iterator[None]:
         yield
     except (ValueError, OverflowError) as error:
         detail = f"{library} rejects the options ({settings}): {error}"
-        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail) from None
+        raise argument_error(detail) from None
 
 
 class _ZlibCompressor:
@@ -320,7 +320,7 @@ def _unknown_error(name: object, *others: str) -> InvalidArgumentError:
         detail += f"; did you mean {name.upper()!r}?"
     elif name in ("w", "a", "wb", "ab"):
         detail += f"; a mode is a keyword: mode={name[0]!r}"
-    return InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+    return argument_error(detail)
 
 
 def detect(head: bytes) -> str:

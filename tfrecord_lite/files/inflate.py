@@ -239,4 +239,4 @@ class Inflated:
         self._skip = given
 
     def _loss(self, reason: Reason, detail: str) -> DataLossError:
-        return DataLossError(reason, self._offset, self._source, None, None, detail)
+        return DataLossError(reason, self._offset, self._source, detail=detail)

@@ -14,7 +14,11 @@ import re
 from collections.abc import Mapping
 from typing import IO, TYPE_CHECKING, Any, TypeAlias, cast
 
-from tfrecord_lite.errors import FailedPreconditionError, InvalidArgumentError, Reason
+from tfrecord_lite.errors import (
+    FailedPreconditionError,
+    Reason,
+    argument_error,
+)
 from tfrecord_lite.files.remote import as_os_errors, remote_place
 
 if TYPE_CHECKING:
@@ -68,7 +72,7 @@ def shard_names(pattern: str, num_shards: int | None = None) -> list[str] | None
             f"{sharded['count']} shards are more than {_MAX_SHARDS:,}, the most that five "
             "digits can number; no file has this name either"
         )
-        raise InvalidArgumentError(Reason.BAD_ARGUMENT, source=pattern, detail=detail)
+        raise argument_error(detail, source=pattern)
     return [f"{stem}-{shard:05d}-of-{count:05d}{suffix}" for shard in range(count)]
 
 
@@ -87,7 +91,7 @@ def check_storage_options(storage_options: StorageOptions, *sources: object) -> 
     paths = (os.fsdecode(s) for s in sources if isinstance(s, (str, bytes, os.PathLike)))
     if storage_options and not any(map(is_url, paths)):
         detail = "storage_options are for URLs, which fsspec opens; none was given"
-        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+        raise argument_error(detail)
 
 
 def is_same_file(one: str, other: str, storage_options: StorageOptions = None) -> bool:
@@ -266,7 +270,7 @@ def _check_one_set(pattern: str, names: list[str]) -> None:
                 f"the pattern matches shards of two sets, {sets[0]!r} and {sets[1]!r}, one of which "
                 "may be left over; name one of them, or remove its files"
             )
-            raise InvalidArgumentError(Reason.BAD_ARGUMENT, source=pattern, detail=detail)
+            raise argument_error(detail, source=pattern)
 
 
 def _set_name(shard: re.Match[str], count: str) -> str:

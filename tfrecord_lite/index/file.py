@@ -574,7 +574,7 @@ class RandomReader:
             frame, size = header, HEADER_BYTES
         elif n_bytes > MAX_RECORD_BYTES:
             detail = f"its length says {n_bytes} bytes, the limit is {MAX_RECORD_BYTES}"
-            raise DataLossError(Reason.RECORD_TOO_LARGE, offset, self._name, None, None, detail)
+            raise DataLossError(Reason.RECORD_TOO_LARGE, offset, self._name, detail=detail)
         else:  # no memory is made for more than the file has
             left = self._handle.size() - offset
             frame = self._handle.read(min(size, left), offset)

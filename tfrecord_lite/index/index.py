@@ -13,7 +13,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfrecord_lite.errors import FailedPreconditionError, InvalidArgumentError, Reason, plural
+from tfrecord_lite.errors import (
+    FailedPreconditionError,
+    Reason,
+    argument_error,
+    plural,
+)
 from tfrecord_lite.options import MAX_RECORD_BYTES, ReadSettings
 from tfrecord_lite.progress import SILENT
 from tfrecord_lite.records.framing import OVERHEAD_BYTES, is_header
@@ -59,14 +64,14 @@ class RecordIndex:
                 f"offsets have the shape {self.offsets.shape}, sizes {self.sizes.shape}; "
                 "expected two vectors of one length"
             )
-            raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+            raise argument_error(detail)
         if not self.offsets.size:
             return
         # Each alone first, so that their sum cannot wrap around.
         is_odd = self.offsets.min() < 0 or self.sizes.min() < OVERHEAD_BYTES
         if is_odd or max(self.offsets.max(), self.sizes.max()) > np.iinfo(np.int64).max // 2:
             detail = f"offsets must be 0 or more, sizes {OVERHEAD_BYTES} or more, none larger than any file"
-            raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+            raise argument_error(detail)
 
     def __len__(self) -> int:
         """Return the number of records."""

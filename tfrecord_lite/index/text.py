@@ -30,6 +30,7 @@ from tfrecord_lite.errors import (
     InvalidArgumentError,
     Reason,
     TFRecordError,
+    argument_error,
     plural,
 )
 from tfrecord_lite.files.input import open_seekable
@@ -122,7 +123,7 @@ def wanted_indexes(index: object, n_files: int) -> list[str | None]:
         detail = (
             f"{plural(len(paths), 'index', 'indexes')} for {plural(n_files, 'file')}; give one each"
         )
-        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+        raise argument_error(detail)
     return [os.fsdecode(path) for path in paths]
 
 

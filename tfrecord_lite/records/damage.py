@@ -167,7 +167,7 @@ def too_many_error(error: DataLossError | DamagedSpan, n_before: int) -> DataLos
         )
         limit = f"{places} skipped, the limit of max_errors"
     detail = f"{error.detail or error.reason}; {limit}"
-    return DataLossError(error.reason, error.offset, error.source, error.index, None, detail)
+    return DataLossError(error.reason, error.offset, error.source, error.index, detail=detail)
 
 
 class Log(Protocol):

@@ -422,4 +422,4 @@ class FrameDecoder:
             f"its length says {length} bytes, the limit is {self.max_record_bytes}; "
             "raise max_record_bytes to read larger records"
         )
-        return DataLossError(Reason.RECORD_TOO_LARGE, *self._place(), None, detail)
+        return DataLossError(Reason.RECORD_TOO_LARGE, *self._place(), detail=detail)

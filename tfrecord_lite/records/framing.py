@@ -298,19 +298,19 @@ def frame_error(
         part = "this record" if size > HEADER_BYTES else "a record's header"
         detail = f"the file ends inside {part} ({len(frame)} of {size} bytes)"
         detail += " (is this a TFRecord file?)" * (offset == 0 and size == HEADER_BYTES)
-        return DataLossError(Reason.TRUNCATED, offset, source, index, None, detail)
+        return DataLossError(Reason.TRUNCATED, offset, source, index, detail=detail)
     stored, computed = frame[8:HEADER_BYTES], crc32c.masked_crc32c(frame[:8])
     if int.from_bytes(stored, "little") != computed:
         reason, hint = Reason.LENGTH_CRC, " (is this a TFRecord file, and this its compression?)"
         detail = _crc_detail(reason, stored, computed) + hint * (offset == 0)
-        return DataLossError(reason, offset, source, index, None, detail)
+        return DataLossError(reason, offset, source, index, detail=detail)
     length = int.from_bytes(frame[:8], "little")
     if length != size - OVERHEAD_BYTES:
         detail = f"the index says {size - OVERHEAD_BYTES} bytes of data, the record says {length}"
-        return FailedPreconditionError(Reason.STALE_INDEX, offset, source, index, None, detail)
+        return FailedPreconditionError(Reason.STALE_INDEX, offset, source, index, detail=detail)
     computed = crc32c.masked_crc32c(frame[HEADER_BYTES:-FOOTER_BYTES])
     detail = _crc_detail(Reason.DATA_CRC, frame[-FOOTER_BYTES:], computed)
-    return DataLossError(Reason.DATA_CRC, offset, source, index, None, detail)
+    return DataLossError(Reason.DATA_CRC, offset, source, index, detail=detail)
 
 
 def _crc_detail(reason: Reason, stored: bytes | memoryview, computed: int) -> str:
