@@ -123,10 +123,7 @@ class FeatureSummary:
         """Return the summary of both sets of records; those of `other` come later."""
         if not isinstance(other, FeatureSummary):
             return NotImplemented
-        added = dict(self.lists)
-        for kind, found in other.lists.items():
-            added[kind] = added[kind] + found if kind in added else found
-        return FeatureSummary(added)
+        return FeatureSummary(_added(self.lists, other.lists))
 
     @property
     def n_records(self) -> int:
@@ -211,10 +208,7 @@ class Summary(Mapping[str, FeatureSummary]):
         """Return the summary of both sets of records; those of `other` come later."""
         if not isinstance(other, Summary):
             return NotImplemented
-        added = dict(self._features)
-        for name, found in other.items():
-            added[name] = added[name] + found if name in added else found
-        return type(self)(self.n_records + other.n_records, added)
+        return type(self)(self.n_records + other.n_records, _added(self, other))
 
     def __radd__(self, other: object) -> Self:
         """Return the same summary for 0, with which :func:`sum` begins."""
@@ -440,10 +434,8 @@ class SequenceSummary:
         """Return the summary of both sets of records; those of `other` come later."""
         if not isinstance(other, SequenceSummary):
             return NotImplemented
-        added = dict(self.feature_lists)
-        for name, found in other.feature_lists.items():
-            added[name] = added[name] + found if name in added else found
-        return SequenceSummary(self.context + other.context, added)
+        lists = _added(self.feature_lists, other.feature_lists)
+        return SequenceSummary(self.context + other.context, lists)
 
     def __radd__(self, other: object) -> SequenceSummary:
         """Return the same summary for 0, with which :func:`sum` begins."""
@@ -557,6 +549,11 @@ class SequenceSummary:
         kinds, *ranges = _cells(found.values)
         share = _share(found.n_records, self.n_records)
         return shown_name(name), kinds, share, _range(found.steps), *ranges
+
+
+def _added(ours: Mapping[Any, Any], theirs: Mapping[Any, Any]) -> dict[Any, Any]:
+    """Add summaries by name, or by kind."""
+    return {**ours, **{key: ours[key] + one if key in ours else one for key, one in theirs.items()}}
 
 
 def _check_variable(variable: str, allowed: Collection[str], where: str = "") -> None:
