@@ -151,16 +151,6 @@ def test_the_text_of_a_column_is_short() -> None:
 # ---------------------------------------------------------------------------------- ranges
 
 
-@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 4))), st.integers(-3, 3))
-def test_ranges_are_written_out_end_to_end(ranges: list[tuple[int, int]], step: int) -> None:
-    starts = np.array([start for start, _ in ranges], np.int64)
-    lengths = np.array([length for _, length in ranges], np.int64)
-
-    indices = arrays.ranges(starts, lengths, step)
-
-    assert indices.tolist() == [start + i * step for start, length in ranges for i in range(length)]
-
-
 @given(st.lists(st.integers(0, 8)), slices)
 def test_a_slice_of_each_range_is_what_python_makes_of_it(sizes: list[int], key: slice) -> None:
     starts = np.arange(len(sizes)) * 10
