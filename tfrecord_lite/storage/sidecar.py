@@ -215,34 +215,30 @@ def read(path: Path, storage_options: StorageOptions = None) -> Sidecar:
                 raise argument_error(text, source=folder)
         name = features
     try:
-        return _read_file(name, storage_options)
-    except (InvalidArgumentError, ImportError) as error:
-        detail = _not_a_schema(name, storage_options)
-        if detail is not None:
-            raise argument_error(detail, source=name) from None
-        if isinstance(error, InvalidArgumentError):
-            raise error.at(source=name) from None
-        raise
-
-
-def _read_file(name: str, storage_options: StorageOptions) -> Sidecar:
-    content = content_of(name, storage_options)
-    tfds_info = None
-    folder, base = os.path.split(name)
-    if base == "features.json":
-        with contextlib.suppress(FileNotFoundError):
-            info_name = os.path.join(folder, _TFDS_INFO)  # noqa: PTH118
-            tfds_info = content_of(info_name, storage_options)
-    found = parse(name, content, tfds_info)
-    check_originals(found.schema)
+        with closing(open_input(name, storage_options)) as file:
+            if detail := _not_a_schema(name, file.peek(HEAD_BYTES)):
+                raise argument_error(detail)
+            content = _rest_of(file)
+        tfds_info = None
+        if os.path.basename(name) == "features.json":  # noqa: PTH119
+            with contextlib.suppress(FileNotFoundError):
+                info_name = os.path.join(os.path.dirname(name), _TFDS_INFO)  # noqa: PTH118, PTH120
+                tfds_info = content_of(info_name, storage_options)
+        found = parse(name, content, tfds_info)
+        check_originals(found.schema)
+    except InvalidArgumentError as error:
+        raise error.at(source=name) from None
     return found
 
 
 def content_of(name: str, storage_options: StorageOptions) -> bytes:
     """Read a whole file, without a byte order mark."""
     with closing(open_input(name, storage_options)) as file:
-        data = b"".join(iter(lambda: file.read(_READ_BYTES), b""))
-    return bytes(data).removeprefix(b"\xef\xbb\xbf")
+        return _rest_of(file)
+
+
+def _rest_of(file: Any) -> bytes:
+    return b"".join(iter(lambda: file.read(_READ_BYTES), b"")).removeprefix(b"\xef\xbb\xbf")
 
 
 def tfds_directory(directory: Path, storage_options: StorageOptions = None) -> str:
@@ -290,13 +286,8 @@ def matches(directory: str, pattern: str, storage_options: StorageOptions) -> li
         return []
 
 
-def _not_a_schema(name: str, storage_options: StorageOptions) -> str | None:
-    """Say what a file that is no schema file is; None if it is like one."""
-    try:
-        with closing(open_input(name, storage_options)) as file:
-            head = file.peek(HEAD_BYTES)
-    except (OSError, ImportError, ValueError):
-        return None
+def _not_a_schema(name: str, head: bytes) -> str | None:
+    """Say by its beginning what a file that is no schema file is; None if it is like one."""
     found = looks_like(head, is_whole=len(head) < HEAD_BYTES)
     is_binary = b"\0" in head
     if is_header(head[:HEADER_BYTES]) or (found is None and is_binary and detect(head)):
