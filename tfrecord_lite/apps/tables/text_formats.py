@@ -49,8 +49,10 @@ _EXACT_DIGITS, _MAX_EXACT = 16, 2**53
 _FLOATS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
 
 
-def _misfit(source: str, line: int, detail: str, key: str | None = None) -> InvalidArgumentError:
-    detail = f"line {line:,}: {detail}"
+def _misfit(
+    source: str, line: int | str, detail: str, key: str | None = None
+) -> InvalidArgumentError:
+    detail = f"{line if isinstance(line, str) else f'line {line:,}'}: {detail}"
     return InvalidArgumentError(Reason.WRONG_KIND, source=source, key=key, detail=detail)
 
 
@@ -320,10 +322,10 @@ class CsvSource(_TextSource):
             line = self._line_of(self._n_rows + first)
             raise _misfit(self.name, line, detail, field.name) from None
 
-    def _line_of(self, wanted: int) -> int:
-        """Return the line of a row, which is found by reading the file anew; 0 for a pipe."""
+    def _line_of(self, wanted: int) -> int | str:
+        """Return the line of a row, which is found by reading the file anew; of a pipe the row."""
         if not isinstance(self._source, str):
-            return 0
+            return f"row {wanted + 1:,}"
         with contextlib.closing(Content(self._source, self._reading.options)) as content:
             text = io.TextIOWrapper(io.BufferedReader(content), errors="replace", newline="")
             rows = csv.reader(text, delimiter=self._delimiter)
@@ -335,7 +337,7 @@ class CsvSource(_TextSource):
                         return line
                     number += 1
                 line = rows.line_num + 1
-        return 0
+        return f"row {wanted + 1:,}"
 
 
 # -------------------------------------------------------------------------------- JSON lines
