@@ -448,6 +448,16 @@ def test_a_batch_that_is_broken_alike_is_refused(kind: int, content: bytes) -> N
         assert features_of(read([message] * n, [b"other"])) == [{}] * n
 
 
+@pytest.mark.parametrize("n_bytes", [1, 2, 3, 6])
+def test_a_part_of_a_float_among_whole_ones_is_refused(n_bytes: int) -> None:
+    batch = [plain({b"a": Feature(FLOAT, (1,) * (1 + i % 3))}) for i in range(40)]
+    odd = len_field(2, len_field(2, len_field(1, bytes(n_bytes))))
+    batch.insert(20, len_field(1, len_field(1, len_field(1, b"a") + odd)))
+
+    assert refused(batch[20])
+    assert_engine_agrees(batch)
+
+
 def test_an_empty_batch_has_no_lists() -> None:
     batch = read([], [b"a"]).batch
 

@@ -239,16 +239,13 @@ class _Payloads:
     """The row of each stretch."""
     places: Int64Array
     """Where the payload starts in it; shape (n, 1)."""
-    even: Int64Array
-    """The length of one of fixed size, else 0; shape (n, 1)."""
 
     @classmethod
     def of(cls, found: list[tuple[int, int, _Stretch]]) -> _Payloads:
         """Make them of slots, rows and stretches."""
         places = [[stretch.size] for _, _, stretch in found]
-        even = [[0 if s.holes else s.step - s.size] for _, _, s in found]
         slots, rows = [slot for slot, _, _ in found], [row for _, row, _ in found]
-        return cls(slots, rows, np.array(places, np.int64), np.array(even, np.int64))
+        return cls(slots, rows, np.array(places, np.int64))
 
 
 class Layout:
@@ -382,7 +379,7 @@ class LayoutMatch:
         apart = layout.apart
         if apart.rows:
             self._starts[apart.slots, some] = places[apart.rows] + apart.places
-            self._lengths[apart.slots, some] = lengths[apart.rows] + apart.even
+            self._lengths[apart.slots, some] = lengths[apart.rows]  # 0 if it is always the same
         if layout.float_rows:
             odd = lengths[layout.float_rows] & 3
             wrong = _either(wrong, np.any(odd, axis=0) if np.count_nonzero(odd) else None)
