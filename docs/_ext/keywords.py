@@ -38,8 +38,8 @@ KEYWORDS = {
     "how-to/testing": "Hypothesis, pytest",
     "how-to/torch": "DataLoader, DDP, PyTorch, torch",
     "how-to/unknown-files": "inspect, IPython, Jupyter, notebook, view, viewer",
-    "reference/typing": "mypy, pyright, type checker",
     "how-to/write-data": "data frame, DataFrame, encode, write",
+    "reference/typing": "mypy, pyright, type checker",
 }
 
 
