@@ -90,10 +90,6 @@ class Parsing:
                 results(*self.ask_batch(records * copies, specs))
         return results(*self.ask_batch(records, specs, **named))
 
-    def one_spec(self, record: bytes, spec: Any) -> tuple[Any, Any]:
-        """Parse one Example, and a batch of it, for the feature "a"; return our results."""
-        return self.single(record, {"a": spec})["a"], self.batch([record], {"a": spec})["a"]
-
     def rejected(
         self,
         records: list[bytes],

@@ -17,14 +17,12 @@ from tests.parity import (
     test_example_rules,
     test_messages,
     test_options,
-    test_ragged_rules,
     test_records,
+    test_schema_errors,
     test_sequence_rules,
     test_sequence_wire,
-    test_sparse_rules,
     test_streams,
     test_tensor_rules,
-    test_wire_rules,
 )
 from tests.parity.rules import DEVIATIONS, RULES, counted, deviation, outcomes, rule, summary
 
@@ -34,14 +32,12 @@ TESTED = (
     test_example_rules,
     test_messages,
     test_options,
-    test_ragged_rules,
     test_records,
+    test_schema_errors,
     test_sequence_rules,
     test_sequence_wire,
-    test_sparse_rules,
     test_streams,
     test_tensor_rules,
-    test_wire_rules,
 )
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "reference" / "semantics.md"
 FAMILIES = {name[0] for name in RULES}
