@@ -99,10 +99,7 @@ if _TYPE_CHECKING:  # for type checkers: the same names as in _MODULES
         TFRecordReader as TFRecordReader,
         tf_record_iterator as tf_record_iterator,
     )
-    from tfrecord_lite.records.damage import (
-        DamageReport as DamageReport,
-        FileReport as FileReport,
-    )
+    from tfrecord_lite.errors import DamageReport as DamageReport, FileReport as FileReport
     from tfrecord_lite.recovery.recover import recover as recover
     from tfrecord_lite.recovery.verify import verify as verify
     from tfrecord_lite.schema import (

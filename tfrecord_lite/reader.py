@@ -24,16 +24,10 @@ from tfrecord_lite.errors import (
     InvalidArgumentError,
     Reason,
     require_int,
-)
-from tfrecord_lite.files.compression import TFRecordOptions
-from tfrecord_lite.files.names import (
-    expand,
-    is_file_object,
-    name_of,
-    position_of,
-    seek_to,
     short_name,
 )
+from tfrecord_lite.files.compression import TFRecordOptions
+from tfrecord_lite.files.names import expand, is_file_object, name_of, position_of, seek_to
 from tfrecord_lite.options import MAX_RECORD_BYTES, ReadSettings
 from tfrecord_lite.progress import total_bytes
 from tfrecord_lite.records.damage import DamageLog
@@ -50,13 +44,14 @@ if TYPE_CHECKING:
     from google.protobuf.message import Message
 
     from tfrecord_lite.arrays import AnyArray
+    from tfrecord_lite.errors import DamageReport
     from tfrecord_lite.example.parse import ExampleParser
     from tfrecord_lite.example.sequence.parse import SequenceExampleParser
     from tfrecord_lite.example.to_dicts import SequenceRow
     from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import Source, Sources, StorageOptions
     from tfrecord_lite.options import OnError
-    from tfrecord_lite.records.damage import DamageReport, SkippingStream
+    from tfrecord_lite.records.damage import SkippingStream
     from tfrecord_lite.schema import FeatureLike
 
     AnyMessage = TypeVar("AnyMessage", bound=Message)

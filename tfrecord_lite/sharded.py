@@ -21,9 +21,10 @@ from tfrecord_lite.errors import (
     Reason,
     plural,
     require_int,
+    short_name,
 )
 from tfrecord_lite.files.compression import TFRecordOptions, compression_to_write
-from tfrecord_lite.files.names import check_storage_options, is_url, shard_names, short_name
+from tfrecord_lite.files.names import check_storage_options, is_url, shard_names
 from tfrecord_lite.files.output import lock_set, open_output, unlock_set
 from tfrecord_lite.records.framing import OVERHEAD_BYTES
 from tfrecord_lite.records.sink import BUFFER_BYTES, RecordSink

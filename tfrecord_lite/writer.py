@@ -20,6 +20,7 @@ from tfrecord_lite.errors import (
     Reason,
     argument_error,
     plural,
+    short_name,
 )
 from tfrecord_lite.files.compression import (
     CODECS,
@@ -28,7 +29,7 @@ from tfrecord_lite.files.compression import (
     compression_to_write,
     is_infer,
 )
-from tfrecord_lite.files.names import check_storage_options, local_size, name_of, short_name
+from tfrecord_lite.files.names import check_storage_options, local_size, name_of
 from tfrecord_lite.files.output import open_output
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.framing import checked

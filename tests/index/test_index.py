@@ -33,7 +33,7 @@ from tfrecord_lite import (
     TFRecordWriter,
     tf_record_random_reader,
 )
-from tfrecord_lite.files.names import short_name
+from tfrecord_lite.errors import short_name
 from tfrecord_lite.index import RecordIndex, text
 from tfrecord_lite.index.pread import _MAX_OPEN
 from tfrecord_lite.messages import Example

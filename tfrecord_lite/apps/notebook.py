@@ -24,15 +24,14 @@ from tfrecord_lite.apps.markup.cells import MAX_ROWS, Cells, count_rows, type_te
 from tfrecord_lite.apps.markup.tables import MAX_COLUMNS, Html, escaped, panel, table
 from tfrecord_lite.apps.markup.tables import MAX_ROWS as MAX_TABLE_ROWS
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
-from tfrecord_lite.errors import plural, require_int
-from tfrecord_lite.files.names import short_name
+from tfrecord_lite.errors import plural, require_int, short_name
 from tfrecord_lite.schema.text import aligned, shown_name, table_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from tfrecord_lite.apps.markup.tables import Cell
-    from tfrecord_lite.records.damage import DamageReport
+    from tfrecord_lite.errors import DamageReport
     from tfrecord_lite.schema import Schema, SequenceSchema
 
 __all__ = ["Shown", "load_ipython_extension", "show", "unload_ipython_extension"]

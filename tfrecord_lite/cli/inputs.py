@@ -29,9 +29,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tfrecord_lite.cli.console import Console
+    from tfrecord_lite.errors import DamageReport
     from tfrecord_lite.files.names import Source
     from tfrecord_lite.progress import Meter
-    from tfrecord_lite.records.damage import DamageReport, SkippingStream
+    from tfrecord_lite.records.damage import SkippingStream
 
 Records: TypeAlias = "RecordStream | SkippingStream"
 """The records of an open file, either to the first damage or past all of it."""

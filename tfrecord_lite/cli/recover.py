@@ -8,8 +8,7 @@ from tfrecord_lite.cli import inputs, style
 from tfrecord_lite.cli.console import Status
 from tfrecord_lite.cli.formatting import exact_bytes
 from tfrecord_lite.cli.verify import losses, show_json, show_places
-from tfrecord_lite.errors import plural
-from tfrecord_lite.records.damage import FileReport
+from tfrecord_lite.errors import FileReport, plural
 
 if TYPE_CHECKING:
     import argparse

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tfrecord_lite.cli import inputs, style
 from tfrecord_lite.cli.console import Status
 from tfrecord_lite.cli.formatting import exact_bytes
-from tfrecord_lite.errors import Reason, plural
-from tfrecord_lite.records.damage import FileReport, lost_of
+from tfrecord_lite.errors import FileReport, Reason, lost_of, plural
 
 if TYPE_CHECKING:
     import argparse

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.arrays import AnyArray, Int64Array, ObjectArray
     from tfrecord_lite.columns import Column
-    from tfrecord_lite.records.damage import DamageReport
+    from tfrecord_lite.errors import DamageReport
     from tfrecord_lite.schema import DenseLike, FeatureLike
 
     U = TypeVar("U")

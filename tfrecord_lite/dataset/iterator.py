@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import TypeVar
 
-    from tfrecord_lite.records.damage import DamageReport
+    from tfrecord_lite.errors import DamageReport
 
     T_co = TypeVar("T_co", covariant=True, default=Any)
 else:  # only type checkers need the default

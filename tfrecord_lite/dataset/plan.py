@@ -17,7 +17,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 from tfrecord_lite.dataset.feed import Feed
-from tfrecord_lite.records.damage import DamageLog, DamageReport
+from tfrecord_lite.errors import DamageReport
+from tfrecord_lite.records.damage import DamageLog
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,13 +16,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from tfrecord_lite.dataset.plan import RunDamage, chain
 from tfrecord_lite.dataset.records import Files
-from tfrecord_lite.records.damage import (
-    MAX_SPANS,
-    DamageReport,
-    FileReport,
-    too_many_error,
-    warn_of_damage,
-)
+from tfrecord_lite.errors import MAX_SPANS, DamageReport, FileReport
+from tfrecord_lite.records.damage import too_many_error, warn_of_damage
 
 if TYPE_CHECKING:
     from tfrecord_lite.dataset.plan import PlanNode

@@ -33,7 +33,6 @@ _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]+://")
 _SHARDED = re.compile(r"(?P<stem>.*)@(?P<count>\d+)(?P<suffix>[^@/]*)")
 _SHARD = re.compile(r"(?P<stem>.*)-(?P<shard>\d+)-of-(?P<count>\d+)(?P<suffix>.*)", re.DOTALL)
 _MAX_SHARDS = 99_999
-_SHOWN_NAME = 60
 _PATTERN = re.compile(r"[*?\[]")
 
 SIDECAR_SUFFIX = ".schema.json"
@@ -120,11 +119,6 @@ def name_of(source: Source) -> str:
         return os.fsdecode(source)
     name = getattr(source, "name", None)
     return name if isinstance(name, str) else f"<{type(source).__name__}>"
-
-
-def short_name(name: str) -> str:
-    """Return a name as a ``repr`` shows it: of a long one the end."""
-    return name if len(name) <= _SHOWN_NAME else f"...{name[3 - _SHOWN_NAME :]}"
 
 
 def is_file_object(source: Sources) -> bool:

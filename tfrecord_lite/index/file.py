@@ -21,8 +21,9 @@ from tfrecord_lite.errors import (
     TFRecordError,
     argument_error,
     require_int,
+    short_name,
 )
-from tfrecord_lite.files.names import INDEX_SUFFIX, expand, is_url, name_of, short_name
+from tfrecord_lite.files.names import INDEX_SUFFIX, expand, is_url, name_of
 from tfrecord_lite.index import text
 from tfrecord_lite.index.pread import FileStamp, HandlePool, open_handle, read_frames
 from tfrecord_lite.index.remote import RemoteFrames, RemoteHandle

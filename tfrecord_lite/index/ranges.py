@@ -25,7 +25,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tfrecord_lite.errors import (
+    MAX_SPANS,
+    DamageReport,
     FailedPreconditionError,
+    FileReport,
     Reason,
     TFRecordError,
     argument_error,
@@ -36,7 +39,7 @@ from tfrecord_lite.files.names import INDEX_SUFFIX, expand, is_url
 from tfrecord_lite.index import text
 from tfrecord_lite.index.pread import FileStamp, open_handle
 from tfrecord_lite.options import MAX_RECORD_BYTES, ReadSettings
-from tfrecord_lite.records.damage import MAX_SPANS, DamageLog, DamageReport, FileReport
+from tfrecord_lite.records.damage import DamageLog
 from tfrecord_lite.records.framing import (
     HEADER_BYTES,
     OVERHEAD_BYTES,

@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.apps.tables.parts import WrittenPart
     from tfrecord_lite.apps.tables.table import ScanOptions, TFRecordTable
+    from tfrecord_lite.errors import DamageReport
     from tfrecord_lite.files.names import Sources
     from tfrecord_lite.index.ranges import RecordRange
-    from tfrecord_lite.records.damage import DamageReport
     from tfrecord_lite.schema import Original
 
 

@@ -99,9 +99,9 @@ else:
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from tfrecord_lite.errors import DamageReport
     from tfrecord_lite.index.ranges import RecordRange
     from tfrecord_lite.options import ReadSettings
-    from tfrecord_lite.records.damage import DamageReport
 
 __all__ = [
     "TFRecordBatchReader",

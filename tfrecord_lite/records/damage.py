@@ -23,24 +23,21 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from tfrecord_lite.errors import (
+    MAX_SPANS,
     STREAM_DAMAGE,
     DamagedSpan,
+    DamageReport,
     DataLossError,
     DataLossWarning,
+    FileReport,
     Reason,
-    plural,
 )
-from tfrecord_lite.files.names import short_name
 from tfrecord_lite.progress import bars_hidden
 from tfrecord_lite.records.framing import HEADER_BYTES, OVERHEAD_BYTES, is_header
 from tfrecord_lite.records.resync import RecordFinder
-from tfrecord_lite.shown import repr_html
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from tfrecord_lite.block import Block
-    from tfrecord_lite.errors import InvalidArgumentError
     from tfrecord_lite.options import OnError
     from tfrecord_lite.records.stream import RecordStream
 
@@ -384,156 +381,6 @@ class SkippingStream:
             self._n_damaged,
             self._lost_bytes,
         )
-
-
-MAX_SPANS = 10_000
-"""How many spans of one file a report keeps; the others are only counted."""
-
-
-@dataclass(frozen=True, slots=True)
-class FileReport:
-    """What was read of one file, and what was lost; true if the file is sound.
-
-    Examples
-    --------
-    >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
-    >>> (report,) = verify("people.tfrecord").files
-    >>> report.source, report.records, bool(report)
-    ('people.tfrecord', 3, True)
-    """
-
-    source: str
-    """Path or URL."""
-    records: int
-    """Number of intact records."""
-    record_bytes: int
-    """Bytes of their data, without headers and footers."""
-    spans: tuple[DamagedSpan, ...] = ()
-    """The damaged spans; the first :data:`MAX_SPANS` of them."""
-    n_damaged: int = 0
-    """Number of damaged spans."""
-    lost_bytes: int = 0
-    """Bytes in all of them, of the decompressed stream; more may be lost if `breaks_off`."""
-    message_errors: tuple[InvalidArgumentError, ...] = ()
-    """Errors of intact records that are wrong messages, if that was checked; as many at most."""
-    n_message_errors: int = 0
-    """Number of such records."""
-    failure: Exception | None = None
-    """Why the file could not be read to its end, if not because of damage."""
-
-    @property
-    def is_sound(self) -> bool:
-        """Whether the file was read to its end, without damage or wrong messages."""
-        return not (self.n_damaged or self.n_message_errors or self.failure)
-
-    @property
-    def breaks_off(self) -> bool:
-        """Whether one of `spans` does: then an unknown number of bytes came after."""
-        return any(span.breaks_off for span in self.spans)
-
-    def __bool__(self) -> bool:
-        """Return `is_sound`."""
-        return self.is_sound
-
-    def __repr__(self) -> str:
-        """Return the name of the file and what was found, in numbers."""
-        return f"<FileReport of {short_name(self.source)}: {_found((self,))}>"
-
-
-@dataclass(frozen=True, slots=True)
-class DamageReport:
-    """What was read of some files, and what was lost; true if all files are sound.
-
-    Examples
-    --------
-    >>> report = DamageReport((FileReport("a", 10, 990), FileReport("b", 5, 400)))
-    >>> report
-    <DamageReport of 2 files: 15 records, sound>
-    >>> report.records, report.is_sound, bool(report)
-    (15, True, True)
-    """
-
-    files: tuple[FileReport, ...]
-    """One for each file that was opened, in order."""
-
-    @property
-    def records(self) -> int:
-        """Number of intact records in all files."""
-        return sum(file.records for file in self.files)
-
-    @property
-    def spans(self) -> tuple[DamagedSpan, ...]:
-        """The damaged spans of all files, as far as they are kept."""
-        return tuple(span for file in self.files for span in file.spans)
-
-    @property
-    def n_damaged(self) -> int:
-        """Number of damaged spans."""
-        return sum(file.n_damaged for file in self.files)
-
-    @property
-    def lost_bytes(self) -> int:
-        """Bytes in all of them; more may be lost if `breaks_off`."""
-        return sum(file.lost_bytes for file in self.files)
-
-    @property
-    def breaks_off(self) -> bool:
-        """Whether one of `files` does: then an unknown number of bytes came after."""
-        return any(file.breaks_off for file in self.files)
-
-    @property
-    def is_sound(self) -> bool:
-        """Whether all files were read to their ends, without damage or wrong messages."""
-        return all(file.is_sound for file in self.files)
-
-    def __bool__(self) -> bool:
-        """Return `is_sound`; compare with None to ask whether there is a report."""
-        return self.is_sound
-
-    def __repr__(self) -> str:
-        """Return what was found, in numbers; `summary` tells more."""
-        return f"<DamageReport of {plural(len(self.files), 'file')}: {_found(self.files)}>"
-
-    _repr_html_ = repr_html
-
-    def summary(self) -> str:
-        """Say in one line what was skipped.
-
-        Examples
-        --------
-        >>> span = DamagedSpan("a", 24, 19, Reason.DATA_CRC, None, 1, 1, 8)
-        >>> DamageReport((FileReport("a", 9, 72, (span,), 1, 19),)).summary().partition(";")[0]
-        'skipped 1 damaged place (19 bytes) in 1 of 1 file, and read 9 records'
-        """
-        n_files = sum(file.n_damaged > 0 for file in self.files)
-        first = f"; the first: {self.spans[0]}" if self.spans else ""
-        return (
-            f"skipped {plural(self.n_damaged, 'damaged place')} "
-            f"({lost_of(self)}) in {n_files:,} of "
-            f"{plural(len(self.files), 'file')}, and read {plural(self.records, 'record')}{first}"
-        )
-
-
-def lost_of(report: FileReport | DamageReport, in_words: Callable[[int], str] | None = None) -> str:
-    """Say how many bytes were lost; if a file breaks off, that there may be more."""
-    n_bytes = report.lost_bytes
-    lost = in_words(n_bytes) if in_words else plural(n_bytes, "byte")
-    if not report.breaks_off:
-        return lost
-    return f"at least {lost}" if n_bytes else "an unknown number of bytes"
-
-
-def _found(files: tuple[FileReport, ...]) -> str:
-    """Return what was found in files, in numbers."""
-    damaged = sum(file.n_damaged for file in files)
-    wrong, failed = sum(file.n_message_errors for file in files), [f for f in files if f.failure]
-    parts = [plural(sum(file.records for file in files), "record")]
-    parts += [f"{plural(damaged, 'damaged place')} ({lost_of(DamageReport(files))})"] * (
-        damaged > 0
-    )
-    parts += [plural(wrong, "wrong message")] * (wrong > 0)
-    parts += [f"{plural(len(failed), 'file')} not read to the end"] * (len(failed) > 0)
-    return ", ".join(parts if len(parts) > 1 else [*parts, "sound"])
 
 
 def warn_of_damage(report: DamageReport) -> None:

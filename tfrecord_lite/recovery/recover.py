@@ -18,9 +18,12 @@ from typing import IO, TYPE_CHECKING, cast
 import numpy as np
 
 from tfrecord_lite.errors import (
+    MAX_SPANS,
     DamagedSpan,
+    DamageReport,
     DataLossError,
     FailedPreconditionError,
+    FileReport,
     Reason,
     argument_error,
 )
@@ -42,12 +45,7 @@ from tfrecord_lite.files.names import (
 )
 from tfrecord_lite.files.output import open_output
 from tfrecord_lite.progress import check_progress, metered, total_bytes
-from tfrecord_lite.records.damage import (
-    MAX_SPANS,
-    DamageLog,
-    DamageReport,
-    FileReport,
-)
+from tfrecord_lite.records.damage import DamageLog
 from tfrecord_lite.records.framing import OVERHEAD_BYTES
 from tfrecord_lite.records.sink import RecordSink
 from tfrecord_lite.records.stream import RecordStream

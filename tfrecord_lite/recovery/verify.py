@@ -13,7 +13,15 @@ from dataclasses import dataclass, field, replace
 from threading import Event
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
-from tfrecord_lite.errors import InvalidArgumentError, TFRecordError, argument_error, require_int
+from tfrecord_lite.errors import (
+    MAX_SPANS,
+    DamageReport,
+    FileReport,
+    InvalidArgumentError,
+    TFRecordError,
+    argument_error,
+    require_int,
+)
 from tfrecord_lite.files.names import expand, is_file_object, name_of
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.progress import (
@@ -24,7 +32,7 @@ from tfrecord_lite.progress import (
     total_bytes,
 )
 from tfrecord_lite.reader import check_message_class, parse_messages
-from tfrecord_lite.records.damage import MAX_SPANS, DamageLog, DamageReport, FileReport
+from tfrecord_lite.records.damage import DamageLog
 from tfrecord_lite.records.stream import RecordStream
 
 if TYPE_CHECKING:

@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from tfrecord_lite.apps.events.parse import EventValues, Tags
     from tfrecord_lite.apps.markup.tables import Cell
     from tfrecord_lite.arrays import AnyArray, Int64Array, ObjectArray
+    from tfrecord_lite.errors import DamageReport
     from tfrecord_lite.messages.summary_pb2 import SummaryMetadata
-    from tfrecord_lite.records.damage import DamageReport
 
 _AnyMessage = TypeVar("_AnyMessage", bound="Message")
 CATEGORIES = ("scalars", "histograms", "images", "audio", "texts", "tensors")

@@ -31,7 +31,7 @@ from tfrecord_lite.sniff import recognize
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tfrecord_lite.records.damage import DamageReport
+    from tfrecord_lite.errors import DamageReport
     from tfrecord_lite.schema import Schema
 
     Path = str | os.PathLike[str]

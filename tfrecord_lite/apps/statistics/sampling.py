@@ -29,8 +29,10 @@ from tfrecord_lite.block import Block, Span
 from tfrecord_lite.dataset.random_order import permutation, seed_of, words
 from tfrecord_lite.errors import (
     DamagedSpan,
+    DamageReport,
     DataLossError,
     FailedPreconditionError,
+    FileReport,
     Reason,
     TFRecordError,
     plural,
@@ -54,7 +56,7 @@ from tfrecord_lite.index.pread import open_handle
 from tfrecord_lite.index.remote import RemoteHandle
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.progress import SILENT
-from tfrecord_lite.records.damage import DamageLog, DamageReport, FileReport
+from tfrecord_lite.records.damage import DamageLog
 from tfrecord_lite.records.framing import HEADER_BYTES, OVERHEAD_BYTES, data_of_frame, is_header
 from tfrecord_lite.records.resync import find_headers
 from tfrecord_lite.records.stream import RecordStream

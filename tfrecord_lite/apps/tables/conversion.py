@@ -36,7 +36,7 @@ from tfrecord_lite.apps.tables.byte_files import Reading
 from tfrecord_lite.apps.tables.record_format import RecordSource, RecordTarget, table_of
 from tfrecord_lite.apps.tables.text_formats import check_columns
 from tfrecord_lite.convert.arrow import imported
-from tfrecord_lite.errors import TFRecordError, argument_error
+from tfrecord_lite.errors import DamageReport, TFRecordError, argument_error
 from tfrecord_lite.files.names import (
     INDEX_SUFFIX,
     SIDECAR_SUFFIX,
@@ -48,7 +48,6 @@ from tfrecord_lite.files.names import (
     name_of,
 )
 from tfrecord_lite.progress import SILENT, check_progress, metered, title_of, total_bytes
-from tfrecord_lite.records.damage import DamageReport
 from tfrecord_lite.schema import Schema
 from tfrecord_lite.storage.data_files import data_names
 from tfrecord_lite.storage.loading import described_by
@@ -56,9 +55,9 @@ from tfrecord_lite.storage.loading import described_by
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
 
+    from tfrecord_lite.errors import FileReport
     from tfrecord_lite.files.names import Source
     from tfrecord_lite.progress import Meter, Progress
-    from tfrecord_lite.records.damage import FileReport
 
     _Damage: TypeAlias = tuple[FileReport, ...]
     _Made: TypeAlias = "tuple[Output, int, _Damage]"

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from typing import Self
 
     from tfrecord_lite.apps.tables.batches import RecordBatches
+    from tfrecord_lite.errors import DamageReport
     from tfrecord_lite.index.ranges import RecordRange
     from tfrecord_lite.options import ReadSettings
-    from tfrecord_lite.records.damage import DamageReport
     from tfrecord_lite.schema import Schema, SequenceSchema
 
 __all__ = ["PartitionReader", "TablePartition"]

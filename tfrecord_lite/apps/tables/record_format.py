@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from tfrecord_lite.apps.tables.table import TFRecordTable
     from tfrecord_lite.block import Block
     from tfrecord_lite.convert.arrow import Description
+    from tfrecord_lite.errors import FileReport
     from tfrecord_lite.files.names import Source, StorageOptions
     from tfrecord_lite.files.output import OutputFile
-    from tfrecord_lite.records.damage import FileReport
 
 _MARK_BYTES = 4 * 1024 * 1024
 

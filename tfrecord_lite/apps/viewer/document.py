@@ -22,10 +22,8 @@ from markupsafe import Markup
 
 from tfrecord_lite.apps.markup.tables import visible
 from tfrecord_lite.apps.viewer.cards import shortened
-from tfrecord_lite.errors import human_bytes, plural
+from tfrecord_lite.errors import human_bytes, lost_of, plural, short_name
 from tfrecord_lite.example.content import ContentType
-from tfrecord_lite.files.names import short_name
-from tfrecord_lite.records.damage import lost_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

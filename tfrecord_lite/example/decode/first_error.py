@@ -17,8 +17,7 @@ from difflib import SequenceMatcher
 from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
-from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.files.names import short_name
+from tfrecord_lite.errors import InvalidArgumentError, Reason, short_name
 from tfrecord_lite.schema.text import listed
 from tfrecord_lite.wire.scalar import LEN, WireError, walk
 
