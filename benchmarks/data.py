@@ -240,7 +240,7 @@ def _encoded(name: str, table: Table) -> Any:
 
 def _in_another_order(record: bytes) -> bytes:
     """Return an Example with its features in an order that depends on its values."""
-    from tfrecord_lite import Example, Features
+    from tfrecord_lite.messages import Example, Features
 
     features = sorted(Example.FromString(record).features.feature.items())
     random = np.random.default_rng(zlib.crc32(record))

@@ -20,16 +20,12 @@ import numpy as np
 
 from tfrecord_lite import (
     BytesColumn,
-    BytesList,
-    Example,
     ExampleParser,
-    Feature,
-    Features,
     FixedLenFeature,
-    Int64List,
     ShardedTFRecordWriter,
     TFRecordReader,
 )
+from tfrecord_lite.messages import BytesList, Example, Feature, Features, Int64List
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -21,14 +21,13 @@ import numpy as np
 
 from tfrecord_lite import (
     FixedLenFeature,
-    InvalidArgumentError,
     TFRecordReader,
     TFRecordWriter,
-    decode_image,
     decode_raw,
-    encode_image,
     parse_single_example,
 )
+from tfrecord_lite.apps.images import decode_image, encode_image
+from tfrecord_lite.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -18,13 +18,8 @@ from pathlib import Path
 
 import numpy as np
 
-from tfrecord_lite import (
-    ImageReport,
-    TFRecordError,
-    encode_image,
-    pack_images,
-    unpack_images,
-)
+from tfrecord_lite import TFRecordError
+from tfrecord_lite.apps.images import ImageReport, encode_image, pack_images, unpack_images
 
 LIST = "labels.csv"
 

@@ -22,15 +22,14 @@ import numpy as np
 
 from tfrecord_lite import (
     Dataset,
-    Example,
     FixedLenFeature,
     ShardedTFRecordWriter,
     TFRecordDataset,
     TFRecordError,
     TFRecordReader,
-    decode_image,
-    image_row,
 )
+from tfrecord_lite.apps.images import decode_image, image_row
+from tfrecord_lite.messages import Example
 
 if TYPE_CHECKING:
     import numpy.typing as npt

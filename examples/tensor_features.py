@@ -21,13 +21,7 @@ from typing import Any
 import numpy as np
 
 from tfrecord_lite import (
-    BytesList,
-    Example,
-    Feature,
-    Features,
     FixedLenFeature,
-    FloatList,
-    Int64List,
     TFRecordError,
     TFRecordReader,
     TFRecordWriter,
@@ -35,6 +29,7 @@ from tfrecord_lite import (
     parse_tensor,
     serialize_tensor,
 )
+from tfrecord_lite.messages import BytesList, Example, Feature, Features, FloatList, Int64List
 
 
 class Size(enum.IntEnum):

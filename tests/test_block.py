@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support import reference
-from tfrecord_lite import Block, InvalidArgumentError, Reason, testing
+from tfrecord_lite import Block, testing
 from tfrecord_lite.block import SPARE_BYTES, Place
-from tfrecord_lite.errors import plural
+from tfrecord_lite.errors import InvalidArgumentError, Reason, plural
 from tfrecord_lite.records.decoder import FrameDecoder
 from tfrecord_lite.records.framing import frame
 

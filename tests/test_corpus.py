@@ -9,7 +9,9 @@ import pytest
 
 from tests.support.corpus import CorpusFile, corpus_files, corpus_path
 from tests.support.read_outcome import outcome_of
-from tfrecord_lite import DataLossError, TFRecordReader, tf_record_iterator
+from tfrecord_lite import TFRecordReader
+from tfrecord_lite.errors import DataLossError
+from tfrecord_lite.reader import tf_record_iterator
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

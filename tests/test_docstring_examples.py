@@ -35,8 +35,28 @@ pytestmark = pytest.mark.every
 
 PUBLIC = {
     "": tfrecord_lite.__all__,
+    "apps.images": None,
+    "apps.notebook": ("show",),
+    "apps.tables": None,
+    "apps.tfds": None,
+    "convert.lossless": None,
+    "errors": (
+        "DamageReport",
+        "DamagedSpan",
+        "DataLossError",
+        "DataLossWarning",
+        "FailedPreconditionError",
+        "FileReport",
+        "InvalidArgumentError",
+        "Reason",
+    ),
+    "files.compression": ("TFRecordCompressionType", "TFRecordOptions"),
+    "index": ("tf_record_random_reader",),
+    "jit": ("enable_jit",),
+    "reader": ("tf_record_iterator",),
+    "tensors.parse": ("parse_tensors",),
     "dataset": ("DatasetIterator",),
-    "apps.events": ("Events", "Image", "Series"),
+    "apps.events": None,
     "integrations.beam": None,
     "integrations.dask": None,
     "integrations.duckdb": None,
@@ -47,6 +67,8 @@ PUBLIC = {
     "integrations.torch": None,
     "apps.rearrange": None,
     "schema": (
+        "SequenceSummary",
+        "Summary",
         "FeatureListSummary",
         "FeatureSpec",
         "FeatureSummary",
@@ -86,6 +108,13 @@ AT_HAND = {
     "__name__": "__main__",
     "np": np,
     **{name: getattr(tfrecord_lite, name) for name in tfrecord_lite.__all__},
+    **vars(tfrecord_lite.messages),
+    **{
+        name: getattr(importlib.import_module(f"tfrecord_lite.{module}"), name)
+        for module in PUBLIC
+        if module and not module.startswith("integrations")
+        for name in PUBLIC[module] or importlib.import_module(f"tfrecord_lite.{module}").__all__
+    },
 }
 """What examples need not import; docs/reference/api/index.md tells users."""
 

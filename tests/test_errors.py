@@ -11,14 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tfrecord_lite
-from tfrecord_lite import (
+from tfrecord_lite import TFRecordError, errors
+from tfrecord_lite.errors import (
     DataLossError,
     DataLossWarning,
     FailedPreconditionError,
     InvalidArgumentError,
     Reason,
-    TFRecordError,
-    errors,
 )
 
 CLASSES = [DataLossError, FailedPreconditionError, InvalidArgumentError]

@@ -16,21 +16,15 @@ import pytest
 from hypothesis import example, given
 
 from tests.support.subprocesses import run_fresh
-from tfrecord_lite import (
-    DataLossError,
-    Example,
-    Feature,
-    FixedLenSequenceFeature,
-    jit,
-    kernels,
-    parse_sequence_example,
-)
+from tfrecord_lite import FixedLenSequenceFeature, jit, kernels, parse_sequence_example
 from tfrecord_lite.arrays import ByteRanges, Int64Array, lanes
 from tfrecord_lite.block import Block
+from tfrecord_lite.errors import DataLossError
 from tfrecord_lite.example.decode import plain
 from tfrecord_lite.example.decode.plain import PlainMatch
 from tfrecord_lite.example.sequence import steps
 from tfrecord_lite.example.sequence.encode import encode_sequence_examples
+from tfrecord_lite.messages import Example, Feature
 from tfrecord_lite.records import crc32c
 from tfrecord_lite.records.decoder import FrameDecoder
 from tfrecord_lite.records.framing import frame
@@ -351,7 +345,7 @@ def test_without_numba_the_error_says_what_to_install() -> None:
         "import sys; sys.modules['numba'] = None\n"
         "import tfrecord_lite\n"
         "try:\n"
-        "    tfrecord_lite.enable_jit()\n"
+        "    tfrecord_lite.jit.enable_jit()\n"
         "except ImportError as error:\n"
         "    print(error)\n",
         TFRECORD_LITE_JIT="",
@@ -368,7 +362,7 @@ def test_without_a_place_for_the_cache_the_error_says_where_to_set_one() -> None
         "numba.njit = refuse\n"
         "import tfrecord_lite\n"
         "try:\n"
-        "    tfrecord_lite.enable_jit()\n"
+        "    tfrecord_lite.jit.enable_jit()\n"
         "except RuntimeError as error:\n"
         "    print(error)\n",
         TFRECORD_LITE_JIT="",

@@ -22,20 +22,17 @@ from hypothesis import strategies as st
 from tests.support import reference
 from tests.support.effort import some
 from tests.support.read_outcome import outcome_of
-from tfrecord_lite import (
-    Block,
+from tfrecord_lite import Block, TFRecordReader, TFRecordWriter, testing
+from tfrecord_lite.block import Place
+from tfrecord_lite.errors import (
     DataLossError,
     FailedPreconditionError,
     InvalidArgumentError,
     Reason,
-    TFRecordReader,
-    TFRecordWriter,
-    testing,
-    tf_record_iterator,
 )
-from tfrecord_lite.block import Place
 from tfrecord_lite.messages import Example, Feature, Features, Int64List
 from tfrecord_lite.options import ReadSettings
+from tfrecord_lite.reader import tf_record_iterator
 from tfrecord_lite.records.damage import DamageLog
 from tfrecord_lite.records.framing import frame
 from tfrecord_lite.records.stream import RecordStream

@@ -12,14 +12,8 @@ from hypothesis import strategies as st
 
 from tests.support.parameter_ids import named
 from tests.support.subprocesses import run_fresh
-from tfrecord_lite import (
-    DataLossError,
-    InvalidArgumentError,
-    Reason,
-    TFRecordReader,
-    TFRecordWriter,
-    testing,
-)
+from tfrecord_lite import TFRecordReader, TFRecordWriter, testing
+from tfrecord_lite.errors import DataLossError, InvalidArgumentError, Reason
 from tfrecord_lite.messages import Example, Int64List, SequenceExample
 from tfrecord_lite.records.framing import frame
 

@@ -10,9 +10,7 @@ import pytest
 from tests.cli.samples import event, feature, features, flower, ranking, sequence, write
 from tfrecord_lite import (
     FixedLenSequenceFeature,
-    InvalidArgumentError,
     RaggedFeature,
-    Reason,
     TFRecordReader,
     VarLenFeature,
     decode_sequence_example,
@@ -22,6 +20,7 @@ from tfrecord_lite import (
     summarize,
     verify,
 )
+from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.messages import Example, ExampleListWithContext, SequenceExample
 
 if TYPE_CHECKING:

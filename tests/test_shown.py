@@ -13,18 +13,18 @@ from tfrecord_lite import (
     Block,
     ExampleParser,
     FixedLenFeature,
-    InvalidArgumentError,
     ShardedTFRecordWriter,
     TFRecordDataset,
     TFRecordFile,
-    TFRecordOptions,
     TFRecordReader,
     TFRecordWriter,
     encode_examples,
-    tf_record_iterator,
-    tf_record_random_reader,
     verify,
 )
+from tfrecord_lite.errors import InvalidArgumentError
+from tfrecord_lite.files.compression import TFRecordOptions
+from tfrecord_lite.index import tf_record_random_reader
+from tfrecord_lite.reader import tf_record_iterator
 
 if TYPE_CHECKING:
     from pathlib import Path

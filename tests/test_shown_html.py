@@ -17,19 +17,15 @@ from tests.support.event_messages import event
 from tests.support.shown_html import parsed
 from tfrecord_lite import (
     BytesColumn,
-    DamagedSpan,
-    DamageReport,
-    FileReport,
     FixedLenFeature,
-    InvalidArgumentError,
     RaggedFeature,
     RaggedTensor,
-    Reason,
     Schema,
     SequenceSchema,
     SparseTensor,
-    read_events,
 )
+from tfrecord_lite.apps.events import read_events
+from tfrecord_lite.errors import DamagedSpan, DamageReport, FileReport, InvalidArgumentError, Reason
 from tfrecord_lite.messages import Summary
 from tfrecord_lite.records.framing import frame
 

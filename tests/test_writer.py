@@ -29,20 +29,15 @@ from tests.support.effort import some
 from tests.support.file_objects import Device
 from tests.support.read_outcome import outcome_of
 from tests.support.subprocesses import run_fresh
-from tfrecord_lite import (
+from tfrecord_lite import ShardedTFRecordWriter, TFRecordReader, TFRecordWriter, testing
+from tfrecord_lite.errors import (
     DataLossError,
     FailedPreconditionError,
     InvalidArgumentError,
     Reason,
-    ShardedTFRecordWriter,
-    TFRecordCompressionType,
-    TFRecordOptions,
-    TFRecordReader,
-    TFRecordWriter,
-    testing,
-    tf_record_iterator,
 )
-from tfrecord_lite.files.compression import MEM_LEVEL
+from tfrecord_lite.files.compression import MEM_LEVEL, TFRecordCompressionType, TFRecordOptions
+from tfrecord_lite.reader import tf_record_iterator
 from tfrecord_lite.records.framing import frame
 
 if TYPE_CHECKING:

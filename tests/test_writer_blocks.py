@@ -17,15 +17,8 @@ from hypothesis import strategies as st
 
 from tests.support import reference
 from tests.support.file_objects import Device
-from tfrecord_lite import (
-    Block,
-    DataLossError,
-    FailedPreconditionError,
-    Reason,
-    ShardedTFRecordWriter,
-    TFRecordReader,
-    TFRecordWriter,
-)
+from tfrecord_lite import Block, ShardedTFRecordWriter, TFRecordReader, TFRecordWriter
+from tfrecord_lite.errors import DataLossError, FailedPreconditionError, Reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable

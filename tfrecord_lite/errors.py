@@ -45,6 +45,7 @@ __all__ = [
     "TFRecordError",
     "argument_error",
     "human_bytes",
+    "lost_of",
     "plural",
     "printable",
     "require_int",

@@ -47,7 +47,7 @@ def write(target: str, size: int, n_records: int) -> Run:
 
 def engine_itself(files: list[str]) -> Run:
     """Read and parse records, as Beam's users do."""
-    from tfrecord_lite import Example
+    from tfrecord_lite.messages import Example
 
     def run() -> Any:
         parse, one = apache_beam.Map(Example.FromString), apache_beam.Map(lambda _: 1)

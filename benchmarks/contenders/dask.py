@@ -25,8 +25,8 @@ def _client() -> Any:
 
 def engine_itself(files: list[str]) -> Run:
     """Read records, and parse them one by one, as there is nothing else."""
-    from tfrecord_lite import Example
     from tfrecord_lite.integrations.dask import read_records
+    from tfrecord_lite.messages import Example
 
     _client()
     return lambda: iter([int(read_records(files).map(Example.FromString).count().compute())])

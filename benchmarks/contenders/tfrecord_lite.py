@@ -272,9 +272,11 @@ def read_parquet(path: str) -> Run:
 
 def parse_tensors(shape: list[int], n_records: int) -> Run:
     """Parse a column of serialised tensors."""
+    from tfrecord_lite.tensors import parse as tensors
+
     arrays = data.arrays(shape, n_records)
     items = tfrecord_lite.BytesColumn.from_list(list(map(tfrecord_lite.serialize_tensor, arrays)))
-    return lambda: iter([tfrecord_lite.parse_tensors(items, "float32")])
+    return lambda: iter([tensors.parse_tensors(items, "float32")])
 
 
 def decode_raw(n_bytes: int, n_records: int) -> Run:
@@ -286,9 +288,10 @@ def decode_raw(n_bytes: int, n_records: int) -> Run:
 
 def events(path: str) -> Run:
     """Read the scalars of an event file."""
+    from tfrecord_lite.apps.events import read_events
 
     def run() -> Iterator[Any]:
-        found = tfrecord_lite.read_events(path)
+        found = read_events(path)
         return iter([(tag, found.scalars(tag)) for tag in found.tags["scalars"]])
 
     return run

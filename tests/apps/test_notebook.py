@@ -19,7 +19,6 @@ from tfrecord_lite import (
     ExampleParser,
     FixedLenFeature,
     FixedLenSequenceFeature,
-    InvalidArgumentError,
     RaggedFeature,
     RaggedTensor,
     SparseTensor,
@@ -33,9 +32,10 @@ from tfrecord_lite import (
     parse_sequence_example,
     parse_single_example,
     serialize_tensor,
-    show,
 )
 from tfrecord_lite.apps import notebook
+from tfrecord_lite.apps.notebook import show
+from tfrecord_lite.errors import InvalidArgumentError
 
 FEATURES = {
     "image": FixedLenFeature([], "string"),

@@ -14,9 +14,9 @@ import pytest
 
 from tests.support import terminal
 from tests.support.extras import is_installed
-from tfrecord_lite import Example, SequenceExample
 from tfrecord_lite.cli import main
 from tfrecord_lite.cli.app import VERBS
+from tfrecord_lite.messages import Example, SequenceExample
 from tfrecord_lite.records.framing import frame
 
 if TYPE_CHECKING:

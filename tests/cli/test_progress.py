@@ -53,7 +53,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def add_images(folder: Path) -> None:
-    from tfrecord_lite import encode_image
+    from tfrecord_lite.apps.images import encode_image
 
     (folder / "folder" / "cat").mkdir(parents=True)
     for i in range(30):

@@ -15,8 +15,8 @@ import pytest
 
 from tests.cli.samples import damage, event, flower, odd, ranking, sequence, write
 from tests.support.corpus import corpus_files
-from tfrecord_lite import compute_statistics, encode_example, encode_examples
-from tfrecord_lite.apps.statistics import sampling
+from tfrecord_lite import encode_example, encode_examples
+from tfrecord_lite.apps.statistics import compute_statistics, sampling
 from tfrecord_lite.cli import main
 
 if TYPE_CHECKING:

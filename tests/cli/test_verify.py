@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from tests.cli.samples import damage, flower, write
 from tests.support.corpus import CorpusFile, corpus_files
-from tfrecord_lite import DataLossWarning, TFRecordReader
+from tfrecord_lite import TFRecordReader
+from tfrecord_lite.errors import DataLossWarning
 from tfrecord_lite.records.framing import frame
 
 if TYPE_CHECKING:

@@ -18,13 +18,10 @@ from hypothesis import strategies as st
 
 from tests.support.effort import at_most
 from tfrecord_lite import (
-    Example,
     FixedLenFeature,
     FixedLenSequenceFeature,
-    InvalidArgumentError,
     RaggedFeature,
     RaggedTensor,
-    Reason,
     Schema,
     ShardedTFRecordWriter,
     TFRecordReader,
@@ -34,14 +31,15 @@ from tfrecord_lite import (
     infer_schema,
     load,
     parse_example,
-    restore,
     save,
     scan,
-    schema_of,
     summarize,
 )
 from tfrecord_lite.convert.lists import TextColumn
+from tfrecord_lite.convert.lossless import restore, schema_of
 from tfrecord_lite.convert.normalize import normalize
+from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.messages import Example
 from tfrecord_lite.schema import Original
 from tfrecord_lite.testing import tables
 

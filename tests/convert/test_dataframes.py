@@ -18,13 +18,12 @@ from tfrecord_lite import (
     infer_schema,
     load,
     parse_example,
-    restore,
     save,
-    schema_of,
     summarize,
 )
 from tfrecord_lite.columns import RaggedTensor
 from tfrecord_lite.convert.arrow import library
+from tfrecord_lite.convert.lossless import restore, schema_of
 from tfrecord_lite.convert.normalize import normalize
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.schema import Original

@@ -16,9 +16,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tfrecord_lite import (
-    InvalidArgumentError,
     RaggedTensor,
-    Reason,
     TFRecordReader,
     TFRecordWriter,
     decode_example,
@@ -29,11 +27,11 @@ from tfrecord_lite import (
     encode_sequence_example,
     load,
     parse_example,
-    restore,
     save,
-    schema_of,
 )
+from tfrecord_lite.convert.lossless import restore, schema_of
 from tfrecord_lite.convert.types import first_difference
+from tfrecord_lite.errors import InvalidArgumentError, Reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,18 +13,16 @@ from hypothesis.extra import numpy as hnp
 from tfrecord_lite import (
     BytesColumn,
     FixedLenFeature,
-    InvalidArgumentError,
     RaggedFeature,
     RaggedTensor,
-    Reason,
     Schema,
     SparseTensor,
     VarLenFeature,
     encode_examples,
     parse_example,
-    restore,
-    schema_of,
 )
+from tfrecord_lite.convert.lossless import restore, schema_of
+from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.schema import Original
 
 

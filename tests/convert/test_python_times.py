@@ -10,18 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tfrecord_lite import (
-    InvalidArgumentError,
-    RaggedTensor,
-    Reason,
-    encode_example,
-    encode_examples,
-    load,
-    parse_example,
-    restore,
-    save,
-    schema_of,
-)
+from tfrecord_lite import RaggedTensor, encode_example, encode_examples, load, parse_example, save
+from tfrecord_lite.convert.lossless import restore, schema_of
+from tfrecord_lite.errors import InvalidArgumentError, Reason
 
 if TYPE_CHECKING:
     from pathlib import Path

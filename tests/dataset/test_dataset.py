@@ -25,15 +25,11 @@ from tests.support.small_files import (
     write_files,
 )
 from tfrecord_lite import (
-    DataLossError,
     Dataset,
-    FailedPreconditionError,
     FixedLenFeature,
     FixedLenSequenceFeature,
-    InvalidArgumentError,
     RaggedFeature,
     RaggedTensor,
-    Reason,
     TFRecordDataset,
     TFRecordWriter,
     VarLenFeature,
@@ -44,6 +40,12 @@ from tfrecord_lite import (
 from tfrecord_lite.dataset import plan, records
 from tfrecord_lite.dataset.chunks import RecordChunk
 from tfrecord_lite.dataset.plan import Run
+from tfrecord_lite.errors import (
+    DataLossError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    Reason,
+)
 from tfrecord_lite.messages import Example
 from tfrecord_lite.records.stream import RecordStream
 

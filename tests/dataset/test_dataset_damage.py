@@ -14,16 +14,9 @@ import pytest
 
 from tests.support import reference
 from tests.support.effort import pairs
-from tfrecord_lite import (
-    DamageReport,
-    DataLossError,
-    DataLossWarning,
-    Dataset,
-    InvalidArgumentError,
-    TFRecordDataset,
-    TFRecordReader,
-)
+from tfrecord_lite import Dataset, TFRecordDataset, TFRecordReader
 from tfrecord_lite.dataset import worker_damage as losses
+from tfrecord_lite.errors import DamageReport, DataLossError, DataLossWarning, InvalidArgumentError
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records import damage
 from tfrecord_lite.records.damage import DamageLog

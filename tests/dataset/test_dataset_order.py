@@ -13,13 +13,10 @@ from hypothesis import strategies as st
 
 from tests.support.effort import pick, some
 from tests.support.small_files import numbers, write, write_files
-from tfrecord_lite import (
-    InvalidArgumentError,
-    Reason,
-    TFRecordDataset,
-)
+from tfrecord_lite import TFRecordDataset
 from tfrecord_lite.dataset import random_order as order
 from tfrecord_lite.dataset import shuffle
+from tfrecord_lite.errors import InvalidArgumentError, Reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable

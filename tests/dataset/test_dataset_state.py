@@ -13,17 +13,9 @@ from hypothesis import strategies as st
 
 from tests.support.effort import at_most, pairs, pick, some
 from tests.support.small_files import FEATURES, numbers, plain, write_files
-from tfrecord_lite import (
-    Dataset,
-    FailedPreconditionError,
-    FixedLenFeature,
-    InvalidArgumentError,
-    Reason,
-    TFRecordDataset,
-    TFRecordWriter,
-    VarLenFeature,
-)
+from tfrecord_lite import Dataset, FixedLenFeature, TFRecordDataset, TFRecordWriter, VarLenFeature
 from tfrecord_lite.dataset import batching, interleave, records, shuffle
+from tfrecord_lite.errors import FailedPreconditionError, InvalidArgumentError, Reason
 from tfrecord_lite.records.stream import RecordStream
 
 if TYPE_CHECKING:

@@ -18,15 +18,9 @@ import pytest
 
 from tests.support.effort import pairs, some
 from tests.support.small_files import FEATURES, number_of, numbers, plain, write_files
-from tfrecord_lite import (
-    Dataset,
-    FailedPreconditionError,
-    InvalidArgumentError,
-    Reason,
-    TFRecordDataset,
-    TFRecordFile,
-)
+from tfrecord_lite import Dataset, TFRecordDataset, TFRecordFile
 from tfrecord_lite.dataset import workers
+from tfrecord_lite.errors import FailedPreconditionError, InvalidArgumentError, Reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,8 +14,9 @@ import pytest
 
 from tests.support.effort import pairs, pick, some
 from tests.support.small_files import FEATURES, numbers, plain, write_files
-from tfrecord_lite import Dataset, InvalidArgumentError, Reason, TFRecordDataset
+from tfrecord_lite import Dataset, TFRecordDataset
 from tfrecord_lite.dataset.sharding import is_rank_bound
+from tfrecord_lite.errors import InvalidArgumentError, Reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable

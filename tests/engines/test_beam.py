@@ -30,8 +30,6 @@ from tests.support.http_files import serving
 from tests.support.small_files import example
 from tfrecord_lite import (
     FixedLenFeature,
-    InvalidArgumentError,
-    SequenceExample,
     TFRecordFile,
     TFRecordReader,
     TFRecordWriter,
@@ -40,6 +38,7 @@ from tfrecord_lite import (
     save,
     scan,
 )
+from tfrecord_lite.errors import InvalidArgumentError
 from tfrecord_lite.index.ranges import record_ranges
 from tfrecord_lite.integrations.beam import (
     ReadAllExamples,
@@ -51,6 +50,7 @@ from tfrecord_lite.integrations.beam import (
     _ReadParts,
     _Records,
 )
+from tfrecord_lite.messages import SequenceExample
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.framing import frame
 

@@ -25,8 +25,6 @@ from tests.support.engine_files import (
 )
 from tests.support.http_files import serving
 from tfrecord_lite import (
-    DataLossError,
-    InvalidArgumentError,
     TFRecordReader,
     TFRecordWriter,
     decode_example,
@@ -34,6 +32,7 @@ from tfrecord_lite import (
     save,
     scan,
 )
+from tfrecord_lite.errors import DataLossError, InvalidArgumentError
 from tfrecord_lite.integrations.dask import (
     damage_report,
     read_records,

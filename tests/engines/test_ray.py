@@ -24,16 +24,9 @@ from tests.support.engine_files import (
     write_shards,
 )
 from tests.support.http_files import serving
-from tfrecord_lite import (
-    DataLossError,
-    DataLossWarning,
-    InvalidArgumentError,
-    TFRecordFile,
-    TFRecordWriter,
-    encode_example,
-    scan,
-)
+from tfrecord_lite import TFRecordFile, TFRecordWriter, encode_example, scan
 from tfrecord_lite.apps.tables.record_format import RecordTarget
+from tfrecord_lite.errors import DataLossError, DataLossWarning, InvalidArgumentError
 from tfrecord_lite.integrations.ray import (
     TFRecordDatasink,
     TFRecordDatasource,

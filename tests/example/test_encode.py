@@ -12,12 +12,8 @@ from hypothesis import strategies as st
 
 from tfrecord_lite import (
     BytesColumn,
-    Example,
     FixedLenFeature,
-    InvalidArgumentError,
     RaggedTensor,
-    Reason,
-    SequenceExample,
     SparseTensor,
     TFRecordReader,
     TFRecordWriter,
@@ -29,12 +25,13 @@ from tfrecord_lite import (
     encode_sequence_example,
     encode_sequence_examples,
     parse_example,
-    restore,
-    schema_of,
     testing,
 )
 from tfrecord_lite.block import SPARE_BYTES
+from tfrecord_lite.convert.lossless import restore, schema_of
+from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.encode.columns import encode_column_batches
+from tfrecord_lite.messages import Example, SequenceExample
 
 keys = testing.keys()
 int64s = testing.int64s()

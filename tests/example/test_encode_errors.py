@@ -9,15 +9,10 @@ import numpy as np
 import pytest
 
 from tests.support import golden
-from tfrecord_lite import (
-    InvalidArgumentError,
-    Reason,
-    encode_example,
-    encode_examples,
-    encode_sequence_example,
-    schema_of,
-)
+from tfrecord_lite import encode_example, encode_examples, encode_sequence_example
 from tfrecord_lite.arrays import ByteRanges
+from tfrecord_lite.convert.lossless import schema_of
+from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.wire.emit import emit_fields
 from tfrecord_lite.wire.parts import Part
 from tfrecord_lite.wire.scalar import WireError

@@ -13,10 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tfrecord_lite import (
-    FailedPreconditionError,
     FixedLenFeature,
-    InvalidArgumentError,
-    Reason,
     ShardedTFRecordWriter,
     TFRecordReader,
     TFRecordWriter,
@@ -24,6 +21,7 @@ from tfrecord_lite import (
     encode_examples,
     testing,
 )
+from tfrecord_lite.errors import FailedPreconditionError, InvalidArgumentError, Reason
 from tfrecord_lite.example.encode.rows import RowBuffer, encode_rows
 
 if TYPE_CHECKING:

@@ -71,14 +71,16 @@ def column_of(value: Any, schema: Any = None) -> bytes:
 
 def context_of(value: Any) -> bytes:
     row = {"context": {"x": value}}
-    message = tfr.SequenceExample.FromString(tfr.encode_sequence_examples([row] * 3)[2])
-    return tfr.Example(features=message.context).SerializeToString()
+    message = tfr.messages.SequenceExample.FromString(tfr.encode_sequence_examples([row] * 3)[2])
+    return tfr.messages.Example(features=message.context).SerializeToString()
 
 
 def step_of(value: Any) -> bytes:
     record = tfr.encode_sequence_example({"feature_lists": {"x": [value]}})
-    one = tfr.SequenceExample.FromString(record).feature_lists.feature_list["x"].feature[0]
-    return tfr.Example(features=tfr.Features(feature={"x": one})).SerializeToString()
+    one = tfr.messages.SequenceExample.FromString(record).feature_lists.feature_list["x"].feature[0]
+    return tfr.messages.Example(
+        features=tfr.messages.Features(feature={"x": one})
+    ).SerializeToString()
 
 
 SCHEMA = {"x": tfr.VarLenFeature("float32")}
@@ -114,10 +116,10 @@ def test_the_lenient_policy_rounds_a_float_wherever_it_comes_from(write: str, fo
 @pytest.mark.parametrize("form", VALUES)
 @pytest.mark.parametrize("write", WRITERS)
 def test_a_finite_number_never_becomes_infinite(write: str, form: str, number: float) -> None:
-    with pytest.raises(tfr.InvalidArgumentError, match="beyond float32") as caught:
+    with pytest.raises(tfr.errors.InvalidArgumentError, match="beyond float32") as caught:
         WRITERS[write](VALUES[form](number))
 
-    assert (caught.value.reason, caught.value.key) == (tfr.Reason.UNREPRESENTABLE, "x")
+    assert (caught.value.reason, caught.value.key) == (tfr.errors.Reason.UNREPRESENTABLE, "x")
     assert caught.value.index is not None
 
 
@@ -151,7 +153,7 @@ def test_columns_of_any_form_are_rounded_or_kept(tmp_path: Path, form: str) -> N
 
     assert last(rounded) == ROUNDED
     assert last(getattr(kept, "flat_values", getattr(kept, "values", kept))) == EXACT
-    with pytest.raises(tfr.InvalidArgumentError, match="beyond float32") as caught:
+    with pytest.raises(tfr.errors.InvalidArgumentError, match="beyond float32") as caught:
         tfr.encode_examples(COLUMNS[form](np.array([0.1, 1e300])))
     assert (caught.value.key, caught.value.index) == ("x", 1)
 

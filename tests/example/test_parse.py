@@ -29,10 +29,8 @@ from tfrecord_lite import (
     ExampleParser,
     FixedLenFeature,
     FixedLenSequenceFeature,
-    InvalidArgumentError,
     RaggedFeature,
     RaggedTensor,
-    Reason,
     SparseFeature,
     SparseTensor,
     TFRecordReader,
@@ -46,6 +44,7 @@ from tfrecord_lite import (
     parse_sequence_example,
     parse_single_example,
 )
+from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.decode import reader
 from tfrecord_lite.example.decode.batch import MessageBatch
 from tfrecord_lite.example.parse import parser_of_all

@@ -13,12 +13,9 @@ from hypothesis import strategies as st
 
 from tfrecord_lite import (
     BytesColumn,
-    DataLossError,
-    Example,
     ExampleParser,
     FixedLenFeature,
     FixedLenSequenceFeature,
-    InvalidArgumentError,
     RaggedFeature,
     SequenceExampleParser,
     TFRecordDataset,
@@ -28,6 +25,8 @@ from tfrecord_lite import (
     encode_sequence_examples,
 )
 from tfrecord_lite.block import Block
+from tfrecord_lite.errors import DataLossError, InvalidArgumentError
+from tfrecord_lite.messages import Example
 from tfrecord_lite.records.framing import frame
 from tfrecord_lite.testing import (
     assert_same,

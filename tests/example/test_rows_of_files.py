@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 
 from tfrecord_lite import (
-    DataLossError,
-    DataLossWarning,
     TFRecordReader,
     TFRecordWriter,
     decode_example,
@@ -17,6 +15,7 @@ from tfrecord_lite import (
     encode_example,
     encode_sequence_example,
 )
+from tfrecord_lite.errors import DataLossError, DataLossWarning
 from tfrecord_lite.example import to_dicts
 from tfrecord_lite.records.decoder import FrameDecoder
 from tfrecord_lite.testing import assert_same

@@ -13,10 +13,8 @@ from tfrecord_lite import (
     Block,
     FixedLenFeature,
     FixedLenSequenceFeature,
-    InvalidArgumentError,
     RaggedFeature,
     RaggedTensor,
-    SequenceExample,
     SequenceExampleParser,
     TFRecordReader,
     TFRecordWriter,
@@ -24,6 +22,8 @@ from tfrecord_lite import (
     encode_sequence_example,
     encode_sequence_examples,
 )
+from tfrecord_lite.errors import InvalidArgumentError
+from tfrecord_lite.messages import SequenceExample
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,17 +14,17 @@ from hypothesis import strategies as st
 from tests.support.effort import at_most, pick
 from tfrecord_lite import (
     Block,
-    InvalidArgumentError,
-    SequenceExample,
     TFRecordReader,
     TFRecordWriter,
     encode_example,
     encode_sequence_example,
     encode_sequence_examples,
 )
+from tfrecord_lite.errors import InvalidArgumentError
 from tfrecord_lite.example.encode import one as row
 from tfrecord_lite.example.encode import rows as buffer
 from tfrecord_lite.example.sequence import encode
+from tfrecord_lite.messages import SequenceExample
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

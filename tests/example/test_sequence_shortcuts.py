@@ -17,7 +17,6 @@ from tests.support.effort import some
 from tests.support.example_messages import buffer_of, len_field, varint
 from tfrecord_lite import (
     FixedLenSequenceFeature,
-    InvalidArgumentError,
     RaggedFeature,
     SequenceExampleParser,
     decode_sequence_example,
@@ -25,6 +24,7 @@ from tfrecord_lite import (
 )
 from tfrecord_lite.arrays import lanes, short_lanes
 from tfrecord_lite.block import SPARE_BYTES, Block
+from tfrecord_lite.errors import InvalidArgumentError
 from tfrecord_lite.example.sequence import batch as sequences
 from tfrecord_lite.example.sequence import steps
 from tfrecord_lite.wire import repeated

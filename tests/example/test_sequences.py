@@ -22,9 +22,7 @@ from tfrecord_lite import (
     ExampleParser,
     FixedLenFeature,
     FixedLenSequenceFeature,
-    InvalidArgumentError,
     RaggedFeature,
-    Reason,
     Schema,
     SequenceExampleParser,
     TFRecordReader,
@@ -39,6 +37,7 @@ from tfrecord_lite import (
     parse_sequence_example,
     parse_single_sequence_example,
 )
+from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.decode import batch as engine_batch
 from tfrecord_lite.example.sequence import batch as sequence_batch
 

@@ -87,7 +87,7 @@ def test_one_family_of_data_sets_is_the_same_with_either(path: Path) -> None:
 def test_rows_are_checked_against_shorthands(tmp_path: Path) -> None:
     with tfr.TFRecordWriter(tmp_path / "x.tfrecord") as writer:
         writer.write_example({"x": 1}, {"x": float})
-        with pytest.raises(tfr.InvalidArgumentError, match="x"):
+        with pytest.raises(tfr.errors.InvalidArgumentError, match="x"):
             writer.write_example({"x": [1, 2]}, {"x": float})
 
     (row,) = tfr.TFRecordReader(tmp_path / "x.tfrecord").examples()

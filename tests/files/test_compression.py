@@ -19,16 +19,12 @@ from tests.support import reference
 from tests.support.effort import pairs, pick, some
 from tests.support.file_objects import Bare, Pipe
 from tests.support.read_outcome import Outcome, outcome_of
-from tfrecord_lite import (
+from tfrecord_lite import TFRecordReader, TFRecordWriter, recover, testing, verify
+from tfrecord_lite.errors import (
     DataLossError,
     FailedPreconditionError,
     InvalidArgumentError,
     Reason,
-    TFRecordReader,
-    TFRecordWriter,
-    recover,
-    testing,
-    verify,
 )
 from tfrecord_lite.files.compression import CODECS, MEM_LEVEL, Settings, codec_named, detect
 from tfrecord_lite.files.inflate import Inflated

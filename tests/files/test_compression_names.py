@@ -12,11 +12,8 @@ import pytest
 from tests.support.parameter_ids import named
 from tfrecord_lite import (
     FixedLenFeature,
-    InvalidArgumentError,
-    Reason,
     ShardedTFRecordWriter,
     TFRecordDataset,
-    TFRecordOptions,
     TFRecordReader,
     TFRecordWriter,
     load,
@@ -25,10 +22,11 @@ from tfrecord_lite import (
     save,
     summarize,
     tf,
-    tf_record_iterator,
     verify,
 )
-from tfrecord_lite.files.compression import CODECS, detect
+from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.files.compression import CODECS, TFRecordOptions, detect
+from tfrecord_lite.reader import tf_record_iterator
 from tfrecord_lite.records.framing import frame
 
 if TYPE_CHECKING:

@@ -19,18 +19,16 @@ import pytest
 from tests.support import reference
 from tests.support.file_objects import Bare, Device, Pipe
 from tfrecord_lite import (
-    FailedPreconditionError,
-    InvalidArgumentError,
-    Reason,
     ShardedTFRecordWriter,
     TFRecordDataset,
     TFRecordReader,
     TFRecordWriter,
-    tf_record_iterator,
     verify,
 )
+from tfrecord_lite.errors import FailedPreconditionError, InvalidArgumentError, Reason
 from tfrecord_lite.files.input import open_input
 from tfrecord_lite.files.names import expand, local_size, name_of, shard_names
+from tfrecord_lite.reader import tf_record_iterator
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

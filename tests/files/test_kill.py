@@ -17,7 +17,8 @@ import pytest
 
 from tests.support.mishap_runs import share
 from tests.support.read_outcome import outcome_of
-from tfrecord_lite import Reason, TFRecordReader, TFRecordWriter
+from tfrecord_lite import TFRecordReader, TFRecordWriter
+from tfrecord_lite.errors import Reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable

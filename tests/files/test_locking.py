@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.support.reference import encode_record
-from tfrecord_lite import FailedPreconditionError, Reason, TFRecordReader, TFRecordWriter
+from tfrecord_lite import TFRecordReader, TFRecordWriter
+from tfrecord_lite.errors import FailedPreconditionError, Reason
 from tfrecord_lite.files import output
 
 if TYPE_CHECKING:

@@ -19,11 +19,8 @@ import pytest
 from tests.support.file_objects import LostConnection
 from tests.support.read_outcome import outcome_of
 from tests.support.reference import encode_record
-from tfrecord_lite import (
-    Reason,
-    TFRecordReader,
-    verify,
-)
+from tfrecord_lite import TFRecordReader, verify
+from tfrecord_lite.errors import Reason
 from tfrecord_lite.files.input import open_seekable
 from tfrecord_lite.records.decoder import CHUNK_BYTES
 from tfrecord_lite.records.framing import frame

@@ -20,16 +20,8 @@ import pytest
 
 from tests.support.mishap_runs import share
 from tests.support.read_outcome import outcome_of
-from tfrecord_lite import (
-    DataLossError,
-    DataLossWarning,
-    InvalidArgumentError,
-    Reason,
-    TFRecordReader,
-    TFRecordWriter,
-    recover,
-    verify,
-)
+from tfrecord_lite import TFRecordReader, TFRecordWriter, recover, verify
+from tfrecord_lite.errors import DataLossError, DataLossWarning, InvalidArgumentError, Reason
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,8 +10,6 @@ import pytest
 from tests.support import reference
 from tests.support.http_files import serving
 from tfrecord_lite import (
-    InvalidArgumentError,
-    Reason,
     TFRecordFile,
     TFRecordReader,
     TFRecordWriter,
@@ -19,9 +17,10 @@ from tfrecord_lite import (
     load_schema,
     recover,
     save,
-    tf_record_iterator,
     verify,
 )
+from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.reader import tf_record_iterator
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

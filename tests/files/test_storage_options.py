@@ -10,8 +10,6 @@ import pytest
 
 from tfrecord_lite import (
     FixedLenFeature,
-    InvalidArgumentError,
-    Reason,
     ShardedTFRecordWriter,
     TFRecordDataset,
     TFRecordReader,
@@ -27,6 +25,7 @@ from tfrecord_lite import (
     verify,
 )
 from tfrecord_lite.apps.events import find_runs, follow_events, read_events
+from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.messages import Event, Summary
 from tfrecord_lite.records.framing import frame
 

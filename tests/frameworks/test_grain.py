@@ -21,15 +21,14 @@ from tests.support.http_files import serving
 from tests.support.small_files import FEATURES, example, number_of, numbers, plain, write_files
 from tests.support.subprocesses import run_fresh
 from tfrecord_lite import (
-    DataLossError,
     ExampleParser,
     FixedLenFeature,
-    InvalidArgumentError,
     RaggedFeature,
     TFRecordDataset,
     TFRecordFile,
     VarLenFeature,
 )
+from tfrecord_lite.errors import DataLossError, InvalidArgumentError
 from tfrecord_lite.integrations.grain import ExampleSource, iter_dataset
 from tfrecord_lite.records.framing import frame
 

@@ -15,14 +15,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 keras: Any = pytest.importorskip("keras")
 
 from tests.support.subprocesses import run_fresh  # noqa: E402 - the backend is chosen first
-from tfrecord_lite import (  # noqa: E402
-    DataLossError,
-    FixedLenFeature,
-    InvalidArgumentError,
-    TFRecordDataset,
-    TFRecordFile,
-    save,
-)
+from tfrecord_lite import FixedLenFeature, TFRecordDataset, TFRecordFile, save  # noqa: E402
+from tfrecord_lite.errors import DataLossError, InvalidArgumentError  # noqa: E402
 from tfrecord_lite.integrations.keras import keras_dataset  # noqa: E402
 
 if TYPE_CHECKING:

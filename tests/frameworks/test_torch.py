@@ -15,14 +15,8 @@ from torch.utils.data import DataLoader, DistributedSampler
 from torchdata.stateful_dataloader import StatefulDataLoader
 
 from tests.support.small_files import FEATURES, example, number_of, numbers, write, write_files
-from tfrecord_lite import (
-    DataLossError,
-    Dataset,
-    ExampleParser,
-    FailedPreconditionError,
-    TFRecordDataset,
-    TFRecordFile,
-)
+from tfrecord_lite import Dataset, ExampleParser, TFRecordDataset, TFRecordFile
+from tfrecord_lite.errors import DataLossError, FailedPreconditionError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -16,7 +16,6 @@ from tfrecord_lite import (
     Dataset,
     ExampleParser,
     FixedLenFeature,
-    InvalidArgumentError,
     RaggedFeature,
     RaggedTensor,
     SparseTensor,
@@ -26,6 +25,7 @@ from tfrecord_lite import (
     read_batches,
     tf,
 )
+from tfrecord_lite.errors import InvalidArgumentError
 from tfrecord_lite.integrations.torch import IndexedTensors, IterableTensors, as_tensors, jagged
 
 if TYPE_CHECKING:

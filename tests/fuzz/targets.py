@@ -30,20 +30,18 @@ from tests.support.reference_tensor import reference as reference_tensor
 from tests.support.sequence_messages import EMPTY, read_sequences, runtime_sequence, seen
 from tfrecord_lite import (
     Block,
-    DataLossError,
     ExampleParser,
     FixedLenFeature,
-    InvalidArgumentError,
     RaggedFeature,
-    Reason,
     Schema,
     SparseFeature,
     TFRecordError,
     TFRecordReader,
     VarLenFeature,
     parse_tensor,
-    read_events,
 )
+from tfrecord_lite.apps.events import read_events
+from tfrecord_lite.errors import DataLossError, InvalidArgumentError, Reason
 from tfrecord_lite.example.decode.batch import LayoutMemory
 from tfrecord_lite.files.compression import CODECS
 from tfrecord_lite.files.output import open_output

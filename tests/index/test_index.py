@@ -21,20 +21,21 @@ from hypothesis import strategies as st
 from tests.support import reference
 from tests.support.effort import at_most
 from tfrecord_lite import (
-    DataLossError,
     ExampleParser,
-    FailedPreconditionError,
     FixedLenFeature,
-    InvalidArgumentError,
-    Reason,
     TFRecordDataset,
     TFRecordFile,
     TFRecordReader,
     TFRecordWriter,
-    tf_record_random_reader,
 )
-from tfrecord_lite.errors import short_name
-from tfrecord_lite.index import RecordIndex, text
+from tfrecord_lite.errors import (
+    DataLossError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    Reason,
+    short_name,
+)
+from tfrecord_lite.index import RecordIndex, text, tf_record_random_reader
 from tfrecord_lite.index.pread import _MAX_OPEN
 from tfrecord_lite.messages import Example
 from tfrecord_lite.records.framing import frame

@@ -16,14 +16,13 @@ from hypothesis import strategies as st
 
 from tests.support.corpus import CorpusFile, corpus_files
 from tests.support.http_files import serving
-from tfrecord_lite import (
+from tfrecord_lite import TFRecordFile, TFRecordReader
+from tfrecord_lite.errors import (
     DataLossError,
     DataLossWarning,
     FailedPreconditionError,
     InvalidArgumentError,
     Reason,
-    TFRecordFile,
-    TFRecordReader,
 )
 from tfrecord_lite.index.pread import open_handle
 from tfrecord_lite.index.ranges import (

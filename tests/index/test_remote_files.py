@@ -13,17 +13,14 @@ import numpy as np
 import pytest
 
 from tests.support.http_files import serving
-from tfrecord_lite import (
+from tfrecord_lite import FixedLenFeature, TFRecordDataset, TFRecordFile, encode_example
+from tfrecord_lite.errors import (
     DataLossError,
     FailedPreconditionError,
-    FixedLenFeature,
     InvalidArgumentError,
     Reason,
-    TFRecordDataset,
-    TFRecordFile,
-    encode_example,
-    tf_record_random_reader,
 )
+from tfrecord_lite.index import tf_record_random_reader
 from tfrecord_lite.index.remote import MAX_GAP_BYTES, MAX_REQUEST_BYTES
 from tfrecord_lite.records.framing import frame
 

@@ -15,16 +15,9 @@ from hypothesis import strategies as st
 
 from tests.support.scanned_files import exact, files, on_disk, record, with_a_bad_feature
 from tests.support.small_files import write
-from tfrecord_lite import (
-    DataLossError,
-    FixedLenFeature,
-    InvalidArgumentError,
-    Reason,
-    TFRecordWriter,
-    save,
-    scan,
-)
+from tfrecord_lite import FixedLenFeature, TFRecordWriter, save, scan
 from tfrecord_lite.convert.arrow import imported
+from tfrecord_lite.errors import DataLossError, InvalidArgumentError, Reason
 from tfrecord_lite.integrations.duckdb import sql, where
 
 if TYPE_CHECKING:

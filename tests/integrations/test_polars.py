@@ -12,15 +12,8 @@ from hypothesis import strategies as st
 
 from tests.support.scanned_files import exact, files, on_disk, record, with_a_bad_feature
 from tests.support.small_files import write
-from tfrecord_lite import (
-    DataLossError,
-    FixedLenFeature,
-    InvalidArgumentError,
-    Reason,
-    TFRecordWriter,
-    save,
-    scan,
-)
+from tfrecord_lite import FixedLenFeature, TFRecordWriter, save, scan
+from tfrecord_lite.errors import DataLossError, InvalidArgumentError, Reason
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tfrecord_lite import InvalidArgumentError
+from tfrecord_lite.errors import InvalidArgumentError
 from tfrecord_lite.integrations.spark_files import (
     DataFile,
     Job,

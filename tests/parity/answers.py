@@ -10,14 +10,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import tfrecord_lite
-from tfrecord_lite import (
-    DataLossError,
-    FailedPreconditionError,
-    InvalidArgumentError,
-    TFRecordReader,
-    TFRecordWriter,
-    tf_record_iterator,
-)
+from tfrecord_lite import TFRecordReader, TFRecordWriter
+from tfrecord_lite.errors import DataLossError, FailedPreconditionError, InvalidArgumentError
+from tfrecord_lite.reader import tf_record_iterator
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -40,7 +35,7 @@ class Answer:
     error: Exception | None = None
 
     @property
-    def reason(self) -> tfrecord_lite.Reason:
+    def reason(self) -> tfrecord_lite.errors.Reason:
         """The reason of our DataLossError."""
         assert isinstance(self.error, DataLossError), self
         return self.error.reason

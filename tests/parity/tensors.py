@@ -8,8 +8,9 @@ import numpy as np
 
 from tests.parity.answers import Answer, ask
 from tests.parity.parsing import bits
-from tfrecord_lite import decode_raw, parse_tensor, parse_tensors, serialize_tensor
+from tfrecord_lite import decode_raw, parse_tensor, serialize_tensor
 from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.tensors.parse import parse_tensors
 
 __all__ = ["Tensors"]
 

@@ -13,15 +13,10 @@ from hypothesis import strategies as st
 from tests.parity.answers import ask, assert_same_error
 from tests.parity.rules import deviation, rule
 from tests.support.small_files import FEATURES, numbers, plain, write, write_files
-from tfrecord_lite import (
-    DataLossError,
-    Reason,
-    TFRecordDataset,
-    TFRecordWriter,
-    VarLenFeature,
-    tf_record_random_reader,
-)
+from tfrecord_lite import TFRecordDataset, TFRecordWriter, VarLenFeature
 from tfrecord_lite import tf as ours_tf
+from tfrecord_lite.errors import DataLossError, Reason
+from tfrecord_lite.index import tf_record_random_reader
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,7 +10,8 @@ import pytest
 
 from tests.parity.answers import ask
 from tests.parity.rules import deviation, rule
-from tfrecord_lite import BytesColumn, InvalidArgumentError, Reason, decode_raw
+from tfrecord_lite import BytesColumn, decode_raw
+from tfrecord_lite.errors import InvalidArgumentError, Reason
 
 if TYPE_CHECKING:
     from tests.parity.tensors import Tensors

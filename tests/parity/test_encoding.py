@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from tfrecord_lite import (
-    Example,
     FixedLenFeature,
     RaggedTensor,
     SparseFeature,
@@ -22,16 +21,16 @@ from tfrecord_lite import (
     encode_examples,
     encode_sequence_example,
     parse_example,
-    restore,
-    schema_of,
     testing,
 )
+from tfrecord_lite.convert.lossless import restore, schema_of
 from tfrecord_lite.schema import kind_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tfrecord_lite import Block, Schema
+    from tfrecord_lite.messages import Example
 
 FEW = settings(max_examples=50)
 

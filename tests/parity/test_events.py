@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from tfrecord_lite import find_runs, follow_events, read_events
+from tfrecord_lite.apps.events import find_runs, follow_events, read_events
 from tfrecord_lite.testing import assert_same
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tfrecord_lite import decode_image, encode_image
+from tfrecord_lite.apps.images import decode_image, encode_image
 
 pytest.importorskip("PIL")
 

@@ -15,14 +15,9 @@ import tfrecord_lite
 from tests.parity.answers import Answer, ask, assert_same, assert_same_error, read_ours
 from tests.parity.rules import deviation, rule
 from tests.parity.test_records import FILE, RECORDS, compressed, framed
-from tfrecord_lite import (
-    FailedPreconditionError,
-    InvalidArgumentError,
-    Reason,
-    TFRecordCompressionType,
-    TFRecordOptions,
-    TFRecordWriter,
-)
+from tfrecord_lite import TFRecordWriter
+from tfrecord_lite.errors import FailedPreconditionError, InvalidArgumentError, Reason
+from tfrecord_lite.files.compression import TFRecordCompressionType, TFRecordOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfrecord_lite import encode_image, pack_images
+from tfrecord_lite.apps.images import encode_image, pack_images
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -20,13 +20,9 @@ from crc32c import crc32c
 
 from tests.parity.answers import Answer, ask, assert_same, assert_same_error, read_all, read_ours
 from tests.parity.rules import deviation, rule
-from tfrecord_lite import (
-    DataLossError,
-    InvalidArgumentError,
-    Reason,
-    TFRecordReader,
-    tf_record_iterator,
-)
+from tfrecord_lite import TFRecordReader
+from tfrecord_lite.errors import DataLossError, InvalidArgumentError, Reason
+from tfrecord_lite.reader import tf_record_iterator
 from tfrecord_lite.records.crc32c import masked_crc32c
 
 if TYPE_CHECKING:

@@ -16,7 +16,8 @@ from tests.parity.answers import Answer, assert_same, read_all, read_ours
 from tests.parity.rules import deviation, rule
 from tests.parity.test_options import zlib_itself
 from tests.parity.test_records import compressed, framed
-from tfrecord_lite import Reason, TFRecordReader
+from tfrecord_lite import TFRecordReader
+from tfrecord_lite.errors import Reason
 from tfrecord_lite.files import compression
 
 if TYPE_CHECKING:

@@ -18,7 +18,9 @@ from tests.parity.answers import ask
 from tests.parity.parsing import bits
 from tests.parity.rules import counted
 from tests.support.tensor_messages import NUMBERS, mutate, random_proto
-from tfrecord_lite import InvalidArgumentError, Reason, parse_tensor, parse_tensors
+from tfrecord_lite import parse_tensor
+from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.tensors.parse import parse_tensors
 
 if TYPE_CHECKING:
     from tests.parity.tensors import Tensors

@@ -23,16 +23,9 @@ from tests.support.tensor_messages import (
     typed,
     varint,
 )
-from tfrecord_lite import (
-    BytesColumn,
-    InvalidArgumentError,
-    RaggedTensor,
-    Reason,
-    SparseTensor,
-    parse_tensor,
-    parse_tensors,
-    serialize_tensor,
-)
+from tfrecord_lite import BytesColumn, RaggedTensor, SparseTensor, parse_tensor, serialize_tensor
+from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.tensors.parse import parse_tensors
 
 if TYPE_CHECKING:
     from tests.parity.tensors import Tensors

@@ -9,7 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tfrecord_lite import Example, TFRecordReader, encode_image
+from tfrecord_lite import TFRecordReader
+from tfrecord_lite.apps.images import encode_image
+from tfrecord_lite.messages import Example
 
 DIGITS = Path(__file__).resolve().parents[2] / "examples" / "digits.py"
 IMAGE_BYTES = DIGITS.with_name("image_bytes.py")

@@ -10,13 +10,8 @@ import numpy as np
 import pytest
 
 from tests.support.effort import some
-from tfrecord_lite import (
-    TFRecordReader,
-    TFRecordWriter,
-    decode_image,
-    encode_image,
-    image_row,
-)
+from tfrecord_lite import TFRecordReader, TFRecordWriter
+from tfrecord_lite.apps.images import decode_image, encode_image, image_row
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 PROGRAMS = sorted(path.name for path in EXAMPLES.glob("*.py") if "_parquet" not in path.name)

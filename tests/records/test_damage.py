@@ -26,16 +26,8 @@ from tests.support import reference
 from tests.support.frame_damage import IN_PLACE, PARTS, extent, is_intact
 from tests.support.read_outcome import Outcome, outcome_of
 from tests.support.reference import Span, decode_on
-from tfrecord_lite import (
-    DamagedSpan,
-    DamageReport,
-    DataLossWarning,
-    Reason,
-    TFRecordReader,
-    recover,
-    testing,
-    verify,
-)
+from tfrecord_lite import TFRecordReader, recover, testing, verify
+from tfrecord_lite.errors import DamagedSpan, DamageReport, DataLossWarning, Reason
 from tfrecord_lite.records.framing import frame
 
 if TYPE_CHECKING:

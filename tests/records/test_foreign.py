@@ -14,17 +14,8 @@ from hypothesis import strategies as st
 from tests.cli.samples import flower
 from tests.support import reference
 from tests.support.foreign_files import FOREIGN, Foreign, arrow_files
-from tfrecord_lite import (
-    DataLossError,
-    DataLossWarning,
-    Reason,
-    TFRecordFile,
-    TFRecordReader,
-    TFRecordWriter,
-    recover,
-    verify,
-)
-from tfrecord_lite.errors import plural
+from tfrecord_lite import TFRecordFile, TFRecordReader, TFRecordWriter, recover, verify
+from tfrecord_lite.errors import DataLossError, DataLossWarning, Reason, plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from tests.support import reference
 from tests.support.effort import some
 from tests.support.read_outcome import Outcome, loss_of
-from tfrecord_lite import Block, DataLossError, Reason, testing
+from tfrecord_lite import Block, testing
 from tfrecord_lite.block import SPARE_BYTES, Place, Span
+from tfrecord_lite.errors import DataLossError, Reason
 from tfrecord_lite.records import framing
 from tfrecord_lite.records.decoder import CHUNK_BYTES, FrameDecoder
 from tfrecord_lite.records.framing import (

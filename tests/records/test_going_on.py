@@ -18,18 +18,15 @@ from tests.support.file_objects import Pipe
 from tests.support.read_outcome import outcome_of
 from tests.support.reference import encode_header, encode_record
 from tests.support.untyped import load
-from tfrecord_lite import (
+from tfrecord_lite import TFRecordReader, encode_example, infer_schema, save
+from tfrecord_lite.errors import (
     DamagedSpan,
     DataLossError,
     DataLossWarning,
-    Example,
     InvalidArgumentError,
     Reason,
-    TFRecordReader,
-    encode_example,
-    infer_schema,
-    save,
 )
+from tfrecord_lite.messages import Example
 from tfrecord_lite.records import crc32c, damage
 from tfrecord_lite.records.decoder import CHUNK_BYTES
 from tfrecord_lite.records.framing import HEADER_BYTES, frame

@@ -22,7 +22,6 @@ from tfrecord_lite import (
     ExampleParser,
     FixedLenFeature,
     FixedLenSequenceFeature,
-    Reason,
     Schema,
     SequenceExampleParser,
     TFRecordError,
@@ -32,9 +31,10 @@ from tfrecord_lite import (
     decode_sequence_examples,
     infer_schema,
     parse_tensor,
-    read_events,
     serialize_tensor,
 )
+from tfrecord_lite.apps.events import read_events
+from tfrecord_lite.errors import Reason
 from tfrecord_lite.messages import Event, Summary
 from tfrecord_lite.records.framing import frame
 

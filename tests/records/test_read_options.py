@@ -10,10 +10,7 @@ import numpy as np
 import pytest
 
 from tfrecord_lite import (
-    DataLossError,
     FixedLenFeature,
-    InvalidArgumentError,
-    Reason,
     TFRecordDataset,
     TFRecordReader,
     encode_examples,
@@ -21,6 +18,7 @@ from tfrecord_lite import (
     read_batches,
     verify,
 )
+from tfrecord_lite.errors import DataLossError, InvalidArgumentError, Reason
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.framing import frame
 from tfrecord_lite.recovery.verify import verify_each

@@ -18,7 +18,8 @@ from tests.support import reference
 from tests.support.effort import some
 from tests.support.frame_damage import IN_PLACE, Extent
 from tests.support.read_outcome import outcome_of
-from tfrecord_lite import DataLossError, Reason, TFRecordReader, recover, verify
+from tfrecord_lite import TFRecordReader, recover, verify
+from tfrecord_lite.errors import DataLossError, Reason
 from tfrecord_lite.records.framing import frame
 from tfrecord_lite.recovery import members as searching
 from tfrecord_lite.recovery import recover as recovering

@@ -18,19 +18,20 @@ from hypothesis import strategies as st
 from tests.support.effort import at_most, pick
 from tests.support.reference import encode_record
 from tfrecord_lite import (
-    DataLossError,
-    Example,
-    FailedPreconditionError,
     FixedLenFeature,
-    InvalidArgumentError,
-    Reason,
-    SequenceExample,
     TFRecordReader,
     TFRecordWriter,
     encode_example,
     recover,
     verify,
 )
+from tfrecord_lite.errors import (
+    DataLossError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    Reason,
+)
+from tfrecord_lite.messages import Example, SequenceExample
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.decoder import FrameDecoder
 from tfrecord_lite.records.framing import frame

@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given, reject
 from hypothesis import strategies as st
 
-from tfrecord_lite import FixedLenFeature, TFRecordWriter, infer_schema, load, save, schema_of
+from tfrecord_lite import FixedLenFeature, TFRecordWriter, infer_schema, load, save
+from tfrecord_lite.convert.lossless import schema_of
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.schema import Original, Schema
 

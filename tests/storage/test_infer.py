@@ -18,23 +18,20 @@ from tests.support.corpus import corpus_files
 from tests.support.example_strategies import damaged, encodings, look_alikes, mixed_batches
 from tfrecord_lite import (
     Block,
-    DataLossError,
-    Example,
     ExampleParser,
     FixedLenFeature,
     FixedLenSequenceFeature,
-    InvalidArgumentError,
     RaggedFeature,
-    Reason,
     Schema,
-    SequenceExample,
     TFRecordReader,
     TFRecordWriter,
     VarLenFeature,
     infer_schema,
     summarize,
 )
+from tfrecord_lite.errors import DataLossError, InvalidArgumentError, Reason
 from tfrecord_lite.example.decode import batch as engine_batch
+from tfrecord_lite.messages import Example, SequenceExample
 from tfrecord_lite.schema import Kind, Original, Summary
 
 if TYPE_CHECKING:

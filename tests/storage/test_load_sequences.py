@@ -19,14 +19,11 @@ from tests.support.untyped import infer_schema, load, summarize
 from tfrecord_lite import (
     FixedLenFeature,
     FixedLenSequenceFeature,
-    InvalidArgumentError,
     RaggedFeature,
     RaggedTensor,
-    Reason,
     Schema,
     SequenceExampleParser,
     SequenceSchema,
-    SequenceSummary,
     SparseTensor,
     TFRecordReader,
     TFRecordWriter,
@@ -39,7 +36,8 @@ from tfrecord_lite import (
     parse_sequence_example,
     verify,
 )
-from tfrecord_lite.schema import Kind, Original
+from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.schema import Kind, Original, SequenceSummary
 from tfrecord_lite.testing import assert_same, sequence_examples_for, sequence_feature_specs
 
 EXAMPLE = encode_example({"a": 1})

@@ -11,14 +11,13 @@ from tests.support.subprocesses import run_fresh
 from tfrecord_lite import (
     ExampleParser,
     FixedLenFeature,
-    InvalidArgumentError,
     RaggedFeature,
-    Reason,
     Schema,
     SparseFeature,
     TFRecordReader,
     VarLenFeature,
 )
+from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.schema import FeatureSpec, Original
 from tfrecord_lite.storage.formats import superserial, tfds, tfx
 
@@ -349,7 +348,7 @@ def test_the_forms_of_older_releases_are_read() -> None:
 
 
 def test_a_nested_sequence_reads_as_its_rows() -> None:
-    from tfrecord_lite import Example
+    from tfrecord_lite.messages import Example
 
     schema = tfds.from_json(json.dumps(features_dict(s=sequence(sequence(tensor("int64"))))))
     message = Example()

@@ -17,9 +17,7 @@ from tests.support.untyped import load
 from tfrecord_lite import (
     BytesColumn,
     FixedLenFeature,
-    InvalidArgumentError,
     RaggedTensor,
-    Reason,
     Schema,
     SparseTensor,
     TFRecordFile,
@@ -30,9 +28,10 @@ from tfrecord_lite import (
     load_schema,
     parse_example,
     save,
-    schema_of,
     to_dense,
 )
+from tfrecord_lite.convert.lossless import schema_of
+from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.files.output import OutputFile
 
 if TYPE_CHECKING:

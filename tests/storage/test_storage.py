@@ -19,13 +19,9 @@ from tests.support.foreign_files import FOREIGN
 from tests.support.untyped import load
 from tfrecord_lite import (
     BytesColumn,
-    Example,
     FixedLenFeature,
-    InvalidArgumentError,
     RaggedTensor,
-    Reason,
     Schema,
-    SequenceExample,
     SparseTensor,
     TFRecordReader,
     TFRecordWriter,
@@ -36,6 +32,8 @@ from tfrecord_lite import (
     save,
     summarize,
 )
+from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.messages import Example, SequenceExample
 from tfrecord_lite.schema import Original
 from tfrecord_lite.storage.structure import flatten
 

@@ -10,16 +10,15 @@ import pytest
 from tests.support.untyped import load
 from tfrecord_lite import (
     FixedLenFeature,
-    InvalidArgumentError,
     RaggedFeature,
     RaggedTensor,
-    Reason,
     SparseFeature,
     SparseTensor,
     VarLenFeature,
     save,
-    schema_of,
 )
+from tfrecord_lite.convert.lossless import schema_of
+from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.schema import Original
 from tfrecord_lite.storage.widening import (
     IncompatibleError,

@@ -9,9 +9,10 @@ import numpy as np
 from google.protobuf.message import DecodeError
 from hypothesis import strategies as st
 
-from tfrecord_lite import InvalidArgumentError, parse_tensor, serialize_tensor, testing
+from tfrecord_lite import parse_tensor, serialize_tensor, testing
 from tfrecord_lite.apps.events.parse import Tags, parse_events
 from tfrecord_lite.apps.events.series import decode
+from tfrecord_lite.errors import InvalidArgumentError
 from tfrecord_lite.messages import Event, HistogramProto, Summary, SummaryMetadata
 from tfrecord_lite.messages.tensor_pb2 import TensorProto, TensorShapeProto
 

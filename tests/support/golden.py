@@ -27,7 +27,8 @@ from typing import Any
 import numpy as np
 
 import tfrecord_lite
-from tfrecord_lite import InvalidArgumentError, schema
+from tfrecord_lite import schema
+from tfrecord_lite.errors import InvalidArgumentError
 
 update = False
 """Whether to write what is found; set by the command line."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from tests.support.reference import HEAD, Loss
-from tfrecord_lite import DataLossError, Reason
+from tfrecord_lite.errors import DataLossError, Reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.tensors.test_tensors import every_form, refusal
-from tfrecord_lite import BytesColumn, Reason, decode_raw
+from tfrecord_lite import BytesColumn, decode_raw
+from tfrecord_lite.errors import Reason
 
 ml_dtypes = pytest.importorskip("ml_dtypes", reason="needs the extra dtypes")
 

@@ -21,17 +21,16 @@ from tests.support.tensor_messages import NUMBERS, content, mutate, proto, rando
 from tfrecord_lite import (
     Block,
     BytesColumn,
-    InvalidArgumentError,
-    Reason,
     TFRecordError,
     TFRecordReader,
     TFRecordWriter,
     decode_raw,
     parse_tensor,
-    parse_tensors,
     serialize_tensor,
 )
+from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.tensors.dtypes import TYPES, tensor_type, type_of_number
+from tfrecord_lite.tensors.parse import parse_tensors
 from tfrecord_lite.testing import assert_same
 
 ml_dtypes = pytest.importorskip("ml_dtypes", reason="needs the extra dtypes")

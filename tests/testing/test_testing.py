@@ -22,20 +22,18 @@ from tests.support import reference, reference_example
 from tests.support.reference_example import RejectedError
 from tfrecord_lite import (
     BytesColumn,
-    Example,
     ExampleParser,
     FixedLenFeature,
-    InvalidArgumentError,
     RaggedTensor,
     Schema,
-    SequenceExample,
     SparseTensor,
     TFRecordReader,
     TFRecordWriter,
     parse_single_example,
     testing,
 )
-from tfrecord_lite.messages import Event, HistogramProto, Summary
+from tfrecord_lite.errors import InvalidArgumentError
+from tfrecord_lite.messages import Event, Example, HistogramProto, SequenceExample, Summary
 from tfrecord_lite.records.framing import frame
 from tfrecord_lite.testing import assert_damage_is_noticed, assert_round_trip, assert_same
 from tfrecord_lite.testing.records import header, is_intact

@@ -15,9 +15,7 @@ from tests.testing.test_testing import some
 from tfrecord_lite import (
     FixedLenFeature,
     FixedLenSequenceFeature,
-    InvalidArgumentError,
     RaggedFeature,
-    SequenceExample,
     SequenceExampleParser,
     SparseFeature,
     SparseTensor,
@@ -26,11 +24,14 @@ from tfrecord_lite import (
     parse_single_sequence_example,
     testing,
 )
+from tfrecord_lite.errors import InvalidArgumentError
 from tfrecord_lite.schema import kind_of
 from tfrecord_lite.testing import assert_same
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+
+    from tfrecord_lite.messages import SequenceExample
 
 # --- what the runtime has in a message
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from tests.support.tensor_answers import RECORDED, answer
-from tfrecord_lite import InvalidArgumentError, tf
+from tfrecord_lite import tf
+from tfrecord_lite.errors import InvalidArgumentError
 
 
 def test_every_recorded_answer_is_ours() -> None:

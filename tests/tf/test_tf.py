@@ -192,7 +192,7 @@ def test_the_hint_fits_the_name(ask: Callable[[], Any], hint: str) -> None:
 
 
 def test_what_is_there_is_the_library() -> None:
-    assert tf.train.Example is tfrecord_lite.Example
+    assert tf.train.Example is tfrecord_lite.messages.Example
     assert tf.io.FixedLenFeature is tfrecord_lite.FixedLenFeature
     assert tf.io.TFRecordWriter is tf.python_io.TFRecordWriter
     assert issubclass(tf.io.TFRecordWriter, TFRecordWriter)

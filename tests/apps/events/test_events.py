@@ -27,21 +27,16 @@ from tests.support.event_messages import (
 )
 from tests.support.example_messages import is_settled
 from tests.support.skips import in_c
-from tfrecord_lite import (
-    Block,
+from tfrecord_lite import Block, TFRecordReader, testing
+from tfrecord_lite.apps.events import Events, Image, find_runs, follow_events, parse, read_events
+from tfrecord_lite.apps.events.parse import Tags, parse_events
+from tfrecord_lite.errors import (
     DataLossError,
     DataLossWarning,
     FailedPreconditionError,
     InvalidArgumentError,
     Reason,
-    TFRecordReader,
-    find_runs,
-    follow_events,
-    read_events,
-    testing,
 )
-from tfrecord_lite.apps.events import Events, Image, parse
-from tfrecord_lite.apps.events.parse import Tags, parse_events
 from tfrecord_lite.messages import Event, HistogramProto, Summary
 from tfrecord_lite.records.framing import frame
 

@@ -15,24 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.effort import at_most
-from tfrecord_lite import (
-    DataLossError,
-    DataLossWarning,
-    InvalidArgumentError,
-    Reason,
-    TFRecordReader,
-    TFRecordWriter,
-    decode_examples,
-    decode_image,
-    encode_example,
-    encode_image,
-    load,
-    pack_images,
-    unpack_images,
-)
+from tfrecord_lite import TFRecordReader, TFRecordWriter, decode_examples, encode_example, load
+from tfrecord_lite.apps.images import decode_image, encode_image, pack_images, unpack_images
 from tfrecord_lite.apps.images.image import image_info
 from tfrecord_lite.apps.images.pack import _in_order
 from tfrecord_lite.apps.images.unpack import _parts
+from tfrecord_lite.errors import DataLossError, DataLossWarning, InvalidArgumentError, Reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

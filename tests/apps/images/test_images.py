@@ -14,17 +14,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from tests.tensors.test_tensors import refusal
-from tfrecord_lite import (
-    FixedLenFeature,
-    Reason,
-    TFRecordError,
-    decode_image,
-    encode_example,
-    encode_image,
-    image_row,
-    parse_single_example,
-)
+from tfrecord_lite import FixedLenFeature, TFRecordError, encode_example, parse_single_example
+from tfrecord_lite.apps.images import decode_image, encode_image, image_row
 from tfrecord_lite.apps.images.image import FORMATS
+from tfrecord_lite.errors import Reason
 from tfrecord_lite.testing import assert_same
 
 Image = pytest.importorskip("PIL.Image", reason="needs the extra image")

@@ -25,10 +25,7 @@ from tests.apps.rearrange.strategies import (
 )
 from tests.support.untyped import load
 from tfrecord_lite import (
-    DataLossError,
     FixedLenFeature,
-    InvalidArgumentError,
-    Reason,
     Schema,
     TFRecordReader,
     TFRecordWriter,
@@ -37,6 +34,7 @@ from tfrecord_lite import (
     verify,
 )
 from tfrecord_lite.apps.rearrange import filter_records, merge_files, split_files
+from tfrecord_lite.errors import DataLossError, InvalidArgumentError, Reason
 
 if TYPE_CHECKING:
     from tfrecord_lite import Block

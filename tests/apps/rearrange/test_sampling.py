@@ -23,18 +23,16 @@ from tests.apps.rearrange.strategies import (
     write_all,
 )
 from tests.support.untyped import load
-from tfrecord_lite import (
-    Block,
+from tfrecord_lite import Block, TFRecordReader, save
+from tfrecord_lite.apps.rearrange import sample_records
+from tfrecord_lite.apps.rearrange.sampling import Reservoir, threshold
+from tfrecord_lite.dataset.random_order import words
+from tfrecord_lite.errors import (
     DataLossError,
     FailedPreconditionError,
     InvalidArgumentError,
     Reason,
-    TFRecordReader,
-    save,
 )
-from tfrecord_lite.apps.rearrange import sample_records
-from tfrecord_lite.apps.rearrange.sampling import Reservoir, threshold
-from tfrecord_lite.dataset.random_order import words
 
 
 def is_in_order(some: list[bytes], records: list[bytes]) -> bool:

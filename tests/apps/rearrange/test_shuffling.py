@@ -26,18 +26,10 @@ from tests.apps.rearrange.strategies import (
     write_all,
 )
 from tests.support.subprocesses import run_fresh
-from tfrecord_lite import (
-    Block,
-    DataLossError,
-    InvalidArgumentError,
-    Reason,
-    TFRecordReader,
-    TFRecordWriter,
-    save,
-    verify,
-)
+from tfrecord_lite import Block, TFRecordReader, TFRecordWriter, save, verify
 from tfrecord_lite.apps.rearrange import runs, shuffle_records
 from tfrecord_lite.apps.rearrange.runs import RandomOrder
+from tfrecord_lite.errors import DataLossError, InvalidArgumentError, Reason
 
 FILES = st.lists(st.tuples(record_lists(), st.sampled_from(ENDINGS)), min_size=1, max_size=3)
 

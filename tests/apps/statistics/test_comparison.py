@@ -16,20 +16,14 @@ from hypothesis import strategies as st
 
 from tests.cli.samples import JPEG, flower, sequence
 from tests.support.effort import at_most, pick
-from tfrecord_lite import (
-    Block,
-    TFRecordReader,
-    TFRecordWriter,
-    compute_statistics,
-    encode_example,
-    encode_examples,
-)
+from tfrecord_lite import Block, TFRecordReader, TFRecordWriter, encode_example, encode_examples
 from tfrecord_lite.apps.statistics import (
     Comparison,
     Distribution,
     Finding,
     RecordDifferences,
     compare,
+    compute_statistics,
 )
 from tfrecord_lite.apps.statistics import comparison as comparison_module
 from tfrecord_lite.apps.statistics.drift import divergence

@@ -12,11 +12,8 @@ from tests.apps.markup.test_tables import HOSTILE
 from tests.support.effort import at_most
 from tests.support.shown_html import parsed
 from tests.test_shown_html import OURS, png
-from tfrecord_lite import (
-    compute_statistics,
-    encode_example,
-    encode_sequence_examples,
-)
+from tfrecord_lite import encode_example, encode_sequence_examples
+from tfrecord_lite.apps.statistics import compute_statistics
 from tfrecord_lite.block import Block
 
 NAMES = {

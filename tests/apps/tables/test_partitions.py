@@ -13,18 +13,9 @@ import numpy as np
 import pytest
 
 from tests.support.corpus import CorpusFile, corpus_files
-from tfrecord_lite import (
-    FailedPreconditionError,
-    InvalidArgumentError,
-    TFRecordFile,
-    TFRecordReader,
-    TFRecordWriter,
-    encode_example,
-    save,
-    scan,
-)
+from tfrecord_lite import TFRecordFile, TFRecordReader, TFRecordWriter, encode_example, save, scan
 from tfrecord_lite.apps.tables.parts import WrittenPart, write_part
-from tfrecord_lite.errors import Reason
+from tfrecord_lite.errors import FailedPreconditionError, InvalidArgumentError, Reason
 
 if TYPE_CHECKING:
     from tfrecord_lite.apps.tables.partitions import TablePartition

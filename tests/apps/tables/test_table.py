@@ -12,13 +12,9 @@ from hypothesis import given
 from tests.apps.tfds.test_tfds import numbers_of, today  # noqa: F401 - a fixture
 from tests.support.effort import at_most
 from tfrecord_lite import (
-    DataLossError,
-    Example,
     FixedLenFeature,
     FixedLenSequenceFeature,
-    InvalidArgumentError,
     RaggedFeature,
-    Reason,
     Schema,
     SequenceSchema,
     SparseFeature,
@@ -34,10 +30,13 @@ from tfrecord_lite import (
     save,
     scan,
 )
+from tfrecord_lite.errors import DataLossError, InvalidArgumentError, Reason
 from tfrecord_lite.testing import tables
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from tfrecord_lite.messages import Example
 
 pytestmark = pytest.mark.needs("arrow")
 

@@ -12,18 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tfrecord_lite import (
-    DataLossError,
     FixedLenFeature,
-    InvalidArgumentError,
-    Reason,
     TFRecordWriter,
     load,
     load_schema,
     load_tfds,
     read_batches,
-    tfds_info,
 )
-from tfrecord_lite.apps.tfds import splits
+from tfrecord_lite.apps.tfds import splits, tfds_info
+from tfrecord_lite.errors import DataLossError, InvalidArgumentError, Reason
 
 if TYPE_CHECKING:
     from pathlib import Path

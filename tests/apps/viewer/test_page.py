@@ -22,7 +22,6 @@ import pytest
 import tfrecord_lite.schema
 from tests.support.view_files import HOSTILE, KINDS, N_FEATURES
 from tfrecord_lite import (
-    InvalidArgumentError,
     Schema,
     TFRecordReader,
     TFRecordWriter,
@@ -34,6 +33,7 @@ from tfrecord_lite import (
     view,
 )
 from tfrecord_lite.apps.statistics.sampling import draw_sample
+from tfrecord_lite.errors import InvalidArgumentError
 
 pytestmark = pytest.mark.needs("view")
 

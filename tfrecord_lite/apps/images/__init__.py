@@ -7,3 +7,19 @@
     pack    folders of images to files of records
     unpack  files of records to folders of images
 """
+
+from __future__ import annotations
+
+from tfrecord_lite.apps.images.image import decode_image, encode_image, image_row
+from tfrecord_lite.apps.images.lists import ImageReport
+from tfrecord_lite.apps.images.pack import pack_images
+from tfrecord_lite.apps.images.unpack import unpack_images
+
+__all__ = [
+    "ImageReport",
+    "decode_image",
+    "encode_image",
+    "image_row",
+    "pack_images",
+    "unpack_images",
+]

@@ -11,3 +11,10 @@
     texts        values as cells of CSV and values of JSON, and back
     byte_files   compressed files as file objects; how to read all of them
 """
+
+from __future__ import annotations
+
+from tfrecord_lite.apps.tables.partitions import PartitionReader, TablePartition
+from tfrecord_lite.apps.tables.table import TFRecordTable, scan
+
+__all__ = ["PartitionReader", "TFRecordTable", "TablePartition", "scan"]

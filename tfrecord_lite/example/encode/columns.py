@@ -87,7 +87,7 @@ def encode_examples(
         The features that the records are to be read with. Columns are checked against it; a
         SparseFeature's coordinates and a RaggedFeature's row lengths are written under their
         keys; and its ``originals`` say how columns of any dtype are stored, see
-        :func:`~tfrecord_lite.schema_of`.
+        :func:`~tfrecord_lite.convert.lossless.schema_of`.
 
     Returns
     -------
@@ -114,7 +114,7 @@ def encode_examples(
     Notes
     -----
     Floats of any type, float64 arrays too, are rounded to the nearest float32 (the lenient
-    policy, as protobuf does; P2). With the schema of :func:`~tfrecord_lite.schema_of` they
+    policy, as protobuf does; P2). With the schema of :func:`~tfrecord_lite.convert.lossless.schema_of` they
     are kept exactly.
 
     Working memory is about that of the columns and the result. Batches of 1,000 records or

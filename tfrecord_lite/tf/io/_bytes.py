@@ -44,7 +44,7 @@ def decode_image(
     name: str | None = None,
     expand_animations: bool = True,
 ) -> Tensor:
-    """Decode an image, as :func:`tfrecord_lite.decode_image`.
+    """Decode an image, as :func:`tfrecord_lite.apps.images.decode_image`.
 
     Raises
     ------
@@ -78,7 +78,7 @@ def decode_bmp(contents: Any, channels: int = 0, name: str | None = None) -> Ten
 
 
 def encode_jpeg(image: Any, format: str = "", quality: int = 95, **settings: Any) -> Tensor:  # noqa: A002
-    """Encode an image as JPEG, as :func:`tfrecord_lite.encode_image`."""
+    """Encode an image as JPEG, as :func:`tfrecord_lite.apps.images.encode_image`."""
     n_channels = {"": None, "grayscale": 1, "rgb": 3}.get(format, -1)
     plain = np.asarray(unwrap(image))
     if n_channels is not None and n_channels != plain.shape[-1]:
@@ -91,7 +91,7 @@ def encode_jpeg(image: Any, format: str = "", quality: int = 95, **settings: Any
 
 
 def encode_png(image: Any, compression: int = -1, name: str | None = None) -> Tensor:
-    """Encode an image as PNG, as :func:`tfrecord_lite.encode_image`."""
+    """Encode an image as PNG, as :func:`tfrecord_lite.apps.images.encode_image`."""
     return Tensor(images.encode_image(unwrap(image), "png"))
 
 
