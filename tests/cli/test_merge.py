@@ -14,7 +14,6 @@ import pytest
 
 from tests.cli.samples import damage, write
 from tests.cli.test_main import tfrecord
-from tests.support.untyped import load
 from tfrecord_lite import TFRecordReader, save
 
 if TYPE_CHECKING:
@@ -126,30 +125,6 @@ class TestAll:
         assert run(verb, *VERBS[verb], "--overwrite", tmp_path / "a", tmp_path / "x").status == 0
 
     @each_verb
-    def test_sidecars_go_along(self, run: Run, tmp_path: Path, verb: str) -> None:
-        save(tmp_path / "a", {"x": [0.1, 0.2]})
-
-        done = run(verb, *VERBS[verb], tmp_path / "a", tmp_path / "x")
-
-        assert (done.status, done.err) == (0, [])
-        new = [path for path in tmp_path.glob("x*") if path.suffix != ".json"]
-        assert sorted(load(list(map(str, new)))["x"].tolist()) == [0.1, 0.2]
-        assert load(list(map(str, new)))["x"].dtype == np.float64
-
-    @each_verb
-    def test_sidecars_that_do_not_agree(self, run: Run, tmp_path: Path, verb: str) -> None:
-        save(tmp_path / "a", {"x": [0.1, 0.2]})
-        save(tmp_path / "b", {"x": ["text"]})
-        more = ["--schema", tmp_path / "a.schema.json"] if verb == "filter" else []
-
-        done = run(verb, *VERBS[verb], *more, tmp_path / "a", tmp_path / "b", tmp_path / "x")
-
-        assert done.status == 0
-        assert len(done.err) == 1
-        assert "the new files get no sidecar" in done.err[0]
-        assert not list(tmp_path.glob("x*.json"))
-
-    @each_verb
     def test_damage(self, run: Run, tmp_path: Path, verb: str) -> None:
         save(tmp_path / "a", {"x": [1, 2]})
         (tmp_path / "a.schema.json").unlink()
@@ -165,46 +140,6 @@ class TestAll:
         assert len(done.out) == len(done.err) == 1
         assert "skipped 1 damaged place" in done.err[0]
         assert len(list(TFRecordReader(tmp_path / "x*"))) == 1
-
-    @each_verb
-    def test_what_cannot_be_read(self, run: Run, tmp_path: Path, verb: str) -> None:
-        save(tmp_path / "a", {"x": [1, 2]})
-        paths = [tmp_path / "a", tmp_path / "missing"]
-
-        done = run(verb, *VERBS[verb], *paths, tmp_path / "x")
-
-        assert (done.status, done.out) == (2, [])
-        assert done.err == [f"tfrecord: {paths[1]}: No such file or directory"]
-        assert not list(tmp_path.glob("*x*"))
-        done = run(verb, *VERBS[verb], *paths[:1], tmp_path / "*.none", tmp_path / "x")
-        assert (done.status, len(done.err)) == (2, 1)
-        assert not list(tmp_path.glob("*x*"))
-
-    @each_verb
-    def test_a_file_of_another_format(self, run: Run, tmp_path: Path, verb: str) -> None:
-        (tmp_path / "a").write_text('{"x": 1}\n')
-
-        done = run(verb, *VERBS[verb], tmp_path / "a", tmp_path / "x")
-
-        assert (done.status, done.out, len(done.err)) == (2, [], 1)
-        assert "it looks like JSON" in done.err[0]
-
-    @each_verb
-    def test_a_file_is_not_replaced_by_its_own_records(
-        self, run: Run, tmp_path: Path, verb: str
-    ) -> None:
-        save(tmp_path / "a", {"x": [1, 2]})
-        shards = [name for name in VERBS[verb] if "shards" not in name]
-        target = [tmp_path / "a"] if verb != "split" else [tmp_path / "a@1"]
-        if verb == "split":
-            (tmp_path / "a").rename(tmp_path / "a-00000-of-00001")
-            (tmp_path / "a.schema.json").unlink()
-
-        source = tmp_path / ("a" if verb != "split" else "a-00000-of-00001")
-        done = run(verb, *shards, "--overwrite", source, *target)
-
-        text = "the new file would replace one that is read; give another name"
-        assert done == (2, [], [f"tfrecord: {source}: {text}"])
 
     @each_verb
     def test_arguments_are_named_as_the_command_line_does(
@@ -237,26 +172,37 @@ class TestAll:
         assert len(list(TFRecordReader(tmp_path / "x*"))) == 2
 
 
-@each_verb
-def test_a_cut_file_with_a_sidecar(run: Run, tmp_path: Path, verb: str) -> None:
+def test_what_a_sidecar_says_is_one_line(run: Run, tmp_path: Path) -> None:
     save(tmp_path / "a", {"x": np.arange(5000) / 10})
+    save(tmp_path / "b", {"x": ["text"]})
+    disagreeing = run("merge", tmp_path / "a", tmp_path / "b", tmp_path / "x")
     (tmp_path / "a").write_bytes((tmp_path / "a").read_bytes()[:-30])
+    cut = run("merge", "--skip-damage", tmp_path / "a", tmp_path / "y")
+    write(tmp_path / "b", [b""])
+    other = run("merge", tmp_path / "b", tmp_path / "z")
 
-    done = run(verb, *VERBS[verb], "--skip-damage", tmp_path / "a", tmp_path / "x")
+    assert (disagreeing.status, cut.status, other.status) == (0, 1, 2)
+    assert len(disagreeing.err) == len(other.err) == 1
+    assert "the new files get no sidecar" in disagreeing.err[0]
+    assert "is used all the same" in cut.err[0]
+    assert "skipped 1 damaged place" in cut.err[1]
+    assert "was written for other data" in other.err[0]
 
-    assert done.status == 1
-    text = "not the bytes that its sidecar was written for, which is used all the same"
-    assert done.err[0] == f"tfrecord: {tmp_path / 'a'}: {text}"
-    assert "skipped 1 damaged place" in done.err[1]
-    assert load(tmp_path / "x*")["x"].dtype == np.float64
 
+@pytest.mark.parametrize(
+    ("names", "text"),
+    [
+        (["a", "missing"], "missing: No such file or directory"),
+        (["a", "*.none"], "*.none"),
+        (["json"], "it looks like JSON"),
+    ],
+)
+def test_failures_are_one_line(run: Run, tmp_path: Path, names: list[str], text: str) -> None:
+    save(tmp_path / "a", {"x": [1, 2]})
+    (tmp_path / "json").write_text('{"x": 1}\n')
 
-@each_verb
-def test_a_sidecar_of_other_data(run: Run, tmp_path: Path, verb: str) -> None:
-    save(tmp_path / "a", {"x": [1.5]})
-    write(tmp_path / "a", [b""])
+    done = run("merge", *(tmp_path / name for name in names), tmp_path / "x")
 
-    done = run(verb, *VERBS[verb], tmp_path / "a", tmp_path / "x")
-
-    assert (done.status, len(done.err)) == (2, 1)
-    assert "was written for other data" in done.err[0]
+    assert (done.status, done.out, len(done.err)) == (2, [], 1)
+    assert text in done.err[0]
+    assert not list(tmp_path.glob("*x*"))

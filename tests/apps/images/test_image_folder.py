@@ -194,30 +194,22 @@ class TestPack:
         assert "not an image" in details["in/b/text.jpg"]
         assert (report.num_hidden, report.num_other) == (2, 2)
 
-    def test_one_bad_image_is_an_error_and_nothing_is_written(self, here: Path) -> None:
-        write(here, {"in/a/good.png": PNG, "in/a/bad.jpg": JPEG[:-40], "in/a/bad.png": b""})
-
-        with pytest.raises(InvalidArgumentError, match="2 images cannot be packed") as caught:
-            pack_images("in", "out.tfrecord")
-
-        assert caught.value.reason is Reason.MALFORMED
-        assert caught.value.source == "in/a/bad.jpg"
-        assert listed() == ["in"]
-
     def test_without_a_sound_image_nothing_is_written(self, here: Path) -> None:
-        write(here, {"in/a/bad.jpg": b"", "none/readme.txt": b""})
+        write(here, {"in/a/bad.jpg": JPEG[:-40], "in/a/bad.png": b"", "none/readme.txt": b""})
 
-        with pytest.raises(InvalidArgumentError, match="empty"):
+        with pytest.raises(InvalidArgumentError) as caught:
             pack_images("in", "out.tfrecord", on_error="skip")
+        assert (caught.value.reason, caught.value.source) == (Reason.MALFORMED, "in/a/bad.jpg")
+        write(here, {"in/a/good.png": PNG})
+        with pytest.raises(InvalidArgumentError) as caught:
+            pack_images("in", "out.tfrecord")
+        assert (caught.value.reason, caught.value.source) == (Reason.MALFORMED, "in/a/bad.jpg")
         with pytest.raises(InvalidArgumentError, match="no image was found"):
             pack_images("none", "out.tfrecord")
 
         assert listed() == ["in", "none"]
-
-    def test_without_a_check_headers_are_enough(self, here: Path) -> None:
-        write(here, {"in/a/bad.jpg": JPEG[:-40]})
-
-        assert pack_images("in", "out.tfrecord", check=False).num_images == 1
+        Path("in/a/bad.png").unlink()
+        assert pack_images("in", "out.tfrecord", check=False).num_images == 2
 
     def test_links_to_folders(self, here: Path) -> None:
         write(here, {"store/cat/a.png": PNG})
@@ -248,15 +240,6 @@ class TestPack:
         with pytest.raises(FileExistsError, match="other classes"):
             pack_images(source, "c.tfrecord")
         assert not Path("c.tfrecord").exists()
-
-    def test_progress_counts_all_images(self, here: Path) -> None:
-        seen: list[tuple[int, int | None]] = []
-        write(here, {"pets/cat/bad.png": b""})
-
-        pack_images(pets(here), "a", on_error="skip", progress=lambda *now: seen.append(now))
-
-        assert seen[-1] == (15, 15)
-        assert {total for _, total in seen} == {15}
 
     def test_an_interrupt_leaves_nothing(self, here: Path) -> None:
         source = pets(here)
@@ -294,6 +277,7 @@ class TestPack:
             {"num_threads": 0},
             {"on_error": "warn"},
             {"labels": ["a", "a"]},
+            {"labels": ["cat", "dogs"]},
         ],
     )
     def test_wrong_arguments(self, here: Path, options: dict[str, Any]) -> None:
@@ -331,15 +315,6 @@ class TestLabels:
             assert pairs == {(0, "dog"), (2, "cat")}
             assert report.classes == ["dog", "bird", "cat"]
             assert Path("labels.txt").read_text() == "dog\nbird\ncat\n"
-
-    def test_the_offset(self, here: Path) -> None:
-        pack_images(pets(here), "a", label_offset=1)
-
-        assert {row["image/class/label"] for row in rows_of("a")} == {1, 2}
-
-    def test_a_class_that_the_file_lacks(self, here: Path) -> None:
-        with pytest.raises(InvalidArgumentError, match="'dog' is not in the labels file"):
-            pack_images(pets(here), "a", labels=["cat", "dogs"])
 
     def test_a_name_that_no_line_can_hold(self, here: Path) -> None:
         write(here, {"in/a\nb/x.png": PNG})
@@ -480,10 +455,6 @@ class TestManifests:
 
         assert str(caught.value).startswith(name)
         assert listed() == ["1.png", name]
-
-    def test_a_source_that_is_not_there(self, here: Path) -> None:
-        with pytest.raises(FileNotFoundError):
-            pack_images("nothing", "out")
 
 
 # A folder or file as any Linux has it, but for what stands for a folder or is changed on purpose.
@@ -695,15 +666,6 @@ class TestUnpack:
         write_records(here / "none", {"x": 1})
         with pytest.raises(InvalidArgumentError, match="give image_key, one of: 'x'"):
             unpack_images("none", "out2", on_error="skip")
-
-    def test_the_first_record_without_an_image_is_named(self, here: Path) -> None:
-        write_records(here / "a", {"x": 1}, {"y": 1}, {"image/encoded": PNG})
-
-        with pytest.raises(InvalidArgumentError) as caught:
-            unpack_images("a", "out")
-
-        assert (caught.value.index, caught.value.source) == (0, "a")
-        assert listed() == ["a"]
 
     def test_damaged_records(self, here: Path) -> None:
         path = write_records(here / "a", *[{"image/encoded": picture(i)} for i in range(5)])

@@ -136,7 +136,7 @@ def test_damaged_images_decode_or_are_an_error_of_ours(sort: tuple[str, int], se
             assert error.reason in {Reason.MALFORMED, Reason.TENSOR_TOO_LARGE}  # noqa: PT017
 
 
-@pytest.mark.parametrize("name", ["png", "jpeg", "bmp"])
+@pytest.mark.parametrize("name", ["jpeg", "bmp"])
 def test_a_cut_image_is_an_error(name: str) -> None:
     data = encode_image(noise(30, 20, 3), name)
     for n_bytes in (0, 1, 10, len(data) // 2, len(data) - 40):
@@ -148,16 +148,12 @@ def test_a_png_cut_anywhere_is_an_error(n_channels: int) -> None:
     data = encode_image(noise(4, 3, n_channels))
     for n_bytes in range(len(data)):
         assert refusal(decode_image, data[:n_bytes]).reason is Reason.MALFORMED
-    assert decode_image(data + b"more").shape == (4, 3, n_channels)
-    assert decode_image(memoryview(data)).shape == (4, 3, n_channels)  # type: ignore[arg-type]
-
-
-def test_a_png_with_a_wrong_checksum_is_an_error() -> None:
-    data = encode_image(noise(4, 3, 3))
-    for at in (-1, -13):  # of the end, and of the last pixels
+    for at in (-1, -13):  # of the checksums of the end, and of the last pixels
         damaged = bytearray(data)
         damaged[at] ^= 1
         assert refusal(decode_image, bytes(damaged)).reason is Reason.MALFORMED
+    assert decode_image(data + b"more").shape == (4, 3, n_channels)
+    assert decode_image(memoryview(data)).shape == (4, 3, n_channels)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", ["ppm", "tiff", "tga", "eps"])
@@ -165,15 +161,6 @@ def test_other_formats_are_not_opened(name: str) -> None:
     data = saved(Image.new("RGB", (4, 3)), name)
     assert refusal(decode_image, data).reason is Reason.MALFORMED
     assert name not in FORMATS
-
-
-@pytest.mark.filterwarnings("ignore::PIL.Image.DecompressionBombWarning")
-def test_large_images_are_rejected_whatever_becomes_of_warnings(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    data = encode_image(noise(10, 10, 3))
-    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 99)
-    assert refusal(decode_image, data).reason is Reason.TENSOR_TOO_LARGE
 
 
 def test_large_images_are_rejected_before_their_pixels(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,18 +195,17 @@ def test_what_is_not_encoded(arguments: tuple[Any, ...], reason: Reason) -> None
     assert refusal(encode_image, *arguments).reason is reason
 
 
-@pytest.mark.parametrize("quality", ["x", 80.5, None])
-def test_quality_is_an_integer(quality: Any) -> None:
-    for function in (encode_image, image_row):
-        with pytest.raises(TypeError, match="quality must be an integer, not"):
-            function(noise(2, 2), format="jpeg", quality=quality)
+@pytest.mark.parametrize(
+    ("function", "arguments"),
+    [
+        *[(use, {"quality": q}) for use in (encode_image, image_row) for q in ("x", 80.5, None)],
+        *[(image_row, {"label": label}) for label in (2.7, 2.0, "2", [2])],
+    ],
+)
+def test_quality_and_label_are_integers(function: Any, arguments: dict[str, Any]) -> None:
+    with pytest.raises(TypeError, match=f"{next(iter(arguments))} must be an integer, not"):
+        function(noise(2, 2), **arguments, format="jpeg")
     assert encode_image(noise(2, 2), "jpeg", np.int64(80))  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("label", [2.7, 2.0, "2", [2]])
-def test_a_label_is_an_integer(label: Any) -> None:
-    with pytest.raises(TypeError, match="label must be an integer, not"):
-        image_row(noise(2, 2), label)
     assert image_row(noise(2, 2), np.int64(2))["image/class/label"] == 2  # type: ignore[arg-type]
 
 

@@ -20,7 +20,6 @@ from tests.apps.rearrange.strategies import (
     one_way,
     read_all,
     record_lists,
-    some_records,
     write_all,
 )
 from tests.support.untyped import load
@@ -33,12 +32,29 @@ from tfrecord_lite import (
     save,
     verify,
 )
-from tfrecord_lite.apps.rearrange import filter_records, merge_files, split_files
+from tfrecord_lite.apps.rearrange import (
+    filter_records,
+    merge_files,
+    sample_records,
+    shuffle_records,
+    split_files,
+)
 from tfrecord_lite.errors import DataLossError, InvalidArgumentError, Reason
 
 if TYPE_CHECKING:
     from tfrecord_lite import Block
     from tfrecord_lite.arrays import BoolArray
+
+FUNCTIONS: dict[str, Any] = {
+    "merge": merge_files,
+    "split": split_files,
+    "filter": lambda paths, target, **options: filter_records(
+        paths, target, lambda block: block.lengths >= 0, **options
+    ),
+    "shuffle": lambda paths, target, **options: shuffle_records(paths, target, seed=1, **options),
+    "sample": lambda paths, target, **options: sample_records(paths, target, 99, **options),
+}
+each_function = pytest.mark.parametrize("rearrange", FUNCTIONS.values(), ids=FUNCTIONS)
 
 FILES = st.lists(st.tuples(record_lists(), st.sampled_from(ENDINGS)), min_size=1, max_size=4)
 
@@ -82,28 +98,6 @@ class TestMerge:
 
         assert list(TFRecordReader(io.BytesIO(target.getvalue()))) == [b"a", b"b", b"c"]
         assert merged.paths == ("<BytesIO>",)
-
-    def test_the_ending_or_the_argument_compresses(self, tmp_path: Path) -> None:
-        paths = write_all(tmp_path, [([b"a"], "")])
-
-        merge_files(paths, tmp_path / "1.gz")
-        merge_files(paths, tmp_path / "2", compression="BZ2")
-
-        assert (tmp_path / "1.gz").read_bytes()[:2] == b"\x1f\x8b"
-        assert (tmp_path / "2").read_bytes()[:3] == b"BZh"
-
-    def test_what_is_read_is_reported(self, tmp_path: Path) -> None:
-        records = some_records(100, 3000)
-        paths = write_all(tmp_path, [(records, "")])
-        size = (tmp_path / paths[0]).stat().st_size
-        done: list[tuple[int, int]] = []
-
-        merge_files(paths, tmp_path / "new", progress=lambda *now: done.append(now))
-        assert {total for _, total in done} == {size}
-        assert done == sorted(done)
-        assert done[-1] == (size, size)
-        split_files(paths, tmp_path / "x", num_shards=2, progress=lambda *now: done.append(now))
-        assert done[-1] == (size, size)
 
 
 class TestSplit:
@@ -171,23 +165,22 @@ class TestSplit:
         assert split_files(path, named, records_per_shard=1).paths[2].endswith("x-2-3")
 
     @pytest.mark.parametrize(
-        ("target", "arguments", "text"),
+        ("target", "arguments"),
         [
-            ("x", {}, "nothing says how to divide"),
-            ("x", {"num_shards": 2, "records_per_shard": 2}, "give one of"),
-            ("x", {"num_shards": 0}, "num_shards is 0"),
-            ("x@2", {"bytes_per_shard": 2}, "the name says how many shards"),
-            ("x@2", {"num_shards": 3}, "does not stand for num_shards=3"),
-            ("{shard}", {}, "give num_shards"),
+            ("x", {}),
+            ("x", {"num_shards": 2, "records_per_shard": 2}),
+            ("x", {"num_shards": 0}),
+            ("x@2", {"bytes_per_shard": 2}),
+            ("x@2", {"num_shards": 3}),
+            ("{shard}", {}),
+            (None, {"num_shards": 2}),  # a file object
         ],
     )
-    def test_arguments(
-        self, tmp_path: Path, target: str, arguments: dict[str, Any], text: str
-    ) -> None:
+    def test_arguments(self, tmp_path: Path, target: str | None, arguments: dict[str, Any]) -> None:
         paths = write_all(tmp_path, [([b"a"], "")])
 
-        with pytest.raises(InvalidArgumentError, match=text) as caught:
-            split_files(paths, tmp_path / target, **arguments)
+        with pytest.raises(InvalidArgumentError) as caught:
+            split_files(paths, io.BytesIO() if target is None else tmp_path / target, **arguments)
 
         assert caught.value.reason is Reason.BAD_ARGUMENT
         assert len(list(tmp_path.iterdir())) == 1
@@ -222,20 +215,21 @@ class TestFilter:
             assert (kept.num_records, kept.num_read) == (len(expected), len(records))
 
     @pytest.mark.parametrize(
-        ("found", "error"),
-        [([1, 0], TypeError), ([True], InvalidArgumentError), (None, TypeError)],
+        ("keep", "error"),
+        [
+            (lambda _: [1, 0], TypeError),
+            (lambda _: [True], InvalidArgumentError),
+            (lambda _: None, TypeError),
+            ("x > 1", TypeError),
+        ],
     )
-    def test_what_is_not_a_mask(self, tmp_path: Path, found: Any, error: type[Exception]) -> None:
+    def test_what_is_not_a_mask(self, tmp_path: Path, keep: Any, error: type[Exception]) -> None:
         paths = write_all(tmp_path, [([b"a", b"b"], "")])
 
         with pytest.raises(error, match="keep "):
-            filter_records(paths, tmp_path / "new", lambda block: found)  # noqa: ARG005
+            filter_records(paths, tmp_path / "new", keep)
 
         assert len(list(tmp_path.iterdir())) == 1
-
-    def test_what_is_not_a_function(self, tmp_path: Path) -> None:
-        with pytest.raises(TypeError, match="keep must be a function"):
-            filter_records(tmp_path / "a", tmp_path / "b", "x > 1")  # type: ignore[arg-type]
 
 
 class TestChecksums:
@@ -276,40 +270,8 @@ class TestChecksums:
         assert caught.value.source == paths[0]
         assert len(list(tmp_path.iterdir())) == 1
 
-    def test_damage_is_skipped_as_the_reader_says(self, tmp_path: Path) -> None:
-        paths = write_all(tmp_path, [([b"%d" % i for i in range(9)], "")])
-        data = bytearray(Path(paths[0]).read_bytes())
-        data[17 * 4 + 12] ^= 1
-        Path(paths[0]).write_bytes(data)
-        spans: list[object] = []
-        reader = TFRecordReader(paths, on_error=spans.append)
-
-        parts = split_files(reader, tmp_path / "x", num_shards=2)
-
-        assert read_all(*parts.paths) == [b"%d" % i for i in range(9) if i != 4]
-        assert [len(read_all(path)) for path in parts.paths] == [4, 4]
-        assert len(spans) == 1  # though the file was read twice
-
 
 class TestSidecars:
-    def test_the_new_files_load_as_the_old_did(self, tmp_path: Path) -> None:
-        for i in range(2):
-            save(
-                tmp_path / f"{i}.tfrecord",
-                {"x": np.arange(5) / 10 + i, "n": np.full(5, i, np.int8)},
-            )
-        old = load(tmp_path / "?.tfrecord")
-
-        parts = split_files(tmp_path / "?.tfrecord", tmp_path / "new.gz", num_shards=3)
-
-        new = load(list(parts.paths))
-        assert {name: column.dtype for name, column in new.items()} == {
-            "x": np.float64,
-            "n": np.int8,
-        }
-        assert all((new[name] == old[name]).all() for name in old)
-        assert parts.schema == load_schema(f"{parts.paths[1]}.schema.json")
-
     def test_those_of_shards_that_were_saved_by_themselves_are_joined(self, tmp_path: Path) -> None:
         save(tmp_path / "0", {"x": [1, 2]})
         save(tmp_path / "1", {"x": [3, 4], "y": [0.5, 1.5]})
@@ -331,13 +293,17 @@ class TestSidecars:
         assert merged.schema is None
         assert not (tmp_path / "new.schema.json").exists()
 
-    def test_one_of_other_data_is_an_error(self, tmp_path: Path) -> None:
+    def test_that_of_other_data_is_an_error_or_left_out(self, tmp_path: Path) -> None:
         save(tmp_path / "0", {"x": [1.5]})
         with TFRecordWriter(tmp_path / "0") as writer:
             writer.write(b"")
 
         with pytest.raises(InvalidArgumentError, match="was written for other data"):
             merge_files(tmp_path / "0", tmp_path / "new")
+        with pytest.warns(UserWarning, match=r"get no sidecar.*was written for other data"):
+            merged = merge_files(TFRecordReader(tmp_path / "0", on_error="skip"), tmp_path / "new")
+        assert merged.schema is None
+        assert not (tmp_path / "new.schema.json").exists()
 
     @pytest.mark.filterwarnings("ignore:skipped")
     @pytest.mark.parametrize("is_cut", [True, False])
@@ -358,35 +324,20 @@ class TestSidecars:
         with pytest.raises(InvalidArgumentError, match="was written for other data"):
             load(tmp_path / "0")
 
-    def test_that_of_other_data_is_left_out_if_damage_is_skipped(self, tmp_path: Path) -> None:
-        save(tmp_path / "0", {"x": [1.5]})
-        with TFRecordWriter(tmp_path / "0") as writer:
-            writer.write(b"")
-
-        with pytest.warns(UserWarning, match=r"get no sidecar.*was written for other data"):
-            merged = merge_files(TFRecordReader(tmp_path / "0", on_error="skip"), tmp_path / "new")
-
-        assert merged.schema is None
-        assert not (tmp_path / "new.schema.json").exists()
-
-    def test_that_of_a_file_that_is_replaced_goes_with_it(self, tmp_path: Path) -> None:
-        save(tmp_path / "new", {"x": [1.5]})
-        paths = write_all(tmp_path, [([b""], "")])
-
-        merge_files(paths, tmp_path / "new", overwrite=True)
-
-        assert not (tmp_path / "new.schema.json").exists()
-
     @pytest.mark.parametrize("shards", [None, 2])
-    def test_that_of_a_file_that_was_deleted_goes(self, tmp_path: Path, shards: int | None) -> None:
+    @pytest.mark.parametrize("is_deleted", [True, False])
+    def test_that_of_a_file_that_was_deleted_or_replaced_goes(
+        self, tmp_path: Path, shards: int | None, is_deleted: bool
+    ) -> None:
         names = ["new"] if shards is None else ["new-00000-of-00002", "new-00001-of-00002"]
         for name in names:
             save(tmp_path / name, {"x": [1.5]})
-            (tmp_path / name).unlink()
+            if is_deleted:
+                (tmp_path / name).unlink()
         with TFRecordWriter(tmp_path / "old") as writer:
             writer.write_examples({"y": [1, 2]})
 
-        merge_files(tmp_path / "old", tmp_path / "new", num_shards=shards)
+        merge_files(tmp_path / "old", tmp_path / "new", num_shards=shards, overwrite=not is_deleted)
 
         assert load([tmp_path / name for name in names])["y"].tolist() == [1, 2]
         assert not list(tmp_path.glob("*.schema.json"))
@@ -429,21 +380,118 @@ def every_other(block: Block) -> BoolArray:
     return mask
 
 
-class TestMishaps:
-    @pytest.mark.parametrize("shards", [None, 2])
-    def test_what_is_there_is_kept(self, tmp_path: Path, shards: int | None) -> None:
+class TestAll:
+    """What all functions share: where records come from, and the files that they go to."""
+
+    @each_function
+    def test_sidecars_go_along(self, tmp_path: Path, rearrange: Any) -> None:
+        for i in range(2):
+            columns = {"x": np.arange(5) / 10 + i, "n": np.full(5, i, np.int8)}
+            save(tmp_path / f"{i}.tfrecord", columns)
+        old = load(tmp_path / "?.tfrecord")
+
+        parts = rearrange(tmp_path / "?.tfrecord", tmp_path / "new.gz", num_shards=3)
+
+        new = load(list(parts.paths))
+        assert {name: new[name].dtype for name in new} == {"x": np.float64, "n": np.int8}
+        assert all(sorted(new[name]) == sorted(old[name]) for name in old)
+        assert parts.schema == load_schema(f"{parts.paths[1]}.schema.json")
+
+    @each_function
+    @pytest.mark.parametrize("shards", [1, 2])
+    def test_what_is_there_is_kept(self, tmp_path: Path, rearrange: Any, shards: int) -> None:
         paths = write_all(tmp_path, [([b"a"], "")])
-        old = tmp_path / ("new" if shards is None else "new-00001-of-00002")
+        old = tmp_path / f"new-{shards - 1:05}-of-{shards:05}"
         old.write_bytes(b"old")
 
         with pytest.raises(FileExistsError) as caught:
-            merge_files(paths, tmp_path / "new", num_shards=shards)
+            rearrange(paths, tmp_path / "new", num_shards=shards)
 
         assert (caught.value.filename, old.read_bytes()) == (str(old), b"old")
         assert len(list(tmp_path.iterdir())) == 2
-        merge_files(paths, tmp_path / "new", num_shards=shards, overwrite=True)
+        rearrange(paths, tmp_path / "new", num_shards=shards, overwrite=True)
         assert old.read_bytes() != b"old"
 
+    @each_function
+    @pytest.mark.parametrize("compression", ["GZIP", "BZ2"])
+    def test_options_of_the_files(self, tmp_path: Path, rearrange: Any, compression: str) -> None:
+        records = [b"%d" % i for i in range(9)]
+        (path,) = write_all(tmp_path, [(records, ".zz")])
+        options: Any = {"records_per_shard": 4, "compression": compression}
+
+        parts = rearrange(path, tmp_path / "new", **options)
+
+        assert [len(read_all(path)) for path in parts.paths] == [4, 4, 1]
+        heads = {Path(path).read_bytes()[:2] for path in parts.paths}
+        assert heads == {{"GZIP": b"\x1f\x8b", "BZ2": b"BZ"}[compression]}
+        assert sorted(read_all(*parts.paths)) == records
+
+    @each_function
+    def test_damage_is_an_error_or_skipped_as_the_reader_says(
+        self, tmp_path: Path, rearrange: Any
+    ) -> None:
+        records = [b"%d" % i for i in range(9)]
+        (path,) = write_all(tmp_path, [(records, "")])
+        data = bytearray(Path(path).read_bytes())
+        data[17 * 4 + 12] ^= 1
+        Path(path).write_bytes(data)
+        spans: list[object] = []
+
+        with pytest.raises(DataLossError) as caught:
+            rearrange(path, tmp_path / "x", num_shards=2)
+        assert (caught.value.reason, caught.value.index) == (Reason.DATA_CRC, 4)
+        assert len(list(tmp_path.iterdir())) == 1
+        parts = rearrange(TFRecordReader(path, on_error=spans.append), tmp_path / "x", num_shards=2)
+
+        assert sorted(read_all(*parts.paths)) == records[:4] + records[5:]
+        assert [len(read_all(path)) for path in parts.paths] == [4, 4]
+        assert len(spans) == 1  # though the file may be read twice
+
+    @each_function
+    @pytest.mark.parametrize("error", [KeyboardInterrupt, FileNotFoundError])
+    def test_an_error_leaves_nothing(
+        self, tmp_path: Path, rearrange: Any, error: type[BaseException]
+    ) -> None:
+        paths = write_all(tmp_path, [([b"a", b"b"], "")])
+        if error is FileNotFoundError:
+            paths.append(str(tmp_path / "missing"))
+
+        def interrupt(*_: object) -> None:
+            raise KeyboardInterrupt
+
+        progress = interrupt if error is KeyboardInterrupt else None
+        with pytest.raises(error):
+            rearrange(paths, tmp_path / "x", num_shards=9, progress=progress)
+
+        assert len(list(tmp_path.iterdir())) == 1
+
+    @each_function
+    @pytest.mark.parametrize("name", ["source-0.tfrecord", "link", "file://"])
+    def test_a_file_is_not_replaced_by_its_own_records(
+        self, tmp_path: Path, rearrange: Any, name: str
+    ) -> None:
+        paths = write_all(tmp_path, [([b"a"], "")])
+        (tmp_path / "link").symlink_to(paths[0])
+        target = f"file://{paths[0]}" if name == "file://" else tmp_path / name
+        if rearrange is FUNCTIONS["split"]:
+            target, paths = tmp_path / "s@1", list(split_files(paths, tmp_path / "s@1").paths)
+
+        with pytest.raises(InvalidArgumentError, match="would replace one that is read"):
+            rearrange(paths, target, overwrite=True)
+
+        assert read_all(*paths) == [b"a"]
+
+    def test_nor_by_a_shard_whose_name_is_known_at_the_end(self, tmp_path: Path) -> None:
+        paths = write_all(tmp_path, [([b"a", b"b"], "")])
+        parts = split_files(paths, tmp_path / "x", num_shards=2)
+
+        with pytest.raises(InvalidArgumentError, match="would replace one that is read"):
+            merge_files(parts.paths, tmp_path / "x", records_per_shard=1, overwrite=True)
+
+        assert read_all(*parts.paths) == [b"a", b"b"]
+
+
+class TestMishaps:
     def test_what_appeared_meanwhile_is_kept(self, tmp_path: Path) -> None:
         paths = write_all(tmp_path, [([b"a"], "")])
 
@@ -474,51 +522,6 @@ class TestMishaps:
             resource.setrlimit(resource.RLIMIT_NOFILE, limits)
 
         assert len(list(tmp_path.iterdir())) == 151
-
-    @pytest.mark.parametrize("name", ["source-0.tfrecord", "link", "file://"])
-    def test_a_file_is_not_replaced_by_its_own_records(self, tmp_path: Path, name: str) -> None:
-        paths = write_all(tmp_path, [([b"a"], "")])
-        (tmp_path / "link").symlink_to(paths[0])
-        target = f"file://{paths[0]}" if name == "file://" else tmp_path / name
-
-        with pytest.raises(InvalidArgumentError, match="would replace one that is read"):
-            merge_files(paths, target, overwrite=True)
-
-        assert read_all(*paths) == [b"a"]
-
-    def test_nor_by_a_shard_whose_name_is_known_at_the_end(self, tmp_path: Path) -> None:
-        paths = write_all(tmp_path, [([b"a", b"b"], "")])
-        parts = split_files(paths, tmp_path / "x", num_shards=2)
-
-        with pytest.raises(InvalidArgumentError, match="would replace one that is read"):
-            merge_files(parts.paths, tmp_path / "x", records_per_shard=1, overwrite=True)
-
-        assert read_all(*parts.paths) == [b"a", b"b"]
-
-    def test_an_interrupt_leaves_nothing(self, tmp_path: Path) -> None:
-        paths = write_all(tmp_path, [([b"a", b"b"], "")])
-
-        def interrupt(*_: object) -> None:
-            raise KeyboardInterrupt
-
-        with pytest.raises(KeyboardInterrupt):
-            split_files(paths, tmp_path / "x", num_shards=9, progress=interrupt)
-
-        assert len(list(tmp_path.iterdir())) == 1
-
-    def test_a_missing_source(self, tmp_path: Path) -> None:
-        paths = write_all(tmp_path, [([b"a"], "")])
-
-        with pytest.raises(FileNotFoundError):
-            merge_files([*paths, tmp_path / "missing"], tmp_path / "new")
-
-        assert len(list(tmp_path.iterdir())) == 1
-
-    def test_a_file_object_is_one_file(self, tmp_path: Path) -> None:
-        paths = write_all(tmp_path, [([b"a"], "")])
-
-        with pytest.raises(InvalidArgumentError, match="a file object is one file"):
-            merge_files(paths, io.BytesIO(), num_shards=2)
 
     @pytest.mark.needs("remote")
     def test_urls_and_their_options(self, tmp_path: Path) -> None:
