@@ -122,10 +122,3 @@ def test_standard_input(tmp_path: Path) -> None:
     assert status == 2
     assert "--no-records" in text
     assert shown("- -") == (2, "tfrecord: only one of A and B can be standard input")
-
-
-def test_the_help_says_the_statuses(run: Run) -> None:
-    text = "\n".join(run("diff", "--help").out)
-
-    assert "1 if they differ" in text
-    assert "0 if everything is intact" not in text

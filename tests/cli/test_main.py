@@ -18,6 +18,7 @@ from tests.cli.samples import flower, write
 from tests.support.effort import some
 from tfrecord_lite import save
 from tfrecord_lite.cli import inputs
+from tfrecord_lite.cli.app import VERBS as ALL_VERBS
 from tfrecord_lite.records.framing import frame
 
 if TYPE_CHECKING:
@@ -177,19 +178,13 @@ class TestArguments:
         assert done.err[0].startswith("tfrecord: ")
         assert "--help" in done.err[0]
 
-    @pytest.mark.parametrize("verb", ["", *VERBS])
+    @pytest.mark.parametrize("verb", ["", *ALL_VERBS])
     def test_the_help_has_examples_and_exit_statuses(self, run: Run, verb: str) -> None:
         done = run(*verb.split(), "--help")
 
-        assert done.status == 0
-        assert done.err == []
-        assert "examples:" in done.out
+        assert (done.status, done.err) == (0, [])
         assert any(line.startswith("exit status:") for line in done.out)
-        assert any(line.startswith(f"  tfrecord {verb}") for line in done.out)
-        assert max(map(len, done.out)) <= 100
-
-    def test_the_help_says_how_to_get_a_progress_bar(self, run: Run) -> None:
-        assert "pip install 'tfrecord-numpy[cli]'" in " ".join(run("--help").out)
+        assert any(f"tfrecord {verb}" in line for line in done.out[done.out.index("examples:") :])
 
     def test_the_version(self, run: Run) -> None:
         (line,) = run("--version").out

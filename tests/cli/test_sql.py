@@ -141,10 +141,6 @@ def test_the_sample_may_be_all_records(run: Run, folder: Path) -> None:
     assert run("sql", "--sample", "all", "from 'late' where y = 3").out[2].split() == ["2", "3"]
 
 
-def test_the_help_says_when_it_fails(run: Run) -> None:
-    assert "2 if the query cannot be run" in " ".join(run("sql", "--help").out)
-
-
 def test_schemas_are_given_inferred_or_beside(run: Run, folder: Path) -> None:
     save("times", {"t": np.array(["2024-05-01T12:00"], "M8[us]"), "a/b": np.array([0.1])})
     assert run("sql", "select t, \"a/b\" from 'times'").out[2] == "2024-05-01 12:00:00  0.1"

@@ -73,8 +73,7 @@ def test_what_is_said_of_each_feature(
         (80, {"std"}),
         (70, {"std", "histogram"}),
         (60, {"std", "histogram", "median"}),
-        (50, {"std", "histogram", "name", "median", "mean"}),
-        (40, {"std", "histogram", "name", "median", "mean", "zeros"}),
+        (50, {"std", "histogram", "median", "mean", "zeros"}),
     ],
 )
 def test_lines_fit_the_terminal(

@@ -12,7 +12,7 @@ from tests.support import terminal
 from tfrecord_lite import save
 from tfrecord_lite.cli import main, style
 from tfrecord_lite.cli.console import Console
-from tfrecord_lite.cli.formatting import aligned
+from tfrecord_lite.cli.style import aligned
 
 if TYPE_CHECKING:
     from collections.abc import Callable

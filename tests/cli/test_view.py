@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.cli.samples import flower, write
-from tfrecord_lite.cli.formatting import exact_bytes
+from tfrecord_lite.cli.style import exact_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,7 +58,7 @@ def test_a_file_that_exists_stays_unless_it_is_to_be_replaced(run: Run) -> None:
 
 
 def test_features_may_have_spaces_between_them(run: Run) -> None:
-    assert run("view", "x", "--features", "label, name,", "-o", "page.html").status == 0
+    assert run("view", "x", "--columns", "label, name,", "-o", "page.html").status == 0
     assert Path("page.html").read_text("utf-8").count('<article class="card') == 2
 
 
@@ -92,14 +92,14 @@ def test_standard_output(capfdbinary: Any) -> None:
 
 
 def test_features_and_records_are_chosen(run: Run) -> None:
-    assert run("view", "x", "-o", "p", "--features", "label,name", "--records", 2).status == 0
+    assert run("view", "x", "-o", "p", "--columns", "label,name", "--records", 2).status == 0
     page = Path("p").read_text("utf-8")
     assert "2 of 6" in page
     assert "petals" not in page
 
 
 def test_what_is_wrong_is_one_line(run: Run) -> None:
-    done = run("view", "x", "--features", "labels", "-o", "p")
+    done = run("view", "x", "--columns", "labels", "-o", "p")
     assert done.status == 2
     assert done.out == []
     assert len(done.err) == 1

@@ -40,43 +40,29 @@ VERBS = {
     "sql": "query files with DuckDB's SQL",
     "completion": "print a script that completes verbs, options and files in a shell",
 }
-"""What each verb does; the module of its name has its arguments, and is imported when it is used."""
+"""What each verb does."""
 
-_DESCRIPTION = """\
-Inspect TFRecord files and check them. Whether a file is uncompressed, GZIP, ZLIB, ZSTD or
-BZ2 is detected from its first bytes; every checksum is verified."""
+_MODULES = dict.fromkeys(("merge", "split", "shuffle", "sample", "filter"), "rearranging")
+_MODULES |= {"head": "head", "cat": "head"}
+"""The modules of verbs that share one; they have a table HELP. Others have a module of their name."""
 
-_EPILOG = """\
+_HELP = """\
+Inspect TFRecord files, check and convert them. Compression is detected from a file's first bytes;
+every checksum is verified.
+
 examples:
   tfrecord info train.tfrecord                  what is in it?
   tfrecord head -n 1 train.tfrecord             what does a record look like?
   tfrecord view train.tfrecord                  all of that, on a page in the browser
-  tfrecord cat --json train.tfrecord            everything, for other programs
-  tfrecord schema train.tfrecord                how can it be parsed?
-  tfrecord stats train.tfrecord                 how are the values distributed?
-  tfrecord diff old.tfrecord new.tfrecord       what is different?
   tfrecord verify 'train-*.tfrecord'            is everything intact?
-  tfrecord recover bad.tfrecord new.tfrecord    save the intact records
-  tfrecord index train.tfrecord                 where is each record?
-  tfrecord merge 'part-*' all.tfrecord          many files to one
-  tfrecord split --num-shards 8 all.tfrecord x      one file to many
-  tfrecord shuffle all.tfrecord mixed.tfrecord  any number of records in random order
-  tfrecord sample -n 99 all.tfrecord few        some records, drawn at random
-  tfrecord filter --where SQL all.tfrecord x    the records that meet a condition
-  tfrecord pack photos train@8.tfrecord         a folder of images to records
-  tfrecord unpack 'train-*.tfrecord' photos     and back
   tfrecord convert train.tfrecord train.parquet another format, both ways
-  tfrecord sql "select ... from 'x.tfrecord'"   rows, counts, joins: any query
-  eval "$(tfrecord completion bash)"            verbs, options and files by Tab
 
 'tfrecord VERB --help' says more about each verb. With pip install 'tfrecord-numpy[cli]',
-work of more than a second shows a progress bar, if standard error is a terminal. NO_COLOR=1 does
-without colours."""
+long work shows a progress bar on a terminal. NO_COLOR=1 does without colours."""
 
 _STATUSES = """\
 exit status: 0 if everything is intact, 1 if a file is damaged, 2 if one could not be read or
-is not a TFRecord file, or the arguments are wrong; the worst file decides, and the others are
-still read."""
+is not a TFRecord file, or the arguments are wrong; the worst file decides."""
 
 _SIGNALS = ("SIGTERM", "SIGHUP")
 
@@ -88,19 +74,25 @@ class _Parser(argparse.ArgumentParser):
         settings["formatter_class"] = argparse.RawDescriptionHelpFormatter
         if sys.version_info >= (3, 14):
             settings["color"] = False  # it has our colours
-        self.verb = settings.pop("verb", None)
+        self.verb: Any = settings.pop("verb", None)
         super().__init__(**settings, allow_abbrev=False)  # type: ignore[arg-type]
 
     def load(self) -> None:
         """Declare the arguments of a verb, if it is one and they are not declared yet."""
-        if self.verb is None:
+        if (verb := self.verb) is None:
             return
-        verb: Any = import_module(f"tfrecord_lite.cli.{self.verb}")
+        module: Any = import_module(f"tfrecord_lite.cli.{_MODULES.get(verb, verb)}")
         self.verb = None
-        self.description = verb.DESCRIPTION
-        self.epilog = f"{verb.EPILOG}\n\n{getattr(verb, 'STATUSES', _STATUSES)}"
-        verb.add_arguments(self)
-        self.set_defaults(run=verb.run)
+        self.describe(module.HELP[verb] if verb in _MODULES else module.HELP)
+        module.add_arguments(self, *[verb] * (verb in _MODULES))
+        self.set_defaults(run=module.run)
+
+    def describe(self, text: str) -> None:
+        """Take the help apart: what comes before the arguments, and the examples, and the exit status."""
+        self.description, _, examples = text.partition("\n\nexamples:")
+        self.epilog = "examples:" + examples
+        if "exit status:" not in examples:
+            self.epilog += f"\n\n{_STATUSES}"
 
     def parse_known_args(self, *args: Any, **more: Any) -> Any:
         """Parse the arguments, all of which are now declared."""
@@ -138,7 +130,8 @@ def _print(text: str) -> None:
 
 def make_parser(*, is_whole: bool = False) -> argparse.ArgumentParser:
     """Return the parser of all verbs; only if it is whole, with the arguments of each."""
-    parser = _Parser(prog="tfrecord", description=_DESCRIPTION, epilog=f"{_EPILOG}\n\n{_STATUSES}")
+    parser = _Parser(prog="tfrecord")
+    parser.describe(_HELP)
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     verbs = parser.add_subparsers(title="verbs", metavar="VERB", dest="verb", required=True)
     for name, summary in VERBS.items():

@@ -11,15 +11,15 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.cli.console import Console
 
-DESCRIPTION = """\
-Print a script for a shell. Once it is loaded, Tab completes the verbs of tfrecord, their options,
-the choices of options, and the names of files. Needs pip install 'tfrecord-numpy[cli]'."""
-EPILOG = """\
+HELP = """\
+Print a script by which Tab completes verbs, options and files. Needs pip install 'tfrecord-numpy[cli]'.
+
 examples:
   eval "$(tfrecord completion bash)"                            in ~/.bashrc
   tfrecord completion zsh > ~/.zfunc/_tfrecord                  a folder of $fpath
-  tfrecord completion tcsh > ~/.tfrecord.csh                    source it in ~/.tcshrc"""
-STATUSES = "exit status: 0 if the script was printed, 2 if not."
+  tfrecord completion tcsh > ~/.tfrecord.csh                    source it in ~/.tcshrc
+
+exit status: 0 if the script was printed, 2 if not."""
 
 SHELLS = ("bash", "zsh", "tcsh")
 

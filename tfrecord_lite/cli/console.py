@@ -14,8 +14,8 @@ import sys
 from enum import IntEnum
 from typing import Any
 
-from tfrecord_lite.cli.formatting import json_line, printable
-from tfrecord_lite.cli.style import Styled, bad, has_colour, plain
+from tfrecord_lite.cli.style import Styled, bad, has_colour, json_line, plain
+from tfrecord_lite.errors import printable
 from tfrecord_lite.progress import bars_hidden, is_terminal
 
 

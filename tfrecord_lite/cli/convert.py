@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import OutputError, Status
-from tfrecord_lite.cli.formatting import json_line
+from tfrecord_lite.cli.style import json_line
 from tfrecord_lite.errors import DataLossError, argument_error, human_bytes, plural
 from tfrecord_lite.progress import is_terminal
 
@@ -21,27 +21,21 @@ if TYPE_CHECKING:
     from tfrecord_lite.cli.console import Console
     from tfrecord_lite.schema import Schema
 
-DESCRIPTION = """\
+HELP = """\
 Convert SRC, one file or several of any known format, to DST. The endings of the names tell the
-formats: .tfrecord, .parquet, .arrow or .feather, .csv, .tsv, .jsonl, each with .gz, .zst or .bz2 after it if the file is compressed as a whole. A SRC that is a directory stands for the files in it;
-if DST is one (it exists, or ends in /), each SRC becomes a file in it. Several SRC become one DST
-in their order. Nothing but a complete file appears under its name. All but TFRecords to TFRecords as
-they are needs pip install 'tfrecord-numpy[arrow]'."""
-EPILOG = """\
+formats: .tfrecord, .parquet, .arrow or .feather, .csv, .tsv, .jsonl, and compression, as .csv.gz.
+If DST is a directory, each SRC becomes a file in it. Needs pip install 'tfrecord-numpy[arrow]'.
+
 examples:
   tfrecord convert train.tfrecord train.parquet
-  tfrecord convert table.csv train.tfrecord.gz
   tfrecord convert 'train-*.tfrecord' out/ --to parquet --jobs 4
   tfrecord convert big.parquet train.tfrecord --shard-size 200MB --jobs 2 --resume
   tfrecord convert train.tfrecord small.csv --columns label,name --where 'label > 3' --limit 100
+  tfrecord convert t.csv t.tfrecord --features 'label:int64,box:float32[4],tags:text[?],weight:float32?'
   tfrecord convert - - --from csv --to jsonl < table.csv
 
-a feature is NAME:TYPE, with TYPE one of int64, float32, bytes, text, or another dtype of NumPy
-such as uint8 or bool; then its shape, as in [28,28], or [?] for any number of values; then ? if
-records may lack it. For example: --features 'label:int64,box:float32[4],tags:text[?],weight:float32?'"""
-STATUSES = """\
 exit status: 0 if all was converted; 1 if a file is damaged (with --skip-damage, the rest was
-converted); 2 if a file could not be read or written, or the arguments are wrong."""
+converted); 2 after any other error."""
 
 _COMPRESSIONS = ("none", "gz", "gzip", "zst", "zstd", "bz2", "zlib", "snappy", "lz4", "brotli")
 _FEATURE = re.compile(r"(?P<name>.+):(?P<dtype>\w+)(?:\[(?P<shape>[\d?, ]*)\])?(?P<lacking>\??)")
@@ -49,104 +43,36 @@ _FEATURE = re.compile(r"(?P<name>.+):(?P<dtype>\w+)(?:\[(?P<shape>[\d?, ]*)\])?(
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    _add_format_arguments(parser.add_argument_group("formats"))
-    _add_row_arguments(parser.add_argument_group("rows and columns"))
-    _add_output_arguments(parser.add_argument_group("output"))
-    inputs.add_reading_arguments(parser, can_skip=True, has_compression=False)
-    inputs.add_json(parser, "the summary as JSON")
-    parser.add_argument(
-        "sources",
-        nargs="+",
-        metavar="SRC",
-        help="a path, a URL, a pattern, shards as 'train@10', a directory, or - for standard input",
-    )
-    parser.add_argument(
-        "target", metavar="DST", help="a file, a directory, or - for standard output"
-    )
-
-
-def _add_format_arguments(group: Any) -> None:
-    group.add_argument("--from", dest="from_", metavar="FORMAT", help="the format of all SRC")
-    group.add_argument("--to", metavar="FORMAT", help="the format of DST")
+    group: Any = parser.add_argument_group("formats")
+    inputs.add(group, "--from FORMAT", "the format of all SRC", dest="from_")
+    inputs.add(group, "--to FORMAT", "the format of DST")
     schema = group.add_mutually_exclusive_group()
-    schema.add_argument(
-        "--schema",
-        metavar="FILE",
-        help="a schema file: a sidecar, of TensorFlow Datasets, of TFX or of Super Serial; by "
-        "default the sidecar beside each file, or inferred",
-    )
-    schema.add_argument("--features", metavar="NAME:TYPE,...", help="the features, in short form")
-    group.add_argument(
-        "--text",
-        metavar="all|NAME,...",
-        help="columns of byte strings in TFRecords that are text; all: those that are in the sample",
-    )
-    group.add_argument(
-        "--sample",
-        type=inputs.sample_size,
-        default=10_000,
-        metavar="N|all",
-        help="records from which a schema is inferred (default: 10000); a feature that only later ones "
-        "have is an error",
-    )
-
-
-def _add_row_arguments(group: Any) -> None:
-    group.add_argument("--columns", metavar="NAME,...", help="convert these columns only")
-    group.add_argument(
-        "--where",
-        metavar="CONDITION",
-        help="convert the rows for which this is true, as DuckDB has it (needs pip install "
-        "'tfrecord-numpy[sql]')",
-    )
-    group.add_argument(
-        "--limit",
-        type=inputs.count_of("rows", at_least=0),
-        metavar="N",
-        help="convert N rows at most",
-    )
-
-
-def _add_output_arguments(group: Any) -> None:
-    shards = group.add_mutually_exclusive_group()
-    shards.add_argument(
-        "--num-shards",
-        type=inputs.count_of("shards"),
-        metavar="N",
-        help="write N files, DST-00000-of-0000N and so on, with rows that follow each other",
-    )
-    shards.add_argument(
-        "--shard-size",
-        type=inputs.positive_size,
-        metavar="SIZE",
-        help="as many files as have about 200MB, say",
-    )
-    group.add_argument(
-        "--compression",
-        choices=_COMPRESSIONS,
-        metavar="NAME",
-        help="of Parquet: snappy (the default), zstd, gzip, brotli, lz4, none; of Arrow: none (the "
-        "default), lz4, zstd; of others: gz, zst, bz2, zlib, none, by default what the name says",
-    )
-    group.add_argument(
-        "--float64",
-        action="store_true",
-        help="store float64 in TFRecords exactly, as byte strings that TensorFlow does not read as "
-        "numbers; by default as float32",
-    )
-    group.add_argument(
-        "--jobs",
-        type=inputs.count_of("jobs"),
-        default=1,
-        metavar="N",
-        help="processes, which share the files to be written (default: 1)",
-    )
-    group.add_argument("--overwrite", action="store_true", help="replace files that exist")
-    group.add_argument(
-        "--resume",
-        action="store_true",
-        help="keep the files that an interrupted call with the same arguments has completed",
-    )
+    inputs.add_schema(schema, group)
+    text = "the features instead, each NAME:TYPE with a shape, [?] for any length, ? if it may lack"
+    inputs.add(schema, "--features NAME:TYPE,...", text)
+    inputs.add(group, "--text all|NAME,...", "byte strings in TFRecords that are text")
+    group = parser.add_argument_group("rows and columns")
+    inputs.add_columns(group, "convert these columns only")
+    text = "convert the rows for which this is true; needs pip install 'tfrecord-numpy[sql]'"
+    inputs.add(group, "--where CONDITION", text)
+    number = inputs.count_of("rows", at_least=0)
+    inputs.add(group, "--limit N", "convert N rows at most", number)
+    group = parser.add_argument_group("output")
+    inputs.add_shards(group)
+    text = "of Parquet and Arrow inside, of others of the file: none, gz, zst, bz2, zlib, snappy, lz4, brotli"
+    inputs.add(group, "--compression NAME", text, choices=_COMPRESSIONS)
+    text = "store float64 in TFRecords exactly, as byte strings; by default as float32"
+    inputs.add(group, "--float64", text)
+    text = "processes, which share the files to be written (default: 1)"
+    inputs.add(group, "--jobs N", text, inputs.count_of("jobs"), default=1)
+    inputs.add_overwrite(group)
+    text = "keep the files that an interrupted call with the same arguments has completed"
+    inputs.add(group, "--resume", text)
+    inputs.add_reading(parser, can_skip=True, has_compression=False)
+    inputs.add_json(parser, "the summary as JSON")
+    text = "a path, a URL, a pattern, shards as train@10, a directory, or - for standard input"
+    inputs.add(parser, "sources SRC", text, nargs="+")
+    inputs.add(parser, "target DST", "a file, a directory, or - for standard output")
 
 
 def run(args: argparse.Namespace, console: Console) -> None:
@@ -162,8 +88,8 @@ def run(args: argparse.Namespace, console: Console) -> None:
         options = ReadSettings(**inputs.read_options(args, has_compression=False))
         reading = Reading(
             schema=args.schema if args.features is None else parse_features(args.features),
-            columns=None if args.columns is None else tuple(_names(args.columns)),
-            text=False if args.text is None else args.text == "all" or _names(args.text),
+            columns=None if args.columns is None else tuple(args.columns),
+            text=False if args.text is None else args.text == "all" or inputs.names(args.text),
             sample=args.sample,
             options=options,
         )
@@ -221,10 +147,6 @@ def _source(name: str) -> Any:
     if sys.stdin is None:
         raise argument_error("standard input is closed")
     return sys.stdin.buffer
-
-
-def _names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def _condition(text: str, names: Sequence[str]) -> Any:

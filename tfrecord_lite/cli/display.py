@@ -28,8 +28,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.cli import style
-from tfrecord_lite.cli.formatting import aligned, printable
-from tfrecord_lite.errors import plural
+from tfrecord_lite.cli.style import aligned
+from tfrecord_lite.errors import plural, printable
 from tfrecord_lite.example.content import ContentType, ExampleList, is_sequence
 from tfrecord_lite.example.outline import float_texts, kind_of, sections, values_of
 from tfrecord_lite.schema.kinds import Kind
@@ -176,14 +176,6 @@ def bytes_text(data: bytes, room: int | None) -> str:
 
 
 # ---------------------------------------------------------------------------------- JSON
-
-JSON_HELP = """\
-with --json, one object per line:
-  an Example            {"name": [values], ...}   null for a feature with no kind set
-  a SequenceExample     {"context": {...}, "feature_lists": {"name": [[values], ...]}}
-  any other record      {"text": "..."} or {"base64": "..."}
-Bytes are a string if they are text (UTF-8 without control characters except tab and line
-ends), otherwise {"base64": "..."}. A float that JSON cannot express is {"float": "NaN"}."""
 
 _NOT_JSON = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 

@@ -6,15 +6,17 @@ import argparse
 import contextlib
 import os
 import shutil
+import sys
 from collections import deque
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tfrecord_lite.cli import inputs, style
-from tfrecord_lite.cli.display import JSON_HELP, json_of, record_lines
+from tfrecord_lite.cli.display import json_of, record_lines
 from tfrecord_lite.cli.images import ImageFiles, can_draw, draw_all
 from tfrecord_lite.errors import DataLossError, FailedPreconditionError, plural
 from tfrecord_lite.example.content import ContentType, ExampleList, detect, is_sequence
 from tfrecord_lite.files.names import INDEX_SUFFIX
+from tfrecord_lite.progress import is_terminal
 from tfrecord_lite.schema.text import nearest
 
 if TYPE_CHECKING:
@@ -26,58 +28,52 @@ if TYPE_CHECKING:
 
     Numbered: TypeAlias = Iterator[tuple[int, bytes]]
 
-DESCRIPTION = """\
-Print the first records of each file, or those given by --record: an Example or SequenceExample
-by its features (name, kind, number of values, values), text as text, images, sounds and
-tensors by what they are (JPEG 640 x 480, 42.1 KiB), and anything else as hex. Long values are
-cut to fit; --full and --json print everything."""
-EPILOG = f"""\
+_JSON = """
+With --json, one object per line: an Example is {"name": [values], ...}, any other record {"text": "..."}
+or {"base64": "..."}."""
+HELP = {
+    "head": """\
+Print the first records of each file, or those given by --record: features with kind, number of values
+and values, text as text, and images, sounds and tensors by what they are.
+
 examples:
-  tfrecord head train.tfrecord
   tfrecord head -n 1 --full train.tfrecord
   tfrecord head --record 1000 --record -1 train.tfrecord     one of them, and the last
-  tfrecord head --columns label,name train.tfrecord
   tfrecord head -n 1 --images train.tfrecord                 with its pictures
   tfrecord head -n 9 --image image/encoded -o pictures train.tfrecord
-  tfrecord head -n 100 --json 'train-*.tfrecord' | jq .label
+"""
+    + _JSON,
+    "cat": """\
+Print all records of each file, as head does the first ones.
 
---images draws the images in records below them, in coloured half blocks, on a terminal that has
-colours. It needs pip install 'tfrecord-numpy[image]'.
+examples:
+  tfrecord cat train.tfrecord | less
+  tfrecord cat --json 'train-*.tfrecord' > train.jsonl
+"""
+    + _JSON,
+}
 
-{JSON_HELP}
-with --image, an object per file written (file, record, image, format, bytes, width, height)"""
 
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser, verb: str) -> None:
     """Declare the arguments."""
-    which = parser.add_mutually_exclusive_group()
-    which.add_argument(
-        "-n",
-        type=inputs.count_of("records", at_least=0),
-        default=3,
-        metavar="N",
-        help="number of records to print per file (default: 3)",
-    )
-    which.add_argument(
-        "--record",
-        type=_numbers,
-        action="extend",
-        metavar="N",
-        help="print record N of each file instead, counted from 0, or from the end if negative; "
-        "may be repeated, or be a list (--record=0,7,-1). They are printed once, in the order of the "
-        "file, those counted from its end last. An index beside the file is used",
-    )
-    inputs.add_columns(parser, "these features only")
-    parser.add_argument("--images", action="store_true", help="draw images below their records")
-    parser.add_argument(
-        "--image",
-        metavar="KEY",
-        help="do not print records, but write the encoded images, sounds or films of this feature, "
-        "as they are, to files in the folder of -o",
-    )
-    parser.add_argument("-o", "--output", metavar="DIR", help="the folder for --image")
-    add_form_arguments(parser)
-    inputs.add_arguments(parser)
+    if verb == "head":
+        which = parser.add_mutually_exclusive_group()
+        number = inputs.count_of("records", at_least=0)
+        inputs.add(which, "-n N", "records to print per file (default: 3)", number, default=3)
+        text = "print record N instead, from 0, or from the end if negative; or several, as --record=0,7,-1"
+        inputs.add(which, "--record N", text, _numbers, action="extend")
+        inputs.add_columns(parser, "these features only")
+        text = "draw images below their records; needs pip install 'tfrecord-numpy[image]'"
+        inputs.add(parser, "--images", text)
+        text = (
+            "write the images, sounds or films of this feature to files in the folder of -o instead"
+        )
+        inputs.add(parser, "--image KEY", text)
+        inputs.add(parser, "-o/--output DIR", "the folder for --image")
+    form = parser.add_mutually_exclusive_group()
+    inputs.add_json(form, "one JSON object per record")
+    inputs.add(form, "--full", "print everything, however long")
+    inputs.add_files(parser)
 
 
 def _numbers(text: str) -> list[int]:
@@ -88,15 +84,11 @@ def _numbers(text: str) -> list[int]:
         raise argparse.ArgumentTypeError(detail) from None
 
 
-def add_form_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare how to print records."""
-    form = parser.add_mutually_exclusive_group()
-    inputs.add_json(form, "one JSON object per record")
-    form.add_argument("--full", action="store_true", help="print everything, however long")
-
-
 def run(args: argparse.Namespace, console: Console) -> None:
     """Print the records, or write their images."""
+    if args.verb == "cat":
+        _run_cat(args, console)
+        return
     if (args.image is None) != (args.output is None):
         console.complain("--image KEY and -o DIR need each other")
         return
@@ -114,7 +106,7 @@ def run(args: argparse.Namespace, console: Console) -> None:
     def show_some(stream: Records, progress: Callable[[], None]) -> None:
         shown.begin()
         if args.record is None:
-            found = first_records(stream, args.n, progress)
+            found = _first_records(stream, args.n, progress)
         else:
             found = _numbered(stream, set(args.record), args, console, progress)
         try:
@@ -127,8 +119,21 @@ def run(args: argparse.Namespace, console: Console) -> None:
     inputs.for_each(sources, args, console, show_some, is_shown=args.record is not None)
 
 
+def _run_cat(args: argparse.Namespace, console: Console) -> None:
+    """Print all records."""
+    sources = inputs.find(args, console)
+    printer = Printer(console, args, with_names=len(sources) > 1)
+
+    def print_all(stream: Records, progress: Callable[[], None]) -> None:
+        printer.begin()
+        for number, record in _first_records(stream, None, progress):
+            printer.show(record, number, stream.name)
+
+    inputs.for_each(sources, args, console, print_all, is_shown=not is_terminal(sys.stdout))
+
+
 class Printer:
-    """Prints the records of one file after the other, as :func:`add_form_arguments` declares."""
+    """Prints the records of one file after the other."""
 
     def __init__(
         self,
@@ -198,7 +203,9 @@ def _maps_of(message: Message) -> list[Any]:
     return [message.features.feature]
 
 
-def first_records(stream: Records, n_records: int | None, progress: Callable[[], None]) -> Numbered:
+def _first_records(
+    stream: Records, n_records: int | None, progress: Callable[[], None]
+) -> Numbered:
     """Yield the first records of a file with their numbers; None are all."""
     left = n_records
     while left != 0 and (records := stream.next_records()) is not None:

@@ -17,23 +17,18 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.cli.console import Console
 
-DESCRIPTION = """\
-Write next to each file FILE an index FILE.idx: a line 'offset size' for each record, both in
-bytes, headers and checksums included. TFRecordFile finds it there; DALI reads it too. Nothing
-is written for a damaged file, nor for a compressed one, whose records can only be read in
-order, nor for what is not a local file."""
-EPILOG = """\
-examples:
-  tfrecord index train.tfrecord
-  tfrecord index 'train-*.tfrecord'
+HELP = """\
+Write next to each FILE an index FILE.idx, of the offset and size of each record in bytes.
+Damaged, compressed and remote files get none.
 
-with --json, an object for each file (file, index, records)."""
+examples:
+  tfrecord index 'train-*.tfrecord'"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     inputs.add_json(parser, "one JSON object per file")
-    inputs.add_arguments(parser, can_skip=False)
+    inputs.add_files(parser, can_skip=False)
 
 
 def run(args: argparse.Namespace, console: Console) -> None:

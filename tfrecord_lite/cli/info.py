@@ -10,7 +10,7 @@ import numpy as np
 
 from tfrecord_lite.cli import inputs, style
 from tfrecord_lite.cli.display import feature_lines
-from tfrecord_lite.cli.formatting import aligned, exact_bytes
+from tfrecord_lite.cli.style import aligned, exact_bytes
 from tfrecord_lite.errors import DataLossError, human_bytes, plural
 from tfrecord_lite.example.content import ContentType, Message, detect, detect_all
 from tfrecord_lite.example.outline import sections
@@ -24,23 +24,13 @@ if TYPE_CHECKING:
     from tfrecord_lite.cli.console import Console
     from tfrecord_lite.cli.inputs import Records
 
-DESCRIPTION = """\
-Read each file to its end, checksums included, and show how many records it has, their
-smallest, median and largest size, the detected compression, and what the first records
-seem to hold: tf.train.Example, tf.train.SequenceExample, ExampleListWithContext, TensorBoard
-event, other protobuf?, text, empty or unknown. For a single file, the features of its first
-record are listed too. Of a damaged file, the records before the damage are counted; with
---skip-damage, all intact records."""
-EPILOG = """\
+HELP = """\
+Read each file to its end, and show how many records it has, their sizes, the compression, what the
+first records seem to hold, and of a single file the features of its first record.
+
 examples:
   tfrecord info train.tfrecord
-  tfrecord info 'train-*.tfrecord'
-  tfrecord info train@10
-  tfrecord info --json *.tfrecord | jq -s 'map(.records) | add'
-
-with --json, one object per file: file, records, file_bytes (null if not known), record_bytes,
-min, median, max (null without records), compression ("" for none), content (a list, the
-most frequent first), features of the first record, damage (null if there is none)."""
+  tfrecord info --json *.tfrecord | jq -s 'map(.records) | add'"""
 
 _N_SAMPLES, _MAX_SAMPLE_BYTES = 8, 1024 * 1024
 """Content is guessed from that many first records, fewer if they are huge."""
@@ -49,7 +39,7 @@ _N_SAMPLES, _MAX_SAMPLE_BYTES = 8, 1024 * 1024
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     inputs.add_json(parser, "one JSON object per file")
-    inputs.add_arguments(parser)
+    inputs.add_files(parser)
 
 
 @dataclass(frozen=True, slots=True)

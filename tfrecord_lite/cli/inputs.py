@@ -58,57 +58,43 @@ class _StandardInput:
 # ------------------------------------------------------------------------------ arguments
 
 
-def add_arguments(parser: argparse.ArgumentParser, *, can_skip: bool = True) -> None:
+def add(
+    parser: Any, spec: str, text: str, kind: Callable[[str], Any] | None = None, **more: Any
+) -> None:
+    """Declare an argument: a flag as ``--json``, an option as ``-o/--output DIR``, others as ``source SRC``."""
+    names, _, metavar = spec.partition(" ")
+    if metavar:
+        more["metavar"] = metavar
+    if kind is not None:
+        more["type"] = kind
+    if not metavar and "choices" not in more:
+        more["action"] = "store_true"
+    parser.add_argument(*names.split("/"), help=text, **more)
+
+
+def add_files(parser: argparse.ArgumentParser, *, can_skip: bool = True) -> None:
     """Declare the files, and how to read them."""
-    parser.add_argument(
-        "files",
-        nargs="+",
-        metavar="FILE",
-        help="a path, a URL (needs pip install 'tfrecord-numpy[remote]'), a pattern "
-        "('data-*.tfrecord'), the shards 'train@10' (train-00000-of-00010 and so on), "
-        "or - for standard input",
-    )
-    add_reading_arguments(parser, can_skip=can_skip)
+    text = "a path, a URL, a pattern in quotes, shards as train@10, or - for standard input"
+    add(parser, "files FILE", text, nargs="+")
+    add_reading(parser, can_skip=can_skip)
 
 
-def add_reading_arguments(
+def add_reading(
     parser: argparse.ArgumentParser, *, can_skip: bool = False, has_compression: bool = True
 ) -> None:
     """Declare how to read files: what :func:`read_options` makes keywords of readers of."""
     group = parser.add_argument_group("reading")
     if can_skip:
-        group.add_argument(
-            "--skip-damage",
-            action="store_true",
-            help="skip damage, continue with the next intact record, and report at the end what "
-            "was lost",
-        )
+        text = "continue after damage with the next intact record, and sum up what was lost"
+        add(group, "--skip-damage", text)
     if has_compression:
-        group.add_argument(
-            "--compression",
-            type=str.lower,
-            choices=_READING,
-            default="infer",
-            help="infer (the default) detects it from each file's first bytes",
-        )
-    group.add_argument(
-        "--max-record-bytes",
-        type=size,
-        metavar="N",
-        help="treat a larger record as damage; accepts units, as in 64MiB (default: 2GiB)",
-    )
-    group.add_argument(
-        "--max-inflated-bytes",
-        type=positive_size,
-        metavar="N",
-        help="stop reading a compressed file that inflates to more (default: no limit)",
-    )
-    group.add_argument(
-        "--max-inflated-ratio",
-        type=_ratio,
-        metavar="X",
-        help="stop reading a compressed file that inflates to more than X times the bytes read "
-        "(default: no limit); data rarely reach 50",
+        text = "infer (the default) detects it from each file's first bytes"
+        add(group, "--compression", text, str.lower, choices=_READING, default="infer")
+    add(group, "--max-record-bytes N", "larger records are damage (default: 2GiB)", size)
+    text = "stop reading a compressed file that inflates to more"
+    add(group, "--max-inflated-bytes N", f"{text} (default: no limit)", positive_size)
+    add(
+        group, "--max-inflated-ratio X", f"{text} than X times its size (default: no limit)", _ratio
     )
 
 
@@ -124,7 +110,7 @@ def read_options(args: argparse.Namespace, *, has_compression: bool = True) -> d
 
 
 def skip_quietly(span: object) -> None:
-    """Skip damage, which a report has in the end."""
+    """Skip damage, which a report has in the end; a function that other processes can load."""
 
 
 def settings_of(args: argparse.Namespace) -> ReadSettings:
@@ -134,45 +120,43 @@ def settings_of(args: argparse.Namespace) -> ReadSettings:
 
 def add_json(parser: Any, what: str = "JSON objects, one per line") -> None:
     """Declare that the output is for programs."""
-    parser.add_argument("--json", action="store_true", help=f"print {what}")
+    add(parser, "--json", f"print {what}")
 
 
 def add_overwrite(parser: Any, what: str = "files that exist") -> None:
     """Declare that files may be replaced."""
-    parser.add_argument("--overwrite", action="store_true", help=f"replace {what}")
+    add(parser, "--overwrite", f"replace {what}")
 
 
 def add_jobs(parser: Any, noun: str) -> None:
     """Declare how many threads work."""
-    parser.add_argument(
-        "--jobs",
-        type=count_of(noun),
-        metavar="N",
-        help=f"check N {noun} at a time (default: one per processor)",
-    )
+    text = f"check N {noun} at a time (default: one per processor)"
+    add(parser, "--jobs N", text, count_of(noun))
 
 
 def add_seed(parser: Any, what: str, default: int | None = None) -> None:
     """Declare the seed of what is drawn."""
-    parser.add_argument("--seed", type=seed, default=default, metavar="N", help=what)
+    add(parser, "--seed N", what, seed, default=default)
 
 
-def add_shards(group: Any) -> Any:
+def add_shards(group: Any, size_text: str = "write files of about this size, as 200MB") -> Any:
     """Declare how many files to write; return the group, to add other ways to say so."""
     shards = group.add_mutually_exclusive_group()
-    shards.add_argument("--num-shards", type=count_of("shards"), metavar="N", help="write N files")
-    shards.add_argument(
-        "--shard-size",
-        type=positive_size,
-        metavar="SIZE",
-        help="write files of about this many bytes before compression, as in 200MB",
-    )
+    add(shards, "--num-shards N", "write N files", count_of("shards"))
+    add(shards, "--shard-size SIZE", size_text, positive_size)
     return shards
 
 
 def add_columns(parser: Any, what: str) -> None:
     """Declare a choice of features."""
-    parser.add_argument("--columns", type=names, action="extend", metavar="A,B", help=what)
+    add(parser, "--columns A,B", what, names, action="extend")
+
+
+def add_schema(group: Any, parser: Any) -> None:
+    """Declare in a group the schema, and how many records it is inferred from."""
+    add(group, "--schema SCHEMA", "a schema file (default: the sidecar beside a file, or inferred)")
+    text = "records from which a schema is inferred (default: 10000)"
+    add(parser, "--sample N|all", text, sample_size, default=10_000)
 
 
 def names(text: str) -> list[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Status
-from tfrecord_lite.cli.formatting import exact_bytes
+from tfrecord_lite.cli.style import exact_bytes
 from tfrecord_lite.errors import plural
 
 if TYPE_CHECKING:
@@ -17,32 +17,19 @@ if TYPE_CHECKING:
     from tfrecord_lite.apps.images.lists import ImageReport
     from tfrecord_lite.cli.console import Console
 
-DESCRIPTION = """\
-Write the images in SRC to DST, one tf.train.Example per image, with the features that
-TensorFlow's scripts for ImageNet write: image/encoded (the file as it is), image/format,
-image/height, image/width, image/channels, image/colorspace, image/filename,
-image/class/label and image/class/text. SRC is a folder with a folder of images for each
-class, a folder of images without classes, or a .csv, .tsv, .parquet or .jsonl file with the
-path and the label of an image in each row; its other columns become features of their names.
+HELP = """\
+Write the images in SRC to DST, an Example for each, with the features of TensorFlow's scripts for
+ImageNet. SRC is a folder, with a folder for each class or without, or a list: a .csv, .tsv, .parquet
+or .jsonl file with the path and the label of an image in each row. Images that are damaged are left
+out and listed. Needs pip install 'tfrecord-numpy[image]'.
 
-Every image is decoded. Those that are damaged, empty, cannot be read or are not images
-are left out and listed. DST@N.tfrecord writes N shards. All files appear together when they are
-complete, with a schema beside each, and labels.txt with the names of the classes, one per line.
-Needs pip install 'tfrecord-numpy[image]'."""
-EPILOG = """\
 examples:
   tfrecord pack photos train@8.tfrecord
-  tfrecord pack --shard-size 200MB --seed 7 photos train.tfrecord
   tfrecord pack --labels labels.txt more-photos validation.tfrecord
   tfrecord pack --path-column file --label-column breed dogs.csv dogs@4.tfrecord
 
-with --json, an object for each image that was left out (file, detail), and a last one (source,
-output, images, image_bytes, classes, problems, hidden, other, seconds); output is the list of
-the files, or null if none was written."""
-STATUSES = """\
 exit status: 0 if all images were packed; 1 if some were left out or, with --strict, DST was not
-written as some cannot be packed; 2 if SRC could not be read or has no images, DST could not be
-written, or the arguments are wrong."""
+written; 2 after any other error."""
 
 RATE_SECONDS = 5.0
 """Only of longer work are time and rate worth a line."""
@@ -52,50 +39,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     inputs.add_json(parser)
     inputs.add_overwrite(parser)
-    parser.add_argument(
-        "--strict", action="store_true", help="write nothing if an image cannot be packed"
-    )
-    parser.add_argument(
-        "--no-check", action="store_true", help="read the images' headers only, do not decode them"
-    )
+    inputs.add(parser, "--strict", "write nothing if an image cannot be packed")
+    inputs.add(parser, "--no-check", "read the images' headers only, do not decode them")
     inputs.add_jobs(parser, "images")
-    _add_list_arguments(parser.add_argument_group("labels and lists"))
+    group = parser.add_argument_group("labels and lists")
+    inputs.add(group, "--labels FILE", "the names of the classes by number (default: all, sorted)")
+    text = "add N to each label; 1 leaves 0 to the background (default: 0)"
+    number = inputs.count_of("classes", at_least=0)
+    inputs.add(group, "--label-offset N", text, number, default=0)
+    inputs.add(group, "--path-column NAME", "of a list (default: path, file, ...)")
+    inputs.add(group, "--label-column NAME", "of a list (default: label, class, ...)")
+    inputs.add_columns(group, "the other columns of a list to keep (default: all)")
+    inputs.add(group, "--root FOLDER", "of the paths in a list (default: the folder of the list)")
     group = parser.add_argument_group("order and files")
     inputs.add_seed(group, "of the shuffle (default: 0)", default=0)
-    group.add_argument(
-        "--no-shuffle", action="store_true", help="keep images sorted, or in the order of the list"
-    )
+    inputs.add(group, "--no-shuffle", "keep images sorted, or in the order of the list")
     inputs.add_shards(group)
-    parser.add_argument("source", metavar="SRC", help="a folder, or a list of images")
-    parser.add_argument(
-        "target", metavar="DST", help="a path or a URL, or shards, as in train@8.tfrecord"
-    )
-
-
-def _add_list_arguments(group: argparse._ArgumentGroup) -> None:
-    group.add_argument(
-        "--labels",
-        metavar="FILE",
-        help="the names of the classes in the order of their numbers, one per line (default: "
-        "all names, sorted)",
-    )
-    group.add_argument(
-        "--label-offset",
-        type=inputs.count_of("classes", at_least=0),
-        default=0,
-        metavar="N",
-        help="add N to each label; 1 leaves 0 to the background (default: 0)",
-    )
-    group.add_argument("--path-column", metavar="NAME", help="of a list (default: path, file, ...)")
-    group.add_argument(
-        "--label-column", metavar="NAME", help="of a list (default: label, class, ...)"
-    )
-    inputs.add_columns(group, "the other columns of a list to keep (default: all)")
-    group.add_argument(
-        "--root",
-        metavar="FOLDER",
-        help="what the paths in a list are relative to (default: the folder of the list)",
-    )
+    inputs.add(parser, "source SRC", "a folder, or a list of images")
+    inputs.add(parser, "target DST", "a path or a URL, or shards, as in train@8.tfrecord")
 
 
 def run(args: argparse.Namespace, console: Console) -> None:

@@ -1,7 +1,9 @@
-"""What merge, split, shuffle, sample and filter share: their arguments, and the run of one."""
+"""``tfrecord merge``, ``split``, ``shuffle``, ``sample`` and ``filter``: records to other files."""
 
 from __future__ import annotations
 
+import argparse
+import contextlib
 import os
 import sys
 import time
@@ -10,62 +12,132 @@ from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import OutputError, Status
-from tfrecord_lite.cli.formatting import exact_bytes
-from tfrecord_lite.errors import human_bytes, plural
+from tfrecord_lite.cli.style import exact_bytes
+from tfrecord_lite.errors import InvalidArgumentError, argument_error, human_bytes, plural
+from tfrecord_lite.files.names import is_file_object, name_of
 from tfrecord_lite.reader import reader_with
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from tfrecord_lite.apps.rearrange import Rearranged
+    from tfrecord_lite.arrays import BoolArray
+    from tfrecord_lite.block import Block
     from tfrecord_lite.cli.console import Console
     from tfrecord_lite.files.names import Source
+    from tfrecord_lite.reader import TFRecordReader
 
-    Work = Callable[..., Rearranged]
+_HELP = """{}
+DST is one file, or shards: 'train@8.tfrecord', or a plain name with --num-shards, --shard-size or
+--shard-records. Its ending chooses the compression (.gz, .zlib, .zst, .bz2).
 
-STATUSES = """\
+examples:
+{}
+
 exit status: 0 if DST was written; 1 if a file is damaged, and DST was not written (with
---skip-damage, it was); 2 if a file could not be read or written, or is not a TFRecord file, or the
-arguments are wrong."""
-
-SHARDS_HELP = """\
-DST is one file, or shards, which appear when all are complete: 'train@8.tfrecord', or with --num-shards,
---shard-size or --shard-records a plain name, in which the number goes before the ending
-(train-00000-of-00008.tfrecord), or a name with {shard}. The ending chooses the compression (.gz,
-.zlib, .zst, .bz2). Sidecars beside the files are written beside DST too, if they go together."""
+--skip-damage, it was); 2 after any other error."""
+_TEXTS = {
+    "merge": (
+        "Write the records of all FILEs to DST, one file after the other.",
+        """\
+  tfrecord merge 'part-*.tfrecord' all.tfrecord
+  tfrecord merge a.tfrecord b.tfrecord.gz - | ssh host 'cat > all.tfrecord'""",
+    ),
+    "split": (
+        "Divide the records of all FILEs among shards, in their order.",
+        """\
+  tfrecord split --num-shards 8 train.tfrecord train.tfrecord
+  tfrecord split --shard-size 200MB huge.tfrecord train.tfrecord.gz
+  tfrecord split --shard-records 10000 huge.tfrecord 'out/{shard:03d}.tfrecord'""",
+    ),
+    "shuffle": (
+        """\
+Write the records of all FILEs to DST in random order, every order being equally likely. Records that
+do not fit into --memory wait in a temporary file beside DST.""",
+        """\
+  tfrecord shuffle --seed 1 'train-*.tfrecord' 'shuffled@64.tfrecord'
+  tfrecord shuffle --memory 8GB huge.tfrecord.gz shuffled.tfrecord.gz""",
+    ),
+    "sample": (
+        "Write N records of all FILEs to DST, drawn without replacement, in their order.",
+        """\
+  tfrecord sample -n 1000 'train-*.tfrecord' small.tfrecord
+  tfrecord sample --fraction 0.01 --seed 1 train.tfrecord small.tfrecord""",
+    ),
+    "filter": (
+        """\
+Write the records for which an SQL expression over the features is true to DST. A feature that a record
+lacks is null. Needs pip install 'tfrecord-numpy[sql]'.""",
+        """\
+  tfrecord filter --where 'label = 3 and width > 100' train.tfrecord threes.tfrecord
+  tfrecord filter --where '"image/class/label" is not null' train.tfrecord labelled.tfrecord""",
+    ),
+}
+HELP = {verb: _HELP.format(*texts) for verb, texts in _TEXTS.items()}
 
 LONG_SECONDS = 1.0
 """From this time on it is printed."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the files, the target, and how to read and write."""
+def add_arguments(parser: argparse.ArgumentParser, verb: str) -> None:
+    """Declare what is done with the records, the files, and how to read and write."""
+    if verb == "sample":
+        size = parser.add_mutually_exclusive_group(required=True)
+        inputs.add(size, "-n N", "how many records", inputs.count_of("records", at_least=0))
+        text = "this part of the records, from 0 to 1; reads the files twice"
+        inputs.add(size, "--fraction X", text, _fraction)
+    if verb == "filter":
+        text = "an expression of DuckDB's over the features"
+        inputs.add(parser, "--where SQL", text, required=True)
+        inputs.add_schema(parser, parser)
+    if verb in ("sample", "shuffle"):
+        inputs.add_seed(parser, "draw the same each time (default: a seed is drawn, and printed)")
+    if verb == "shuffle":
+        text = "how much memory to use for records (default: 1GiB)"
+        inputs.add(parser, "--memory SIZE", text, inputs.positive_size, default=1024**3)
     group = parser.add_argument_group("writing")
     inputs.add_overwrite(group)
-    group.add_argument(
-        "--output-compression",
-        type=str.lower,
-        choices=inputs.COMPRESSIONS,
-        help="compression of DST (default: by the ending of its name)",
-    )
+    text = "compression of DST (default: by the ending of its name)"
+    inputs.add(group, "--output-compression", text, str.lower, choices=inputs.COMPRESSIONS)
     shards = inputs.add_shards(group)
-    shards.add_argument(
-        "--shard-records",
-        type=inputs.count_of("records"),
-        metavar="N",
-        help="begin the next file when one holds this many records",
-    )
-    inputs.add_arguments(parser)
-    parser.add_argument(
-        "target",
-        metavar="DST",
-        help="the new file: a path, a URL, shards, or - for standard output",
+    text = "begin the next file when one holds this many records"
+    inputs.add(shards, "--shard-records N", text, inputs.count_of("records"))
+    inputs.add_files(parser)
+    inputs.add(
+        parser, "target DST", "the new file: a path, a URL, shards, or - for standard output"
     )
 
 
-def run(args: argparse.Namespace, console: Console, work: Work, **more: Any) -> None:
+def _fraction(text: str) -> float:
+    with contextlib.suppress(ValueError):
+        if 0 <= (fraction := float(text)) <= 1:
+            return fraction
+    raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to 1")
+
+
+def run(args: argparse.Namespace, console: Console) -> None:
     """Rearrange the records of the files that the arguments name; report the outcome."""
+    from tfrecord_lite.apps import rearrange  # noqa: PLC0415 - loads much
+
+    work: Callable[..., Rearranged]
+    more: dict[str, Any] = {}
+    match args.verb:
+        case "merge":
+            work = rearrange.merge_files
+        case "split":
+            work = rearrange.split_files
+        case "shuffle":
+            work = rearrange.shuffle_records
+            more = {"seed": args.seed, "memory_bytes": args.memory}
+        case "sample":
+            work = rearrange.sample_records
+            more = {"n": args.n, "fraction": args.fraction, "seed": args.seed}
+        case _:
+
+            def work(reader: TFRecordReader, target: Any, **options: Any) -> Rearranged:
+                condition = _condition(args, reader)
+                return rearrange.filter_records(reader, target, condition, **options)
+
     sources = inputs.find(args, console)
     target = _target(args, console)
     if console.status != Status.INTACT or target is None:
@@ -125,3 +197,41 @@ def _summary(done: Rearranged, seconds: float, args: argparse.Namespace) -> str:
     if done.seed is not None and args.seed is None:
         line += f"; --seed {done.seed} draws the same"
     return line
+
+
+def _condition(args: argparse.Namespace, reader: TFRecordReader) -> Callable[[Block], BoolArray]:
+    """Return the function that tells which records of a block to keep."""
+    from tfrecord_lite.apps.tables.table import scan  # noqa: PLC0415 - optional
+    from tfrecord_lite.integrations.duckdb import imported, where  # noqa: PLC0415 - optional
+
+    imported()  # first, since its extra has all that is needed
+    is_piped = any(map(is_file_object, reader.sources))
+    if is_piped and args.schema is None:
+        detail = "standard input can be read only once; give --schema, or save it to a file first"
+        raise argument_error(detail, source="<stdin>")
+    table = scan(  # which opens no file if it has a schema
+        list(map(name_of, reader.sources)),
+        schema=args.schema,
+        text=not is_piped,
+        sample=args.sample,
+        **inputs.read_options(args),
+    )
+    with _located(name_of(reader.sources[0])):
+        condition = where(args.where, table.column_names)
+    narrow = table.select(condition.columns)
+
+    def keep(block: Block) -> BoolArray:
+        batch = narrow.to_batch(block)
+        with _located(name_of(block.place(0).source or reader.sources[0])):
+            return condition.mask(batch)
+
+    return keep
+
+
+@contextlib.contextmanager
+def _located(source: str) -> Iterator[None]:
+    """Name a file in errors about the condition, as it does not fit the file's columns."""
+    try:
+        yield
+    except InvalidArgumentError as error:
+        raise error.at(source=source) from None

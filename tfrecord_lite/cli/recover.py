@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tfrecord_lite.cli import inputs, style
 from tfrecord_lite.cli.console import Status
-from tfrecord_lite.cli.formatting import exact_bytes
+from tfrecord_lite.cli.style import exact_bytes
 from tfrecord_lite.cli.verify import losses, show_json, show_places
 from tfrecord_lite.errors import FileReport, plural
 
@@ -15,24 +15,16 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.cli.console import Console
 
-DESCRIPTION = """\
-Write every record of SRC whose checksums are right to DST, and print each damaged place, what
-was lost, and the name of the file that was written. SRC is never changed. DST appears when it
-is complete; the ending of its name chooses the compression (.gz, .zlib, .zst, .bz2), any
-other ending keeps that of SRC. Of a damaged GZIP, ZSTD or BZ2 file, what can be inflated is saved: everything up
-to the damage, and from the next member on, if there is one."""
-EPILOG = """\
+HELP = """\
+Write every record of SRC whose checksums are right to DST, and print what was lost. SRC is never
+changed. DST is compressed as its name says (.gz, .zlib, .zst, .bz2), otherwise as SRC.
+
 examples:
   tfrecord recover damaged.tfrecord saved.tfrecord
-  tfrecord recover --json damaged.tfrecord.gz saved.tfrecord.gz
   tfrecord recover --strict copy.tfrecord saved.tfrecord || echo something was lost
 
-with --json, the objects that 'tfrecord verify --json' prints; the last one also has output,
-the name of the file that was written (null if none was)."""
-STATUSES = """\
-exit status: 0 if DST was written, whatever was lost; 1 if DST was not written because not one
-intact record was found in a damaged file or, with --strict, if anything was lost; 2 if DST
-could not be written, SRC is not a TFRecord file, or the arguments are wrong."""
+exit status: 0 if DST was written, whatever was lost; 1 if not one intact record was found or, with
+--strict, if anything was lost; 2 after any other error."""
 
 _NAMELESS = {
     "source": "recover reads SRC more than once, so it cannot be standard input; save that to a file",
@@ -44,12 +36,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     inputs.add_json(parser)
     inputs.add_overwrite(parser, "DST if it exists")
-    parser.add_argument(
-        "--strict", action="store_true", help="exit with status 1 if anything was lost"
-    )
-    inputs.add_reading_arguments(parser)
-    parser.add_argument("source", metavar="SRC", help="a path, or a URL")
-    parser.add_argument("target", metavar="DST", help="the new file: a path, or a URL")
+    inputs.add(parser, "--strict", "exit with status 1 if anything was lost")
+    inputs.add_reading(parser)
+    inputs.add(parser, "source SRC", "a path, or a URL")
+    inputs.add(parser, "target DST", "the new file: a path, or a URL")
 
 
 def run(args: argparse.Namespace, console: Console) -> None:

@@ -18,24 +18,14 @@ if TYPE_CHECKING:
     from tfrecord_lite.cli.inputs import Records
     from tfrecord_lite.schema import SequenceSummary, Summary
 
-DESCRIPTION = """\
-Read tf.train.Example records and show for each feature its kind, how many records have it,
-the number of values per record, and their range (for byte strings, the range of their
-lengths); then the schema that parses all of them. Of tf.train.SequenceExample records, show
-the same for the context, and for the feature lists with their numbers of steps. Several files
-are treated as one data set. Everything is inferred from the records: a sidecar
-(NAME.schema.json) next to them is not read."""
-EPILOG = """\
+HELP = """\
+Show for each feature of Examples or SequenceExamples its kind, how many records have it, the number
+of its values and their range; then the schema that parses them. All files are one data set.
+
 examples:
-  tfrecord schema train.tfrecord
   tfrecord schema 'train-*.tfrecord'
   tfrecord schema --max-records 1000 train@10
-  tfrecord schema --json train.tfrecord > train.tfrecord.schema.json
-
-with --json, one object: the schema as Schema.from_json or SequenceSchema.from_json reads it
-(load() finds it next to the data under the name above, load_schema() anywhere), plus a
-summary: records, and for each feature and kind records, min_length, max_length, min and max
-(null without values)."""
+  tfrecord schema --json train.tfrecord > train.tfrecord.schema.json"""
 
 _N_SAMPLES = 8
 
@@ -43,20 +33,18 @@ _N_SAMPLES = 8
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     inputs.add_json(parser, "the schema as one line of JSON")
-    parser.add_argument(
-        "--max-records",
-        type=inputs.count_of("records"),
-        metavar="N",
-        help="read the first N records only; later ones may not fit the schema",
+    inputs.add(
+        parser, "--max-records N", "read the first N records only", inputs.count_of("records")
     )
-    parser.add_argument(
+    inputs.add(
+        parser,
         "--variable",
+        "how to parse features of varying length: as RaggedFeature (the default), VarLenFeature or "
+        "FixedLenSequenceFeature",
         choices=("ragged", "varlen", "padded"),
         default="ragged",
-        help="specification for features of varying length: RaggedFeature (the default), "
-        "VarLenFeature or FixedLenSequenceFeature",
     )
-    inputs.add_arguments(parser)
+    inputs.add_files(parser)
 
 
 def run(args: argparse.Namespace, console: Console) -> None:

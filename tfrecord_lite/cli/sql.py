@@ -15,8 +15,8 @@ import numpy as np
 
 from tfrecord_lite.cli import inputs, style
 from tfrecord_lite.cli.console import OutputError
-from tfrecord_lite.cli.formatting import aligned, printable
-from tfrecord_lite.errors import argument_error, plural
+from tfrecord_lite.cli.style import aligned
+from tfrecord_lite.errors import argument_error, plural, printable
 from tfrecord_lite.files.names import expand, is_file_object, is_same_file, is_url, name_of
 from tfrecord_lite.progress import is_terminal, metered
 
@@ -26,25 +26,18 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.cli.console import Console
 
-DESCRIPTION = """\
-Run a query over files of tf.train.Example records, and print its rows. A quoted name in the
-FROM clause is a path, a URL, a pattern ('train-*.tfrecord') or shards ('train@10'); files that
-DuckDB reads by itself (.csv, .parquet, .json, ...) can be joined with them. Only the columns
-that the query uses are parsed. The columns come from the .schema.json beside a file, --schema,
-or a sample of the first records; byte strings are text if all in the sample are. A column whose
-name is not a plain word is in double quotes: "image/class/label". Needs the extra sql
-(pip install 'tfrecord-numpy[sql]')."""
-EPILOG = """\
+HELP = """\
+Run a query over files of Examples, and print its rows. A quoted name in the FROM clause is a path, a
+URL, a pattern or shards; files that DuckDB reads by itself (.csv, .parquet, .json) can be joined. With
+-o, the ending of FILE is its format. Needs pip install 'tfrecord-numpy[sql]'.
+
 examples:
   tfrecord sql "select label, count(*) from 'train-*.tfrecord' group by 1"
   tfrecord sql "describe 'train.tfrecord'"
-  tfrecord sql --json "from 'train.tfrecord' where label = 3 limit 10"
   tfrecord sql "select a.* from 'a.tfrecord' a join 'b.parquet' b using (id)" -o both.parquet
 
-with -o, the ending of FILE is its format: .parquet, .csv, .tsv, .jsonl, .arrow or .tfrecord."""
-STATUSES = """\
-exit status: 0 if the query was run; 1 if a file is damaged, and FILE was not written; 2 if the query
-cannot be run, a file could not be read or written, or the arguments are wrong."""
+exit status: 0 if the query was run; 1 if a file is damaged, and FILE was not written; 2 after any
+other error."""
 
 _MAX_ROWS = 40
 _MAX_CELL = 60
@@ -52,29 +45,16 @@ _MAX_CELL = 60
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("query", metavar="QUERY", help="a query in DuckDB's SQL")
+    inputs.add(parser, "query QUERY", "a query in DuckDB's SQL")
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="print one JSON object per row")
-    form.add_argument("--csv", action="store_true", help="print CSV, the names first")
-    form.add_argument("-o", "--output", metavar="FILE", help="write the rows to a file instead")
-    parser.add_argument("--overwrite", action="store_true", help="with -o: replace FILE")
-    parser.add_argument(
-        "--max-rows",
-        type=inputs.count_of("rows"),
-        metavar="N",
-        help=f"rows to print, or to write (default: {_MAX_ROWS} for a table, all otherwise)",
-    )
-    parser.add_argument(
-        "--schema", metavar="FILE", help="schema file that says how to parse the records"
-    )
-    parser.add_argument(
-        "--sample",
-        type=inputs.sample_size,
-        default=10_000,
-        metavar="N|all",
-        help="records from which a schema is inferred (default: 10000)",
-    )
-    inputs.add_reading_arguments(parser)
+    inputs.add_json(form, "one JSON object per row")
+    inputs.add(form, "--csv", "print CSV, the names first")
+    inputs.add(form, "-o/--output FILE", "write the rows to a file instead")
+    inputs.add_overwrite(parser, "FILE if it exists")
+    text = f"rows to print, or to write (default: {_MAX_ROWS} for a table, all otherwise)"
+    inputs.add(parser, "--max-rows N", text, inputs.count_of("rows"))
+    inputs.add_schema(parser, parser)
+    inputs.add_reading(parser)
 
 
 def run(args: argparse.Namespace, console: Console) -> None:

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 from typing import TYPE_CHECKING, Any
 
-from tfrecord_lite.cli import inputs
+from tfrecord_lite.cli import inputs, style
 from tfrecord_lite.cli.console import Status
+from tfrecord_lite.cli.display import bytes_text
 from tfrecord_lite.cli.schema import check_content
-from tfrecord_lite.cli.stats_table import lines_of
+from tfrecord_lite.cli.style import aligned
 from tfrecord_lite.errors import InvalidArgumentError, Reason, TFRecordError, plural
 from tfrecord_lite.example.content import OTHERS, ContentType, detect_all
 from tfrecord_lite.progress import metered, title_of
-from tfrecord_lite.schema.text import nearest
+from tfrecord_lite.schema.text import nearest, shown_name
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
-    from tfrecord_lite.apps.statistics import Statistics
+    from tfrecord_lite.apps.statistics import (
+        Distribution,
+        FeatureStatistics,
+        Statistics,
+        StringStatistics,
+    )
     from tfrecord_lite.apps.statistics.collect import Collector
     from tfrecord_lite.apps.statistics.sampling import Sample
     from tfrecord_lite.block import Block
@@ -26,29 +33,15 @@ if TYPE_CHECKING:
     from tfrecord_lite.cli.inputs import Records
     from tfrecord_lite.progress import Meter
 
-DESCRIPTION = """\
-Read tf.train.Example or tf.train.SequenceExample records, and show for each feature its kind, how
-many records have it, and the number of values per record; of numbers a histogram, their range,
-mean, standard deviation and median, and how many are zero, NaN or infinite, as far as the width
-of the terminal allows; of byte strings their lengths, what they are, and the most frequent ones.
-Several files are treated as one data set. With --sample, only some records are read, spread over
-all files: seconds, however large they are. At a record that cannot be parsed, a file ends, as at
-a damaged one; with --skip-damage such records are left out too, up to 1,000."""
-EPILOG = """\
+HELP = """\
+Show for each feature of Examples or SequenceExamples how its values are distributed: of numbers the
+range, mean, standard deviation, median and a histogram, of byte strings the most frequent ones and what
+they are. All files are one data set.
+
 examples:
-  tfrecord stats train.tfrecord
   tfrecord stats --columns label,age 'train-*.tfrecord'
   tfrecord stats --sample 10000 train@1024
-  tfrecord stats --json train.tfrecord | jq .features.age.numbers.mean
-
-with --json, one object: records (read), features (of SequenceExamples context and feature_lists),
-and sample (null unless --sample is given: method, is_whole, and total_records, null if not known).
-A feature has kinds, records (with it), values, lengths (values per record; of a
-feature list, per step), numbers or strings, and steps (of a feature list). lengths, numbers and
-steps have count, nan, infinite, zeros, min, max, mean, std, quartiles and histogram (counts,
-edges); strings have lengths (bytes), distinct (null if there are too many), top (the most
-frequent of up to 64 bytes, with their counts) and contents (what some of them are). A number
-that JSON cannot express is "Infinity" or "-Infinity"; null is a figure of no values."""
+  tfrecord stats --json train.tfrecord | jq .features.age.numbers.mean"""
 
 _N_LOOKED_AT = 8
 _OTHERS = ContentType.EXAMPLE_LIST, ContentType.EVENT
@@ -58,15 +51,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     inputs.add_json(parser, "one JSON object")
     inputs.add_columns(parser, "show these features only")
-    parser.add_argument(
-        "--sample",
-        type=inputs.count_of("records"),
-        metavar="N",
-        help="take about N records, or fewer that have 64 MiB, from all over the files instead of all: "
-        "by an index beside a file, or at random places; of compressed files and pipes the first. Small "
-        "files are read whole",
-    )
-    inputs.add_arguments(parser)
+    text = "take about N records from all over the files; small files are read whole"
+    inputs.add(parser, "--sample N", text, inputs.count_of("records"))
+    inputs.add_files(parser)
 
 
 def run(args: argparse.Namespace, console: Console) -> None:
@@ -180,7 +167,7 @@ def _show(
     n_features = plural(len(statistics), "feature")
     console.say(f"{plural(statistics.num_records, 'record')}, {n_features}{_sample_text(sample)}")
     width = shutil.get_terminal_size((100, 24)).columns
-    for line in lines_of(statistics, chosen, width, has_blocks=console.is_utf8):
+    for line in _lines(statistics, chosen, width, has_blocks=console.is_utf8):
         console.say(line)
 
 
@@ -204,3 +191,152 @@ def _sample_text(sample: Sample | None) -> str:
         return ""
     total = "" if sample.num_records is None else f", of {sample.num_records:,}"
     return f"; {sample.method}{total}"
+
+
+# -------------------------------------------------------------------------------- table
+
+_BINS = 10
+_BLOCKS = "▁▂▃▄▅▆▇█"
+_MAX_TOP, _MAX_STRING = 5, 24
+_INDENT = "    "
+_SMALL, _LARGE = 1e-4, 10**12
+"""Numbers outside of these have an exponent."""
+_FIGURES = "min", "mean", "std", "median", "max", "zeros", "NaN", "infinite"
+_COLUMNS = "name", "kind", "records", "steps", "length", "histogram", *_FIGURES
+_LEFT_OUT = "std", "histogram", "median", "mean", "zeros", "NaN", "infinite", "steps", "records"
+"""The columns that narrower terminals do without, one after the other."""
+
+
+def _lines(
+    statistics: Statistics, chosen: set[str], width: int, *, has_blocks: bool
+) -> Iterator[str]:
+    """Yield the lines about these features; `has_blocks` is for histograms of block characters."""
+    sections = (
+        ("context:" * statistics.is_sequence, statistics.features),
+        ("feature lists:", statistics.feature_lists),
+    )
+    for title, features in sections:
+        shown = {name: found for name, found in features.items() if name in chosen}
+        if not shown:
+            continue
+        yield ""
+        if title:
+            yield style.heading(title)
+        cells = [
+            _cells(name, found, statistics.num_records, has_blocks=has_blocks)
+            for name, found in shown.items()
+        ]
+        head, *rows = _laid_out(cells, width)
+        yield style.heading(head)
+        for line, found in zip(rows, shown.values(), strict=True):
+            yield line
+            if found.strings is not None:
+                yield from _wrapped(_string_texts(found.strings), width)
+
+
+def _laid_out(cells: list[dict[str, str]], width: int) -> list[str]:
+    """Return the head and the line of each feature, with as many columns as the width has room for."""
+    columns = [name for name in _COLUMNS if any(row.get(name) for row in cells)]
+    for left_out in ("", *_LEFT_OUT):
+        columns = [name for name in columns if name != left_out]
+        sides = "".join(">" if name in _FIGURES else "<" for name in columns)
+        rows = [[row.get(name, "") for name in columns] for row in cells]
+        lines = aligned([columns, *rows], sides)
+        if max(map(style.width, lines)) <= width:
+            break
+    return lines
+
+
+def _cells(
+    name: str, found: FeatureStatistics, n_records: int, *, has_blocks: bool
+) -> dict[str, str]:
+    """Return what there is to say of one feature, by column."""
+    share = 100 * found.num_records / max(n_records, 1)
+    cells = {
+        "name": style.name(shown_name(name)),
+        "kind": "/".join(kind.label for kind in found.kinds) or "none",
+        "records": "all"
+        if found.num_records == n_records
+        else f"{found.num_records:,} ({share:.1f} %)",
+        "steps": "" if found.steps is None else _range(found.steps),
+        "length": _range(found.lengths),
+    }
+    numbers = found.numbers
+    if numbers is None:
+        return cells
+    figures = (numbers.min, numbers.mean, numbers.std, numbers.quantile(0.5), numbers.max)
+    counts = (numbers.num_zeros, numbers.num_nan, numbers.num_inf)
+    texts = [
+        *("" if figure is None else _number(figure) for figure in figures),
+        *(_percent(count, numbers.count) if count else "" for count in counts),
+    ]
+    drawn = _blocks(numbers) if has_blocks and numbers.num_finite else ""
+    return {**cells, "histogram": drawn, **dict(zip(_FIGURES, texts, strict=True))}
+
+
+def _range(numbers: Distribution) -> str:
+    if numbers.min is None or numbers.max is None:
+        return ""
+    low, high = _number(numbers.min), _number(numbers.max)
+    return low if low == high else f"{low} .. {high}"
+
+
+def _number(number: float) -> str:
+    """Return a number with four digits, and all that it has before the point unless it is huge."""
+    size = abs(number)
+    if isinstance(number, int) and size < _LARGE:
+        return f"{number:,}"
+    if not math.isfinite(number) or size >= _LARGE or 0 < size < _SMALL:
+        return f"{number:.4g}"
+    return f"{number:,.0f}" if size >= 1000 else f"{number:.4g}"
+
+
+def _percent(count: int, total: int) -> str:
+    """Return a share; one that is not all or nothing does not look like it."""
+    share = 100 * count / max(total, 1)
+    shown = f"{share:.1f} %"
+    return {"0.0 %": "< 0.1 %", "100.0 %": "100 %" if count == total else "> 99.9 %"}.get(
+        shown, shown
+    )
+
+
+def _blocks(numbers: Distribution) -> str:
+    """Draw a histogram in one line; a bin that is not empty is never as low as one that is."""
+    counts, _ = numbers.histogram(_BINS)
+    most = max(int(counts.max()), 1)
+    return "".join(_BLOCKS[-(-count * 7 // most)] for count in counts.tolist())
+
+
+def _string_texts(strings: StringStatistics) -> list[str]:
+    """Return what there is to say of byte strings."""
+    low, high = strings.lengths.min, strings.lengths.max
+    texts = [plural(int(low or 0), "byte") if low == high else f"{low:,} .. {high:,} bytes"]
+    looked_at = sum(strings.contents.values())
+    contents = sorted(strings.contents.items(), key=lambda item: (-item[1], item[0]))
+    if len(contents) == 1:
+        texts += [contents[0][0]] * (contents[0][0] != "bytes")
+    else:
+        texts += [f"{name} {_percent(count, looked_at)}" for name, count in contents[:4]]
+    num_distinct = strings.num_distinct
+    if num_distinct is not None:
+        texts.append(f"{num_distinct:,} different")
+    are_few = num_distinct is not None and num_distinct <= _MAX_TOP
+    total = strings.lengths.count
+    texts += [
+        f"{bytes_text(value, _MAX_STRING)} {_percent(count, total)}"
+        for value, count in strings.top(_MAX_TOP)
+        if count > 1 or are_few
+    ]
+    return texts
+
+
+def _wrapped(texts: list[str], width: int) -> Iterator[str]:
+    """Join texts by commas, on as many lines as they need."""
+    line = ""
+    for text in texts:
+        joined = f"{line}, {text}" if line else text
+        if line and len(_INDENT + joined) > width:
+            yield f"{_INDENT}{line},"
+            joined = text
+        line = joined
+    yield f"{_INDENT}{line}"

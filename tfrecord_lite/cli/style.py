@@ -1,4 +1,4 @@
-"""Colours and weights of text on a terminal.
+"""Text on a terminal: colours, columns, sizes, lines of JSON.
 
 ::
 
@@ -11,15 +11,17 @@ reaches the terminal. NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE and TERM=dumb are he
 
 from __future__ import annotations
 
+import json
 import os
 import re
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from tfrecord_lite.errors import printable
+from tfrecord_lite.errors import human_bytes, plural, printable
 from tfrecord_lite.progress import is_terminal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import TextIO
 
 _CODE = re.compile(r"\x1b\[[0-9;]*m")
@@ -140,3 +142,55 @@ def has_colour(stream: TextIO) -> bool:
     terminal = os.environ.get("TERM", "dumb" if os.name == "nt" else "")
     is_able = terminal != "dumb" or "WT_SESSION" in os.environ
     return is_able and is_terminal(stream)
+
+
+def exact_bytes(n_bytes: int) -> str:
+    """Return a size in bytes, and in the unit that suits it.
+
+    >>> exact_bytes(523), exact_bytes(53_869)
+    ('523 bytes', '53,869 bytes (52.6 KiB)')
+    """
+    exact = plural(n_bytes, "byte")
+    return exact if n_bytes < 1024 else f"{exact} ({human_bytes(n_bytes)})"
+
+
+def json_line(value: object, *, is_ascii: bool) -> str:
+    r"""Return a value as JSON on one line, with ``\u`` escapes for what cannot be printed.
+
+    If only ASCII is safe, all else is an escape too.
+
+    >>> json_line("tab: \t, \x9b", is_ascii=False)
+    '"tab: \\t, \\u009b"'
+    """
+    text = json.dumps(value, ensure_ascii=is_ascii, allow_nan=False)
+    return text if text.isprintable() else "".join(map(_json_character, text))
+
+
+def _json_character(character: str) -> str:
+    if character.isprintable():
+        return character
+    return r"\u007f" if character == "\x7f" else json.dumps(character)[1:-1]
+
+
+def aligned(rows: Sequence[Sequence[str]], alignment: str) -> list[str]:
+    """Lay out rows, of any lengths, in columns with ``<`` or ``>`` for each; styled if a cell is.
+
+    >>> aligned([("a", "10", "x"), ("long", "9", "")], "<><")
+    ['a     10  x', 'long   9']
+    """
+    widths = [max(map(width, column)) for column in zip_longest(*rows, fillvalue="")]
+    return [_joined(row, alignment, widths) for row in rows]
+
+
+def _joined(row: Sequence[str], alignment: str, widths: Sequence[int]) -> str:
+    while row and not row[-1]:
+        row = row[:-1]
+    cells: list[str] = []
+    for i, (text, side, most) in enumerate(zip(row, alignment, widths, strict=False)):
+        room = " " * (most - width(text))
+        is_last = i == len(row) - 1
+        cells += [room, text] if side == ">" else [text, "" if is_last else room]
+        cells += [] if is_last else ["  "]
+    if any(isinstance(cell, Styled) for cell in cells):
+        return line(*cells).rstrip()
+    return "".join(cells).rstrip()

@@ -15,26 +15,16 @@ if TYPE_CHECKING:
     from tfrecord_lite.apps.images.lists import ImageReport
     from tfrecord_lite.cli.console import Console
 
-DESCRIPTION = """\
-Write each image in the files to FOLDER/CLASS/NAME, as it is. CLASS is the name of its class,
-or its number; without one, images are in FOLDER itself. NAME is the file's name that the record
-has, or its number, and never leads out of FOLDER; of two equal names the second gets a
-number. manifest.csv in FOLDER lists the images with their labels and all other features
-of one value: 'tfrecord pack FOLDER/manifest.csv DST' packs them again. FOLDER must not exist,
-or be empty; it appears when it is complete."""
-EPILOG = """\
+HELP = """\
+Write each image in the files to FOLDER/CLASS/NAME, as it is, and manifest.csv, which lists them with
+their other features. FOLDER must not exist, or be empty; it appears when it is complete.
+
 examples:
   tfrecord unpack 'train-*.tfrecord' photos
   tfrecord unpack --image-key jpg --label-key cls shard.tfrecord photos
-  tfrecord unpack --manifest manifest.jsonl boxes.tfrecord photos    lists of values too
 
-with --json, an object for each record without an image (file, detail), and a last one (output,
-manifest, images, image_bytes, classes, problems, left_out, seconds); left_out lists the features
-that the manifest cannot hold."""
-STATUSES = """\
 exit status: 0 if everything was written; 1 if a file is damaged or a record has no image, when
-nothing is written unless --skip-damage is given; 2 if a file could not be read or has no images,
-FOLDER could not be written, or the arguments are wrong."""
+nothing is written without --skip-damage; 2 after any other error."""
 
 _KEYS = {
     "image": "the image's bytes (default: image/encoded, or the only one like an image)",
@@ -48,18 +38,13 @@ _KEYS = {
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     inputs.add_json(parser)
-    parser.add_argument(
-        "--manifest",
-        default="manifest.csv",
-        metavar="NAME",
-        help="the list of the images: a name with .csv, or with .jsonl for lists of values too "
-        "(default: manifest.csv)",
-    )
+    text = "the list of the images, .csv, or .jsonl for lists of values too (default: manifest.csv)"
+    inputs.add(parser, "--manifest NAME", text, default="manifest.csv")
     group = parser.add_argument_group("features")
     for name, text in _KEYS.items():
-        group.add_argument(f"--{name}-key", metavar="KEY", help=f"the feature with {text}")
-    inputs.add_arguments(parser)
-    parser.add_argument("folder", metavar="FOLDER", help="the folder to make")
+        inputs.add(group, f"--{name}-key KEY", f"the feature with {text}")
+    inputs.add_files(parser)
+    inputs.add(parser, "folder FOLDER", "the folder to make")
 
 
 def run(args: argparse.Namespace, console: Console) -> None:

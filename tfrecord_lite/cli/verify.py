@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.cli import inputs, style
 from tfrecord_lite.cli.console import Status
-from tfrecord_lite.cli.formatting import exact_bytes
+from tfrecord_lite.cli.style import exact_bytes
 from tfrecord_lite.errors import FileReport, Reason, lost_of, plural
 
 if TYPE_CHECKING:
@@ -16,41 +16,25 @@ if TYPE_CHECKING:
     from tfrecord_lite.cli.console import Console
     from tfrecord_lite.errors import DamagedSpan
 
-DESCRIPTION = """\
-Check the checksums of every record, and of the compressed stream if there is one. For each
-damaged place, print the record's number, its offset in bytes (counted after decompression),
-what is wrong and how many bytes are lost; then continue with the next record whose checksums
-are right. Record numbers after damage count each damaged place as one record. A line
-sums each file up, and a last one all of them. Several files are checked at a time."""
-EPILOG = """\
+HELP = """\
+Check every checksum, and print each damaged place: the number of the record, its offset in bytes
+(after decompression), what is wrong, and how many bytes are lost.
+
 examples:
-  tfrecord verify train.tfrecord
   tfrecord verify 'train-*.tfrecord' && echo everything is intact
   tfrecord verify --schema train.schema.json 'train-*.tfrecord'
-  tfrecord verify --json 'train-*.tfrecord' | jq 'select(.sound == false).file'
-
-with --json, an object for each damaged place (file, index, offset, length, reason, detail,
-records_before, records_after), one for each record that cannot be parsed (file, index, offset,
-reason, key, detail), and one for each file (file, sound, records, record_bytes,
-damaged_places, lost_bytes, breaks_off, message_errors, error). breaks_off is true where a
-file or its compressed stream ends too soon, so that more than lost_bytes may be lost. error
-says why a file could not be opened, or not be read to its end, and is null otherwise."""
+  tfrecord verify --json 'train-*.tfrecord' | jq 'select(.sound == false).file'"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     inputs.add_json(parser)
-    parser.add_argument(
-        "--messages", action="store_true", help="also check that every record is a tf.train.Example"
-    )
-    parser.add_argument(
-        "--schema",
-        metavar="FILE",
-        help="also check that every record can be parsed with this schema (NAME.schema.json, or "
-        "another program's)",
+    inputs.add(parser, "--messages", "also check that every record is a tf.train.Example")
+    inputs.add(
+        parser, "--schema SCHEMA", "also check that every record can be parsed with this schema"
     )
     inputs.add_jobs(parser, "files")
-    inputs.add_arguments(parser, can_skip=False)
+    inputs.add_files(parser, can_skip=False)
 
 
 def run(args: argparse.Namespace, console: Console) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import OutputError
-from tfrecord_lite.cli.formatting import exact_bytes
+from tfrecord_lite.cli.style import exact_bytes
 from tfrecord_lite.errors import DataLossError
 from tfrecord_lite.files.names import local_size
 
@@ -18,66 +18,31 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.cli.console import Console
 
-DESCRIPTION = """\
-Make a page that shows what is in the files: records, size, compression and damage; the schema; for
-each feature a chart of its values; and a table of records, with images, sounds, texts and tensors,
-that can be searched. The page is one HTML file
-without outside resources, and opens in the browser, or is written to a file. Large files are
-sampled, by the index beside them if there is one. Needs the extra view
-(pip install 'tfrecord-numpy[view]')."""
-EPILOG = """\
+HELP = """\
+Make a page that shows what is in the files: size, compression and damage; the schema; a chart of each
+feature; and a table of records, with images, sounds, texts and tensors. It is one HTML file, and
+opens in the browser without -o. Needs pip install 'tfrecord-numpy[view]'.
+
 examples:
   tfrecord view train.tfrecord
-  tfrecord view 'train-*.tfrecord' -o train.html
-  tfrecord view --features image,label --records 1000 train@10
+  tfrecord view --columns image,label 'train-*.tfrecord' -o train.html
 
-without -o, the path of the page is printed, if it cannot be opened in a browser."""
-STATUSES = """\
-exit status: 0 if the page was made, even if it shows damage; 2 if a file could not be read, the page
-not written, or the arguments are wrong."""
+exit status: 0 if the page was made, even if it shows damage; 2 after an error."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument(
-        "-o", "--output", metavar="PAGE", help="write the page to this file; - is standard output"
-    )
-    parser.add_argument("--overwrite", action="store_true", help="replace PAGE if it exists")
-    parser.add_argument(
-        "--features",
-        metavar="A,B",
-        help="show only these features (default: all)",
-    )
-    parser.add_argument(
-        "--records",
-        type=inputs.count_of("records", at_least=0),
-        default=200,
-        metavar="N",
-        help="records in the table (default: 200); of large files at most those of --sample",
-    )
-    parser.add_argument(
-        "--sample",
-        type=inputs.count_of("records"),
-        default=10_000,
-        metavar="N",
-        help="records of large files that the statistics are of (default: 10000)",
-    )
-    parser.add_argument(
-        "--seed", type=inputs.seed, default=0, metavar="N", help="draws the sample (default: 0)"
-    )
-    parser.add_argument(
-        "--max-bytes",
-        type=inputs.positive_size,
-        default=16 << 20,
-        metavar="N",
-        help="about how large the page may become (default: 16MiB)",
-    )
-    inputs.add_arguments(parser, can_skip=False)
-
-
-def _names(text: str | None) -> list[str] | None:
-    names = [name.strip() for name in (text or "").split(",")]
-    return list(filter(None, names)) or None
+    inputs.add(parser, "-o/--output PAGE", "write the page to this file; - is standard output")
+    inputs.add_overwrite(parser, "PAGE if it exists")
+    inputs.add_columns(parser, "show these features only")
+    number = inputs.count_of("records", at_least=0)
+    inputs.add(parser, "--records N", "records in the table (default: 200)", number, default=200)
+    text = "records of large files that the statistics are of (default: 10000)"
+    inputs.add(parser, "--sample N", text, inputs.count_of("records"), default=10_000)
+    inputs.add_seed(parser, "draws the sample (default: 0)", default=0)
+    text = "about how large the page may become (default: 16MiB)"
+    inputs.add(parser, "--max-bytes N", text, inputs.positive_size, default=16 << 20)
+    inputs.add_files(parser, can_skip=False)
 
 
 def run(args: argparse.Namespace, console: Console) -> None:
@@ -88,7 +53,7 @@ def run(args: argparse.Namespace, console: Console) -> None:
     if not sources:
         return  # the reason has been reported
     options: dict[str, Any] = {
-        "features": _names(args.features),
+        "features": args.columns or None,
         "num_records": args.records,
         "sample_size": args.sample,
         "seed": args.seed,
