@@ -20,7 +20,6 @@ from tests.parity import (
     test_records,
     test_schema_errors,
     test_sequence_rules,
-    test_sequence_wire,
     test_streams,
     test_tensor_rules,
 )
@@ -35,7 +34,6 @@ TESTED = (
     test_records,
     test_schema_errors,
     test_sequence_rules,
-    test_sequence_wire,
     test_streams,
     test_tensor_rules,
 )
