@@ -15,7 +15,6 @@ import pytest
 from tests.support import reference
 from tests.support.effort import pairs
 from tfrecord_lite import Dataset, TFRecordDataset, TFRecordReader
-from tfrecord_lite.dataset import worker_damage as losses
 from tfrecord_lite.errors import DamageReport, DataLossError, DataLossWarning, InvalidArgumentError
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records import damage
@@ -97,25 +96,6 @@ def test_the_end_warns_once_and_the_report_has_every_place(paths: list[str], cyc
     assert [file.n_damaged for file in report.files] == [len(i) for i in DAMAGED.values()]
 
 
-def test_each_data_set_and_each_iterator_has_a_report_of_its_own(paths: list[str]) -> None:
-    files = TFRecordDataset(paths, on_error=skip)
-    batches, one = files.batch(2), files.take(1)
-    list(batches)
-    whole = batches.report
-    assert whole is not None
-
-    first, second = iter(one), iter(one)
-    assert next(first) == next(second) == SOUND[0]
-    list(first)
-
-    assert whole.n_damaged == N_PLACES
-    assert batches.report == whole
-    assert files.report is None
-    assert first.report == one.report == second.report != whole
-    list(batches)
-    assert first.report != batches.report == whole
-
-
 def test_a_resumed_iterator_has_a_new_report(paths: list[str]) -> None:
     dataset = TFRecordDataset(paths, on_error=skip)
     run = iter(dataset)
@@ -159,13 +139,6 @@ def test_damage_beyond_the_limit_is_raised_after_what_is_before_it(paths: list[s
     assert caught.value.source == paths[2]
 
 
-def test_nothing_is_passed_over_unless_asked(paths: list[str]) -> None:
-    dataset = TFRecordDataset(paths)
-    with pytest.raises(DataLossError):
-        list(dataset)
-    assert dataset.report is None
-
-
 @pytest.mark.parametrize("cycle", [1, 2])
 def test_a_run_goes_on_from_anywhere(paths: list[str], cycle: int) -> None:
     def made() -> Any:
@@ -189,17 +162,6 @@ def test_a_run_goes_on_from_anywhere(paths: list[str], cycle: int) -> None:
 def test_random_order_of_all_records_needs_intact_files(paths: list[str]) -> None:
     with pytest.raises(InvalidArgumentError, match="recover the files"):
         TFRecordDataset(paths, on_error="skip").shuffle_all(1)
-
-
-def test_who_has_enough_is_told_of_what_was_passed_over_so_far(paths: list[str]) -> None:
-    with pytest.warns(DataLossWarning):
-        assert len(list(TFRecordDataset(paths, on_error="skip").take(50))) == 50
-
-
-def test_processes_pass_over_damage_too(paths: list[str]) -> None:
-    dataset = TFRecordDataset(paths, on_error=skip).in_processes(2)
-
-    assert sorted(dataset) == sorted(SOUND)
 
 
 IN_PROCESSES: dict[str, Callable[[TFRecordDataset], Dataset]] = {
@@ -242,21 +204,6 @@ def test_a_file_named_twice_is_two_files_to_processes(paths: list[str]) -> None:
 
     assert sorted(dataset.in_processes(2, "fork")) == sorted(alone)
     assert dataset.report == report
-
-
-@pytest.mark.full
-def test_started_processes_report_too_and_warn_of_nothing(
-    paths: list[str], capfd: pytest.CaptureFixture[str]
-) -> None:
-    dataset = TFRecordDataset(paths, on_error="skip").in_processes(2, "spawn")
-    with pytest.warns(DataLossWarning, match="5 damaged places") as caught:
-        assert sorted(dataset) == sorted(SOUND)
-
-    warned = [w for w in caught if w.category is DataLossWarning]
-    assert len(warned) == 1
-    assert capfd.readouterr().err == ""
-    assert dataset.report is not None
-    assert dataset.report.n_damaged == N_PLACES
 
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
@@ -318,32 +265,6 @@ def test_the_limit_on_damage_is_that_of_all_processes_together(
 
     enough = TFRecordDataset(paths, on_error=skip, max_errors=N_PLACES)
     assert sorted(enough.in_processes(n_workers, "fork")) == sorted(SOUND)
-
-
-@pytest.mark.full
-@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-def test_the_limit_on_damage_holds_for_more_places_than_are_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for module in damage, losses:
-        monkeypatch.setattr(module, "MAX_SPANS", 10)
-    names = [str(tmp_path / name) for name in "ab"]
-    for name in names:
-        Path(name).write_bytes(
-            (reference.encode_record(b"sound") + reference.encode_record(b"data")[:-1] + b"?") * 300
-        )
-
-    for most in 400, 599:
-        files = TFRecordDataset(names, on_error="skip", max_errors=most).in_processes(2, "fork")
-        with pytest.raises(
-            DataLossError, match=f"{most} damaged places before it were skipped"
-        ) as caught:
-            list(files)
-        assert caught.value.source in names
-        assert files.report is not None
-        assert files.report.n_damaged <= most
-    enough = TFRecordDataset(names, on_error=skip, max_errors=600).in_processes(2, "fork")
-    assert len(list(enough)) == 600
 
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import itertools
 import json
-import operator
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.support.effort import at_most, pairs, pick, some
+from tests.support.effort import at_most, some
 from tests.support.small_files import FEATURES, numbers, plain, write_files
 from tfrecord_lite import Dataset, FixedLenFeature, TFRecordDataset, TFRecordWriter, VarLenFeature
 from tfrecord_lite.dataset import batching, interleave, records, shuffle
@@ -139,47 +138,6 @@ def test_a_run_resumed_at_any_step_gives_the_rest(
         assert rest_after(lambda: make(names), n_given, epoch) == whole[n_given:], n_given
 
 
-@pytest.mark.full
-@pytest.mark.usefixtures("small_chunks")
-@pytest.mark.parametrize(("step", "end"), pairs(STEPS, ENDS))
-def test_each_stage_is_resumed_between_any_two_elements(
-    tmp_path: Path, step: str, end: str
-) -> None:
-    names = write_files(tmp_path, [5, 0, 11, 4])
-    for number, source in list(enumerate(SOURCES))[:: pick(4, 1)]:
-        n = 2 + number % 2
-
-        def before(source: str = source, n: int = n) -> Dataset:
-            return ENDS[end](STEPS[step](SOURCES[source](names, n), n), n)
-
-        def after(source: str = source, n: int = n) -> Dataset:
-            return STEPS[step](ENDS[end](SOURCES[source](names, n), n), n)
-
-        for make in (before, after) if step in RECORD_STEPS else (after,):
-            whole = list(map(plain, make().set_epoch(1)))
-            assert whole
-            for n_given in range(len(whole) + 1):
-                assert rest_after(make, n_given, 1) == whole[n_given:], (source, n_given)
-
-
-def test_resuming_twice_is_resuming(tmp_path: Path) -> None:
-    names = write_files(tmp_path, [5, 3, 8])
-
-    def make() -> Dataset:
-        return TFRecordDataset(names).shuffle(6, 1).repeat(2).batch(3).parse_example(FEATURES)
-
-    whole = list(map(plain, make()))
-    found, state = [], None
-    for _ in whole:  # one element in each run
-        run = iter(make())
-        if state is not None:
-            run.load_state_dict(state)
-        found.append(plain(next(run)))
-        state = json.loads(json.dumps(run.state_dict()))
-
-    assert found == whole
-
-
 @pytest.mark.parametrize("n_given", some(1, [2999, 0, 1, 3000, 7001, 19_000]))
 def test_large_files_and_buffers_are_resumed(tmp_path: Path, n_given: int) -> None:
     """Chunks end elsewhere in the second run, so cuts are not where they were."""
@@ -267,18 +225,6 @@ def test_other_files_are_noticed(tmp_path: Path) -> None:
         assert caught.value.reason is Reason.STALE_INDEX
 
 
-def test_a_state_knows_its_epoch(tmp_path: Path) -> None:
-    dataset = TFRecordDataset(write_files(tmp_path, [30])).shuffle(30, 1)
-    epochs = [numbers(dataset) for _ in range(3)]
-    run = iter(dataset.set_epoch(2))
-    head = [next(run) for _ in range(4)]
-
-    again = iter(dataset.set_epoch(0))
-    again.load_state_dict(run.state_dict())
-
-    assert numbers(head) + numbers(again) == epochs[2]
-
-
 @pytest.mark.full
 def test_worker_processes_are_resumed(tmp_path: Path) -> None:
     names = write_files(tmp_path, [7, 4, 9])
@@ -292,14 +238,6 @@ def test_worker_processes_are_resumed(tmp_path: Path) -> None:
     assert sorted(numbers(whole)) == list(range(20))
     for n_given in (0, 1, 4, len(whole) - 1, len(whole)):
         assert rest_after(make, n_given, 0) == whole[n_given:]
-
-
-def test_the_state_is_that_after_the_last_element_given(tmp_path: Path) -> None:
-    run = iter(TFRecordDataset(write_files(tmp_path, [6])))
-    states = [run.state_dict(), *(run.state_dict() for _ in run)]
-
-    assert len({json.dumps(state, sort_keys=True) for state in states}) == 7
-    assert operator.eq(*[run.state_dict() for _ in range(2)])
 
 
 CACHED: dict[str, Callable[[Any], Dataset]] = {
@@ -327,25 +265,6 @@ def test_a_later_epoch_of_what_was_kept_is_resumed(tmp_path: Path, cached: str, 
         again = iter(CACHED[cached](TFRecordDataset(names)))
         again.load_state_dict(json.loads(json.dumps(run.state_dict())))
         assert list(map(plain, again)) == whole[n_given:], n_given
-
-
-def test_a_cache_that_an_inner_one_filled_is_resumed(tmp_path: Path) -> None:
-    """The inner one had kept another epoch than the outer one."""
-    names = write_files(tmp_path, [30])
-
-    def make() -> tuple[Dataset, Dataset]:
-        inner = TFRecordDataset(names).shuffle(30, seed=1).cache()
-        return inner, inner.shuffle(30, seed=2).cache()
-
-    inner, outer = make()
-    list(inner)
-    list(outer.set_epoch(3))
-    run = iter(outer)
-    head = [next(run) for _ in range(4)]
-    again = iter(make()[1])
-    again.load_state_dict(run.state_dict())
-
-    assert [*head, *again] == list(outer)
 
 
 @pytest.mark.parametrize("n_given", [0, 7])

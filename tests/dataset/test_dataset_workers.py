@@ -250,16 +250,6 @@ def test_a_cache_that_would_keep_nothing_is_rejected(tmp_path: Path) -> None:
     assert log.read_text() == "x" * 18  # 9 for each of the two
 
 
-def test_workers_of_an_endless_run_go_through_equal_parts(tmp_path: Path) -> None:
-    names = write_files(tmp_path, [2, 30, 4])
-    run = iter(TFRecordDataset(names).repeat().in_processes(2))
-
-    found = Counter(numbers([next(run) for _ in range(36 * 3)]))
-
-    assert found == Counter(list(range(36)) * 3)
-    run.close()
-
-
 def test_a_worker_that_stays_counts_epochs_from_where_it_was_started(
     tmp_path: Path, torch_data: FakeTorch
 ) -> None:
