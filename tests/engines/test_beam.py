@@ -33,7 +33,6 @@ from tfrecord_lite import (
     TFRecordFile,
     TFRecordReader,
     TFRecordWriter,
-    decode_example,
     encode_examples,
     save,
     scan,
@@ -198,21 +197,6 @@ def last_digit(row: Any) -> int:
     return int(row.i % 10)
 
 
-def test_rows_are_a_frame_of_beams(path: str) -> None:
-    try:
-        from apache_beam.dataframe.convert import to_dataframe, to_pcollection
-    except (AttributeError, ImportError) as error:  # it wants an older pandas
-        pytest.skip(f"Beam's DataFrames do not work here: {error}")
-    key = next(_keys)
-    FOUND[key] = []
-    with beam.Pipeline(runner=ONE_PROCESS) as pipeline:
-        rows = pipeline | ReadExamples(path, columns=["i", "name"], elements="rows")
-        frame = to_dataframe(rows)
-        _ = to_pcollection(frame.i.sum()) | beam.Map(partial(keep, key))
-
-    assert FOUND.pop(key) == [sum(range(3000))]
-
-
 def test_rows_of_any_types_pass_between_processes(tmp_path: Path) -> None:
     columns = {
         "image/encoded": [b"a", b"bc"],
@@ -271,15 +255,6 @@ def test_sequence_examples(tmp_path: Path) -> None:
 
 def has_id_3(row: Any) -> bool:
     return bool(row.context_id in (3, [3]))
-
-
-def test_empty_files_have_no_rows(tmp_path: Path) -> None:
-    paths = [written(tmp_path / "a", []), written(tmp_path / "b", [example(0)])]
-
-    assert collect(ReadTFRecords(paths)) == [example(0)]
-    assert collect(ReadTFRecords(paths[:1])) == []
-    assert len(collect(ReadExamples(paths))) == 1
-    assert collect(ReadExamples(paths[0], schema={"n": int}, elements="rows")) == []
 
 
 def test_wrong_arguments_are_errors_at_once(path: str) -> None:
@@ -441,13 +416,6 @@ def test_a_task_that_is_repeated_writes_once(tmp_path: Path) -> None:
     assert shards(tmp_path / "w") == ["w-00000-of-00002", "w-00001-of-00002"]
 
 
-def test_a_record_that_does_not_fit_is_named(path: str) -> None:
-    features = {"i": FixedLenFeature([], "float32")}
-
-    with pytest.raises(Exception, match=r"data.tfrecord: record 0.*'i'"):
-        collect(ReadExamples(path, schema=features))
-
-
 # ----------------------------------------------------------------------------------- URLs
 
 
@@ -540,16 +508,6 @@ def test_rows_and_columns_of_any_kind_are_written(tmp_path: Path) -> None:
     columns = beam.Create([{"a": np.arange(5)}]) | beam.FlatMap(encode_examples)
     (path,) = collect(columns | WriteTFRecords(str(tmp_path / "c"), num_shards=1))
     assert sorted(load(path)["a"].tolist()) == [0, 1, 2, 3, 4]
-
-
-def test_tables_of_files_with_sidecars_are_written_to_be_read_without(tmp_path: Path) -> None:
-    numbers, images = np.arange(3) / 7, np.arange(12, dtype=np.float32).reshape(3, 2, 2)
-    save(tmp_path / "a", {"d": numbers, "image": images})
-    (path,) = collect(ReadExamples(str(tmp_path / "a")) | WriteExamples(str(tmp_path / "b")))
-
-    found = [decode_example(record) for record in TFRecordReader(path)]
-    assert [row["d"].tolist() for row in found] == numbers.astype("f4")[:, None].tolist()
-    assert [row["image"].tolist() for row in found] == images.reshape(3, 4).tolist()
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import daft
 import pytest
 
 from tests.support.engine_files import rows_of, write_frames_in_records, write_shards
-from tfrecord_lite import TFRecordWriter, encode_example, scan
+from tfrecord_lite import scan
 
 pytestmark = pytest.mark.filterwarnings("default")
 
@@ -49,22 +49,6 @@ def test_the_recipe_reads_every_row_once(folder: Path, recipe: dict[str, Any]) -
     assert frame.count_rows() == 3000
     held = write_frames_in_records(folder.parent / "a")
     assert recipe["Records"](scan(held)).read().sort("row").to_pylist() == rows_of(held)
-
-
-def test_the_recipe_parses_the_columns_of_a_query_alone(
-    folder: Path, recipe: dict[str, Any]
-) -> None:
-    schema = scan(str(folder / "*")).schema
-    with TFRecordWriter(folder / "other.tfrecord") as writer:  # its text cannot be parsed
-        writer.write(encode_example({"row": [9999], "text": [1]}))
-    frame = recipe["Records"](scan(str(folder / "*.tfrecord"), schema=schema)).read()
-
-    assert frame.where(daft.col("row") >= 2999).select("row").sort("row").to_pylist() == [
-        {"row": 2999},
-        {"row": 9999},
-    ]
-    with pytest.raises(Exception, match="record 0, byte 0, feature 'text'"):
-        frame.to_pylist()
 
 
 @pytest.mark.parametrize("engine", ["python", "dask"])

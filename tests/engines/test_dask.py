@@ -8,7 +8,6 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import dask
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
@@ -20,10 +19,8 @@ from tests.support.engine_files import (
     damage,
     kill_once,
     rows_of,
-    write_frames_in_records,
     write_shards,
 )
-from tests.support.http_files import serving
 from tfrecord_lite import (
     TFRecordReader,
     TFRecordWriter,
@@ -87,12 +84,6 @@ def test_every_row_comes_once(folder: Path, blocksize: Any, backend: Any) -> Non
     assert len(frame) == 3000
 
 
-@pytest.mark.parametrize("scheduler", ["threads", "processes", "synchronous"])
-def test_schedulers(folder: Path, scheduler: str) -> None:
-    with dask.config.set(scheduler=scheduler):
-        assert rows_in(read_tfrecord(folder)) == rows_of(str(folder / "*"))
-
-
 @pytest.mark.parametrize("sample", corpus_files("example"))
 def test_corpus(sample: CorpusFile) -> None:
     for backend in None, "pyarrow":
@@ -151,28 +142,6 @@ def test_the_path_is_a_column_if_asked(folder: Path) -> None:
         read_tfrecord(folder, include_path_column="row")
 
 
-def test_records_that_hold_frames_are_not_cut(tmp_path: Path) -> None:
-    path = write_frames_in_records(tmp_path / "a.tfrecord")
-    frame = read_tfrecord(path, blocksize=500)
-
-    assert frame.npartitions > 50
-    assert rows_in(frame) == rows_of(path)
-
-
-def test_compressed_empty_and_sequence_files(tmp_path: Path) -> None:
-    with TFRecordWriter(tmp_path / "a.tfrecord.gz") as writer:
-        for row in range(100):
-            writer.write(encode_example({"row": [row]}))
-    (tmp_path / "b.tfrecord").write_bytes(b"")
-    assert rows_in(read_tfrecord(tmp_path, schema={"row": "int64"})) == [
-        {"row": i} for i in range(100)
-    ]
-
-    with TFRecordWriter(tmp_path / "c") as writer:
-        writer.write_sequence_examples({"id": [1, 2]}, {"words": [[["a"], ["b", "c"]], [["d"]]]})
-    assert rows_in(read_tfrecord(tmp_path / "c")) == rows_of(tmp_path / "c")
-
-
 def test_a_file_that_has_changed_has_other_keys(tmp_path: Path) -> None:
     """A cluster hands out what it has under a key, and does not look at the file."""
     path = tmp_path / "a"
@@ -202,17 +171,6 @@ def test_relative_paths_are_those_of_the_caller(
     assert len(frame) == 3000
     assert bag.count().compute(scheduler="sync") == 1000
     assert [Path(part.path).parent for part in later.compute()] == [tmp_path / "out"] * 3
-
-
-def test_urls(folder: Path) -> None:
-    with serving() as server:
-        for path in folder.glob("*.tfrecord"):
-            server.files[f"/{path.name}"] = path.read_bytes()
-        urls = [f"{server.url}/{path.name}" for path in sorted(folder.glob("*.tfrecord"))]
-        frame = read_tfrecord(urls, schema=scan(str(folder / "*")).schema)
-
-        with dask.config.set(scheduler="processes"):
-            assert rows_in(frame) == rows_of(str(folder / "*"))
 
 
 def test_bad_arguments(folder: Path) -> None:
@@ -362,14 +320,6 @@ def test_not_a_number_is_not_missing(tmp_path: Path) -> None:
     to_tfrecord(frame, tmp_path / "a")
     rows = [decode_example(record) for record in TFRecordReader(str(tmp_path / "a/*"))]
     assert [len(row["x"]) for row in rows] == [1, 1, 1]
-
-
-def test_a_feature_that_the_sample_lacks_is_an_error(tmp_path: Path) -> None:
-    with TFRecordWriter(tmp_path / "a") as writer:
-        writer.write(encode_example({"a": [1]}))
-        writer.write(encode_example({"a": [2], "b": [3]}))
-    with pytest.raises(InvalidArgumentError, match="sample"):
-        read_tfrecord(tmp_path / "a", sample=1).compute()
 
 
 def test_an_error_names_the_column(tmp_path: Path) -> None:

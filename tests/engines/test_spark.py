@@ -111,23 +111,6 @@ def test_examples_are_those_that_the_local_reader_has(spark: Any, sample: Corpus
     np.testing.assert_equal(rows(found), expected.to_pylist())
 
 
-@pytest.mark.parametrize("sample", corpus_files("sequence_example"))
-def test_sequence_examples_are_those_that_the_local_reader_has(
-    spark: Any, sample: CorpusFile
-) -> None:
-    table = scan(sample.path)
-    found = rows(read(spark, sample.path, text="false"))
-    assert len(found) == sample.truth["records"]
-    for row, expected in zip(found, table.to_arrow().to_pylist(), strict=True):
-        assert len(row) == len(expected)
-        for name, value in expected.items():
-            part, _, key = name.partition("/")
-            steps = value
-            if part == "feature_lists":
-                steps = [each if isinstance(each, list) else [each] for each in value]
-            assert row[key] == steps
-
-
 @pytest.mark.parametrize("count", [1, 3, 7])
 def test_each_record_is_read_once_however_many_tasks_there_are(
     spark: Any, tmp_path: Path, count: int

@@ -17,9 +17,7 @@ from absl import flags
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.http_files import serving
 from tests.support.small_files import FEATURES, example, number_of, numbers, plain, write_files
-from tests.support.subprocesses import run_fresh
 from tfrecord_lite import (
     ExampleParser,
     FixedLenFeature,
@@ -156,16 +154,6 @@ def test_a_loader_is_resumed_with_parsed_examples(file: TFRecordFile, n_workers:
     assert sorted(numbers(before) + numbers(rest)) == list(range(N_RECORDS))
 
 
-@pytest.mark.needs("remote")
-def test_a_remote_file_is_a_source(tmp_path: Path) -> None:
-    (name,) = write_files(tmp_path, [30])
-    with serving() as server:
-        server.files["/x.tfrecord"] = Path(name).read_bytes()
-        source = ExampleSource(f"{server.url}/x.tfrecord", FEATURES)
-        data: Any = grain.MapDataset.source(source).shuffle(seed=1).batch(7)
-        assert sorted(numbers(list(data))) == list(range(30))
-
-
 @given(
     shuffle=st.sampled_from(sorted(SHUFFLES)),
     size=st.integers(1, 9),
@@ -264,44 +252,8 @@ def test_each_iteration_is_the_epoch_that_the_data_set_had(file: TFRecordFile) -
     assert numbers(list(dataset)) == numbers(list(second))
 
 
-RESUMED = """
-import json, sys
-import grain
-from tests.support.small_files import FEATURES, numbers
-from tfrecord_lite import TFRecordDataset
-from tfrecord_lite.integrations.grain import iter_dataset
-
-names, state = json.loads(sys.argv[1])
-run = iter(iter_dataset(TFRecordDataset(names).shuffle(9, seed=2).batch(4).parse_example(FEATURES)))
-run.set_state(state)
-print(json.dumps(numbers(run)), "tensorflow" in sys.modules)
-"""
-
-
-def test_another_process_goes_on(file: TFRecordFile) -> None:
-    dataset = TFRecordDataset(file.sources).shuffle(9, seed=2).batch(4)
-    run = iter(iter_dataset(dataset.parse_example(FEATURES)))
-    next(run), next(run)
-
-    found = run_fresh(RESUMED, json.dumps([file.sources, run.get_state()]))
-
-    assert found == f"{json.dumps(numbers(list(run)))} False\n"
-
-
 def checkpointed(file: TFRecordFile) -> Any:
     return iter(iter_dataset(TFRecordDataset(file.sources).shuffle(9, seed=2).batch(4)))
-
-
-def test_a_checkpoint_of_grain_is_restored(file: TFRecordFile, tmp_path: Path) -> None:
-    run = checkpointed(file)
-    next(run), next(run)
-    handler = grain.checkpoint.CheckpointHandler()
-    handler.save(tmp_path, run)
-    again = handler.restore(tmp_path, checkpointed(file))
-    rest = numbers(list(run))
-
-    assert numbers(list(again)) == rest
-    assert len(rest) == N_RECORDS - 8
 
 
 def test_a_checkpoint_of_orbax_is_restored(file: TFRecordFile, tmp_path: Path) -> None:

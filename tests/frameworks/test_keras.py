@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import pickle
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -117,14 +116,6 @@ def test_processes_make_batches_of_each_epoch(path: Path) -> None:
         patch.setattr("warnings.warn", lambda *_, **__: None)  # of a fork beside JAX's threads
         history = trained.fit(data, epochs=2, verbose=0).history["loss"]
     assert history[1] < history[0]
-
-
-def test_a_copy_in_another_process_has_the_same_order(path: Path) -> None:
-    data = keras_dataset(path, FEATURES, "n", 16, shuffle=True, seed=3)
-    copy = pickle.loads(pickle.dumps(data))
-    assert [y.tolist() for _, y in (copy[i] for i in range(len(copy)))] == [
-        y.tolist() for _, y in (data[i] for i in range(len(data)))
-    ]
 
 
 @pytest.mark.parametrize("workers", [1, 3])

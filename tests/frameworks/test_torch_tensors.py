@@ -157,24 +157,6 @@ def test_each_record_comes_once_per_epoch(names: list[str], n_workers: int, shuf
         )
 
 
-def test_ranks_and_workers_share_an_epoch(names: list[str]) -> None:
-    seen: Counter[int] = Counter()
-    for rank in range(2):
-        dataset = IterableTensors(read_batches(names, FEATURES, 4, shard=(2, rank), shuffle=5))
-        for batch in DataLoader(dataset, batch_size=None, num_workers=2):
-            seen.update(check_batch(batch))
-
-    assert seen == Counter(range(N_RECORDS))
-
-
-def test_set_epoch_is_that_of_the_data_set(names: list[str]) -> None:
-    dataset = IterableTensors(read_batches(names, FEATURES, 4, shuffle=20, seed=1))
-    first, second = ([check_batch(batch) for batch in dataset] for _ in range(2))
-
-    assert first != second
-    assert [check_batch(batch) for batch in dataset.set_epoch(0)] == first
-
-
 @pytest.mark.parametrize("n_workers", [0, 2])
 def test_a_stateful_loader_goes_on_where_it_was(names: list[str], n_workers: int) -> None:
     def make() -> Any:
