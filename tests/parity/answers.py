@@ -9,9 +9,14 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import tfrecord_lite
 from tfrecord_lite import TFRecordReader, TFRecordWriter
-from tfrecord_lite.errors import DataLossError, FailedPreconditionError, InvalidArgumentError
+from tfrecord_lite.errors import (
+    DataLossError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    Reason,
+)
+from tfrecord_lite.files.compression import TFRecordOptions
 from tfrecord_lite.reader import tf_record_iterator
 
 if TYPE_CHECKING:
@@ -35,7 +40,7 @@ class Answer:
     error: Exception | None = None
 
     @property
-    def reason(self) -> tfrecord_lite.errors.Reason:
+    def reason(self) -> Reason:
         """The reason of our DataLossError."""
         assert isinstance(self.error, DataLossError), self
         return self.error.reason
@@ -166,12 +171,12 @@ class Both:
     ) -> tuple[bytes, bytes]:
         """Write with both, flushing after some of the records; return the two files."""
         files = []
-        for module, writer_class in (
-            (self.tf.io, self.tf.io.TFRecordWriter),
-            (tfrecord_lite, TFRecordWriter),
+        for options_class, writer_class in (
+            (self.tf.io.TFRecordOptions, self.tf.io.TFRecordWriter),
+            (TFRecordOptions, TFRecordWriter),
         ):
             path = self.path(name="written")
-            chosen = options if isinstance(options, str) else module.TFRecordOptions(**options)
+            chosen = options if isinstance(options, str) else options_class(**options)
             with writer_class(path, chosen) as writer:
                 for number, record in enumerate(records):
                     writer.write(record)

@@ -95,21 +95,6 @@ def test_rows_dtypes_and_shapes_are_the_same(pair: tuple[Any, RaggedTensor]) -> 
     assert ours.uniform_row_length == (None if length is None else int(length))
 
 
-@pytest.mark.parametrize("axis", range(-3, 5))
-def test_row_lengths_are_the_same(pair: tuple[Any, RaggedTensor], axis: int) -> None:
-    theirs, ours = pair
-    rank = len(ours.shape)
-
-    one, other = asked(theirs.row_lengths, axis), asked(ours.row_lengths, axis)
-    assert_same_error(one, other)
-    if one.error is None and axis % rank == 0:
-        assert other.value[1:] == one.value[1:]  # a plain int here
-    elif one.error is None and one.value[0] == "ragged":
-        assert other.value[3] == one.value[3]
-    else:
-        assert other.value == one.value
-
-
 def test_numpy_is_the_same(pair: tuple[Any, RaggedTensor]) -> None:
     theirs, ours = (tensor.numpy() for tensor in pair)
 
@@ -191,22 +176,6 @@ def test_padding_is_the_same(pair: tuple[Any, RaggedTensor], shape: Any) -> None
         one = asked(theirs.to_tensor, default_value=default, shape=shape)
         other = asked(ours.to_tensor, default_value=default, shape=shape)
         assert_alike(one, other)
-
-
-@pytest.mark.parametrize(
-    "default", [True, 1.5, "a", b"a", [7, 8], [1], [1, 2, 3], 2**31 - 1, 3], ids=repr
-)
-def test_default_values_are_the_same(pair: tuple[Any, RaggedTensor], default: Any) -> None:
-    theirs, ours = pair
-    if np.ndim(default) and ours.dtype == object:
-        return  # arrays of strings below the rows are not supported here
-    if default is True and ours.dtype == object:
-        default = 1
-    if not ours.flat_values.shape[0]:
-        return  # with nothing to fill, TensorFlow does not look at the shape
-
-    one = asked(theirs.to_tensor, default_value=default)
-    assert_alike(one, asked(ours.to_tensor, default_value=default))
 
 
 int32s = st.integers(-(2**31), 2**31 - 1)
@@ -340,13 +309,6 @@ def test_what_is_no_partition_is_rejected_alike(
     assert_same_error(theirs, ours)
 
 
-def test_rows_of_negative_length_are_rejected_with_and_without_validation(tf: Any) -> None:
-    for cls in (tf.RaggedTensor, RaggedTensor):
-        assert isinstance(ask(cls.from_uniform_row_length, VALUES, -1).error, ValueError)
-    kept = ask(RaggedTensor.from_uniform_row_length, VALUES, -1, validate=False)
-    assert isinstance(kept.error, ValueError)
-
-
 def test_values_without_starts_are_dropped_there_and_rejected_here(tf: Any) -> None:
     theirs, ours = (
         ask(cls.from_row_starts, VALUES, empty()) for cls in (tf.RaggedTensor, RaggedTensor)
@@ -364,14 +326,6 @@ def test_a_default_that_does_not_fit_is_cut_there_and_rejected_here(tf: Any) -> 
 
     assert theirs.value.numpy()[0].tolist() == [1, 1, 1, 1, 1]
     assert isinstance(ours.error, ValueError)
-
-
-def test_equality_is_of_each_value_there_and_of_the_whole_here(tf: Any) -> None:
-    theirs = tf.RaggedTensor.from_row_lengths(VALUES, [2, 4])
-    ours = RaggedTensor.from_row_lengths(VALUES, [2, 4])
-
-    assert (theirs == theirs).to_list() == [[True] * 2, [True] * 4]  # noqa: PLR0124
-    assert (ours == RaggedTensor.from_row_lengths(VALUES, [2, 4])) is True
 
 
 # ---------------------------------------------------------------------------- SparseTensor

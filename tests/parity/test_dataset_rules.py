@@ -236,14 +236,6 @@ def test_a_reader_that_is_none(tf: Any, names: list[str]) -> None:
     assert_same_error(theirs, ours)
 
 
-@rule("B4")
-def test_no_file_matches(tf: Any, tmp_path: Path) -> None:
-    theirs, ours = both_batched(tf, str(tmp_path / "absent*"), 4, FEATURES)
-
-    assert theirs.error is not None
-    assert_same_error(theirs, ours)
-
-
 @rule("B5")
 def test_a_seed_is_an_order(tf: Any, names: list[str]) -> None:
     orders = [

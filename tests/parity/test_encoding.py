@@ -19,7 +19,6 @@ from tfrecord_lite import (
     VarLenFeature,
     encode_example,
     encode_examples,
-    encode_sequence_example,
     parse_example,
     testing,
 )
@@ -187,24 +186,6 @@ def test_tensorflow_reads_a_file_of_rows(tf: Any, tmp_path: Path) -> None:
     assert found["i"].numpy().tolist() == [*range(3000), *range(3000)]
     assert found["v"].to_list() == [row["v"] for row in rows] + [[]] * 3000
     assert records[:3000] == [encode_example(row) for row in rows]
-
-
-def test_tensorflow_reads_sequences(tf: Any) -> None:
-    lists = {"tokens": [[1, 2, 3], [4, 5, 1], [1, 2]], "labels": [0, 1, 1], "none": []}
-    record = encode_sequence_example({"context": {"length": 3}, "feature_lists": lists})
-
-    context, steps = tf.io.parse_single_sequence_example(
-        record,
-        {"length": tf.io.FixedLenFeature([], tf.int64)},
-        {
-            "tokens": tf.io.RaggedFeature(tf.int64),
-            "labels": tf.io.FixedLenSequenceFeature([], tf.int64),
-        },
-    )
-
-    assert context["length"].numpy() == 3
-    assert steps["tokens"].to_list() == lists["tokens"]
-    assert steps["labels"].numpy().tolist() == lists["labels"]
 
 
 @pytest.mark.parametrize("values", [[], [[]], [[], []]])

@@ -141,17 +141,6 @@ def test_tensors_of_all_plugins(new: Path) -> None:
             assert metadata.SerializeToString() == said.SerializeToString()
 
 
-def test_kinds_are_the_plugins(new: Path) -> None:
-    assert read_events(new).tags == {
-        "scalars": ("loss", "accuracy"),
-        "histograms": ("weights",),
-        "images": ("picture",),
-        "audio": ("sound",),
-        "texts": ("note", "table"),
-        "tensors": ("raw",),
-    }
-
-
 @pytest.mark.parametrize("style", ["old", "new"])
 @pytest.mark.parametrize("kind", ["histograms", "images", "audio"])
 def test_what_tensorboard_makes_of_both_styles(
@@ -182,15 +171,6 @@ def test_what_tensorboard_makes_of_both_styles(
             found = found.astype(np.float32).astype(np.float64)  # as TensorBoard rounds them
         assert (series.tag[i], series.step[i]) == (tag, step)
         assert_same(found, value)
-
-
-def test_texts(new: Path) -> None:
-    ours, theirs = read_events(new), accumulated(new)
-
-    notes = [array(event).item().decode() for event in theirs.Tensors("note")]
-    assert list(ours.texts("note").value) == notes
-    assert notes[0] == "step 0 \N{SNOWMAN}"
-    assert ours.texts("table").value[1].tolist() == [["a", "b"], ["c", "1"]]
 
 
 def test_several_files_are_read_in_tensorboards_order(tf: Any, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from tests.messages.test_messages import EXAMPLE, IN_C, SEQUENCE, examples, sequences
+from tests.messages.test_messages import EXAMPLE, IN_C, examples, sequences
 from tests.parity.answers import ask, assert_same
 from tests.parity.rules import rule
 from tfrecord_lite import messages
@@ -67,30 +67,6 @@ def test_sequence_examples_are_the_same_bytes_on_both_sides(
     assert theirs.SerializeToString(deterministic=True) == ours
     back = SequenceExample.FromString(theirs.SerializeToString())
     assert back.SerializeToString(deterministic=True) == ours
-
-
-def test_tensorflow_parses_what_we_serialise(tf: Any) -> None:
-    parsed = tf.io.parse_single_example(
-        EXAMPLE.SerializeToString(),
-        {
-            "label": tf.io.FixedLenFeature([3], tf.int64),
-            "image": tf.io.FixedLenFeature([2], tf.string),
-            "score": tf.io.FixedLenFeature([2], tf.float32),
-        },
-    )
-
-    assert parsed["label"].numpy().tolist() == [-1, 0, 2**63 - 1]
-    assert parsed["image"].numpy().tolist() == [b"\x89PNG", b""]
-    assert parsed["score"].numpy().tolist() == [0.5, float("inf")]
-
-
-def test_tensorflow_parses_our_sequences(tf: Any) -> None:
-    _, lists = tf.io.parse_single_sequence_example(
-        SEQUENCE.SerializeToString(),
-        sequence_features={"none": tf.io.FixedLenSequenceFeature([], tf.int64)},
-    )
-
-    assert lists["none"].shape == (0,)
 
 
 @pytest.mark.parametrize("ours", [Example, SequenceExample])

@@ -221,17 +221,6 @@ def test_after_close_only_close_is_allowed(both: Both, compression: str) -> None
     assert isinstance(answers[1][1].error, FailedPreconditionError)
 
 
-@rule("O5")
-def test_leaving_by_an_error_closes(both: Both) -> None:
-    for writer_class in (both.tf.io.TFRecordWriter, TFRecordWriter):
-        path = both.path(name="left")
-        with pytest.raises(KeyError), writer_class(path, "GZIP") as writer:  # noqa: PT012
-            writer.write(b"record")
-            raise KeyError
-        assert isinstance(ask(writer.write, b"more").error, Exception)
-        assert both.read_same(Path(path).read_bytes(), "GZIP") == Answer([b"record"])
-
-
 @rule("O6")
 def test_flush_makes_what_was_written_readable(both: Both) -> None:
     for writer_class in (both.tf.io.TFRecordWriter, TFRecordWriter):
@@ -263,22 +252,6 @@ def test_a_flushed_stream_is_readable_but_not_at_its_end(both: Both, compression
     assert theirs == Answer([b"one", b"two"])
     assert ours.value == [b"one", b"two"]
     assert ours.reason is Reason.COMPRESSED_TRUNCATED
-
-
-@zlib_itself
-@rule("O7")
-@pytest.mark.parametrize("flush_after", [(), (0,), (3, 4, 400), range(500)])
-@pytest.mark.parametrize("records", [[], [b""], RECORDS, MIXED], ids=["0", "1", "4", "500"])
-@pytest.mark.parametrize("compression", COMPRESSED)
-def test_the_same_records_are_the_same_file(
-    both: Both, compression: str, records: list[bytes], flush_after: list[int]
-) -> None:
-    data = both.write_same(records, compression, flush_after)
-
-    assert both.read_same(data, compression) == Answer(records)
-    if not flush_after:
-        compressor = zlib.compressobj(6, wbits=15 if compression == "ZLIB" else 31, memLevel=9)
-        assert data == compressor.compress(framed(*records)) + compressor.flush()
 
 
 @zlib_itself
@@ -350,22 +323,6 @@ def test_what_zlib_rejects_ends_tensorflow_s_process_and_is_an_error_here(
 
     assert isinstance(ours.error, InvalidArgumentError)
     assert ours.error.reason is Reason.BAD_ARGUMENT
-
-
-@deviation("O8")
-def test_a_buffer_of_one_byte_ends_tensorflow_s_process_and_does_not_matter_here(
-    both: Both, died: Callable[[str], bool]
-) -> None:
-    path = both.path(name="tiny")
-    assert died(
-        f"w = tf.io.TFRecordWriter({path!r}, tf.io.TFRecordOptions('ZLIB', output_buffer_size=1))\n"
-        "w.write(b'record'); w.close()"
-    )
-
-    with TFRecordWriter(path, TFRecordOptions("ZLIB", output_buffer_size=1)) as writer:
-        writer.write(b"record")
-
-    assert both.read_same(Path(path).read_bytes(), "ZLIB") == Answer([b"record"])
 
 
 @rule("O9")

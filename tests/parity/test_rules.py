@@ -23,7 +23,7 @@ from tests.parity import (
     test_streams,
     test_tensor_rules,
 )
-from tests.parity.rules import DEVIATIONS, RULES, counted, deviation, outcomes, rule, summary
+from tests.parity.rules import DEVIATIONS, RULES, counted, outcomes, summary
 
 TESTED = (
     test_dataset_rules,
@@ -56,14 +56,6 @@ def test_every_rule_is_in_the_docs() -> None:
 
     assert [name for name in headings if name[0] in FAMILIES] == list(RULES)
     assert [name.lower() for name in headings] == targets
-
-
-def test_marks_name_rules_there_are() -> None:
-    for mark in (rule, deviation):
-        for names in ((), ("R99",), ("R1", "r2")):
-            with pytest.raises(ValueError, match="names of rules"):
-                mark(*names)
-    assert "R99" not in DEVIATIONS
 
 
 def test_the_summary_names_what_is_missing() -> None:

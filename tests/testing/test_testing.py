@@ -32,7 +32,6 @@ from tfrecord_lite import (
     parse_single_example,
     testing,
 )
-from tfrecord_lite.errors import InvalidArgumentError
 from tfrecord_lite.messages import Event, Example, HistogramProto, SequenceExample, Summary
 from tfrecord_lite.records.framing import frame
 from tfrecord_lite.testing import assert_damage_is_noticed, assert_round_trip, assert_same
@@ -124,15 +123,6 @@ def test_the_plainest_encoding_is_the_runtimes(message: Message) -> None:
     assert testing.Reencoder(lambda n: 0).message(plain, message.DESCRIPTOR) == plain  # noqa: ARG005
 
 
-def test_bits_of_a_nan_stay() -> None:
-    signalling = bytes.fromhex("0a0f0a0d0a016612081206") + b"\x0a\x04\x01\x00\xa0\x7f"
-
-    for seed in range(50):
-        reencoder = testing.Reencoder(random.Random(seed).randrange, 3)
-        found = reference_example.parse(reencoder.message(signalling, Example.DESCRIPTOR))
-        assert found[b"f"].values == (0x7FA00001,)
-
-
 def features_of(message: bytes) -> dict[bytes, Any]:
     try:
         return reference_example.parse(message)
@@ -188,35 +178,6 @@ def test_encodings_come_in_every_way(condition: Callable[[bytes], bool]) -> None
     assert features_of(message)[b"a"].values == (1, 2, 300)
 
 
-@pytest.mark.full
-@pytest.mark.parametrize(
-    "entry",
-    [b"\x12\x00", b"\x0a\x00", b""],
-    ids=["without its key", "without its value", "without both"],
-)
-def test_map_entries_come_without_defaults(entry: bytes) -> None:
-    default = Example()
-    default.features.feature[""].SetInParent()
-    written = bytes([0x0A, len(entry) + 2, 0x0A, len(entry)]) + entry
-
-    assert some(testing.encodings(default), lambda message: message == written)
-
-
-@pytest.mark.full
-def test_what_a_oneof_held_before_may_have_had_values() -> None:
-    def was_bytes(message: bytes) -> bool:
-        return any(
-            stored == b"\x0a\x00"
-            for _, contents, _ in reference_example.entries(message)
-            for content in contents
-            for stored in reference_example.submessages(content, 1, reference_example.PACKAGE, 0)
-        )
-
-    just_ints = Example()
-    just_ints.features.feature["a"].int64_list.value.append(7)
-    some(testing.encodings(just_ints), was_bytes)
-
-
 def test_damaged_messages_are_sometimes_rejected_and_sometimes_another_message() -> None:
     def is_rejected(message: bytes) -> bool:
         return not features_of(message)
@@ -240,12 +201,6 @@ def test_examples_for_features_parse_with_them(
     assert columns.keys() == features.keys()
     for message in serialized:
         parse_single_example(message, features)
-
-
-@given(testing.feature_specs(min_size=2, max_size=3))
-def test_as_many_features_as_asked_for(features: dict[str, Any]) -> None:
-    assert 2 <= len(features) <= 3
-    ExampleParser(features)
 
 
 @pytest.mark.full
@@ -342,21 +297,6 @@ def test_tables_have_columns_of_every_form(form: type) -> None:
         return any(type(column) is form for column in table[0].values())
 
     some(testing.tables(max_rows=2), has_form)
-
-
-def test_tables_of_no_rows_and_of_features_that_are_missing() -> None:
-    some(testing.tables(min_rows=0), lambda table: not table[1])
-    some(
-        testing.tables(max_rows=2),
-        lambda table: any(len(one.features.feature) < len(table[0]) for one in table[1]),
-    )
-
-
-def test_columns_come_in_every_way() -> None:
-    some(testing.bytes_columns(), lambda c: c.offsets[0] > 0 and b"" in c.to_list())
-    some(testing.ragged_tensors(), lambda r: r.ragged_rank == 3 and len(r.flat_values) > 1)
-    some(testing.ragged_tensors(), lambda r: len(r) == 0)
-    some(testing.sparse_tensors(), lambda s: len(s.dense_shape) == 3 and len(s.values) > 1)
 
 
 # --------------------------------------------------------------------------------- records
@@ -510,16 +450,6 @@ def test_different(found: Any, expected: Any) -> None:
             assert_same(one, other)
 
 
-def test_an_array_of_a_file_is_an_array(tmp_path: Path) -> None:
-    np.save(tmp_path / "a.npy", np.arange(3))
-    assert_same(np.load(tmp_path / "a.npy", mmap_mode="r"), np.arange(3))
-
-
-def test_the_error_names_keys_of_mixed_types() -> None:
-    with pytest.raises(AssertionError, match=r"value lacks \['b', 2\] and has \[None\] too many"):
-        assert_same({1: 0, None: 0}, {1: 0, 2: 0, "b": 0})
-
-
 def test_the_error_says_where() -> None:
     with pytest.raises(AssertionError, match="value, field 'y' differs at 1 of 2 values, first 1"):
         assert_same(np.array([(0, 1), (0, 2)], PAIR), np.array([(0, 1), (0, 3)], PAIR))
@@ -645,28 +575,6 @@ def test_what_cannot_be_told_from_an_intact_file_passes() -> None:
     intact = bytes(frame([b"one", b"two"]))
 
     assert_damage_is_noticed(TFRecordReader, intact, bytes(frame([b"one"])))
-
-
-def test_a_program_that_reads_every_encoding_is_told_from_one_that_does_not() -> None:
-    def first_feature(message: bytes) -> bytes:
-        """Find the first key by where it usually is."""
-        return message[6 : 6 + message[5]]
-
-    plain = INTS.SerializeToString(deterministic=True)
-    assert first_feature(plain) == b"a"
-    some(testing.encodings(INTS), lambda m: len(m) > 6 and first_feature(m) != b"a")
-
-
-def test_engine_and_runtime_agree_on_drawn_encodings() -> None:
-    parser = ExampleParser({"a": FixedLenFeature([3], int)})
-
-    @given(testing.encodings(INTS))
-    def check(message: bytes) -> None:
-        assert_same(parser([message] * 6)["a"], np.tile([1, 2, 300], (6, 1)))
-
-    check()
-    with pytest.raises(InvalidArgumentError):
-        parser([b"\xff"])
 
 
 # ------------------------------------------------------------------------------ the package

@@ -404,29 +404,6 @@ def test_parts_of_parts_are_those_of_a_list(n: int, cuts: list[tuple[int, int]])
     assert plan.size() == len(expected)
 
 
-@given(st.lists(st.integers(0, 6), max_size=5), st.integers(1, 4), st.integers(1, 4))
-def test_interleave_is_what_num_parallel_reads_is(sizes: list[int], cycle: int, block: int) -> None:
-    # The same rule twice, once over records of files: see the tests of the library's.
-    made = tf.data.Dataset.from_tensor_slices(np.arange(len(sizes))).interleave(
-        lambda i: tf.data.Dataset.range(sizes[int(i)]).map(lambda j: 10 * i + j), cycle, block
-    )
-    queues = [[10 * i + j for j in range(size)] for i, size in enumerate(sizes)]
-    slots: list[list[int] | None] = [None] * cycle
-    expected, turn = [], 0
-    while queues or any(slot is not None for slot in slots):
-        slot = slots[turn]
-        if slot is None and queues:
-            slot = slots[turn] = queues.pop(0)
-        if slot is not None:
-            expected += slot[:block]
-            is_short = len(slot) < block
-            del slot[:block]
-            slots[turn] = None if is_short else slot
-        turn = (turn + 1) % cycle
-
-    assert [int(x) for x in made] == expected
-
-
 def test_data_sets_can_be_pickled_if_their_functions_can(tmp_path: Path) -> None:
     made = datasets(tmp_path)["interleave"].batch(3)
 
