@@ -6,7 +6,7 @@ import struct
 import zlib
 from typing import TYPE_CHECKING, Any
 
-from tfrecord_lite import TFRecordWriter
+from tfrecord_lite import TFRecordWriter, infer_schema
 from tfrecord_lite.messages import (
     BytesList,
     Example,
@@ -18,6 +18,7 @@ from tfrecord_lite.messages import (
     Int64List,
     SequenceExample,
 )
+from tfrecord_lite.records.framing import frame
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,6 +29,10 @@ JPEG = bytes.fromhex(
     "ffc0 0011 08 01e0 0280 03 012200 021101 031101"  # 640 x 480
 )
 JPEG += (bytes(range(200)) * 8)[: 1614 - len(JPEG)]
+
+
+TENSOR = bytes.fromhex("0801 1208 1202 0803 1202 0804 2230") + bytes(48)
+"""A TensorProto of 3 x 4 float32."""
 
 
 def feature(*values: Any) -> Feature:
@@ -160,3 +165,33 @@ def odd() -> bytes:
         )
     )
     return example.SerializeToString(deterministic=True)
+
+
+def write_samples(folder: Path) -> None:
+    """Write the files that the commands of ``outputs/*.txt`` are about, those of the documentation too."""
+    write_documented(folder)
+    write(folder / "sequence", map(sequence, (3, 1)))
+    write(folder / "list", [ranking(2), ranking(30)])
+    write(folder / "event", [event(1), event(2)])
+    write(folder / "mixed", [b"two\nlines", b"\x00\x01AB" * 5, b"", odd(), b""])
+    write(folder / "long", [b"\xff" * 300, b"x" * 200, b"line\n" * 20])
+    values = {"jpeg": feature(JPEG), "tensor": feature(TENSOR), "other": feature(b"\xff\x00")}
+    words = {"one": feature(b"a\nb" * 1000), "many": feature(*[b"word" * 100] * 9)}
+    for name, named in (("values", values), ("words", words)):
+        record = Example(features=features(**named)).SerializeToString(deterministic=True)
+        write(folder / name, [record])
+    write(folder / "parts", [JPEG, TENSOR])
+    names = ["\x1b[31m", "a\x00b", " ", " a", "a b", "", "\u3000"]
+    example = Example(features=features(**{name: feature(7) for name in names}))
+    write(folder / "names", [example.SerializeToString(deterministic=True)])
+    write(folder / "malformed", [flower(0), b"\x0a\xff", flower(1)])
+    write(folder / "none", [])
+    write(folder / "lacking", [flower(1), odd()])
+    schema = infer_schema(folder / "train.tfrecord.gz")
+    (folder / "train.schema.json").write_text(schema.to_json())
+    (folder / "junk").write_bytes(b"\0 this is no file of records at all")
+    (folder / "tiny").write_bytes(b"{")
+    stream = zlib.compressobj(wbits=31)
+    cut = stream.compress(bytes(frame([flower(i) for i in range(4)]))[: 3 * (len(flower(0)) + 16)])
+    (folder / "cut.gz").write_bytes(cut + stream.flush(zlib.Z_SYNC_FLUSH))
+    write(folder / "one", [b"one"])

@@ -282,7 +282,7 @@ class TestSettings:
 
     @pytest.mark.parametrize("size", ["0", "x", "200XB"])
     def test_sizes(self, run: Run, source: Path, size: str) -> None:
-        assert run("convert", "--shard-size", size, source, "b.csv").status == 2
+        assert run("convert", "--bytes-per-shard", size, source, "b.csv").status == 2
 
 
 def test_records_to_records_need_no_pyarrow(

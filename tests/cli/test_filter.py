@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -75,25 +74,6 @@ def test_other_features_are_not_parsed(
     assert asked[-1] == {"x", "label/of"}
 
 
-@pytest.mark.parametrize(
-    ("condition", "text"),
-    [
-        ("labl = 1", "there is no column 'labl'; the nearest: 'label'"),
-        ("label =", "syntax error"),
-        ("label = 'x'", "Could not convert string 'x' to INT64"),
-    ],
-)
-def test_what_is_not_a_condition(run: Run, tmp_path: Path, condition: str, text: str) -> None:
-    path = write(tmp_path / "a", map(flower, range(3)))
-
-    done = run("filter", "--where", condition, path, tmp_path / "x")
-
-    assert (done.status, done.out, len(done.err)) == (2, [], 1)
-    assert done.err[0].startswith(f"tfrecord: {path}: ")
-    assert text in done.err[0]
-    assert list(tmp_path.iterdir()) == [path]
-
-
 def test_an_error_names_the_file_that_does_not_fit(run: Run, tmp_path: Path) -> None:
     for name, value in (("a", "1"), ("b", "one")):
         save(tmp_path / name, {"x": [value]})
@@ -129,15 +109,3 @@ def test_a_schema_file(run: Run, tmp_path: Path) -> None:
     assert run("filter", "--where=x>1", "--schema=none", schema, tmp_path / "y").err == [
         "tfrecord: none: No such file or directory"
     ]
-
-
-def test_standard_input_needs_a_schema(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
-
-    done = run("filter", "--where", "x > 0", "-", tmp_path / "x")
-
-    text = "standard input can be read only once; give --schema, or save it to a file first"
-    assert done == (2, [], [f"tfrecord: <stdin>: {text}"])
-    assert not list(tmp_path.iterdir())

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import random
 import shutil
 import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cli.samples import event, flower, ranking, sequence, write
+from tests.cli.samples import event, flower, sequence, write
 from tests.support.corpus import ABSENT, corpus_path
 from tests.support.foreign_files import FOREIGN
 
@@ -85,30 +84,6 @@ class TestOtherFormats:
 class TestRecordsOfOtherThings:
     """TFRecord files whose records are not Examples."""
 
-    @pytest.mark.parametrize(
-        ("record", "said"),
-        [
-            (
-                event(1),
-                "the records are TensorBoard events, not Examples; tfrecord_lite.read_events",
-            ),
-            (
-                b"a line of text",
-                "the records look like text, not like Examples; tfrecord cat prints",
-            ),
-            (b"\xff\xfe\0\1" * 9, "the records are not Examples; tfrecord head shows their bytes"),
-            (ranking(2), "the records look like lists of Examples with a context"),
-        ],
-    )
-    def test_schema(self, run_verb: Run, tmp_path: Path, record: bytes, said: str) -> None:
-        path = write(tmp_path / "a", [record] * 3)
-
-        done = run_verb("schema", path)
-
-        assert (done.status, done.out, len(done.err)) == (2, [], 1)
-        assert f"{path}: " in done.err[0]
-        assert said in done.err[0]
-
     @pytest.mark.parametrize("verb", [verb for verb in VERBS if verb != "schema"])
     @pytest.mark.parametrize("record", [event(1), b"text", b"\xff\xfe\0", b"", sequence(2)])
     def test_other_verbs(self, run_verb: Run, tmp_path: Path, record: bytes, verb: str) -> None:
@@ -116,11 +91,6 @@ class TestRecordsOfOtherThings:
 
         assert (done.status, done.err) == (0, [])
         assert done.out
-
-    def test_sequence_examples_have_a_schema(self, run_verb: Run, tmp_path: Path) -> None:
-        done = run_verb("schema", write(tmp_path / "a", [sequence(2)]))
-
-        assert (done.status, done.err) == (0, [])
 
 
 class TestNoFiles:
@@ -135,28 +105,6 @@ class TestNoFiles:
             assert done.err == ["tfrecord: cannot infer a schema: there are no records"]
         else:
             assert (done.status, done.err) == (0, [])
-
-    @each_verb
-    @pytest.mark.parametrize("data", [b"{", b"\x31\0\0\0\0"])
-    def test_a_tiny_file(self, run_verb: Run, tmp_path: Path, verb: str, data: bytes) -> None:
-        path = tmp_path / "a"
-        path.write_bytes(data)
-
-        done = run_verb(verb, path)
-
-        said = " ".join([*done.out, *done.err])
-        assert done.status == 1
-        assert f"({len(data)} of 12 bytes) (is this a TFRecord file?)" in said
-
-    @each_verb
-    def test_garbage(self, run_verb: Run, tmp_path: Path, verb: str) -> None:
-        path = tmp_path / "a"
-        path.write_bytes(random.Random(1).randbytes(5000))
-
-        done = run_verb(verb, path)
-
-        assert done.status == 1
-        assert "is this a TFRecord file" in " ".join([*done.out, *done.err])
 
     @each_verb
     def test_what_is_not_a_file(self, run_verb: Run, tmp_path: Path, verb: str) -> None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.cli.samples import JPEG, damage, feature, features, flower, odd, ranking, sequence, write
-from tfrecord_lite import TFRecordFile, encode_example, serialize_tensor
+from tests.cli.samples import JPEG, damage, feature, features, flower, write
+from tfrecord_lite import TFRecordFile, encode_example
 from tfrecord_lite.messages import Example, FeatureList, FeatureLists, SequenceExample
 
 if TYPE_CHECKING:
@@ -52,21 +51,6 @@ class TestRecord:
         assert all("there is no record" in line and "70 records" in line for line in done.err)
         assert done.status == (2 if missing else 0)
 
-    def test_a_list_of_numbers_of_each_file(self, run: Run, tmp_path: Path) -> None:
-        paths = [write(tmp_path / name, map(flower, range(5))) for name in "ab"]
-
-        assert numbers(run("head", "--record=1,-1", *paths).out) == [1, 4, 1, 4]
-
-    def test_records_that_damage_is_between_are_counted_from_the_end(
-        self, run: Run, tmp_path: Path
-    ) -> None:
-        path = write(tmp_path / "a", [encode_example({"a": i}) for i in range(9)])
-        data = bytearray(path.read_bytes())
-        data[-20] ^= 1  # the last record
-        path.write_bytes(data)
-
-        assert numbers(run("head", "--skip-damage", "--record=7,-1", path).out) == [7]
-
     def test_an_old_index_of_a_damaged_file_is_not_used(self, run: Run, tmp_path: Path) -> None:
         path = write(tmp_path / "a", [encode_example({"a": i}) for i in range(9)])
         TFRecordFile(path).save_index()
@@ -86,21 +70,6 @@ class TestRecord:
         assert (done.status, done.err) == (0, [])
         assert len(list((tmp_path / "out").iterdir())) == 1
 
-    def test_the_folder_of_images_is_one(self, run: Run, tmp_path: Path) -> None:
-        path = write(tmp_path / "a", [encode_example({"i": PNG})])
-
-        done = run("head", "--image", "i", "-o", path, path)
-
-        assert done.status == 2
-        assert done.err == [f"tfrecord: {path}: is not a folder; name one with -o"]
-
-    def test_the_record_is_the_one_of_that_number(self, run: Run, tmp_path: Path) -> None:
-        path = write(tmp_path / "a", map(flower, range(5)))
-
-        (line,) = run("head", "--json", "--record", 4, path).out
-
-        assert json.loads(line)["petals"][0] == 4.5
-
     def test_by_index_damage_before_it_is_not_met(self, run: Run, tmp_path: Path) -> None:
         path = write(tmp_path / "a", map(flower, range(5)))
         TFRecordFile(path).save_index()
@@ -109,83 +78,6 @@ class TestRecord:
 
         assert numbers(run("head", "--record", -1, path).out) == [4]
         assert run("head", "--record", 0, path).status == 1
-
-    @pytest.mark.parametrize("text", ["x", "1,", "1.5", ""])
-    def test_what_is_not_a_number_is_an_error(self, run: Run, text: str) -> None:
-        done = run("head", f"--record={text}", "file")
-
-        assert done.status == 2
-        assert "is not the number of a record" in done.err[-1]
-
-    def test_n_and_record_exclude_each_other(self, run: Run) -> None:
-        assert run("head", "-n", 1, "--record", 1, "file").status == 2
-
-
-class TestFeatures:
-    def test_others_are_left_out_everywhere(self, run: Run, tmp_path: Path) -> None:
-        path = write(tmp_path / "a", [flower(1)])
-        many = write(tmp_path / "b", [sequence(2)])
-        lists = write(tmp_path / "c", [ranking(2)])
-
-        for lines in (["label", "name"], ["name,label"]):
-            given = [part for line in lines for part in ("--columns", line)]
-            (line,) = run("head", "--json", *given, path).out
-            assert json.loads(line) == {"label": [1], "name": ["rose"]}
-        (line,) = run("head", "--json", "--columns", "word", many).out
-        assert json.loads(line) == {"context": {}, "feature_lists": {"word": [["w0"], ["w1"]]}}
-        (line,) = run("head", "--json", "--columns", "relevance", lists).out
-        assert json.loads(line)["examples"] == [{"relevance": [0]}, {"relevance": [1]}]
-
-    def test_text_shows_them_only(self, run: Run, tmp_path: Path) -> None:
-        done = run("head", "--columns", "label", write(tmp_path / "a", [flower(1)]))
-
-        assert done.out[1:] == ["  label  int64  1  1"]
-
-    def test_a_name_that_no_record_has_is_an_error_with_the_nearest(
-        self, run: Run, tmp_path: Path
-    ) -> None:
-        path = write(tmp_path / "a", [flower(1), odd()])
-
-        done = run("head", "--columns", "labl,key", path)
-
-        assert done.status == 2
-        assert done.err == [
-            f"tfrecord: {path}: no record printed has a feature 'labl'; the nearest: 'label'"
-        ]
-
-    def test_an_empty_file_lacks_nothing(self, run: Run, tmp_path: Path) -> None:
-        assert run("head", "--columns", "x", write(tmp_path / "a", [])) == (0, [], [])
-
-
-class TestWhatValuesAre:
-    def test_in_place_of_hex(self, run: Run, tmp_path: Path) -> None:
-        values = features(
-            image=feature(JPEG),
-            tensor=feature(serialize_tensor(np.zeros((3, 4), np.float32))),
-            other=feature(b"\xff\x00"),
-        )
-        path = write(tmp_path / "a", [Example(features=values).SerializeToString()])
-
-        lines = run("head", path).out[1:]
-
-        assert [line.split("  ")[-1] for line in lines] == [
-            "<JPEG 640 x 480, 1.6 KiB>",
-            "<2 bytes: ff 00>",
-            "<float32 tensor [3, 4], 48 bytes>",
-        ]
-        full = "\n".join(run("head", "--full", path).out)
-        assert f"<JPEG 640 x 480, 1.6 KiB: {JPEG.hex(' ')}>" in full
-
-    def test_of_whole_records(self, run: Run, tmp_path: Path) -> None:
-        tensor = serialize_tensor(np.zeros((2, 2), np.int16))
-        path = write(tmp_path / "a", [JPEG, tensor])
-
-        lines = run("head", path).out
-
-        assert [line for line in lines if line.startswith("  ")] == [
-            "  JPEG 640 x 480, 1.6 KiB",
-            "  int16 tensor [2, 2], 8 bytes",
-        ]
 
 
 class TestImageFiles:
@@ -225,43 +117,6 @@ class TestImageFiles:
             "a-000000-0002.png",
         ]
 
-    def test_a_file_that_exists_is_kept(self, run: Run, tmp_path: Path) -> None:
-        path = write(tmp_path / "a", map(flower, range(2)))
-        (tmp_path / "a-000001.jpg").write_text("mine")
-
-        done = run("head", "--image", "image", "-o", tmp_path, path)
-
-        assert done.status == 2
-        assert "a-000001.jpg: exists; remove it, or name another folder" in done.err[0]
-        assert (tmp_path / "a-000001.jpg").read_text() == "mine"
-        assert sorted(file.name for file in tmp_path.iterdir()) == [
-            "a",
-            "a-000000.jpg",
-            "a-000001.jpg",
-        ]
-
-    def test_values_that_are_not_images_are_errors(self, run: Run, tmp_path: Path) -> None:
-        done = run(
-            "head", "--image=name", "-o", tmp_path / "out", write(tmp_path / "a", [flower(1)])
-        )
-
-        assert done.status == 2
-        assert (
-            "record 0, feature 'name': expected an encoded image, found text, 4 bytes"
-            in done.err[0]
-        )
-        assert not (tmp_path / "out").exists()
-
-    def test_a_feature_that_is_missing(self, run: Run, tmp_path: Path) -> None:
-        path = write(tmp_path / "a", [flower(1), odd()])
-
-        some = run("head", "--image=image", "-o", tmp_path / "out", path)
-        none = run("head", "--image=imag", "-o", tmp_path / "out", path)
-
-        assert (some.status, none.status) == (0, 2)
-        assert "1 of 2 records without byte strings in a feature 'image'" in some.err[0]
-        assert none.err[0].endswith("'imag'; the nearest: 'image'")
-
     @pytest.mark.parametrize("name", ["..%2f..\x1b[31m.tfrecord", ".tfrecord", "-", "a b?.tfr"])
     def test_names_of_files_stay_in_the_folder(self, run: Run, tmp_path: Path, name: str) -> None:
         folder = tmp_path / "in"
@@ -272,7 +127,3 @@ class TestImageFiles:
         (file,) = (tmp_path / "out").iterdir()
         assert file.name.endswith("-000000.jpg")
         assert file.name.isprintable()
-
-    @pytest.mark.parametrize("only", [["--image", "x"], ["-o", "x"]])
-    def test_the_feature_and_the_folder_need_each_other(self, run: Run, only: list[str]) -> None:
-        assert run("head", *only, "file").status == 2

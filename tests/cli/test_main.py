@@ -94,11 +94,6 @@ class TestInputs:
 
         assert run(verb, "--compression", name, path).status == 0
 
-    def test_none_is_a_compression_too(self, run: Run, tmp_path: Path) -> None:
-        path = write(tmp_path / "a", [b"one"], "GZIP")
-
-        assert run("cat", "--compression", "none", path).status == 1
-
     @pytest.mark.parametrize("size", ["", "x", "-1", "1X", "1iB", "99999999T"])
     def test_a_size_is_a_number_with_a_unit(self, run: Run, size: str) -> None:
         assert run("info", f"--max-record-bytes={size}", "a").status == 2
@@ -149,24 +144,6 @@ class TestInputs:
     def test_an_empty_name_can_be_seen(self, run: Run, verb: str) -> None:
         assert run(verb, "").err == ["tfrecord: '': No such file or directory"]
 
-    @pytest.mark.full
-    @pytest.mark.parametrize("verb", ["info", "head", "cat", "verify", "schema"])
-    @pytest.mark.parametrize("limit", ["bytes", "ratio"])
-    def test_limits_on_what_is_inflated(
-        self, run: Run, tmp_path: Path, verb: str, limit: str
-    ) -> None:
-        verb_with = [verb, "-n", 2000] if verb == "head" else [verb]
-        path = write(tmp_path / "a", [flower(0)] * 1200, "GZIP")
-
-        done = run(*verb_with, f"--max-inflated-{limit}", 20, path)
-
-        assert done.status == 2  # a limit, and no damage
-        (line,) = done.err
-        assert f"; raise max_inflated_{limit} to read more" in line
-        assert run(*verb_with, f"--max-inflated-{limit}", 10_000_000, path).status == 0
-        assert run(*verb_with, f"--max-inflated-{limit}", 0, path).status == 2
-        assert run(*verb_with, f"--max-inflated-{limit}", "some", path).status == 2
-
 
 class TestArguments:
     @pytest.mark.parametrize("arguments", [[], ["info"], ["nonsense"], ["cat", "--nonsense", "a"]])
@@ -185,11 +162,6 @@ class TestArguments:
         assert (done.status, done.err) == (0, [])
         assert any(line.startswith("exit status:") for line in done.out)
         assert any(f"tfrecord {verb}" in line for line in done.out[done.out.index("examples:") :])
-
-    def test_the_version(self, run: Run) -> None:
-        (line,) = run("--version").out
-
-        assert line.startswith("tfrecord-numpy ")
 
 
 class TestProcess:
@@ -215,15 +187,6 @@ class TestProcess:
         assert done.returncode == 2
         assert done.stderr.startswith(b"tfrecord: <stdin>: the file object is non-blocking")
         assert done.stderr.count(b"\n") == 1
-
-    @pytest.mark.full
-    def test_statuses_reach_the_shell(self, tmp_path: Path) -> None:
-        data = bytes(frame([b"one", b"two"]))
-
-        assert tfrecord("verify", "-", input=data).returncode == 0
-        assert tfrecord("verify", "-", input=data[:-1]).returncode == 1
-        assert tfrecord("verify", tmp_path / "missing").returncode == 2
-        assert tfrecord("nonsense").returncode == 2
 
     def test_damage_in_a_pipe_of_gzip_comes_after_the_records(self) -> None:
         data = gzip.compress(bytes(frame([b"one", b"two"])))

@@ -48,22 +48,6 @@ class TestMerge:
         assert done == (0, [f"{target}: wrote 5 records, 5 bytes"], [])
         assert list(TFRecordReader(target)) == [b"0", b"x", b"1", b"x", b"y"]
 
-    @pytest.mark.parametrize(
-        ("name", "arguments", "first"),
-        [
-            ("x.gz", [], b"\x1f\x8b"),
-            ("x", ["--output-compression", "bz2"], b"BZh"),
-            ("x.gz", ["--output-compression", "none"], b"\x01\0\0"),
-        ],
-    )
-    def test_compression(
-        self, run: Run, tmp_path: Path, name: str, arguments: list[str], first: bytes
-    ) -> None:
-        path = write(tmp_path / "a", [b"1"])
-
-        assert run("merge", *arguments, path, tmp_path / name).status == 0
-        assert (tmp_path / name).read_bytes().startswith(first)
-
     @pytest.mark.full
     def test_to_standard_output(self, tmp_path: Path) -> None:
         paths = [write(tmp_path / "a", [b"1"]), write(tmp_path / "b", [b"2"])]
@@ -153,7 +137,7 @@ class TestAll:
         assert (done.status, len(done.err)) == (2, 1)
         assert "does not stand for num_shards=3 files" in done.err[0]
         two = run(
-            verb, *others, "--num-shards=3", "--shard-size=2K", tmp_path / "a", tmp_path / "x"
+            verb, *others, "--num-shards=3", "--bytes-per-shard=2K", tmp_path / "a", tmp_path / "x"
         )
         assert (two.status, "not allowed with" in two.err[0]) == (2, True)
 

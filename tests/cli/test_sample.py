@@ -45,13 +45,6 @@ def test_a_seed_is_drawn_and_told(run: Run, tmp_path: Path) -> None:
     assert (tmp_path / "1").read_bytes() == (tmp_path / "2").read_bytes()
 
 
-@pytest.mark.parametrize(
-    "arguments", [[], ["-n=-1"], ["-n=x"], ["--fraction=1.1"], ["-n=1", "--fraction=0.5"]]
-)
-def test_arguments(run: Run, arguments: list[str]) -> None:
-    assert run("sample", *arguments, "a", "b").status == 2
-
-
 def test_a_fraction_of_standard_input(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -43,18 +43,3 @@ def test_a_seed_is_drawn_and_told(run: Run, tmp_path: Path) -> None:
     run("shuffle", *told[1].split(), path, tmp_path / "2")
 
     assert (tmp_path / "1").read_bytes() == (tmp_path / "2").read_bytes()
-
-
-def test_too_little_memory(run: Run, tmp_path: Path) -> None:
-    path = write(tmp_path / "a", [b"x"])
-
-    done = run("shuffle", "--memory", "1KiB", path, tmp_path / "x")
-
-    assert (done.status, done.out, len(done.err)) == (2, [], 1)
-
-
-def test_what_is_not_a_seed(run: Run, tmp_path: Path) -> None:
-    done = run("shuffle", "--seed=-1", tmp_path / "a", tmp_path / "x")
-
-    assert done.status == 2
-    assert "'-1' is not a seed, an integer from 0" in done.err[-1]

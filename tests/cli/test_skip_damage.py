@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import gzip
-import json
-import re
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 from tests.cli.samples import damage, flower, write
-from tfrecord_lite import TFRecordReader, save
+from tfrecord_lite import save
 from tfrecord_lite.records.framing import frame
 
 if TYPE_CHECKING:
@@ -52,47 +50,6 @@ def test_sound_files_are_read_as_ever(run: Run, tmp_path: Path, verb: str) -> No
     intact = write(tmp_path / "intact", [flower(1)] * 5)
 
     assert run(verb, "--skip-damage", intact) == run(verb, intact)
-
-
-def test_records_have_the_numbers_that_verify_gives_them(run: Run, path: Path) -> None:
-    done = run("cat", "--skip-damage", path)
-
-    numbers = [int(n) for n in re.findall(r"^record (\d+):", "\n".join(done.out), re.MULTILINE)]
-    assert numbers == [0, 1, 3, 4, 5, 7, 8, 9]
-
-
-def test_json_has_every_intact_record(run: Run, path: Path) -> None:
-    done = run("cat", "--json", "--skip-damage", path)
-
-    assert len(done.out) == len(list(TFRecordReader(path, on_error=str))) == 8
-    assert all(json.loads(line)["label"] == [0] for line in done.out)
-
-
-def test_head_looks_no_further_than_asked(run: Run, path: Path) -> None:
-    assert run("head", "-n", 2, "--skip-damage", path).status == 0
-    done = run("head", "-n", 3, "--skip-damage", path)
-
-    assert [line[:9] for line in done.out if line.startswith("record ")] == [
-        "record 0:",
-        "record 1:",
-        "record 3:",
-    ]
-    assert done.status == 1
-
-
-def test_info_counts_what_is_intact_and_marks_the_file(run: Run, path: Path) -> None:
-    (found,) = map(json.loads, run("info", "--json", "--skip-damage", path).out)
-    page = run("info", "--skip-damage", path).out
-
-    assert found["records"] == 8
-    assert found["record_bytes"] == 8 * len(flower(0))
-    assert (found["damage"]["index"], found["damage"]["reason"]) == (2, "DATA_CRC")
-    assert page[1] == "  records       8 (intact)"
-    assert run("info", "--skip-damage", path, path).out[1].endswith(f"{path} (DAMAGED)")
-
-
-def test_schema_is_that_of_the_intact_records(run: Run, path: Path) -> None:
-    assert run("schema", "--skip-damage", path).out[0] == "8 records, 4 features"
 
 
 @pytest.mark.parametrize("verb", VERBS)

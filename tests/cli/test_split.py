@@ -25,9 +25,9 @@ RECORDS = [b"%d" % i for i in range(10)]
     [
         (["--num-shards", "3"], "x.gz", [3, 3, 4]),
         ([], "x@4", [2, 3, 2, 3]),
-        (["--shard-records", "4"], "x.tfrecord", [4, 4, 2]),
-        (["--shard-size", "51"], "x-{shard}.of.{num_shards}", [3, 3, 3, 1]),
-        (["--shard-size", "1K"], "x", [10]),
+        (["--records-per-shard", "4"], "x.tfrecord", [4, 4, 2]),
+        (["--bytes-per-shard", "51"], "x-{shard}.of.{num_shards}", [3, 3, 3, 1]),
+        (["--bytes-per-shard", "1K"], "x", [10]),
     ],
 )
 def test_shards(
@@ -42,17 +42,3 @@ def test_shards(
     assert list(TFRecordReader(tmp_path / "x*")) == RECORDS
     name = f"{found[0]} to {found[-1].name}" if len(found) > 1 else found[0]
     assert done == (0, [f"{name}: wrote 10 records, 10 bytes"], [])
-
-
-def test_nothing_says_how_to_divide(run: Run, tmp_path: Path) -> None:
-    path = write(tmp_path / "a", RECORDS)
-
-    done = run("split", path, tmp_path / "x")
-
-    assert (done.status, done.out, len(done.err)) == (2, [], 1)
-    assert run("split", path, tmp_path / "x-{shard}").status == 2
-
-
-@pytest.mark.parametrize("argument", ["--num-shards=0", "--shard-size=0", "--shard-records=x"])
-def test_sizes(run: Run, argument: str) -> None:
-    assert run("split", argument, "a", "b").status == 2

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import io
 import json
-import math
 import re
 import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pytest
 
-from tests.cli.samples import damage, event, flower, odd, ranking, write
+from tests.cli.samples import damage, event, flower, ranking, write
 from tests.support.corpus import corpus_files
-from tfrecord_lite import encode_example, encode_examples
+from tfrecord_lite import encode_examples
 from tfrecord_lite.apps.statistics import compute_statistics, sampling
 from tfrecord_lite.cli import main
 
@@ -36,33 +34,6 @@ def test_json_is_what_is_computed(run: Run, sample: CorpusFile) -> None:
     assert done.status == 0
     expected = compute_statistics(sample.path).describe()
     assert json.loads(done.out[0]) == {**json.loads(json.dumps(expected)), "sample": None}
-
-
-def test_what_is_said_of_each_feature(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    numbers = np.array([0, 0, 1, 2, math.nan, math.inf, 3, 4], np.float32)
-    rows = {
-        "x": numbers,
-        "word": [b"a", b"a", b"a", b"\xff\x00", b"b\x1b[31m", b"", b"c", b"d"],
-        "some": [[], [1], [], [2, 3], [], [], [], []],
-    }
-    path = write(tmp_path / "d", encode_examples(rows))
-
-    monkeypatch.setenv("COLUMNS", "120")
-    lines = run("stats", path).out
-    text = " ".join(map(str.strip, lines))
-
-    assert lines[0] == "8 records, 3 features"
-    heads = "name kind records length histogram min mean std median max zeros NaN infinite"
-    assert lines[2].split() == heads.split()
-    assert re.search(r"x +float32 +all +1 .* 0 +1.667 .* 1 +inf +25.0 % +12.5 % +12.5 %", text)
-    for said in (
-        "0 .. 6 bytes",
-        "6 different, 'a' 37.5 %",
-    ):
-        assert said in text
-    assert text.isprintable()
 
 
 @pytest.mark.parametrize(
@@ -111,20 +82,6 @@ def test_a_few_strings_are_shown_even_once(run: Run, tmp_path: Path) -> None:
     assert run("stats", many).out[-1] == "    1 byte, text, 9 different"
 
 
-def test_the_number_of_records_of_a_pipe_is_not_known(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    data = write(tmp_path / "d", map(flower, range(60))).read_bytes()
-    outs = []
-    for how in ([], ["--json"]):
-        stdin = io.TextIOWrapper(io.BytesIO(data))
-        monkeypatch.setattr(sys, "stdin", stdin)
-        outs.append(run("stats", "--sample", 10, *how, "-").out)
-
-    assert outs[0][0] == "10 records, 4 features; the first 10 records"
-    assert json.loads(outs[1][0])["sample"]["total_records"] is None
-
-
 def test_without_utf8_there_are_no_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path / "d", [*map(flower, range(60))])
     shown = []
@@ -137,16 +94,6 @@ def test_without_utf8_there_are_no_blocks(tmp_path: Path, monkeypatch: pytest.Mo
     assert "███" in shown[0]
     assert "histogram" not in shown[1]
     assert shown[1].isascii()
-
-
-def test_some_features(run: Run, tmp_path: Path) -> None:
-    path = write(tmp_path / "d", [odd()])
-
-    done = run("stats", "--json", "--columns", "ratio,zro", path)
-
-    assert done.status == 2
-    assert done.err == ["tfrecord: --columns: no feature 'zro'; the nearest: 'zero'"]
-    assert list(json.loads(done.out[0])["features"]) == ["ratio"]
 
 
 def test_a_sample(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -210,9 +157,3 @@ def test_what_is_wrong_is_told(
     assert done.status == status
     assert done.out[:1] == ([] if first is None else [first])
     assert text in " ".join(done.err)
-
-
-def test_names_of_nothing_but_terminal_control(run: Run, tmp_path: Path) -> None:
-    path = write(tmp_path / "d", [encode_example({"\x1b[2J": 1, "\u202e": b"x\x07"})])
-
-    assert all(line.isprintable() for line in run("stats", path).out)

@@ -29,7 +29,7 @@ If DST is a directory, each SRC becomes a file in it. Needs pip install 'tfrecor
 examples:
   tfrecord convert train.tfrecord train.parquet
   tfrecord convert 'train-*.tfrecord' out/ --to parquet --jobs 4
-  tfrecord convert big.parquet train.tfrecord --shard-size 200MB --jobs 2 --resume
+  tfrecord convert big.parquet train.tfrecord --bytes-per-shard 200MB --jobs 2 --resume
   tfrecord convert train.tfrecord small.csv --columns label,name --where 'label > 3' --limit 100
   tfrecord convert t.csv t.tfrecord --features 'label:int64,box:float32[4],tags:text[?],weight:float32?'
   tfrecord convert - - --from csv --to jsonl < table.csv
@@ -108,7 +108,7 @@ def run(args: argparse.Namespace, console: Console) -> None:
             _target(args, console),
             settings,
             num_shards=args.num_shards,
-            shard_bytes=args.shard_size,
+            shard_bytes=args.bytes_per_shard,
             num_jobs=args.jobs,
             overwrite=args.overwrite,
             resume=args.resume,

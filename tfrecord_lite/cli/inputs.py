@@ -143,7 +143,7 @@ def add_shards(group: Any, size_text: str = "write files of about this size, as 
     """Declare how many files to write; return the group, to add other ways to say so."""
     shards = group.add_mutually_exclusive_group()
     add(shards, "--num-shards N", "write N files", count_of("shards"))
-    add(shards, "--shard-size SIZE", size_text, positive_size)
+    add(shards, "--bytes-per-shard SIZE", size_text, positive_size)
     return shards
 
 

@@ -93,7 +93,7 @@ def _packed(args: argparse.Namespace, console: Console) -> ImageReport | None:
         shuffle=not args.no_shuffle,
         seed=args.seed,
         num_shards=args.num_shards,
-        bytes_per_shard=args.shard_size,
+        bytes_per_shard=args.bytes_per_shard,
         num_threads=args.jobs,
         is_strict=args.strict,
         overwrite=args.overwrite,

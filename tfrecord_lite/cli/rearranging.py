@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from tfrecord_lite.reader import TFRecordReader
 
 _HELP = """{}
-DST is one file, or shards: 'train@8.tfrecord', or a plain name with --num-shards, --shard-size or
---shard-records. Its ending chooses the compression (.gz, .zlib, .zst, .bz2).
+DST is one file, or shards: 'train@8.tfrecord', or a plain name with --num-shards, --bytes-per-shard or
+--records-per-shard. Its ending chooses the compression (.gz, .zlib, .zst, .bz2).
 
 examples:
 {}
@@ -47,8 +47,8 @@ _TEXTS = {
         "Divide the records of all FILEs among shards, in their order.",
         """\
   tfrecord split --num-shards 8 train.tfrecord train.tfrecord
-  tfrecord split --shard-size 200MB huge.tfrecord train.tfrecord.gz
-  tfrecord split --shard-records 10000 huge.tfrecord 'out/{shard:03d}.tfrecord'""",
+  tfrecord split --bytes-per-shard 200MB huge.tfrecord train.tfrecord.gz
+  tfrecord split --records-per-shard 10000 huge.tfrecord 'out/{shard:03d}.tfrecord'""",
     ),
     "shuffle": (
         """\
@@ -101,7 +101,7 @@ def add_arguments(parser: argparse.ArgumentParser, verb: str) -> None:
     inputs.add(group, "--output-compression", text, str.lower, choices=inputs.COMPRESSIONS)
     shards = inputs.add_shards(group)
     text = "begin the next file when one holds this many records"
-    inputs.add(shards, "--shard-records N", text, inputs.count_of("records"))
+    inputs.add(shards, "--records-per-shard N", text, inputs.count_of("records"))
     inputs.add_files(parser)
     inputs.add(
         parser, "target DST", "the new file: a path, a URL, shards, or - for standard output"
@@ -152,8 +152,8 @@ def run(args: argparse.Namespace, console: Console) -> None:
                 reader,
                 target,
                 num_shards=args.num_shards,
-                bytes_per_shard=args.shard_size,
-                records_per_shard=args.shard_records,
+                bytes_per_shard=args.bytes_per_shard,
+                records_per_shard=args.records_per_shard,
                 compression="infer" if chosen is None else inputs.COMPRESSIONS[chosen],
                 overwrite=args.overwrite,
                 **more,
