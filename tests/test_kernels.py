@@ -305,7 +305,7 @@ def test_steps_are_padded_alike(lengths: list[int], width: int) -> None:
 READ = """
 import json, sys, tempfile, os
 import numpy as np
-import tfrecord_lite
+from tfrecord_lite import jit
 from tfrecord_lite import TFRecordReader, TFRecordWriter, FixedLenFeature, RaggedFeature
 path = os.path.join(tempfile.mkdtemp(), "a")
 with TFRecordWriter(path) as writer:
@@ -343,9 +343,9 @@ def test_the_environment_asks_for_it_and_a_second_process_compiles_nothing(tmp_p
 def test_without_numba_the_error_says_what_to_install() -> None:
     out = run_fresh(
         "import sys; sys.modules['numba'] = None\n"
-        "import tfrecord_lite\n"
+        "from tfrecord_lite import jit\n"
         "try:\n"
-        "    tfrecord_lite.jit.enable_jit()\n"
+        "    jit.enable_jit()\n"
         "except ImportError as error:\n"
         "    print(error)\n",
         TFRECORD_LITE_JIT="",
@@ -360,9 +360,9 @@ def test_without_a_place_for_the_cache_the_error_says_where_to_set_one() -> None
         "def refuse(**options):\n"
         "    raise RuntimeError('cannot cache function: no locator available')\n"
         "numba.njit = refuse\n"
-        "import tfrecord_lite\n"
+        "from tfrecord_lite import jit\n"
         "try:\n"
-        "    tfrecord_lite.jit.enable_jit()\n"
+        "    jit.enable_jit()\n"
         "except RuntimeError as error:\n"
         "    print(error)\n",
         TFRECORD_LITE_JIT="",
