@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
 
+from tests.support.columns import DTYPES, columns_of, same
 from tfrecord_lite import (
     BytesColumn,
     FixedLenFeature,
@@ -30,12 +30,6 @@ def parsed_with(block: Any, features: Any) -> dict[str, Any]:
     return dict(parse_example(block, features))
 
 
-DTYPES = [
-    "?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16",
-    "M8[ns]", "M8[D]", "m8[25s]", "S3", "U2",
-]  # fmt: skip
-
-
 def back(columns: dict[str, Any], schema: Schema | None = None) -> dict[str, Any]:
     """Store columns and bring them back; the schema goes through JSON meanwhile."""
     schema = schema_of(columns) if schema is None else schema
@@ -43,100 +37,16 @@ def back(columns: dict[str, Any], schema: Schema | None = None) -> dict[str, Any
     return restore(parsed_with(encode_examples(columns, schema), again), again)
 
 
-def assert_same(found: Any, wanted: Any) -> None:
-    """Compare class, dtype, shape and values, of floats the bits."""
-    assert type(found) is type(wanted)
-    if isinstance(wanted, RaggedTensor):
-        assert len(found.nested_row_splits) == len(wanted.nested_row_splits)
-        for one, other in zip(found.nested_row_splits, wanted.nested_row_splits, strict=True):
-            assert one.tolist() == other.tolist()
-        assert_same(found.flat_values, wanted.flat_values)
-    elif isinstance(wanted, SparseTensor):
-        assert found.shape == wanted.shape
-        assert found.indices.tolist() == wanted.indices.tolist()
-        assert_same(found.values, wanted.values)
-    elif np.ma.isMA(wanted):
-        assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape)
-        assert np.array_equal(np.ma.getmaskarray(found), np.ma.getmaskarray(wanted))
-        assert_same(found.compressed(), wanted.compressed())
-    else:
-        assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape)
-        is_bits = wanted.dtype.kind not in "OT"
-        assert found.tobytes() == wanted.tobytes() if is_bits else np.array_equal(found, wanted)
+@given(st.integers(0, 4).flatmap(columns_of))
+def test_a_column_comes_back(column: Any) -> None:
+    same(back({"x": column})["x"], column)
 
 
-def arrays(dtype: str, shape: Any) -> st.SearchStrategy[np.ndarray[Any, Any]]:
-    texts: dict[str, Any] = {
-        # NumPy itself drops zeros at the end.
-        "S": st.binary(max_size=3).map(lambda value: value.rstrip(b"\0")),
-        "U": st.text(st.characters(exclude_categories=["Cs"]), max_size=2).map(
-            lambda value: value.rstrip("\0")
-        ),
-    }
-    return hnp.arrays(dtype, shape, elements=texts.get(dtype[0]), fill=st.nothing())
+@given(st.lists(st.binary(max_size=5), max_size=5))
+def test_a_column_of_bytes_comes_back_as_objects(raw: list[bytes]) -> None:
+    column = BytesColumn.from_list(raw)
 
-
-shapes = hnp.array_shapes(min_dims=1, max_dims=3, min_side=0, max_side=4)
-
-
-@given(st.data(), st.sampled_from(DTYPES), shapes)
-def test_an_array_comes_back(data: st.DataObject, dtype: str, shape: tuple[int, ...]) -> None:
-    array = data.draw(arrays(dtype, shape))
-
-    assert_same(back({"x": array})["x"], array)
-
-
-@given(st.data(), st.sampled_from(DTYPES), shapes)
-def test_a_masked_array_comes_back(data: st.DataObject, dtype: str, shape: tuple[int, ...]) -> None:
-    array = data.draw(arrays(dtype, shape))
-    missing = data.draw(hnp.arrays(np.bool_, shape[0]))
-    mask = np.broadcast_to(missing.reshape(-1, *[1] * (len(shape) - 1)), shape)
-    column = np.ma.MaskedArray(array, mask.copy())
-
-    assert_same(back({"x": column})["x"], column)
-
-
-@given(st.data(), st.sampled_from(DTYPES), st.integers(1, 3), st.sampled_from([(), (2,), (1, 3)]))
-def test_rows_of_any_length_come_back(
-    data: st.DataObject, dtype: str, rank: int, inner: tuple[int, ...]
-) -> None:
-    lengths = [data.draw(st.lists(st.integers(0, 3), max_size=4))]
-    for _ in range(rank - 1):
-        n = sum(lengths[-1])
-        lengths.append(data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n)))
-    column: Any = data.draw(arrays(dtype, (sum(lengths[-1]), *inner)))
-    for some in reversed(lengths):
-        column = RaggedTensor.from_row_lengths(column, np.array(some, np.int64))
-
-    assert_same(back({"x": column})["x"], column)
-
-
-@given(st.data(), st.sampled_from(DTYPES), st.sampled_from([(7,), (2, 3)]))
-def test_a_sparse_tensor_comes_back(
-    data: st.DataObject, dtype: str, sizes: tuple[int, ...]
-) -> None:
-    dense = data.draw(hnp.arrays(np.bool_, (4, *sizes)))
-    indices = np.argwhere(dense)
-    values = data.draw(arrays(dtype, len(indices)))
-    column = SparseTensor(indices, values, dense.shape)
-
-    assert_same(back({"x": column})["x"], column)
-
-
-@given(
-    st.lists(st.binary(max_size=5), max_size=5),
-    st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=3), max_size=5),
-)
-def test_strings_come_back_as_the_strings_they_were(raw: list[bytes], texts: list[str]) -> None:
-    objects = np.array([*raw, None], object)[:-1]
-    words = np.array([*texts, None], object)[:-1]
-
-    assert_same(back({"x": objects})["x"], objects)
-    assert_same(back({"x": BytesColumn.from_list(raw)})["x"], objects)
-    found = back({"x": words})["x"]
-    assert found.tolist() == texts
-    variable = np.array(texts, np.dtypes.StringDType())
-    assert_same(back({"x": variable})["x"], variable)
+    same(back({"x": column})["x"], column)
 
 
 def test_the_dtype_alone_decides_how_a_column_is_stored() -> None:
@@ -226,7 +136,7 @@ def test_lists_come_back_as_arrays(column: Any, wanted: Any) -> None:
     if np.ma.isMA(wanted) and wanted.dtype == object:
         assert found.tolist() == wanted.tolist()
     else:
-        assert_same(found, wanted)
+        same(found, wanted)
 
 
 def test_features_without_an_original_stay_as_they_are() -> None:
@@ -449,7 +359,7 @@ def test_times_of_another_unit_are_not_counted_in_this_one() -> None:
         with pytest.raises(InvalidArgumentError, match="astype") as caught:
             encode_examples({"x": np.array([5], other)}, schema)
         assert (caught.value.reason, caught.value.key) == (Reason.WRONG_KIND, "x")
-        assert_same(back({"x": np.array([5], dtype)}, schema)["x"], np.array([5], dtype))
+        same(back({"x": np.array([5], dtype)}, schema)["x"], np.array([5], dtype))
 
 
 MISFITS: list[tuple[str, list[Any], list[Any]]] = [
@@ -515,7 +425,7 @@ def test_what_the_original_dtype_does_not_have_is_refused_both_ways(
     hidden = np.ma.MaskedArray(stored(dtype, bad), True)  # looked at no more
     assert len(encode_examples({"x": hidden}, missing)) == 2
     array = np.array(good, dtype)
-    assert_same(back({"x": array}, schema)["x"], array)
+    same(back({"x": array}, schema)["x"], array)
 
 
 def test_negative_numbers_are_no_uint64() -> None:
@@ -532,4 +442,4 @@ def test_negative_numbers_are_no_uint64() -> None:
 def test_masked_arrays_without_values_come_back(dtype: str, shape: tuple[int, ...]) -> None:
     column: Any = np.ma.MaskedArray(np.zeros(shape, dtype), np.ones(shape, np.bool_))
 
-    assert_same(back({"x": column})["x"], column)
+    same(back({"x": column})["x"], column)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import importlib
 import json
 import os
 import tracemalloc
@@ -13,12 +12,11 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
 
+from tests.support.columns import columns_of, same
 from tests.support.foreign_files import FOREIGN
 from tests.support.untyped import load
 from tfrecord_lite import (
-    BytesColumn,
     FixedLenFeature,
     RaggedTensor,
     Schema,
@@ -44,115 +42,7 @@ if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn
 
 
-def same(ours: Any, theirs: Any) -> None:
-    """Assert that two columns are alike in value, dtype and shape; NaNs by their bits."""
-    if isinstance(theirs, dict):
-        assert isinstance(ours, dict)
-        assert list(ours) == list(theirs)
-        for key, column in theirs.items():
-            same(ours[key], column)
-        return
-    if isinstance(theirs, tuple):
-        assert isinstance(ours, tuple)
-        assert len(ours) == len(theirs)
-        for one, other in zip(ours, theirs, strict=True):
-            same(one, other)
-        return
-    if isinstance(theirs, BytesColumn):
-        theirs = theirs.to_numpy()
-    assert isinstance(ours, np.ma.MaskedArray) == isinstance(theirs, np.ma.MaskedArray)
-    if isinstance(theirs, RaggedTensor):
-        assert isinstance(ours, RaggedTensor)
-        assert ours.shape == theirs.shape
-        assert [len(row) for row in ours] == [len(row) for row in theirs]
-        same(ours.values, theirs.values)
-        return
-    if isinstance(theirs, SparseTensor):
-        assert ours.shape == theirs.shape
-        same(ours.indices, theirs.indices)
-        same(ours.values, theirs.values)
-        return
-    assert ours.dtype == theirs.dtype
-    assert ours.shape == theirs.shape
-    if isinstance(theirs, np.ma.MaskedArray):
-        mask = np.ma.getmaskarray(theirs)
-        assert np.array_equal(np.ma.getmaskarray(ours), mask)
-        same(np.asarray(ours.data)[~mask], np.asarray(theirs.data)[~mask])
-        return
-    if theirs.dtype.kind in "OUST":
-        assert ours.tolist() == theirs.tolist()
-        assert list(map(type, ours.ravel())) == list(map(type, theirs.ravel()))
-    else:
-        assert ours.tobytes() == np.ascontiguousarray(theirs).tobytes()
-
-
 # ------------------------------------------------------------------------------ round trips
-
-DTYPES = [
-    "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
-    "float16", "float32", "float64", "complex64", "complex128", "datetime64[s]",
-    "timedelta64[ns]", "S3", "U4",
-]  # fmt: skip
-
-
-@st.composite
-def arrays(draw: DrawFn, n_records: int) -> Any:
-    dtype = np.dtype(draw(st.sampled_from(DTYPES)))
-    shape = draw(st.lists(st.integers(0, 3), max_size=2))
-    elements = None
-    if dtype.kind == "U":
-        elements = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=4)
-    return draw(hnp.arrays(dtype, (n_records, *shape), elements=elements))
-
-
-@st.composite
-def masked_arrays(draw: DrawFn, n_records: int) -> Any:
-    array = draw(arrays(n_records))
-    gone = draw(hnp.arrays(np.bool_, n_records))
-    assume(array.size)
-    mask = np.broadcast_to(gone.reshape(-1, *[1] * (array.ndim - 1)), array.shape)
-    return np.ma.MaskedArray(array, mask.copy())
-
-
-@st.composite
-def ragged(draw: DrawFn, n_records: int) -> RaggedTensor:
-    lengths = draw(st.lists(st.integers(0, 3), min_size=n_records, max_size=n_records))
-    inner: Any
-    if draw(st.booleans()):
-        inner = draw(arrays(sum(lengths)))
-        assume(0 not in inner.shape[1:])
-    else:
-        inner = draw(ragged(sum(lengths)))
-    splits = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    return RaggedTensor(inner, splits)
-
-
-@st.composite
-def strings(draw: DrawFn, n_records: int) -> Any:
-    element: Any = draw(st.sampled_from([st.binary(max_size=5), st.text(max_size=5)]))
-    values = draw(st.lists(element, min_size=n_records, max_size=n_records))
-    array = np.empty(n_records, object)
-    array[:] = values
-    if n_records and isinstance(values[0], str) and draw(st.booleans()):
-        return array.astype(np.dtypes.StringDType())
-    return array
-
-
-@st.composite
-def sparse(draw: DrawFn, n_records: int) -> SparseTensor:
-    dense = draw(hnp.arrays(st.sampled_from(["int64", "float32", "float64"]), (n_records, 2, 3)))
-    indices = np.argwhere(dense != 0)
-    return SparseTensor(indices, dense[tuple(indices.T)], dense.shape)
-
-
-def columns_of(n_records: int) -> st.SearchStrategy[Any]:
-    return st.one_of(
-        arrays(n_records),
-        masked_arrays(n_records),
-        ragged(n_records),
-        strings(n_records),
-        sparse(n_records),
-    )
 
 
 keys = st.sampled_from(["a", "b", "image", "", "x/y", "ü", "0", "row_lengths_1"])
@@ -437,18 +327,6 @@ def test_a_row_of_another_structure_is_named(tmp_path: Path, row: Any) -> None:
         save(tmp_path / "d", [(1, 2)] * 4 + [row])
 
     assert caught.value.index == 4
-
-
-@pytest.mark.parametrize("value", [2**53 + 1, -(2**53) - 1, 2**63 - 1])
-@pytest.mark.parametrize("at", [1, 1500])
-def test_an_integer_among_floats_is_never_rounded(tmp_path: Path, value: int, at: int) -> None:
-    rows: list[Any] = [{"x": 0.5}] * 2000
-    rows[at] = {"x": value}
-
-    with pytest.raises(InvalidArgumentError) as caught:
-        save(tmp_path / "d", rows)
-
-    assert (caught.value.key, caught.value.index) == ("x", at)
 
 
 @pytest.mark.parametrize("data", ["text", b"bytes", 5, None, np.float64(1)])
@@ -1003,71 +881,6 @@ def test_columns_are_inferred_as_they_would_be_stored() -> None:
     assert list(infer_schema(rows)) == ["a", "b"]
     assert summarize(rows)["b"].n_records == 1
     assert summarize({"a": np.arange(10)}, num_records=3).n_records == 3
-
-
-FRAMES = ["pandas", "polars", "pyarrow"]
-
-
-def frame_of(library: str, data: dict[str, list[Any]]) -> Any:
-    module = importlib.import_module(library)
-    if library == "pyarrow":
-        return module.table(data)
-    return module.DataFrame(data)
-
-
-@pytest.mark.needs("dataframes")
-@pytest.mark.parametrize("library", FRAMES)
-def test_data_frames_are_saved_and_inferred(tmp_path: Path, library: str) -> None:
-    data: dict[str, list[Any]] = {
-        "i": [1, 2, 3],
-        "x": [0.1, 0.2, 0.3],
-        "b": [True, False, True],
-        "s": ["a", None, "c"],
-        "l": [[1], [], [2, 3]],
-    }
-    frame = frame_of(library, data)
-
-    columns = saved(tmp_path / "d", frame)
-
-    assert columns["i"].tolist() == [1, 2, 3]
-    assert columns["x"].tolist() == [0.1, 0.2, 0.3]
-    assert columns["b"].dtype == np.bool_
-    assert np.ma.getmaskarray(columns["s"]).tolist() == [False, True, False]
-    assert columns["l"].to_list() == [[1], [], [2, 3]]
-    assert list(infer_schema(frame)) == list(data)
-
-
-def polars_frame(values: Any, dtype: str) -> Any:
-    pl: Any = pytest.importorskip("polars")
-    return pl.DataFrame({"c": values}, schema={"c": eval(dtype, {"pl": pl})})  # noqa: S307
-
-
-def arrow_frame(values: Any, dtype: str) -> Any:
-    pa: Any = pytest.importorskip("pyarrow")
-    return pa.table({"c": pa.array(values, eval(dtype, {"pa": pa}))})  # noqa: S307
-
-
-def arrow_chunks(values: Any, dtype: str) -> Any:
-    pa: Any = pytest.importorskip("pyarrow")
-    kind = eval(dtype, {"pa": pa})  # noqa: S307
-    chunks = [pa.array(values[:1], kind), pa.array([], kind), pa.array(values[1:], kind)]
-    return pa.table({"c": pa.chunked_array(chunks)})
-
-
-POLARS_LISTS = [
-    ("pl.List(pl.Int8)", [[1, 2], [], [3]], "int8"),
-    ("pl.List(pl.Float32)", [[0.5], [], [1, 2]], "float32"),
-    ("pl.List(pl.Boolean)", [[True], [], [False]], "bool"),
-    ("pl.List(pl.List(pl.UInt16))", [[[1], []], [], [[2, 3]]], "uint16"),
-    ("pl.List(pl.Int8)", [[], []], "int8"),
-]
-ARROW_LISTS = [
-    ("pa.list_(pa.int8())", [[1, 2], [], [3]], "int8"),
-    ("pa.large_list(pa.float32())", [[0.5], [], [1, 2]], "float32"),
-    ("pa.list_(pa.bool_())", [[True], [], [False]], "bool"),
-    ("pa.list_(pa.list_(pa.uint16()))", [[[1], []], [], [[2, 3]]], "uint16"),
-    ("pa.list_(pa.int8())", [[], []], "int8"),
-]
 
 
 @pytest.mark.needs("remote")
