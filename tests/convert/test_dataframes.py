@@ -131,30 +131,6 @@ def test_a_series_has_the_zone_and_categories_of_its_own(tmp_path: Path) -> None
     assert found["c"].cat.categories.tolist() == ["b", "a"]
 
 
-@pytest.mark.parametrize(
-    ("column", "reason", "index"),
-    [
-        (pd.Series(pd.period_range("2020", periods=1, freq="D")), Reason.UNSUPPORTED, None),
-        (pd.arrays.SparseArray([0, 1]), Reason.UNSUPPORTED, None),
-        (pd.interval_range(0, 2), Reason.UNSUPPORTED, None),
-        (pa.array([1], pa.decimal128(5, 2)), Reason.UNSUPPORTED, None),
-        (pl.Series([{"a": 1}]), Reason.UNSUPPORTED, None),
-        (pl.Series([[None]], dtype=pl.List(pl.Int8)), Reason.UNREPRESENTABLE, 0),
-        *(
-            [(pl.Series([1, 2**70], dtype=pl.Int128), Reason.UNREPRESENTABLE, 1)]
-            if hasattr(pl, "Int128")
-            else []
-        ),
-    ],
-)
-def test_a_series_that_has_no_list_is_named(column: Any, reason: Reason, index: int | None) -> None:
-    for encode in (encode_examples, schema_of):
-        with pytest.raises(InvalidArgumentError) as caught:
-            encode({"x": column})
-        assert (caught.value.key, caught.value.reason) == ("x", reason)
-        assert caught.value.index == index
-
-
 # ------------------------------------------------------------------------------ whole frames
 
 DATA: dict[str, list[Any]] = {"i": [BIG, None, 3], "s": ["a", "b", None], "f": [0.5, 1.0, 2.0]}
