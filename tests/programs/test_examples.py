@@ -9,119 +9,248 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tfrecord_lite import TFRecordReader
-from tfrecord_lite.apps.images import encode_image
-from tfrecord_lite.messages import Example
+from tfrecord_lite import TFRecordReader, TFRecordWriter
+from tfrecord_lite.apps.images import decode_image, encode_image, image_row
 
-DIGITS = Path(__file__).resolve().parents[2] / "examples" / "digits.py"
-IMAGE_BYTES = DIGITS.with_name("image_bytes.py")
-
-
-def run_digits(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-W", "error::ResourceWarning", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+PROGRAMS = sorted(path.name for path in EXAMPLES.glob("*.py") if "_parquet" not in path.name)
+"""Those of engines are run in tests/engines, by the engines, and told of in docs/how-to/big-jobs.md."""
 
 
-@pytest.mark.needs("examples")
-def test_digits_writes_shards_and_reads_them_back(tmp_path: Path) -> None:
-    done = run_digits(str(DIGITS), "--output", str(tmp_path / "new"))
-
-    assert done.returncode == 0, done.stderr
-    assert "every image equals its original" in done.stdout
-    paths = sorted((tmp_path / "new").iterdir())
-    assert [path.name for path in paths] == [
-        f"digits-{shard:05d}-of-00004.tfrecord.gz" for shard in range(4)
-    ]
-    records = list(TFRecordReader(paths, "GZIP"))
-    assert len(records) == 1797
-    assert list(Example.FromString(records[0]).features.feature["shape"].int64_list.value) == [8, 8]
+def run(program: str, *arguments: object, code: int = 0) -> subprocess.CompletedProcess[str]:
+    """Run an example, which has to end with an exit status, and never with a traceback."""
+    command = [sys.executable, "-W", "error::ResourceWarning", str(EXAMPLES / program)]
+    done = subprocess.run(
+        [*command, *map(str, arguments)], capture_output=True, text=True, check=False
+    )
+    assert "Traceback" not in done.stderr, done.stderr
+    assert done.returncode == code, done.stdout + done.stderr
+    return done
 
 
-@pytest.mark.needs("examples")
-def test_digits_needs_no_folder() -> None:
-    done = run_digits(str(DIGITS))
+PRINTED: dict[str, list[str]] = {
+    "dictionaries.py": ["Read 2 Examples and 2 SequenceExamples"],
+    "digits.py": ["1,797", "every image equals its original"],
+    "feature_store.py": [
+        "raw records: [b'Record A', b'Record B']",
+        "2000 rows in 2 epochs",
+        "-2.000 x float_col\n  +3.000 x int_col\n  +1.000 x 1",
+    ],
+    "image_bytes.py": [
+        "label 0: uint8 of shape (12, 24, 3)\nlabel 1: uint8 of shape (6, 30, 1)",
+    ],
+    "image_folder.py": [
+        "packed 6 images of 2 classes",
+        "skipped 2",
+        "every image is unchanged, byte for byte",
+    ],
+    "imagenet_pipeline.py": ["train: 18 files", "labels [0, 1, 2, 3]", "validate: 2 files"],
+    "jax_batches.py": ["sum of n: 45,000.0"],
+    "sequences.py": ["Every sequence is equal to the one written."],
+    "super_serial.py": [
+        "1,000 samples were restored",
+        "a tuple was restored as a tuple",
+        "a file of Super Serial's was read by its header",
+    ],
+    "tensor_features.py": ["enum     <Size.LARGE: 2>          -> int64_list [2]", "-> the same"],
+    "train_sklearn.py": ["1797 records, 64 numbers each, 10 classes"],
+    "train_torch.py": ["1797 records, 64 numbers each, 10 classes"],
+}
+"""What each prints when it is given nothing."""
+NEEDS = {
+    "dictionaries.py": (),
+    "feature_store.py": (),
+    "image_bytes.py": ("image",),
+    "image_folder.py": ("image",),
+    "imagenet_pipeline.py": ("image",),
+    "sequences.py": (),
+    "super_serial.py": ("yaml",),
+    "tensor_features.py": (),
+}
+"""What each needs if that is less than the extra "examples"."""
+QUICK = ("sequences.py", "super_serial.py")
 
-    assert done.returncode == 0, done.stderr
-    assert "1,797" in done.stdout
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        pytest.param(
+            name,
+            marks=[
+                pytest.mark.needs(*NEEDS.get(name, ("examples",))),
+                *([] if name in QUICK else [pytest.mark.full]),
+            ],
+        )
+        for name in PROGRAMS
+    ],
+)
+def test_each_runs_and_is_told_of_in_the_documentation(program: str) -> None:
+    printed = run(program).stdout
+
+    assert [text for text in PRINTED[program] if text not in printed] == []
+    assert "usage:" in run(program, "--help").stdout
+    page = (EXAMPLES.parent / "docs" / "tutorial" / "programs.md").read_text(encoding="utf-8")
+    assert f"examples/{program}" in page
 
 
-def test_digits_says_how_to_install_what_is_missing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("engine", ["ray", "beam", "spark", "dask"])
+def test_the_programs_of_engines_are_short_and_in_the_guide(engine: str) -> None:
+    program = EXAMPLES / f"{engine}_parquet.py"
+    guide = EXAMPLES.parent / "docs" / "how-to" / "big-jobs.md"
+
+    assert len(program.read_text().splitlines()) < 25
+    assert f"```{{literalinclude}} ../../examples/{program.name}\n" in guide.read_text()
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    ("program", "names"),
+    [
+        pytest.param(
+            "digits.py",
+            [f"digits-{shard:05d}-of-00004.tfrecord.gz" for shard in range(4)],
+            marks=pytest.mark.needs("examples"),
+        ),
+        ("dictionaries.py", ["examples.tfrecord", "sequences.tfrecord"]),
+        ("sequences.py", ["sequences.tfrecord"]),
+    ],
+)
+def test_files_are_kept_if_a_folder_is_given(
+    tmp_path: Path, program: str, names: list[str]
+) -> None:
+    run(program, "--output", tmp_path / "new")
+
+    assert sorted(path.name for path in (tmp_path / "new").iterdir()) == names
+    assert len(list(TFRecordReader(sorted((tmp_path / "new").iterdir())))) > 2
+
+
+def test_a_library_that_is_missing_is_named(tmp_path: Path) -> None:
     block = f"import runpy, sys; sys.modules['sklearn'] = None; sys.argv[1:] = ['--output', {str(tmp_path)!r}]"
-    done = run_digits("-c", f"{block}; runpy.run_path({str(DIGITS)!r}, run_name='__main__')")
+    program = f"{block}; runpy.run_path({str(EXAMPLES / 'digits.py')!r}, run_name='__main__')"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
 
     assert done.returncode == 1
     assert done.stderr == "This example needs scikit-learn: pip install '.[examples]'\n"
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.full
 @pytest.mark.needs("image")
-def test_image_bytes_come_back_in_their_shapes(tmp_path: Path) -> None:
-    path = tmp_path / "images.tfrecord"
-    done = run_digits(str(IMAGE_BYTES), "--output", str(path))
+def test_image_bytes_takes_files_and_says_what_is_missing_or_no_image(tmp_path: Path) -> None:
+    good, bad = tmp_path / "good.png", tmp_path / "bad.png"
+    good.write_bytes(encode_image(np.full((3, 4), 200, np.uint8)))
+    bad.write_bytes(b"no image")
 
-    assert done.returncode == 0, done.stderr
-    assert "label 0: uint8 of shape (12, 24, 3)\nlabel 1: uint8 of shape (6, 30, 1)" in done.stdout
-    features = [Example.FromString(record).features.feature for record in TFRecordReader(path)]
-    assert [len(feature["image"].bytes_list.value[0]) for feature in features] == [864, 180]
-    assert features[1]["shape"].bytes_list.value[0] == bytes([6, 0, 0, 0, 30, 0, 0, 0, 1, 0, 0, 0])
+    assert "label 0: uint8 of shape (3, 4, 1)" in run("image_bytes.py", good).stdout
+    for path, text in ((bad, "8 bytes are not an image"), (tmp_path / "absent", "absent")):
+        assert text in run("image_bytes.py", path, code=1).stderr
+
+
+# ------------------------------------------------------------------------ image pipelines
+
+
+@pytest.mark.needs("image")
+@pytest.mark.full
+def test_an_image_pipeline_takes_files_and_says_what_is_wrong_with_them(tmp_path: Path) -> None:
+    for i in range(2):
+        with TFRecordWriter(tmp_path / f"good-{i}") as writer:
+            writer.write_example(image_row(np.full((3, 4, 3), 200, np.uint8)))
+    with TFRecordWriter(tmp_path / "bad") as writer:
+        writer.write_example({"image/encoded": b"not an image"})
+
+    (tmp_path / "empty").touch()
+
+    done = run("imagenet_pipeline.py", tmp_path / "good-*", "--unlabelled", "--size", 8)
+    assert done.stdout.count("1 images, the last batch float32 of shape (1, 8, 8, 3)") == 2
+    for arguments, text in (
+        ([tmp_path / "good-*"], "image/class/label"),
+        ([tmp_path / "bad", "--unlabelled"], "not an image"),
+        ([tmp_path / "absent-*"], "absent-"),
+        ([tmp_path / "empty"], "no records"),
+        ([tmp_path / "good-*", "--batch", 0, "--unlabelled"], "batch_size"),
+    ):
+        assert text in run("imagenet_pipeline.py", *arguments, code=1).stderr
+
+
+@pytest.mark.needs("image")
+@pytest.mark.full
+def test_a_folder_of_ones_own(tmp_path: Path) -> None:
+    for label, shade in (("cats", 10), ("dogs", 200)):
+        (tmp_path / "in" / label).mkdir(parents=True)
+        image = np.full((4, 4, 3), shade, np.uint8)
+        (tmp_path / "in" / label / "a.png").write_bytes(encode_image(image))
+
+    run("image_folder.py", "pack", tmp_path / "in", tmp_path / "out@1.tfrecord")
+    rows = list(TFRecordReader(tmp_path / "out-*.tfrecord").examples())
+    assert [row["image/class/label"].tolist() for row in rows] == [[0], [1]]
+    run("image_folder.py", "unpack", tmp_path / "out-*.tfrecord", tmp_path / "back")
+    again = ("unpack", tmp_path / "out-*.tfrecord", tmp_path / "back")
+    assert "the folder is not empty" in run("image_folder.py", *again, code=1).stderr
+
+    for label, shade in (("cats", 10), ("dogs", 200)):
+        assert decode_image((tmp_path / "back" / label / "a.png").read_bytes())[0, 0, 0] == shade
 
 
 @pytest.mark.full
 @pytest.mark.needs("image")
-def test_image_bytes_takes_files_and_says_what_is_missing_or_no_image(tmp_path: Path) -> None:
-    good, bad, absent = tmp_path / "good.png", tmp_path / "bad.png", tmp_path / "absent.png"
-    good.write_bytes(encode_image(np.full((3, 4), 200, np.uint8)))
-    bad.write_bytes(b"no image")
+def test_records_cannot_lead_out_of_the_folder(tmp_path: Path) -> None:
+    content = encode_image(np.zeros((4, 4, 3), np.uint8))
+    with TFRecordWriter(tmp_path / "x") as writer:
+        for name, label in (("../../evil", ".."), ("/etc/evil", "a/../.."), ("..\\evil", ".")):
+            text = {"image/filename": name, "image/class/text": label}
+            writer.write_example({"image/encoded": content, **text})
 
-    done = run_digits(str(IMAGE_BYTES), str(good))
-    assert done.returncode == 0, done.stderr
-    assert "label 0: uint8 of shape (3, 4, 1)" in done.stdout
-    for path, text in ((bad, "8 bytes are not an image"), (absent, "absent.png")):
-        done = run_digits(str(IMAGE_BYTES), str(path))
-        assert done.returncode == 1
+    (tmp_path / "to").mkdir()
+    run("image_folder.py", "unpack", tmp_path / "x", tmp_path / "to" / "folder")
+
+    written = [path for path in tmp_path.rglob("*") if path.is_file()]
+    inside = [path for path in written if (tmp_path / "to" / "folder") in path.parents]
+    assert len(inside) == 4  # with the list of them
+    assert len(written) == 5
+
+
+@pytest.mark.full
+@pytest.mark.needs("image")
+def test_a_folder_without_images_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "listed").mkdir()
+    (tmp_path / "listed" / "labels.csv").write_text("one,two,three\n")
+
+    for folder, text in (("absent", "No such file"), ("empty", "no image"), ("listed", "three")):
+        done = run("image_folder.py", "pack", tmp_path / folder, tmp_path / "x", code=1)
         assert text in done.stderr
-        assert "Traceback" not in done.stderr
 
 
-@pytest.mark.needs("yaml")
-def test_super_serial_saves_and_loads_everything(tmp_path: Path) -> None:
-    program = DIGITS.parent / "super_serial.py"
-
-    done = run_digits(str(program), "--output", str(tmp_path))
-
-    assert done.returncode == 0, done.stderr
-    assert "1,000 samples were restored" in done.stdout
-    assert "a tuple was restored as a tuple" in done.stdout
-    assert "a file of Super Serial's was read by its header" in done.stdout
-    assert (tmp_path / "samples.tfrecord.schema.json").is_file()
-    assert len(list(TFRecordReader(tmp_path / "samples.tfrecord"))) == 1000
+# ------------------------------------------------------------------------- values and tables
 
 
-SEQUENCES = DIGITS.with_name("sequences.py")
-DICTIONARIES = DIGITS.with_name("dictionaries.py")
+@pytest.mark.full
+def test_tensors_of_ones_own(tmp_path: Path) -> None:
+    np.save(tmp_path / "mine.npy", np.zeros((3, 0, 2), np.int8))
+    assert "mine     int8 (3, 0, 2)" in run("tensor_features.py", tmp_path / "mine.npy").stdout
+    (tmp_path / "bad.npy").write_bytes(b"no array")
+    for name in ("bad.npy", "absent.npy"):
+        run("tensor_features.py", tmp_path / name, code=1)
 
 
-def test_sequences_are_written_and_read_back(tmp_path: Path) -> None:
-    for arguments in ([], ["--output", str(tmp_path / "new")]):
-        done = run_digits(str(SEQUENCES), *arguments)
-        assert done.returncode == 0, done.stderr
-        assert "Every sequence is equal to the one written." in done.stdout
-    rows = list(TFRecordReader(tmp_path / "new" / "sequences.tfrecord").sequence_examples())
-    assert [row["context"]["length"].tolist() for row in rows] == [[3], [3], [2]]
+@pytest.mark.full
+def test_a_table_of_ones_own(tmp_path: Path) -> None:
+    table = tmp_path / "table.csv"
+    lines = [f"{i},{'even' if i % 2 == 0 else ''},{5 * i - 2}" for i in range(30)]
+    table.write_text("\n".join(["x,kind,y", *lines]) + "\n")
 
-
-def test_dictionaries_are_written_and_read_back(tmp_path: Path) -> None:
-    for arguments in ([], ["--output", str(tmp_path / "new")]):
-        done = run_digits(str(DICTIONARIES), *arguments)
-        assert done.returncode == 0, done.stderr
-        assert "Read 2 Examples and 2 SequenceExamples" in done.stdout
-    assert len(list((tmp_path / "new").iterdir())) == 2
-
-
-@pytest.mark.parametrize("engine", ["ray", "beam", "spark", "dask"])
-def test_the_programs_of_engines_are_short_and_in_the_guide(engine: str) -> None:
-    program = DIGITS.with_name(f"{engine}_parquet.py")
-    guide = DIGITS.parents[1] / "docs" / "how-to" / "big-jobs.md"
-
-    assert len(program.read_text().splitlines()) < 25
-    assert f"```{{literalinclude}} ../../examples/{program.name}\n" in guide.read_text()
+    done = run("feature_store.py", "--csv", table, "--label", "y")
+    assert "+5.000 x x\n  -2.000 x 1\nexplains 100.0 %" in done.stdout
+    table.write_text("x,y\n1,2\nfour,5\n")
+    assert (
+        "'x' is a number in some rows"
+        in run("feature_store.py", "--csv", table, "--label", "y", code=1).stderr
+    )
+    for label, content in (("z", "x,y\n1,2\n"), ("y", "x,y\n1,two\n"), ("y", "x,y\n")):
+        table.write_text(content)
+        assert (
+            str(table) in run("feature_store.py", "--csv", table, "--label", label, code=1).stderr
+        )
+    run("feature_store.py", "--csv", tmp_path / "absent.csv", code=1)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from tests.programs.test_examples_data import run
+from tests.programs.test_examples import run
 from tfrecord_lite import TFRecordWriter
 
 if TYPE_CHECKING:
@@ -73,7 +73,6 @@ def test_jax_adds_up_what_files_hold(tmp_path: Path) -> None:
     with TFRecordWriter(tmp_path / "mine") as writer:
         writer.write_examples({"a": np.arange(10), "name": ["x"] * 10})
 
-    assert "sum of n: 45,000.0" in run("jax_batches.py").stdout
     done = run("jax_batches.py", tmp_path / "mine", "--batch", 3)
     assert "10 records" in done.stdout
     assert "sum of a: 45.0" in done.stdout
