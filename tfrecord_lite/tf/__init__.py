@@ -15,8 +15,6 @@ TensorFlow is an ``AttributeError`` that says what to use instead.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
-
 from tfrecord_lite.tf import compat, data, dtypes, errors, image, io, python_io, sparse, train
 from tfrecord_lite.tf._dtype import DType, as_dtype
 from tfrecord_lite.tf._ops import (
@@ -35,8 +33,7 @@ from tfrecord_lite.tf._ops import (
     squeeze,
     stack,
 )
-from tfrecord_lite.tf._shape import TensorShape
-from tfrecord_lite.tf._tensor import RaggedTensor, SparseTensor, Tensor
+from tfrecord_lite.tf._tensor import RaggedTensor, SparseTensor, Tensor, TensorShape
 from tfrecord_lite.tf._unavailable import HINTS, unavailable
 from tfrecord_lite.tf.dtypes import (
     bfloat16,
@@ -58,9 +55,6 @@ from tfrecord_lite.tf.dtypes import (
     uint32,
     uint64,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = [
     "DType",
@@ -115,4 +109,4 @@ __all__ = [
 __version__ = "2.21.0"
 """The version of TensorFlow whose rules are followed."""
 
-__getattr__: Callable[[str], NoReturn] = unavailable(__name__, HINTS)
+__getattr__ = unavailable(__name__, HINTS)

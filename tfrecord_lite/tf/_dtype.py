@@ -49,11 +49,6 @@ class DType:
         return self._type.number
 
     @property
-    def base_dtype(self) -> DType:
-        """The dtype itself."""
-        return self
-
-    @property
     def size(self) -> int:
         """Bytes per element; 0 for byte strings."""
         return 0 if self._type.name == "string" else self._type.dtype.itemsize

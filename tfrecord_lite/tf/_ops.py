@@ -10,8 +10,15 @@ import numpy as np
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
 from tfrecord_lite.tf._dtype import as_dtype
-from tfrecord_lite.tf._shape import TensorShape
-from tfrecord_lite.tf._tensor import RaggedTensor, SparseTensor, Tensor, plain_array, unwrap, wrap
+from tfrecord_lite.tf._tensor import (
+    RaggedTensor,
+    SparseTensor,
+    Tensor,
+    TensorShape,
+    plain_array,
+    unwrap,
+    wrap,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

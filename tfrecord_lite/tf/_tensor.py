@@ -23,12 +23,53 @@ from tfrecord_lite.tensors.serialize import as_tensor
 from tfrecord_lite.tensors.strings import as_strings, flatten
 from tfrecord_lite.tf._dtype import DType, as_dtype
 from tfrecord_lite.tf._operators import Operation, Operators, computed
-from tfrecord_lite.tf._shape import TensorShape, fits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from tfrecord_lite.arrays import AnyArray
+
+
+class TensorShape(tuple[int | None, ...]):
+    """A shape, as ``tf.TensorShape``: a tuple of sizes, None where unknown."""
+
+    __slots__ = ()
+
+    @property
+    def rank(self) -> int:
+        """The number of dimensions."""
+        return len(self)
+
+    def as_list(self) -> list[int | None]:
+        """Return the sizes."""
+        return list(self)
+
+    def __eq__(self, other: object) -> bool:
+        """Compare with any tuple or list."""
+        return isinstance(other, (tuple, list)) and tuple(self) == tuple(other)
+
+    def __ne__(self, other: object) -> bool:
+        """Compare with any tuple or list."""
+        return not self == other
+
+    def __hash__(self) -> int:
+        """Hash as a tuple."""
+        return tuple.__hash__(self)
+
+    def __str__(self) -> str:
+        """Format as a tuple."""
+        return tuple.__repr__(self)
+
+    def __repr__(self) -> str:
+        """Format as TensorFlow does."""
+        return f"TensorShape({list(self)})"
+
+
+def fits(found: tuple[Any, ...], wanted: tuple[Any, ...]) -> bool:
+    """Return whether a shape equals the wanted one, in which None is any size."""
+    return len(found) == len(wanted) and all(
+        want is None or have == want for have, want in zip(found, wanted, strict=True)
+    )
 
 
 class Tensor(Operators):
@@ -73,10 +114,6 @@ class Tensor(Operators):
     def shape(self) -> TensorShape:
         """The shape."""
         return TensorShape(np.shape(self._value))
-
-    def get_shape(self) -> TensorShape:
-        """Return the shape."""
-        return self.shape
 
     def set_shape(self, shape: Any) -> None:
         """Check the shape, which is always known here.
@@ -242,10 +279,6 @@ class _Composite:
     def shape(self) -> TensorShape:
         """The shape; None where rows differ in length."""
         return TensorShape(self._column.shape)
-
-    def get_shape(self) -> TensorShape:
-        """Return the shape."""
-        return self.shape
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the column."""

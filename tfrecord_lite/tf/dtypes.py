@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
-
 from tfrecord_lite.tf._dtype import ALL, DType, as_dtype
 from tfrecord_lite.tf._ops import cast
 from tfrecord_lite.tf._unavailable import unavailable
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = [
     "DType",
@@ -54,4 +49,4 @@ complex128: DType = ALL["complex128"]
 string: DType = ALL["string"]
 bool: DType = ALL["bool"]  # noqa: A001 - TensorFlow's name
 
-__getattr__: Callable[[str], NoReturn] = unavailable(__name__)
+__getattr__ = unavailable(__name__)

@@ -6,8 +6,6 @@ Some are Python's own exceptions. ``OpError`` is a tuple of all of them, for ``e
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
-
 from tfrecord_lite.errors import (
     DataLossError,
     FailedPreconditionError,
@@ -15,9 +13,6 @@ from tfrecord_lite.errors import (
     TFRecordError,
 )
 from tfrecord_lite.tf._unavailable import unavailable
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = [
     "AlreadyExistsError",
@@ -38,4 +33,4 @@ UnimplementedError = NotImplementedError
 OutOfRangeError = EOFError
 OpError: tuple[type[Exception], ...] = (TFRecordError, OSError, EOFError, NotImplementedError)
 
-__getattr__: Callable[[str], NoReturn] = unavailable(__name__, otherwise="nothing here raises it")
+__getattr__ = unavailable(__name__, otherwise="nothing here raises it")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
-
 from tfrecord_lite.tf._unavailable import HINTS, unavailable
 from tfrecord_lite.tf.io._bytes import (
     decode_bmp,
@@ -14,9 +12,6 @@ from tfrecord_lite.tf.io._bytes import (
     encode_png,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 __all__ = ["decode_bmp", "decode_image", "decode_jpeg", "decode_png", "encode_jpeg", "encode_png"]
 
-__getattr__: Callable[[str], NoReturn] = unavailable(__name__, otherwise=HINTS["image"])
+__getattr__ = unavailable(__name__, otherwise=HINTS["image"])

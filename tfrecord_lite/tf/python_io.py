@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
-
 from tfrecord_lite.files.compression import TFRecordCompressionType, TFRecordOptions
 from tfrecord_lite.reader import tf_record_iterator
 from tfrecord_lite.tf._unavailable import unavailable
 from tfrecord_lite.tf.io import TFRecordWriter
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 __all__ = ["TFRecordCompressionType", "TFRecordOptions", "TFRecordWriter", "tf_record_iterator"]
 
-__getattr__: Callable[[str], NoReturn] = unavailable(
-    __name__, otherwise="TensorFlow has only four names there"
-)
+__getattr__ = unavailable(__name__, otherwise="TensorFlow has only four names there")

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any
 
 from tfrecord_lite.tf._tensor import SparseTensor, unwrap, wrap
 from tfrecord_lite.tf._unavailable import unavailable
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["SparseTensor", "to_dense"]
 
@@ -24,4 +21,4 @@ def to_dense(
     return wrap(unwrap(sp_input).to_dense(default, validate_indices=validate_indices))
 
 
-__getattr__: Callable[[str], NoReturn] = unavailable(__name__)
+__getattr__ = unavailable(__name__)

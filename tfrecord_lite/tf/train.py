@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
-
 from tfrecord_lite.messages import (
     BytesList,
     Example,
@@ -17,9 +15,6 @@ from tfrecord_lite.messages import (
 )
 from tfrecord_lite.tf._unavailable import unavailable
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 __all__ = [
     "BytesList",
     "Example",
@@ -32,6 +27,4 @@ __all__ = [
     "SequenceExample",
 ]
 
-__getattr__: Callable[[str], NoReturn] = unavailable(
-    __name__, otherwise="use TensorFlow itself, torch or jax for training"
-)
+__getattr__ = unavailable(__name__, otherwise="use TensorFlow itself, torch or jax for training")

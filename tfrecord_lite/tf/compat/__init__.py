@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
-
 from tfrecord_lite.tf._unavailable import unavailable
 from tfrecord_lite.tf.compat import v1
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["as_bytes", "as_str", "as_text", "v1"]
 
@@ -25,6 +20,4 @@ def as_text(bytes_or_text: bytes | str, encoding: str = "utf-8") -> str:
 
 as_str = as_text
 
-__getattr__: Callable[[str], NoReturn] = unavailable(
-    __name__, otherwise="only v1, as_bytes, as_str and as_text are here"
-)
+__getattr__ = unavailable(__name__, otherwise="only v1, as_bytes, as_str and as_text are here")

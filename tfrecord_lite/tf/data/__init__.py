@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
-
 from tfrecord_lite.tf._unavailable import unavailable
 from tfrecord_lite.tf.data import experimental
 from tfrecord_lite.tf.data._dataset import AUTOTUNE, Dataset, Options, TFRecordDataset
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = [
     "AUTOTUNE",
@@ -24,7 +19,7 @@ __all__ = [
 INFINITE_CARDINALITY = -1
 UNKNOWN_CARDINALITY = -2
 
-__getattr__: Callable[[str], NoReturn] = unavailable(
+__getattr__ = unavailable(
     __name__,
     {
         "TextLineDataset": "use Dataset.from_generator over an open file",

@@ -12,8 +12,7 @@ import numpy as np
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.tf._ops import TensorSpec, is_tensor
-from tfrecord_lite.tf._shape import fits
-from tfrecord_lite.tf._tensor import plain_array, unwrap, wrap
+from tfrecord_lite.tf._tensor import fits, plain_array, unwrap, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

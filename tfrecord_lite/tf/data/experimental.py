@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite import dataset as library
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
@@ -12,7 +12,6 @@ from tfrecord_lite.files.names import expand, name_of
 from tfrecord_lite.schema import require_specifications
 from tfrecord_lite.tf._unavailable import unavailable
 from tfrecord_lite.tf.data._dataset import AUTOTUNE, Dataset, TFRecordDataset
-from tfrecord_lite.tf.io._parsing import parse_example
 from tfrecord_lite.writer import TFRecordWriter as _Writer
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.schema import FeatureSpec
 
-__all__ = ["AUTOTUNE", "TFRecordWriter", "make_batched_features_dataset", "parse_example_dataset"]
+__all__ = ["AUTOTUNE", "TFRecordWriter", "make_batched_features_dataset"]
 
 
 def make_batched_features_dataset(
@@ -88,19 +87,6 @@ def make_batched_features_dataset(
     return Dataset(parsed.prefetch(prefetch_buffer_size))
 
 
-def parse_example_dataset(
-    features: Mapping[str, FeatureSpec],
-    num_parallel_calls: int | None = 1,
-    deterministic: bool | None = None,
-) -> Callable[[Dataset], Dataset]:
-    """Return a function for ``Dataset.apply`` that parses batches of Examples."""
-
-    def apply(dataset: Dataset) -> Dataset:
-        return dataset.map(lambda batch: parse_example(batch, features), num_parallel_calls)
-
-    return apply
-
-
 class TFRecordWriter:
     """Writes a data set of byte strings to a file."""
 
@@ -115,10 +101,11 @@ class TFRecordWriter:
                 writer.write(record)
 
 
-__getattr__: Callable[[str], NoReturn] = unavailable(
+__getattr__ = unavailable(
     __name__,
     {
         "cardinality": "use dataset.cardinality()",
+        "parse_example_dataset": "use dataset.map with tf.io.parse_example",
         "sample_from_datasets": "use tf.data.TFRecordDataset with num_parallel_reads",
     },
     otherwise="use Dataset.map with a function, or Python's itertools",

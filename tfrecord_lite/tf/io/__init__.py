@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
+from typing import Any
 
-from tfrecord_lite.files.compression import TFRecordOptions
+from tfrecord_lite import writer
+from tfrecord_lite.files.compression import CompressionType, TFRecordOptions
 from tfrecord_lite.schema import (
     FixedLenFeature,
     FixedLenSequenceFeature,
@@ -33,10 +34,6 @@ from tfrecord_lite.tf.io._parsing import (
     parse_single_example,
     parse_single_sequence_example,
 )
-from tfrecord_lite.tf.io._writer import TFRecordWriter
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = [
     "FixedLenFeature",
@@ -64,7 +61,15 @@ __all__ = [
     "write_file",
 ]
 
-__getattr__: Callable[[str], NoReturn] = unavailable(
+
+class TFRecordWriter(writer.TFRecordWriter):
+    """Writes records to one file, compressed only if the options say so, whatever its name."""
+
+    def __init__(self, path: Any, options: CompressionType = None) -> None:
+        super().__init__(path, "" if options is None else options)
+
+
+__getattr__ = unavailable(
     __name__,
     {
         "TFRecordCompressionType": "use tf.compat.v1.io.TFRecordCompressionType",

@@ -5,13 +5,10 @@ from __future__ import annotations
 import glob as _glob
 import os
 import shutil
-from typing import IO, TYPE_CHECKING, Any, NoReturn
+from typing import IO, Any
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.tf._unavailable import unavailable
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = [
     "GFile",
@@ -105,6 +102,4 @@ def _local(path: Any) -> str:
     return name
 
 
-__getattr__: Callable[[str], NoReturn] = unavailable(
-    __name__, otherwise="use os, shutil or pathlib"
-)
+__getattr__ = unavailable(__name__, otherwise="use os, shutil or pathlib")
