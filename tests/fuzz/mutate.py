@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tfrecord_lite.testing.damage import mutate
+from tfrecord_lite.testing.reencode import mutate
 
 if TYPE_CHECKING:
     from random import Random

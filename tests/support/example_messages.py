@@ -36,8 +36,7 @@ from tfrecord_lite.example.decode.layout import LayoutMatch
 from tfrecord_lite.example.decode.plain import PlainMatch
 from tfrecord_lite.messages import Example
 from tfrecord_lite.schema import Kind
-from tfrecord_lite.testing.damage import mutate
-from tfrecord_lite.testing.reencode import UNKNOWN_NUMBERS, Below, len_field
+from tfrecord_lite.testing.reencode import UNKNOWN_NUMBERS, Below, len_field, mutate
 from tfrecord_lite.wire.keys import KeyTable
 from tfrecord_lite.wire.scalar import varint
 

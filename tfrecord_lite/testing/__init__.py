@@ -6,13 +6,12 @@ read and write them. Needs the extra ``testing``.
 ::
 
     messages    values; Examples and SequenceExamples of anything; encodings of any message
-    features    feature specifications and Schemas; Examples and columns that fit them
-    sequences   the same for SequenceExamples
+    features    feature specifications and Schemas; Examples, SequenceExamples and columns
+                that fit them
     columns     single columns; tables of columns with the Examples they stand for
     records     records; files, intact and damaged
     round_trip  assertions: what was written comes back, and damage is not read as data
-    reencode    messages in unusual but legal encodings (no Hypothesis)
-    damage      bytes damaged in one place (no Hypothesis)
+    reencode    messages in unusual but legal encodings; bytes damaged in one place
 
 This package's own tests are the first to use it.
 """
@@ -25,8 +24,14 @@ except ImportError:
     raise ImportError("strategies need Hypothesis: pip install 'tfrecord-numpy[testing]'") from None
 
 from tfrecord_lite.testing.columns import bytes_columns, ragged_tensors, sparse_tensors, tables
-from tfrecord_lite.testing.damage import mutate
-from tfrecord_lite.testing.features import columns, examples_for, feature_specs, schemas
+from tfrecord_lite.testing.features import (
+    columns,
+    examples_for,
+    feature_specs,
+    schemas,
+    sequence_examples_for,
+    sequence_feature_specs,
+)
 from tfrecord_lite.testing.messages import (
     byte_strings,
     chooser,
@@ -40,13 +45,12 @@ from tfrecord_lite.testing.messages import (
     sequence_examples,
 )
 from tfrecord_lite.testing.records import any_stream, damaged, odd_lengths, pieces_of, records
-from tfrecord_lite.testing.reencode import Reencoder
+from tfrecord_lite.testing.reencode import Reencoder, mutate
 from tfrecord_lite.testing.round_trip import (
     assert_damage_is_noticed,
     assert_round_trip,
     assert_same,
 )
-from tfrecord_lite.testing.sequences import sequence_examples_for, sequence_feature_specs
 
 __all__ = [
     "Reencoder",

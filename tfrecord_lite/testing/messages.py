@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from tfrecord_lite.messages import Example, Feature, FeatureList, SequenceExample
 from tfrecord_lite.schema import Kind
-from tfrecord_lite.testing.damage import mutate
-from tfrecord_lite.testing.reencode import Reencoder
+from tfrecord_lite.testing.reencode import Reencoder, mutate
 
 if TYPE_CHECKING:
     from google.protobuf.message import Message

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tfrecord_lite.records import crc32c
 from tfrecord_lite.records.decoder import FrameDecoder
 from tfrecord_lite.records.framing import frame
-from tfrecord_lite.testing.damage import mutate
+from tfrecord_lite.testing.reencode import mutate
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy
