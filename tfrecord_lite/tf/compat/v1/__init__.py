@@ -1,4 +1,4 @@
-"""tf.compat.v1: the names of tf, and those that TensorFlow 1 had at its top level."""
+"""tf.compat.v1: the names of tf, and those that TensorFlow 1 had at its top level, or in ``io``."""
 
 from __future__ import annotations
 
