@@ -12,22 +12,20 @@ import os
 import warnings
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
     Reason,
+    argument_error,
     plural,
     require_int,
     short_name,
 )
 from tfrecord_lite.files.compression import TFRecordOptions, compression_to_write
 from tfrecord_lite.files.names import check_storage_options, is_url, shard_names
-from tfrecord_lite.files.output import lock_set, open_output, unlock_set
-from tfrecord_lite.records.framing import OVERHEAD_BYTES
-from tfrecord_lite.records.sink import BUFFER_BYTES, RecordSink
+from tfrecord_lite.files.output import lock_set, unlock_set
+from tfrecord_lite.records.file_set import FileSet, Filling
 from tfrecord_lite.writer import MessageWriter, as_record
 
 if TYPE_CHECKING:
@@ -37,14 +35,11 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
-    from tfrecord_lite.arrays import Int64Array
     from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import StorageOptions
+    from tfrecord_lite.records.sink import RecordSink
 
 __all__ = ["ShardedTFRecordWriter"]
-
-_BUFFERS_BYTES = 32 * 1024 * 1024
-_SMALLEST_BUFFER_BYTES = 64 * 1024
 
 
 class ShardedTFRecordWriter(MessageWriter):
@@ -116,70 +111,53 @@ class ShardedTFRecordWriter(MessageWriter):
         self._pattern = os.fspath(pattern)
         self._options = compression_to_write(self._pattern, compression)
         check_storage_options(storage_options, self._pattern)
-        self._storage_options = storage_options
         if num_shards is not None:
             num_shards = require_int("num_shards", num_shards, 1)
         if bytes_per_shard is not None:
             bytes_per_shard = require_int("bytes_per_shard", bytes_per_shard, 1)
-        self._bytes_per_shard = bytes_per_shard
-        self._sinks: list[RecordSink] = []
-        self._n_bytes = 0  # in the last shard
-        self._next = 0
-        names = self._check_pattern(num_shards)
-        self._buffer_bytes = _BUFFERS_BYTES // max(len(names), 1)
-        self._buffer_bytes = min(max(self._buffer_bytes, _SMALLEST_BUFFER_BYTES), BUFFER_BYTES)
+        self._filling = None if bytes_per_shard is None else Filling(None, bytes_per_shard)
+        self._next = 0  # shard in turn
+        names = self._names(num_shards, bytes_per_shard)
+        self._files = FileSet(self._options, storage_options, len(names))
+        self._sinks = self._files.sinks
         self._lock = None if is_url(names[0]) else lock_set(names[0])
         self._is_open, self._is_done = True, False
         try:
             for name in names:
-                self._open_shard(name)
+                self._files.open(name)
         except BaseException:
             self.abandon()
             raise
 
-    def _check_pattern(self, num_shards: int | None) -> list[str]:
+    def _names(self, num_shards: int | None, bytes_per_shard: int | None) -> list[str]:
         """Return the names of the shards to open now: all of them, or the first."""
-        by_bytes = self._bytes_per_shard is not None
-        has_field = "{shard" in self._pattern
+        pattern = self._pattern
+        has_field = "{shard" in pattern
+        by_bytes = bytes_per_shard is not None
         if by_bytes == (num_shards is not None or not has_field) or (
             num_shards is not None and not has_field
         ):
             detail = (
-                f"the pattern {self._pattern!r} with num_shards={num_shards} and "
-                f"bytes_per_shard={self._bytes_per_shard} does not say how many shards there are; "
+                f"the pattern {pattern!r} with num_shards={num_shards} and "
+                f"bytes_per_shard={bytes_per_shard} does not say how many shards there are; "
                 "expected 'name@10', or '{shard}' in the name with one of the two arguments"
             )
-            raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+            raise argument_error(detail)
         try:
-            names = shard_names(self._pattern, 1 if by_bytes else num_shards)
+            names = shard_names(pattern, 1 if by_bytes else num_shards)
         except InvalidArgumentError:
             raise
         except KeyError as error:
-            detail = (
-                f"unknown field {{{error.args[0]}}} in the pattern; "
-                "expected {shard} or {num_shards}"
-            )
-            raise InvalidArgumentError(
-                Reason.BAD_ARGUMENT, source=self._pattern, detail=detail
-            ) from None
+            field = f"{{{error.args[0]}}}"
+            detail = f"unknown field {field} in the pattern; expected {{shard}} or {{num_shards}}"
+            raise argument_error(detail, source=pattern) from None
         except (AttributeError, LookupError, TypeError, ValueError):  # of str.format
             names = None
         if not names or len(set(names)) < len(names):
-            detail = (
-                f"the pattern {self._pattern!r} names no shard; expected 'name@10' or '{{shard}}'"
+            raise argument_error(
+                f"the pattern {pattern!r} names no shard; expected 'name@10' or '{{shard}}'"
             )
-            raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
         return names
-
-    def _open_shard(self, name: str) -> None:
-        file = open_output(name, atomic=True, storage_options=self._storage_options)
-        try:
-            sink = RecordSink(file, self._options, self._buffer_bytes)
-        except BaseException:
-            file.abandon()
-            raise
-        self._sinks.append(sink)
-        self._n_bytes = 0
 
     def write(self, record: bytes | bytearray | str | Block) -> None:
         """Write one record, as :meth:`TFRecordWriter.write`, to the next shard in turn.
@@ -222,7 +200,9 @@ class ShardedTFRecordWriter(MessageWriter):
         n_taken = 0
         try:
             for record in records:
-                sink = self._next_sink(len(record))  # type: ignore[arg-type]
+                sink = self._next_sink()
+                if self._filling is not None:
+                    self._filling.take_one(len(record))  # type: ignore[arg-type]
                 n_taken += 1  # by the sink, even if it cannot write
                 sink.add(record)
         except BaseException:
@@ -230,13 +210,14 @@ class ShardedTFRecordWriter(MessageWriter):
             raise
 
     def _put_block(self, block: Block) -> None:
-        if self._bytes_per_shard is None:
+        if self._filling is None:
             self._deal(block)
             return
         n_taken = 0
         try:
             while n_taken < len(block):
-                sink, n_records = self._room_for(block.lengths[n_taken:])
+                sink = self._next_sink()
+                n_records = self._filling.take(block.lengths[n_taken:])
                 part = block[n_taken : n_taken + n_records]
                 n_taken += n_records  # by the sink, even if it cannot write
                 sink.add_block(part)
@@ -261,36 +242,22 @@ class ShardedTFRecordWriter(MessageWriter):
         self._add(b"".join(pieces))
 
     def _add(self, data: bytes) -> None:
-        if self._bytes_per_shard is None:
-            self._next_sink(len(data)).add(data)
-            return
-        try:
-            sink = self._next_sink(len(data))
-        except BaseException:
-            self._row_buffer().add_record(data)
-            raise
-        sink.add(data)
+        if self._filling is None:
+            self._next_sink().add(data)
+        else:
+            self._put([data])
 
-    def _next_sink(self, n_bytes: int) -> RecordSink:
-        """Return the shard that takes the next record, of `n_bytes`."""
-        if self._bytes_per_shard is None:
+    def _next_sink(self) -> RecordSink:
+        """Return the shard that takes the next record."""
+        if self._filling is None:
             sink = self._sinks[self._next]
             self._next = (self._next + 1) % len(self._sinks)
             return sink
-        if self._n_bytes >= self._bytes_per_shard:
-            self._sinks[-1].finish()
-            self._open_shard((shard_names(self._pattern, len(self._sinks) + 1) or [""])[-1])
-        self._n_bytes += n_bytes + OVERHEAD_BYTES
+        if self._filling.is_full:
+            self._files.finish_file(-1)
+            self._files.open((shard_names(self._pattern, len(self._sinks) + 1) or [""])[-1])
+            self._filling.begin_next()
         return self._sinks[-1]
-
-    def _room_for(self, lengths: Int64Array) -> tuple[RecordSink, int]:
-        """Return the shard that takes the next records, and how many of these lengths."""
-        sink = self._next_sink(int(lengths[0]))
-        sizes = lengths[1:] + OVERHEAD_BYTES
-        before = self._n_bytes + np.cumsum(sizes) - sizes  # in the shard, before each record
-        n_more = int(np.searchsorted(before, self._bytes_per_shard or 0))
-        self._n_bytes += int(sizes[:n_more].sum())
-        return sink, 1 + n_more
 
     def close(self) -> None:
         """Finish all files, then move each to its place. May be called twice.
@@ -309,11 +276,13 @@ class ShardedTFRecordWriter(MessageWriter):
         if self._is_done:
             return
         self._put_rows()
-        for sink in self._sinks:
-            sink.finish()
+        for i in range(len(self._sinks)):
+            self._files.finish_file(i)
         self._is_open = False
         paths = shard_names(self._pattern, len(self._sinks)) or []
-        self._place_all(paths)
+        for file, path in zip(self._files.files, paths, strict=True):
+            file.name = path
+        self._files.commit()
         self.paths, self._is_done = paths, True
         self._unlock()
 
@@ -327,26 +296,12 @@ class ShardedTFRecordWriter(MessageWriter):
         parts = [
             plural(n_records, "record"),
             f"{plural(len(self._sinks), 'shard')} so far"
-            if self._bytes_per_shard is not None and self._is_open
+            if self._filling is not None and self._is_open
             else plural(len(self._sinks), "shard"),
             TFRecordOptions.get_compression_type_string(self._options) or "uncompressed",
             "open" if self._is_open else "closed",
         ]
         return f"<ShardedTFRecordWriter of {short_name(self._pattern)}: {', '.join(parts)}>"
-
-    def _place_all(self, paths: list[str]) -> None:
-        """Move each file to its place; if one fails, take back those that replaced nothing."""
-        new: list[RecordSink] = []
-        try:
-            for sink, path in zip(self._sinks, paths, strict=True):
-                if not sink.replaces(path):
-                    new.append(sink)
-                sink.commit(path)
-        except BaseException:
-            for sink in reversed(new):
-                with contextlib.suppress(OSError):  # the first error is raised
-                    sink.take_back()
-            raise
 
     def abandon(self) -> None:
         """Remove all that was written; no file appears.
@@ -363,8 +318,7 @@ class ShardedTFRecordWriter(MessageWriter):
         self._is_open, self._is_done = False, True
         with contextlib.ExitStack() as stack:  # one failure does not stop the others
             stack.callback(self._unlock)
-            for sink in self._sinks:
-                stack.callback(sink.abandon)
+            stack.callback(self._files.abandon)
 
     def __enter__(self) -> Self:
         """Return the writer itself."""

@@ -549,10 +549,10 @@ def test_shards_that_cannot_appear_leave_none(
         save(tmp_path / "d", {"old": [1]}, num_shards=3)
     commit, calls = OutputFile.commit, itertools.count()
 
-    def failing(file: OutputFile, name: str | None = None) -> None:
+    def failing(file: OutputFile) -> None:
         if next(calls) == at:
             raise OSError(28, "no space")
-        commit(file, name)
+        commit(file)
 
     monkeypatch.setattr(OutputFile, "commit", failing)
     with pytest.raises(OSError, match="no space"):

@@ -163,17 +163,16 @@ class OutputFile:
                     fcntl.flock(self._file.fileno(), fcntl.LOCK_UN)
             self._file.close()
 
-    def commit(self, name: str | None = None) -> None:
-        """Move a finished atomic file to its place, or to `name`. May be called twice."""
+    def commit(self) -> None:
+        """Move a finished atomic file to its place. May be called twice."""
         if self._temporary is None or self._place is not None:
             return
-        place = name or self.name
         if self._filesystem is None:
-            os.replace(self._temporary, os.path.realpath(place))
+            os.replace(self._temporary, os.path.realpath(self.name))
             _sync_directory(os.path.dirname(self._temporary))
         else:
-            self._filesystem.mv(self._temporary, self._path_of(place))
-        self._place = place
+            self._filesystem.mv(self._temporary, self._path_of(self.name))
+        self._place = self.name
 
     def replaces(self, name: str) -> bool:
         """Whether :meth:`commit` would replace a file."""

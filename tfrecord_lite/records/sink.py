@@ -190,17 +190,9 @@ class RecordSink:
             detail = "the writer is closed; open another"
             raise FailedPreconditionError(Reason.CLOSED, source=self._file.name, detail=detail)
 
-    def commit(self, name: str | None = None) -> None:
+    def commit(self) -> None:
         """Rename the finished file, if it was written under a temporary name."""
-        self._file.commit(name)
-
-    def replaces(self, name: str) -> bool:
-        """Whether :meth:`commit` would replace a file."""
-        return self._file.replaces(name)
-
-    def take_back(self) -> None:
-        """Undo :meth:`commit`."""
-        self._file.take_back()
+        self._file.commit()
 
     def abandon(self) -> None:
         """Close the file without the pending records; remove it if its name is temporary."""

@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from tfrecord_lite.convert.arrow import Description, Frame
-    from tfrecord_lite.files.output import OutputFile
     from tfrecord_lite.options import WriteOptions
     from tfrecord_lite.progress import Progress
     from tfrecord_lite.storage.sidecar import SchemaLike
@@ -182,8 +181,8 @@ def save(
     write = _write_columns if are_columns else _write_rows
     with metered(progress, name_of(path), "records") as meter:
         files = DataFiles(names, record_options, storage_options, meter)
-        described: list[OutputFile] = []
         try:
+            files.open_through(len(names) - 1)
             try:
                 written = write(files, data, given)
             except InvalidArgumentError as error:
@@ -195,14 +194,10 @@ def save(
                 frame = written.dataframe
                 if len(schema_paths) > 1 and frame is not None:
                     frame = part_of(frame, files.rows_of(i))
-                one = written._replace(fingerprint=fingerprint, dataframe=frame)
-                described.append(sidecar.write(place, one, storage_options))
-            files.commit(described)
+                files.add_sidecar(place, written._replace(fingerprint=fingerprint, dataframe=frame))
+            files.commit()
         except BaseException:
-            with contextlib.ExitStack() as stack:
-                for file in described:
-                    stack.callback(file.abandon)
-                stack.callback(files.abandon)
+            files.abandon()
             raise
     for place in beside:
         if not any(is_same_file(place, each, storage_options) for each in schema_paths):

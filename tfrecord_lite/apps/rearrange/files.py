@@ -151,7 +151,7 @@ def _copy(read: Input, place: Target, described: Sidecar | None) -> Rearranged:
     is_counted = place.is_even and read.is_rereadable
     with read.metered(1 + is_counted) as meter, place.open(read.sources, described) as outputs:
         if is_counted:
-            outputs.total = read.count()
+            outputs.n_records = read.count()
         with closing(read.blocks()) as blocks:
             for block in blocks:
                 outputs.put(block)

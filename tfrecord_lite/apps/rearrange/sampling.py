@@ -119,7 +119,7 @@ def sample_records(
         else:
             total = read.count()
             n_drawn = min(n or 0, total) if share is None else round(share * total)
-            outputs.total = n_drawn
+            outputs.n_records = n_drawn
             drawn = _picked(read, key, n_drawn, total)
         with closing(drawn):
             for block in drawn:

@@ -99,7 +99,7 @@ def shuffle_records(
         with closing(read.blocks()) as blocks:
             for block in blocks:
                 order.add(block)
-        outputs.total = order.n_records
+        outputs.n_records = order.n_records
         num_written = 0
         with closing(order.blocks()) as blocks:
             for block in blocks:

@@ -14,8 +14,6 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import argument_error, require_int
 from tfrecord_lite.files.compression import compression_to_write
@@ -29,20 +27,20 @@ from tfrecord_lite.files.names import (
 )
 from tfrecord_lite.files.output import remove
 from tfrecord_lite.options import WriteOptions
+from tfrecord_lite.records.file_set import Filling
 from tfrecord_lite.records.framing import OVERHEAD_BYTES, compact
 from tfrecord_lite.storage import sidecar
-from tfrecord_lite.storage.data_files import FileSet, Spool, buffer_bytes_of, data_names
+from tfrecord_lite.storage.data_files import DataFiles, data_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Sequence
     from types import TracebackType
     from typing import Self
 
     from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import Source, StorageOptions
-    from tfrecord_lite.files.output import OutputFile
     from tfrecord_lite.schema import Schema
-    from tfrecord_lite.storage.sidecar import Fingerprint, Sidecar
+    from tfrecord_lite.storage.sidecar import Sidecar
 
 _SMALL_BYTES = 128 * 1024
 """From this size on records are written by themselves."""
@@ -72,53 +70,6 @@ class Rearranged(NamedTuple):
     """The seed that was used: the one given, or drawn."""
     schema: Schema | Any = None
     """The Schema or SequenceSchema in the sidecars of the files; None if they have none."""
-
-
-# ------------------------------------------------------------------- which record goes where
-
-
-class Evenly:
-    """Of `total` records, each shard has as many as the others to within one, that follow each other."""
-
-    def __init__(self, num_shards: int, total: int) -> None:
-        self._num_shards, self._total = num_shards, total
-        self._shard = self._done = 0
-
-    def cut(self, block: Block) -> Iterator[tuple[int, Block]]:
-        """Yield the parts of a block, each with the number of its shard."""
-        while len(block):
-            is_last = self._shard == self._num_shards - 1
-            room = self._total * (self._shard + 1) // self._num_shards - self._done
-            part = block if is_last else block[:room]
-            if len(part):
-                yield self._shard, part
-            self._done += len(part)
-            block = block[len(part) :]
-            self._shard += len(block) > 0
-
-
-class Filling:
-    """A shard is full when it has `num_records` records, or `n_bytes` bytes in frames."""
-
-    def __init__(self, num_records: int | None, n_bytes: int | None) -> None:
-        self._num_records, self._n_bytes = num_records, n_bytes
-        self._shard = self._done = 0  # records, or bytes, in the shard so far
-
-    def cut(self, block: Block) -> Iterator[tuple[int, Block]]:
-        """Yield the parts of a block, each with the number of its shard."""
-        limit = self._num_records or self._n_bytes or 0
-        while len(block):
-            if self._done >= limit:
-                self._shard, self._done = self._shard + 1, 0
-            if self._num_records is not None:
-                sizes = np.ones(len(block), np.int64)
-            else:
-                sizes = block.lengths + OVERHEAD_BYTES
-            before = self._done + np.cumsum(sizes) - sizes  # in the shard, before each record
-            n_taken = int(np.searchsorted(before, limit))
-            yield self._shard, block[:n_taken]
-            self._done += int(sizes[:n_taken].sum())
-            block = block[n_taken:]
 
 
 # --------------------------------------------------------------------------------- the files
@@ -211,29 +162,30 @@ def _place(name: str) -> str:
     return name if is_url(name) else os.path.realpath(name)
 
 
-class Outputs(FileSet):
-    """The files of a target: a context that lets them appear at its end, or removes them."""
+class Outputs(DataFiles):
+    """The files of a target: a context that lets them appear at its end, or removes them.
+
+    A shard is opened with its first record, and closed when it is full.
+    """
 
     def __init__(self, target: Target, sources: list[Source], described: Sidecar | None) -> None:
+        # If the number of shards is not known yet, these are names until then.
+        names = target.names(1 if target.is_open_ended else target.num_shards)
+        options = compression_to_write(target.target, target.compression)
+        super().__init__(names, options, target.storage_options)
         self._target = target
         self._sources = sources
         self._described = described
-        self._cutter: Evenly | Filling | None = None
-        self._spool: Spool | None = None  # until the number of records is known
-        self.total: int | None = None
-        """Number of records, if it is known before the first is put."""
-        self._num_records = self._nbytes = 0
+        if target.is_open_ended:
+            self._cutter = Filling(target.records_per_shard, target.bytes_per_shard)
+        self._nbytes = 0
         self._few: list[Block] = []  # of the last shard
         self._few_bytes = 0
-        # If their number is not known yet, these are names until then.
-        self._names = target.names(1 if target.is_open_ended else target.num_shards)
-        options = compression_to_write(target.target, target.compression)
-        super().__init__(options, target.storage_options, buffer_bytes_of(len(self._names)))
 
     def __enter__(self) -> Self:
         """Open the first file, so that a place that cannot be written to is known at once."""
         try:
-            self._open_through(0)
+            self.open_through(0)
             if not self._target.is_open_ended:
                 self._check_names()
         except BaseException:
@@ -241,27 +193,12 @@ class Outputs(FileSet):
             raise
         return self
 
-    def put(self, block: Block) -> None:
+    def put(self, records: Block | Sequence[bytes]) -> None:
         """Write the records of a block, whose memory others may hold too."""
-        self._num_records += len(block)
-        self._nbytes += block.nbytes
-        target = self._target
-        if self._cutter is None and target.is_open_ended:
-            self._cutter = Filling(target.records_per_shard, target.bytes_per_shard)
-        elif self._cutter is None and (self.total is not None or len(self._names) == 1):
-            self._cutter = Evenly(len(self._names), self.total or 0)
-        if self._cutter is None:
-            self._spool = self._spool or Spool(self._names[0])
-            self._spool.put(block)
-        else:
-            self._divide(block, self._cutter)
+        super().put(records)
+        self._nbytes += records.nbytes  # type: ignore[union-attr]
 
-    def _divide(self, block: Block, cutter: Evenly | Filling) -> None:
-        for shard, part in cutter.cut(block):
-            self._open_through(shard)
-            self._write(shard, part)
-
-    def _write(self, shard: int, part: Block) -> None:
+    def _write(self, shard: int, part: Block, *, is_whole: bool) -> None:
         """Write records to a shard; collect few, so that no small pieces are written."""
         n_bytes = part.nbytes + len(part) * OVERHEAD_BYTES
         is_small = n_bytes < _SMALL_BYTES
@@ -271,30 +208,30 @@ class Outputs(FileSet):
         if not is_small or self._few_bytes >= _SMALL_BYTES:
             self._write_few(shard)
         if not is_small:
-            self._sinks[shard].add_block(part)
+            self.sinks[shard].add_block(part)
 
     def _write_few(self, shard: int) -> None:
         """Write the records that were collected for a shard, frames and all."""
         few, self._few, self._few_bytes = self._few, [], 0
         if few:
-            self._sinks[shard].add_framed(Block.concat(few))
+            self.sinks[shard].add_framed(Block.concat(few))
 
     def finish_file(self, i: int) -> None:
         """Write what is pending for one file, and close it."""
-        if i == len(self._files) - 1:
+        if i == len(self.files) - 1:
             self._write_few(i)
         super().finish_file(i)
 
-    def _open_through(self, last: int) -> None:
-        """Open the files up to this one; close those before it if they are full."""
-        while len(self._files) <= last:
-            shard = len(self._files)
+    def open_through(self, last: int) -> None:
+        """Open the files up to this one; close those before it, which are full."""
+        while len(self.files) <= last:
+            shard = len(self.files)
             if shard:
                 self.finish_file(shard - 1)
-            if shard == len(self._names):
-                self._names = self._target.names(2 * shard)
+            if shard == len(self.names):
+                self.names = self._target.names(2 * shard)
             target = self._target.target
-            self.open(target if is_file_object(target) else self._names[shard])
+            self.open(target if is_file_object(target) else self.names[shard])
 
     def _check_names(self) -> None:
         """Raise if a file that is read would be replaced, or any other without being asked to."""
@@ -302,62 +239,43 @@ class Outputs(FileSet):
             return
         names = (name_of(source) for source in self._sources if not is_file_object(source))
         read = set(map(_place, names))
-        for name in self._names:
+        for name in self.names:
             if _place(name) in read:
                 detail = "the new file would replace one that is read; give another name"
                 raise argument_error(detail, source=name)
-            if not self._target.overwrite and self._files[0].replaces(name):
+            if not self._target.overwrite and self.files[0].replaces(name):
                 raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), name)
 
     def result(self, num_read: int | None = None, seed: int | None = None) -> Rearranged:
-        """Let all files appear, and return what was written."""
+        """Let all files appear, with sidecars or without, and return what was written."""
         if self._target.is_open_ended:
-            self._names = self._target.names(len(self._files))
-        if self._spool is not None:
-            cutter = Evenly(len(self._names), self._num_records)
-            for block in self._spool.blocks():
-                self._divide(block, cutter)
-        self._open_through(len(self._names) - 1)
+            self.names = self._target.names(len(self.files))
         fingerprints = self.finish()
-        for file, name in zip(self._files, self._names, strict=True):
+        for file, name in zip(self.files, self.names, strict=True):
             file.name = name
         self._check_names()
-        described = None if is_file_object(self._target.target) else self._described
-        self._appear(described, fingerprints)
+        is_named = not is_file_object(self._target.target)
+        described = self._described if is_named else None
+        replaced = [file.replaces(file.name) for file in self.files]
+        if described is not None:
+            for name, fingerprint in zip(self.names, fingerprints, strict=True):
+                one = described._replace(fingerprint=fingerprint)
+                self.add_sidecar(f"{name}{SIDECAR_SUFFIX}", one)
+        self.commit()
+        if described is None and is_named:  # sidecars of data that were replaced, or deleted before
+            for name, is_replaced in zip(self.names, replaced, strict=True):
+                if is_replaced:
+                    remove(f"{name}{SIDECAR_SUFFIX}", self._storage_options)
+                else:
+                    sidecar.remove_stale(name, self._storage_options)
         return Rearranged(
-            tuple(self._names),
-            self._num_records,
+            tuple(self.names),
+            self._n_put,
             self._nbytes,
-            self._num_records if num_read is None else num_read,
+            self._n_put if num_read is None else num_read,
             seed,
             None if described is None else described.schema,
         )
-
-    def _appear(self, described: Sidecar | None, fingerprints: list[Fingerprint]) -> None:
-        """Move all files to their places, with sidecars or without."""
-        beside = [f"{name}{SIDECAR_SUFFIX}" for name in self._names]
-        replaced = [file.replaces(file.name) for file in self._files]
-        sidecars: list[OutputFile] = []
-        try:
-            if described is not None:
-                for place, fingerprint in zip(beside, fingerprints, strict=True):
-                    one = described._replace(fingerprint=fingerprint)
-                    sidecars.append(sidecar.write(place, one, self._storage_options))
-            self.commit(sidecars)
-        except BaseException:
-            for file in sidecars:
-                file.abandon()
-            raise
-        if described is None and not is_file_object(self._target.target):
-            self._remove_old_sidecars(replaced)
-
-    def _remove_old_sidecars(self, replaced: list[bool]) -> None:
-        """Remove sidecars of data that were replaced, or deleted before."""
-        for name, is_replaced in zip(self._names, replaced, strict=True):
-            if is_replaced:
-                remove(f"{name}{SIDECAR_SUFFIX}", self._storage_options)
-            else:
-                sidecar.remove_stale(name, self._storage_options)
 
     def __exit__(
         self,
@@ -366,6 +284,4 @@ class Outputs(FileSet):
         traceback: TracebackType | None,
     ) -> None:
         """Remove the files that are not in their place."""
-        if self._spool is not None:
-            self._spool.close()
         self.abandon()

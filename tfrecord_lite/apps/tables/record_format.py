@@ -19,7 +19,6 @@ from tfrecord_lite.example.encode.columns import encode_column_batches
 from tfrecord_lite.files.compression import TFRecordOptions, compression_to_write
 from tfrecord_lite.files.names import SIDECAR_SUFFIX, is_file_object, name_of
 from tfrecord_lite.files.output import open_output
-from tfrecord_lite.progress import SILENT
 from tfrecord_lite.records.damage import DamageLog
 from tfrecord_lite.records.sink import RecordSink
 from tfrecord_lite.records.stream import RecordStream
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.convert.arrow import Description
     from tfrecord_lite.errors import FileReport
     from tfrecord_lite.files.names import Source, StorageOptions
-    from tfrecord_lite.files.output import OutputFile
 
 _MARK_BYTES = 4 * 1024 * 1024
 
@@ -153,12 +151,12 @@ class RecordTarget:
         self._target, self._n_rows = target, 0
         self._files: DataFiles | None = None
         self._sink: RecordSink | None = None
-        self._described: list[OutputFile] = []
         self._encoder = None if schema is None else encoder_of(schema, is_exact=is_exact)
         if is_file_object(target):
             self._sink = RecordSink(open_output(target), TFRecordOptions(options))
         else:
-            self._files = DataFiles([name_of(target)], options, storage_options, SILENT)
+            self._files = DataFiles([name_of(target)], options, storage_options)
+            self._files.open_through(0)
 
     @property
     def rounded(self) -> tuple[str, ...]:
@@ -195,21 +193,18 @@ class RecordTarget:
         found = self._sidecar if self._encoder is None else self._encoder.described()
         if found is not None and self._with_sidecar:
             place = f"{name_of(self._target)}{SIDECAR_SUFFIX}"
-            found = found._replace(fingerprint=fingerprint)
-            self._described.append(sidecar.write(place, found, self._storage_options))
+            self._files.add_sidecar(place, found._replace(fingerprint=fingerprint))
 
     def commit(self) -> None:
         """Let the files appear, the sidecar first; without one, that of other data goes."""
         if self._files is None:
             return
-        self._files.commit(self._described)
-        if not self._described:
+        self._files.commit()
+        if not self._files.beside:
             sidecar.remove_stale(name_of(self._target), self._storage_options)
 
     def abandon(self) -> None:
         """Remove what is not committed."""
-        for file in self._described:
-            file.abandon()
         if self._files is not None:
             self._files.abandon()
         if self._sink is not None:
