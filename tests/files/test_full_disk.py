@@ -330,7 +330,7 @@ for run in range(n_runs):
                 found = []
                 try:
                     found.extend(tf.TFRecordReader(path, "GZIP" if "GZIP" in kind else ""))
-                except tf.DataLossError as loss:
+                except tf.errors.DataLossError as loss:
                     assert "TRUNCATED" in loss.reason.name, loss
                 assert found == items[:len(found)] and len(found) >= flushed
             else:

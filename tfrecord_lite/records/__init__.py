@@ -17,4 +17,5 @@
     stream       RecordStream: read the records of one open file
     damage       skip damage, and report what was lost
     sink         RecordSink: write records to one open file
+    file_set     FileSet: files that appear together, and which record goes to which
 """
