@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from tfrecord_lite.dataset.dataset import Dataset
 from tfrecord_lite.dataset.random_order import seed_of
@@ -12,7 +12,7 @@ from tfrecord_lite.dataset.records import Files, shuffled_records
 from tfrecord_lite.errors import InvalidArgumentError, Reason, require_int
 from tfrecord_lite.files.compression import TFRecordOptions
 from tfrecord_lite.files.names import expand, is_file_object, name_of
-from tfrecord_lite.options import MAX_RECORD_BYTES, ReadSettings
+from tfrecord_lite.options import ReadOptions, ReadSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.dataset.plan import PlanNode
     from tfrecord_lite.files.compression import CompressionType
-    from tfrecord_lite.files.names import StorageOptions
-    from tfrecord_lite.options import OnError
 
     Paths = str | bytes | PathLike[str] | Iterable[str | bytes | PathLike[str]]
 
@@ -45,21 +43,12 @@ class TFRecordDataset(Dataset[bytes]):
         processors.
     name : str, optional
         Ignored.
-    verify : bool, optional
-        Check the CRC of every record's data.
-    on_error : {"raise", "skip"} or callable, optional
-    max_errors : int, optional
-        What to do about damage, as for :class:`TFRecordReader`; :attr:`Dataset.report` says what
-        was skipped. :meth:`shuffle_all` needs intact files. The processes of :meth:`in_processes`
-        share one report, one warning and `max_errors`; a function is called in the process that
-        meets the damage, and has to be picklable unless processes are forked. Each worker of
-        torch's ``DataLoader`` warns, counts and reports by itself.
-    max_record_bytes : int, optional
-    max_inflated_bytes : int, optional
-    max_inflated_ratio : float, optional
-        Limits on the size of records and of inflated data, as for :class:`TFRecordReader`.
-    storage_options : dict, optional
-        Options for fsspec, which opens URLs.
+    **options
+        How files are read: :class:`~tfrecord_lite.options.ReadOptions`, but for `compression`. Of damage that is
+        skipped, :attr:`Dataset.report` says what it was; :meth:`shuffle_all` needs intact files. The processes of
+        :meth:`in_processes` share one report, one warning and `max_errors`; a function `on_error` is called in the
+        process that meets the damage, and has to be picklable unless processes are forked. Each worker of torch's
+        ``DataLoader`` warns, counts and reports by itself.
 
     Raises
     ------
@@ -91,32 +80,21 @@ class TFRecordDataset(Dataset[bytes]):
         buffer_size: int | None = None,
         num_parallel_reads: int | None = None,
         name: str | None = None,
-        *,
-        verify: bool = True,
-        on_error: OnError = "raise",
-        max_errors: int | None = None,
-        max_record_bytes: int = MAX_RECORD_BYTES,
-        max_inflated_bytes: int | None = None,
-        max_inflated_ratio: float | None = None,
-        storage_options: StorageOptions = None,
+        **options: Unpack[ReadOptions],
     ) -> None:
         if compression_type is not None:  # by TensorFlow's names alone (rule C8)
             compression_type = TFRecordOptions.get_compression_type_string(compression_type)
-        options = ReadSettings(
-            compression=compression_type,
-            verify=verify,
-            max_record_bytes=max_record_bytes,
-            max_inflated_bytes=max_inflated_bytes,
-            max_inflated_ratio=max_inflated_ratio,
-            on_error=on_error,
-            max_errors=max_errors,
-            storage_options=storage_options,
-        )
+        if "compression" in options:
+            raise TypeError(
+                "the compression is given as compression_type, TensorFlow's name for it"
+            )
+        options["compression"] = compression_type
+        settings = ReadSettings(**options)
         if buffer_size is not None:
             require_int("buffer_size", buffer_size, -1)
         cycle = (os.cpu_count() or 1) if num_parallel_reads == -1 else num_parallel_reads
         cycle = 1 if cycle is None else require_int("num_parallel_reads", cycle, 1)
-        super().__init__(files_of(filenames, options, cycle))
+        super().__init__(files_of(filenames, settings, cycle))
 
     def interleave(
         self, cycle_length: int | None = None, block_length: int = 1, *, deterministic: bool = True

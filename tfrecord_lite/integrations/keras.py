@@ -31,8 +31,8 @@ __all__ = ["keras_dataset"]
 
 
 def keras_dataset(
-    file: TFRecordFile | Sources,
-    features: Mapping[str, FeatureLike] | ExampleParser[Any],
+    paths: TFRecordFile | Sources,
+    schema: Mapping[str, FeatureLike] | ExampleParser[Any],
     label_key: str | Sequence[str] | None = None,
     batch_size: int = 32,
     *,
@@ -40,16 +40,14 @@ def keras_dataset(
     shuffle: bool = False,
     seed: int | None = None,
     drop_remainder: bool = False,
-    workers: int = 1,
-    max_queue_size: int = 10,
-    use_multiprocessing: bool = False,
+    **options: Any,
 ) -> Any:
     """Make a ``keras.utils.PyDataset`` of batches of Examples.
 
     Parameters
     ----------
-    file : TFRecordFile, or path, pattern or list of them
-    features : mapping of str to feature specification, or ExampleParser
+    paths : path, pattern or list of them, or TFRecordFile
+    schema : mapping of str to feature specification, or ExampleParser
         As for :class:`ExampleParser`.
     label_key : str or sequence of str, optional
         The features that are targets; the others are inputs. One input, or one target, is an array;
@@ -64,11 +62,10 @@ def keras_dataset(
         For the same orders in another run.
     drop_remainder : bool, default False
         Whether to leave out the last batch if it is smaller.
-    workers, max_queue_size : int, optional
-        As for ``PyDataset``: threads that make batches ahead (from 2 on), and how many batches.
-    use_multiprocessing : bool, default False
-        As for ``PyDataset``: whether `workers` are processes. Threads are faster unless `transform`
-        is slow Python: a process sends each batch through a pipe. Keras forks, which JAX warns of.
+    **options
+        As for ``PyDataset``: `workers`, threads that make batches ahead (from 2 on), `max_queue_size`, and
+        `use_multiprocessing`. Threads are faster than processes unless `transform` is slow Python: a process
+        sends each batch through a pipe. Keras forks, which JAX warns of.
 
     Returns
     -------
@@ -94,22 +91,17 @@ def keras_dataset(
     >>> inputs, targets
     (array([b'Ada', b'Alan'], dtype=object), array([36, 41]))
     """
-    parser = features if isinstance(features, ExampleParser) else ExampleParser(features)
+    parser = schema if isinstance(schema, ExampleParser) else ExampleParser(schema)
     labels = [label_key] if isinstance(label_key, str) else list(label_key or ())
     batches = _Batches(
-        file if isinstance(file, TFRecordFile) else TFRecordFile(file),
+        paths if isinstance(paths, TFRecordFile) else TFRecordFile(paths),
         parser,
         labels,
         require_int("batch_size", batch_size, 1),
         transform,
     )
     order = np.random.default_rng(seed) if shuffle else None
-    settings = {
-        "workers": workers,
-        "max_queue_size": max_queue_size,
-        "use_multiprocessing": use_multiprocessing,
-    }
-    return _dataset_class()(batches, order, drop_remainder, settings)
+    return _dataset_class()(batches, order, drop_remainder, options)
 
 
 class _Batches:
