@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tests.cli.samples import damage
-from tfrecord_lite import TFRecordReader, TFRecordWriter, load, save
+from tfrecord_lite import TFRecordReader, TFRecordWriter, save
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,14 +58,6 @@ def piped(
 
 
 class TestWhatItSays:
-    def test_of_one_file(self, run: Run, tmp_path: Path, source: Path) -> None:
-        done = run("convert", source, tmp_path / "b.csv")
-
-        assert (done.status, done.err) == (0, [])
-        size = (tmp_path / "b.csv").stat().st_size
-        assert done.out == [f"{tmp_path / 'b.csv'}: wrote 10 rows, {size} B"]
-        assert (tmp_path / "b.csv").read_text().splitlines()[:2] == ["n,name", "0,name 0"]
-
     def test_of_several(self, run: Run, tmp_path: Path, source: Path) -> None:
         arguments = ("convert", source, f"{tmp_path}/out/", "--to", "jsonl", "--num-shards", 2)
         obstacle = tmp_path / "out" / "part-00001-of-00002.jsonl"
@@ -78,13 +70,6 @@ class TestWhatItSays:
         line = run(*arguments, "--resume").out[0]
         assert "wrote 5 rows, 135 B, in 1 file; kept 1 complete file" in line
         assert "wrote 10 rows, 270 B, in 2 files" in run(*arguments, "--overwrite").out[0]
-
-    def test_as_json(self, run: Run, tmp_path: Path, source: Path) -> None:
-        done = run("convert", "--json", source, tmp_path / "b.parquet")
-
-        found = json.loads(done.out[0])
-        assert found["outputs"][0]["file"] == str(tmp_path / "b.parquet")
-        assert (found["rows"], found["failures"], found["damaged_places"]) == (10, [], 0)
 
     def test_of_what_cannot_be(self, run: Run, tmp_path: Path, source: Path) -> None:
         (tmp_path / "b.csv").write_text("kept")
@@ -133,34 +118,6 @@ class TestWhatItSays:
         assert (done.status, len(done.out)) == (1, 1)
         assert "skipped 1 damaged place" in done.err[0]
         assert len((tmp_path / "b.csv").read_text().splitlines()) == 10
-
-    @pytest.mark.parametrize("ending", ["tfrecord", "csv"])
-    def test_of_damaged_data_with_a_sidecar(self, run: Run, tmp_path: Path, ending: str) -> None:
-        path, target = tmp_path / "a.tfrecord", tmp_path / f"b.{ending}"
-        save(path, {"x": np.arange(10)})
-        path.write_bytes(path.read_bytes()[:-3])
-        sidecar = tmp_path / "a.tfrecord.schema.json"
-
-        done = run("convert", "--skip-damage", path, target)
-        assert (done.status, "give it as schema" in done.err[0]) == (2, True)
-
-        done = run("convert", "--skip-damage", path, target, "--schema", sidecar)
-        assert done.status == 1
-        assert done.out == [f"{target}: wrote 9 rows, {target.stat().st_size} B"]
-
-    def test_of_a_type_that_changes(self, run: Run, tmp_path: Path) -> None:
-        (tmp_path / "a.csv").write_text("x,y\n" + f"1,{'.' * 996}\n" * 10_000 + "1.5,\n")
-
-        done = run("convert", tmp_path / "a.csv", tmp_path / "b.tfrecord")
-
-        assert done.status == 2
-        assert f"{tmp_path}/a.csv: feature 'x': line 10,002: '1.5' is not of" in done.err[0]
-        assert "--features x:float32" in done.err[0]
-        assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
-        done = run(
-            "convert", tmp_path / "a.csv", tmp_path / "b.tfrecord", "--features", "x:float32"
-        )
-        assert done.status == 0
 
 
 class TestStandardStreams:
@@ -253,17 +210,6 @@ class TestSettings:
         assert (tmp_path / "out" / "a.csv.gz").read_bytes()[:2] == b"\x1f\x8b"
         assert (tmp_path / "b.tfrecord").read_bytes()[:2] == b"\x1f\x8b"
 
-    def test_csv_to_records_and_back(self, run: Run, tmp_path: Path) -> None:
-        text = 'n,x,s,empty\n9223372036854775807,0.5,text,\n-1,nan,,\n0,inf,"",\n'
-        (tmp_path / "a.csv").write_text(text)
-
-        run("convert", tmp_path / "a.csv", tmp_path / "b.tfrecord")
-        run("convert", tmp_path / "b.tfrecord", tmp_path / "c.csv")
-
-        found: Any = load(tmp_path / "b.tfrecord")
-        assert found["n"].tolist() == [2**63 - 1, -1, 0]
-        assert (tmp_path / "c.csv").read_text() == text
-
     @pytest.mark.parametrize("ending", ["csv", "parquet"])
     def test_float64(self, run: Run, tmp_path: Path, ending: str) -> None:
         (tmp_path / "a.csv").write_text("x,y,z\n0.1,0.5,nan\n123456789.123,,inf\n")
@@ -279,10 +225,6 @@ class TestSettings:
         assert (done.status, done.err) == (0, [])
         run("convert", tmp_path / "b.tfrecord", tmp_path / "c.csv")
         assert (tmp_path / "c.csv").read_text() == (tmp_path / "a.csv").read_text()
-
-    @pytest.mark.parametrize("size", ["0", "x", "200XB"])
-    def test_sizes(self, run: Run, source: Path, size: str) -> None:
-        assert run("convert", "--bytes-per-shard", size, source, "b.csv").status == 2
 
 
 def test_records_to_records_need_no_pyarrow(

@@ -95,18 +95,6 @@ class TestRecordsOfOtherThings:
 
 class TestNoFiles:
     @each_verb
-    def test_an_empty_file(self, run_verb: Run, tmp_path: Path, verb: str) -> None:
-        path = tmp_path / "a"
-        path.touch()
-
-        done = run_verb(verb, path)
-
-        if verb == "schema":
-            assert done.err == ["tfrecord: cannot infer a schema: there are no records"]
-        else:
-            assert (done.status, done.err) == (0, [])
-
-    @each_verb
     def test_what_is_not_a_file(self, run_verb: Run, tmp_path: Path, verb: str) -> None:
         missing = tmp_path / "missing"
 

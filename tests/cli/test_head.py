@@ -62,14 +62,6 @@ class TestRecord:
 
         assert (done.status, numbers(done.out), done.err) == (0, [0], [])
 
-    def test_an_image_of_two_numbers_is_written_once(self, run: Run, tmp_path: Path) -> None:
-        path = write(tmp_path / "a", [encode_example({"i": PNG})] * 9)
-
-        done = run("head", "--image", "i", "-o", tmp_path / "out", "--record=8,-1", path)
-
-        assert (done.status, done.err) == (0, [])
-        assert len(list((tmp_path / "out").iterdir())) == 1
-
     def test_by_index_damage_before_it_is_not_met(self, run: Run, tmp_path: Path) -> None:
         path = write(tmp_path / "a", map(flower, range(5)))
         TFRecordFile(path).save_index()

@@ -85,19 +85,6 @@ class TestInputs:
         assert run(verb, bad, good).status == 1
         assert run(verb, bad, tmp_path / "missing", good).status == 2
 
-    @each_verb
-    @pytest.mark.parametrize("name", ["gzip", "GZIP", "infer"])
-    def test_the_compression_can_be_named(
-        self, run: Run, tmp_path: Path, verb: str, name: str
-    ) -> None:
-        path = write(tmp_path / "a", [b"one"], "GZIP")
-
-        assert run(verb, "--compression", name, path).status == 0
-
-    @pytest.mark.parametrize("size", ["", "x", "-1", "1X", "1iB", "99999999T"])
-    def test_a_size_is_a_number_with_a_unit(self, run: Run, size: str) -> None:
-        assert run("info", f"--max-record-bytes={size}", "a").status == 2
-
     @pytest.mark.parametrize(
         ("text", "n_bytes"),
         [

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -33,44 +32,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_rows_are_a_table(run: Run) -> None:
-    done = run("sql", "select name, count(*) n, min(label) l from 'x-*' group by 1 order by 1")
-    assert done == (
-        0,
-        [
-            "name       n  l",
-            "---------  -  -",
-            "Löwenzahn  3  2",
-            "daisy      3  0",
-            "rose       3  1",
-        ],
-        [],
-    )
-
-
-def test_the_first_rows_are_printed_and_long_values_cut(run: Run) -> None:
-    done = run("sql", "--max-rows", 2, "select image, petals, null x from 'x@2'")
-    assert len(done.out) == 5
-    assert done.out[2].startswith("1,614 bytes  [0.5, 0.6, 0.7, ")
-    assert done.out[2].endswith("...  null")
-    assert done.out[4] == "(the first 2 rows; --max-rows N prints more)"
-    assert len(run("sql", "--max-rows", 9, "from 'x@2'").out) == 11
-    assert len(run("sql", "select label from 'x@2' where label > 5").out) == 2
-
-
-@pytest.mark.parametrize("form", ["--json", "--csv"])
-def test_all_rows_are_printed_for_programs(capfdbinary: Any, form: str) -> None:
-    from tfrecord_lite.cli import main
-
-    assert main(["sql", form, "select label, name from 'x@2' limit 4"]) == 0
-    lines = capfdbinary.readouterr().out.decode().splitlines()
-    if form == "--json":
-        assert list(map(json.loads, lines))[2] == {"label": 2, "name": "Löwenzahn"}
-        assert len(lines) == 4
-    else:
-        assert lines == ["label,name", "0,daisy", "1,rose", "2,Löwenzahn", "0,daisy"]
-
-
 @pytest.mark.parametrize("name", ["out.parquet", "out.jsonl.gz", "out.tfrecord", "out.csv"])
 def test_rows_are_written_to_a_file(run: Run, folder: Path, name: str) -> None:
     done = run("sql", "select label, name from 'x@2' where label = 1", "-o", name)
@@ -93,19 +54,6 @@ def test_a_file_does_not_appear_if_the_query_fails(run: Run, folder: Path) -> No
     assert done.err[0].startswith("tfrecord: x-00001-of-00002: record 1, byte ")
     assert not list(folder.glob("out*"))
     assert run("sql", "from 'x@2'", "-o", "out.xyz").status == 2
-
-
-def test_what_is_there_is_replaced_only_if_asked(run: Run, folder: Path) -> None:
-    (folder / "k.csv").write_text("old")
-    query = "select label from 'x@2' where label = 1 limit 1"
-
-    done = run("sql", query, "-o", "k.csv")
-    text = "File exists; --overwrite replaces it"
-    assert done == (2, [], [f"tfrecord: k.csv: {text}"])
-    assert (folder / "k.csv").read_text() == "old"
-    assert run("sql", query, "-o", "k.csv", "--overwrite").status == 0
-    assert (folder / "k.csv").read_text().split() == ["label", "1"]
-    assert run("sql", query, "-o", "k.csv", "--overwrite", "--max-rows", 1).status == 0
 
 
 @pytest.mark.parametrize(
@@ -153,22 +101,6 @@ def load_schema_of_ratio() -> str:
     from tfrecord_lite import RaggedFeature, Schema
 
     return Schema({"ratio": RaggedFeature("float32")}).to_json()
-
-
-@pytest.mark.every
-@pytest.mark.parametrize(
-    ("query", "text"),
-    [
-        ("select labl from 'x@2'", "sql: there is no column 'labl'; the nearest: 'label'"),
-        ("select from 'x@2' where", "the query cannot be run: Parser Error"),
-        ("from 'none-*'", "none-*"),
-        ("from 'none'", "none: No such file"),
-    ],
-)
-def test_errors_are_one_line(run: Run, query: str, text: str) -> None:
-    done = run("sql", query)
-    assert (done.status, done.out, len(done.err)) == (2, [], 1)
-    assert text in done.err[0]
 
 
 @pytest.mark.parametrize(

@@ -46,20 +46,6 @@ def test_what_is_written(run: Run) -> None:
     assert run("unpack", "--manifest", "m.jsonl", "a", "lists").out[0].startswith("lists: wrote")
 
 
-def test_records_without_an_image(run: Run, tmp_path: Path) -> None:
-    write(
-        tmp_path / "b", [encode_example({"x": 1}), encode_example({"image/encoded": tiny_png(0)})]
-    )
-
-    done = run("unpack", "b", "out")
-    assert done.status == 1
-    assert "b: record 0" in done.err[0]
-    done = run("unpack", "--skip-damage", "b", "out")
-    assert done.status == 1
-    assert done.out[0] == "b: record 0: the feature 'image/encoded' is missing"
-    assert run("unpack", "--image-key", "x", "--skip-damage", "a", "c").status == 2
-
-
 def test_the_keys(run: Run, tmp_path: Path) -> None:
     row = {"a": tiny_png(0), "b": "n", "c": 5, "d": "k", "e": "png"}
     write(tmp_path / "b", [encode_example(row)])

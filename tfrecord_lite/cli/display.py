@@ -33,6 +33,7 @@ from tfrecord_lite.errors import plural, printable
 from tfrecord_lite.example.content import ContentType, ExampleList, is_sequence
 from tfrecord_lite.example.outline import float_texts, kind_of, sections, values_of
 from tfrecord_lite.schema.kinds import Kind
+from tfrecord_lite.schema.text import shown_name
 from tfrecord_lite.sniff import OTHER_LABELS, recognize_value, text_of
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def feature_lines(
             indent = "    "
         if not section.rows:
             yield f"{indent}(no features)"
-        columns = [(style.name(_shown_name(r.name)), r.kind, r.count) for r in section.rows]
+        columns = [(style.name(shown_name(r.name)), r.kind, r.count) for r in section.rows]
         for row, line in zip(section.rows, aligned(columns, "<<>"), strict=True):
             used = len(indent) + style.width(line) + 2
             room = None if width is None else max(width - used, _MIN_ROOM)
@@ -111,11 +112,6 @@ def _text_lines(text: str, width: int | None) -> Iterator[str]:
         yield f"  {shown}".rstrip()
     if len(lines) > most:
         yield f"  ... {plural(len(lines) - most, 'line')} more"
-
-
-def _shown_name(name: str) -> str:
-    is_visible = name.isprintable() and name == name.strip() != ""
-    return name if is_visible else repr(name)
 
 
 def _row_values(row: Row, room: int | None) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import shutil
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.cli import inputs, style
@@ -87,14 +88,12 @@ def run(args: argparse.Namespace, console: Console) -> None:
 def _check(block: Block, name: str) -> None:
     """Raise if most of the first records of a file are of a type that there are no statistics of."""
     check_content(block, name)
-    types = detect_all(block[:_N_LOOKED_AT])
-    if not types or types[0] in (ContentType.EXAMPLE, ContentType.SEQUENCE_EXAMPLE):
-        return
-    if types[0] in _OTHERS:
-        detail = f"the records are of the type {types[0]}, of which there are no statistics; tfrecord view shows them"
+    kind = next(iter(detect_all(block[:_N_LOOKED_AT])), None)
+    if kind in _OTHERS:
+        detail = f"the records are of the type {kind}, of which there are no statistics; tfrecord view shows them"
         raise InvalidArgumentError(Reason.UNSUPPORTED, source=name, detail=detail)
-    if types[0] in OTHERS:
-        detail = f"the records {OTHERS[types[0]].format(wanted='Example')}"
+    if kind in OTHERS and kind is not ContentType.SEQUENCE_EXAMPLE:
+        detail = f"the records {OTHERS[kind].format(wanted='Example')}"
         raise InvalidArgumentError(Reason.MALFORMED, source=name, detail=detail)
 
 
@@ -231,7 +230,9 @@ def _lines(
         for line, found in zip(rows, shown.values(), strict=True):
             yield line
             if found.strings is not None:
-                yield from _wrapped(_string_texts(found.strings), width)
+                text = ", ".join(_string_texts(found.strings))
+                indents: Any = {"initial_indent": _INDENT, "subsequent_indent": _INDENT}
+                yield from textwrap.wrap(text, width, break_on_hyphens=False, **indents)
 
 
 def _laid_out(cells: list[dict[str, str]], width: int) -> list[str]:
@@ -328,15 +329,3 @@ def _string_texts(strings: StringStatistics) -> list[str]:
         if count > 1 or are_few
     ]
     return texts
-
-
-def _wrapped(texts: list[str], width: int) -> Iterator[str]:
-    """Join texts by commas, on as many lines as they need."""
-    line = ""
-    for text in texts:
-        joined = f"{line}, {text}" if line else text
-        if line and len(_INDENT + joined) > width:
-            yield f"{_INDENT}{line},"
-            joined = text
-        line = joined
-    yield f"{_INDENT}{line}"

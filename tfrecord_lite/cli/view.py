@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import errno
-import os
 import sys
 from typing import TYPE_CHECKING, Any, cast
 
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import OutputError
 from tfrecord_lite.cli.style import exact_bytes
-from tfrecord_lite.errors import DataLossError
 from tfrecord_lite.files.names import local_size
 
 if TYPE_CHECKING:
@@ -68,20 +65,9 @@ def run(args: argparse.Namespace, console: Console) -> None:
             raise OutputError
         console.flush()
         output = cast("Any", sys.stdout).buffer
-    try:
-        page = view(sources, output=output, **options)
-    except BrokenPipeError as error:
-        raise OutputError from error
-    except FileExistsError as error:
-        text = os.strerror(error.errno or errno.EEXIST)
-        console.complain(f"{error.filename}: {text}; --overwrite replaces it")
-    except DataLossError as error:
-        inputs.complain_of(error, "view", console)
-    except (OSError, ImportError, ValueError, TypeError) as error:
-        console.complain(inputs.text_of(error, "view"))
-    else:
-        if args.output is None and not open_page(page):
-            console.say(page)
-        elif args.output not in (None, "-"):
-            size = local_size(page)
-            console.say(f"{page}: wrote {'a page' if size is None else exact_bytes(size)}")
+    page = view(sources, output=output, **options)
+    if args.output is None and not open_page(page):
+        console.say(page)
+    elif args.output not in (None, "-"):
+        size = local_size(page)
+        console.say(f"{page}: wrote {'a page' if size is None else exact_bytes(size)}")

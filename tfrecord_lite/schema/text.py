@@ -312,8 +312,8 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def shown_name(name: str) -> str:
-    """Return a feature's name as a table shows it."""
-    return name if name.isprintable() and name else repr(name)
+    """Return a feature's name as a table shows it: in quotes if it could not be seen otherwise."""
+    return name if name.isprintable() and name == name.strip() != "" else repr(name)
 
 
 def nearest(name: object, names: Iterable[str]) -> str:

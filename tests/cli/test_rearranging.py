@@ -1,9 +1,10 @@
-"""``tfrecord merge``, and what it shares with split, shuffle, sample and filter."""
+"""``tfrecord merge``, ``split``, ``shuffle`` and ``sample``, and what they share with ``filter``."""
 
 from __future__ import annotations
 
 import io
 import os
+import re
 import subprocess
 import sys
 import time
@@ -126,22 +127,6 @@ class TestAll:
         assert len(list(TFRecordReader(tmp_path / "x*"))) == 1
 
     @each_verb
-    def test_arguments_are_named_as_the_command_line_does(
-        self, run: Run, tmp_path: Path, verb: str
-    ) -> None:
-        save(tmp_path / "a", {"x": [1, 2]})
-        others = [name for name in VERBS[verb] if "shards" not in name]
-
-        done = run(verb, *others, "--num-shards=3", tmp_path / "a", tmp_path / "x@2")
-
-        assert (done.status, len(done.err)) == (2, 1)
-        assert "does not stand for num_shards=3 files" in done.err[0]
-        two = run(
-            verb, *others, "--num-shards=3", "--bytes-per-shard=2K", tmp_path / "a", tmp_path / "x"
-        )
-        assert (two.status, "not allowed with" in two.err[0]) == (2, True)
-
-    @each_verb
     def test_standard_input(
         self, run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, verb: str
     ) -> None:
@@ -190,3 +175,97 @@ def test_failures_are_one_line(run: Run, tmp_path: Path, names: list[str], text:
     assert (done.status, done.out, len(done.err)) == (2, [], 1)
     assert text in done.err[0]
     assert not list(tmp_path.glob("*x*"))
+
+
+SHARDED = [b"%d" % i for i in range(10)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "target", "counts"),
+    [
+        (["--num-shards", "3"], "x.gz", [3, 3, 4]),
+        ([], "x@4", [2, 3, 2, 3]),
+        (["--records-per-shard", "4"], "x.tfrecord", [4, 4, 2]),
+        (["--bytes-per-shard", "51"], "x-{shard}.of.{num_shards}", [3, 3, 3, 1]),
+        (["--bytes-per-shard", "1K"], "x", [10]),
+    ],
+)
+def test_split_shards(
+    run: Run, tmp_path: Path, arguments: list[str], target: str, counts: list[int]
+) -> None:
+    path = write(tmp_path / "a", SHARDED)
+
+    done = run("split", *arguments, path, tmp_path / target)
+
+    found = sorted(tmp_path.glob("x*"))
+    assert [len(list(TFRecordReader(shard))) for shard in found] == counts
+    assert list(TFRecordReader(tmp_path / "x*")) == SHARDED
+    name = f"{found[0]} to {found[-1].name}" if len(found) > 1 else found[0]
+    assert done == (0, [f"{name}: wrote 10 records, 10 bytes"], [])
+
+
+SHUFFLED = [b"%06d" % i * 40 for i in range(10_000)]
+
+
+def test_shuffle_a_seed_gives_the_same_order_in_any_memory(run: Run, tmp_path: Path) -> None:
+    path = write(tmp_path / "a", SHUFFLED)
+
+    done = run("shuffle", "--seed", "7", path, tmp_path / "1")
+    run("shuffle", "--seed", "7", "--memory", "1MiB", path, tmp_path / "2")
+    run("shuffle", "--seed", "8", path, tmp_path / "3")
+
+    size = "2,400,000 bytes (2.3 MiB)"
+    assert done.out[0].startswith(f"{tmp_path / '1'}: wrote 10,000 records, {size}")
+    files = [(tmp_path / name).read_bytes() for name in "a123"]
+    assert files[1] == files[2]
+    assert len(set(files)) == 3
+    assert sorted(TFRecordReader(tmp_path / "1")) == SHUFFLED
+
+
+def test_shuffle_a_seed_is_drawn_and_told(run: Run, tmp_path: Path) -> None:
+    path = write(tmp_path / "a", SHUFFLED)
+
+    (line,) = run("shuffle", path, tmp_path / "1").out
+    told = re.search(r"; (--seed \d+) draws the same$", line)
+    assert told is not None
+    run("shuffle", *told[1].split(), path, tmp_path / "2")
+
+    assert (tmp_path / "1").read_bytes() == (tmp_path / "2").read_bytes()
+
+
+SAMPLED = [b"%03d" % i for i in range(200)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "count"), [(["-n", "30"], 30), (["-n", "999"], 200), (["--fraction=0.1"], 20)]
+)
+def test_sample_how_many(run: Run, tmp_path: Path, arguments: list[str], count: int) -> None:
+    path = write(tmp_path / "a", SAMPLED)
+
+    done = run("sample", "--seed=1", *arguments, path, tmp_path / "x")
+
+    found = list(TFRecordReader(tmp_path / "x"))
+    assert found == sorted(set(found) & set(SAMPLED))
+    assert len(found) == count
+    assert done.out == [f"{tmp_path / 'x'}: wrote {count} of 200 records, {3 * count} bytes"]
+
+
+def test_sample_a_seed_is_drawn_and_told(run: Run, tmp_path: Path) -> None:
+    path = write(tmp_path / "a", SAMPLED)
+
+    (line,) = run("sample", "-n=9", path, tmp_path / "1").out
+    run("sample", "-n=9", *line.split("; ")[1].split()[:2], path, tmp_path / "2")
+
+    assert (tmp_path / "1").read_bytes() == (tmp_path / "2").read_bytes()
+
+
+def test_sample_a_fraction_of_standard_input(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
+
+    done = run("sample", "--fraction=0.5", "-", tmp_path / "x")
+
+    assert (done.status, done.out) == (2, [])
+    assert done.err[0].startswith("tfrecord: <stdin>: a fraction needs the number of records")
+    assert not list(tmp_path.iterdir())
