@@ -115,24 +115,6 @@ class TestRecords:
 
         assert caught.value.reason is Reason.BAD_ARGUMENT
 
-    def test_records_never_change_later(self, path: str) -> None:
-        first = list(TFRecordReader(path))
-        copies = [bytes(bytearray(item)) for item in first]
-        second = list(TFRecordReader(path))
-
-        assert all(type(item) is bytes for item in first)
-        assert first == copies == second
-
-    def test_blocks_never_change_later(self, path: str) -> None:
-        for n_records in (None, 1, 100):
-            blocks, copies = [], []
-            for block in TFRecordReader(path).blocks(n_records):
-                blocks.append(block)
-                copies.append(block.to_list())
-
-            assert [block.to_list() for block in blocks] == copies
-            assert list(chain(*copies)) == ITEMS
-
     @pytest.mark.parametrize("compression", ["", "GZIP"])
     def test_nothing_yields_a_view_into_memory_that_is_written_again(
         self, tmp_path: Path, compression: str
@@ -186,13 +168,6 @@ class TestRecords:
 
         assert n_records == 20_000
         assert peak < 8 * 2**20
-
-    def test_an_empty_file_holds_nothing(self, tmp_path: Path) -> None:
-        path = written(tmp_path / "empty", [])
-
-        assert list(TFRecordReader(path)) == []
-        assert list(TFRecordReader(path).blocks()) == []
-        assert list(TFRecordReader(path).blocks(3)) == []
 
 
 class TestLargeRecords:
@@ -354,21 +329,6 @@ class TestIterations:
 
 
 class TestBlocks:
-    def test_blocks_of_a_number_cross_files(self, tmp_path: Path) -> None:
-        sizes = [3, 0, 1, 10, 2]
-        items = [b"%d of %d" % (i, size) for size in sizes for i in range(size)]
-        paths = [
-            written(tmp_path / str(n), [b"%d of %d" % (i, size) for i in range(size)])
-            for n, size in enumerate(sizes)
-        ]
-
-        for n_records in range(1, 20):
-            blocks = list(TFRecordReader(paths).blocks(n_records))
-
-            assert [len(block) for block in blocks[:-1]] == [n_records] * (len(blocks) - 1)
-            assert 1 <= len(blocks[-1]) <= n_records
-            assert [item for block in blocks for item in block] == items
-
     def test_records_of_a_block_know_their_file_and_place(self, tmp_path: Path) -> None:
         a = written(tmp_path / "a", [b"1", b"22"])
         b = written(tmp_path / "b", [b"333", b"4444"])
@@ -468,17 +428,6 @@ class TestErrors:
             out.extend(record for block in blocks for record in block)
 
         assert out == [b"1", b"2", b"3"]
-
-    def test_the_next_iteration_begins_anew_after_an_error(self, tmp_path: Path) -> None:
-        path = tmp_path / "cut"
-        path.write_bytes(reference.encode([b"1", b"2"])[:-1])
-        reader = TFRecordReader(path)
-
-        assert outcome_of(iter(reader)) == outcome_of(iter(reader))
-
-        written(path, [b"1", b"2"])
-
-        assert list(reader) == [b"1", b"2"]
 
 
 class TestClosing:

@@ -9,7 +9,6 @@ import gzip
 import io
 import os
 import random
-import re
 import stat
 import subprocess
 import sys
@@ -811,15 +810,6 @@ class TestShards:
         for i, name in enumerate(names):
             assert list(TFRecordReader(tmp_path / name)) == items[i :: len(names)]
 
-    @every_compression
-    def test_shards_may_be_compressed(self, tmp_path: Path, compression: str) -> None:
-        with ShardedTFRecordWriter(tmp_path / "a@4", compression=compression) as writer:
-            for item in LARGE_ITEMS:
-                writer.write(item)
-
-        found = [list(TFRecordReader(path, compression)) for path in writer.paths]
-        assert found == [LARGE_ITEMS[i::4] for i in range(4)]
-
     @pytest.mark.skipif(sys.platform == "win32", reason="no locks")
     def test_a_set_has_one_writer(self, tmp_path: Path) -> None:
         script = (
@@ -952,12 +942,6 @@ class TestShards:
 
         assert caught.value.reason is Reason.CLOSED
         assert list(TFRecordReader(tmp_path / "a@2")) == [b"text"]
-
-    def test_an_unknown_field_of_a_pattern_is_named(self, tmp_path: Path) -> None:
-        text = "unknown field {foo} in the pattern; expected {shard} or {num_shards}"
-        with pytest.raises(InvalidArgumentError, match=re.escape(text)) as caught:
-            ShardedTFRecordWriter(tmp_path / "q-{shard}-{foo}", 2)
-        assert caught.value.reason is Reason.BAD_ARGUMENT
 
     @pytest.mark.parametrize(
         ("pattern", "keywords"),

@@ -17,23 +17,21 @@ from hypothesis import strategies as st
 
 from tests.support import reference
 from tests.support.effort import pairs, pick, some
-from tests.support.file_objects import Bare, Pipe
+from tests.support.file_objects import Pipe
 from tests.support.read_outcome import Outcome, outcome_of
 from tfrecord_lite import TFRecordReader, TFRecordWriter, recover, testing, verify
 from tfrecord_lite.errors import (
     DataLossError,
-    FailedPreconditionError,
     InvalidArgumentError,
     Reason,
 )
-from tfrecord_lite.files.compression import CODECS, MEM_LEVEL, Settings, codec_named, detect
-from tfrecord_lite.files.inflate import Inflated
+from tfrecord_lite.files.compression import CODECS, Settings, codec_named, detect
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.framing import frame
 from tfrecord_lite.records.stream import RecordStream
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
     from tfrecord_lite.options import OnError
@@ -132,10 +130,6 @@ class TestSoundStreams:
         assert read(Pipe(stream, most), None) == (ITEMS, None)
 
     @every_codec
-    def test_no_more_than_a_read_method_is_needed(self, name: str) -> None:
-        assert read(Bare(compress(name, STREAM)), name) == (ITEMS, None)
-
-    @every_codec
     @given(items=testing.records())
     def test_what_the_compressor_writes_is_what_the_library_reads(
         self, name: str, items: list[bytes]
@@ -159,27 +153,6 @@ class TestSoundStreams:
         library = libraries.get(name) or zstd_module().decompress
 
         assert library(bytes(out)) == whole
-
-    @every_codec
-    def test_everything_before_a_flush_can_be_inflated(self, name: str) -> None:
-        if name == "ZSTD":
-            zstd_module()
-        compressor = CODECS[name].compressor(Settings())
-        out, expected = b"", b""
-        for item in LARGE_ITEMS[:10]:
-            out += compressor.compress(item) + compressor.flush() + compressor.flush()
-            expected += item
-
-            inflated, reason = b"", None
-            try:
-                for piece in pieces(name, out):
-                    inflated += piece
-            except DataLossError as error:
-                reason = error.reason
-
-            assert inflated == expected
-            # A flush of bz2 ends a stream, so there the end is in order.
-            assert reason == (None if name == "BZ2" else Reason.COMPRESSED_TRUNCATED)
 
     @by_way("GZIP", "ZSTD", "BZ2")
     @pytest.mark.parametrize("most", [1, 2**20])
@@ -215,27 +188,6 @@ class TestSoundStreams:
         stream += inner.flush(mode) + inner.flush()
 
         assert read(io.BytesIO(stream), name) == (ITEMS, None)
-
-
-def pieces(name: str, stream: bytes, size: int = 1000) -> Iterator[bytes]:
-    """Inflate a stream through small windows."""
-
-    class Raw:
-        rewindable = False
-        file = io.BytesIO(stream)
-
-        def read(self, n_bytes: int) -> bytes:
-            return self.file.read(n_bytes)
-
-        def rewind(self) -> None:
-            raise AssertionError("not rewindable")
-
-    codec = codec_named(name)
-    assert codec is not None
-    inflated = Inflated(Raw(), codec)
-    view = bytearray(size)
-    while n_bytes := inflated.readinto(memoryview(view)):
-        yield bytes(view[:n_bytes])
 
 
 class TestCutStreams:
@@ -278,13 +230,6 @@ class TestCutStreams:
             )
 
             assert read(io.BytesIO(first + second[:cut]), name) == expected
-
-    @every_codec
-    def test_an_intact_stream_of_a_cut_record_is_a_cut_record(self, name: str) -> None:
-        stream = compress(name, STREAM[:-1])
-        offset = len(STREAM) - 20
-
-        assert read(io.BytesIO(stream), name) == (ITEMS[:-1], (Reason.TRUNCATED, offset, 4))
 
 
 class TestDamagedStreams:
@@ -431,12 +376,6 @@ class TestWrongCompression:
 
         assert read(io.BytesIO(stream), name) == ([], (Reason.COMPRESSION, 0, 0))
 
-    @every_codec
-    def test_c1_a_compressed_stream_is_no_stream_of_records(self, name: str) -> None:
-        stream = compress(name, STREAM)
-
-        assert read(io.BytesIO(stream), "") == ([], (Reason.LENGTH_CRC, 0, 0))
-
     @pytest.mark.parametrize("name", ["", *NAMES])
     def test_c2_an_empty_file_holds_no_records(self, name: str) -> None:
         assert read(io.BytesIO(), name) == ([], None)
@@ -448,9 +387,6 @@ class TestWrongCompression:
             with pytest.raises(InvalidArgumentError) as caught:
                 ask(name)
             assert caught.value.reason is Reason.BAD_ARGUMENT
-
-    def test_no_compression_has_no_codec(self) -> None:
-        assert codec_named("") is None
 
 
 class TestDetection:
@@ -581,14 +517,6 @@ class TestMemory:
 
 
 class TestSettings:
-    def test_o7_the_default_is_tensorflows(self) -> None:
-        compressor = CODECS["ZLIB"].compressor(Settings())
-        expected = zlib.compressobj(6, zlib.DEFLATED, 15, MEM_LEVEL)
-
-        out = compressor.compress(LARGE_STREAM) + compressor.finish()
-
-        assert out == expected.compress(LARGE_STREAM) + expected.flush()
-
     @pytest.mark.parametrize(
         ("name", "bad"),
         [
@@ -630,16 +558,6 @@ class TestSettings:
         ):
             with pytest.raises(ImportError, match=r"pip install 'tfrecord-numpy\[zstd\]'"):
                 ask()
-
-
-def test_a_pipe_cannot_be_read_twice() -> None:
-    reader = TFRecordReader(Pipe(compress("GZIP", STREAM)), "GZIP")
-    assert list(reader) == ITEMS
-
-    with pytest.raises(FailedPreconditionError) as caught:
-        list(reader)
-
-    assert caught.value.reason is Reason.NOT_SEEKABLE
 
 
 def skippable(number: int, size: int) -> bytes:

@@ -25,8 +25,6 @@ import pytest
 from tests.support.effort import pairs
 from tests.support.mishap_runs import N_RUNS, share
 from tests.support.read_outcome import outcome_of
-from tests.support.subprocesses import run_fresh
-from tests.support.untyped import load
 from tfrecord_lite import (
     ShardedTFRecordWriter,
     TFRecordFile,
@@ -288,77 +286,3 @@ def test_files_that_appear_when_complete_do_not_appear(
         disk.room = None
         make(folder)
         assert {name: (folder / name).read_bytes() for name in names_in(folder)} == whole
-
-
-def test_a_saved_file_is_whole_when_there_is_room_again(tmp_path: Path, disk: Disk) -> None:
-    disk.room = 2000
-    with pytest.raises(OSError, match="No space"):
-        make_saved(tmp_path)
-    disk.room = None
-    make_saved(tmp_path)
-
-    assert load(tmp_path / "a")["x"].tolist() == list(range(300))
-
-
-LIMITED = """
-import os, random, resource, signal, sys
-import tfrecord_lite as tf
-signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
-folder, kind, n_runs = sys.argv[1], sys.argv[2], int(sys.argv[3])
-def start(path):
-    if kind == "shards":
-        return tf.ShardedTFRecordWriter(path + "@3")
-    return tf.TFRecordWriter(path, "GZIP" if "GZIP" in kind else "", atomic="atomic" in kind)
-n_failed = 0
-for run in range(n_runs):
-    choose = random.Random(run)
-    path = os.path.join(folder, str(run))
-    items = [choose.randbytes(choose.choice([0, 10, 1000])) for _ in range(300)]
-    flushed = 0
-    n_bytes = sum(map(len, items)) // (3 if kind == "shards" else 1)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (choose.randrange(n_bytes), hard))
-    def attempt(step):
-        global n_failed
-        try:
-            step()
-        except OSError as error:
-            assert error.filename.startswith(path), error
-            resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
-            n_failed += 1
-            if kind in ("in place", "in place, GZIP"):
-                found = []
-                try:
-                    found.extend(tf.TFRecordReader(path, "GZIP" if "GZIP" in kind else ""))
-                except tf.errors.DataLossError as loss:
-                    assert "TRUNCATED" in loss.reason.name, loss
-                assert found == items[:len(found)] and len(found) >= flushed
-            else:
-                assert not [n for n in os.listdir(folder) if n.startswith(str(run))]
-            return False
-        return True
-    writer = start(path)
-    for i, item in enumerate(items):
-        attempt(lambda: writer.write(item))
-        if kind != "shards" and choose.random() < 0.1 and attempt(writer.flush):
-            flushed = i + 1
-    attempt(writer.close)
-    writer.close()
-    found = tf.TFRecordReader(path + ("@3" if kind == "shards" else ""))
-    assert sorted(found) == sorted(items)
-    assert not [name for name in os.listdir(folder) if name[0] == "."]
-    for name in os.listdir(folder):
-        os.remove(os.path.join(folder, name))
-print(n_failed)
-"""
-
-
-@pytest.mark.parametrize("kind", ["in place", "in place, GZIP", "atomic", "atomic, GZIP", "shards"])
-@pytest.mark.full
-def test_it_is_the_same_where_the_system_rejects_to_write(tmp_path: Path, kind: str) -> None:
-    # A limit on the size of files fails as a full disk does, after a short write.
-    pytest.importorskip("resource")
-    n_runs = share(5)
-    n_failed = int(run_fresh(LIMITED, tmp_path, kind, n_runs))
-
-    assert n_failed >= n_runs

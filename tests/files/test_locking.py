@@ -110,9 +110,6 @@ def test_a_lock_dies_with_its_process(tmp_path: Path) -> None:
     assert list(TFRecordReader(path)) == [b"theirs", b"added"]
 
 
-"""A process that has a writer open, forks, and waits for its end, as does its child."""
-
-
 @pytest.mark.full
 def test_many_processes_lose_no_record(tmp_path: Path) -> None:
     path, n_records = tmp_path / "a", 25

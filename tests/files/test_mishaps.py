@@ -181,18 +181,6 @@ class TestReadErrors:
         assert len(found) > 1000
         assert list(reader) == RECORDS
 
-    @pytest.mark.parametrize("on_error", ["raise", "skip"])
-    def test_of_blocks_too(self, on_error: Any) -> None:
-        file = Failing(STREAM, 2_000_000, OSError(5, "read error"))
-        found: list[bytes] = []
-
-        blocks = TFRecordReader(file, on_error=on_error).blocks(64)
-        with pytest.raises(OSError, match="read error"):
-            found.extend(record for block in blocks for record in block)
-
-        assert found == RECORDS[: len(found)]
-        assert len(found) > 1000
-
     def test_verify_reports_it_as_a_failure(self) -> None:
         error = OSError(5, "read error")
 

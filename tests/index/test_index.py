@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import copy
 import gc
-import gzip
 import io
 import multiprocessing
 import os
 import pickle
-import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +31,6 @@ from tfrecord_lite.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
     Reason,
-    short_name,
 )
 from tfrecord_lite.index import RecordIndex, text, tf_record_random_reader
 from tfrecord_lite.index.pread import _MAX_OPEN
@@ -348,34 +345,6 @@ def test_a_large_index_goes_to_text_and_back(tmp_path: Path) -> None:
     assert (again.sizes == index.sizes).all()
 
 
-def test_the_index_takes_sixteen_bytes_a_record(shards: list[Path]) -> None:
-    for index in TFRecordFile(shards).indexes:
-        assert index.offsets.nbytes + index.sizes.nbytes == 16 * len(index)
-
-
-def test_threads_share_a_file(tmp_path: Path) -> None:
-    records = [b"%d" % i * (i % 50) for i in range(2_000)]
-    paths = [write(tmp_path / str(i), records[i::4]) for i in range(4)]
-    records = [record for i in range(4) for record in records[i::4]]
-    file = TFRecordFile(paths)
-    wrong: list[int] = []
-
-    def work(seed: int) -> None:
-        random = np.random.default_rng(seed)
-        for _ in range(20):
-            some = random.integers(0, len(file), 50)
-            if file.__getitems__(some) != [records[i] for i in some]:  # type: ignore[arg-type]
-                wrong.append(seed)
-
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-    assert wrong == []
-
-
 def _read_back(file: TFRecordFile, indices: list[int], results: object) -> None:
     results.put(file.__getitems__(indices))  # type: ignore[attr-defined]
 
@@ -420,14 +389,6 @@ def test_after_close_nothing_is_read(shards: list[Path]) -> None:
         with pytest.raises(FailedPreconditionError) as caught:
             ask()
         assert caught.value.reason is Reason.CLOSED
-
-
-def test_it_shows_what_it_is(shards: list[Path]) -> None:
-    file = TFRecordFile(shards)
-
-    names = f"{short_name(str(shards[0]))}, {short_name(str(shards[1]))}"
-    assert repr(file) == f"<TFRecordFile of {names}, ...: 12 records>"
-    assert file.sources == [str(path) for path in shards]
 
 
 @pytest.mark.parametrize(
@@ -497,15 +458,6 @@ def test_a_length_that_lies_takes_no_memory(tmp_path: Path) -> None:
         with pytest.raises(DataLossError) as caught:
             tf_record_random_reader(tmp_path / "a").read(0)
         assert caught.value.reason is reason
-
-
-def test_a_gzip_file_is_no_record_at_an_offset(tmp_path: Path) -> None:
-    (tmp_path / "a").write_bytes(gzip.compress(bytes(frame([b"one"]))))
-
-    with pytest.raises(DataLossError) as caught:
-        tf_record_random_reader(tmp_path / "a").read(0)
-
-    assert caught.value.reason is Reason.LENGTH_CRC
 
 
 def test_an_index_that_is_named_must_cover_its_file(tmp_path: Path) -> None:

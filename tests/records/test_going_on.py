@@ -85,14 +85,6 @@ class TestSkip:
         with pytest.warns(DataLossWarning):
             del records
 
-    def test_sound_files_give_no_warning(self, tmp_path: Path) -> None:
-        reader = TFRecordReader(damaged(tmp_path, "a"), on_error="skip")
-
-        assert list(reader) == RECORDS
-        assert reader.report is not None
-        assert reader.report.is_sound
-        assert reader.report.records == 100
-
     def test_every_file_is_gone_on_with(self, tmp_path: Path) -> None:
         paths = [damaged(tmp_path, "a", 1), damaged(tmp_path, "b"), damaged(tmp_path, "c", 99)]
         reader = TFRecordReader(paths, on_error="skip")
@@ -140,17 +132,6 @@ class TestSkip:
         reader = TFRecordReader(damaged(tmp_path, "a", 7), verify=False, on_error="skip")
 
         assert len(list(reader)) == 100
-
-    @pytest.mark.parametrize("n_bytes", [40_000, 3_000_000])
-    def test_large_records(self, n_bytes: int) -> None:
-        records = [bytes([i]) * n_bytes for i in range(5)]
-        stream = frame(records)
-        stream[2 * (n_bytes + 16) + 100] ^= 1
-        stream[3 * (n_bytes + 16) + 100] ^= 1
-        reader = TFRecordReader(io.BytesIO(stream), on_error=str)
-
-        assert list(reader) == [records[0], records[1], records[4]]
-        assert [record for block in reader.blocks() for record in block] == list(reader)
 
     def test_examples_and_messages(self, tmp_path: Path) -> None:
         stream = frame([encode_example({"n": i}) for i in range(10)])
