@@ -41,17 +41,6 @@ def run_tests(path: Path, text: str, *arguments: str) -> subprocess.CompletedPro
 
 
 @pytest.mark.full
-def test_to_be_told_to_install_something_is_a_failure(tmp_path: Path) -> None:
-    body = """raise ImportError("needs an extra package: pip install 'tfrecord-numpy[zstd]'")"""
-    text = f"{WITHOUT_ZSTD}\ndef test_core():\n    {body}"
-
-    done = run_tests(tmp_path / "test_x.py", text)
-
-    assert "1 failed" in done.stdout
-    assert "skipped" not in done.stdout
-
-
-@pytest.mark.full
 def test_what_needs_an_extra_is_left_out_without_it(tmp_path: Path) -> None:
     text = """
 @pytest.mark.needs("zstd")
@@ -64,19 +53,6 @@ def test_each(codec): assert not codec
 
     assert "1 passed, 2 deselected" in done.stdout
     assert "left out: tests that are run with: pip install -e '.[zstd]' --group test" in done.stdout
-
-
-@pytest.mark.full
-def test_an_extra_that_is_not_known_is_an_error(tmp_path: Path) -> None:
-    text = """
-@pytest.mark.needs("ztsd")
-def test_one(): pass
-"""
-
-    done = run_tests(tmp_path / "test_x.py", text)
-
-    assert done.returncode == pytest.ExitCode.USAGE_ERROR
-    assert "needs 'ztsd'" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.apps.markup.test_tables import HOSTILE
+from tests.support.effort import at_most
 from tests.support.shown_html import parsed
 from tests.test_shown_html import OURS, page_of, png
 from tfrecord_lite import (
@@ -168,7 +169,8 @@ def test_only_some_records_and_features_are_shown() -> None:
     assert len(repr(show(batch))) < 4_000
 
 
-@given(st.dictionaries(HOSTILE, st.lists(HOSTILE, min_size=2, max_size=2), min_size=1, max_size=3))
+@settings(at_most(40))
+@given(st.dictionaries(HOSTILE, st.lists(HOSTILE, min_size=2, max_size=2), min_size=1, max_size=2))
 def test_names_and_values_are_never_markup(texts: dict[str, list[str]]) -> None:
     values = {k: [v.encode("utf-8", "replace") for v in vs] for k, vs in texts.items()}
     columns = {name: BytesColumn.from_list(v) for name, v in values.items()}

@@ -198,6 +198,7 @@ def test_a_task_runs_and_a_side_with_other_values_is_not_timed(tmp_path: Path) -
     assert other.seconds == []
 
 
+@pytest.mark.full
 def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     args = {"target": str(tmp_path / "new"), "data": "tabular", "n_records": 5, "form": "values"}
     fewer = Side("fewer", OURS, "write_dicts", {"n_records": 4})

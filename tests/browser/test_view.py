@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -29,7 +28,6 @@ EXPECTED: dict[str, dict[str, int]] = {
     "events": {".record": 100, ".record img": 3},
     "vectors": {".card": 6, ".record": 30, ".record img": 60, ".record audio": 30},
     "mixed": {".card": 3, ".record": 40, ".is-absent": 40},
-    "ranking": {".record": 15},
     "lines": {".record": 100, ".v-text": 100},
     "unknown": {".record": 40, ".v-hex": 30},
     "gzip": {".card": 7, ".record": 100},
@@ -171,17 +169,6 @@ def test_the_keyboard_is_enough(chromium: Browser, pages: Callable[[str], Path])
         use_the_keyboard(one)
 
         assert one.problems() == []
-
-
-def test_the_keyboard_is_not_enough_without_the_script(
-    chromium: Browser, pages: Callable[[str], Path], tmp_path: Path
-) -> None:
-    text = pages("table").read_text(encoding="utf-8")
-    page = tmp_path / "page.html"
-    page.write_text(re.sub(r"<script>.*</script>", "", text, flags=re.DOTALL), encoding="utf-8")
-
-    with watched(chromium, page) as one, pytest.raises(AssertionError):
-        use_the_keyboard(one)
 
 
 @pytest.mark.parametrize("kind", ["table", "images", "sequences", "damaged", "events"])

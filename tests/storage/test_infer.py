@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import pickle
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -224,24 +223,6 @@ def test_a_feature_that_some_record_lacks_is_never_given_values_unasked() -> Non
     assert parsed["a"].tolist() == [1, -1, -1]
 
 
-def test_one_default_string_fills_a_feature_of_several() -> None:
-    records = [example(a=[b"x", b"y"], b=[1]), example(b=[1])]
-
-    schema = infer_schema(records, defaults={"a": b"?"})
-
-    parsed: Any = ExampleParser(schema)(records)
-    assert parsed["a"].tolist() == [[b"x", b"y"], [b"?", b"?"]]
-
-
-def test_a_feature_that_is_always_empty_is_not_dense() -> None:
-    message = Example()
-    message.features.feature["a"].int64_list.SetInParent()
-    records = [message.SerializeToString()] * 2
-
-    assert summarize(records)["a"].lengths == (0, 0)
-    assert infer_schema(records)["a"] == RaggedFeature("int64", row_splits_dtype="int64")
-
-
 def test_a_feature_that_never_has_a_kind_is_named_but_not_read() -> None:
     records = [example(a=[1], nothing=None)] * 3
 
@@ -257,14 +238,6 @@ def test_nan_is_not_a_least_value() -> None:
 
     assert summary["a"].lists[Kind.FLOAT].values == (-1.0, 2.0)
     assert summary["b"].lists[Kind.FLOAT].values is None
-
-
-def test_infinities_are_words_in_json() -> None:
-    summary = summarize([example(a=[float("inf"), float("-inf")])])
-
-    described = json.loads(json.dumps(summary.describe(), allow_nan=False))
-    assert described["features"]["a"]["float32"]["min"] == "-Infinity"
-    assert described["features"]["a"]["float32"]["max"] == "Infinity"
 
 
 def test_a_summary_prints_a_table() -> None:
@@ -337,15 +310,6 @@ def test_a_sample_reads_no_further(tmp_path: Path) -> None:
     assert caught.value.reason is Reason.TRUNCATED
 
 
-def test_a_sample_may_end_inside_a_block() -> None:
-    records = [example(a=[i]) for i in range(100)]
-
-    summary = summarize(records, num_records=42)
-
-    assert summary.n_records == 42
-    assert summary["a"].lists[Kind.INT64].values == (0, 41)
-
-
 @pytest.mark.parametrize("source", [b"path or record?", bytearray(b"x"), 5, [5], None])
 def test_what_is_not_a_source_is_a_type_error(source: Any) -> None:
     with pytest.raises(TypeError):
@@ -376,13 +340,6 @@ def test_rows_may_come_from_any_iterable(ask: Any, num_records: Any) -> None:
     assert ask((row for row in rows), num_records=num_records) == expected
     records = [example(a=[i]) for i in range(5)]
     assert ask(iter(records), num_records=num_records) == ask(records, num_records=num_records)
-
-
-def test_a_missing_file_is_a_missing_file(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
-        infer_schema(tmp_path / "none")
-    with pytest.raises(FileNotFoundError):
-        infer_schema(str(tmp_path / "none-*"))
 
 
 # --------------------------------------------------------------------------------- errors

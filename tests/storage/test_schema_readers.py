@@ -7,14 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.support.subprocesses import run_fresh
 from tfrecord_lite import (
-    ExampleParser,
     FixedLenFeature,
     RaggedFeature,
     Schema,
     SparseFeature,
-    TFRecordReader,
     VarLenFeature,
 )
 from tfrecord_lite.errors import InvalidArgumentError, Reason
@@ -23,7 +20,6 @@ from tfrecord_lite.storage.formats import superserial, tfds, tfx
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 BYTES, FLOAT, INT64 = "string", "float32", "int64"
 
@@ -154,19 +150,6 @@ def test_what_is_not_a_header_is_rejected(text: str, key: str | None) -> None:
     error = error_of(superserial.from_yaml, text)
 
     assert (error.reason, error.key) == (Reason.BAD_ARGUMENT, key)
-
-
-def test_without_pyyaml_the_error_says_how_to_install_it() -> None:
-    out = run_fresh(
-        "import sys; sys.modules['yaml'] = None\n"
-        "from tfrecord_lite.storage.formats import superserial\n"
-        "try:\n"
-        "    superserial.from_yaml('x: {dtype: 1, shape: []}')\n"
-        "except ImportError as error:\n"
-        "    print(error)"
-    )
-
-    assert 'pip install "tfrecord-numpy[yaml]"' in out
 
 
 # ----------------------------------------------------------------------------------- TFDS
@@ -345,20 +328,6 @@ def test_the_forms_of_older_releases_are_read() -> None:
         "x": ragged(INT64),
         "y": FixedLenFeature([], INT64),
     }
-
-
-def test_a_nested_sequence_reads_as_its_rows() -> None:
-    from tfrecord_lite.messages import Example
-
-    schema = tfds.from_json(json.dumps(features_dict(s=sequence(sequence(tensor("int64"))))))
-    message = Example()
-    values = message.features.feature["s/ragged_flat_values"].int64_list.value
-    values.extend([1, 2, 3])
-    message.features.feature["s/ragged_row_lengths_0"].int64_list.value.extend([2, 0, 1])
-
-    columns: Any = ExampleParser(schema)([message.SerializeToString()])
-
-    assert columns["s"].to_list() == [[[1, 2], [], [3]]]
 
 
 @pytest.mark.parametrize(
@@ -613,16 +582,3 @@ def test_a_default_is_there_for_each_value(kind: str, default: str, value: Any) 
 
     dtype = {"BYTES": BYTES, "INT": INT64, "FLOAT": FLOAT}[kind]
     assert schema["x"] == FixedLenFeature([2], dtype, [value] * 2)
-
-
-def test_the_real_penguins_read_by_their_schema(corpus: Path) -> None:
-    folder = corpus / "files/tensorflow__tfx/tfx/components/testdata/penguin"
-    schema = tfx.from_text((folder / "schema/schema.pbtxt").read_bytes())
-
-    (path,) = (folder / "data/Split-eval").iterdir()
-    columns: Any = ExampleParser(schema)(next(TFRecordReader(path).blocks()))
-
-    assert schema["species"] == FixedLenFeature([1], INT64)
-    assert {name: column.shape for name, column in columns.items()} == dict.fromkeys(
-        schema, (100, 1)
-    )

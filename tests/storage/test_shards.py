@@ -344,16 +344,6 @@ def test_none_is_never_taken_for_an_array_of_length_0(tmp_path: Path) -> None:
     assert not (tmp_path / "d").exists()
 
 
-def test_floats_are_rounded_to_float32_alone_or_in_arrays(tmp_path: Path) -> None:
-    schema = schema_of({"x": np.zeros(1, np.float32)})
-
-    save(tmp_path / "d", {"x": [np.float16(0.5), np.float16(2)]}, schema=schema)
-    assert load(tmp_path / "d")["x"].tolist() == [0.5, 2]
-    for column in ([0.1], np.array([0.1]), np.array([0.1], object), [np.float64(0.1)]):
-        save(tmp_path / "d", {"x": column}, schema=schema)
-        assert load(tmp_path / "d")["x"].tolist() == [np.float32(0.1)]
-
-
 def test_a_schema_of_another_program_is_kept(tmp_path: Path) -> None:
     features = {"x": FixedLenFeature([2], np.float32), "y": VarLenFeature(bytes)}
 
@@ -388,14 +378,6 @@ def test_what_a_schema_adds_is_nested_as_its_path(tmp_path: Path) -> None:
     assert load(tmp_path / "4")["n"].shape[0] == 2
     with pytest.raises(InvalidArgumentError, match="no place for this feature"):
         save(tmp_path / "5", [(1, 2)], schema={n: VarLenFeature(int) for n in "012"})
-
-
-def test_flat_and_nested_names_do_not_mix(tmp_path: Path) -> None:
-    save(tmp_path / "0", [{"a/b": 1, "c": 1}])
-    save(tmp_path / "1", [{"a": {"b": 1}, "c": 1}])
-
-    with pytest.raises(InvalidArgumentError, match="nested differently"):
-        load([tmp_path / "0", tmp_path / "1"])
 
 
 # ------------------------------------------------------------------- num_shards and progress

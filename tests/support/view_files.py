@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tests.support.drawings import encoded, landscape, sound, walker
-from tfrecord_lite import TFRecordWriter, encode_example, encode_examples, serialize_tensor
+from tfrecord_lite import TFRecordWriter, encode_examples, serialize_tensor
 from tfrecord_lite.messages import Event, HistogramProto, Summary, SummaryMetadata
 from tfrecord_lite.messages.tensor_pb2 import TensorProto
 from tfrecord_lite.records.framing import frame
@@ -182,31 +182,6 @@ def sequence_files(folder: Path) -> list[Path]:
                 }
             )
     return [folder / "walks.tfrecord"]
-
-
-def ranking_files(folder: Path) -> list[Path]:
-    """Write ExampleListWithContexts: a query with documents."""
-    rng = np.random.default_rng(4)
-    with TFRecordWriter(folder / "ranking.tfrecord") as writer:
-        for i in range(15):
-            query = encode_example({"query": f"how to read file {i}", "user": i})
-            documents = encode_examples(
-                {
-                    "document": [f"answer {k}" for k in range(2 + i % 4)],
-                    "relevance": rng.integers(0, 5, 2 + i % 4),
-                }
-            )
-            parts = [(0x0A, document) for document in documents] + [(0x12, query)]
-            writer.write(b"".join(_field(tag, bytes(message)) for tag, message in parts))
-    return [folder / "ranking.tfrecord"]
-
-
-def _field(tag: int, content: bytes) -> bytes:
-    length, size = [], len(content)
-    while size > 127:
-        length.append(size & 127 | 128)
-        size >>= 7
-    return bytes([tag, *length, size]) + content
 
 
 def unknown_files(folder: Path) -> list[Path]:
@@ -404,7 +379,6 @@ KINDS: dict[str, Callable[[Path], list[Path]]] = {
     "events": event_files,
     "vectors": embedding_files,
     "mixed": mixed_files,
-    "ranking": ranking_files,
     "lines": line_files,
     "unknown": unknown_files,
     "gzip": gzip_files,

@@ -216,14 +216,6 @@ def test_metadata_counts_for_all_values_of_a_tag_wherever_it_stands() -> None:
     assert events_of(event(0, value)).metadata("a") is None
 
 
-def test_the_first_metadata_counts_for_later_files_too(tmp_path: Path) -> None:
-    for name, plugin in (("tfevents.1", "scalars"), ("tfevents.2", "text")):
-        value = Value(tag="a", tensor=tensor(np.float32(1)), metadata=metadata(plugin))
-        (tmp_path / name).write_bytes(frame([event(0, value)]))
-
-    assert len(read_events(tmp_path).scalars("a")) == 2
-
-
 def test_a_tag_may_be_of_several_kinds() -> None:
     both = [
         scalar("a", 1),
@@ -235,22 +227,6 @@ def test_a_tag_may_be_of_several_kinds() -> None:
     kinds = ["scalars", "histograms", "tensors"]
     assert [kind for kind, tags in events.tags.items() if tags] == kinds
     assert [len(getattr(events, kind)("a")) for kind in kinds] == [1, 1, 1]
-
-
-def test_a_tensor_without_plugin_is_a_tensor() -> None:
-    matrix = np.arange(6, dtype=np.int16).reshape(2, 3)
-    events = events_of(
-        event(0, Value(tag="number", tensor=tensor(np.float32(0.5)))),
-        event(1, Value(tag="matrix", tensor=tensor(matrix), metadata=metadata("mine"))),
-        event(2, Value(tag="scalar", tensor=tensor(np.float32(2)), metadata=metadata("scalars"))),
-    )
-
-    assert events.tags["tensors"] == ("number", "matrix")
-    number, found = events.tensors().value
-    testing.assert_same(number, np.array(0.5, np.float32))
-    testing.assert_same(found, matrix)
-    testing.assert_same(events.tensors("scalar").value[0], np.array(2, np.float32))
-    assert len(events.scalars()) == 1
 
 
 def test_histograms_of_both_styles() -> None:
@@ -355,7 +331,7 @@ def test_an_unknown_tag_is_an_error_that_names_the_nearest() -> None:
     assert len(events.images("train/loss")) == 0
 
 
-@pytest.mark.parametrize("n_tags", [parse._MAX_IN_TABLE - 1, parse._MAX_IN_TABLE + 1, 9000])
+@pytest.mark.parametrize("n_tags", [parse._MAX_IN_TABLE - 1, parse._MAX_IN_TABLE + 1])
 def test_more_tags_than_are_looked_up_at_once(n_tags: int) -> None:
     records = [event(i, scalar(f"tag {i % n_tags}", i)) for i in range(n_tags + 50)]
 
@@ -377,19 +353,6 @@ def test_no_events_are_no_values() -> None:
             assert series.wall_time.dtype == np.float64
         assert events.scalars().value.dtype == np.float64
         assert repr(events) == "<Events none>"
-
-
-def test_columns_go_into_a_dictionary_as_they_are() -> None:
-    series = events_of(event(3, scalar("a", 0.5), wall_time=2.0)).scalars()
-
-    columns = series.as_dict()
-
-    assert list(columns) == ["tag", "step", "wall_time", "value"]
-    assert columns["value"] is series.value
-    assert series.tag.tolist() == ["a"]
-    assert repr(events_of(event(3, scalar("a", 1), Value(tag="t", tensor=tensor([1, 2]))))) == (
-        "<Events 1 scalars, 1 tensors>"
-    )
 
 
 # ---------------------------------------------------------------------------------- files
@@ -533,20 +496,6 @@ def test_following_gives_what_is_written_until_it_is_stopped(tmp_path: Path) -> 
     assert len(parts[3].scalars("a")) == 0
 
 
-def test_an_empty_folder_may_be_followed(tmp_path: Path) -> None:
-    calls = iter([False, True])
-
-    def stop() -> bool:
-        is_last = next(calls)
-        if is_last:
-            (tmp_path / "x.tfevents").write_bytes(STREAM)
-        return is_last
-
-    parts = list(follow_events(tmp_path, poll_seconds=0, stop=stop))
-
-    assert [len(part) for part in parts] == [4]
-
-
 def test_following_gives_what_comes_before_damage(tmp_path: Path) -> None:
     path = tmp_path / "tfevents"
     damaged = bytearray(STREAM)
@@ -571,31 +520,6 @@ def test_one_cannot_wait_for_less_than_no_time_or_for_ever(seconds: Any, tmp_pat
         follow_events(tmp_path, poll_seconds=seconds)
 
 
-def test_the_last_look_raises_what_it_finds(tmp_path: Path) -> None:
-    damaged = bytearray(frame([event(step, scalar("a", step)) for step in range(3)]))
-    damaged[-5] ^= 1
-    (tmp_path / "a.tfevents").write_bytes(damaged)
-    (tmp_path / "b.tfevents").write_bytes(STREAM)
-    following = follow_events(tmp_path, stop=lambda: True)
-
-    assert next(following).scalars().step.tolist() == [0, 1]
-    with pytest.raises(DataLossError) as caught:
-        next(following)
-
-    assert caught.value.reason is Reason.DATA_CRC
-    assert caught.value.source == str(tmp_path / "a.tfevents")
-
-
-def test_following_gives_what_comes_before_a_missing_file(tmp_path: Path) -> None:
-    there = tmp_path / "a.tfevents"
-    there.write_bytes(STREAM)
-    following = follow_events([there, tmp_path / "b.tfevents"])
-
-    assert next(following).scalars().step.tolist() == [0, 1, 2, 3]
-    with pytest.raises(FileNotFoundError):
-        next(following)
-
-
 def test_a_file_that_is_replaced_while_it_is_followed_is_an_error(tmp_path: Path) -> None:
     path, other = tmp_path / "a.tfevents", tmp_path / "new"
     path.write_bytes(STREAM[: ENDS[3]])
@@ -617,7 +541,7 @@ def test_a_file_that_is_replaced_while_it_is_followed_is_an_error(tmp_path: Path
 
 
 @pytest.mark.parametrize("n_there", [len(STREAM), len(STREAM) - 1])
-@pytest.mark.parametrize("size", [0, 7, ENDS[3]])
+@pytest.mark.parametrize("size", [0, ENDS[3]])
 def test_a_file_that_is_cut_while_it_is_followed_is_a_loss(
     tmp_path: Path, n_there: int, size: int
 ) -> None:
@@ -631,20 +555,6 @@ def test_a_file_that_is_cut_while_it_is_followed_is_a_loss(
         next(following)
     assert caught.value.reason is Reason.TRUNCATED
     assert caught.value.source == str(path)
-
-
-def test_a_file_that_is_removed_was_read(tmp_path: Path) -> None:
-    path = tmp_path / "a.tfevents"
-    path.write_bytes(STREAM)
-    looks = iter([False, True])
-
-    def stop() -> bool:
-        is_last = next(looks)
-        if is_last:
-            path.unlink()
-        return is_last
-
-    assert [len(part) for part in follow_events(tmp_path, poll_seconds=0, stop=stop)] == [4]
 
 
 def test_files_of_a_folder_are_joined_in_the_order_of_their_names(tmp_path: Path) -> None:
@@ -691,14 +601,6 @@ def test_what_is_not_there_is_not_found(tmp_path: Path) -> None:
     with pytest.raises(NotADirectoryError):
         find_runs(tmp_path / "logs" / "run" / "tfevents")
     assert find_runs(tmp_path / "empty") == {}
-
-
-def test_a_file_larger_than_a_block(tmp_path: Path) -> None:
-    path = tmp_path / "tfevents"
-    n_events = 60_000
-    path.write_bytes(frame([event(i, scalar("a", i)) for i in range(n_events)]))
-
-    testing.assert_same(read_events(path).scalars("a").step, np.arange(n_events))
 
 
 @pytest.mark.parametrize("sample", corpus_files("tfevents"))
