@@ -6,10 +6,9 @@
     statistics    Statistics: what is known of each feature
       distribution, strings    of its numbers, and of its byte strings
       shown     their charts and plots
-    comparison    compare: two data sets
+    comparison    compare: two data sets, and what differs as text
       drift       what is different about features, beyond thresholds
       differences records that differ, one by one
-      side_by_side  a comparison as text
     sampling      draw_sample: some records of files of any size
 """
 

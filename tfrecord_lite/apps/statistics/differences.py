@@ -29,7 +29,7 @@ from tfrecord_lite.schema.text import shown_name
 from tfrecord_lite.sniff import recognize_value
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator, Mapping
+    from collections.abc import Generator, Iterator, Mapping
 
     _Flat = dict[tuple[str, str], list[Any]]
     """The arrays of a record by part and name: a list of one for a feature."""
@@ -184,13 +184,16 @@ def compare_records(
                 return None
             pairs = zip(ours.to_list(), theirs.to_list(), strict=True)
             odd = [i for i, (one, other) in enumerate(pairs) if one != other]
-            for i, (one, other) in zip(odd, _decoded(ours[odd], theirs[odd], decode), strict=True):
-                names = _names(one, other)
-                if names:
-                    num_different += 1
-                    by_feature.update(names)
-                    if len(first) < _MAX_SHOWN:
-                        first.append(_difference(num_records + i, names, one, other))
+            decoded = (map(_flat, decode(each[odd])) if odd else () for each in (ours, theirs))
+            for i, one, other in zip(odd, *decoded, strict=True):
+                places = _places(one, other)
+                num_different += bool(places)
+                by_feature.update(places.keys())
+                if places and len(first) < _MAX_SHOWN:
+                    features = sorted(places)
+                    keys = [places[name] for name in features[:_MAX_NAMES]]
+                    texts = tuple(_texts(one.get(key), other.get(key)) for key in keys)
+                    first.append(RecordDifference(num_records + i, tuple(features), texts))
             num_records += len(ours)
     return RecordDifferences(num_records, num_different, by_feature, tuple(first))
 
@@ -210,14 +213,6 @@ def _aligned(a: Iterator[Block], b: Iterator[Block]) -> Iterator[tuple[Block, Bl
         ours, theirs = ours[num_records:], theirs[num_records:]
 
 
-def _decoded(ours: Block, theirs: Block, decode: Any) -> Iterable[tuple[_Flat, _Flat]]:
-    """Return what each pair of records holds."""
-    if not len(ours):
-        return []
-    pairs = zip(decode(ours), decode(theirs), strict=True)
-    return ((_flat(one), _flat(other)) for one, other in pairs)
-
-
 def _flat(row: Mapping[str, Any]) -> _Flat:
     """Return the arrays of a record by part and name: a list of one for a feature."""
     if row.keys() == {"context", "feature_lists"} and isinstance(row["context"], dict):
@@ -229,14 +224,10 @@ def _flat(row: Mapping[str, Any]) -> _Flat:
     return {("", name): [values] for name, values in row.items()}
 
 
-def _names(one: _Flat, other: _Flat) -> set[str]:
-    return {name for _, name in _places(one, other)}
-
-
-def _places(one: _Flat, other: _Flat) -> list[tuple[str, str]]:
-    """Return the parts and names of what differs."""
-    keys = one.keys() | other.keys()
-    return [key for key in keys if not _are_same(one.get(key), other.get(key))]
+def _places(one: _Flat, other: _Flat) -> dict[str, tuple[str, str]]:
+    """Return the names of what differs, each with its part."""
+    keys = sorted(one.keys() | other.keys())
+    return {key[1]: key for key in keys if not _are_same(one.get(key), other.get(key))}
 
 
 def _are_same(one: list[Any] | None, other: list[Any] | None) -> bool:
@@ -253,56 +244,31 @@ def _are_same(one: list[Any] | None, other: list[Any] | None) -> bool:
 # ------------------------------------------------------------------------------- as texts
 
 
-def _difference(number: int, names: set[str], one: _Flat, other: _Flat) -> RecordDifference:
-    """Describe two records that differ."""
-    places = {name: key for key in sorted(_places(one, other)) for name in key[1:]}
-    features = sorted(names)
-    shown = [_texts(one.get(key), other.get(key)) for key in map(places.get, features[:_MAX_NAMES])]  # type: ignore[arg-type]
-    return RecordDifference(number, tuple(features), tuple(shown))
-
-
 def _texts(one: list[Any] | None, other: list[Any] | None) -> tuple[str, str]:
-    """Return short texts about the values of a feature, or the first steps of a list that differ."""
+    """Return short texts about the values of a feature, from the first that differs."""
     if one is None or other is None:
         return _alone(one), _alone(other)
     if len(one) != len(other):
         return plural(len(one), "step"), plural(len(other), "step")
-    step = next(
-        i for i, (a, b) in enumerate(zip(one, other, strict=True)) if not _are_same([a], [b])
-    )
+    pairs = enumerate(zip(one, other, strict=True))
+    step, (a, b) = next(pair for pair in pairs if not _are_same(*([side] for side in pair[1])))
     where = f"step {step}: " if len(one) > 1 else ""
-    first, second = _sides(one[step], other[step])
-    return where + first, where + second
+    at = byte = 0
+    if a.dtype == b.dtype:
+        n_common = min(a.size, b.size)
+        bits = a.dtype if a.dtype == object else f"u{a.dtype.itemsize}"
+        differs = np.flatnonzero(a[:n_common].view(bits) != b[:n_common].view(bits))
+        at = int(differs[0]) if differs.size else n_common
+        if a.dtype == object and differs.size:
+            others = (i for i, (x, y) in enumerate(zip(a[at], b[at], strict=False)) if x != y)
+            byte = next(others, min(len(a[at]), len(b[at])))
+    return where + _side(a, at, byte), where + _side(b, at, byte)
 
 
 def _alone(values: list[Any] | None) -> str:
     if values is None:
         return "missing"
     return _side(values[0], 0, 0) if len(values) == 1 else plural(len(values), "step")
-
-
-def _sides(one: Any, other: Any) -> tuple[str, str]:
-    """Show two arrays from the first value that differs."""
-    n_common = min(one.size, other.size)
-    if one.dtype != other.dtype:
-        return _side(one, 0, 0), _side(other, 0, 0)
-    if one.dtype == object:
-        pairs = zip(one, other, strict=False)
-        at = next((i for i, (a, b) in enumerate(pairs) if a != b), n_common)
-        byte = _first_byte(one[at], other[at]) if at < n_common else 0
-        return _side(one, at, byte), _side(other, at, byte)
-    bits = f"u{one.dtype.itemsize}"
-    differs = np.flatnonzero(one[:n_common].view(bits) != other[:n_common].view(bits))
-    at = int(differs[0]) if differs.size else n_common
-    return _side(one, at, 0), _side(other, at, 0)
-
-
-def _first_byte(one: bytes, other: bytes) -> int:
-    n_bytes = min(len(one), len(other))
-    if not n_bytes:
-        return 0
-    differs = np.frombuffer(one, np.uint8, n_bytes) != np.frombuffer(other, np.uint8, n_bytes)
-    return int(differs.argmax()) if differs.any() else n_bytes
 
 
 def _side(array: Any, at: int, byte: int) -> str:

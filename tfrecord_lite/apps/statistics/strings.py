@@ -38,24 +38,6 @@ _MAX_DESCRIBED = 10
 _MAX_EXAMPLES, _MAX_EXAMPLE_BYTES = 4, 16 * 1024
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class LookedAt:
-    """A string that was drawn at random, and what it is."""
-
-    lot: float
-    """The number that was drawn for it, from 0 to 1."""
-    label: str
-    """Its format: ``"JPEG"``, ``"text"``, ``"float32 tensor"``, ``"bytes"``, ..."""
-    details: str
-    """The size of a picture, the shape of a tensor, ...; may be empty."""
-
-    @classmethod
-    def of(cls, lot: float, value: bytes) -> LookedAt:
-        """Return what a string is."""
-        content = recognize_value(value)
-        return cls(lot, content.label, content.details)
-
-
 @dataclass(frozen=True, slots=True)
 class StringStatistics:
     """Some byte strings: their lengths, how often the short ones occur, and what they are.
@@ -72,8 +54,9 @@ class StringStatistics:
         How many strings are longer, and so not among `counts`.
     max_missed : int
         A string may occur this many times more than `counts` says; 0 if they are exact.
-    looked_at : tuple of LookedAt
-        Up to 64 of the strings, drawn at random from all, and what they are.
+    looked_at : tuple
+        Of up to 64 of the strings, drawn at random from all: the number that was drawn, from 0 to 1, the
+        format (``"JPEG"``, ``"text"``, ``"bytes"``, ...), and the size of a picture or shape of a tensor.
     examples : tuple of bytes
         A few strings, none larger than 16 KiB.
 
@@ -93,7 +76,7 @@ class StringStatistics:
     counts: Mapping[bytes, int]
     num_uncounted: int = 0
     max_missed: int = 0
-    looked_at: tuple[LookedAt, ...] = ()
+    looked_at: tuple[tuple[float, str, str], ...] = ()
     examples: tuple[bytes, ...] = ()
 
     def __post_init__(self) -> None:
@@ -133,12 +116,16 @@ class StringStatistics:
             counted = [value for value in values if len(value) <= MAX_COUNTED_BYTES]
             strings = values[drawn].tolist()
         counts, max_missed = _bounded(Counter(counted))
+        contents = map(recognize_value, strings)
         return cls(
             Distribution.of(lengths),
             counts,
             lengths.size - len(counted),
             max_missed,
-            tuple(map(LookedAt.of, lots[drawn].tolist(), strings)),
+            tuple(
+                (lot, c.label, c.details)
+                for lot, c in zip(lots[drawn].tolist(), contents, strict=True)
+            ),
             tuple(v for v in strings if len(v) <= _MAX_EXAMPLE_BYTES)[:_MAX_EXAMPLES],
         )
 
@@ -153,7 +140,7 @@ class StringStatistics:
         {b'Ada': 2, b'Alan': 1}
         """
         is_full = len(self.looked_at) == MAX_LOOKED_AT
-        return self + StringStatistics._of(values, self.looked_at[-1].lot if is_full else _ALL)
+        return self + StringStatistics._of(values, self.looked_at[-1][0] if is_full else _ALL)
 
     def __add__(self, other: StringStatistics) -> StringStatistics:
         """Return the statistics of all strings of both."""
@@ -177,7 +164,7 @@ class StringStatistics:
 
         ``"JPEG"``, ``"text"``, ``"float32 tensor"``, ``"bytes"``, ...
         """
-        return _most_frequent(Counter(one.label for one in self.looked_at))
+        return _most_frequent(Counter(label for _, label, _ in self.looked_at))
 
     @property
     def details(self) -> dict[str, int]:
@@ -186,7 +173,7 @@ class StringStatistics:
         ``"JPEG 640 x 480"``, ``"float32 tensor [3, 4]"``, ...
         """
         return _most_frequent(
-            Counter(f"{one.label} {one.details}" for one in self.looked_at if one.details)
+            Counter(f"{label} {details}" for _, label, details in self.looked_at if details)
         )
 
     @property
