@@ -27,6 +27,7 @@ from tfrecord_lite import (
     load_schema,
     read_batches,
     save,
+    scan,
     summarize,
 )
 from tfrecord_lite.errors import InvalidArgumentError, Reason
@@ -916,3 +917,14 @@ def test_a_foreign_file_given_as_schema_is_recognised(tmp_path: Path, kind: str)
         load_schema(tmp_path / "schema")
     assert FOREIGN[kind].name in str(caught.value)
     assert caught.value.source == str(tmp_path / "schema")
+
+
+@pytest.mark.parametrize("described", [{"a": int}, Schema({"a": FixedLenFeature([], "int64")})])
+def test_a_description_given_as_columns_is_an_error_that_says_where_it_goes(
+    tmp_path: Path, described: Any
+) -> None:
+    save(tmp_path / "a", {"a": [1, 2]})
+
+    for call in (load, scan):
+        with pytest.raises(TypeError, match="give it as schema="):
+            call(tmp_path / "a", described)

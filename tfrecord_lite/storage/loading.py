@@ -12,6 +12,7 @@ are named by part: ``context/label``, ``feature_lists/frames``.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -210,12 +211,20 @@ def loader_of(
 
 def _known(columns: Sequence[str], names: Collection[str]) -> list[str]:
     """Return the columns asked for; raise if one is not among the names."""
-    if isinstance(columns, str):
-        raise TypeError(f"columns must be a list of names, not the str {columns!r}")
-    columns = list(columns)
+    columns = names_of(columns)
     if not all(name in names for name in columns):
         raise _unknown_error(columns, names)
     return columns
+
+
+def names_of(columns: Sequence[str]) -> list[str]:
+    """Return a choice of columns as a list; raise for a single name, and for a description of features."""
+    if isinstance(columns, str):
+        raise TypeError(f"columns must be a list of names, not the str {columns!r}")
+    if isinstance(columns, (Mapping, SequenceSchema)):
+        found = type(columns).__name__
+        raise TypeError(f"columns must be a list of names, not a {found}; give it as schema=")
+    return list(columns)
 
 
 def _unknown_error(columns: list[str], known: Collection[str]) -> InvalidArgumentError:

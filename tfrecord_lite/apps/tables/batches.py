@@ -15,7 +15,7 @@ from tfrecord_lite.convert.arrow import SCHEMA_KEY
 from tfrecord_lite.errors import InvalidArgumentError, argument_error
 from tfrecord_lite.schema import SequenceSchema
 from tfrecord_lite.schema.text import nearest
-from tfrecord_lite.storage.loading import loader_of
+from tfrecord_lite.storage.loading import loader_of, names_of
 from tfrecord_lite.storage.sidecar import Sidecar
 
 if TYPE_CHECKING:
@@ -77,9 +77,7 @@ class RecordBatches:
 
     def select(self, names: Sequence[str]) -> RecordBatches:
         """Return the same of some columns; the others are not parsed."""
-        if isinstance(names, str):
-            raise TypeError(f"names must be a list of names, not the str {names!r}")
-        names = list(names)
+        names = names_of(names)
         for i, name in enumerate(names):
             if name not in self.schema.names:
                 raise argument_error(f"no column {name!r}{nearest(name, self.schema.names)}")
