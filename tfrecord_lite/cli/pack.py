@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Status
@@ -61,19 +61,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, console: Console) -> None:
     """Pack the images."""
-    report = _packed(args, console)
-    if report is None:
-        return
-    if report.problems:
-        console.worsen(Status.DAMAGED)
-    if args.json:
-        _show_json(report, args, console)
-    else:
-        _show(report, args, console)
-
-
-def _packed(args: argparse.Namespace, console: Console) -> ImageReport | None:
-    """Pack the images and return the report; None after a complaint."""
     from tfrecord_lite.apps.images.pack import (  # noqa: PLC0415 - only this verb needs it
         PackOptions,
         pack,
@@ -81,7 +68,7 @@ def _packed(args: argparse.Namespace, console: Console) -> ImageReport | None:
 
     if args.target == "-":
         console.complain("images are written to files, not to standard output; name DST")
-        return None
+        return
     options = PackOptions(
         labels=args.labels,
         label_offset=args.label_offset,
@@ -100,7 +87,18 @@ def _packed(args: argparse.Namespace, console: Console) -> ImageReport | None:
     )
     with warnings.catch_warnings():  # Pillow's, about images with too many pixels
         warnings.filterwarnings("ignore", "Image size ", RuntimeWarning)
-        return pack(args.source, args.target, options)
+        report = pack(args.source, args.target, options)
+    if report.problems:
+        console.worsen(Status.DAMAGED)
+    if args.json:
+        say_json(
+            report,
+            console,
+            {"source": args.source, "output": report.paths or None},
+            {"hidden": report.num_hidden, "other": report.num_other},
+        )
+    else:
+        _show(report, args, console)
 
 
 def _show(report: ImageReport, args: argparse.Namespace, console: Console) -> None:
@@ -146,19 +144,16 @@ def rate_of(report: ImageReport) -> str:
     return f", in {report.seconds:,.0f} s ({rate:,.0f} images/s)"
 
 
-def _show_json(report: ImageReport, args: argparse.Namespace, console: Console) -> None:
+def say_json(
+    report: ImageReport, console: Console, before: dict[str, Any], after: dict[str, Any]
+) -> None:
+    """Print an object for each image that was left out, and one about all."""
     for path, detail in report.problems:
         console.say_json({"file": os.fsencode(path).decode(errors="replace"), "detail": detail})
-    console.say_json(
-        {
-            "source": args.source,
-            "output": report.paths or None,
-            "images": report.num_images,
-            "image_bytes": report.num_bytes,
-            "classes": report.classes,
-            "problems": len(report.problems),
-            "hidden": report.num_hidden,
-            "other": report.num_other,
-            "seconds": round(report.seconds, 3),
-        }
-    )
+    counts = {
+        "images": report.num_images,
+        "image_bytes": report.num_bytes,
+        "classes": report.classes,
+        "problems": len(report.problems),
+    }
+    console.say_json({**before, **counts, **after, "seconds": round(report.seconds, 3)})

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING
 
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Status
-from tfrecord_lite.cli.pack import images_of, rate_of, show_problems
+from tfrecord_lite.cli.pack import images_of, rate_of, say_json, show_problems
 from tfrecord_lite.errors import Reason, TFRecordError
 
 if TYPE_CHECKING:
     import argparse
 
-    from tfrecord_lite.apps.images.lists import ImageReport
     from tfrecord_lite.cli.console import Console
 
 HELP = """\
@@ -49,24 +48,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, console: Console) -> None:
     """Unpack the images."""
-    report = _unpacked(args, console)
-    if report is None:
-        return
-    if report.problems or (report.damage is not None and report.damage.n_damaged):
-        console.worsen(Status.DAMAGED)
-    if args.json:
-        _show_json(report, console)
-        return
-    show_problems(report, console)
-    if report.damage is not None and report.damage.n_damaged:
-        console.say(report.damage.summary())
-    if report.left_out:
-        console.say(f"{report.labels_path}: left out {', '.join(report.left_out)}")
-    console.say(f"{args.folder}: wrote {images_of(report)}{rate_of(report)}")
-
-
-def _unpacked(args: argparse.Namespace, console: Console) -> ImageReport | None:
-    """Unpack the images and return the report; None after a complaint."""
     from tfrecord_lite.apps.images.unpack import (  # noqa: PLC0415 - only this verb needs it
         Keys,
         unpack,
@@ -74,36 +55,26 @@ def _unpacked(args: argparse.Namespace, console: Console) -> ImageReport | None:
 
     sources = inputs.find(args, console)
     if not sources or console.status:
-        return None
+        return
     keys = Keys(**{name: getattr(args, f"{name}_key") for name in _KEYS})
+    options = inputs.settings_of(args)
     try:
-        return unpack(
-            sources,
-            args.folder,
-            keys,
-            inputs.settings_of(args),
-            manifest=args.manifest,
-            progress=None,
-        )
+        report = unpack(sources, args.folder, keys, options, manifest=args.manifest, progress=None)
     except TFRecordError as error:
         if error.reason is not Reason.MISSING or error.index is None:
             raise
         console.complain(inputs.text_of(error, args.folder), Status.DAMAGED)
-    return None
-
-
-def _show_json(report: ImageReport, console: Console) -> None:
-    for path, detail in report.problems:
-        console.say_json({"file": path, "detail": detail})
-    console.say_json(
-        {
-            "output": report.paths[0],
-            "manifest": report.labels_path,
-            "images": report.num_images,
-            "image_bytes": report.num_bytes,
-            "classes": report.classes,
-            "problems": len(report.problems),
-            "left_out": report.left_out,
-            "seconds": round(report.seconds, 3),
-        }
-    )
+        return
+    damage = report.damage if report.damage is not None and report.damage.n_damaged else None
+    if report.problems or damage is not None:
+        console.worsen(Status.DAMAGED)
+    if args.json:
+        names = {"output": report.paths[0], "manifest": report.labels_path}
+        say_json(report, console, names, {"left_out": report.left_out})
+        return
+    show_problems(report, console)
+    if damage is not None:
+        console.say(damage.summary())
+    if report.left_out:
+        console.say(f"{report.labels_path}: left out {', '.join(report.left_out)}")
+    console.say(f"{args.folder}: wrote {images_of(report)}{rate_of(report)}")
