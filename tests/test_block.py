@@ -161,15 +161,6 @@ def test_a_slice_is_the_slice_of_the_list_on_the_same_memory(
     assert block[part].data is block.data
 
 
-def test_an_index_out_of_range_is_an_index_error() -> None:
-    block = Block.from_records([b"a"])
-
-    with pytest.raises(IndexError):
-        block[1]
-    with pytest.raises(IndexError):
-        block[-2]
-
-
 @pytest.mark.parametrize(
     ("offsets", "lengths"),
     [

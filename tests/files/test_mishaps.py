@@ -7,12 +7,8 @@ from __future__ import annotations
 
 import errno
 import gzip
-import http.server
 import io
-import socket
-import threading
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -198,74 +194,6 @@ class TestReadErrors:
         with pytest.raises(OSError, match="x"):
             list(reader)
         assert list(reader) == RECORDS
-
-
-class Cutting(http.server.BaseHTTPRequestHandler):
-    """Serves STREAM, and closes the connection after `limit` bytes."""
-
-    protocol_version = "HTTP/1.1"
-    limit: ClassVar[int]
-    with_ranges: ClassVar[bool]
-
-    def log_message(self, *arguments: Any) -> None:
-        pass
-
-    def do_HEAD(self) -> None:
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(STREAM)))
-        if self.with_ranges:
-            self.send_header("Accept-Ranges", "bytes")
-        self.end_headers()
-
-    def do_GET(self) -> None:
-        start, stop = 0, len(STREAM)
-        asked = self.headers.get("Range")
-        if asked and self.with_ranges:
-            first, last = asked.removeprefix("bytes=").split("-")
-            start, stop = int(first), min(int(last or stop) + 1, stop)
-            self.send_response(206)
-            self.send_header("Content-Range", f"bytes {start}-{stop - 1}/{len(STREAM)}")
-        else:
-            self.send_response(200)
-        self.send_header("Content-Length", str(stop - start))
-        self.end_headers()
-        self.wfile.write(STREAM[start : min(stop, max(self.limit, start))])
-        if stop > self.limit:
-            self.wfile.flush()
-            self.close_connection = True
-            self.connection.shutdown(socket.SHUT_RDWR)
-
-
-@contextmanager
-def cutting_server(limit: int, *, with_ranges: bool) -> Iterator[str]:
-    """Serve STREAM up to a limit; return its URL."""
-    handler = type("Handler", (Cutting,), {"limit": limit, "with_ranges": with_ranges})
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}/a"
-        finally:
-            server.shutdown()
-            thread.join()
-
-
-@pytest.mark.parametrize("with_ranges", [True, False])
-@pytest.mark.parametrize("limit", [0, 1_500_000, 1500 * SIZE])
-@pytest.mark.parametrize("on_error", ["raise", "skip"])
-def test_a_connection_that_is_cut_is_an_oserror_and_never_an_end(
-    *, with_ranges: bool, limit: int, on_error: Any
-) -> None:
-    pytest.importorskip("fsspec")
-    pytest.importorskip("aiohttp")
-    found: list[bytes] = []
-    with cutting_server(limit, with_ranges=with_ranges) as url:
-        with pytest.raises(OSError) as caught:  # noqa: PT011 - which one is asked below
-            found.extend(TFRecordReader(url, "", on_error=on_error))
-        assert caught.value.filename == url
-        assert isinstance(verify(url, compression="").files[0].failure, OSError)
-
-    assert found == RECORDS[: len(found)]
 
 
 class ClientError(Exception):

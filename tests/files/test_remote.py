@@ -35,6 +35,7 @@ ITEMS = [b"%03d" % i * 20 for i in range(100)]
 FRAME = 60 + 16
 WAYS: dict[str, Callable[[str], Any]] = {
     "records": lambda url: list(TFRecordReader(url)),
+    "skipping": lambda url: list(TFRecordReader(url, "", on_error="skip")),
     "blocks": lambda url: list(TFRecordReader(url, "").blocks()),
     "iterator": lambda url: list(tf_record_iterator(url)),
 }

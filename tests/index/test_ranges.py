@@ -7,14 +7,13 @@ import os
 import pickle
 import random
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.corpus import CorpusFile, corpus_files
 from tests.support.http_files import serving
 from tfrecord_lite import TFRecordFile, TFRecordReader
 from tfrecord_lite.errors import (
@@ -325,13 +324,3 @@ def test_urls_are_cut_by_their_indexes_alone() -> None:
         assert len(cut) == 11
         assert both == whole + cut
         assert read(both) == records * 2
-
-
-@pytest.mark.parametrize("sample", corpus_files())
-def test_corpus(sample: CorpusFile) -> None:
-    if sample.truth.get("kind") == "damaged":
-        pytest.skip("damaged")
-    expected: Any = list(TFRecordReader(sample.path))
-
-    for num_ranges in 1, 3, 50:
-        assert read(record_ranges(sample.path, num_ranges=num_ranges)) == expected

@@ -6,7 +6,6 @@ import gzip
 import multiprocessing
 import pickle
 import random
-import threading
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -123,13 +122,6 @@ def test_records_of_several_files_come_in_the_order_asked_for(server: FileServer
     assert server.heads == 0
 
 
-def test_local_and_remote_files_may_be_mixed(server: FileServer, tmp_path: Path) -> None:
-    (tmp_path / "local").write_bytes(frame([b"one", b"two"]))
-    file = TFRecordFile([tmp_path / "local", f"{server.url}/small", tmp_path / "local"])
-
-    assert file.__getitems__([-1, 5, 0, 1]) == [b"two", SMALL[3], b"one", b"two"]
-
-
 def test_without_an_index_the_file_is_read_once(server: FileServer) -> None:
     del server.files["/small.idx"]
     file = TFRecordFile(f"{server.url}/small")
@@ -210,34 +202,11 @@ def test_a_file_that_changed_is_stale_in_a_copy(server: FileServer) -> None:
     assert caught.value.reason is Reason.STALE_INDEX
 
 
-def test_threads_share_a_remote_file(server: FileServer) -> None:
-    file = TFRecordFile([f"{server.url}/small", f"{server.url}/large"])
-    everything, wrong = SMALL + LARGE, []
-
-    def read(seed: int) -> None:
-        chooser = random.Random(seed)
-        for _ in range(10):
-            wanted = chooser.choices(range(len(everything)), k=8)
-            if file.__getitems__(wanted) != [everything[i] for i in wanted]:
-                wrong.append(wanted)
-
-    threads = [threading.Thread(target=read, args=(seed,)) for seed in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert wrong == []
-
-
 _SHARED: list[TFRecordFile] = []
 
 
 def read_shared(number: int) -> bytes:
     return _SHARED[0][number]
-
-
-def read_copy(file: TFRecordFile) -> bytes:
-    return file[11]
 
 
 @pytest.mark.full  # a process that forks while its HTTP client is at work may have to wait
@@ -251,11 +220,6 @@ def test_forked_processes_share_a_remote_file(server: FileServer) -> None:
     with multiprocessing.get_context("fork").Pool(2) as pool:
         assert pool.map(read_shared, range(4)) == SMALL[:4]
     assert file[10] == SMALL[10]
-
-
-def test_spawned_processes_get_a_copy(server: FileServer) -> None:
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
-        assert pool.apply(read_copy, (TFRecordFile(f"{server.url}/small"),)) == SMALL[11]
 
 
 def test_other_file_systems_and_saved_indexes(memory: Any) -> None:

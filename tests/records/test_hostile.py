@@ -52,9 +52,6 @@ PARSE_SEQUENCE = SequenceExampleParser(
     },
 )
 NUMBER, FLOATS = Feature(INT64, (1,)), Feature(FLOAT, (1,) * 9)
-FEATURES_DICT = (
-    b'{"type": "tensorflow_datasets.core.features.features_dict.FeaturesDict", "content": '
-)
 
 
 def example(n: int) -> bytes:
@@ -79,12 +76,6 @@ def tag(i: int) -> Summary.Value:
 
 def event(*values: Summary.Value) -> bytes:
     return Event(summary=Summary(value=values)).SerializeToString()
-
-
-def aliases(n: int) -> str:
-    """Return YAML whose last entry would have two to the n items, written out."""
-    doubled = [f"a{i}: &a{i} [*a{i - 1}, *a{i - 1}]\n" for i in range(1, n)]
-    return "a0: &a0 [1, 1]\n" + "".join(doubled) + f"x: {{dtype: 1, shape: *a{n - 1}}}"
 
 
 def count_blocks(data: bytes) -> int:
@@ -155,11 +146,6 @@ CASES = {
         parse_tensor,
         2000,
         rejected=Reason.BAD_SHAPE,
-    ),
-    "a schema of many features": Case(
-        lambda n: Schema({f"k{i}": VarLenFeature("int64") for i in range(n)}).to_json(),
-        Schema.from_json,
-        500,
     ),
     "JSON in JSON": Case(
         lambda n: '{"features":' + "[" * n + "]" * n + "}",
@@ -256,31 +242,8 @@ def peak_of(read: Callable[[Any], object], data: Any) -> int:
         tracemalloc.stop()
 
 
-TAKE_LONG = {
-    "a key of its own in each record",
-    "a schema of many features",
-    "keys to infer",
-    "many TFX features",
-    "many groups",
-    "many lists",
-    "many shards of TFDS",
-    "many steps of one record",
-    "many tags",
-    "many values of one event",
-}
-
-
-def marks_of(name: str) -> list[pytest.MarkDecorator]:
-    if name in TAKE_LONG:
-        return [pytest.mark.full]
-    return [pytest.mark.needs("yaml")] if "YAML" in name else []
-
-
 @pytest.mark.full
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=marks_of(name)) for name in CASES],
-)
+@pytest.mark.parametrize("name", CASES)
 def test_what_an_input_takes_grows_with_its_size(name: str) -> None:
     case = CASES[name]
     small, large = case.make(case.n), case.make(4 * case.n)

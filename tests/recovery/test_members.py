@@ -18,7 +18,7 @@ from tests.support import reference
 from tests.support.effort import some
 from tests.support.frame_damage import IN_PLACE, Extent
 from tests.support.read_outcome import outcome_of
-from tfrecord_lite import TFRecordReader, recover, verify
+from tfrecord_lite import TFRecordReader, recover
 from tfrecord_lite.errors import DataLossError, Reason
 from tfrecord_lite.records.framing import frame
 from tfrecord_lite.recovery import members as searching
@@ -353,14 +353,3 @@ class TestLimits:
         with pytest.raises(DataLossError) as caught:
             recover(tmp_path / "a", tmp_path / "other", max_inflated_bytes=1_000_000)
         assert caught.value.reason is Reason.INFLATED_TOO_LARGE
-
-
-@pytest.mark.parametrize("compression", ["GZIP", "BZ2"])
-def test_recover_saves_what_verify_counts_of_a_sound_file(tmp_path: Path, compression: str) -> None:
-    compress = gzip.compress if compression == "GZIP" else bz2.compress
-    data = b"".join(compress(bytes(frame([b"%d" % i] * i))) for i in range(20))
-
-    records = saved(tmp_path, data, None)
-
-    assert records == [b"%d" % i for i in range(20) for _ in range(i)]
-    assert verify(io.BytesIO(data)).records == len(records)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import hashlib
 import io
 import os
 import tempfile
@@ -33,7 +32,6 @@ from tfrecord_lite.errors import (
 )
 from tfrecord_lite.messages import Example, SequenceExample
 from tfrecord_lite.options import ReadSettings
-from tfrecord_lite.records.decoder import FrameDecoder
 from tfrecord_lite.records.framing import frame
 from tfrecord_lite.records.sink import RecordSink
 from tfrecord_lite.recovery.verify import verify_each
@@ -125,27 +123,6 @@ class TestVerify:
 
             assert verify(path, compression="") == reader.report
 
-    @pytest.mark.full
-    @pytest.mark.parametrize("size", [10, 33_000, 500_000])
-    def test_large_records_are_read_past_the_buffer_unless_messages_are_checked(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
-    ) -> None:
-        path, n_direct = write(tmp_path / "a", [bytes(size)] * 300 + [b""] * 300), 0
-        next_large = FrameDecoder.next_large
-
-        def counted(*arguments: Any) -> bytes | None:
-            nonlocal n_direct
-            n_direct += 1
-            return next_large(*arguments)
-
-        monkeypatch.setattr(FrameDecoder, "next_large", counted)
-
-        assert verify(path).records == 600
-        assert (n_direct > 0) == (size > 2**15)
-        n_direct = 0
-        verify(path, messages=True)
-        assert n_direct == 0
-
     def test_who_has_enough_stops_the_others(self, tmp_path: Path) -> None:
         paths: list[Any] = [write(tmp_path / str(i), [b"one"]) for i in range(50)]
 
@@ -169,10 +146,6 @@ class TestVerify:
     def test_less_than_one_thread(self, num_threads: int) -> None:
         with pytest.raises(InvalidArgumentError):
             verify("a", num_threads=num_threads)
-
-    def test_a_pattern_without_matches(self, tmp_path: Path) -> None:
-        with pytest.raises(FileNotFoundError):
-            verify(tmp_path / "*.none")
 
 
 class TestMessages:
@@ -236,17 +209,6 @@ class TestRecover:
 
             expected = compression if output_compression == "infer" else output_compression or ""
             assert list(TFRecordReader(tmp_path / "new", expected)) == [b"one", b"two"]
-
-    def test_the_source_is_never_changed(self, tmp_path: Path) -> None:
-        source = self.damaged(tmp_path / "a")
-        source.chmod(0o444)
-        os.utime(source, ns=(5, 7))
-        digest = hashlib.sha256(source.read_bytes()).digest()
-
-        recover(source, tmp_path / "new")
-
-        assert hashlib.sha256(source.read_bytes()).digest() == digest
-        assert source.stat().st_mtime_ns == 7
 
     @pytest.mark.parametrize("overwrite", [False, True])
     def test_the_source_is_no_target_by_any_name(self, tmp_path: Path, *, overwrite: bool) -> None:
