@@ -23,7 +23,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from tests.fuzz.mutate import mutated
+from tfrecord_lite.testing.reencode import mutate
 
 if TYPE_CHECKING:
     from tests.fuzz.targets import Target
@@ -66,6 +66,21 @@ class Run:
         found = {"inputs": self._n, "seconds": seconds, "count": self._count, **more}
         print("\n" + json.dumps(found), flush=True)  # noqa: T201
         os._exit(status)  # atheris never returns; exit the same way without it
+
+
+_NUMBERS = (0, 1, 2**7, 2**16 - 1, 2**31 - 1, 2**31, 2**32 - 1, 2**63 - 1, 2**63, 2**64 - 1)
+
+
+def mutated(rng: random.Random, data: bytes, other: bytes) -> bytes:
+    """Return an input damaged one to four times, sometimes by numbers near limits."""
+    for _ in range(rng.choice((1, 1, 1, 2, 4))):
+        if rng.randrange(7):
+            data = mutate(rng.randrange, data, other)
+            continue
+        at, width = rng.randrange(len(data) + 1), rng.choice((4, 8))
+        number = (rng.choice(_NUMBERS) + rng.randrange(-1, 2)) % 2 ** (8 * width)
+        data = data[:at] + number.to_bytes(width, "little") + data[at + width :]
+    return data
 
 
 def _hang(*_: object) -> NoReturn:

@@ -317,16 +317,6 @@ def test_defaults_become_the_same_arrays(tf: Any, dtype: str, value: Any, shape:
         assert other.value.tolist() == array.tolist()
 
 
-def test_a_default_of_no_values_is_none_on_both_sides(tf: Any) -> None:
-    features = {"a": tf.io.FixedLenFeature([2, 0], "float32", [])}
-    prepared: Any = prepare({"a": schema.FixedLenFeature([2, 0], "float32", [])})["a"]
-
-    rejected = ask(tf.io.parse_single_example, b"", features)
-
-    assert "required but could not be found" in str(rejected.error)
-    assert prepared.default is None
-
-
 @deviation("X7")
 @pytest.mark.parametrize(
     ("value", "cut"),
@@ -347,9 +337,6 @@ STRICTER: dict[str, Make] = {
     "a sparse size below 0": lambda io: {"a": io.SparseFeature("i", "v", "float32", -1)},
 }
 MILDER: dict[str, Make] = {
-    "a block's shape as a number": lambda io: {
-        "a": io.FixedLenSequenceFeature(3, "float32", allow_missing=True)
-    },
     "int for int64": lambda io: {"a": io.VarLenFeature(int)},
     "bytes for string": lambda io: {"a": io.VarLenFeature(bytes)},
     "str for string": lambda io: {"a": io.VarLenFeature(str)},
@@ -371,12 +358,3 @@ def test_these_are_rejected_there_and_taken_here(tf: Any, make: Make) -> None:
 
     assert isinstance(theirs.error, TypeError)
     assert ours.error is None
-
-
-def test_no_shape_at_all_is_one_error_here_and_two_there(tf: Any) -> None:
-    theirs, ours = both(
-        tf, lambda io: {"a": io.FixedLenSequenceFeature(None, "float32", allow_missing=True)}
-    )
-
-    assert isinstance(theirs.error, TypeError)
-    assert isinstance(ours.error, ValueError)

@@ -109,12 +109,6 @@ def test_a_misspelt_name_is_a_question_and_no_other_hint(name: str, meant: str) 
     )
 
 
-@pytest.mark.parametrize("name", ["unstack", "strings", "io.decode_gif", "data.Iterator"])
-def test_a_name_of_tensorflow_is_not_a_misspelling(name: str) -> None:
-    with pytest.raises(AttributeError, match=r"is not part of tfrecord_lite: (use|iterate)"):
-        operator.attrgetter(name)(tf)
-
-
 @pytest.mark.full
 @pytest.mark.parametrize(
     ("script", "error", "n_lines"),
@@ -122,13 +116,9 @@ def test_a_name_of_tensorflow_is_not_a_misspelling(name: str) -> None:
         3,
         [
             ("tf.nn.relu(1)", "AttributeError: tf.nn is not part of tfrecord_lite: use ", 8),
-            ("tf.keras.layers.Dense(3)", "AttributeError: tf.keras is not part of ", 8),
             ("from tfrecord_lite.tf import keras", "ImportError: tf.keras is not part of ", 8),
-            ("from tfrecord_lite.tf import io, nn", "ImportError: tf.nn is not part of ", 8),
             ("import tfrecord_lite.tf.keras", "ImportError: tf.keras is not part of ", 8),
-            ("from tfrecord_lite.tf.keras import layers", "ImportError: tf.keras is not ", 8),
             ("from tfrecord_lite.tf.compat.v1 import layers", "ImportError: tf.layers is not ", 8),
-            ("from tfrecord_lite.tf.data import Iterator", "ImportError: tf.data.Iterator is ", 8),
             (
                 "tf.data.Dataset.range(3).window(2)",
                 "AttributeError: tf.data.Dataset.window is ",
@@ -788,21 +778,6 @@ def test_the_name_of_an_example_stands_elsewhere_in_tensorflow_1() -> None:
     for call in calls:
         with pytest.raises(tf.errors.InvalidArgumentError, match="the name"):
             call()
-
-
-def test_readers_of_our_own_or_of_the_namespace_are_the_same(tmp_path: Path) -> None:
-    names = files(tmp_path)
-    spec = {"x": tf.io.FixedLenFeature([], tf.int64)}
-
-    for reader in (tf.data.TFRecordDataset, tfrecord_lite.TFRecordDataset):
-        made = tf.data.experimental.make_batched_features_dataset(
-            names, 4, spec, reader, num_epochs=1, shuffle=False
-        )
-        assert [batch["x"].numpy().tolist() for batch in made] == [
-            [0, 1, 2, 3],
-            [4, 5, 6, 10],
-            [11],
-        ]
 
 
 def test_numbers_may_be_tensors_and_data_sets_are_true() -> None:
