@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from tests.fuzz import targets
-from tests.fuzz.mutate import mutated
-from tests.fuzz.one import Run
+from tests.fuzz.one import Run, mutated
 from tests.fuzz.targets import READ, TARGETS
 from tests.support.effort import pick
 
