@@ -246,7 +246,16 @@ def pack(
     start = time.monotonic()
     require_pillow()
     source, target = os.fspath(source), os.fspath(path)
-    images = _list_images(source, options)
+    if os.path.isdir(source):
+        images = find_images(source)
+    else:
+        images = read_manifest(
+            source,
+            path_column=options.path_column,
+            label_column=options.label_column,
+            columns=options.columns,
+            root=options.root,
+        )
     names = _names_of_labels(options.labels)
     pictures, classes = number_classes(images.pictures, names, options.label_offset)
     if not pictures and not images.problems:
@@ -257,7 +266,11 @@ def pack(
         pictures = [pictures[i] for i in order.tolist()]
     n_shards = options.num_shards
     if options.bytes_per_shard is not None:
-        n_shards = max(1, -(-_total_bytes(pictures) // options.bytes_per_shard))
+        total = 0
+        for picture in pictures:
+            with contextlib.suppress(OSError):  # which is reported when it is read
+                total += os.stat(picture.path).st_size
+        n_shards = max(1, -(-total // options.bytes_per_shard))
     paths = data_names(target, n_shards)
     folder = os.path.dirname(target)
     if folder and not is_url(target) and not os.path.isdir(folder):
@@ -294,18 +307,6 @@ def pack(
     )
 
 
-def _list_images(source: str, options: PackOptions) -> ImageList:
-    if os.path.isdir(source):
-        return find_images(source)
-    return read_manifest(
-        source,
-        path_column=options.path_column,
-        label_column=options.label_column,
-        columns=options.columns,
-        root=options.root,
-    )
-
-
 def _names_of_labels(labels: str | os.PathLike[str] | Sequence[str] | None) -> list[str] | None:
     if isinstance(labels, str | os.PathLike):
         return read_labels(labels)
@@ -315,14 +316,6 @@ def _names_of_labels(labels: str | os.PathLike[str] | Sequence[str] | None) -> l
     if names is not None and len(set(names)) < len(names):
         raise argument_error("two of the labels are the same")
     return names
-
-
-def _total_bytes(pictures: Iterable[Picture]) -> int:
-    total = 0
-    for picture in pictures:
-        with contextlib.suppress(OSError):  # which is reported when it is read
-            total += os.stat(picture.path).st_size
-    return total
 
 
 def _check_free(paths: Iterable[str], options: PackOptions) -> None:
@@ -340,7 +333,11 @@ def _check_free(paths: Iterable[str], options: PackOptions) -> None:
 @contextlib.contextmanager
 def _labels_file(path: str | None, classes: list[str], options: PackOptions) -> Iterator[None]:
     """Write the names of the classes, and let the file appear when the block has ended well."""
-    if path is None or _lists(path, classes):
+    is_there = False
+    if path is not None:
+        with contextlib.suppress(OSError, ValueError):
+            is_there = read_labels(path) == classes
+    if path is None or is_there:
         yield
         return
     try:
@@ -357,13 +354,6 @@ def _labels_file(path: str | None, classes: list[str], options: PackOptions) -> 
         file.finish()
         yield
         file.commit()
-
-
-def _lists(path: str, classes: list[str]) -> bool:
-    """Whether a labels file is there, and lists these classes."""
-    with contextlib.suppress(OSError, ValueError):
-        return read_labels(path) == classes
-    return False
 
 
 class _Rows:

@@ -187,8 +187,8 @@ def unpack(
                     problem = unpacking.add(row, n_records + i)
                     if problem is not None:
                         unpacking.leave_out(block.place(i), problem)
-                    if options.on_error == "raise" and unpacking.n_images:
-                        unpacking.raise_first()
+                    if options.on_error == "raise" and unpacking.n_images and unpacking.first:
+                        raise unpacking.first
                 n_records += len(block)
                 if options.on_error == "raise" and unpacking.problems:
                     break
@@ -249,7 +249,7 @@ class _Unpacking:
         self.n_bytes = 0
         self.classes: set[str] = set()
         self.problems: list[ImageProblem] = []
-        self._first: InvalidArgumentError | None = None  # about the first of them
+        self.first: InvalidArgumentError | None = None  # about the first of them
 
     def add(self, row: dict[str, Any], number: int) -> str | None:
         """Write the image of a record; return why there is none."""
@@ -275,7 +275,9 @@ class _Unpacking:
             *([folder] if folder or text is not None else []),
             *_parts(filename or f"{number:08d}"),
         ]
-        path = self._write(_with_ending(parts, ending), content)
+        if os.path.splitext(parts[-1])[1].lower() not in IMAGE_ENDINGS:
+            parts[-1] += ending
+        path = self._write(parts, content)
         self.n_images += 1
         self.n_bytes += len(content)
         described: dict[str, Any] = {"path": path}
@@ -337,20 +339,15 @@ class _Unpacking:
         """Remember a record without an image."""
         source = None if place.source is None else name_of(place.source)
         self.problems.append(ImageProblem(f"{source}: record {place.index}", detail))
-        if self._first is None:
-            self._first = InvalidArgumentError(
+        if self.first is None:
+            self.first = InvalidArgumentError(
                 Reason.MISSING, source=source, index=place.index, detail=f"{detail}{self._how()}"
             )
-
-    def raise_first(self) -> None:
-        """Raise about the first record without an image, if there is one."""
-        if self._first is not None:
-            raise self._first
 
     def raise_empty(self, sources: Sequence[Any], n_records: int) -> None:
         """Raise as there is no image at all in the records that were read."""
         source = name_of(sources[0]) if len(sources) == 1 else None
-        reason = "" if self._first is None else f"; in the first {self.problems[0].detail}"
+        reason = "" if self.first is None else f"; in the first {self.problems[0].detail}"
         detail = f"no image in {plural(n_records, 'record')}{reason}{self._how()}"
         raise InvalidArgumentError(Reason.MISSING, source=source, detail=detail)
 
@@ -424,11 +421,6 @@ def _parts(filename: str) -> list[str]:
     is_unsafe = _UNSAFE.match(filename) is not None or ".." in parts
     is_long = len(parts) > _MAX_PARTS or len(filename.encode()) > _MAX_PATH
     return parts[-1:] if is_unsafe or is_long else parts
-
-
-def _with_ending(parts: list[str], ending: str) -> list[str]:
-    has_ending = os.path.splitext(parts[-1])[1].lower() in IMAGE_ENDINGS
-    return parts if has_ending else [*parts[:-1], f"{parts[-1]}{ending}"]
 
 
 def _component(name: str) -> str:
