@@ -226,7 +226,7 @@ def frameworks(session: nox.Session) -> None:
     session.run("python", "-c", "import grain, jax, orbax.checkpoint, torch, torchdata")
     session.run("pytest", "--full", "tests/frameworks", *session.posargs)
     # One at a time: torch's workers are forks, which JAX's threads do not survive.
-    for guide in (f"{PAGE}[torch.md]", f"{PAGE}[jax-and-grain.md]", f"{PAGE}[keras.md]"):
+    for guide in (f"{PAGE}[torch.md]", f"{PAGE}[jax-keras-grain.md]"):
         session.run("pytest", "-n", "0", guide)
     session.run("pytest", "-n", "0", DOCSTRINGS, "-k", "integrations")
 

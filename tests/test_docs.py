@@ -46,7 +46,6 @@ MARKS: dict[str, Any] = {
     # torchdata warns of torch, and JAX of forks, if its page came before.
     "torch.md": pytest.mark.filterwarnings("default"),
     "remote-files.md": pytest.mark.needs("remote"),
-    "schemas.md": pytest.mark.needs("yaml"),
     "images.md": pytest.mark.needs("image"),
     "first-model.md": pytest.mark.full,  # as the notebook it is run anyway
     "testing.md": pytest.mark.full,
