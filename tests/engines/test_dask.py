@@ -237,6 +237,16 @@ def test_what_is_written_comes_back(
     assert scan(str(out / "*")).arrow_schema.equals(scan(str(folder / "*")).arrow_schema)
 
 
+def test_names_and_empty_partitions(folder: Path, tmp_path: Path) -> None:
+    frame = read_tfrecord(folder)
+    some = frame[frame.row < 1500]
+    parts = to_tfrecord(some, tmp_path / "out", name_function="train-{:02d}".format)
+    assert [part.n_records for part in parts] == [1000, 500]
+    assert [Path(part.path).name for part in parts] == [f"train-0{i}.tfrecord" for i in range(2)]
+    with pytest.raises(InvalidArgumentError, match="the same name for two partitions"):
+        to_tfrecord(frame, tmp_path / "other", name_function=lambda _: "a")
+
+
 def test_frames_of_pandas(tmp_path: Path) -> None:
     data = {"i": [1, 2, 3], "s": ["a", "b", "c"], "x": [0.5, 0.1, 1.5], "b": [True, False, True]}
     frame = dd.from_pandas(pd.DataFrame(data, index=[5, 6, 7]), npartitions=2)
@@ -255,22 +265,6 @@ def test_frames_of_pandas(tmp_path: Path) -> None:
         write_index=True,
     )
     assert [row["i"] for row in rows_of(str(tmp_path / "c/*"))] == [1, 2, 3]
-
-
-def test_there_is_no_file_of_an_empty_partition(folder: Path, tmp_path: Path) -> None:
-    frame = read_tfrecord(folder)
-    parts = to_tfrecord(frame[frame.row < 1500], tmp_path / "out")
-    assert [part.n_records for part in parts] == [1000, 500]
-    assert to_tfrecord(frame[frame.row < 0], tmp_path / "none") == []
-
-
-def test_names(folder: Path, tmp_path: Path) -> None:
-    parts = to_tfrecord(
-        read_tfrecord(folder), tmp_path / "out", name_function="train-{:02d}".format
-    )
-    assert [Path(part.path).name for part in parts] == [f"train-0{i}.tfrecord" for i in range(3)]
-    with pytest.raises(InvalidArgumentError, match="the same name for two partitions"):
-        to_tfrecord(read_tfrecord(folder), tmp_path / "other", name_function=lambda _: "a")
 
 
 def test_what_is_there_is_replaced_when_all_is_complete(folder: Path, tmp_path: Path) -> None:

@@ -224,12 +224,6 @@ def test_what_is_written_comes_back(folder: Path, tmp_path: Path, compression: s
     assert scan(str(out / "*")).arrow_schema.equals(scan(str(folder / "*")).arrow_schema)
 
 
-def test_the_rows_of_files(folder: Path, tmp_path: Path) -> None:
-    ds = read_tfrecords(folder, override_num_blocks=6)
-    (part,) = write_tfrecords(ds, tmp_path / "out", min_rows_per_file=3000)
-    assert part.n_records == 3000
-
-
 def test_tensors_are_written_as_fixed_shapes(tmp_path: Path) -> None:
     ds = ray.data.from_numpy(np.arange(24, dtype=np.float32).reshape(4, 2, 3))
     write_tfrecords(ds, tmp_path / "out")
@@ -238,12 +232,6 @@ def test_tensors_are_written_as_fixed_shapes(tmp_path: Path) -> None:
     assert str(table.arrow_schema.field("data").type).count("fixed_size_list") == 2
     found = np.array(table.to_arrow()["data"].to_pylist())
     assert found.tolist() == np.arange(24).reshape(4, 2, 3).tolist()
-
-
-def test_tensors_of_several_shapes_are_rejected(tmp_path: Path) -> None:
-    ds = ray.data.from_items([{"x": np.zeros(shape)} for shape in [(2, 2), (3, 3)]]).repartition(1)
-    with pytest.raises(InvalidArgumentError, match="feature 'x': tensors of several shapes"):
-        write_tfrecords(ds, tmp_path / "out")
 
 
 def test_blocks_may_differ(tmp_path: Path) -> None:

@@ -81,19 +81,6 @@ def test_a_loader_of_grain_reads_it(file: TFRecordFile, n_workers: int) -> None:
     assert numbers(found) != list(range(41))
 
 
-def test_an_iterator_of_grain_goes_on(file: TFRecordFile) -> None:
-    def make() -> Any:
-        return iter(grain.MapDataset.source(file).seed(3).shuffle().to_iter_dataset())
-
-    run = make()
-    for _ in range(17):
-        next(run)
-    again = make()
-    again.set_state(run.get_state())
-
-    assert list(again) == list(run)
-
-
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_examples_are_parsed_alone_or_together(file: TFRecordFile, layout: str) -> None:
     features = LAYOUTS[layout]
@@ -113,17 +100,6 @@ def test_examples_are_parsed_alone_or_together(file: TFRecordFile, layout: str) 
             {k: (type(v), str(v)) for k, v in each.items()} for each in expected
         ]
     assert source.parse(wanted)["n"].tolist() == wanted
-
-
-def test_batches_of_grain_are_those_that_are_parsed_at_once(file: TFRecordFile) -> None:
-    source = ExampleSource(file, FEATURES)
-    by_grain: Any = grain.MapDataset.source(source).shuffle(seed=4).batch(4)
-    at_once: Any = grain.MapDataset.range(len(source)).shuffle(seed=4).batch(4).map(source.parse)
-
-    found = [plain(batch) for batch in by_grain]
-
-    assert found == [plain(batch) for batch in at_once]
-    assert sorted(n for batch in found for n in batch["n"]) == list(range(N_RECORDS))
 
 
 def test_strings_keep_their_last_zeros_in_batches(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from torchdata.stateful_dataloader import StatefulDataLoader
 
 from tests.support.small_files import FEATURES, example, number_of, write, write_files
 from tfrecord_lite import Dataset, ExampleParser, TFRecordDataset, TFRecordFile
-from tfrecord_lite.errors import DataLossError, FailedPreconditionError
+from tfrecord_lite.errors import DataLossError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -74,27 +74,6 @@ def test_each_record_comes_once_per_epoch(
         assert found == Counter(range(N_RECORDS)), epoch
 
 
-@pytest.mark.parametrize("n_workers", [0, 1, 2])
-@pytest.mark.parametrize("persistent", [False, True])
-def test_epochs_reshuffle_reproducibly(tmp_path: Path, n_workers: int, persistent: bool) -> None:
-    names = write_files(tmp_path, [5, 9, 2, 25])
-
-    def epochs() -> list[list[int]]:
-        torch.manual_seed(5)
-        loader = loader_of(
-            columns(TFRecordDataset(names).shuffle(11, seed=1)),
-            n_workers,
-            persistent_workers=persistent and n_workers > 0,
-        )
-        return [[n for batch in loader for n in batch["n"].tolist()] for _ in range(3)]
-
-    first = epochs()
-
-    assert [sorted(epoch) for epoch in first] == [list(range(N_RECORDS))] * 3
-    assert len(set(map(tuple, first))) == 3
-    assert epochs() == first
-
-
 def test_set_epoch_is_an_order_whatever_torchs_seed(tmp_path: Path) -> None:
     dataset = columns(TFRecordDataset(write_files(tmp_path, [20, 21])).shuffle_all(seed=1))
     found: dict[int, list[list[int]]] = {0: [], 1: []}
@@ -150,13 +129,6 @@ def test_an_error_in_a_worker_says_where(tmp_path: Path) -> None:
         list(loader_of(TFRecordDataset(name), 1))
 
     assert f"{name}: record 1, byte {len(example(0)) + 16}: " in str(caught.value)
-
-
-def test_processes_of_our_own_in_torchs_are_rejected(tmp_path: Path) -> None:
-    dataset = TFRecordDataset(write_files(tmp_path, [5])).in_processes(2)
-
-    with pytest.raises(FailedPreconditionError, match="in_processes"):
-        list(loader_of(dataset, 1))
 
 
 @pytest.mark.parametrize("n_workers", [0, 2])

@@ -38,7 +38,7 @@ from tfrecord_lite import (
 )
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.schema import Kind, Original, SequenceSummary
-from tfrecord_lite.testing import assert_same, sequence_examples_for, sequence_feature_specs
+from tfrecord_lite.testing import sequence_examples_for, sequence_feature_specs
 
 EXAMPLE = encode_example({"a": 1})
 
@@ -110,19 +110,6 @@ def test_the_schema_is_what_a_parser_takes(videos: Path) -> None:
     assert lists["audio"].shape == (10, 3, 4)
     assert lengths["frames"].tolist() == [i % 3 + 1 for i in range(10)]
     assert infer_schema(videos, variable="varlen").feature_lists["words"] == VarLenFeature(bytes)
-
-
-def test_what_is_loaded_can_be_written_again(videos: Path, tmp_path: Path) -> None:
-    data = load(videos)
-
-    with TFRecordWriter(tmp_path / "again") as writer:
-        writer.write_sequence_examples(data["context"], data["feature_lists"])
-
-    again = load(tmp_path / "again")
-    for part, columns in data.items():
-        assert list(again[part]) == list(columns)
-        for name, column in columns.items():
-            assert_same(again[part][name], column)
 
 
 def test_what_some_records_lack_is_masked_or_has_no_steps(tmp_path: Path) -> None:
@@ -257,13 +244,6 @@ def test_a_schema_may_come_from_a_file(videos: Path) -> None:
     assert list(load(videos)["feature_lists"]) == ["audio", "frames", "words"]
     beside.write_text(schema.to_json())
     assert load(videos)["feature_lists"] == {}
-
-
-def test_context_features_get_their_original_types(tmp_path: Path) -> None:
-    path = write(tmp_path / "d", [{"context": {"a": i}, "feature_lists": {}} for i in range(3)])
-    context = Schema({"a": FixedLenFeature([], "int64")}, {"a": Original("uint8", [])})
-
-    assert load(path, schema=SequenceSchema(context))["context"]["a"].dtype == np.uint8
 
 
 def test_several_files_are_one_data_set(tmp_path: Path) -> None:
@@ -411,25 +391,6 @@ def test_a_schema_survives_json_and_pickle(specs: Any) -> None:
     assert pickle.loads(pickle.dumps(schema)) == schema
     assert hash(schema) == hash(SequenceSchema(*specs))
     assert schema.to_json(None).count("\n") == 0
-
-
-def test_a_schema_is_two_tables(videos: Path) -> None:
-    assert str(infer_schema(videos)).splitlines() == [
-        "SequenceSchema of 2 context features and 3 feature lists",
-        "",
-        "context",
-        "name   specification    dtype   shape",
-        "-----  ---------------  ------  -----",
-        "id     FixedLenFeature  string  []",
-        "label  FixedLenFeature  int64   []",
-        "",
-        "feature lists",
-        "name    specification            dtype    shape",
-        "------  -----------------------  -------  -----",
-        "audio   FixedLenSequenceFeature  float32  [4]",
-        "frames  FixedLenSequenceFeature  string   []",
-        "words   RaggedFeature            string",
-    ]
 
 
 @pytest.mark.parametrize(

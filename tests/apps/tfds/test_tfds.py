@@ -350,11 +350,6 @@ def test_a_split_that_cannot_be_is_named(today: Path, expression: str, text: str
     assert caught.value.reason is Reason.BAD_ARGUMENT
 
 
-def test_arguments_of_other_types(today: Path) -> None:
-    with pytest.raises(TypeError, match="split must be a str, not NoneType"):
-        load_tfds(today, None)  # type: ignore[arg-type]
-
-
 @pytest.mark.parametrize("expression", ["train", "train[:9]", "train[5:9]", "train[-4:]"])
 @pytest.mark.parametrize("difference", [-1, 1])
 def test_files_must_hold_the_records_that_are_recorded(
@@ -458,16 +453,6 @@ def test_a_tilde_is_the_home_directory(today: Path, monkeypatch: pytest.MonkeyPa
 
     assert numbers_of("~/flowers", "test") == [0, 1]
     assert tfds_info("~/flowers").directory == str(today)
-
-
-@pytest.mark.needs("dataframes")
-def test_a_split_as_a_data_frame(today: Path) -> None:
-    frame: Any = load_tfds(today, "train", columns=["n", "label"], as_="pandas")
-
-    assert list(frame.columns) == ["n", "label"]
-    assert frame["n"].tolist() == list(range(12))
-    with pytest.raises(InvalidArgumentError, match="as_"):
-        load_tfds(today, "train", as_="excel")  # type: ignore[arg-type]
 
 
 def test_damage_that_is_only_looked_at_is_not_raised(old: Path) -> None:
