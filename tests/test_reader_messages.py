@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.support.parameter_ids import named
 from tests.support.subprocesses import run_fresh
 from tfrecord_lite import TFRecordReader, TFRecordWriter, testing
-from tfrecord_lite.errors import DataLossError, InvalidArgumentError, Reason
+from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.messages import Example, Int64List, SequenceExample
 from tfrecord_lite.records.framing import frame
 
@@ -83,17 +83,6 @@ def test_the_file_is_closed_after_a_malformed_record_though_the_error_is_kept(
         next(rows)
     assert caught.value.reason is Reason.MALFORMED
     assert not reader._open_streams
-
-
-def test_damage_comes_after_all_before_it() -> None:
-    file = io.BytesIO(bytes(frame([b"\x0a\x01\x07"]))[:-1])
-    reader = TFRecordReader(io.BytesIO(bytes(frame([b"\x0a\x01\x07"])) + file.getvalue()))
-    messages = reader.messages(Int64List)
-
-    assert list(next(messages).value) == [7]
-    with pytest.raises(DataLossError) as caught:
-        next(messages)
-    assert caught.value.reason is Reason.TRUNCATED
 
 
 @pytest.mark.parametrize("given", [int, "Example", None, Int64List.FromString], ids=named)

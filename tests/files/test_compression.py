@@ -208,7 +208,7 @@ class TestCutStreams:
     def test_c3_a_long_stream_cut_anywhere(self, name: str) -> None:
         stream = compress(name, LARGE_STREAM)
 
-        last = random.Random(1).sample(range(len(stream) - 8, len(stream)), 3)
+        last = random.Random(1).sample(range(len(stream) - 8, len(stream)), pick(1, 3))
         for cut in (64 * 1024, len(stream) // 2, *last):
             inflated = inflatable(name, stream[:cut])
             outcome = read(io.BytesIO(stream[:cut]), name)
@@ -493,13 +493,6 @@ class TestMemory:
         stream = compress(name, bytes(frame([bytes(2**19)])))
 
         assert len(list(TFRecordReader(io.BytesIO(stream), name, max_inflated_ratio=1))) == 1
-
-    @pytest.mark.parametrize(
-        "limits", [{"max_inflated_bytes": 0}, {"max_inflated_ratio": 0}, {"max_inflated_ratio": -1}]
-    )
-    def test_a_limit_is_above_nothing(self, name: str, limits: dict[str, Any]) -> None:
-        with pytest.raises(InvalidArgumentError, match=next(iter(limits))):
-            TFRecordReader(io.BytesIO(b""), name, **limits)
 
     def test_a_long_stream_is_read_in_constant_memory(self, name: str) -> None:
         n_records = pick(20_000, 50_000)

@@ -342,22 +342,6 @@ class TestFileObjects:
             with pytest.raises(OSError, match="Input/output"):
                 next(records)
 
-    @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
-    @pytest.mark.parametrize("compression", ["", None])
-    def test_a_named_pipe_is_read_as_it_comes(
-        self, tmp_path: Path, compression: str | None
-    ) -> None:
-        fifo = tmp_path / "fifo"
-        os.mkfifo(fifo)
-        many = reference.encode([bytes(100)] * 20) * 100
-        feeder = threading.Thread(target=fifo.write_bytes, args=(STREAM + many,))
-        feeder.start()
-
-        records = list(TFRecordReader(fifo, compression))
-
-        feeder.join()
-        assert records == ITEMS + [bytes(100)] * 2000
-
     def test_names_in_errors(self, path: Path) -> None:
         with path.open("rb") as file:
             assert name_of(file) == str(path)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tracemalloc
-from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
@@ -34,7 +33,6 @@ from tfrecord_lite.records.framing import (
     frames_of,
     is_header,
 )
-from tfrecord_lite.testing.records import ODD_LENGTHS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -327,26 +325,6 @@ class TestMemory:
             return tracemalloc.get_traced_memory()[1], result
         finally:
             tracemalloc.stop()
-
-    @pytest.mark.full
-    @every_way
-    @pytest.mark.parametrize("limit", [2**31, 2**64 - 1])
-    def test_r6_lengths_are_not_believed(self, drive: Drive, limit: int) -> None:
-        # Half a megabyte after a header that promises up to 2**64 bytes.
-        behind = bytes(CHUNK_BYTES // 2)
-        most = MOST_TIMES_INPUT * len(behind) + MOST_CONSTANT_BYTES
-
-        for length in ODD_LENGTHS:
-            if length < len(behind):
-                continue
-            stream = reference.encode_header(length) + behind
-            decoder = FrameDecoder(max_record_bytes=limit)
-            reason = Reason.TRUNCATED if length <= limit else Reason.RECORD_TOO_LARGE
-
-            peak, outcome = self.peak(partial(drive, decoder, [stream]))
-
-            assert outcome == ([], (reason, 0, 0))
-            assert peak <= most
 
     @pytest.mark.parametrize("n_bytes", [0, 100, 10_000, 1_000_000, 16_000_000])
     def test_a_stream_takes_a_few_times_its_size(self, n_bytes: int) -> None:
