@@ -160,13 +160,6 @@ lists = st.one_of(
 )
 
 
-@given(st.dictionaries(keys, lists, max_size=6))
-def test_any_dictionary_of_lists_comes_back(row: dict[str, list[Any]]) -> None:
-    found = decode_example(encode_example(row))
-
-    assert {key: array.tolist() for key, array in found.items()} == row
-
-
 def test_the_dictionaries_of_tfrecords_for_humans() -> None:
     row = {"my_ints": [5, 6], "my_float": [2.7], "my_bytes": [b"data"]}
     steps = {"my_ints": [[5, 6], [7, 8, 9]]}

@@ -164,25 +164,6 @@ def test_a_bad_row_is_refused_by_its_call_and_the_others_stay(bad: Any, n_before
     assert collected(buffer) == [encode_example(good)] * (n_before + 1)
 
 
-rows = st.fixed_dictionaries(
-    {"n": testing.int64s(), "x": testing.float32s(allow_nan=False), "s": testing.byte_strings()}
-)
-
-
-@given(st.lists(st.one_of(rows, st.binary(max_size=5)), max_size=30))
-def test_a_file_has_rows_and_records_in_the_order_in_which_they_were_written(
-    tmp_path_factory: pytest.TempPathFactory, items: list[Any]
-) -> None:
-    path = tmp_path_factory.mktemp("rows") / "a.tfrecord"
-
-    with TFRecordWriter(path) as writer:
-        for item in items:
-            writer.write(item) if isinstance(item, bytes) else writer.write_example(item)
-
-    wanted = [item if isinstance(item, bytes) else encode_example(item) for item in items]
-    assert list(TFRecordReader(path)) == wanted
-
-
 def row_of(i: int) -> dict[str, Any]:
     row: dict[str, Any] = {"i": i, "x": i / 2, "s": b"%d" % i}
     if i % 100 == 50:

@@ -156,16 +156,3 @@ def test_columns_of_any_form_are_rounded_or_kept(tmp_path: Path, form: str) -> N
     with pytest.raises(tfr.errors.InvalidArgumentError, match="beyond float32") as caught:
         tfr.encode_examples(COLUMNS[form](np.array([0.1, 1e300])))
     assert (caught.value.key, caught.value.index) == ("x", 1)
-
-
-@pytest.mark.parametrize(
-    "form", sorted(VALUES.keys() - {"a tuple"})
-)  # which is a structure of columns there
-def test_the_strict_policy_keeps_a_float(tmp_path: Path, form: str) -> None:
-    for number in (0.1, 1e300):
-        tfr.save(tmp_path / "x.tfrecord", ({"x": VALUES[form](number)} for _ in range(2)))
-        kept: Any = tfr.load(tmp_path / "x.tfrecord")["x"]
-
-        values = getattr(kept, "flat_values", kept)
-        assert last(values) == number
-        assert values.dtype == np.float64

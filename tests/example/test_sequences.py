@@ -224,15 +224,6 @@ def test_errors_name_the_example_and_the_step() -> None:
     assert caught.value.detail == "in step 0 of the list: found float32, expected int64"
 
 
-@given(st.binary(max_size=60))
-def test_any_bytes_are_parsed_or_rejected(data: bytes) -> None:
-    for batch in ([data], [data] * 9):
-        try:
-            parse_sequence_example(batch, CONTEXT, LISTS)
-        except InvalidArgumentError:
-            continue
-
-
 # --- dictionaries
 
 
@@ -267,15 +258,6 @@ def test_dictionaries_hold_what_messages_do(randoms: Any, times: int) -> None:
     for row, expected in zip(decode_sequence_examples(batch), sequences, strict=True):
         assert_row_is(row, expected)
     assert_row_is(decode_sequence_example(batch[0]), sequences[0])
-
-
-def test_a_record_of_seeds_document_d() -> None:
-    sequence = Sequence(
-        {b"my_ints": Feature(INT64, (5, 6)), b"my_bytes": Feature(BYTES, (b"data",))},
-        {b"my_ints": [Feature(INT64, (5, 6)), Feature(INT64, (7, 8, 9))]},
-    )
-    for row in decode_sequence_examples([plain_sequence(sequence)] * 9):
-        assert_row_is(row, sequence)
 
 
 def test_groups_of_messages_with_steps_of_different_kinds(monkeypatch: pytest.MonkeyPatch) -> None:

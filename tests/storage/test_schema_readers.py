@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.support import golden
 from tfrecord_lite import (
     FixedLenFeature,
     RaggedFeature,
@@ -110,46 +112,6 @@ def test_a_shape_may_be_a_tuple() -> None:
     schema = superserial.from_yaml("x: {dtype: 4, shape: !!python/tuple [28, 28]}")
 
     assert schema == superserial.from_yaml("x: {dtype: 4, shape: [28, 28]}")
-
-
-@pytest.mark.parametrize("number", [8, 18])
-def test_what_super_serial_could_not_store_is_unsupported(number: int) -> None:
-    error = error_of(superserial.from_mapping, {"x": {"shape": [], "dtype": number}})
-
-    assert (error.reason, error.key) == (Reason.UNSUPPORTED, "x")
-
-
-@pytest.mark.needs("yaml")
-@pytest.mark.parametrize(
-    ("text", "key"),
-    [
-        ("", None),
-        ("payload", None),
-        ("[]", None),
-        ("{}", None),
-        ("1: {dtype: 1, shape: []}", None),
-        ("x: 1", "x"),
-        ("x: {dtype: 1}", "x"),
-        ("x: {dtype: 99, shape: []}", "x"),
-        ("x: {dtype: float32, shape: []}", "x"),
-        ("x: {dtype: true, shape: []}", "x"),
-        ("x: {dtype: 1, shape: 3}", "x"),
-        ("x: {dtype: 1, shape: [-1]}", "x"),
-        ("x: {dtype: 1, shape: [1.5]}", "x"),
-        ("x: [payload", None),
-        ("x: {dtype: !!python/name:os.system '', shape: []}", None),
-        ("!!python/object/apply:os.system ['payload']", None),
-        ("x: {dtype: 1, shape: !!python/tuple 5}", None),
-        ("x: {dtype: 1, shape: !!python/tuple [[1]]}", "x"),
-        ("x: {dtype: 1, shape: !!python/list [1]}", None),
-        ("\x00", None),
-        ("[" * 5000, None),
-    ],
-)
-def test_what_is_not_a_header_is_rejected(text: str, key: str | None) -> None:
-    error = error_of(superserial.from_yaml, text)
-
-    assert (error.reason, error.key) == (Reason.BAD_ARGUMENT, key)
 
 
 # ----------------------------------------------------------------------------------- TFDS
@@ -330,48 +292,6 @@ def test_the_forms_of_older_releases_are_read() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("node", "word"),
-    [
-        (feature("Graph", "jsonFeature", {"json": "{}"}), "Graph"),
-        ({"pythonClassName": "my.Own"}, "Own"),
-        (tensor("complex64"), "complex64"),
-        (tensor("uint8", None, None), "first dimension"),
-        (tensor("nonsense"), "nonsense"),
-        (sequence(sequence(tensor("uint8", None))), "inside"),
-    ],
-)
-def test_what_cannot_be_mapped_names_feature_and_class(node: Any, word: str) -> None:
-    error = error_of(tfds.from_json, json.dumps(features_dict(outer=features_dict(inner=node))))
-
-    assert (error.reason, error.key) == (Reason.UNSUPPORTED, "outer/inner")
-    assert word in str(error)
-
-
-@pytest.mark.parametrize(
-    "document",
-    [
-        "",
-        "payload",
-        "[]",
-        "{}",
-        "5",
-        '{"featuresDict": 5}',
-        '{"featuresDict": {"features": {"payload": 5}}}'.replace("payload", "x"),
-        json.dumps(TEXT),
-        json.dumps(features_dict()),
-        json.dumps(features_dict(x=feature("Sequence", "sequence", {}))),
-        json.dumps(features_dict(x=feature("Tensor", "tensor", {"shape": {"dimensions": ["a"]}}))),
-        json.dumps(features_dict(x=tensor("int64", encoding="gzip"))),
-        json.dumps(features_dict(x={"pythonClassName": 5})),
-        "[" * 100_000,
-        '{"type": "FeaturesDict", "content": "payload"}',
-    ],
-)
-def test_what_is_not_a_features_json_is_rejected(document: str) -> None:
-    assert error_of(tfds.from_json, document).reason is Reason.BAD_ARGUMENT
-
-
 def test_data_in_another_file_format_are_rejected() -> None:
     features = json.dumps(features_dict(x=LABEL))
 
@@ -494,73 +414,6 @@ def test_unknown_parts_are_skipped() -> None:
     assert schema.features == {"x": VarLenFeature(INT64)}
 
 
-@pytest.mark.parametrize(
-    ("text", "reason", "key"),
-    [
-        ("", Reason.BAD_ARGUMENT, None),
-        ("payload: 1", Reason.BAD_ARGUMENT, None),
-        ("feature { name: payload }", Reason.BAD_ARGUMENT, None),
-        ("feature {", Reason.BAD_ARGUMENT, None),
-        ("\x00", Reason.BAD_ARGUMENT, None),
-        ("a {" * 3000, Reason.BAD_ARGUMENT, None),
-        ("feature { type: INT }", Reason.BAD_ARGUMENT, ""),
-        ('feature { name: "x" type: INT } feature { name: "x" }', Reason.BAD_ARGUMENT, "x"),
-        ('feature { name: "x" }', Reason.BAD_ARGUMENT, "x"),
-        ('feature { name: "x" type: STRUCT struct_domain { } }', Reason.UNSUPPORTED, "x"),
-        (
-            'feature { name: "x" type: INT value_counts { value_count { min: 1 } } }',
-            Reason.UNSUPPORTED,
-            "x",
-        ),
-        (
-            (
-                'feature { name: "x" type: INT presence { min_fraction: 1 }'
-                " shape { dim { size: -1 } } }"
-            ),
-            Reason.BAD_ARGUMENT,
-            "x",
-        ),
-        (
-            (
-                'feature { name: "v" type: INT } sparse_feature { name: "s" dense_shape { dim {'
-                ' size: 1 } } index_feature { name: "i" } value_feature { name: "v" } }'
-            ),
-            Reason.BAD_ARGUMENT,
-            "s",
-        ),
-        (
-            (
-                'feature { name: "v" type: INT } feature { name: "i" type: INT } sparse_feature {'
-                ' name: "s" index_feature { name: "i" } value_feature { name: "v" } }'
-            ),
-            Reason.BAD_ARGUMENT,
-            "s",
-        ),
-        (
-            (
-                'feature { name: "x" type: INT } tensor_representation_group { value {'
-                ' tensor_representation { key: "t" value { ragged_tensor { feature_path {'
-                ' step: "a" step: "b" } } } } } }'
-            ),
-            Reason.UNSUPPORTED,
-            "t",
-        ),
-        (
-            (
-                'feature { name: "x" type: INT } tensor_representation_group { value {'
-                ' tensor_representation { key: "t" value { } } } }'
-            ),
-            Reason.BAD_ARGUMENT,
-            "t",
-        ),
-    ],
-)
-def test_what_cannot_be_read_is_rejected(text: str, reason: Reason, key: str | None) -> None:
-    error = error_of(tfx.from_text, text)
-
-    assert (error.reason, error.key) == (reason, key)
-
-
 def dense(kind: str, shape: str, default: str) -> str:
     return (
         f'feature {{ name: "x" type: {kind} }} tensor_representation_group {{ value {{'
@@ -582,3 +435,18 @@ def test_a_default_is_there_for_each_value(kind: str, default: str, value: Any) 
 
     dtype = {"BYTES": BYTES, "INT": INT64, "FLOAT": FLOAT}[kind]
     assert schema["x"] == FixedLenFeature([2], dtype, [value] * 2)
+
+
+# ------------------------------------------------------------------------------ what is refused
+
+
+def refused(read: Callable[..., Schema], *arguments: Any) -> str:
+    error = error_of(read, *arguments)
+    return " ".join(str(each) for each in (error.reason.name, error.key) if each is not None)
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param("headers", marks=pytest.mark.needs("yaml")), "formats"]
+)
+def test_what_is_not_a_schema_of_its_format_is_refused(name: str) -> None:
+    golden.check(Path(__file__).with_name(f"{name}.txt"), globals())
