@@ -71,16 +71,3 @@ def test_every_value_is_what_tensorflow_reads(
 
     digest = hashlib.sha256(b"".join(map(canonical, rows))).hexdigest()
     assert digest == file.truth["values_sha256"]
-
-
-@pytest.mark.parametrize("file", corpus_files(kind="example"))
-def test_keys_kinds_and_counts_are_tensorflows(file: CorpusFile) -> None:
-    found: dict[str, dict[str, list[int]]] = {}
-    for row in TFRecordReader(file.path).examples():
-        for name, values in row.items():
-            kinds = found.setdefault(name, {})
-            label = KINDS[values.dtype.kind][1]
-            records, least, most = kinds.setdefault(label, [0, values.size, values.size])
-            kinds[label] = [records + 1, min(least, values.size), max(most, values.size)]
-
-    assert found == file.truth["keys"]

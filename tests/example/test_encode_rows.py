@@ -285,47 +285,6 @@ def test_rows_after_close_and_rows_of_a_writer_that_was_forgotten(tmp_path: Path
     assert list(TFRecordReader(path)) == [encode_example({"x": 2})]
 
 
-class FullDisk:
-    """A file that takes so many bytes, and more when there is room again."""
-
-    def __init__(self) -> None:
-        self.room = 0
-        self.data = b""
-
-    def write(self, data: Any) -> int:
-        if len(data) > self.room:
-            raise OSError(28, "No space left on device")
-        self.data += bytes(data)
-        return len(data)
-
-
-@pytest.mark.parametrize("as_columns", [False, True])
-def test_rows_that_were_taken_survive_a_full_disk(tmp_path: Path, *, as_columns: bool) -> None:
-    file = FullDisk()
-    rows = [{"x": i, "s": b"s" * 400} for i in range(1024)]
-    large = {"x": 5, "s": bytes(50_000)}
-    columns = {"x": np.arange(1024), "s": [b"s" * 400] * 1024}
-    writer = TFRecordWriter(file)  # type: ignore[arg-type]
-
-    def write_all() -> None:
-        writer.write_examples(columns if as_columns else rows)
-        writer.flush()
-
-    with pytest.raises(OSError, match="No space"):
-        write_all()
-    with pytest.raises(OSError, match="No space"):
-        writer.write_example(large)
-    with pytest.raises(OSError, match="No space"):
-        writer.write_examples(columns)
-    file.room = 1 << 30
-    writer.close()
-
-    path = tmp_path / "a.tfrecord"
-    path.write_bytes(file.data)
-    one = [encode_example(row) for row in rows]
-    assert list(TFRecordReader(path)) == [*one, encode_example(large), *one]
-
-
 # --- rows that are all there
 
 

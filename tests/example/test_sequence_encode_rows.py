@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.effort import at_most, pick
 from tfrecord_lite import (
     Block,
     TFRecordReader,
@@ -117,18 +116,6 @@ def all_at_once(rows: Any) -> Any:
 def test_many_records_are_what_each_is(rows: list[Any], times: int, is_iterator: bool) -> None:
     rows = rows * times
     assert all_at_once(iter(rows) if is_iterator else rows) == one_by_one(rows)
-
-
-@pytest.mark.parametrize("value", range(len(VALUES)))
-@at_most(pick(3, 20))
-@given(st.data())
-def test_records_of_one_type(value: int, data: st.DataObject) -> None:
-    steps = st.lists(VALUES[value], max_size=3)
-    rows = [
-        {"context": {"a": context}, "feature_lists": {"x": own}}
-        for context, own in data.draw(st.lists(st.tuples(VALUES[value], steps), max_size=4))
-    ]
-    assert all_at_once(rows) == one_by_one(rows)
 
 
 def row_of(number: int) -> dict[str, Any]:

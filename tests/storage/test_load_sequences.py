@@ -13,7 +13,6 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from tests.support.corpus import CorpusFile, corpus_files
 from tests.support.small_files import write as write_records
 from tests.support.untyped import infer_schema, load, summarize
 from tfrecord_lite import (
@@ -28,7 +27,6 @@ from tfrecord_lite import (
     TFRecordReader,
     TFRecordWriter,
     VarLenFeature,
-    decode_sequence_example,
     decode_sequence_examples,
     encode_example,
     encode_sequence_example,
@@ -175,16 +173,6 @@ def test_every_value_comes_back(data: st.DataObject) -> None:
         for key, column in loaded["feature_lists"].items():
             wanted_steps = row["feature_lists"].get(key, [])
             assert steps_of(column, i) == [step.tolist() for step in wanted_steps]
-
-
-@pytest.mark.parametrize("sample", corpus_files(kind="sequence_example"))
-def test_real_files_come_back(sample: CorpusFile) -> None:
-    data = load(sample.path)
-
-    for i, row in enumerate(map(decode_sequence_example, TFRecordReader(sample.path))):
-        for key, steps in row["feature_lists"].items():
-            column = data["feature_lists"][key]
-            assert steps_of(column, i) == [step.tolist() for step in steps]
 
 
 # ------------------------------------------------------------------------------- how it is read

@@ -66,6 +66,9 @@ def test_shards_saved_by_themselves_load_as_one_in_any_order(tmp_path: Path, n_s
         assert found["h"].tolist() == [row.get("h") for row in rows]
 
 
+NOTHING: list[list[Any]] = [[], [{"x": []}, {"x": []}]]
+
+
 @pytest.mark.parametrize(
     ("one", "other", "expected"),
     [
@@ -76,7 +79,12 @@ def test_shards_saved_by_themselves_load_as_one_in_any_order(tmp_path: Path, n_s
         ),
         ([{"p": (1, 2)}], [{"p": (3, 4)}], {"p": ([1, 3], [2, 4])}),
         ({"x": [], "y": np.zeros((0, 3), np.uint8)}, {"x": [[1, 2], [3]]}, {"x": [[1, 2], [3]]}),
-        ({"x": [[], []]}, {"x": [[1]]}, {"x": [[], [], [1]]}),
+        *(
+            (nothing, {"x": rows}, {"x": [*([[], []] if nothing else []), *rows]})
+            for nothing in NOTHING
+            for rows in ([[1, 2], [3]], [[0.5, 1.5], [2.5]], [["a"], ["b", "c"]])
+        ),
+        ([{"x": None}], [{"x": 5}], {"x": [None, 5]}),
     ],
 )
 def test_what_a_shard_lacks_comes_from_the_others(
@@ -85,26 +93,24 @@ def test_what_a_shard_lacks_comes_from_the_others(
     save(tmp_path / "0", one)
     save(tmp_path / "1", other)
 
-    assert to_lists(load([tmp_path / "0", tmp_path / "1"])) == expected
+    found = load([tmp_path / "0", tmp_path / "1"])
 
-
-def test_shards_without_a_sidecar_are_inferred_together(tmp_path: Path) -> None:
-    for name in ("missing", "values", "lacking"):
-        save(tmp_path / name, SHARDS[name], tmp_path / "schema")
-
-    found = load([tmp_path / name for name in ("missing", "values", "lacking")])
-
-    assert found["tags"].to_list() == [[], [b"a"], [b"b", b"c"], []]
-    assert np.ma.getmaskarray(found["h"]).tolist() == [True, False, False, True]
+    assert to_lists(found) == expected
+    if "p" not in found:
+        alike(found, load([tmp_path / "1", tmp_path / "0"]))
 
 
 @pytest.mark.parametrize(
     ("one", "other", "key", "text"),
     [
         ({"x": [1]}, {"y": [1]}, None, "none of the features"),
+        ({"x": [1]}, ([1],), None, "none of the features"),
         ({"x": [1], "y": {"z": [1]}}, {"x": [1], "y": ([1],)}, None, "nested differently"),
+        ([{"a/b": 1, "c": 1}], [{"a": {"b": 1}, "c": 1}], None, "nested differently"),
         ({"x": [1]}, {"x": [0.5]}, "x", "schema="),
         ({"x": [1]}, {"x": [[]]}, "x", "an empty list"),
+        ({"x": [1]}, {"x": np.zeros(1, np.float32)}, "x", "float32"),
+        ({"x": [1]}, {"x": np.zeros((1, 2, 2), int)}, "x", "shape"),
     ],
 )
 def test_shards_that_are_stored_in_other_ways_are_rejected(
@@ -119,6 +125,16 @@ def test_shards_that_are_stored_in_other_ways_are_rejected(
     error = caught.value
     assert (error.reason, error.key) == (Reason.BAD_ARGUMENT, key)
     assert error.source == str(tmp_path / "1")
+
+
+def test_shards_without_a_sidecar_are_inferred_together(tmp_path: Path) -> None:
+    for name in ("missing", "values", "lacking"):
+        save(tmp_path / name, SHARDS[name], tmp_path / "schema")
+
+    found = load([tmp_path / name for name in ("missing", "values", "lacking")])
+
+    assert found["tags"].to_list() == [[], [b"a"], [b"b", b"c"], []]
+    assert np.ma.getmaskarray(found["h"]).tolist() == [True, False, False, True]
 
 
 # ------------------------------------------------------------------- one schema for all

@@ -523,55 +523,6 @@ def test_files_and_patterns_are_one(tmp_path: Path) -> None:
         assert columns["n"].dtype == np.int64
 
 
-@pytest.mark.parametrize(
-    ("other", "key"),
-    [
-        ({"x": np.zeros(1, np.float32)}, "x"),
-        ({"x": np.zeros((1, 2, 2), int)}, "x"),
-        ({"y": np.zeros(1, int)}, None),
-        ((np.zeros(1, int),), None),
-    ],
-)
-def test_files_that_do_not_go_together_are_rejected(
-    tmp_path: Path, other: Any, key: str | None
-) -> None:
-    save(tmp_path / "0", {"x": np.zeros(1, int)})
-    save(tmp_path / "1", other)
-
-    with pytest.raises(InvalidArgumentError) as caught:
-        load([tmp_path / "0", tmp_path / "1"])
-
-    assert (caught.value.reason, caught.value.key) == (Reason.BAD_ARGUMENT, key)
-    assert caught.value.source == str(tmp_path / "1")
-
-
-@pytest.mark.parametrize("is_first", [False, True])
-@pytest.mark.parametrize("nothing", [[], [{"x": []}, {"x": []}]])
-@pytest.mark.parametrize("values", [[[1, 2], [3]], [[0.5, 1.5], [2.5]], [["a"], ["b", "c"]]])
-def test_files_of_nothing_go_together_with_others(
-    tmp_path: Path, nothing: Any, values: Any, is_first: bool
-) -> None:
-    save(tmp_path / "n", nothing)
-    save(tmp_path / "d", [{"x": value} for value in values])
-    paths = [tmp_path / "n", tmp_path / "d"]
-
-    column = load(paths if is_first else paths[::-1])["x"]
-
-    empty: Any = [[] for _ in nothing]
-    assert column.to_list() == (empty + values if is_first else values + empty)
-    assert column.flat_values.dtype == load(tmp_path / "d")["x"].flat_values.dtype
-
-
-def test_a_file_of_nothing_but_missing_values_goes_together(tmp_path: Path) -> None:
-    save(tmp_path / "0", [{"x": None}])
-    save(tmp_path / "1", [{"x": 5}])
-
-    column = load([tmp_path / "0", tmp_path / "1"])["x"]
-
-    assert column.dtype == np.int64
-    assert np.ma.getmaskarray(column).tolist() == [True, False]
-
-
 def test_one_sidecar_does_not_speak_for_two_files(tmp_path: Path) -> None:
     save(tmp_path / "0", {"x": np.zeros(1, int)})
     save(tmp_path / "1", {"x": np.zeros(1, int)}, tmp_path / "s")
