@@ -181,12 +181,21 @@ class TestContent:
 
     @pytest.mark.parametrize(
         ("compression", "library"),
-        [("GZIP", gzip.decompress), ("ZLIB", zlib.decompress), ("BZ2", bz2.decompress)],
+        [
+            ("GZIP", gzip.decompress),
+            ("ZLIB", zlib.decompress),
+            ("BZ2", bz2.decompress),
+            ("ZSTD", lambda data: pytest.importorskip("backports.zstd").decompress(data)),
+        ],
     )
     def test_compressed_files_hold_the_frames(
         self, tmp_path: Path, compression: str, library: Callable[[bytes], bytes]
     ) -> None:
-        write(tmp_path / "a", LARGE_ITEMS, compression)
+        with TFRecordWriter(tmp_path / "a", compression) as writer:
+            for i, item in enumerate(LARGE_ITEMS):
+                writer.write(item)
+                if i % 300 == 0:
+                    writer.flush()
 
         assert library((tmp_path / "a").read_bytes()) == frame(LARGE_ITEMS)
 

@@ -19,7 +19,7 @@ from tests.support import reference
 from tests.support.effort import pairs, pick, some
 from tests.support.file_objects import Pipe
 from tests.support.read_outcome import Outcome, outcome_of
-from tfrecord_lite import TFRecordReader, TFRecordWriter, recover, testing, verify
+from tfrecord_lite import TFRecordReader, TFRecordWriter, recover, verify
 from tfrecord_lite.errors import (
     DataLossError,
     InvalidArgumentError,
@@ -31,7 +31,6 @@ from tfrecord_lite.records.framing import frame
 from tfrecord_lite.records.stream import RecordStream
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from tfrecord_lite.options import OnError
@@ -128,31 +127,6 @@ class TestSoundStreams:
 
         assert read(Pipe(stream, most), name) == (ITEMS, None)
         assert read(Pipe(stream, most), None) == (ITEMS, None)
-
-    @every_codec
-    @given(items=testing.records())
-    def test_what_the_compressor_writes_is_what_the_library_reads(
-        self, name: str, items: list[bytes]
-    ) -> None:
-        if name == "ZSTD":
-            zstd_module()
-        compressor = CODECS[name].compressor(Settings())
-        out = bytearray()
-        for i, item in enumerate(items):
-            out += compressor.compress(item)
-            if i % 2:
-                out += compressor.flush()
-        out += compressor.finish()
-        whole = b"".join(items)
-
-        libraries: dict[str, Callable[[bytes], bytes]] = {
-            "GZIP": gzip.decompress,
-            "ZLIB": zlib.decompress,
-            "BZ2": bz2.decompress,
-        }
-        library = libraries.get(name) or zstd_module().decompress
-
-        assert library(bytes(out)) == whole
 
     @by_way("GZIP", "ZSTD", "BZ2")
     @pytest.mark.parametrize("most", [1, 2**20])
