@@ -77,7 +77,10 @@ def _varint(number: int) -> bytes:
 
 @pytest.mark.parametrize("seed", range(pick(4, 20)))
 def test_large_samples_of_the_same_data_are_alike(seed: int) -> None:
-    assert compare(rows_of(3000, 2 * seed), rows_of(3000, 2 * seed + 1), records=False)
+    samples = rows_of(3000, 2 * seed), rows_of(3000, 2 * seed + 1)
+
+    # Of counts without an end, the largest of one sample may be new to the other.
+    assert compare(*samples, records=False, thresholds={"new_values": 0.01})
 
 
 CHANGES: dict[str, tuple[dict[str, Any], set[tuple[str, str]]]] = {
