@@ -338,13 +338,13 @@ class FileReport:
     """Bytes of their data, without headers and footers."""
     spans: tuple[DamagedSpan, ...] = ()
     """The damaged spans; the first :data:`MAX_SPANS` of them."""
-    n_damaged: int = 0
+    num_damaged: int = 0
     """Number of damaged spans."""
     lost_bytes: int = 0
     """Bytes in all of them, of the decompressed stream; more may be lost if `breaks_off`."""
     message_errors: tuple[InvalidArgumentError, ...] = ()
     """Errors of intact records that are wrong messages, if that was checked; as many at most."""
-    n_message_errors: int = 0
+    num_message_errors: int = 0
     """Number of such records."""
     failure: Exception | None = None
     """Why the file could not be read to its end, if not because of damage."""
@@ -352,7 +352,7 @@ class FileReport:
     @property
     def is_sound(self) -> bool:
         """Whether the file was read to its end, without damage or wrong messages."""
-        return not (self.n_damaged or self.n_message_errors or self.failure)
+        return not (self.num_damaged or self.num_message_errors or self.failure)
 
     @property
     def breaks_off(self) -> bool:
@@ -395,9 +395,9 @@ class DamageReport:
         return tuple(span for file in self.files for span in file.spans)
 
     @property
-    def n_damaged(self) -> int:
+    def num_damaged(self) -> int:
         """Number of damaged spans."""
-        return sum(file.n_damaged for file in self.files)
+        return sum(file.num_damaged for file in self.files)
 
     @property
     def lost_bytes(self) -> int:
@@ -433,10 +433,10 @@ class DamageReport:
         >>> DamageReport((FileReport("a", 9, 72, (span,), 1, 19),)).summary().partition(";")[0]
         'skipped 1 damaged place (19 bytes) in 1 of 1 file, and read 9 records'
         """
-        n_files = sum(file.n_damaged > 0 for file in self.files)
+        n_files = sum(file.num_damaged > 0 for file in self.files)
         first = f"; the first: {self.spans[0]}" if self.spans else ""
         return (
-            f"skipped {plural(self.n_damaged, 'damaged place')} "
+            f"skipped {plural(self.num_damaged, 'damaged place')} "
             f"({lost_of(self)}) in {n_files:,} of "
             f"{plural(len(self.files), 'file')}, and read {plural(self.records, 'record')}{first}"
         )
@@ -453,8 +453,8 @@ def lost_of(report: FileReport | DamageReport, in_words: Callable[[int], str] | 
 
 def _found(files: tuple[FileReport, ...]) -> str:
     """Return what was found in files, in numbers."""
-    damaged = sum(file.n_damaged for file in files)
-    wrong, failed = sum(file.n_message_errors for file in files), [f for f in files if f.failure]
+    damaged = sum(file.num_damaged for file in files)
+    wrong, failed = sum(file.num_message_errors for file in files), [f for f in files if f.failure]
     parts = [plural(sum(file.records for file in files), "record")]
     parts += [f"{plural(damaged, 'damaged place')} ({lost_of(DamageReport(files))})"] * (
         damaged > 0

@@ -92,8 +92,8 @@ def test_the_end_warns_once_and_the_report_has_every_place(paths: list[str], cyc
     assert sorted(records) == sorted(SOUND)
     report = dataset.report
     assert report is not None
-    assert (report.records, report.n_damaged) == (len(SOUND), N_PLACES)
-    assert [file.n_damaged for file in report.files] == [len(i) for i in DAMAGED.values()]
+    assert (report.records, report.num_damaged) == (len(SOUND), N_PLACES)
+    assert [file.num_damaged for file in report.files] == [len(i) for i in DAMAGED.values()]
 
 
 def test_a_resumed_iterator_has_a_new_report(paths: list[str]) -> None:
@@ -104,7 +104,7 @@ def test_a_resumed_iterator_has_a_new_report(paths: list[str]) -> None:
     list(run)
     whole = run.report
     assert whole is not None
-    assert whole.n_damaged == N_PLACES
+    assert whole.num_damaged == N_PLACES
 
     run.load_state_dict(state)
     assert run.report == dataset.report == DamageReport(())
@@ -216,7 +216,7 @@ def test_who_has_enough_of_processes_is_told_of_the_damage_before(paths: list[st
     assert [batch.tolist()[0] for batch in taken] == SOUND[:4]
     assert report is not None
     assert [file.source for file in report.files][:1] == paths[:1]
-    assert report.n_damaged >= 2  # those in front of the fourth intact record
+    assert report.num_damaged >= 2  # those in front of the fourth intact record
     with pytest.warns(DataLossWarning, match="damaged places") as caught:
         run.close()
     warned = [w for w in caught if w.category is DataLossWarning]
@@ -239,7 +239,7 @@ def test_a_function_is_called_in_the_process_that_met_the_damage(
     assert len(names) == N_PLACES
     assert str(os.getpid()) not in {process for process, *_ in names}
     assert dataset.report is not None
-    assert dataset.report.n_damaged == N_PLACES
+    assert dataset.report.num_damaged == N_PLACES
 
 
 @pytest.mark.full
@@ -260,7 +260,7 @@ def test_the_limit_on_damage_is_that_of_all_processes_together(
     ]
 
     assert files.report is not None
-    assert files.report.n_damaged <= most  # not the one that was raised
+    assert files.report.num_damaged <= most  # not the one that was raised
     assert files.report.lost_bytes == sum(span.length for span in files.report.spans)
 
     enough = TFRecordDataset(paths, on_error=skip, max_errors=N_PLACES)

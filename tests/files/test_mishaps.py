@@ -243,7 +243,7 @@ def test_what_a_remote_client_raises_while_reading_is_an_oserror_with_the_url(
         assert type(error) is kind
         assert (error.errno, error.filename) == (number, url)
         assert str(raised.args[-1] if raised.args else "") in str(error)
-    assert [file.n_damaged for file in report.files] == [0, 0, 1]
+    assert [file.num_damaged for file in report.files] == [0, 0, 1]
 
 
 def test_an_error_that_names_a_file_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -279,7 +279,7 @@ def test_damage_and_wrong_kinds_are_located_in_the_parent(file: TFRecordFile) ->
     run = iter(iter_dataset(TFRecordDataset(file.sources, on_error="skip")))
     with pytest.warns(match="damaged"):
         assert len(list(run)) == N_RECORDS - 1
-    assert run.report.n_damaged == 1
+    assert run.report.num_damaged == 1
 
 
 def test_only_a_data_set_will_do(file: TFRecordFile) -> None:

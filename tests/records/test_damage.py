@@ -158,7 +158,7 @@ def test_every_reader_says_what_the_oracle_says(tmp_path: Path, case: Case, code
 
     assert (records, spans_of(report)) == (expected, places)
     assert set(records) <= set(RECORDS)
-    assert (report.records, report.n_damaged) == (case.n_sound, case.n_places)
+    assert (report.records, report.num_damaged) == (case.n_sound, case.n_places)
     (file,) = checked.files
     assert spans_of(checked) == spans_of(recovered) == places
     assert file.records == recovered.records == case.n_sound
@@ -413,4 +413,4 @@ def test_all_but_the_damaged_records_of_a_large_file(tmp_path: Path, seed: int) 
     assert reader.report == report == verify(path, compression="")
     assert hashlib.sha256(path.read_bytes()).digest() == digest
     # Neighbours may be one place; apart from that each damage is one.
-    assert N_DAMAGES / 2 < report.n_damaged <= N_DAMAGES
+    assert N_DAMAGES / 2 < report.num_damaged <= N_DAMAGES

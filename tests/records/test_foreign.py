@@ -52,7 +52,7 @@ def check(foreign: Foreign, path: Path) -> None:
         assert list(reader) == []
     assert reader.report == verify(path)
     (file,) = verify(path).files
-    assert (file.records, file.n_damaged, file.is_sound) == (0, 1, False)
+    assert (file.records, file.num_damaged, file.is_sound) == (0, 1, False)
     (span,) = file.spans
     assert (span.reason, span.offset, span.index) == (Reason.NOT_A_TFRECORD, 0, 0)
     assert span.length == file.lost_bytes >= len(foreign.data) or span.length == len(

@@ -171,7 +171,7 @@ class TestSkip:
             list(reader)
 
         assert reader.report is not None
-        assert reader.report.n_damaged == 1
+        assert reader.report.num_damaged == 1
 
 
 class TestWithin:
@@ -241,7 +241,7 @@ class TestMaxErrors:
         assert found.loss.reason is Reason.DATA_CRC
         assert found.loss.offset == [150, 200, 250][max_errors]
         assert reader.report is not None
-        assert reader.report.n_damaged == max_errors
+        assert reader.report.num_damaged == max_errors
 
     def test_as_many_as_allowed_are_passed_over(self, tmp_path: Path) -> None:
         reader = TFRecordReader(damaged(tmp_path, "a", 3, 9), on_error=str, max_errors=2)
@@ -282,7 +282,7 @@ def test_a_report_keeps_the_first_spans_and_counts_all(
 
     assert reader.report is not None
     assert [span.offset for span in reader.report.spans] == [50, 150]
-    assert (reader.report.n_damaged, reader.report.lost_bytes) == (4, 200)
+    assert (reader.report.num_damaged, reader.report.lost_bytes) == (4, 200)
 
 
 def test_a_length_that_is_not_there_takes_no_memory_and_hides_no_record() -> None:

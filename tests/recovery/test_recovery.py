@@ -155,7 +155,7 @@ class TestMessages:
 
         assert [error.index for error in file.message_errors] == [5, 21]
         assert {error.reason for error in file.message_errors} == {Reason.MALFORMED}
-        assert (file.n_message_errors, file.records, file.n_damaged) == (2, 22, 0)
+        assert (file.num_message_errors, file.records, file.num_damaged) == (2, 22, 0)
         assert not file.is_sound
         assert verify(tmp_path / "a").is_sound
 

@@ -262,7 +262,7 @@ def test_verify_takes_a_schema_of_sequences(videos: Path) -> None:
     assert verify(videos, schema=schema).is_sound
     wrong = SequenceSchema(None, {"audio": FixedLenSequenceFeature([3], "float32")})
     (file,) = verify(videos, schema=wrong).files
-    assert file.n_message_errors == 10
+    assert file.num_message_errors == 10
 
 
 # ----------------------------------------------------------------------------------- which they are

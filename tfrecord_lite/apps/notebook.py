@@ -279,7 +279,7 @@ def _schema_table(schema: Schema, caption: str = "") -> Html:
 
 def _damage(report: DamageReport) -> str:
     files = (
-        (short_name(file.source), file.records, file.record_bytes, file.n_damaged,
+        (short_name(file.source), file.records, file.record_bytes, file.num_damaged,
          str(file.failure or next(iter(file.message_errors), "")))
         for file in sorted(report.files, key=bool)  # damaged ones first
     )  # fmt: skip
@@ -289,10 +289,10 @@ def _damage(report: DamageReport) -> str:
     )
     header = ["file", "records", "bytes in records", "damaged spans", "error"]
     parts = [table(header, files, n_rows=len(report.files), noun="file")]
-    if report.n_damaged:
+    if report.num_damaged:
         header = ["file", "record", "at byte", "bytes skipped", "cause"]
         parts.append(
-            table(header, spans, n_rows=report.n_damaged, noun="span", caption="Damaged spans")
+            table(header, spans, n_rows=report.num_damaged, noun="span", caption="Damaged spans")
         )
     return panel(repr(report).strip("<>"), *parts)
 

@@ -214,7 +214,7 @@ def _show(summary: Summary, args: argparse.Namespace, console: Console) -> None:
             status = inputs.status_of(error.reason)
         line = inputs.text_of(error, name)
         console.complain(line if name in line else f"{name} was not written: {line}", status)
-    if summary.damage.n_damaged:
+    if summary.damage.num_damaged:
         console.complain(summary.damage.summary(), Status.DAMAGED)
     if summary.rounded:
         names = ", ".join(map(repr, summary.rounded))
@@ -260,6 +260,6 @@ def _document(summary: Summary) -> dict[str, Any]:
         "failures": [{"file": name, "error": str(error)} for name, error in summary.failures],
         "rows": summary.rows,
         "seconds": round(summary.seconds, 3),
-        "damaged_places": summary.damage.n_damaged,
+        "damaged_places": summary.damage.num_damaged,
         "rounded": summary.rounded,
     }

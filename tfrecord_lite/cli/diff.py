@@ -76,7 +76,7 @@ def run(args: argparse.Namespace, console: Console) -> None:
         console.complain(str(error))  # 1 is for data sets that differ
         return
     for reader in (a, b):
-        if reader.report is not None and reader.report.n_damaged:
+        if reader.report is not None and reader.report.num_damaged:
             inputs.complain_of_skipped(reader.report, console)
             console.worsen(Status.FAILED)
     _show(comparison, args, console)

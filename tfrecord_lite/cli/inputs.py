@@ -285,7 +285,7 @@ def _update(meter: Meter, stream: RecordStream, n_before: int, total: int | None
 
 def complain_of_skipped(report: DamageReport | None, console: Console) -> None:
     """Report what was skipped, if anything was."""
-    if report is not None and report.n_damaged:
+    if report is not None and report.num_damaged:
         status = max(status_of(span.reason) for span in report.spans)
         console.complain(report.summary(), status)
 

@@ -57,7 +57,7 @@ def run(args: argparse.Namespace, console: Console) -> None:
     except (OSError, ImportError, ValueError) as error:
         found = FileReport(args.source, 0, 0, failure=error)
     # Of a damaged file without intact records, none is written.
-    is_written = found.failure is None and (found.records > 0 or not found.n_damaged)
+    is_written = found.failure is None and (found.records > 0 or not found.num_damaged)
     if args.json:
         show_json(found, console, output=args.target if is_written else None)
     else:
@@ -65,10 +65,10 @@ def run(args: argparse.Namespace, console: Console) -> None:
     if found.failure is not None:
         inputs.complain_of(found.failure, found.source, console)
         return
-    if found.n_damaged and (args.strict or not is_written):
+    if found.num_damaged and (args.strict or not is_written):
         console.worsen(Status.DAMAGED)
     if not args.json:
-        lost = style.bad(losses(found)) if found.n_damaged else style.good("nothing was lost")
+        lost = style.bad(losses(found)) if found.num_damaged else style.good("nothing was lost")
         console.say(style.line(found.source, ": ", lost))
         saved = f"{plural(found.records, 'record')}, {exact_bytes(found.record_bytes)}"
         done = f"wrote {saved}" if is_written else "not written, as no intact record was found"

@@ -65,7 +65,7 @@ def run(args: argparse.Namespace, console: Console) -> None:
             raise
         console.complain(inputs.text_of(error, args.folder), Status.DAMAGED)
         return
-    damage = report.damage if report.damage is not None and report.damage.n_damaged else None
+    damage = report.damage if report.damage is not None and report.damage.num_damaged else None
     if report.problems or damage is not None:
         console.worsen(Status.DAMAGED)
     if args.json:

@@ -71,15 +71,15 @@ def _added(total: FileReport, report: FileReport) -> FileReport:
         total.records + report.records,
         total.record_bytes + report.record_bytes,
         tuple(islice(broken_off, 1)),
-        total.n_damaged + report.n_damaged,
+        total.num_damaged + report.num_damaged,
         total.lost_bytes + report.lost_bytes,
-        n_message_errors=total.n_message_errors + report.n_message_errors,
+        num_message_errors=total.num_message_errors + report.num_message_errors,
     )
 
 
 def show(report: FileReport, console: Console, *, as_json: bool) -> None:
     """Print what was found in one file, and remember its status."""
-    if report.n_message_errors:
+    if report.num_message_errors:
         console.worsen(Status.DAMAGED)
     for span in report.spans:
         console.worsen(inputs.status_of(span.reason))
@@ -98,7 +98,7 @@ def show_places(report: FileReport, console: Console) -> None:
     for span in report.spans:
         lost = "" if _is_foreign(report) else _lost_in(span)
         console.say(f"{span.error()}{lost}")
-    if left_out := report.n_damaged - len(report.spans):
+    if left_out := report.num_damaged - len(report.spans):
         console.say(f"{report.source}: {left_out:,} more damaged places")
     for error in report.message_errors:
         console.say(str(error.at(source=report.source)))
@@ -124,9 +124,9 @@ def _summary(report: FileReport) -> list[str]:
     intact = f"{plural(report.records, 'intact record')}, {exact_bytes(report.record_bytes)}"
     if report.is_sound:
         return [style.good("ok"), f": {intact}"]
-    found = [style.bad("DAMAGED"), f": {losses(report)}; "] if report.n_damaged else []
-    if report.n_message_errors:
-        unparsed = f"{plural(report.n_message_errors, 'record')} that cannot be parsed"
+    found = [style.bad("DAMAGED"), f": {losses(report)}; "] if report.num_damaged else []
+    if report.num_message_errors:
+        unparsed = f"{plural(report.num_message_errors, 'record')} that cannot be parsed"
         found += [style.bad(unparsed), "; "]
     return [*found, intact]
 
@@ -134,7 +134,7 @@ def _summary(report: FileReport) -> list[str]:
 def losses(report: FileReport) -> str:
     """Return the number of damaged places, and the bytes lost there."""
     is_lost = report.lost_bytes > 0 or report.breaks_off
-    return plural(report.n_damaged, "damaged place") + f", {lost_of(report)} lost" * is_lost
+    return plural(report.num_damaged, "damaged place") + f", {lost_of(report)} lost" * is_lost
 
 
 def show_json(report: FileReport, console: Console, **more: Any) -> None:
@@ -167,10 +167,10 @@ def show_json(report: FileReport, console: Console, **more: Any) -> None:
         sound=report.is_sound,
         records=report.records,
         record_bytes=report.record_bytes,
-        damaged_places=report.n_damaged,
+        damaged_places=report.num_damaged,
         lost_bytes=report.lost_bytes,
         breaks_off=report.breaks_off,
-        message_errors=report.n_message_errors,
+        message_errors=report.num_message_errors,
         error=None if failure is None else inputs.text_of(failure, report.source),
         **more,
     )

@@ -50,7 +50,7 @@ def run(args: argparse.Namespace, console: Console) -> None:
     if not sources:
         return  # the reason has been reported
     options: dict[str, Any] = {
-        "features": args.columns or None,
+        "columns": args.columns or None,
         "num_records": args.records,
         "sample_size": args.sample,
         "seed": args.seed,

@@ -94,7 +94,7 @@ class JoinedDamage:
             if best is None or _extent(found) >= _extent(best):
                 files[item.number] = found
                 # If a file has more spans than are kept, only their number and the last are known.
-                is_worse = found.n_damaged > (best.n_damaged if best else 0)
+                is_worse = found.num_damaged > (best.num_damaged if best else 0)
                 spans += item.report.spans or (found.spans[-1:] if is_worse else ())
         self._check(files, spans)
         self._files = files  # not if _check raises: the chunk is not handed out then
@@ -104,10 +104,10 @@ class JoinedDamage:
         most = self._max_errors
         if most is None or not spans:
             return
-        n_damaged = sum(file.n_damaged for file in files.values())
-        if n_damaged > most:
+        num_damaged = sum(file.num_damaged for file in files.values())
+        if num_damaged > most:
             self._is_told = True
-            raise too_many_error(spans[-min(n_damaged - most, len(spans))], most)
+            raise too_many_error(spans[-min(num_damaged - most, len(spans))], most)
 
     def report(self) -> DamageReport:
         """Report what was read and lost so far, by file in the order of their numbers."""
@@ -121,7 +121,7 @@ class JoinedDamage:
 
 def _extent(file: FileReport) -> tuple[int, int]:
     """Return how far a file was read, to compare reports."""
-    return file.records + file.n_damaged, file.record_bytes + file.lost_bytes
+    return file.records + file.num_damaged, file.record_bytes + file.lost_bytes
 
 
 def _settled(file: FileReport) -> FileReport:

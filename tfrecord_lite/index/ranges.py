@@ -363,7 +363,7 @@ def _joined(files: list[FileReport]) -> FileReport:
         n_records,
         sum(file.record_bytes for file in files),
         tuple(placed),
-        sum(file.n_damaged for file in files),
+        sum(file.num_damaged for file in files),
         sum(file.lost_bytes for file in files),
         failure=next((file.failure for file in files if file.failure), None),
     )

@@ -199,7 +199,7 @@ class _ReadParts(beam.DoFn, RestrictionProvider):  # type: ignore[misc]
             yield from self._elements(block)
         report = reader.report
         if report is not None:
-            Metrics.counter("tfrecord_lite", "damaged_spans").inc(report.n_damaged)
+            Metrics.counter("tfrecord_lite", "damaged_spans").inc(report.num_damaged)
             Metrics.counter("tfrecord_lite", "lost_bytes").inc(report.lost_bytes)
 
     def _elements(self, block: Block) -> Iterable[Any]:

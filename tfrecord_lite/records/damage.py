@@ -112,7 +112,7 @@ class DamageLog:
             return
         if self._left == 0:
             self.is_over = True
-            raise too_many_error(error, self.report().n_damaged) from None
+            raise too_many_error(error, self.report().num_damaged) from None
         self._left -= 1
 
     def tell(self, span: DamagedSpan) -> None:
@@ -385,7 +385,7 @@ class SkippingStream:
 
 def warn_of_damage(report: DamageReport) -> None:
     """Warn of damage, if there is any; the warning points to the caller's code."""
-    if report.n_damaged:
+    if report.num_damaged:
         with bars_hidden(sys.stderr):
             warnings.warn(report.summary(), DataLossWarning, stacklevel=levels_to_caller())
 

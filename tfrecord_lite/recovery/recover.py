@@ -159,7 +159,7 @@ def recover(
             copier.copy()
             copier.check_format()
             meter.finish()
-        if copier.n_damaged and not copier.n_records:
+        if copier.num_damaged and not copier.n_records:
             sink.abandon()
         else:
             sink.finish()
@@ -203,7 +203,7 @@ class Copier:
         self._meter = meter
         self.n_records = 0
         self.spans: list[DamagedSpan] = []
-        self.n_damaged = 0
+        self.num_damaged = 0
         self._record_bytes = 0
         self._lost_bytes = 0
 
@@ -235,7 +235,7 @@ class Copier:
         lax = replace(settings.inflation, ahead_bytes=PIECE_BYTES)
         search = MemberSearch(file, source, codec, lambda part: opened(part, lax), partial(show, 0))
         for reading in search.readings():
-            if reading.start and not (self.n_records or self.n_damaged):
+            if reading.start and not (self.n_records or self.num_damaged):
                 detail = f"the first {reading.start} bytes are not a {codec.name} stream"
                 self._add_damage(Reason.COMPRESSION, detail)
             # Damage shows only with the bytes after it.
@@ -316,11 +316,11 @@ class Copier:
                 length=length,
                 reason=reason,
                 detail=detail,
-                index=self.n_records + self.n_damaged,
+                index=self.n_records + self.num_damaged,
                 records_before=self.n_records,
             )
             self.spans.append(span)
-        self.n_damaged += 1
+        self.num_damaged += 1
         self._lost_bytes += length
 
     def report(self) -> FileReport:
@@ -331,6 +331,6 @@ class Copier:
             self.n_records,
             self._record_bytes,
             tuple(spans),
-            self.n_damaged,
+            self.num_damaged,
             self._lost_bytes,
         )

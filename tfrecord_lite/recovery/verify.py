@@ -205,7 +205,7 @@ class _Task:
         return replace(
             records.report(),
             message_errors=tuple(errors),
-            n_message_errors=n_errors,
+            num_message_errors=n_errors,
             failure=failure,
         )
 

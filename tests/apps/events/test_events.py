@@ -413,7 +413,7 @@ def test_a_torn_end_is_no_damage_to_pass_over(stop: int) -> None:
     assert bool(events.torn) == (stop not in ENDS)
     assert events.report is not None
     (found,) = events.report.files
-    assert (found.records, found.n_damaged, found.lost_bytes) == (n_whole, 0, 0)
+    assert (found.records, found.num_damaged, found.lost_bytes) == (n_whole, 0, 0)
     assert found.record_bytes == sum(map(len, RECORDS[:n_whole]))
 
 

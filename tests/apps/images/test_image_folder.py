@@ -680,7 +680,7 @@ class TestUnpack:
             report = unpack_images("a", "out", on_error="skip")
         assert report.num_images == 4
         assert report.damage is not None
-        assert report.damage.n_damaged == 1
+        assert report.damage.num_damaged == 1
 
     def test_a_folder_that_is_not_empty(self, here: Path) -> None:
         write_records(here / "a", {"image/encoded": PNG})

@@ -238,7 +238,7 @@ def test_a_file_of_nothing_but_damage_takes_seconds(tmp_path: Path, max_bytes: i
     assert time.perf_counter() - start < 20
     assert taken(sample) == []
     assert not sample.is_whole
-    assert sample.report.n_damaged >= 10
+    assert sample.report.num_damaged >= 10
 
 
 def test_a_record_that_is_too_large_is_left_out(tmp_path: Path) -> None:

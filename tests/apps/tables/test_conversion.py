@@ -438,7 +438,7 @@ class TestDamage:
         target = tmp_path / "b.tfrecord"
         summary = convert(source, target=target, options=options, num_jobs=num_jobs, **shards)
 
-        assert (summary.rows, summary.damage.n_damaged) == (19_999, 1)
+        assert (summary.rows, summary.damage.num_damaged) == (19_999, 1)
 
     def test_of_one_shard_leaves_the_others(self, tmp_path: Path, source: Path) -> None:
         from tfrecord_lite.apps.tables import conversion
@@ -473,7 +473,7 @@ class TestDamage:
             target = tmp_path / f"b{len(settings)}.parquet"
             summary = convert(source, target=target, options=options, **settings)
             assert summary.rows == 19_999
-            assert summary.damage.n_damaged == 1
+            assert summary.damage.num_damaged == 1
 
 
 def interrupted(source: Path, target: Path, **settings: Any) -> list[Path]:

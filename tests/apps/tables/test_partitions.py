@@ -121,7 +121,7 @@ def test_damage_that_is_skipped_is_reported_by_partition(path: str) -> None:
     assert {part.num_rows for part in parts} == {None}
     assert sum(n_rows) == N_ROWS - 2
     reports: list[Any] = [reader.report for reader in readers]
-    assert [report.n_damaged for report in reports] == [1, 0, 1, 0]
+    assert [report.num_damaged for report in reports] == [1, 0, 1, 0]
     assert [report.records for report in reports] == n_rows
 
 

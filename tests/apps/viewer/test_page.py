@@ -230,13 +230,13 @@ def test_features_can_be_chosen(tmp_path: Path) -> None:
     columns = {"a": [1, 2], "b": ["only-in-b", "y"]}
     path = write(tmp_path / "a.tfrecord", encode_examples(columns).to_list())
 
-    outline = Outline(page_of([path], features=["a"]))
+    outline = Outline(page_of([path], columns=["a"]))
 
     assert outline.number_of("card") == 1
     assert "only-in-b" not in outline.text
     assert "have no card" not in outline.text
     with pytest.raises(InvalidArgumentError, match=r"feature 'aa': no such feature.*'a'"):
-        view(path, output=tmp_path / "b.html", features={"aa"})
+        view(path, output=tmp_path / "b.html", columns={"aa"})
     assert not (tmp_path / "b.html").exists()
 
 

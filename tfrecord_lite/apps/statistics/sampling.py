@@ -411,7 +411,7 @@ def _at_places(handle: AnyHandle, wanted: _Wanted) -> _Part:
         n_found,
         sum(report.record_bytes for report in reports),
         tuple(span for report in reports for span in report.spans),
-        sum(report.n_damaged for report in reports),
+        sum(report.num_damaged for report in reports),
         sum(report.lost_bytes for report in reports),
     )
     return _Part(report, _only(blocks, np.sort(kept)), "places", n_places=n_places)

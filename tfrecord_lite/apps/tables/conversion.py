@@ -216,7 +216,7 @@ def convert(
                     log.add(output)
                 for file in damage:  # which several outputs may have read
                     most = found.get(file.source, file)
-                    if (file.records, file.n_damaged) >= (most.records, most.n_damaged):
+                    if (file.records, file.num_damaged) >= (most.records, most.num_damaged):
                         found[file.source] = file
         if log is not None and len(done) + len(summary.outputs) == len(plan.outputs):
             log.forget()

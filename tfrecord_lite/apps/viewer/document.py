@@ -187,20 +187,22 @@ def _facts(report: Report) -> Iterator[tuple[str, str, str]]:
         if not report.first_bytes:
             yield "compression", ", ".join(names) or "none", ""
         if n_sampled:
-            text = "not all right" if sample.report.n_damaged else "all right"
+            text = "not all right" if sample.report.num_damaged else "all right"
             yield "checksums", text, "" if sample.is_whole else "of the records read"
 
 
 def _notices(report: Report) -> Iterator[_Notice]:
     damage = report.sample.report if report.sample else None
-    if damage is not None and damage.n_damaged:
+    if damage is not None and damage.num_damaged:
         of_one = f"{report.files[0].name}: " if len(report.files) == 1 else ""
         texts = (str(span).removeprefix(of_one) for span in damage.spans[:_MAX_DAMAGE])
         spans = tuple(map(visible, texts))
         hint = "The records on this page are intact; “tfrecord recover” saves all intact records to a new file."
-        n_more = damage.n_damaged - len(spans)
+        n_more = damage.num_damaged - len(spans)
         more = (f"and {n_more:,} more",) if n_more > 0 else ()
-        lost = f"{plural(damage.n_damaged, 'damaged place')}, {lost_of(damage, human_bytes)} lost."
+        lost = (
+            f"{plural(damage.num_damaged, 'damaged place')}, {lost_of(damage, human_bytes)} lost."
+        )
         if report.first_bytes:
             yield _Notice("Not a TFRecord file", spans + more)
         else:

@@ -36,9 +36,9 @@ NUM_RECORDS, SAMPLE_SIZE, MAX_BYTES = 200, 10_000, 16 << 20
 
 def view(
     paths: Sources,
+    columns: Collection[str] | None = None,
     *,
     output: Source | None = None,
-    features: Collection[str] | None = None,
     num_records: int = NUM_RECORDS,
     sample_size: int = SAMPLE_SIZE,
     seed: int = 0,
@@ -58,11 +58,11 @@ def view(
     ----------
     paths : str, PathLike, binary file object, or iterable of these
         As for :class:`TFRecordReader`: paths, URLs, patterns, shards.
+    columns : collection of str, optional
+        Show only these features; all by default.
     output : str, PathLike or binary file object, optional
         Where to write the page; a file appears there only when it is complete. By default, it is
         a new file in the folder for temporary files, which stays there.
-    features : collection of str, optional
-        Show only these; all by default.
     num_records : int, optional
         How many records to show at most, spread evenly over the files; of large files, over the
         `sample_size` records that are read.
@@ -133,7 +133,7 @@ def view(
             raise
         detail = "the page needs Jinja2 and Pillow: pip install 'tfrecord-numpy[view]'"
         raise ImportError(detail) from error
-    wanted = Wanted(_chosen(features), num_records, sample_size, seed, max_bytes)
+    wanted = Wanted(_chosen(columns), num_records, sample_size, seed, max_bytes)
     storage_options = settings.storage_options
     sources = expand(paths, storage_options)
     if output is not None and not is_file_object(output):
@@ -159,14 +159,14 @@ def view(
     return file.name
 
 
-def _chosen(features: object) -> frozenset[str]:
+def _chosen(columns: object) -> frozenset[str]:
     """Return the names of the features to show; empty for all."""
-    names = [features] if isinstance(features, str) else [] if features is None else features
+    names = [columns] if isinstance(columns, str) else [] if columns is None else columns
     is_known = isinstance(names, Iterable) and not isinstance(names, (bytes, bytearray))
     found = list(names) if is_known else [names]  # type: ignore[call-overload]
     for name in found:
         if not isinstance(name, str):
-            raise TypeError(f"features must be names, each a str, not {name!r}")
+            raise TypeError(f"columns must be names, each a str, not {name!r}")
     return frozenset(found)
 
 

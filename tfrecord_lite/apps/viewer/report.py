@@ -120,7 +120,7 @@ def make_report(
         first = _first_bytes(sources[0])
         return Report(files, None, problems=(str(error),), first_bytes=first)
     report = Report(files, sample, tuple(_types(sample)))
-    if not any(map(len, sample.blocks)) and sample.report.n_damaged:
+    if not any(map(len, sample.blocks)) and sample.report.num_damaged:
         return replace(report, first_bytes=_first_bytes(sources[0]))
     return _with_records(_with_statistics(report, wanted, budget, meter), wanted, budget)
 
