@@ -870,6 +870,7 @@ def test_a_foreign_file_given_as_schema_is_recognised(tmp_path: Path, kind: str)
     assert caught.value.source == str(tmp_path / "schema")
 
 
+@pytest.mark.needs("arrow")
 @pytest.mark.parametrize("described", [{"a": int}, Schema({"a": FixedLenFeature([], "int64")})])
 def test_a_description_given_as_columns_is_an_error_that_says_where_it_goes(
     tmp_path: Path, described: Any
