@@ -62,32 +62,36 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, console: Console) -> None:
     """Pack the images."""
     from tfrecord_lite.apps.images.pack import (  # noqa: PLC0415 - only this verb needs it
-        PackOptions,
-        pack,
+        NotPackedError,
+        pack_images,
     )
 
     if args.target == "-":
         console.complain("images are written to files, not to standard output; name DST")
         return
-    options = PackOptions(
-        labels=args.labels,
-        label_offset=args.label_offset,
-        path_column=args.path_column,
-        label_column=args.label_column,
-        columns=args.columns,
-        root=args.root,
-        check=not args.no_check,
-        shuffle=not args.no_shuffle,
-        seed=args.seed,
-        num_shards=args.num_shards,
-        bytes_per_shard=args.bytes_per_shard,
-        num_threads=args.jobs,
-        is_strict=args.strict,
-        overwrite=args.overwrite,
-    )
     with warnings.catch_warnings():  # Pillow's, about images with too many pixels
         warnings.filterwarnings("ignore", "Image size ", RuntimeWarning)
-        report = pack(args.source, args.target, options)
+        try:
+            report = pack_images(
+                args.source,
+                args.target,
+                labels=args.labels,
+                label_offset=args.label_offset,
+                path_column=args.path_column,
+                label_column=args.label_column,
+                columns=args.columns,
+                root=args.root,
+                check=not args.no_check,
+                shuffle=not args.no_shuffle,
+                seed=args.seed,
+                num_shards=args.num_shards,
+                bytes_per_shard=args.bytes_per_shard,
+                num_threads=args.jobs,
+                on_error="raise" if args.strict else "skip",
+                overwrite=args.overwrite,
+            )
+        except NotPackedError as error:
+            report = error.report
     if report.problems:
         console.worsen(Status.DAMAGED)
     if args.json:

@@ -18,7 +18,6 @@ import time
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -59,7 +58,6 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.apps.images.image import ImageInfo
     from tfrecord_lite.apps.images.lists import ImageList, Picture
-    from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import StorageOptions
     from tfrecord_lite.progress import Meter, Progress
 
@@ -68,45 +66,6 @@ __all__ = ["pack_images"]
 LABELS_NAME = "labels.txt"
 _MAX_BYTES = 2**31 - 2**20
 """No Example of 2 GB or more can be read."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class PackOptions:
-    """The keywords of :func:`pack_images`."""
-
-    labels: str | os.PathLike[str] | Sequence[str] | None = None
-    label_offset: int = 0
-    path_column: str | None = None
-    label_column: str | None = None
-    columns: Sequence[str] | None = None
-    root: str | os.PathLike[str] | None = None
-    check: bool = True
-    shuffle: bool = True
-    seed: int = 0
-    num_shards: int | None = None
-    bytes_per_shard: int | None = None
-    compression: CompressionType = "infer"
-    num_threads: int | None = None
-    is_strict: bool = True
-    overwrite: bool = False
-    progress: Progress = None
-    storage_options: StorageOptions = None
-
-    def __post_init__(self) -> None:
-        """Check numbers."""
-        require_int("label_offset", self.label_offset)
-        require_int("seed", self.seed)
-        for name in ("num_shards", "bytes_per_shard", "num_threads"):
-            if getattr(self, name) is not None:
-                require_int(name, getattr(self, name), 1)
-        if self.num_shards is not None and self.bytes_per_shard is not None:
-            raise argument_error("give num_shards or bytes_per_shard, not both")
-        check_progress(self.progress)
-
-    @property
-    def threads(self) -> int:
-        """How many images to check at a time."""
-        return (os.cpu_count() or 1) if self.num_threads is None else self.num_threads
 
 
 class ImageOptions(WriteOptions, total=False):
@@ -119,6 +78,12 @@ class ImageOptions(WriteOptions, total=False):
     root: str | os.PathLike[str] | None
     bytes_per_shard: int | None
     num_threads: int | None
+
+
+class NotPackedError(InvalidArgumentError):
+    """Nothing was written, as images cannot be packed, which `report` lists."""
+
+    report: ImageReport
 
 
 def pack_images(
@@ -218,83 +183,74 @@ def pack_images(
     """
     if on_error not in ("raise", "skip"):
         raise argument_error(f"on_error is {on_error!r}, expected 'raise' or 'skip'")
-    settings = PackOptions(
-        labels=labels,
-        check=check,
-        shuffle=shuffle,
-        seed=seed,
-        num_shards=num_shards,
-        is_strict=on_error == "raise",
-        overwrite=overwrite,
-        progress=progress,
-        **options,
-    )
-    report = pack(source, path, settings)
-    if not report.paths:
-        first = report.problems[0]
-        n_bad = plural(len(report.problems), "image")
-        how = "; on_error='skip' leaves them out" if report.num_images else ""
-        detail = f"{first.detail} ({n_bad} cannot be packed, and nothing was written{how})"
-        raise InvalidArgumentError(Reason.MALFORMED, source=first.path, detail=detail)
-    return report
-
-
-def pack(
-    source: str | os.PathLike[str], path: str | os.PathLike[str], options: PackOptions
-) -> ImageReport:
-    """Pack images; if some cannot be, and that is not accepted, write nothing and report them."""
+    offset = require_int("label_offset", options.pop("label_offset", 0))
+    require_int("seed", seed)
+    bytes_per_shard = options.pop("bytes_per_shard", None)
+    num_threads = options.pop("num_threads", None)
+    num_threads = (os.cpu_count() or 1) if num_threads is None else num_threads
+    counts = {"num_shards": num_shards, "bytes_per_shard": bytes_per_shard}
+    for name, count in {**counts, "num_threads": num_threads}.items():
+        if count is not None:
+            require_int(name, count, 1)
+    if None not in counts.values():
+        raise argument_error("give num_shards or bytes_per_shard, not both")
+    check_progress(progress)
     start = time.monotonic()
     require_pillow()
     source, target = os.fspath(source), os.fspath(path)
+    path_column = options.pop("path_column", None)
+    label_column = options.pop("label_column", None)
+    columns, root = options.pop("columns", None), options.pop("root", None)
+    # What is left of the options is checked by `save`.
+    written: WriteOptions = options
+    storage_options = written.get("storage_options")
     if os.path.isdir(source):
         images = find_images(source)
     else:
         images = read_manifest(
             source,
-            path_column=options.path_column,
-            label_column=options.label_column,
-            columns=options.columns,
-            root=options.root,
+            path_column=path_column,
+            label_column=label_column,
+            columns=columns,
+            root=root,
         )
-    names = _names_of_labels(options.labels)
-    pictures, classes = number_classes(images.pictures, names, options.label_offset)
+    pictures, classes = number_classes(images.pictures, _names_of_labels(labels), offset)
     if not pictures and not images.problems:
         found = f"{images.num_other:,} of other kinds" if images.num_other else "none"
         raise argument_error(f"no image was found; files: {found}", source=source)
-    if options.shuffle:
-        order = permutation((seed_of(options.seed),), len(pictures))
+    if shuffle:
+        order = permutation((seed_of(seed),), len(pictures))
         pictures = [pictures[i] for i in order.tolist()]
-    n_shards = options.num_shards
-    if options.bytes_per_shard is not None:
+    if bytes_per_shard is not None:
         total = 0
         for picture in pictures:
             with contextlib.suppress(OSError):  # which is reported when it is read
                 total += os.stat(picture.path).st_size
-        n_shards = max(1, -(-total // options.bytes_per_shard))
-    paths = data_names(target, n_shards)
+        num_shards = max(1, -(-total // bytes_per_shard))
+    paths = data_names(target, num_shards)
     folder = os.path.dirname(target)
     if folder and not is_url(target) and not os.path.isdir(folder):
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), folder)
-    _check_free(paths, options)
-    packing = _Packing(images, options)
+    if not overwrite:
+        _check_free(paths, storage_options)
+    packing = _Packing(images, num_threads, check=check, is_strict=on_error == "raise")
     labels_path = os.path.join(folder, LABELS_NAME) if classes else None
     try:
         with (
-            _labels_file(labels_path, classes, options),
-            metered(options.progress, source, "images") as meter,
+            _labels_file(labels_path, classes, storage_options, overwrite=overwrite),
+            metered(progress, source, "images") as meter,
         ):
             save(
                 target,
                 _Rows(packing.rows(pictures, meter), len(pictures)),
                 schema=packing.schema(pictures),
-                num_shards=n_shards,
-                compression=options.compression,
+                num_shards=num_shards,
                 progress=False,
-                storage_options=options.storage_options,
+                **written,
             )
     except _NothingWrittenError:
         paths, labels_path = [], None
-    return ImageReport(
+    report = ImageReport(
         packing.n_images,
         packing.n_bytes,
         classes,
@@ -305,6 +261,15 @@ def pack(
         images.num_other,
         seconds=time.monotonic() - start,
     )
+    if not paths:
+        first = report.problems[0]
+        n_bad = plural(len(report.problems), "image")
+        how = "; on_error='skip' leaves them out" if report.num_images else ""
+        detail = f"{first.detail} ({n_bad} cannot be packed, and nothing was written{how})"
+        not_packed = NotPackedError(Reason.MALFORMED, source=first.path, detail=detail)
+        not_packed.report = report
+        raise not_packed
+    return report
 
 
 def _names_of_labels(labels: str | os.PathLike[str] | Sequence[str] | None) -> list[str] | None:
@@ -318,11 +283,11 @@ def _names_of_labels(labels: str | os.PathLike[str] | Sequence[str] | None) -> l
     return names
 
 
-def _check_free(paths: Iterable[str], options: PackOptions) -> None:
+def _check_free(paths: Iterable[str], storage_options: StorageOptions) -> None:
     """Raise FileExistsError if a file would be replaced."""
-    for path in () if options.overwrite else paths:
+    for path in paths:
         if is_url(path):
-            filesystem, place = remote_place(path, options.storage_options)
+            filesystem, place = remote_place(path, storage_options)
             is_taken = bool(filesystem.exists(place))
         else:
             is_taken = os.path.lexists(path)
@@ -331,7 +296,9 @@ def _check_free(paths: Iterable[str], options: PackOptions) -> None:
 
 
 @contextlib.contextmanager
-def _labels_file(path: str | None, classes: list[str], options: PackOptions) -> Iterator[None]:
+def _labels_file(
+    path: str | None, classes: list[str], storage_options: StorageOptions, *, overwrite: bool
+) -> Iterator[None]:
     """Write the names of the classes, and let the file appear when the block has ended well."""
     is_there = False
     if path is not None:
@@ -341,14 +308,15 @@ def _labels_file(path: str | None, classes: list[str], options: PackOptions) -> 
         yield
         return
     try:
-        _check_free([path], options)
+        if not overwrite:
+            _check_free([path], storage_options)
     except FileExistsError as error:
         detail = (
             f"{error.strerror}, and lists other classes; give it as labels to number them alike"
         )
         raise FileExistsError(errno.EEXIST, detail, path) from None
     with contextlib.ExitStack() as stack:
-        file = open_output(path, atomic=True, storage_options=options.storage_options)
+        file = open_output(path, atomic=True, storage_options=storage_options)
         stack.callback(file.abandon)
         file.write(["".join(f"{name}\n" for name in classes).encode()])
         file.finish()
@@ -376,9 +344,11 @@ class _NothingWrittenError(Exception):
 class _Packing:
     """The rows of one call, and what is known when they have been written."""
 
-    def __init__(self, images: ImageList, options: PackOptions) -> None:
-        self._images = images
-        self._options = options
+    def __init__(
+        self, images: ImageList, num_threads: int, *, check: bool, is_strict: bool
+    ) -> None:
+        self._images, self._num_threads = images, num_threads
+        self._is_checked, self._is_strict = check, is_strict
         self.n_images = 0
         self.n_bytes = 0
 
@@ -400,11 +370,10 @@ class _Packing:
     def rows(self, pictures: Sequence[Picture], meter: Meter) -> Iterator[dict[str, Any]]:
         """Yield the features of each image that can be packed."""
         total = len(pictures)
-        is_checked = self._options.check
         read = _in_order(
-            lambda picture: _read(picture.path, is_checked=is_checked),
+            lambda picture: _read(picture.path, is_checked=self._is_checked),
             pictures,
-            self._options.threads,
+            self._num_threads,
         )
         with closing(read):
             for done, (picture, found) in enumerate(zip(pictures, read, strict=True), 1):
@@ -413,7 +382,7 @@ class _Packing:
                 else:
                     yield self._row(picture, *found)
                 meter.update(done, total)
-        if not self.n_images or (self._options.is_strict and self._images.problems):
+        if not self.n_images or (self._is_strict and self._images.problems):
             raise _NothingWrittenError
         meter.finish()
 
