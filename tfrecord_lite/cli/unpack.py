@@ -48,18 +48,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, console: Console) -> None:
     """Unpack the images."""
-    from tfrecord_lite.apps.images.unpack import (  # noqa: PLC0415 - only this verb needs it
-        Keys,
-        unpack,
-    )
+    from tfrecord_lite.apps.images import unpack_images  # noqa: PLC0415 - only this verb needs it
 
     sources = inputs.find(args, console)
     if not sources or console.status:
         return
-    keys = Keys(**{name: getattr(args, f"{name}_key") for name in _KEYS})
-    options = inputs.settings_of(args)
+    keys = {f"{name}_key": getattr(args, f"{name}_key") for name in _KEYS}
+    options = inputs.read_options(args)
     try:
-        report = unpack(sources, args.folder, keys, options, manifest=args.manifest, progress=None)
+        report = unpack_images(sources, args.folder, manifest=args.manifest, **keys, **options)
     except TFRecordError as error:
         if error.reason is not Reason.MISSING or error.index is None:
             raise

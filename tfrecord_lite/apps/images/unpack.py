@@ -19,7 +19,6 @@ import shutil
 import tempfile
 import time
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -58,17 +57,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.progress import Progress
 
 __all__ = ["unpack_images"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Keys:
-    """Names of features; None for the usual ones."""
-
-    image: str | None = None
-    format: str | None = None
-    filename: str | None = None
-    label: str | None = None
-    text: str | None = None
 
 
 _USUAL = {
@@ -110,8 +98,8 @@ def unpack_images(
     progress : bool or callable, optional
         As for :func:`load`; counts records.
     **options
-        How files are read, see :class:`ReadOptions`. `on_error`, ``"raise"`` or ``"skip"``, is about records
-        without an image too.
+        How files are read, see :class:`ReadOptions`. Records without an image are left out too, unless
+        `on_error` is ``"raise"``.
 
     Returns
     -------
@@ -150,30 +138,19 @@ def unpack_images(
     (['3', 'manifest.csv'], ['00000000.png'])
     """
     settings = ReadSettings(**options)
-    if callable(settings.on_error):
-        raise argument_error(f"on_error is {settings.on_error!r}, expected 'raise' or 'skip'")
-    keys = Keys(
-        image=image_key, format=format_key, filename=filename_key, label=label_key, text=text_key
-    )
-    return unpack(paths, folder, keys, settings, manifest=manifest, progress=progress)
-
-
-def unpack(
-    paths: Sources,
-    folder: str | os.PathLike[str],
-    keys: Keys,
-    options: ReadSettings,
-    *,
-    manifest: str,
-    progress: Progress,
-) -> ImageReport:
-    """Unpack images, with all options for reading."""
+    keys = {
+        "image": image_key,
+        "format": format_key,
+        "filename": filename_key,
+        "label": label_key,
+        "text": text_key,
+    }
     start = time.monotonic()
     check_progress(progress)
     if not manifest.endswith((".csv", ".jsonl")) or {*manifest} & {"/", "\\"}:
         detail = f"manifest is {manifest!r}, expected the name of a .csv or .jsonl file"
         raise argument_error(detail)
-    reader = reader_with(expand(paths, options.storage_options), options)
+    reader = reader_with(expand(paths, settings.storage_options), settings)
     place = Path(os.path.abspath(folder))
     with _new_folder(place) as temporary, contextlib.ExitStack() as stack:
         lines = stack.enter_context(tempfile.TemporaryFile("w+", encoding="utf-8", newline=""))
@@ -187,10 +164,10 @@ def unpack(
                     problem = unpacking.add(row, n_records + i)
                     if problem is not None:
                         unpacking.leave_out(block.place(i), problem)
-                    if options.on_error == "raise" and unpacking.n_images and unpacking.first:
+                    if settings.on_error == "raise" and unpacking.n_images and unpacking.first:
                         raise unpacking.first
                 n_records += len(block)
-                if options.on_error == "raise" and unpacking.problems:
+                if settings.on_error == "raise" and unpacking.problems:
                     break
                 meter.update(n_records, None, share())
         if not unpacking.n_images:
@@ -236,7 +213,9 @@ def _new_folder(place: Path) -> Iterator[Path]:
 class _Unpacking:
     """The images of one call, and the rows of its manifest."""
 
-    def __init__(self, folder: Path, keys: Keys, manifest: str, lines: IO[str]) -> None:
+    def __init__(
+        self, folder: Path, keys: dict[str, str | None], manifest: str, lines: IO[str]
+    ) -> None:
         self._folder = folder
         self._keys = keys
         self._manifest = manifest
@@ -254,13 +233,16 @@ class _Unpacking:
     def add(self, row: dict[str, Any], number: int) -> str | None:
         """Write the image of a record; return why there is none."""
         self._seen = self._seen or tuple(row)
-        image_key = self._keys.image or _image_key(row)
+        image_key = self._keys["image"] or _image_key(row)
         content = _scalar(row.get(image_key))
         if not isinstance(content, bytes):
             given = row.get(image_key)
             what = "is missing" if given is None else "is not one byte string"
             return f"the feature {image_key!r} {what}"
-        keys = {name: self._key(name, row) for name in _USUAL}
+        keys = {
+            name: self._keys[name] or next((key for key in usual if key in row), None)
+            for name, usual in _USUAL.items()
+        }
         values = {name: _plain(_scalar(row.get(key or ""))) for name, key in keys.items()}
         ending = _ending(content, values["format"])
         if ending is None:
@@ -289,17 +271,10 @@ class _Unpacking:
         if filename:
             described[FILENAME_KEY] = filename
         used = {image_key, *keys.values()} | (DERIVED_KEYS if image_key in DERIVED_KEYS else set())
-        self._describe(described, {name: v for name, v in row.items() if name not in used})
-        return None
-
-    def _key(self, name: str, row: dict[str, Any]) -> str | None:
-        given: str | None = getattr(self._keys, name)
-        return given or next((key for key in _USUAL[name] if key in row), None)
-
-    def _describe(self, described: dict[str, Any], others: dict[str, Any]) -> None:
-        """Add a row to the manifest."""
-        for name, values in others.items():
-            value = [_plain(value) for value in values.tolist()]
+        for name, found in row.items():
+            if name in used:
+                continue
+            value = [_plain(item) for item in found.tolist()]
             is_told = not any(isinstance(item, bytes) for item in value)
             is_told &= name not in described and (len(value) == 1 or self._manifest.endswith("l"))
             if is_told:
@@ -308,6 +283,7 @@ class _Unpacking:
                 self._left_out[name] = None
         self._columns |= dict.fromkeys(described)
         self._lines.write(json.dumps(described, ensure_ascii=False) + "\n")
+        return None
 
     def _write(self, parts: list[str], content: bytes) -> str:
         """Write a file below the folder under a name that is free; return its path there."""
