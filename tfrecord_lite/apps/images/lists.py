@@ -166,7 +166,16 @@ def find_images(folder: str) -> ImageList:
     with os.scandir(folder):  # raises if there is none
         pass
     for path in _walk(folder, found, ()):
-        _add_file(found, folder, path)
+        ending = os.path.splitext(path)[1].lower()
+        if ending not in IMAGE_ENDINGS and (ending or not _begins_as_image(path)):
+            found.num_other += 1
+            continue
+        text, *below = os.path.relpath(path, folder).replace(os.sep, "/").split("/", 1)
+        name = below[0] if below else text
+        if _is_utf8(text + name):
+            found.pictures.append(Picture(path, name, sys.intern(text) if below else None))
+        else:
+            found.leave_out(path, "its name is not UTF-8")
     if any(picture.text is not None for picture in found.pictures):
         for picture in found.pictures:
             if picture.text is None:
@@ -195,20 +204,6 @@ def _walk(folder: str, found: ImageList, above: tuple[tuple[int, int], ...]) -> 
             yield from _walk(entry.path, found, (*above, here))
         else:
             yield entry.path
-
-
-def _add_file(found: ImageList, folder: str, path: str) -> None:
-    """Add a file if its name, or without an ending its content, is that of an image."""
-    ending = os.path.splitext(path)[1].lower()
-    if ending not in IMAGE_ENDINGS and (ending or not _begins_as_image(path)):
-        found.num_other += 1
-        return
-    text, *below = os.path.relpath(path, folder).replace(os.sep, "/").split("/", 1)
-    name = below[0] if below else text
-    if not _is_utf8(text + name):
-        found.leave_out(path, "its name is not UTF-8")
-        return
-    found.pictures.append(Picture(path, name, sys.intern(text) if below else None))
 
 
 def _begins_as_image(path: str) -> bool:
@@ -265,8 +260,14 @@ def read_manifest(
     found = _pictures_of(table[paths_name], labels, numbers, table.get(FILENAME_KEY), path, folder)
     for name in kept:
         values = parsed(table[name]) if is_text else table[name]
-        if name not in used and any(value is not None for value in values):
-            found.columns[name] = _alike(values)
+        if name in used or all(value is None for value in values):
+            continue
+        types = {type(value) for value in values}
+        if {float, int} <= types:
+            values = [float(value) if type(value) is int else value for value in values]
+        elif list in types:
+            values = [[] if value is None else value for value in values]
+        found.columns[name] = values
     try:
         found.schema = schema_of(found.columns, lossless=False) if found.columns else None
     except InvalidArgumentError as error:
@@ -344,16 +345,6 @@ def parsed(texts: list[str | None]) -> list[Any]:
     elif all(map(_FLOAT.fullmatch, found)):
         return [None if text is None else float(text) for text in texts]
     return [*texts]
-
-
-def _alike(values: list[Any]) -> list[Any]:
-    """Return values with integers among floats as floats, and empty lists for missing ones."""
-    types = {type(value) for value in values}
-    if float in types and types & {int}:
-        return [float(value) if type(value) is int else value for value in values]
-    if list in types:
-        return [[] if value is None else value for value in values]
-    return values
 
 
 def _pictures_of(
