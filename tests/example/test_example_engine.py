@@ -535,7 +535,8 @@ def test_rule(rule: str, n: int) -> None:
 def test_rules_hold_with_any_implementation_of_protobuf(implementation: str) -> None:
     code = (
         "from tests.example.test_example_engine import RULES\n"
-        "from tfrecord_lite import InvalidArgumentError, decode_example\n"
+        "from tfrecord_lite import decode_example\n"
+        "from tfrecord_lite.errors import InvalidArgumentError\n"
         "for message, _ in RULES.values():\n"
         "    try:\n"
         "        found = decode_example(message)\n"

@@ -105,9 +105,12 @@ def test_every_record_of_a_member_without_damage_is_saved_once(
     assert set(records) <= set(everything)
     undamaged = [record for i, c in enumerate(contents) if i not in hits for record in c]
     # Of a damaged member a record may come twice: what copies earlier data may still do so.
-    assert [record for record in records if record in set(undamaged)] == undamaged
+    found = [record for record in records if record in set(undamaged)]
+    n_hit = len(hits & set(range(len(levels))))
+    # A torn member that takes all up to other damage for its data may hide a sound one between.
+    assert found == (undamaged if n_hit < 2 else [r for r in undamaged if r in set(found)])
     # Nothing is left out that is read by going on, unless there is damage in what a torn one takes.
-    if len(hits & set(range(len(levels)))) < 2:
+    if n_hit < 2:
         read = outcome_of(TFRecordReader(tmp_path / "a", codec, on_error=str)).records
         assert set(read) & set(everything) <= set(records)
 

@@ -12,8 +12,8 @@ compressed file, stored unchanged, are inside bytes that inflated to an intact r
 
 A *reading* is one pass over the file, from a candidate up to damage. It may run into the next
 member: a stored block whose end is missing takes that member for its data, and the records stored
-there come out of it as well. So if a candidate in the damage gives records, and can be read at
-least as far as this reading, the next reading begins there, and this one ends before::
+there come out of it as well. So if a candidate in the damage gives records, and this reading has
+none after it or cannot be read farther, the next reading begins there, and this one ends before::
 
     reading       [records . . . torn][records, once more]#
     the next one                      [records, all of them . . .
@@ -146,6 +146,8 @@ class Reading:
     """Whether it ended with damage of the compressed stream."""
     has_records: bool = False
     """Whether it has an intact record."""
+    sound_to: int = 0
+    """Where in the content its last intact record ends."""
     cost: int = 0
     candidates: list[tuple[int, int]] = field(default_factory=list)
     """Those outside intact records: the offset in the file, and that in the content."""
@@ -192,14 +194,16 @@ class MemberSearch:
             reading = following or (self._next(reading.stop) if reading.broke_off else None)
 
     def _taking_over(self, reading: Reading) -> Reading | None:
-        """Return the reading of the first candidate in the damage that is read as far."""
+        """Return the reading of the first candidate in the damage that gives more than this one."""
         for i, candidate in enumerate(reading.candidates):
             if self._budget <= 0:
                 self.n_untried += len(reading.candidates) - i
                 break
             found = self._read(candidate[0])
             self._budget -= min(found.cost, reading.cost) if found.has_records else found.cost
-            if found.has_records and found.stop >= reading.stop:
+            is_read_as_far = found.stop + LATE_BYTES >= reading.stop
+            has_more = is_read_as_far or candidate[1] >= reading.sound_to
+            if found.has_records and has_more:
                 reading.end = candidate
                 return found
         else:
@@ -279,6 +283,7 @@ class MemberSearch:
                     raise
                 # If the limit matters, copying this reading raises it again.
             keep(up_to=None)
+            reading.sound_to = stop
             reading.stop, reading.broke_off = start + content.raw_position, records.broke_off
             reading.cost = part.n_read + content.position + _PIECE_COST * part.n_pieces
         return reading
