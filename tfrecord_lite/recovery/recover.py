@@ -201,9 +201,9 @@ class Copier:
         self._settings = settings
         self._sink = sink
         self._meter = meter
-        self.n_records = 0
+        self.n_records: int = 0
         self.spans: list[DamagedSpan] = []
-        self.num_damaged = 0
+        self.num_damaged: int = 0
         self._record_bytes = 0
         self._lost_bytes = 0
 

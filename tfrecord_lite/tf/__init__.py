@@ -34,7 +34,7 @@ from tfrecord_lite.tf._ops import (
     stack,
 )
 from tfrecord_lite.tf._tensor import RaggedTensor, SparseTensor, Tensor, TensorShape
-from tfrecord_lite.tf._unavailable import HINTS, unavailable
+from tfrecord_lite.tf._unavailable import HINTS, Unavailable, unavailable
 from tfrecord_lite.tf.dtypes import (
     bfloat16,
     bool,  # noqa: A004 - TensorFlow's name
@@ -109,4 +109,4 @@ __all__ = [
 __version__ = "2.21.0"
 """The version of TensorFlow whose rules are followed."""
 
-__getattr__ = unavailable(__name__, HINTS)
+__getattr__: Unavailable = unavailable(__name__, HINTS)

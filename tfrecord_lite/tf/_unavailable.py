@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from importlib.abc import MetaPathFinder
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -50,6 +50,10 @@ HINTS = {
     "summary": "use tfrecord_lite.read_events to read event files",
 }
 """What to use instead of names at the top level; NumPy for any other."""
+
+
+Unavailable: TypeAlias = "Callable[[str], NoReturn]"
+"""What looks a missing name up."""
 
 
 def unavailable_error(path: str, hint: str, obj: object = None) -> AttributeError:
@@ -104,7 +108,7 @@ class _HintingFinder(MetaPathFinder):
 
 def unavailable(
     module: str, hints: Mapping[str, str] | None = None, otherwise: str = _NUMPY
-) -> Callable[[str], NoReturn]:
+) -> Unavailable:
     """Return the ``__getattr__`` of a module that has only some of TensorFlow's names."""
     where = module.removeprefix("tfrecord_lite.")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tfrecord_lite.tf._dtype import ALL, DType, as_dtype
 from tfrecord_lite.tf._ops import cast
-from tfrecord_lite.tf._unavailable import unavailable
+from tfrecord_lite.tf._unavailable import Unavailable, unavailable
 
 __all__ = [
     "DType",
@@ -49,4 +49,4 @@ complex128: DType = ALL["complex128"]
 string: DType = ALL["string"]
 bool: DType = ALL["bool"]  # noqa: A001 - TensorFlow's name
 
-__getattr__ = unavailable(__name__)
+__getattr__: Unavailable = unavailable(__name__)

@@ -12,7 +12,7 @@ from tfrecord_lite.errors import (
     InvalidArgumentError,
     TFRecordError,
 )
-from tfrecord_lite.tf._unavailable import unavailable
+from tfrecord_lite.tf._unavailable import Unavailable, unavailable
 
 __all__ = [
     "AlreadyExistsError",
@@ -33,4 +33,4 @@ UnimplementedError = NotImplementedError
 OutOfRangeError = EOFError
 OpError: tuple[type[Exception], ...] = (TFRecordError, OSError, EOFError, NotImplementedError)
 
-__getattr__ = unavailable(__name__, otherwise="nothing here raises it")
+__getattr__: Unavailable = unavailable(__name__, otherwise="nothing here raises it")

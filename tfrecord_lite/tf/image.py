@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tfrecord_lite.tf._unavailable import HINTS, unavailable
+from tfrecord_lite.tf._unavailable import HINTS, Unavailable, unavailable
 from tfrecord_lite.tf.io._bytes import (
     decode_bmp,
     decode_image,
@@ -14,4 +14,4 @@ from tfrecord_lite.tf.io._bytes import (
 
 __all__ = ["decode_bmp", "decode_image", "decode_jpeg", "decode_png", "encode_jpeg", "encode_png"]
 
-__getattr__ = unavailable(__name__, otherwise=HINTS["image"])
+__getattr__: Unavailable = unavailable(__name__, otherwise=HINTS["image"])

@@ -13,7 +13,7 @@ from tfrecord_lite.messages import (
     Int64List,
     SequenceExample,
 )
-from tfrecord_lite.tf._unavailable import unavailable
+from tfrecord_lite.tf._unavailable import Unavailable, unavailable
 
 __all__ = [
     "BytesList",
@@ -27,4 +27,6 @@ __all__ = [
     "SequenceExample",
 ]
 
-__getattr__ = unavailable(__name__, otherwise="use TensorFlow itself, torch or jax for training")
+__getattr__: Unavailable = unavailable(
+    __name__, otherwise="use TensorFlow itself, torch or jax for training"
+)

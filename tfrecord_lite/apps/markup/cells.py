@@ -128,7 +128,7 @@ class Cells:
     """Makes the cells of one page, or of one table of a notebook."""
 
     def __init__(self, budget: Budget | None = None, *, is_page: bool = False) -> None:
-        self.budget = budget or Budget(pictures=48, pixels=64 << 20)
+        self.budget: Budget = budget or Budget(pictures=48, pixels=64 << 20)
         self._is_page = is_page
         self._size = _PAGE_SIZE if is_page else _SIZE
 

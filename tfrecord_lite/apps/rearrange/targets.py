@@ -229,7 +229,7 @@ class Outputs(DataFiles):
             if shard:
                 self.finish_file(shard - 1)
             if shard == len(self.names):
-                self.names = self._target.names(2 * shard)
+                self.names: list[str] = self._target.names(2 * shard)
             target = self._target.target
             self.open(target if is_file_object(target) else self.names[shard])
 

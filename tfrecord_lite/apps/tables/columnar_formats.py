@@ -32,7 +32,7 @@ class _ColumnSource:
 
     def __init__(self, source: Source, reading: Reading) -> None:
         self.name: str = name_of(source)
-        self.position = 0
+        self.position: int = 0
         """Bytes of the file that were read, about."""
         self._columns = None if reading.columns is None else list(reading.columns)
         self._file: Any = seekable_file(source, reading.options)
@@ -93,7 +93,7 @@ class ParquetSource(_ColumnSource):
                 continue
             size = _fitting(group.total_byte_size, group.num_rows)
             for batch in self._reader.iter_batches(size, [i], self._columns):
-                self.position = self._n_bytes * (row + len(batch)) // self.count()
+                self.position: int = self._n_bytes * (row + len(batch)) // self.count()
                 if row + len(batch) > first_row:
                     yield row, batch
                 row += len(batch)
@@ -131,7 +131,9 @@ class ArrowSource(_ColumnSource):
         n_batches = 0 if self._is_stream else self._reader.num_record_batches
         whole = self._reader if self._is_stream else map(self._reader.get_batch, range(n_batches))
         for i, batch in enumerate(whole, 1):
-            self.position = self._file.tell() if self._is_stream else self._n_bytes * i // n_batches
+            self.position: int = (
+                self._file.tell() if self._is_stream else self._n_bytes * i // n_batches
+            )
             if row + len(batch) > first_row:
                 yield row, batch
             row += len(batch)

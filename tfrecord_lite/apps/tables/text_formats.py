@@ -275,7 +275,7 @@ class CsvSource(_TextSource):
             else typed(empty if self._first is None else self._first.column(name)).type
             for name in chosen
         }
-        self.schema = pa.schema(found, None if types is None else types.metadata)
+        self.schema: Any = pa.schema(found, None if types is None else types.metadata)
 
     def _reject(self, row: Any) -> str:
         self._bad = row
@@ -425,7 +425,7 @@ class JsonSource(_TextSource):
         chosen = known if reading.columns is None else list(reading.columns)
         check_columns(chosen, known, self.name)
         fields = [types.field(n) if types is not None else self._field(n) for n in chosen]
-        self.schema = pa.schema(fields, None if types is None else types.metadata)
+        self.schema: Any = pa.schema(fields, None if types is None else types.metadata)
 
     def _field(self, name: str) -> Any:
         """Return the field that the first rows have."""

@@ -159,7 +159,9 @@ class Directory:
         self.path: str = sidecar.tfds_directory(directory, storage_options)
         path = self._join("dataset_info.json")
         try:
-            self.info = splits.from_json(sidecar.content_of(path, storage_options))
+            self.info: splits.DatasetInfo = splits.from_json(
+                sidecar.content_of(path, storage_options)
+            )
         except InvalidArgumentError as error:
             raise error.at(source=path) from None
         self._counted: dict[str, tuple[int, ...]] = {}

@@ -274,7 +274,8 @@ class Layout:
         self.floats: list[LayoutEntry] = []
         numbers: list[tuple[int, int, _Stretch]] = []
         apart: list[tuple[int, int, _Stretch]] = []
-        self.n_numbers = self.n_apart = 0
+        self.n_numbers: int = 0
+        self.n_apart: int = 0
         for stretch, row in self.walk:
             for entry, _ in stretch.fixed:
                 self.slots[entry.feature] = _Slot(entry, _Kept.FLOATS, len(self.floats))

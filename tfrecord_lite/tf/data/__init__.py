@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tfrecord_lite.tf._unavailable import unavailable
+from tfrecord_lite.tf._unavailable import Unavailable, unavailable
 from tfrecord_lite.tf.data import experimental
 from tfrecord_lite.tf.data._dataset import AUTOTUNE, Dataset, Options, TFRecordDataset
 
@@ -19,7 +19,7 @@ __all__ = [
 INFINITE_CARDINALITY = -1
 UNKNOWN_CARDINALITY = -2
 
-__getattr__ = unavailable(
+__getattr__: Unavailable = unavailable(
     __name__,
     {
         "TextLineDataset": "use Dataset.from_generator over an open file",

@@ -10,7 +10,7 @@ from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.files.compression import TFRecordOptions
 from tfrecord_lite.files.names import expand, name_of
 from tfrecord_lite.schema import require_specifications
-from tfrecord_lite.tf._unavailable import unavailable
+from tfrecord_lite.tf._unavailable import Unavailable, unavailable
 from tfrecord_lite.tf.data._dataset import AUTOTUNE, Dataset, TFRecordDataset
 from tfrecord_lite.writer import TFRecordWriter as _Writer
 
@@ -101,7 +101,7 @@ class TFRecordWriter:
                 writer.write(record)
 
 
-__getattr__ = unavailable(
+__getattr__: Unavailable = unavailable(
     __name__,
     {
         "cardinality": "use dataset.cardinality()",

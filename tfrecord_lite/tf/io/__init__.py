@@ -13,7 +13,7 @@ from tfrecord_lite.schema import (
     SparseFeature,
     VarLenFeature,
 )
-from tfrecord_lite.tf._unavailable import unavailable
+from tfrecord_lite.tf._unavailable import Unavailable, unavailable
 from tfrecord_lite.tf.io import gfile
 from tfrecord_lite.tf.io._bytes import (
     decode_bmp,
@@ -69,7 +69,7 @@ class TFRecordWriter(writer.TFRecordWriter):
         super().__init__(path, "" if options is None else options)
 
 
-__getattr__ = unavailable(
+__getattr__: Unavailable = unavailable(
     __name__,
     {
         "TFRecordCompressionType": "use tf.compat.v1.io.TFRecordCompressionType",

@@ -8,7 +8,7 @@ import shutil
 from typing import IO, Any
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.tf._unavailable import unavailable
+from tfrecord_lite.tf._unavailable import Unavailable, unavailable
 
 __all__ = [
     "GFile",
@@ -102,4 +102,4 @@ def _local(path: Any) -> str:
     return name
 
 
-__getattr__ = unavailable(__name__, otherwise="use os, shutil or pathlib")
+__getattr__: Unavailable = unavailable(__name__, otherwise="use os, shutil or pathlib")
