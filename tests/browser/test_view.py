@@ -34,7 +34,7 @@ EXPECTED: dict[str, dict[str, int]] = {
     "damaged": {".card": 7, ".record": 100, ".notice": 1},
     "empty": {"main": 1},
     "wide": {".card": N_FEATURES, ".record": 1},
-    "hostile": {".card": 30, ".record": 50},
+    "hostile": {".card": 30, ".record": 49},
     "hostile_sequences": {".card": 30, ".record": 30},
     "hostile_events": {".record": 30},
 }
