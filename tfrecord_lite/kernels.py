@@ -89,43 +89,6 @@ def scan(
     return n_found, at, UNSURE
 
 
-@_compiled
-def crc_of_run(
-    data: Uint8Array,
-    starts: Int64Array,
-    stops: Int64Array,
-    crcs: Uint32Array,
-    shifts: tuple[Uint32Array, ...],
-    of_gap: Uint32Array,
-    of_zeros: int,
-) -> int:
-    """Return the CRC of many pieces of a buffer and the gaps between them, given the pieces' CRCs.
-
-    As :mod:`tfrecord_lite.records.crc_combine`, which says how CRCs are combined: `shifts` are the
-    tables of its digits, `of_gap` those of the bytes of a gap, and `of_zeros` is the CRC of one of zeros.
-    """
-    n_gap = of_gap.shape[0]
-    crc = np.uint64(crcs[0])
-    for piece in range(1, starts.size):
-        gap = np.uint64(of_zeros)
-        for place in range(n_gap):
-            gap ^= of_gap[place, data[stops[piece - 1] + place]]
-        length = stops[piece] - starts[piece]
-        for n_bytes, added in ((n_gap, gap), (length, np.uint64(crcs[piece]))):
-            left = n_bytes
-            for table in shifts:
-                digit = left & 0xFF
-                if digit:
-                    shifted = np.uint64(0)
-                    for place in range(4):
-                        byte = (crc >> np.uint64(8 * place)) & _BYTE
-                        shifted ^= np.uint64(table[digit, place, byte])
-                    crc = shifted
-                left >>= 8
-            crc ^= added
-    return crc
-
-
 # -------------------------------------------------------------------------------- varints
 
 

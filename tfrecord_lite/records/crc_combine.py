@@ -1,26 +1,28 @@
-r"""The CRC of a run of pieces from the CRCs of the pieces: many CRCs checked with one call.
+r"""Many CRCs checked with one call, and the CRCs of stretches of a stream.
 
-A call that computes the CRC of 300 bytes is mostly overhead. But CRCs *combine*: appending
-b bytes to a message whose CRC is c shifts c by b bytes, and the appended bytes add their own CRC,
+A call that computes the CRC of 300 bytes is mostly overhead. One call over a whole run of frames checks
+all of them, if the CRC register is *forced* between the records. In a file of short records every two are
+16 bytes apart, a footer and a header, which were read already. For a moment these bytes are replaced::
+
+    record 0 │ u0, 12 zeros │ record 1 │ u1, 12 zeros │ record 2        the CRC of all this, in one call
+                                                                        = the CRC of record 2 alone
+
+After record i, if its stored CRC c is right, the register is ~c. The CRC is linear: the bytes
+``u = c ^ FORCE`` and twelve zeros bring the register from ~c to all ones, where each CRC begins, so the
+next record is checked as if it were the first. If c is wrong, the register differs from then on.
+
+One damaged record is always detected. Two or more cancel out as often as a damaged record has the right
+CRC by chance: one time in 2**32.
+
+CRCs also *combine*, which the search after damage uses: appending b bytes to a message whose CRC is c shifts c
+by b bytes, and the appended bytes add their own CRC,
 
     crc(A + B) = shift(crc(A), len(B)) ^ crc(B)
 
-where ``shift(c, n)`` is c times x**(8n) modulo the CRC's polynomial, a linear map.
-So the CRC of a whole block, from one call, is compared with the value predicted from the
-stored CRCs of its records and the few bytes between them::
+where ``shift(c, n)`` is c times x**(8n) modulo the CRC's polynomial, a linear map, looked up for each
+base-256 digit of n.
 
-    piece 0 │ gap │ piece 1 │ gap │ piece 2         the CRC of all this, in one call
-       c0      g0      c1      g1      c2           = xor of every c and g, each
-       ╰───────┴───────┴───────┴───────╯              shifted by the bytes after it
-
-All pieces are shifted at once. A shift by n bytes is three look-ups, one for each
-base-256 digit of n; since pieces whose higher digits agree can be added up before
-those are applied, the higher digits cost next to nothing.
-
-One damaged piece is always detected. Two or more cancel out as often as a damaged piece
-has the right CRC by chance: one time in 2**32.
-
-No I/O. The tables (1 MB per digit, made in about 5 ms) are made when first needed.
+No I/O. The tables of shifts (1 MB per digit) are made when first needed.
 """
 
 from __future__ import annotations
@@ -31,55 +33,59 @@ from typing import TYPE_CHECKING
 import numpy as np
 from crc32c import crc32c
 
-from tfrecord_lite import jit
 from tfrecord_lite.arrays import rows
 
 if TYPE_CHECKING:
     from tfrecord_lite.arrays import Int64Array, Uint8Array, Uint32Array
 
 
-_RUN_DIGITS = 3
-
-MAX_RUN_BYTES = 256**_RUN_DIGITS - 1
-"""The longest run that can be checked: its shifts have three digits."""
-
 _POLYNOMIAL = 0x82F63B78
 _WORD_BYTES = 4
 
 
-def run_matches(
-    data: Uint8Array,
-    starts: Int64Array,
-    stops: Int64Array,
-    crcs: Uint32Array,
-) -> bool:
-    """Whether all pieces of a buffer have the expected CRCs.
+def _back(register: int, n_bits: int) -> int:
+    """Return the register that so many zero bits turn into `register`."""
+    for _ in range(n_bits):
+        if register >> 31:
+            register = ((register ^ _POLYNOMIAL) << 1) | 1
+        else:
+            register <<= 1
+    return register
+
+
+GAP_BYTES = 16
+"""Between two records of a run: a footer and a header."""
+
+_ALL_ONES = 0xFFFFFFFF
+_FORCE = np.uint32(_ALL_ONES ^ _back(_ALL_ONES, 8 * GAP_BYTES))
+
+
+def run_matches(data: Uint8Array, starts: Int64Array, stops: Int64Array, crcs: Uint32Array) -> bool:
+    """Whether all pieces of a buffer, which are `GAP_BYTES` apart, have the expected CRCs.
 
     `starts` and `stops` (int64) and the expected plain `crcs` (uint32) have the shape (n,), n at
-    least 1. All gaps between pieces have one length; the run has at most :data:`MAX_RUN_BYTES`.
+    least 1. The gaps are overwritten meanwhile, and hold what they held when this returns: nobody else
+    may read `data` at the same time.
 
     Examples
     --------
-    >>> data = np.frombuffer(b"one--two--three", np.uint8)
-    >>> crcs = np.array([crc32c(b"one"), crc32c(b"two"), crc32c(b"three")], np.uint32)
-    >>> run_matches(data, np.array([0, 5, 10]), np.array([3, 8, 15]), crcs)
+    >>> data = np.frombuffer(bytearray(b"one" + bytes(16) + b"two"), np.uint8)
+    >>> crcs = np.array([crc32c(b"one"), crc32c(b"two")], np.uint32)
+    >>> run_matches(data, np.array([0, 19]), np.array([3, 22]), crcs)
     True
     """
     run = memoryview(data)[int(starts[0]) : int(stops[-1])]  # type: ignore[arg-type]
-    expected = int(crcs[-1])
-    if starts.size > 1:
-        gap_bytes = int(starts[1] - stops[0])
-        if jit.kernels is not None and gap_bytes:
-            shifts = tuple(map(_powers, range(_RUN_DIGITS)))
-            gap = _row_tables(gap_bytes), crc32c(bytes(gap_bytes))
-            return bool(
-                jit.kernels.crc_of_run(data, starts, stops, crcs, shifts, *gap) == crc32c(run)
-            )
-        # Each piece but the last, with the gap after it, is one longer piece.
-        longer = _shift(_powers(0)[gap_bytes], crcs[:-1])
-        longer ^= _crcs_of_rows(data, stops[:-1], gap_bytes)
-        expected ^= _sum_shifted(longer, stops[-1] - starts[1:])
-    return crc32c(run) == expected
+    if starts.size == 1:
+        return crc32c(run) == int(crcs[0])
+    gaps, at = rows(data, GAP_BYTES), stops[:-1]
+    kept = gaps[at]
+    forcing = np.zeros((at.size, GAP_BYTES // 4), "<u4")
+    forcing[:, 0] = crcs[:-1] ^ _FORCE
+    gaps[at] = forcing.view((np.void, GAP_BYTES))[:, 0]
+    try:
+        return crc32c(run) == int(crcs[-1])
+    finally:
+        gaps[at] = kept
 
 
 def crcs_between(before: Uint32Array, until: Uint32Array, n_bytes: Int64Array) -> Uint32Array:
@@ -100,19 +106,6 @@ def crcs_between(before: Uint32Array, until: Uint32Array, n_bytes: Int64Array) -
         before = _shift_each(_powers(digit), n_bytes & 0xFF, before)
         n_bytes, digit = n_bytes >> 8, digit + 1
     return before ^ until
-
-
-def _sum_shifted(crcs: Uint32Array, n_after: Int64Array) -> int:
-    """Shift each CRC by its number in `n_after`, which is descending, and xor them all."""
-    for digit in range(_RUN_DIGITS):
-        crcs = _shift_each(_powers(digit), n_after & 0xFF, crcs)
-        # CRCs with the same higher digits share all further shifts: xor them now.
-        n_after = n_after >> 8
-        firsts = np.flatnonzero(np.diff(n_after, prepend=-1))
-        crcs, n_after = np.bitwise_xor.reduceat(crcs, firsts), n_after[firsts]
-        if n_after[0] == 0:
-            break
-    return int(crcs[0])
 
 
 def _bytes_of(words: Uint32Array) -> Uint8Array:
@@ -140,25 +133,6 @@ def _shift_each(powers: Uint32Array, digits: Int64Array, crcs: Uint32Array) -> U
         at += 256
         shifted ^= flat[at + places[:, place]]
     return shifted
-
-
-def _crcs_of_rows(data: Uint8Array, at: Int64Array, n_bytes: int) -> Uint32Array:
-    """Return the CRC of the `n_bytes` bytes at each offset, by one table per byte; shape (n,)."""
-    crcs = np.full(at.size, crc32c(bytes(n_bytes)), np.uint32)
-    if n_bytes == 0:
-        return crcs
-    columns = rows(data, n_bytes)[at].view(np.uint8).reshape(-1, n_bytes).T
-    tables = _row_tables(n_bytes)
-    for table, column in zip(tables, columns, strict=True):
-        if column.any():  # a zero adds nothing, and high bytes of lengths are all zero
-            crcs ^= table[column]
-    return crcs
-
-
-@cache
-def _row_tables(n_bytes: int) -> Uint32Array:
-    """Build the tables of :func:`_crcs_of_rows`: [place, byte] is what that byte adds."""
-    return np.stack([_shift(_powers(0)[n], _byte_table()) for n in reversed(range(n_bytes))])
 
 
 @cache

@@ -395,7 +395,7 @@ class FrameDecoder:
         n_intact = edges.size - 1
         if self.verify:
             starts, stops = edges[:-1] + HEADER_BYTES, edges[1:] - FOOTER_BYTES
-            bad = first_bad_data(self._buffer, starts, stops, copies)
+            bad = first_bad_data(self._buffer, starts, stops, copies, is_owned=True)
             if bad is not None:
                 n_intact = bad
                 self._edges, self._next_length = self._edges[: bad + 1], None

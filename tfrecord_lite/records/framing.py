@@ -29,7 +29,7 @@ from tfrecord_lite.arrays import at_every_byte, gather, row_splits
 from tfrecord_lite.block import SPARE_BYTES, Block, Span, as_bytes_like
 from tfrecord_lite.errors import DataLossError, FailedPreconditionError, Reason
 from tfrecord_lite.records import crc32c
-from tfrecord_lite.records.crc_combine import MAX_RUN_BYTES, run_matches
+from tfrecord_lite.records.crc_combine import run_matches
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -48,8 +48,8 @@ FOOTER = np.dtype("<u4")
 _FEW_RECORDS, _LONG_RECORD_BYTES = 64, 4096
 """Fewer records than this, or longer ones, are checked one by one."""
 
-_RUN_RECORDS = 4096
-"""How many short records are checked at once."""
+_RUN_RECORDS, _COPIED_RECORDS = 4096, 384
+"""How many short records are checked at once, and how many in a copy, which stays in the cache."""
 
 
 def frame_in_place(block: Block) -> memoryview | None:
@@ -216,18 +216,21 @@ def first_bad_data(
     starts: Int64Array,
     stops: Int64Array,
     copies: Sequence[bytes] | None = None,
+    *,
+    is_owned: bool = False,
 ) -> int | None:
     """Return the number of the first record whose data has a wrong CRC; None if none has.
 
     `starts` and `stops` of the data are int64, shape (n,); each record's footer follows. If
-    there are `copies` of the data, they are checked instead: they are in the processor's cache.
+    there are `copies` of the data, they are checked one by one instead: they are in the processor's
+    cache. A buffer that `is_owned` is written to meanwhile (:mod:`tfrecord_lite.records.crc_combine`).
     """
     stored = at_every_byte(buffer, FOOTER)[stops]
+    if _run_is_intact(buffer, starts, stops, stored, is_owned=is_owned):
+        return None
     pieces: Iterable[Buffer]
     if copies is not None:
         pieces = copies
-    elif _run_is_intact(buffer, starts, stops, stored):
-        return None
     else:
         view = memoryview(buffer)  # type: ignore[arg-type]
         pieces = (view[a:b] for a, b in zip(starts.tolist(), stops.tolist(), strict=True))
@@ -236,7 +239,7 @@ def first_bad_data(
 
 
 def _run_is_intact(
-    buffer: Uint8Array, starts: Int64Array, stops: Int64Array, stored: AnyArray
+    buffer: Uint8Array, starts: Int64Array, stops: Int64Array, stored: AnyArray, *, is_owned: bool
 ) -> bool:
     """Check many short frames that lie end to end, at once; False also if that is not worthwhile."""
     n_records = starts.size
@@ -245,11 +248,14 @@ def _run_is_intact(
     if (starts[1:] - stops[:-1] != OVERHEAD_BYTES).any():
         return False
     plain = crc32c.unmask(stored)
-    for first in range(0, n_records, _RUN_RECORDS):
-        run = slice(first, first + _RUN_RECORDS)
-        if stops[run][-1] - starts[first] > MAX_RUN_BYTES:
-            return False
-        if not run_matches(buffer, starts[run], stops[run], plain[run]):
+    n_at_once = _RUN_RECORDS if is_owned else _COPIED_RECORDS
+    for first in range(0, n_records, n_at_once):
+        run = slice(first, first + n_at_once)
+        data, begin, end = buffer, starts[run], stops[run]
+        if not is_owned:
+            data = buffer[begin[0] : end[-1]].copy()
+            begin, end = begin - starts[first], end - starts[first]
+        if not run_matches(data, begin, end, plain[run]):
             return False
     return True
 
