@@ -222,8 +222,9 @@ class TestBars:
         unit = "records" if name in ("save", "load") else "B"
         assert "data:" in shown.text
         assert f"{unit}/s]" in shown.text
-        assert "<" in shown.text  # time done < time left
-        assert "%|" in shown.text
+        if name != "load":  # how many records there are is not known
+            assert "<" in shown.text  # time done < time left
+            assert "%|" in shown.text
         assert terminal.screen(shown.text) == ["done", ""]
 
     @pytest.mark.full
@@ -274,9 +275,9 @@ class TestBars:
         shown = terminal.on_terminal("-W", "ignore::UserWarning", "-W", "always", "-c", code)
 
         lines = [line for line in terminal.screen(shown.text) if line]
-        assert "%|" in shown.text
+        assert "records/s]" in shown.text
         assert "DataLossWarning: skipped 1 damaged place" in "".join(lines)
-        assert not [line for line in lines if "%|" in line]
+        assert not [line for line in lines if "/s]" in line]
 
     def test_it_starts_no_thread(self) -> None:
         code = f"{CODE}\nimport threading\n{TRIES['save']}\nprint(threading.enumerate())"

@@ -1,22 +1,16 @@
 """Progress of long work: a callable of the user's, or a bar of tqdm's.
 
-::
-
-    progress=  ──metered──>  Meter  ──ten times a second──>  callable(done, total), or a bar
-
 ======== ===============================================================================
 None     A bar after a second of work, if standard error is a terminal or the code runs in
          a notebook with ipywidgets, tqdm is installed (the extra ``cli``), and this is the
-         main process: no worker of a pool or loader. As text, it would stay in a notebook
-         that is executed and saved.
+         main process. As text, it would stay in a notebook that is executed and saved.
 True     A bar, wherever that goes.
 False    Nothing.
-callable Called with what is done and the total, None while that is not known; once more at the
-         end, with both equal. What it raises ends the work.
+callable Called with what is done and the total, None while that is not known, ten times a second
+         at most; once more at the end, with both equal. What it raises ends the work.
 ======== ===============================================================================
 
-A bar never ends the work: one that cannot be drawn is dropped. It appears below those of the user's,
-shows rate and time left, and is gone at the end.
+A bar never ends the work: one that cannot be drawn is dropped. It is gone at the end.
 """
 
 from __future__ import annotations
@@ -28,14 +22,13 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TextIO, TypeAlias
 
 from tfrecord_lite.errors import plural, printable
 from tfrecord_lite.files.names import local_size, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from typing import TextIO
 
     from tfrecord_lite.block import Block
     from tfrecord_lite.files.names import Source
@@ -47,7 +40,6 @@ DELAY_SECONDS = 1.0
 """Shorter work shows no bar, unless one is asked for."""
 
 INTERVAL_SECONDS = 0.1
-"""Between two calls of the user's callable, and between two drawings of a bar."""
 
 
 class Meter:
@@ -56,63 +48,52 @@ class Meter:
     error: BaseException | None = None
     """What the callable has raised: not about a file, whatever its class."""
 
-    def __init__(
-        self,
-        show: Callable[[int, int | None, float | None], object] | None = None,
-        delay: float = 0,
-    ) -> None:
+    def __init__(self, show: Report | None = None, delay: float = 0) -> None:
         self.is_on: bool = show is not None
         """Whether anyone wants to know."""
         self._show = show
         self._lock = threading.Lock()
         self._done = 0
         self._total: int | None = None
-        self._next = (
-            0.0 if show is None else time.monotonic() + delay
-        )  # the time from which on it is shown again
+        self._next = time.monotonic() + delay  # when it is shown again
 
-    def update(self, done: int, total: int | None = None, share: float | None = None) -> None:
-        """Note how much is done; `share` of the work from 0 to 1, if only that is known."""
-        if self.is_on:
-            with self._lock:
-                self._done, self._total = max(self._done, done), total
-                self._show_if_due(share)
+    def update(self, done: int, total: int | None = None) -> None:
+        """Note how much is done, and of how much."""
+        with self._lock:
+            self._done, self._total = max(self._done, done), total
+            self._show_if_due()
 
     def advance(self, more: int) -> None:
         """Note that more is done."""
-        if self.is_on:
-            with self._lock:
-                self._done += more
-                self._show_if_due(None)
+        with self._lock:
+            self._done += more
+            self._show_if_due()
 
     def expect(self, total: int | None) -> None:
         """Note what :meth:`advance` will add up to."""
-        if self.is_on:
-            self._total = total
+        self._total = total
 
     def expect_more(self, more: int) -> None:
         """Note what :meth:`advance` will add to what is done."""
-        self.expect(self._done + more)
+        self._total = self._done + more
 
     def finish(self) -> None:
         """Note that all is done; before files appear, since a callable may raise."""
-        if self.is_on:
-            with self._lock:
-                self._done = self._total = max(self._done, self._total or 0)
-                self._next = 0.0
-                self._show_if_due(1.0)
+        self._next = 0.0
+        done = max(self._done, self._total or 0)
+        self.update(done, done)
 
-    def _show_if_due(self, share: float | None) -> None:
-        now = time.monotonic()
-        if self._show is not None and now >= self._next:
-            self._next = now + INTERVAL_SECONDS
-            # A file may have grown since it was measured.
-            total = None if self._total is None else max(self._total, self._done)
-            try:
-                self._show(self._done, total, share)
-            except BaseException as error:
-                self.error = error
-                raise
+    def _show_if_due(self) -> None:
+        if self._show is None or (now := time.monotonic()) < self._next:
+            return
+        self._next = now + INTERVAL_SECONDS
+        # A file may have grown since it was measured.
+        total = None if self._total is None else max(self._total, self._done)
+        try:
+            self._show(self._done, total)
+        except BaseException as error:
+            self.error = error
+            raise
 
 
 SILENT = Meter()
@@ -122,22 +103,24 @@ SILENT = Meter()
 @contextmanager
 def metered(progress: Progress, name: str, unit: str) -> Iterator[Meter]:
     """Yield what to tell of the work on a file, or another thing of that name, in bytes, records, ..."""
-    if progress is not None and callable(progress):
-        yield Meter(lambda done, total, _: progress(done, total))
-        return
     if progress is False or (progress is None and not _is_seen()):
         yield SILENT
+        return
+    if callable(progress):
+        yield Meter(progress)
         return
     bar: Any = None
     started = time.time()
 
-    def draw(done: int, total: int | None, share: float | None) -> None:
+    def draw(done: int, total: int | None) -> None:
         nonlocal bar
         if bar is None and done == total and not progress:
             return  # it would be gone at once
         with suppress(ImportError, OSError, ValueError):  # no tqdm, or nowhere to draw
-            bar = _bar(name, unit, started) if bar is None else bar
-            bar.total = round(done / share) if total is None and share else total
+            if bar is None:
+                bar = _bar(name, unit)
+                bar.start_t = bar.last_print_t = started
+            bar.total = total
             bar.update(done - bar.n)
 
     try:
@@ -148,14 +131,14 @@ def metered(progress: Progress, name: str, unit: str) -> Iterator[Meter]:
                 bar.close()
 
 
-def _bar(name: str, unit: str, started: float) -> Any:
+def _bar(name: str, unit: str) -> Any:
     """Return a bar of tqdm's for this place, without its thread, which would hinder forks."""
     if _has_widgets():
         from tqdm.notebook import tqdm  # noqa: PLC0415 - optional
     else:
         from tqdm import tqdm  # type: ignore[assignment]  # noqa: PLC0415 - optional
     is_bytes = unit == "bytes"
-    bar: Any = type("Bar", (tqdm,), {"monitor_interval": 0})(
+    return type("Bar", (tqdm,), {"monitor_interval": 0})(
         desc=printable(os.path.basename(name) or name),  # noqa: PTH119 - may be a URL
         unit="B" if is_bytes else f" {unit}",
         unit_divisor=1024 if is_bytes else 1000,
@@ -166,8 +149,6 @@ def _bar(name: str, unit: str, started: float) -> Any:
         leave=False,
         dynamic_ncols=True,
     )
-    bar.start_t = bar.last_print_t = started
-    return bar
 
 
 def check_progress(progress: object) -> None:
@@ -179,26 +160,14 @@ def check_progress(progress: object) -> None:
         raise ImportError("progress=True needs tqdm: pip install 'tfrecord-numpy[cli]'")
 
 
-def reported(
-    blocks: Any,
-    progress: Progress,
-    name: str,
-    share: Callable[[], Callable[[], float | None]] = lambda: lambda: None,
-) -> Iterator[Block]:
-    """Yield blocks, and show the progress in records when the next one is asked for.
-
-    `share` is called if that is wanted, and returns a function that tells the share of the work.
-    """
+def reported(blocks: Any, progress: Progress, name: str) -> Iterator[Block]:
+    """Yield blocks, and show the progress in records when the next one is asked for."""
     with closing(blocks), metered(progress, name, "records") as meter:
-        if not meter.is_on:
-            yield from blocks
-            return
-        done, part = 0, None
+        done = 0
         for block in blocks:
-            part = part or share()
             yield block
             done += len(block)
-            meter.update(done, None, part())
+            meter.update(done)
         meter.finish()
 
 

@@ -29,7 +29,6 @@ from tfrecord_lite.errors import (
 from tfrecord_lite.files.compression import TFRecordOptions
 from tfrecord_lite.files.names import expand, is_file_object, name_of, position_of, seek_to
 from tfrecord_lite.options import MAX_RECORD_BYTES, ReadSettings
-from tfrecord_lite.progress import total_bytes
 from tfrecord_lite.records.damage import DamageLog
 from tfrecord_lite.records.decoder import CHUNK_BYTES
 from tfrecord_lite.records.framing import OVERHEAD_BYTES
@@ -63,7 +62,6 @@ __all__ = [
     "check_message_class",
     "parse_messages",
     "reader_with",
-    "share_read",
     "tf_record_iterator",
 ]
 
@@ -582,12 +580,6 @@ def _parsed(parser: Any, block: Block, size: int) -> Iterator[list[Any]]:
     except InvalidArgumentError:
         for start, stop in pairwise(splits):
             yield parser.parse_batches(block[start:stop], [0, stop - start])
-
-
-def share_read(reader: TFRecordReader) -> Callable[[], float | None]:
-    """Return a function that tells which share of its files a reader has read; None if unknown."""
-    size = total_bytes(reader.sources)
-    return lambda: bytes_read(reader) / size if size else None
 
 
 def bytes_read(reader: TFRecordReader) -> int:

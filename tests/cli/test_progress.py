@@ -75,9 +75,10 @@ def test_long_work_shows_rate_and_time_left_and_then_nothing(folder: Path, verb:
     shown = terminal.on_terminal("-c", RUN, verb, *VERBS[verb])
 
     assert shown.status == 0, shown.text
-    assert "%|" in shown.text
     assert "/s]" in shown.text
-    assert "<" in shown.text
+    if verb != "unpack":  # which does not know how many records there are
+        assert "%|" in shown.text
+        assert "<" in shown.text
     assert not [line for line in terminal.screen(shown.text) if "%|" in line or "/s]" in line]
     assert "".join(terminal.screen(shown.text))
 

@@ -31,7 +31,7 @@ from tfrecord_lite.example.survey import Survey
 from tfrecord_lite.files.names import is_file_object
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.progress import check_progress, reported, title_of
-from tfrecord_lite.reader import TFRecordReader, reader_with, share_read
+from tfrecord_lite.reader import TFRecordReader, reader_with
 from tfrecord_lite.schema import RaggedFeature, Schema, SequenceSummary, Summary
 
 if TYPE_CHECKING:
@@ -136,7 +136,6 @@ def blocks_of(
 ) -> Generator[Block, None, None]:
     """Yield the records of data as :func:`summarize` takes it, the first `num_records` only."""
     columns, _, data = _columns_of(data, num_records)
-    reader = None
     title = "records"
     blocks: Any
     if columns is not None:
@@ -151,10 +150,7 @@ def blocks_of(
             reader = data if isinstance(data, TFRecordReader) else reader_with(data, options)
             title, blocks = title_of(reader.sources), reader.blocks()
 
-    def share() -> Any:
-        return share_read(reader) if reader and num_records is None else lambda: None
-
-    yield from reported(_first(blocks, num_records), progress, title, share)
+    yield from reported(_first(blocks, num_records), progress, title)
 
 
 def _first(blocks: Any, num_records: int | None) -> Generator[Block, None, None]:

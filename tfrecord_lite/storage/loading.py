@@ -42,7 +42,7 @@ from tfrecord_lite.example.survey import reject_sequences
 from tfrecord_lite.files.names import expand, name_of
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.progress import check_progress, reported, title_of
-from tfrecord_lite.reader import reader_with, share_read
+from tfrecord_lite.reader import reader_with
 from tfrecord_lite.schema import SequenceSchema
 from tfrecord_lite.schema.text import nearest
 from tfrecord_lite.storage import sidecar
@@ -158,7 +158,7 @@ def load(
     described = described_by(schema, sources, settings) or Sidecar(
         infer_schema(reader_ahead(sources, settings), progress=ahead)
     )
-    blocks = reported(reader.blocks(), progress, title_of(sources), lambda: share_read(reader))
+    blocks = reported(reader.blocks(), progress, title_of(sources))
     return loader_of(described, columns, as_).whole(blocks)
 
 

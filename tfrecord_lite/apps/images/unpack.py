@@ -45,7 +45,7 @@ from tfrecord_lite.example.to_dicts import decode_examples
 from tfrecord_lite.files.names import expand, name_of
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.progress import check_progress, metered, title_of
-from tfrecord_lite.reader import reader_with, share_read
+from tfrecord_lite.reader import reader_with
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -156,7 +156,6 @@ def unpack_images(
         lines = stack.enter_context(tempfile.TemporaryFile("w+", encoding="utf-8", newline=""))
         unpacking = _Unpacking(temporary, keys, manifest, lines)
         meter = stack.enter_context(metered(progress, title_of(reader.sources), "records"))
-        share = share_read(reader) if meter.is_on else lambda: None
         n_records = 0
         with closing(reader.blocks()) as blocks:  # type: ignore[type-var]
             for block in blocks:
@@ -169,7 +168,7 @@ def unpack_images(
                 n_records += len(block)
                 if settings.on_error == "raise" and unpacking.problems:
                     break
-                meter.update(n_records, None, share())
+                meter.update(n_records)
         if not unpacking.n_images:
             unpacking.raise_empty(reader.sources, n_records)
         left_out = unpacking.write_manifest()

@@ -36,7 +36,7 @@ from tfrecord_lite.files.names import SIDECAR_SUFFIX, expand, is_file_object, na
 from tfrecord_lite.index.ranges import RANGE_BYTES, record_ranges
 from tfrecord_lite.options import ReadOptions, ReadSettings
 from tfrecord_lite.progress import check_progress, reported, title_of
-from tfrecord_lite.reader import reader_with, share_read
+from tfrecord_lite.reader import reader_with
 from tfrecord_lite.schema import (
     FixedLenFeature,
     FixedLenSequenceFeature,
@@ -191,7 +191,7 @@ class _Reading:
         """Return the records of all files."""
         reader = reader_with(self.sources, self.options)
         title = title_of(self.sources)
-        return reported(reader.blocks(size), progress, title, lambda: share_read(reader))
+        return reported(reader.blocks(size), progress, title)
 
     @cached_property
     def usual_size(self) -> int:
