@@ -18,6 +18,7 @@ No I/O, no knowledge of what the bytes mean.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -67,6 +68,21 @@ class ByteRanges:
 
 LANE_BYTES = 8
 SHORT_LANE_BYTES = 4
+
+_MAPPED_BYTES = (32 << 20) - (64 << 10)
+"""Just below the largest block that moves glibc's thresholds."""
+
+
+@cache
+def keep_freed_pages() -> None:
+    """Have glibc hand out the memory of freed arrays again, instead of fresh pages.
+
+    A fresh page costs a page fault, up to a microsecond per KB. When glibc's ``free`` gets a mapped block of up to
+    32 MB, it serves later blocks of that size from its heap, and keeps twice as much free memory at the
+    heap's top (``M_MMAP_THRESHOLD`` in mallopt(3)). So one array is made and freed; its memory is never touched.
+    Nothing happens where the user has set these thresholds, or with another allocator.
+    """
+    np.empty(_MAPPED_BYTES, np.uint8)
 
 
 def at_every_byte(buffer: Uint8Array, dtype: np.dtype[Any]) -> AnyArray:

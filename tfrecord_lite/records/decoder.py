@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from tfrecord_lite import jit
-from tfrecord_lite.arrays import lanes
+from tfrecord_lite.arrays import keep_freed_pages, lanes
 from tfrecord_lite.block import SPARE_BYTES, Block, Span
 from tfrecord_lite.errors import DataLossError, Reason
 from tfrecord_lite.options import MAX_RECORD_BYTES
@@ -97,6 +97,7 @@ class FrameDecoder:
         max_record_bytes: int = MAX_RECORD_BYTES,
         source: str | None = None,
     ) -> None:
+        keep_freed_pages()
         self.verify = verify
         self.max_record_bytes = max_record_bytes
         self.source = source

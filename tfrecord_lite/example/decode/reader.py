@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
-from tfrecord_lite.arrays import ByteRanges
+from tfrecord_lite.arrays import ByteRanges, keep_freed_pages
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import BytesColumn
 from tfrecord_lite.columns.bytes import owned_slice
@@ -60,6 +60,7 @@ class ColumnReader:
     """Keys to read as columns: the kind and number of each, and a table of them; prepared once."""
 
     def __init__(self, prepared: Mapping[str, Prepared], strings: StringForm) -> None:
+        keep_freed_pages()
         if strings not in ("ndarray", "BytesColumn"):
             raise argument_error(f"strings is {strings!r}, expected 'ndarray' or 'BytesColumn'")
         self.prepared = prepared

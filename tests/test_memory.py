@@ -1,0 +1,47 @@
+"""A loop over batches runs in memory that it had before: pages are counted, not time."""
+
+from __future__ import annotations
+
+import os
+import platform
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from tests.support.subprocesses import run_fresh
+from tfrecord_lite import TFRecordWriter
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FAULTS = """
+import resource, sys
+from tfrecord_lite import RaggedFeature, TFRecordReader
+faults, n_bytes = [], 0
+for batch in TFRecordReader(sys.argv[1]).batches({"tokens": RaggedFeature(int)}, 256):
+    faults.append(resource.getrusage(resource.RUSAGE_SELF).ru_minflt)
+    n_bytes = batch["tokens"].values.nbytes
+print((faults[-1] - faults[4]) / (len(faults) - 5), n_bytes / resource.getpagesize())
+"""
+
+
+def faults_and_pages(path: Path, **environ: str) -> tuple[float, float]:
+    """Return the page faults of a batch in a steady loop, and the pages that its values fill."""
+    faults, pages = map(float, run_fresh(FAULTS, path, **environ).split())
+    return faults, pages
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="thresholds of glibc")
+@pytest.mark.skipif(any("MALLOC" in name for name in os.environ), reason="thresholds are set")
+def test_page_faults_do_not_recur_unless_the_user_has_set_thresholds(tmp_path: Path) -> None:
+    path = tmp_path / "tokens.tfrecord"
+    with TFRecordWriter(path) as writer:
+        for start in range(0, 256 * 20, 256):
+            writer.write_examples({"tokens": np.full((256, 640), start)})
+
+    faults, pages = faults_and_pages(path)
+    with_small_blocks, _ = faults_and_pages(path, MALLOC_MMAP_THRESHOLD_="65536")
+
+    assert faults < pages / 10
+    assert with_small_blocks > pages / 2
