@@ -43,12 +43,10 @@ from tfrecord_lite import (
 from tfrecord_lite.apps.events import read_events
 from tfrecord_lite.errors import DataLossError, InvalidArgumentError, Reason
 from tfrecord_lite.example.decode.batch import LayoutMemory
-from tfrecord_lite.files.compression import CODECS
 from tfrecord_lite.files.output import open_output
 from tfrecord_lite.options import ReadSettings
-from tfrecord_lite.progress import SILENT
 from tfrecord_lite.records.sink import RecordSink
-from tfrecord_lite.recovery.recover import Copier
+from tfrecord_lite.recovery.members import MemberReader
 from tfrecord_lite.storage import sidecar
 from tfrecord_lite.storage.formats import superserial, tfds, tfx
 
@@ -156,9 +154,9 @@ def members(data: bytes) -> str:
     file, saved = io.BytesIO(data), io.BytesIO()
     sink = RecordSink(open_output(saved), "")
     try:
-        Copier("members", ReadSettings("GZIP"), sink, SILENT).copy_members(
-            file, CODECS["GZIP"], None
-        )
+        for part in MemberReader(file, "members", ReadSettings("GZIP"), lambda _: None).parts():
+            if isinstance(part, Block):
+                sink.add_framed(part)
         sink.finish()
     except DataLossError as error:
         if error.reason is not Reason.COMPRESSION:

@@ -4,5 +4,5 @@
 
     verify     check every checksum of many files and, if asked, every message
     recover    save intact records to a new file, and report what was lost
-    members    find the parts of a damaged compressed file that can be inflated
+    members    read what can be inflated of a damaged compressed file
 """

@@ -12,11 +12,9 @@ import os
 import stat
 from contextlib import closing
 from dataclasses import replace
-from functools import partial
-from typing import IO, TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-import numpy as np
-
+from tfrecord_lite.block import Block
 from tfrecord_lite.errors import (
     MAX_SPANS,
     DamagedSpan,
@@ -33,7 +31,7 @@ from tfrecord_lite.files.compression import (
     compression_to_write,
     is_infer,
 )
-from tfrecord_lite.files.inflate import PIECE_BYTES, InflationLimits
+from tfrecord_lite.files.inflate import InflationLimits
 from tfrecord_lite.files.input import open_seekable
 from tfrecord_lite.files.names import (
     check_storage_options,
@@ -49,15 +47,14 @@ from tfrecord_lite.records.damage import DamageLog
 from tfrecord_lite.records.framing import OVERHEAD_BYTES
 from tfrecord_lite.records.sink import RecordSink
 from tfrecord_lite.records.stream import RecordStream
-from tfrecord_lite.recovery.members import LATE_BYTES, FilePart, MemberSearch, framed_bytes
+from tfrecord_lite.recovery.members import MemberReader
 from tfrecord_lite.recovery.verify import settings_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterator
     from typing import Unpack
 
-    from tfrecord_lite.block import Block
-    from tfrecord_lite.files.compression import Codec, CompressionType
+    from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import Source, StorageOptions
     from tfrecord_lite.files.output import OutputFile
     from tfrecord_lite.options import ReadOptions, ReadSettings
@@ -88,8 +85,7 @@ def recover(
     overwrite : bool, optional
         Replace an existing file, if a new one is written.
     progress : bool or callable, optional
-        Show a progress bar, as for :func:`load`; compressed files are read twice, so each time half
-        counts.
+        Show a progress bar, as for :func:`load`.
     **options
         How files are read, see :class:`ReadOptions`; `verify`, `on_error` and `max_errors` do not
         apply. Name the `compression` if the first bytes are damaged; a larger record than
@@ -150,16 +146,19 @@ def recover(
         settings = replace(settings, compression=stream.compression)
     if is_infer(output_compression) and not compression_of_name(target):
         output_compression = settings.compression
+    account = _Account(source, InflationLimits(settings.max_inflated_bytes))
     file = open_output(target, atomic=True, storage_options=storage_options)
     try:
         _check_free(file, overwrite=overwrite)
         sink = RecordSink(file, compression_to_write(target, output_compression))
         with metered(progress, source, "bytes") as meter:
-            copier = Copier(source, settings, sink, meter)
-            copier.copy()
-            copier.check_format()
+            for part in _parts(source, settings, meter):
+                account.add(part)
+                if isinstance(part, Block):
+                    sink.add_framed(part)
             meter.finish()
-        if copier.num_damaged and not copier.n_records:
+        account.check_format()
+        if account.spans and not account.n_records:
             sink.abandon()
         else:
             sink.finish()
@@ -168,7 +167,7 @@ def recover(
     except BaseException:
         file.abandon()
         raise
-    return DamageReport((copier.report(),))
+    return DamageReport((account.report(),))
 
 
 def _one_file(path: Source, storage_options: StorageOptions) -> str:
@@ -193,144 +192,76 @@ def _check_free(file: OutputFile, *, overwrite: bool) -> None:
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), file.name)
 
 
-class Copier:
-    """Write what is intact in a file to a sink, and count it and the damage, as of one stream."""
-
-    def __init__(self, source: str, settings: ReadSettings, sink: RecordSink, meter: Meter) -> None:
-        self._source = source
-        self._settings = settings
-        self._sink = sink
-        self._meter = meter
-        self.n_records: int = 0
-        self.spans: list[DamagedSpan] = []
-        self.num_damaged: int = 0
-        self._record_bytes = 0
-        self._lost_bytes = 0
-
-    def copy(self) -> None:
-        """Copy the file."""
-        settings, source = self._settings, self._source
-        size = total_bytes([source])
-        codec = codec_named(settings.codec_name or "")
-        if codec is None or not codec.joinable:
-            with closing(RecordStream(source, settings)) as stream:
-                self._copy_stream(stream, lambda: self._meter.update(stream.file_offset, size))
-            return
+def _parts(source: str, settings: ReadSettings, meter: Meter) -> Iterator[Block | DamagedSpan]:
+    """Yield the intact records of a file and the damage, in order."""
+    size = total_bytes([source])
+    codec = codec_named(settings.codec_name or "")
+    if codec is not None and codec.joinable:
         with closing(open_seekable(source, settings.storage_options)) as file:
-            self.copy_members(file, codec, size)
+            yield from MemberReader(
+                file, source, settings, lambda at: meter.update(at, size)
+            ).parts()
+        return
+    spans: list[DamagedSpan] = []
+    with closing(RecordStream(source, settings)) as stream:
+        records = DamageLog(spans.append, None).skipping(stream)
+        while True:
+            block = records.next_block()
+            yield from spans
+            spans.clear()
+            if block is None:
+                return
+            meter.update(stream.file_offset, size)
+            yield block
 
-    def copy_members(self, file: IO[bytes], codec: Codec, size: int | None) -> None:
-        """Copy the members of a compressed file that can be inflated."""
-        settings, source = self._settings, self._source
-        furthest = [0, 0]  # of both passes, which take turns: half of a byte counts in each
 
-        def show(which: int, offset: int) -> None:
-            furthest[which] = max(furthest[which], offset)
-            self._meter.update(sum(furthest) // 2, size)
+class _Account:
+    """What was saved of a file and what was lost, counted as if of one stream, within limits."""
 
-        def opened(part: FilePart, limits: InflationLimits | None = None) -> RecordStream:
-            return RecordStream(cast("IO[bytes]", part), settings, limits=limits)
-
-        # The search reads in smaller pieces than those for which a ratio is computed.
-        lax = replace(settings.inflation, ahead_bytes=PIECE_BYTES)
-        search = MemberSearch(file, source, codec, lambda part: opened(part, lax), partial(show, 0))
-        for reading in search.readings():
-            if reading.start and not (self.n_records or self.num_damaged):
-                detail = f"the first {reading.start} bytes are not a {codec.name} stream"
-                self._add_damage(Reason.COMPRESSION, detail)
-            # Damage shows only with the bytes after it.
-            edge = reading.stop + LATE_BYTES
-            part = search.part(reading.start, partial(show, 1), edge)
-            with closing(opened(part)) as stream:
-                self._copy_stream(stream, end=reading.end)
-        if search.n_untried:
-            detail = (
-                f"{search.n_untried} places that look like the start of another stream were not "
-                "tried: there are too many"
-            )
-            self._add_damage(Reason.COMPRESSED_CORRUPT, detail)
-
-    def check_format(self) -> None:
-        """Raise if nothing was found because the file is of another format."""
-        if self.spans and self.spans[0].reason is Reason.NOT_A_TFRECORD and not self.n_records:
-            raise self.spans[0].error()
-
-    def _copy_stream(
-        self,
-        stream: RecordStream,
-        on_block: Callable[[], object] = lambda: None,
-        end: tuple[int, int] | None = None,
-    ) -> None:
-        """Copy a stream to its end, or to where another one begins: in the file, in the content."""
-        done = 0  # bytes of the content that are counted
-
-        def on_damage(span: DamagedSpan) -> None:
-            nonlocal done
-            stop = span.offset + span.length
-            if end is None or stop < end[1]:
-                self._add_damage(span.reason, span.detail, span.length)
-                done = stop
-
-        records = DamageLog(on_damage, None).skipping(stream)
-        while (block := records.next_block()) is not None:
-            n_whole = len(block)
-            if end is not None:
-                stops = block.offsets + block.lengths
-                stops += stream.offset - int(stops[-1])
-                n_whole = int(np.searchsorted(stops, end[1] + LATE_BYTES, side="right"))
-                done = int(stops[n_whole - 1]) if n_whole else done
-            if n_whole:
-                self._write(block[:n_whole])
-            if n_whole < len(block):
-                break
-            on_block()
-        if end is not None:
-            detail = f"another stream begins at byte {end[0]} of the file, before its end"
-            self._add_damage(Reason.COMPRESSED_TRUNCATED, detail, max(end[1] - done, 0))
-
-    def _write(self, block: Block) -> None:
-        self._sink.add_framed(block)
-        self.n_records += len(block)
-        self._record_bytes += framed_bytes(block) - len(block) * OVERHEAD_BYTES
-        limits = InflationLimits(self._settings.max_inflated_bytes)  # of all members together
-        if detail := limits.excess(self._n_bytes, 0):
-            raise DataLossError(
-                Reason.INFLATED_TOO_LARGE,
-                offset=self._n_bytes,
-                source=self._source,
-                index=self.n_records,
-                detail=detail,
-            )
+    def __init__(self, source: str, limits: InflationLimits) -> None:
+        self._source = source
+        self._limits = limits
+        self.n_records = 0
+        self.spans: list[DamagedSpan] = []
+        self._record_bytes = 0
+        self._num_damaged = 0
+        self._lost_bytes = 0
 
     @property
     def _n_bytes(self) -> int:
         """Bytes so far, after decompression."""
         return self._record_bytes + self.n_records * OVERHEAD_BYTES + self._lost_bytes
 
-    def _add_damage(self, reason: Reason, detail: str | None, length: int = 0) -> None:
-        """Count a damaged span that follows everything counted so far."""
-        if len(self.spans) < MAX_SPANS:
-            span = DamagedSpan(
-                self._source,
-                offset=self._n_bytes,
-                length=length,
-                reason=reason,
-                detail=detail,
-                index=self.n_records + self.num_damaged,
-                records_before=self.n_records,
-            )
-            self.spans.append(span)
-        self.num_damaged += 1
-        self._lost_bytes += length
+    def add(self, part: Block | DamagedSpan) -> None:
+        """Count what follows everything counted so far."""
+        if isinstance(part, Block):
+            self.n_records += len(part)
+            self._record_bytes += part.nbytes
+        else:
+            if len(self.spans) < MAX_SPANS:
+                index, n_before = self.n_records + self._num_damaged, self.n_records
+                self.spans.append(
+                    replace(part, offset=self._n_bytes, index=index, records_before=n_before)
+                )
+            self._num_damaged += 1
+            self._lost_bytes += part.length
+        if detail := self._limits.excess(self._n_bytes, 0):
+            reason = Reason.INFLATED_TOO_LARGE
+            raise DataLossError(reason, self._n_bytes, self._source, self.n_records, detail=detail)
+
+    def check_format(self) -> None:
+        """Raise if nothing was found because the file is of another format."""
+        if self.spans and self.spans[0].reason is Reason.NOT_A_TFRECORD and not self.n_records:
+            raise self.spans[0].error()
 
     def report(self) -> FileReport:
-        """Return what was saved and what was lost."""
+        """Return the counts, and the damaged spans."""
         spans = [replace(s, records_after=self.n_records - s.records_before) for s in self.spans]
         return FileReport(
             self._source,
             self.n_records,
             self._record_bytes,
             tuple(spans),
-            self.num_damaged,
+            self._num_damaged,
             self._lost_bytes,
         )
