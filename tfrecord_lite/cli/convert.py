@@ -77,7 +77,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, console: Console) -> None:
     """Convert the files."""
-    from tfrecord_lite.apps.tables.byte_files import Reading  # noqa: PLC0415 - only this verb needs it
     from tfrecord_lite.apps.tables.conversion import (  # noqa: PLC0415 - only this verb needs it
         Settings,
         convert,
@@ -85,18 +84,14 @@ def run(args: argparse.Namespace, console: Console) -> None:
     from tfrecord_lite.options import ReadSettings  # noqa: PLC0415 - only this verb needs it
 
     try:
-        options = ReadSettings(**inputs.read_options(args, has_compression=False))
-        reading = Reading(
-            schema=args.schema if args.features is None else parse_features(args.features),
-            columns=None if args.columns is None else tuple(args.columns),
-            text=False if args.text is None else args.text == "all" or inputs.names(args.text),
-            sample=args.sample,
-            options=options,
-        )
         settings = Settings(
             from_=args.from_,
             to=args.to,
-            reading=reading,
+            schema=args.schema if args.features is None else parse_features(args.features),
+            text=False if args.text is None else args.text == "all" or inputs.names(args.text),
+            sample=args.sample,
+            options=ReadSettings(**inputs.read_options(args, has_compression=False)),
+            columns=None if args.columns is None else tuple(args.columns),
             condition=args.where,
             make_condition=_condition,
             limit=args.limit,

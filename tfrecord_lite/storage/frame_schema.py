@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 class FrameSchema:
     """Turns batches of Arrow data into columns, and remembers the schema that fits all so far."""
 
-    def __init__(self, given: Schema | None) -> None:
-        self._given = given
+    def __init__(self, given: Schema | None, *, lossless: bool = True) -> None:
+        self._given, self._lossless = given, lossless
         self._items: dict[str, SchemaItem] = {}
         self._n_rows = 0
         self.originals: dict[str, Original] = {}
@@ -62,7 +62,7 @@ class FrameSchema:
             for name, column in frame.columns.items()
             if name not in carried
         }
-        schema = carried | with_traits(schema_of(own), frame.traits)
+        schema = carried | with_traits(schema_of(own, lossless=self._lossless), frame.traits)
         self._widen(schema.select(frame.columns))
         self._n_rows += frame.n_rows
         made = given_columns(kept, carried) | own

@@ -38,18 +38,10 @@ pytestmark = pytest.mark.needs("arrow")
 
 def convert(*sources: Path, target: Path | str, **settings: Any) -> Summary:
     from tfrecord_lite.apps.tables import conversion
-    from tfrecord_lite.apps.tables.byte_files import Reading
 
     how = ("num_shards", "shard_bytes", "num_jobs", "overwrite", "resume", "progress")
     given: Any = {name: settings.pop(name) for name in how if name in settings}
-    reading = {
-        name: settings.pop(name)
-        for name in ("schema", "columns", "text", "sample", "options")
-        if name in settings
-    }
-    made = conversion.Settings(
-        reading=Reading(**reading), make_condition=verb._condition, **settings
-    )
+    made = conversion.Settings(make_condition=verb._condition, **settings)
     summary = conversion.convert(list(map(str, sources)), str(target), made, **given)
     for _, error in summary.failures:
         raise error

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.effort import at_most
-from tfrecord_lite import Schema, TFRecordReader, TFRecordWriter, decode_example, load, save
+from tfrecord_lite import Schema, TFRecordReader, TFRecordWriter, decode_example, load, save, scan
 from tfrecord_lite.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -37,13 +37,17 @@ ENDINGS = [
 ]
 
 
-def opened(path: Path, **reading: Any) -> Any:
+def opened(path: Path, columns: Sequence[str] | None = None, types: Any = None) -> Any:
     from tfrecord_lite.apps.tables import formats
-    from tfrecord_lite.apps.tables.byte_files import Reading
+    from tfrecord_lite.options import ReadSettings
 
     kind = formats.format_of(str(path))
     assert kind is not None
-    return formats.open_source(str(path), kind, Reading(**reading))
+    table = scan(path) if kind == "tfrecord" else None
+    source: Any = formats.open_source(str(path), kind, ReadSettings(), table=table, types=types)
+    if columns is not None:
+        source.columns = list(columns)
+    return source
 
 
 def read(path: Path, first_row: int = 0, **reading: Any) -> list[dict[str, Any]]:
@@ -505,8 +509,8 @@ class TestCsv:
         import os
         import threading
 
-        from tfrecord_lite.apps.tables.byte_files import Reading
         from tfrecord_lite.apps.tables.text_formats import CsvSource
+        from tfrecord_lite.options import ReadSettings
 
         ours, theirs = os.pipe()
 
@@ -520,7 +524,7 @@ class TestCsv:
         thread = threading.Thread(target=feed)
         thread.start()
         with os.fdopen(ours, "rb") as file:
-            source = CsvSource(file, Reading())
+            source = CsvSource(file, ReadSettings())
             found = [n for batch in source.batches() for n in batch["n"].to_pylist()]
         thread.join()
         assert found == list(range(1, 30_000))

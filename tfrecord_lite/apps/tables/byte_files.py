@@ -11,7 +11,6 @@ import io
 import os
 import shutil
 import tempfile
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.convert.arrow import imported
@@ -21,33 +20,13 @@ from tfrecord_lite.files.inflate import MAGIC_BYTES, Inflated
 from tfrecord_lite.files.input import open_input
 from tfrecord_lite.files.names import is_file_object, is_url, name_of, opening_error
 from tfrecord_lite.files.output import open_output
-from tfrecord_lite.options import ReadSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tfrecord_lite.files.names import Source
     from tfrecord_lite.files.output import OutputFile
-
-
-@dataclass(frozen=True)
-class Reading:
-    """How to read sources: the same for all files of a conversion; picklable."""
-
-    schema: Any = None
-    """As for ``scan``: a Schema, or the path of a schema file; None to infer it."""
-    columns: tuple[str, ...] | None = None
-    """Columns to read; None for all."""
-    text: Any = False
-    sample: int | None = 10_000
-    """As for ``scan``."""
-    table: Any = None
-    """The TFRecordTable whose schema all files of TFRecords have; None if each has its own."""
-    as_records: bool = False
-    """Whether to yield the blocks of TFRecords as they are."""
-    types: Any = None
-    """A pyarrow.Schema that files have, which have no types of their own."""
-    options: ReadSettings = field(default_factory=ReadSettings)
+    from tfrecord_lite.options import ReadSettings
 
 
 class Content(io.RawIOBase):

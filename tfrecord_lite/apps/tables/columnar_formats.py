@@ -14,8 +14,9 @@ from tfrecord_lite.files.names import name_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tfrecord_lite.apps.tables.byte_files import Reading, TargetFile
+    from tfrecord_lite.apps.tables.byte_files import TargetFile
     from tfrecord_lite.files.names import Source
+    from tfrecord_lite.options import ReadSettings
 
 _BATCH_BYTES, _BATCH_ROWS = 8 * 1024 * 1024, 64 * 1024
 """About as much a batch has, where the format leaves that open."""
@@ -30,24 +31,23 @@ def _fitting(n_bytes: int, n_rows: int) -> int:
 class _ColumnSource:
     """A file of columns, opened where it can seek."""
 
-    def __init__(self, source: Source, reading: Reading) -> None:
-        self.name: str = name_of(source)
-        self.position: int = 0
-        """Bytes of the file that were read, about."""
-        self._columns = None if reading.columns is None else list(reading.columns)
-        self._file: Any = seekable_file(source, reading.options)
+    columns: list[str] | None = None
+    """Those to read; None for all."""
+    position = 0
+    """Bytes of the file that were read, about."""
+
+    def __init__(self, source: Source, options: ReadSettings) -> None:
+        self.name = name_of(source)
+        self._file: Any = seekable_file(source, options)
         is_path = isinstance(self._file, str)
         self._n_bytes = os.path.getsize(self._file) if is_path else self._file.seek(0, os.SEEK_END)  # noqa: PTH202
         try:
             with reading_of(self.name):
-                whole = self._open()
+                self._whole = self._open()
         except BaseException:
             self.close()
             raise
-        self.schema: Any = whole
-        if self._columns is not None:
-            fields = [whole.field(name) for name in self._columns]
-            self.schema = imported().schema(fields, whole.metadata)
+        self.names: list[str] = list(self._whole.names)
 
     def _open(self) -> Any:
         """Open the file, and return its schema."""
@@ -57,11 +57,18 @@ class _ColumnSource:
         """Yield batches from one that has the first row on, each after the number of its first row."""
         raise NotImplementedError
 
+    @property
+    def schema(self) -> Any:
+        """The types of the columns that are read."""
+        chosen = self.names if self.columns is None else self.columns
+        fields = [self._whole.field(name) for name in chosen]
+        return imported().schema(fields, self._whole.metadata)
+
     def batches(self, first_row: int = 0) -> Iterator[Any]:
         """Yield the rows from one row on."""
         with reading_of(self.name):
             for row, batch in self._batches(first_row):
-                chosen = batch if self._columns is None else batch.select(self._columns)
+                chosen = batch if self.columns is None else batch.select(self.columns)
                 chosen = chosen[max(first_row - row, 0) :]
                 size = _fitting(chosen.nbytes, len(chosen))
                 for start in range(0, len(chosen), size):
@@ -76,6 +83,8 @@ class _ColumnSource:
 class ParquetSource(_ColumnSource):
     """A Parquet file, read by row groups."""
 
+    _reader: Any = None
+
     def _open(self) -> Any:
         self._reader = imported("pyarrow.parquet").ParquetFile(self._file)
         return self._reader.schema_arrow
@@ -85,22 +94,22 @@ class ParquetSource(_ColumnSource):
         return int(self._reader.metadata.num_rows)
 
     def _batches(self, first_row: int) -> Iterator[tuple[int, Any]]:
-        row = 0
-        for i in range(self._reader.metadata.num_row_groups):
-            group = self._reader.metadata.row_group(i)
+        row, metadata = 0, self._reader.metadata
+        for i in range(metadata.num_row_groups):
+            group = metadata.row_group(i)
             if row + group.num_rows <= first_row:
                 row += group.num_rows
                 continue
             size = _fitting(group.total_byte_size, group.num_rows)
-            for batch in self._reader.iter_batches(size, [i], self._columns):
-                self.position: int = self._n_bytes * (row + len(batch)) // self.count()
+            for batch in self._reader.iter_batches(size, [i], self.columns):
+                self.position = self._n_bytes * (row + len(batch)) // metadata.num_rows
                 if row + len(batch) > first_row:
                     yield row, batch
                 row += len(batch)
 
     def close(self) -> None:
         """Close the file."""
-        if hasattr(self, "_reader"):
+        if self._reader is not None:
             self._reader.close(force=True)
         super().close()
 
@@ -131,9 +140,7 @@ class ArrowSource(_ColumnSource):
         n_batches = 0 if self._is_stream else self._reader.num_record_batches
         whole = self._reader if self._is_stream else map(self._reader.get_batch, range(n_batches))
         for i, batch in enumerate(whole, 1):
-            self.position: int = (
-                self._file.tell() if self._is_stream else self._n_bytes * i // n_batches
-            )
+            self.position = self._file.tell() if self._is_stream else self._n_bytes * i // n_batches
             if row + len(batch) > first_row:
                 yield row, batch
             row += len(batch)

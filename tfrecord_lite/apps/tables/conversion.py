@@ -26,16 +26,17 @@ import signal
 import sys
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tfrecord_lite.apps.tables import formats
-from tfrecord_lite.apps.tables.byte_files import Reading
-from tfrecord_lite.apps.tables.record_format import RecordSource, RecordTarget, table_of
+from tfrecord_lite.apps.tables.record_format import RecordSource, RecordTarget
+from tfrecord_lite.apps.tables.table import scan
 from tfrecord_lite.apps.tables.text_formats import check_columns
-from tfrecord_lite.convert.arrow import imported
+from tfrecord_lite.convert.arrow import form_of, imported
 from tfrecord_lite.errors import DamageReport, TFRecordError, argument_error
 from tfrecord_lite.files.names import (
     INDEX_SUFFIX,
@@ -47,6 +48,7 @@ from tfrecord_lite.files.names import (
     local_size,
     name_of,
 )
+from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.progress import SILENT, check_progress, metered, title_of, total_bytes
 from tfrecord_lite.schema import Schema
 from tfrecord_lite.storage.data_files import data_names
@@ -55,9 +57,11 @@ from tfrecord_lite.storage.loading import described_by
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
 
+    from tfrecord_lite.apps.tables.table import TFRecordTable
     from tfrecord_lite.errors import FileReport
     from tfrecord_lite.files.names import Source
     from tfrecord_lite.progress import Meter, Progress
+    from tfrecord_lite.storage.sidecar import SchemaLike
 
     _Damage: TypeAlias = tuple[FileReport, ...]
     _Made: TypeAlias = "tuple[Output, int, _Damage]"
@@ -78,8 +82,13 @@ class Settings:
     from_: str | None = None
     """Format of all sources; None: by their names."""
     to: str | None = None
-    reading: Reading = field(default_factory=Reading)
-    """Also which columns are written."""
+    schema: SchemaLike | None = None
+    text: bool | Sequence[str] = False
+    sample: int | None = 10_000
+    """These three as for ``scan``."""
+    options: ReadSettings = field(default_factory=ReadSettings)
+    columns: tuple[str, ...] | None = None
+    """Those that are written; None for all."""
     condition: str | None = None
     make_condition: Callable[[str, Sequence[str]], Any] | None = None
     """Makes an object with ``columns`` and ``mask(batch)`` of the condition and the columns."""
@@ -107,13 +116,39 @@ class _Plan:
 
     settings: Settings
     kind: str
-    reading: Reading
-    outputs: list[tuple[Source, list[_Piece]]]
-    described: list[Any]
-    """The sidecars of records that are written as they are, of each output."""
-    schema: Any
-    """Of all outputs; None if each has that of its source, or takes records as they are."""
     is_per_source: bool
+    as_records: bool = False
+    """Whether records are written as they are."""
+    outputs: list[tuple[Source, list[_Piece]]] = field(default_factory=list)
+    table: TFRecordTable | None = None
+    """Its schema is that of all TFRecords; None if each has its own."""
+    types: Any = None
+    """The pyarrow.Schema that was given, for text."""
+    schema: Any = None
+    """The pyarrow.Schema of all outputs; None if each has that of its source."""
+
+    def open(self, piece: _Piece) -> tuple[Any, Any]:
+        """Open the source of a piece, to read what is written or tested; return it, and the condition."""
+        settings, table = self.settings, self.table
+        if piece.kind == "tfrecord" and table is None and not self.as_records:
+            table = _table_of([piece.source], settings)
+        types = self.types if self.schema is None else self.schema
+        source: Any = formats.open_source(
+            piece.source, piece.kind, settings.options, table=table, types=types
+        )
+        try:
+            chosen = source.names if settings.columns is None else settings.columns
+            check_columns(chosen, source.names)
+            condition = None
+            if settings.condition is not None and settings.make_condition is not None:
+                condition = settings.make_condition(settings.condition, source.names)
+                chosen = [*chosen, *condition.columns]
+            if condition is not None or settings.columns is not None:
+                source.columns = list(dict.fromkeys(chosen))
+        except BaseException:
+            source.close()
+            raise
+        return source, condition
 
 
 @dataclass
@@ -178,7 +213,7 @@ def convert(
     is_named = not any(map(is_file_object, sources))
     with metered(progress, title_of(sources) if is_named else "<stdin>", "bytes") as meter:
         plan, damage = _plan(sources, target, settings, num_shards, shard_bytes)
-        log = _Log.of(plan, target, resume=resume)
+        log = _log_of(plan, target, resume=resume)
         done = _begin(plan, target, log, overwrite=overwrite, resume=resume)
         used = {name_of(piece.source) for _, pieces in plan.outputs for piece in pieces}
         summary = Summary(len(used), kept=list(done.values()))
@@ -252,34 +287,28 @@ def _plan(
         num_shards = max(1, math.ceil(sum(map(int, filter(None, sizes))) / shard_bytes))
     elif num_shards is None and "@" in os.path.basename(name) and not is_file_object(target):  # noqa: PTH119
         num_shards = len(data_names(name, None))
-    is_per_source = is_folder and num_shards is None
 
-    given = settings.reading
-    reading = replace(given, columns=None)
-    files = [piece.source for piece in pieces if piece.kind == "tfrecord"]
-    is_plain = given.columns is None and given.schema is None and given.text is False
-    if len(files) == len(pieces) and kind == "tfrecord" and is_plain and not settings.condition:
-        reading = replace(reading, as_records=True)
-    elif given.schema is not None:
-        reading = replace(reading, types=table_of([os.devnull], reading).arrow_schema)
-    has_own = is_per_source and given.schema is None  # each the schema of its own sidecar
-    if files and not reading.as_records:
-        has_own = has_own and any(_described([file], reading) for file in files)
-        if not has_own:
-            if any(map(is_file_object, files)) and given.schema is None:
-                detail = "standard input is read once, so its schema cannot be inferred; give "
-                raise argument_error(f"{detail}--schema or --features, or save it to a file")
-            local: list[Source] = [os.devnull] if any(map(is_file_object, files)) else files
-            reading = replace(reading, table=table_of(local, reading))
-
-    plan = _Plan(settings, kind, reading, [], [], None, is_per_source)
-    if not reading.as_records:
+    plan = _Plan(settings, kind, is_per_source=is_folder and num_shards is None)
+    records = [piece.source for piece in pieces if piece.kind == "tfrecord"]
+    is_plain = settings.schema is None and settings.columns is None and settings.text is False
+    if len(records) == len(pieces) and kind == "tfrecord" and is_plain and not settings.condition:
+        plan = replace(plan, as_records=True)
+    elif settings.schema is not None:
+        files = [os.devnull] if is_stream or not records else records
+        table = _table_of(files, settings)
+        plan = replace(plan, table=table, types=table.arrow_schema)
+    elif records and not (plan.is_per_source and any(_described([r], plan) for r in records)):
+        if any(map(is_file_object, records)):
+            detail = "standard input is read once, so its schema cannot be inferred; give "
+            raise argument_error(f"{detail}--schema or --features, or save it to a file")
+        plan = replace(plan, table=_table_of(records, settings))
+    if not plan.as_records:
         schema = _common_schema(plan, pieces)
-        plan = replace(plan, schema=None if is_per_source else schema)
+        plan = replace(plan, schema=None if plan.is_per_source else schema)
 
     damage: _Damage = ()
     outputs: list[tuple[Source, list[_Piece]]]
-    if is_per_source:
+    if plan.is_per_source:
         outputs = [(_name_in(name, piece, plan), [piece]) for piece in pieces]
     elif num_shards is None:
         outputs = [(target if is_file_object(target) else name, pieces)]
@@ -294,13 +323,24 @@ def _plan(
             shards, damage = _evenly(plan, pieces, num_shards)
         whole = _name_in(name, _Piece("part", kind), plan) if is_folder else name
         outputs = list(zip(data_names(whole, num_shards), shards, strict=True))
-    _check_names([name_of(place) for place, _ in outputs], pieces)
-    described: list[Any] = [None] * len(outputs)
-    if reading.as_records and is_per_source:
-        described = [_described([piece.source], reading) for piece in pieces]
-    elif reading.as_records:
-        described = [_described(files, reading)] * len(outputs)
-    return replace(plan, outputs=outputs, described=described), damage
+    names = [name_of(place) for place, _ in outputs]
+    given = [name_of(piece.source) for piece in pieces if not is_file_object(piece.source)]
+    for i, each in enumerate(names):
+        if each in names[:i]:
+            detail = "two sources would become this file; convert them in two calls"
+            raise argument_error(detail, source=each)
+        if any(is_same_file(each, source) for source in given):
+            raise argument_error("the target is one of the sources", source=each)
+    return replace(plan, outputs=outputs), damage
+
+
+def _table_of(files: Sequence[Source], settings: Settings) -> TFRecordTable:
+    """Return the table of files: with the schema given, those of their sidecars, or inferred."""
+    options: Any = asdict(settings.options)
+    paths: Any = list(files)
+    return scan(
+        paths, schema=settings.schema, text=settings.text, sample=settings.sample, **options
+    )
 
 
 def _target_kind(target: Source, settings: Settings) -> str:
@@ -350,10 +390,10 @@ def _pieces(source: Source, from_: str | None) -> Iterator[_Piece]:
         raise argument_error(detail, source=name_of(source))
 
 
-def _described(sources: list[Source], reading: Reading) -> Any:
+def _described(sources: list[Source], plan: _Plan) -> Any:
     """Return the sidecar of records that are written as they are."""
     files = [source for source in sources if not is_file_object(source)]
-    described = described_by(None, files, reading.options) if files else None
+    described = described_by(None, files, plan.settings.options) if files else None
     if described is not None and (described.dataframe or {}).get("library") == "pandas":
         return described._replace(dataframe=None)
     return described
@@ -365,25 +405,14 @@ def _common_schema(plan: _Plan, pieces: list[_Piece]) -> Any:
     for piece in pieces:
         if is_file_object(piece.source) and piece.kind != "tfrecord":
             break
-        with contextlib.closing(
-            formats.open_source(piece.source, piece.kind, plan.reading)
-        ) as file:
-            found = file.schema
-        if piece.kind not in formats.UNTYPED or any(str(each) != "null" for each in found.types):
+        source, _ = plan.open(piece)
+        with contextlib.closing(source):
+            found = source.schema
+        if piece.kind not in formats.UNTYPED or any(
+            form_of(each) != "null" for each in found.types
+        ):
             break
-    if found is not None:
-        _needed(plan.settings, list(found.names))
     return found
-
-
-def _needed(settings: Settings, names: list[str]) -> tuple[list[str], Any]:
-    """Return the columns to read, those that are written and those of the condition; and this."""
-    chosen = names if settings.reading.columns is None else list(settings.reading.columns)
-    check_columns(chosen, names)
-    if settings.condition is None or settings.make_condition is None:
-        return chosen, None
-    condition = settings.make_condition(settings.condition, names)
-    return list(dict.fromkeys([*chosen, *condition.columns])), condition
 
 
 def _name_in(folder: str, piece: _Piece, plan: _Plan) -> str:
@@ -402,10 +431,8 @@ def _evenly(plan: _Plan, pieces: list[_Piece], n_shards: int) -> tuple[list[list
     counts, marks = [], []
     damage: _Damage = ()
     for piece in pieces:
-        reading = plan.reading
-        if piece.kind in formats.UNTYPED:
-            reading = replace(reading, types=plan.schema)
-        with contextlib.closing(formats.open_source(piece.source, piece.kind, reading)) as source:
+        source, _ = plan.open(piece)
+        with contextlib.closing(source):
             counts.append(source.count())
             marks.append(source.marks if isinstance(source, RecordSource) else [])
             damage += _damage_of(source)
@@ -427,17 +454,6 @@ def _evenly(plan: _Plan, pieces: list[_Piece], n_shards: int) -> tuple[list[list
     return shards, damage
 
 
-def _check_names(names: list[str], pieces: list[_Piece]) -> None:
-    repeated = next((name for i, name in enumerate(names) if name in names[:i]), None)
-    if repeated is not None:
-        detail = "two sources would become this file; convert them in two calls"
-        raise argument_error(detail, source=repeated)
-    given = [name_of(piece.source) for piece in pieces if not is_file_object(piece.source)]
-    for name in names:
-        if any(is_same_file(name, source) for source in given):
-            raise argument_error("the target is one of the sources", source=name)
-
-
 # ------------------------------------------------------------------------------------- resume
 
 
@@ -445,108 +461,89 @@ class _Log:
     """The hidden file beside the outputs: a hash of what they are made of, and which are complete."""
 
     def __init__(self, path: str, plan: _Plan) -> None:
-        self._path = path
-        settings, given = plan.settings, plan.settings.reading.schema
+        self._path = Path(path)
+        settings, schema = plan.settings, plan.settings.schema
         names = [name_of(piece.source) for _, pieces in plan.outputs for piece in pieces]
         files = [*names, *(f"{name}{SIDECAR_SUFFIX}" for name in names)]
-        if isinstance(given, str | os.PathLike):
-            files.append(str(given))
-        reading = replace(settings.reading, schema=None, options=None)  # type: ignore[arg-type]
+        files += [str(schema)] if isinstance(schema, str | os.PathLike) else []
         parts = [
-            replace(settings, reading=reading, make_condition=None),
-            given.to_json(None) if isinstance(given, Schema) else None,
-            settings.reading.options.on_error != "raise",
-            [name_of(target) for target, _ in plan.outputs],
-            [_stamp(name) for name in dict.fromkeys(files)],
+            replace(settings, make_condition=None, schema=None, options=None),  # type: ignore[arg-type]
+            schema.to_json(None) if isinstance(schema, Schema) else None,
+            settings.options.on_error != "raise",
+            [name_of(place) for place, _ in plan.outputs],
+            [(name, _stamp(name)) for name in dict.fromkeys(files)],
         ]
         self._digest = hashlib.sha256(repr(parts).encode()).hexdigest()
-
-    @classmethod
-    def of(cls, plan: _Plan, target: Source, *, resume: bool) -> _Log | None:
-        """Return the log of a plan with several outputs, or that may be resumed."""
-        if is_file_object(target) or is_url(name_of(target)):
-            return None
-        if not resume and len(plan.outputs) == 1:
-            return None
-        name = name_of(target)
-        folder, base = (name, "") if _is_directory(name) else os.path.split(name)
-        return cls(os.path.join(folder, f".{base}{'.' if base else ''}convert"), plan)  # noqa: PTH118
-
-    @property
-    def is_there(self) -> bool:
+        lines = self._path.read_text().split("\n") if self._path.exists() else []
+        self.is_there = bool(lines)
         """Whether an earlier conversion was interrupted."""
-        return os.path.exists(self._path)  # noqa: PTH110
-
-    def complete(self) -> dict[str, Output]:
-        """Return the outputs, by name, that are complete and as they were then."""
-        if not self.is_there:
-            return {}
-        with open(self._path, encoding="utf-8", errors="replace") as file:  # noqa: PTH123
-            digest, *lines = file.read().split("\n")
-        found = {}
-        for line in lines:
+        self.complete: dict[str, Output] = {}
+        """Its outputs, by name, that are complete and as they were then."""
+        for line in lines[1:]:
             with contextlib.suppress(ValueError):  # of a line that was cut short
                 base, rows, n_bytes = json.loads(line)
-                name = os.path.join(os.path.dirname(self._path), base)  # noqa: PTH118, PTH120
+                name = os.path.join(os.path.dirname(path), base)  # noqa: PTH118, PTH120
                 if local_size(name) == n_bytes:
-                    found[name] = Output(name, rows, n_bytes)
-        if found and digest != self._digest:
-            raise FileExistsError(errno.EEXIST, _OTHER_SETTINGS, min(found))
-        return found
+                    self.complete[name] = Output(name, rows, n_bytes)
+        self.is_same = lines[:1] == [self._digest]
 
     def add(self, output: Output) -> None:
         """Note that an output is complete."""
         line = json.dumps([os.path.basename(output.name), output.rows, output.n_bytes])  # noqa: PTH119
-        with open(self._path, "a", encoding="utf-8") as file:  # noqa: PTH123
+        with self._path.open("a") as file:
             file.write(f"\n{line}" if file.tell() else f"{self._digest}\n{line}")
 
     def forget(self) -> None:
         """Remove the file: of an earlier conversion, or of one that is complete."""
-        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-            os.remove(self._path)  # noqa: PTH107
+        self._path.unlink(missing_ok=True)
 
 
-def _stamp(name: str) -> list[Any]:
+def _stamp(name: str) -> tuple[int, int] | None:
     """Return what ties a plan to the content of a file."""
     if is_url(name) or not os.path.exists(name):  # noqa: PTH110
-        return [name, None, None]
+        return None
     status = os.stat(name)  # noqa: PTH116
-    return [os.path.abspath(name), status.st_size, status.st_mtime_ns]  # noqa: PTH100
+    return status.st_size, status.st_mtime_ns
+
+
+def _log_of(plan: _Plan, target: Source, *, resume: bool) -> _Log | None:
+    """Return the log of a plan with several outputs, or that may be resumed."""
+    name = name_of(target)
+    if is_file_object(target) or is_url(name) or not (resume or len(plan.outputs) > 1):
+        return None
+    folder, base = (name, "") if _is_directory(name) else os.path.split(name)
+    return _Log(os.path.join(folder, f".{base}{'.' if base else ''}convert"), plan)  # noqa: PTH118
 
 
 def _begin(
     plan: _Plan, target: Source, log: _Log | None, *, overwrite: bool, resume: bool
 ) -> dict[int, Output]:
     """Return the outputs that are complete; raise if others are there."""
-    complete: dict[str, Output] = {}
-    if log is not None and resume:
-        try:
-            complete = log.complete()
-        except FileExistsError:
-            if not overwrite:
-                raise
+    complete = log.complete if log is not None and resume else {}
+    if complete and log is not None and not log.is_same:
+        if not overwrite:
+            raise FileExistsError(errno.EEXIST, _OTHER_SETTINGS, min(complete))
+        complete = {}
     done: dict[int, Output] = {}
     for i, (place, _) in enumerate(plan.outputs):
         name = name_of(place)
         if name in complete:
             done[i] = complete[name]
-        elif not (is_file_object(place) or is_url(name) or overwrite):
-            is_plain = os.path.isfile(name) or not os.path.exists(name)  # noqa: PTH110, PTH113 - no device
-            if os.path.lexists(name) and is_plain:
-                hint = "; --overwrite replaces it"
-                if resume:
-                    hint = (
-                        f", not completed by an interrupted conversion with these arguments{hint}"
-                    )
-                elif log is not None and log.is_there:
-                    hint += ", --resume keeps what an interrupted conversion has completed"
-                raise FileExistsError(errno.EEXIST, f"{os.strerror(errno.EEXIST)}{hint}", name)
+            continue
+        is_there = os.path.isfile(name) or (os.path.islink(name) and not os.path.exists(name))  # noqa: PTH110, PTH113, PTH114
+        if is_there and not (overwrite or is_file_object(place) or is_url(name)):
+            hint = "; --overwrite replaces it"
+            if resume:
+                hint = f", not completed by an interrupted conversion with these arguments{hint}"
+            elif log is not None and log.is_there:
+                hint += ", --resume keeps what an interrupted conversion has completed"
+            raise FileExistsError(errno.EEXIST, f"{os.strerror(errno.EEXIST)}{hint}", name)
     if log is not None and not done:
         log.forget()
     if (
         not is_file_object(target)
-        and _is_directory(name_of(target))
         and not is_url(name_of(target))
+        and _is_directory(name_of(target))
     ):
         os.makedirs(name_of(target), exist_ok=True)  # noqa: PTH103
     return done
@@ -566,10 +563,11 @@ class _Maker:
         self._plan, self._left, self._meter = plan, left, meter
         self._piece: _Piece | None = None
         self._source: Any = None
+        self._condition: Any = None
         self._batches: Any = None
+        self._schema: Any = None  # of batches as they are written; None for records as they are
         self._row = 0  # of the source, the next one
         self._rest: Any = None  # of a batch
-        self._condition: Any = None
         self._position = 0  # bytes of the source that were read
         self._n_bytes = 0  # that were read for this output, and not told
         self._damage: _Damage = ()
@@ -584,7 +582,7 @@ class _Maker:
                 if self._left == 0 and target is not None:
                     break
                 self._go_to(piece)
-                target = target or self._open_target(place, self._plan.described[index])
+                target = target or self._open_target(place, pieces)
                 for batch in self._rows(piece) if self._left != 0 else ():
                     taken = batch if self._left is None else batch[: self._left]
                     if len(taken):
@@ -613,25 +611,14 @@ class _Maker:
             if self._row == piece.first or (can_read_on and self._row < piece.first):
                 return
         self.close()
-        plan, reading = self._plan, self._plan.reading
-        settings = plan.settings
-        if piece.kind in formats.UNTYPED and not plan.is_per_source:
-            reading = replace(reading, types=plan.schema)
-        names = None if plan.schema is None else list(plan.schema.names)
-        is_chosen = settings.reading.columns is not None or settings.condition is not None
-        if is_chosen and names is None and not is_file_object(piece.source):
-            opened = formats.open_source(piece.source, piece.kind, reading)
-            with contextlib.closing(opened) as source:
-                names = list(source.schema.names)
-        # What has no columns before its rows tells of new ones, unless they are left out.
-        is_open = piece.kind == "jsonl" and not is_chosen and settings.reading.schema is None
-        if names is not None and not is_open:
-            needed, self._condition = _needed(settings, names)
-            reading = replace(reading, columns=tuple(needed))
-        self._source = formats.open_source(piece.source, piece.kind, reading)
-        if names is None and self._source.schema is not None:
-            self._condition = _needed(settings, list(self._source.schema.names))[1]
+        self._source, self._condition = self._plan.open(piece)
         self._piece, self._row, self._position = piece, piece.first, 0
+        columns = self._plan.settings.columns
+        whole = self._schema = self._source.schema
+        if whole is not None:
+            whole = self._plan.schema or whole
+            names = whole.names if columns is None else columns
+            self._schema = imported().schema([whole.field(name) for name in names], whole.metadata)
         mark = [piece.mark] if piece.kind == "tfrecord" else []
         self._batches = self._source.batches(piece.first, *mark)
 
@@ -655,24 +642,10 @@ class _Maker:
                 self._meter.advance(self._n_bytes)
                 self._n_bytes = 0
             if len(taken):
-                yield self._formed(taken)
-
-    def _schema(self) -> Any:
-        """Return the schema of the batches of the open source, as they are written."""
-        whole = self._source.schema
-        if whole is None or self._plan.schema is not None:
-            whole = None if whole is None else self._plan.schema
-        columns = self._plan.settings.reading.columns
-        if whole is None or columns is None:
-            return whole
-        pa = imported()
-        return pa.schema([whole.field(name) for name in columns], whole.metadata)
+                yield taken if self._schema is None else self._formed(taken)
 
     def _formed(self, batch: Any) -> Any:
         """Return a batch as it is written: the rows and columns asked for, of the first source's types."""
-        schema = self._schema()
-        if schema is None:
-            return batch
         pa = imported()
         if self._condition is not None:
             mask = pa.array(self._condition.mask(batch))
@@ -681,11 +654,11 @@ class _Maker:
                 whole = pa.Table.from_batches([batch[:0], batch]).combine_chunks()
                 batch = whole.to_batches()[0]
             batch = batch.filter(mask)
-        if batch.schema.equals(schema, check_metadata=True):
+        if batch.schema.equals(self._schema, check_metadata=True):
             return batch
         name = name_of(self._piece.source) if self._piece is not None else ""
         arrays = []
-        for item in schema:
+        for item in self._schema:
             if item.name not in batch.schema.names:
                 detail = f"there is no column {item.name!r}, which the first file has"
                 raise argument_error(detail, source=name)
@@ -695,15 +668,19 @@ class _Maker:
             except pa.ArrowException as error:
                 detail = f"a {column.type}, but the first file has {item.type}: {error}"
                 raise argument_error(detail, source=name, key=item.name) from None
-        return pa.record_batch(arrays, schema=schema)
+        return pa.record_batch(arrays, schema=self._schema)
 
-    def _open_target(self, place: Source, described: Any) -> Any:
-        schema, settings = self._schema(), self._plan.settings
-        compression, is_exact = settings.compression, settings.is_exact
-        if described is not None:
-            return RecordTarget(place, schema, compression, described, is_exact=is_exact)
-        kind = self._plan.kind
-        return formats.open_target(place, kind, schema, compression, is_exact=is_exact)
+    def _open_target(self, place: Source, pieces: list[_Piece]) -> Any:
+        plan, settings = self._plan, self._plan.settings
+        if plan.as_records:
+            # Of shards each has what all sources say.
+            every = [piece for _, each in plan.outputs for piece in each]
+            used = pieces if plan.is_per_source else every
+            files = list({name_of(piece.source): piece.source for piece in used}.values())
+            return RecordTarget(place, None, settings.compression, _described(files, plan))
+        return formats.open_target(
+            place, plan.kind, self._schema, settings.compression, is_exact=settings.is_exact
+        )
 
     def close(self) -> None:
         """Close the open source."""

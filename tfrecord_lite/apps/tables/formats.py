@@ -19,7 +19,7 @@ import os
 import re
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from tfrecord_lite.apps.tables.byte_files import Content, Reading, RowTarget, TargetFile
+from tfrecord_lite.apps.tables.byte_files import Content, RowTarget, TargetFile
 from tfrecord_lite.apps.tables.columnar_formats import (
     ArrowSource,
     ParquetSource,
@@ -27,7 +27,8 @@ from tfrecord_lite.apps.tables.columnar_formats import (
     arrow_writer,
 )
 from tfrecord_lite.apps.tables.record_format import RecordSource, RecordTarget
-from tfrecord_lite.apps.tables.text_formats import CsvSource, JsonSource, TextWriter
+from tfrecord_lite.apps.tables.text_formats import CsvSource, JsonSource
+from tfrecord_lite.apps.tables.texts import TextWriter
 from tfrecord_lite.errors import DataLossError, argument_error
 from tfrecord_lite.files.compression import compression_of_name
 from tfrecord_lite.files.names import is_file_object, name_of
@@ -35,6 +36,7 @@ from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.framing import HEADER_BYTES, is_header
 
 if TYPE_CHECKING:
+    from tfrecord_lite.apps.tables.table import TFRecordTable
     from tfrecord_lite.files.names import Source
 
 RowSource: TypeAlias = RecordSource | ParquetSource | ArrowSource | CsvSource | JsonSource
@@ -134,23 +136,32 @@ def format_of_file(source: Source) -> str | None:
     return "tfrecord" if is_header(head) else None
 
 
-def open_source(source: Source, kind: str, reading: Reading) -> RowSource:
+def open_source(
+    source: Source,
+    kind: str,
+    options: ReadSettings,
+    *,
+    table: TFRecordTable | None = None,
+    types: Any = None,
+) -> RowSource:
     """Open a file of a format to read its rows.
 
-    It has ``schema``, of the batches (None if they are blocks of records); ``batches(first_row=0)``;
-    ``count()`` of the rows, after which only ``close()`` follows; and ``position``, the bytes read so far.
+    It has `names`, of all columns; `columns`, of those to read, which may be set first; `schema`, of
+    the batches (None if they are blocks of records); ``batches(first_row=0)``; ``count()`` of the rows,
+    after which only ``close()`` follows; and `position`, the bytes read so far. TFRecords are read as
+    `table` says; text has the `types` of a pyarrow.Schema, or by default those of its first block.
     """
     match kind:
         case "tfrecord":
-            return RecordSource(source, reading)
+            return RecordSource(source, options, table)
         case "parquet":
-            return ParquetSource(source, reading)
+            return ParquetSource(source, options)
         case "arrow":
-            return ArrowSource(source, reading)
+            return ArrowSource(source, options)
         case "jsonl":
-            return JsonSource(source, reading)
+            return JsonSource(source, options, types)
         case _:
-            return CsvSource(source, reading, "\t" if kind == "tsv" else None)
+            return CsvSource(source, options, types, "\t" if kind == "tsv" else "")
 
 
 def open_target(

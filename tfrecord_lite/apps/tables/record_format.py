@@ -7,13 +7,14 @@ the schema says that came along; others by their types, where float64 becomes fl
 from __future__ import annotations
 
 import contextlib
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tfrecord_lite.apps.tables.batches import fitting_size
-from tfrecord_lite.apps.tables.table import scan
-from tfrecord_lite.convert.arrow import SCHEMA_KEY, describe, imported, open_columns, open_frames
-from tfrecord_lite.convert.lossless import schema_of, with_carried
+from tfrecord_lite.convert.arrow import SCHEMA_KEY, describe, form_of, imported, open_columns
+from tfrecord_lite.convert.lists import MaskedRows
 from tfrecord_lite.errors import InvalidArgumentError
 from tfrecord_lite.example.encode.columns import encode_column_batches
 from tfrecord_lite.files.compression import TFRecordOptions, compression_to_write
@@ -22,7 +23,7 @@ from tfrecord_lite.files.output import open_output
 from tfrecord_lite.records.damage import DamageLog
 from tfrecord_lite.records.sink import RecordSink
 from tfrecord_lite.records.stream import RecordStream
-from tfrecord_lite.schema import FixedLenFeature, Schema, SequenceSchema
+from tfrecord_lite.schema import SequenceSchema
 from tfrecord_lite.storage import sidecar
 from tfrecord_lite.storage.data_files import DataFiles
 from tfrecord_lite.storage.frame_schema import FrameSchema
@@ -31,47 +32,52 @@ from tfrecord_lite.storage.sidecar import Sidecar
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tfrecord_lite.apps.tables.byte_files import Reading
     from tfrecord_lite.apps.tables.table import TFRecordTable
     from tfrecord_lite.block import Block
     from tfrecord_lite.convert.arrow import Description
     from tfrecord_lite.errors import FileReport
     from tfrecord_lite.files.names import Source, StorageOptions
+    from tfrecord_lite.options import ReadSettings
 
 _MARK_BYTES = 4 * 1024 * 1024
 
 
-def table_of(files: list[Source], reading: Reading) -> TFRecordTable:
-    """Return the table of files: with the schema given, those of their sidecars, or inferred."""
-    options: Any = asdict(reading.options)
-    return scan(files, schema=reading.schema, text=reading.text, sample=reading.sample, **options)
-
-
 class RecordSource:
-    """A TFRecord file; `mark` is the number and offset of a record to begin at."""
+    """A TFRecord file, as batches of a table, or as blocks of records as they are.
 
-    def __init__(self, source: Source, reading: Reading) -> None:
-        self.name: str = name_of(source)
-        self._source, self._options = source, reading.options
-        self._table: Any = None
-        if not reading.as_records:
-            table = reading.table or table_of([source], reading)
-            columns = reading.columns
-            # The table itself notices features that come after the sample; a selection does not.
-            is_whole = columns is None or list(columns) == table.column_names
-            self._table = table if is_whole else table.select(columns)  # type: ignore[arg-type]
-        self.schema: Any = None if self._table is None else self._table.arrow_schema
-        self._log = DamageLog.begin(reading.options.on_error, reading.options.max_errors)
+    `mark` is the number and offset of a record to begin at.
+    """
+
+    def __init__(
+        self, source: Source, options: ReadSettings, table: TFRecordTable | None = None
+    ) -> None:
+        self.name = name_of(source)
+        self.names: list[str] = [] if table is None else table.column_names
+        self._source, self._options, self._table = source, options, table
+        self._log = DamageLog.begin(options.on_error, options.max_errors)
         self._stream: RecordStream | None = None
         self.marks: list[tuple[int, int]] = []
 
     @property
+    def columns(self) -> list[str] | None:
+        """Those to read; None for all."""
+        return None if self._table is None else self._table.column_names
+
+    @columns.setter
+    def columns(self, chosen: list[str]) -> None:
+        # The table itself notices features that come after the sample; a selection does not.
+        if self._table is not None and chosen != self.names:
+            self._table = self._table.select(chosen)
+
+    @property
+    def schema(self) -> Any:
+        """The types of the columns that are read; None for blocks."""
+        return None if self._table is None else self._table.arrow_schema
+
+    @property
     def position(self) -> int:
         """Bytes of the file that were read."""
-        stream = self._stream
-        if stream is None:
-            return 0
-        return stream.file_offset
+        return 0 if self._stream is None else self._stream.file_offset
 
     @property
     def damage(self) -> tuple[FileReport, ...]:
@@ -222,109 +228,55 @@ def encoder_of(schema: Any, *, is_exact: bool) -> _ExampleEncoder | _SequenceEnc
     return _ExampleEncoder(schema, is_exact=is_exact)
 
 
-def _is_rounded(array: Any) -> bool:
-    """Return whether an array has a float64 that is not exact in float32."""
-    pa, pc = imported(), imported("pyarrow.compute")
-    if pa.types.is_struct(array.type):
-        return any(map(_is_rounded, array.flatten()))
-    if pa.types.is_nested(array.type) and "list" in str(array.type):
-        return _is_rounded(array.flatten())
-    if array.type != pa.float64():
-        return False
-    rounded = array.cast(pa.float32(), safe=False).cast(pa.float64())
-    is_same = pc.or_(pc.equal(rounded, array), pc.is_nan(array))
-    return not pc.all(is_same, min_count=0).as_py()
-
-
-def _without_float_categories(schema: Any) -> Any:
-    """Return an Arrow schema whose categories are texts or integers: others are values."""
-    pa = imported()
-    fields = []
-    for item in schema:
-        is_dictionary = pa.types.is_dictionary(item.type)
-        is_other = is_dictionary and not (
-            pa.types.is_integer(item.type.value_type) or "string" in str(item.type.value_type)
-        )
-        fields.append(item.with_type(item.type.value_type) if is_other else item)
-    return pa.schema(fields, schema.metadata)
-
-
 class _ExampleEncoder:
     """Encodes batches as Examples, by one schema for all; float64 as its bytes if exact."""
 
     def __init__(self, schema: Any, *, is_exact: bool) -> None:
         pa = imported()
-        schema = _without_float_categories(schema)
-        self._schema = schema
+        fields = [_without_categories(field) for field in schema]
+        self._schema = pa.schema(fields, schema.metadata)
+        self._frames = FrameSchema(None, lossless=is_exact)
         self.rounded: dict[str, None] = {}
-        self._is_exact = is_exact
-        self._categories = FrameSchema(None)  # of columns without a schema that has them
-        stream = pa.RecordBatchReader.from_batches(schema, [])
-        plain = schema_of(stream, lossless=is_exact) if len(schema) else Schema({})
-        empty = pa.RecordBatch.from_pylist([], schema)
-        self._full = schema_of(empty, lossless=is_exact) if len(schema) else Schema({})
-        self._plain = plain
-        self._carried = Schema({})
-        self._lacking: set[str] = set()
-        self._names = set(schema.names)
+        empty = pa.RecordBatch.from_pylist([], self._schema)
+        self._frames.add(open_columns(empty))
         self._types: Description = {"library": "arrow", **describe(empty)}
-        for frame, _ in open_frames(pa.RecordBatchReader.from_batches(schema, [])):
-            self._carried = with_carried(frame)[1]
 
     def blocks(self, batch: Any) -> Iterator[Any]:
         """Yield the records of a batch."""
-        if not len(batch):
-            return
-        if not self._names:
-            yield [b""] * len(batch)
-            return
         if batch.schema != self._schema:
             batch = batch.cast(self._schema)
-        opened = open_columns(batch)
-        frame, carried = with_carried(opened)
-        types = imported().types
-        named = [f.name for f in batch.schema if types.is_dictionary(f.type)]
-        named = [name for name in named if name not in carried]
-        if named:
-            columns = {name: opened.columns[name] for name in named}
-            traits = {name: opened.traits[name] for name in named if name in opened.traits}
-            self._categories.add(opened._replace(columns=columns, traits=traits, carried=None))
-        self._carried |= Schema(
-            {n: s for n, s in carried.items() if not isinstance(s, FixedLenFeature)},
-            {
-                n: o
-                for n, o in carried.originals.items()
-                if not isinstance(carried[n], FixedLenFeature)
-            },
-        )
-        self._note_rounded(batch, carried)
-        for column in batch.schema.names:
-            if batch.column(column).null_count:
-                self._lacking.add(column)
-        own = self._plain.select(name for name in frame.columns if name not in carried)
-        yield from encode_column_batches(frame, carried | own)
-
-    def _note_rounded(self, batch: Any, carried: Schema) -> None:
-        """Note the columns of which a value is not exact in float32."""
-        if self._is_exact:
-            return
-        kept = {name.partition("/")[0] for name in carried}.union(carried, self.rounded)
-        for name in batch.schema.names:
-            if name not in kept and _is_rounded(batch.column(name)):
-                self.rounded[name] = None
+        frame = open_columns(batch)
+        # Of lists of any length a null is an empty one.
+        found = {
+            name: column.rows if isinstance(column, MaskedRows) else column
+            for name, column in frame.columns.items()
+        }
+        columns, schema = self._frames.add(frame._replace(columns=found))
+        for name, column in columns.items():
+            flat = getattr(column, "flat_values", column)
+            if flat.dtype == np.float64 and getattr(schema[name], "dtype", None) == np.float32:
+                values = np.ma.compressed(flat)
+                if not np.array_equal(values.astype(np.float32), values, equal_nan=True):
+                    self.rounded[name] = None
+        if columns:
+            yield from encode_column_batches(columns, schema)
+        elif len(batch):
+            yield [b""] * len(batch)
 
     def described(self) -> Sidecar:
         """Return what the sidecar says of all batches."""
-        schema = self._carried
-        for name in self._plain:
-            if name not in schema:
-                may_lack = name in self._lacking or name not in self._names
-                schema |= (self._plain if may_lack else self._full).select([name])
-        if self._categories.schema:
-            schema |= self._categories.schema
-        ordered = schema.select(self._plain)
-        is_flat = self._names == set(ordered)
-        return Sidecar(ordered, None, dataframe=self._types if is_flat else None)
+        schema = self._frames.schema
+        is_flat = list(schema) == self._schema.names
+        return Sidecar(schema, None, dataframe=self._types if is_flat else None)
+
+
+def _without_categories(field: Any) -> Any:
+    """Return a field with values for categories, unless these are texts or integers."""
+    types, kind = imported().types, field.type
+    if form_of(kind) != "dictionary":
+        return field
+    is_kept = types.is_integer(kind.value_type) or form_of(kind.value_type) == "text"
+    return field if is_kept else field.with_type(kind.value_type)
 
 
 class _SequenceEncoder:

@@ -1,4 +1,4 @@
-"""CSV and JSON lines: files of text as streams of batches, both ways.
+"""CSV and JSON lines: files of text as streams of batches; ``texts`` writes them.
 
 ::
 
@@ -18,11 +18,13 @@ import contextlib
 import csv
 import io
 import json
+from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.apps.tables import texts
 from tfrecord_lite.apps.tables.byte_files import Content
-from tfrecord_lite.convert.arrow import imported
+from tfrecord_lite.convert.arrow import form_of, imported
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.files.names import name_of
 from tfrecord_lite.schema.text import nearest
@@ -30,14 +32,12 @@ from tfrecord_lite.schema.text import nearest
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from tfrecord_lite.apps.tables.byte_files import Reading, TargetFile
     from tfrecord_lite.files.names import Source
+    from tfrecord_lite.options import ReadSettings
 
 _CSV_BLOCK = 2 * 1024 * 1024
 """Bytes of CSV that are parsed at once; a row must fit in."""
 _JSON_BLOCK = 4 * 1024 * 1024
-_WRITTEN_ROWS = 8 * 1024
-"""Rows that become text at once."""
 _HEAD = 64
 """Cells that rule out most types before all cells are tried."""
 _ZEROS = r"^[+-]?0[0-9xX]"
@@ -91,35 +91,59 @@ def _first_misfit(number: int, made: Callable[[int], Any]) -> int:
 
 
 class _TextSource:
-    """A file whose first block has decided its schema."""
+    """A file of text, whose first block decides the types of its columns."""
 
-    schema: Any
-    _first: Any
-    """The first block of rows."""
+    columns: list[str] | None = None
+    """Those to read, set before anything is; None for all."""
+    names: list[str]
+    """Of all columns of the file."""
 
-    def __init__(self, source: Source, reading: Reading) -> None:
-        self.name: str = name_of(source)
-        self._source, self._reading = source, reading
-        self._content = Content(source, reading.options)
+    def __init__(self, source: Source, options: ReadSettings, types: Any) -> None:
+        self.name = name_of(source)
+        self._source, self._options, self._types = source, options, types
+        self._content = Content(source, options)
         self._file = io.BufferedReader(self._content, _CSV_BLOCK)
         self._n_rows = 0  # before those that become a batch
         try:
-            self._open()
+            self.names = self._names()
         except BaseException:
             self.close()
             raise
 
-    def _open(self) -> None:
-        """Read the first block, and decide the schema."""
+    def _names(self) -> list[str]:
+        """Return the names of the columns."""
         raise NotImplementedError
 
-    def _next(self) -> Any:
-        """Return the next block of rows; None at the end."""
+    def _blocks(self) -> Iterator[Any]:
+        """Yield blocks of rows."""
+        raise NotImplementedError
+
+    def _type(self, name: str, first: Any) -> Any:
+        """Return the type of a column by the first block, or None for a file without rows."""
         raise NotImplementedError
 
     def _batch(self, block: Any) -> Any:
         """Return rows of a block as a batch."""
         raise NotImplementedError
+
+    @cached_property
+    def _rest(self) -> Iterator[Any]:
+        return self._blocks()
+
+    @cached_property
+    def _first(self) -> Any:
+        return next(self._rest, None)
+
+    @cached_property
+    def schema(self) -> Any:
+        """The types of the columns that are read: those given, and those of the first block."""
+        pa, types = imported(), self._types
+        given = [] if types is None else types.names
+        fields = [
+            types.field(name) if name in given else pa.field(name, self._type(name, self._first))
+            for name in (self.names if self.columns is None else self.columns)
+        ]
+        return pa.schema(fields, None if types is None else types.metadata)
 
     @property
     def position(self) -> int:
@@ -128,21 +152,17 @@ class _TextSource:
 
     def count(self) -> int:
         """Count the rows."""
-        total, block = 0, self._first
-        while block is not None:
-            total, block = total + len(block), self._next()
-        return total
+        first = [] if self._first is None else [self._first]
+        return sum(map(len, chain(first, self._rest)))
 
     def batches(self, first_row: int = 0) -> Iterator[Any]:
         """Yield the rows from one row on."""
-        block = self._first
-        while block is not None:
+        for block in chain([] if self._first is None else [self._first], self._rest):
             skipped = min(max(first_row - self._n_rows, 0), len(block))
             self._n_rows += skipped
             if skipped < len(block):
                 yield self._batch(block[skipped:])
             self._n_rows += len(block) - skipped
-            block = self._next()
 
     def close(self) -> None:
         """Close the file."""
@@ -166,7 +186,6 @@ def typed(cells: Any, kind: Any = None) -> Any:
         If a cell does not fit the type given.
     """
     pa, pc = imported(), imported("pyarrow.compute")
-    types = pa.types
     if cells.null_count == len(cells):
         return pa.nulls(len(cells), kind or pa.null())
     if kind is None:
@@ -178,10 +197,12 @@ def typed(cells: Any, kind: Any = None) -> Any:
                 typed(head, each)
                 return typed(cells, each)
         return cells
-    if types.is_nested(kind):
+    form = form_of(kind)
+    if form in ("list", "fixed list"):
         return _lists_of(cells, kind)
-    if "binary" in str(kind) or "string" in str(kind):
+    if form in ("text", "bytes"):
         return cells.cast(kind)
+    types = pa.types
     cells = pc.utf8_trim_whitespace(cells)
     if types.is_integer(kind) or types.is_floating(kind):
         found = cells.cast(kind)
@@ -217,7 +238,7 @@ def _lists_of(cells: Any, kind: Any) -> Any:
         raise ValueError("more than one value")
     values = [_decoded(value) for value in found]
     if kind != pa.list_(pa.null()):
-        return _array_of([_formed(value, kind) for value in values], kind)
+        return _array_of(_formed(values, kind), kind)
     values = _as_bytes(values) if _has_bytes(values) else values
     made = pa.array(values)
     return pa.array(values, _large(made.type)) if pa.types.is_null(made.type.value_type) else made
@@ -226,56 +247,56 @@ def _lists_of(cells: Any, kind: Any) -> Any:
 class CsvSource(_TextSource):
     """A CSV file with the names of its columns in the first line."""
 
-    def __init__(self, source: Source, reading: Reading, delimiter: str | None = None) -> None:
-        self._delimiter = delimiter or ""
-        super().__init__(source, reading)
+    _bad: Any = None
+    """The row that pyarrow could not divide into cells."""
 
-    def _open(self) -> None:
-        head = (
-            self._file.peek(1)[:_CSV_BLOCK].removeprefix(b"\xef\xbb\xbf").decode(errors="replace")
-        )
-        if not head.strip():
+    def __init__(
+        self, source: Source, options: ReadSettings, types: Any = None, delimiter: str = ""
+    ) -> None:
+        self._delimiter = delimiter
+        super().__init__(source, options, types)
+
+    def _names(self) -> list[str]:
+        head = self._file.peek(1)[:_CSV_BLOCK].removeprefix(b"\xef\xbb\xbf")
+        text = head.decode(errors="replace")
+        if not text.strip():
             raise argument_error("the file is empty, without a line of names", source=self.name)
-        self._delimiter = self._delimiter or texts.delimiter_of(head)
+        self._delimiter = self._delimiter or texts.delimiter_of(text)
         csv.field_size_limit(_CSV_BLOCK)
-        self._names = next(csv.reader(io.StringIO(head, newline=""), delimiter=self._delimiter))
-        repeated = next((n for i, n in enumerate(self._names) if n in self._names[:i]), None)
+        names = next(csv.reader(io.StringIO(text, newline=""), delimiter=self._delimiter))
+        repeated = next((name for i, name in enumerate(names) if name in names[:i]), None)
         if repeated is not None:
             detail = f"two columns have the name {repeated!r}; rename one in the first line"
             raise argument_error(detail, source=self.name)
-        types = self._reading.types
-        given = {} if types is None else {field.name: field.type for field in types}
-        chosen = self._names if self._reading.columns is None else list(self._reading.columns)
-        check_columns([*given, *chosen], self._names, self.name)
+        if self._types is not None:
+            check_columns(self._types.names, names, self.name)
+        return names
+
+    def _type(self, name: str, first: Any) -> Any:
+        return imported().null() if first is None else typed(first.column(name)).type
+
+    def _blocks(self) -> Iterator[Any]:
+        """Yield batches of cells of text."""
         pa, module = imported(), imported("pyarrow.csv")
-        self._bad: Any = None
+        chosen = self.names if self.columns is None else self.columns
         with self._explained():
-            self._reader = module.open_csv(
+            yield from module.open_csv(
                 self._file,
                 module.ReadOptions(block_size=_CSV_BLOCK, use_threads=False),
                 module.ParseOptions(
                     delimiter=self._delimiter,
                     newlines_in_values=True,
-                    ignore_empty_lines=len(self._names) > 1,
+                    ignore_empty_lines=len(self.names) > 1,
                     invalid_row_handler=self._reject,
                 ),
                 module.ConvertOptions(
                     null_values=[""],
                     strings_can_be_null=True,
                     quoted_strings_can_be_null=False,
-                    column_types=dict.fromkeys(self._names, pa.string()),
+                    column_types=dict.fromkeys(self.names, pa.string()),
                     include_columns=chosen,
                 ),
             )
-        self._first = self._next()
-        empty = pa.array([], pa.string())
-        found = {
-            name: given[name]
-            if name in given
-            else typed(empty if self._first is None else self._first.column(name)).type
-            for name in chosen
-        }
-        self.schema: Any = pa.schema(found, None if types is None else types.metadata)
 
     def _reject(self, row: Any) -> str:
         self._bad = row
@@ -298,10 +319,6 @@ class CsvSource(_TextSource):
             detail += f"columns; quote values with {self._delimiter!r}"
             line = self._line_of(self._bad.number - 2)  # the header is the first row
             raise _misfit(self.name, line, detail) from None
-
-    def _next(self) -> Any:
-        with self._explained():
-            return next(self._reader, None)
 
     def _batch(self, block: Any) -> Any:
         columns = [self._column(field, block.column(field.name)) for field in self.schema]
@@ -326,13 +343,13 @@ class CsvSource(_TextSource):
         """Return the line of a row, which is found by reading the file anew; of a pipe the row."""
         if not isinstance(self._source, str):
             return f"row {wanted + 1:,}"
-        with contextlib.closing(Content(self._source, self._reading.options)) as content:
+        with contextlib.closing(Content(self._source, self._options)) as content:
             text = io.TextIOWrapper(io.BufferedReader(content), errors="replace", newline="")
             rows = csv.reader(text, delimiter=self._delimiter)
             next(rows, None)
             line, number = rows.line_num + 1, 0
             for row in rows:
-                if row or len(self._names) == 1:
+                if row or len(self.names) == 1:
                     if number == wanted:
                         return line
                     number += 1
@@ -382,14 +399,13 @@ def _large(kind: Any) -> Any:
     return pa.large_binary() if pa.types.is_binary(kind) else kind
 
 
-def _formed(value: Any, kind: Any) -> Any:
-    """Return a value as a type takes it: bytes for text, one value for a list of one."""
-    is_list = "list" in str(kind)
-    if "binary" in str(kind):
-        value = _as_bytes(value)
-    if isinstance(value, list) and not is_list and len(value) <= 1:
-        return value[0] if value else None
-    return [value] if is_list and value is not None and not isinstance(value, list) else value
+def _formed(values: list[Any], kind: Any) -> list[Any]:
+    """Return values as a type takes them: bytes for text, one value for a list of one."""
+    if form_of(_leaf(kind)) == "bytes":
+        values = _as_bytes(values)
+    if form_of(kind) in ("list", "fixed list"):
+        return [v if v is None or isinstance(v, list) else [v] for v in values]
+    return [(v[0] if v else None) if isinstance(v, list) and len(v) <= 1 else v for v in values]
 
 
 def _array_of(values: list[Any], kind: Any) -> Any:
@@ -406,7 +422,7 @@ def _array_of(values: list[Any], kind: Any) -> Any:
 
 
 def _leaf(kind: Any) -> Any:
-    while texts.is_nested(kind) and not imported().types.is_struct(kind):
+    while form_of(kind) in ("list", "fixed list"):
         kind = kind.value_type
     return kind
 
@@ -414,41 +430,36 @@ def _leaf(kind: Any) -> Any:
 class JsonSource(_TextSource):
     """JSON lines: an object per line, with a value or a list for each column."""
 
-    def _open(self) -> None:
-        self._rest = b""
-        self._line = 1  # the number of the next line
-        reading = self._reading
-        pa, types = imported(), reading.types
-        self._first = self._next()
-        names = dict.fromkeys(name for _, row in self._first or () for name in row)
-        known = list(names if types is None else types.names)
-        chosen = known if reading.columns is None else list(reading.columns)
-        check_columns(chosen, known, self.name)
-        fields = [types.field(n) if types is not None else self._field(n) for n in chosen]
-        self.schema: Any = pa.schema(fields, None if types is None else types.metadata)
+    _line = 1
+    """The number of the next line."""
 
-    def _field(self, name: str) -> Any:
-        """Return the field that the first rows have."""
-        rows = self._first or []
+    def _names(self) -> list[str]:
+        if self._types is not None:
+            return list(self._types.names)
+        return list(dict.fromkeys(name for _, row in self._first or () for name in row))
+
+    def _type(self, name: str, first: Any) -> Any:
+        rows = first or []
         values = [row.get(name) for _, row in rows]
         values = _as_bytes(values) if _has_bytes(values) else values
         try:
             made = imported().array(values)
         except _errors() as error:
-            first = _first_misfit(len(values), lambda stop: imported().array(values[:stop]))
-            line = rows[first][0]
+            wrong = _first_misfit(len(values), lambda stop: imported().array(values[:stop]))
             detail = f"values of several types, or too large: {_first_line(error)}"
-            raise _misfit(self.name, line, detail + _advice(name, "text"), name) from None
-        return imported().field(name, _large(made.type))
+            detail += _advice(name, "text")
+            raise _misfit(self.name, rows[wrong][0], detail, name) from None
+        return _large(made.type)
 
-    def _next(self) -> list[tuple[int, dict[str, Any]]] | None:
-        """Return the next rows, each with the number of its line; None at the end."""
+    def _blocks(self) -> Iterator[list[tuple[int, dict[str, Any]]]]:
+        """Yield rows, each with the number of its line."""
+        rest = b""
         while data := self._file.read(_JSON_BLOCK):
-            whole, end, self._rest = (self._rest + data).rpartition(b"\n")
+            whole, end, rest = (rest + data).rpartition(b"\n")
             if end:
-                return self._parsed(whole)
-        whole, self._rest = self._rest, b""
-        return self._parsed(whole) if whole else None
+                yield self._parsed(whole)
+        if rest:
+            yield self._parsed(rest)
 
     def _parsed(self, data: bytes) -> list[tuple[int, dict[str, Any]]]:
         lines = data.split(b"\n")
@@ -478,7 +489,7 @@ class JsonSource(_TextSource):
             raise _misfit(self.name, number, f"not JSON: {error}") from None
 
     def _batch(self, rows: list[tuple[int, dict[str, Any]]]) -> Any:
-        if self._reading.columns is None:
+        if self.columns is None:
             known = set(self.schema.names)
             for number, row in rows:
                 if not row.keys() <= known:
@@ -488,7 +499,7 @@ class JsonSource(_TextSource):
                     raise _misfit(self.name, number, detail, name)
         columns = []
         for field in self.schema:
-            values = [_formed(row.get(field.name), field.type) for _, row in rows]
+            values = _formed([row.get(field.name) for _, row in rows], field.type)
             try:
                 columns.append(_array_of(values, field.type))
             except _errors() as error:
@@ -506,53 +517,3 @@ class JsonSource(_TextSource):
 
 def _first_line(error: Exception) -> str:
     return str(error).partition("\n")[0]
-
-
-# ----------------------------------------------------------------------------------- writing
-
-
-class TextWriter:
-    """Writes CSV, or JSON lines."""
-
-    def __init__(self, file: TargetFile, schema: Any, kind: str) -> None:
-        self._file, self._n_rows = file, 0
-        self._delimiter = {"csv": ",", "tsv": "\t"}.get(kind)
-        if self._delimiter is not None:
-            pa = imported()
-            names = [pa.array([name], pa.large_string()) for name in schema.names]
-            # In quotes whatever delimiter a reader takes, so that no name looks like two.
-            (line,) = texts.csv_rows(names, self._delimiter, texts.DELIMITERS).to_pylist()
-            file.write(f"{line}\n".encode())
-
-    def write_batch(self, batch: Any) -> None:
-        """Write a batch."""
-        for start in range(0, len(batch), _WRITTEN_ROWS):
-            part = batch[start : start + _WRITTEN_ROWS]
-            if self._delimiter is None:
-                values = list(map(texts.json_values, part.columns))
-                rows = texts.json_objects(part.schema.names, values)
-            else:
-                try:
-                    rows = texts.csv_rows(part.columns, self._delimiter, self._delimiter)
-                except imported().ArrowInvalid:
-                    raise self._bytes_error(part) from None
-            self._file.write(texts.lines(rows))
-            self._n_rows += len(part)
-
-    def _bytes_error(self, batch: Any) -> InvalidArgumentError:
-        """Return the error about the first bytes that are not text, which CSV has no cells for."""
-        detail = "bytes that are not text, which CSV has no cells for; choose other columns with "
-        detail += "--columns, or write another format"
-        for field, column in zip(batch.schema, batch.columns, strict=True):
-            for i, value in enumerate(column.to_pylist() if "binary" in str(field.type) else ()):
-                try:
-                    (value or b"").decode()
-                except UnicodeDecodeError:
-                    index = self._n_rows + i
-                    return InvalidArgumentError(
-                        Reason.UNSUPPORTED, key=field.name, index=index, detail=detail
-                    )
-        return argument_error(detail)
-
-    def close(self) -> None:
-        """Do nothing: the last line has its end."""

@@ -1,4 +1,4 @@
-"""Arrow's values as text: cells of CSV, and values of JSON lines.
+"""Files of CSV and JSON lines that are written: Arrow's values as cells, and as values of JSON.
 
 =================  =============================  =================================
 value              CSV                            JSON lines
@@ -19,14 +19,20 @@ from __future__ import annotations
 import base64
 import json
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tfrecord_lite.convert.arrow import imported
+from tfrecord_lite.convert.arrow import form_of, imported
+from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.sniff import text_of
+
+if TYPE_CHECKING:
+    from tfrecord_lite.apps.tables.byte_files import TargetFile
 
 DELIMITERS = ",;\t"
 """What may be between the cells of CSV; the header of a file tells which it is."""
 
+_WRITTEN_ROWS = 8 * 1024
+"""Rows that become text at once."""
 _CONTROL = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
 _NOT_JSON = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 
@@ -54,11 +60,12 @@ def _csv_cells(array: Any, quoted: str) -> Any:
     pyarrow's own writer would quote all texts, and so the floats, which are texts to keep their point.
     """
     pa, pc = imported(), imported("pyarrow.compute")
-    if _is_number(array.type):
+    form = form_of(array.type)
+    if form == "number" or pa.types.is_duration(array.type):
         return _numbers(array)
-    if is_nested(array.type):
+    if form in ("list", "fixed list", "struct"):
         texts = pc.if_else(array.is_null(), pa.scalar(None, pa.large_string()), json_values(array))
-    elif "binary" in str(array.type):
+    elif form == "bytes":
         texts = array.cast(pa.large_binary()).cast(pa.large_string())
     else:
         texts = array.cast(pa.large_string())
@@ -72,16 +79,16 @@ def json_values(array: Any) -> Any:
     """Return an array as values of JSON, a large_string array without nulls."""
     pa, pc = imported(), imported("pyarrow.compute")
     array = _plain(array)
-    kind = array.type
-    if pa.types.is_struct(kind):
+    kind, form = array.type, form_of(array.type)
+    if form == "struct":
         texts = json_objects(array.type.names, [json_values(field) for field in array.flatten()])
-    elif is_nested(kind):
+    elif form in ("list", "fixed list"):
         texts = _json_lists(array)
-    elif _is_number(kind):
+    elif form == "number" or pa.types.is_duration(kind):
         texts = _numbers(array)
         for name, word in _NOT_JSON.items() if pa.types.is_floating(kind) else ():
             texts = pc.if_else(pc.equal(texts, name), f'{{"float": "{word}"}}', texts)
-    elif "binary" in str(kind):
+    elif form == "bytes":
         as_text = _as_text(array)
         texts = _mapped(array, _json_of) if as_text is None else _json_strings(as_text)
     else:
@@ -172,18 +179,6 @@ def _plain(array: Any) -> Any:
     return array.cast(pa.large_string()) if pa.types.is_null(array.type) else array
 
 
-def _is_number(kind: Any) -> bool:
-    types = imported().types
-    is_plain = types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)
-    return bool(is_plain or types.is_duration(kind))
-
-
-def is_nested(kind: Any) -> bool:
-    """Return whether a type is one of lists or structs."""
-    types = imported().types
-    return bool(types.is_nested(kind) and not types.is_dictionary(kind))
-
-
 def lines(texts: Any) -> memoryview:
     """Return texts as the bytes of lines, each with its end."""
     joined = _join(texts, "\n")
@@ -193,3 +188,50 @@ def lines(texts: Any) -> memoryview:
     starts = memoryview(offsets).cast("q")
     first, last = starts[joined.offset], starts[joined.offset + len(joined)]
     return memoryview(data)[first:last]
+
+
+class TextWriter:
+    """Writes CSV, or JSON lines."""
+
+    def __init__(self, file: TargetFile, schema: Any, kind: str) -> None:
+        self._file, self._n_rows = file, 0
+        self._delimiter = {"csv": ",", "tsv": "\t"}.get(kind)
+        if self._delimiter is not None:
+            pa = imported()
+            names = [pa.array([name], pa.large_string()) for name in schema.names]
+            # In quotes whatever delimiter a reader takes, so that no name looks like two.
+            (line,) = csv_rows(names, self._delimiter, DELIMITERS).to_pylist()
+            file.write(f"{line}\n".encode())
+
+    def write_batch(self, batch: Any) -> None:
+        """Write a batch."""
+        for start in range(0, len(batch), _WRITTEN_ROWS):
+            part = batch[start : start + _WRITTEN_ROWS]
+            if self._delimiter is None:
+                values = list(map(json_values, part.columns))
+                rows = json_objects(part.schema.names, values)
+            else:
+                try:
+                    rows = csv_rows(part.columns, self._delimiter, self._delimiter)
+                except imported().ArrowInvalid:
+                    raise self._bytes_error(part) from None
+            self._file.write(lines(rows))
+            self._n_rows += len(part)
+
+    def _bytes_error(self, batch: Any) -> InvalidArgumentError:
+        """Return the error about the first bytes that are not text, which CSV has no cells for."""
+        detail = "bytes that are not text, which CSV has no cells for; choose other columns with "
+        detail += "--columns, or write another format"
+        for field, column in zip(batch.schema, batch.columns, strict=True):
+            for i, value in enumerate(column.to_pylist() if form_of(field.type) == "bytes" else ()):
+                try:
+                    (value or b"").decode()
+                except UnicodeDecodeError:
+                    index = self._n_rows + i
+                    return InvalidArgumentError(
+                        Reason.UNSUPPORTED, key=field.name, index=index, detail=detail
+                    )
+        return argument_error(detail)
+
+    def close(self) -> None:
+        """Do nothing: the last line has its end."""
