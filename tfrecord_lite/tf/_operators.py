@@ -6,12 +6,11 @@ by zero is an error for integers alone.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
-from tfrecord_lite.tf._dtype import DType, as_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,16 +18,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.arrays import AnyArray
 
     _Method: TypeAlias = Callable[..., Any]
-
-
-class Operation(NamedTuple):
-    """An operator, and the dtypes that it is for."""
-
-    name: str
-    compute: Callable[..., Any]
-    """Of one or two arrays."""
-    kinds: str
-    """Of dtypes, by NumPy's letters; O for strings."""
 
 
 def _true_divide(x: AnyArray, y: AnyArray) -> Any:
@@ -69,139 +58,96 @@ def _matmul(x: AnyArray, y: AnyArray) -> Any:
     return np.matmul(x, y)
 
 
-_ADD = Operation("+", np.add, "iufcO")
-_SUB = Operation("-", np.subtract, "iufc")
-_MUL = Operation("*", np.multiply, "iufcb")
-_TRUEDIV = Operation("/", _true_divide, "iufc")
-_FLOORDIV = Operation("//", _floor_divide, "iuf")
-_MOD = Operation("%", _remainder, "iuf")
-_POW = Operation("**", _power, "iufc")
-_MATMUL = Operation("@", _matmul, "iufc")
-_AND = Operation("&", np.bitwise_and, "iub")
-_OR = Operation("|", np.bitwise_or, "iub")
-_XOR = Operation("^", np.bitwise_xor, "iub")
-_LT = Operation("<", np.less, "iuf")
-_LE = Operation("<=", np.less_equal, "iuf")
-_GT = Operation(">", np.greater, "iuf")
-_GE = Operation(">=", np.greater_equal, "iuf")
-_EQ = Operation("==", np.equal, "iufcbO")
-_NE = Operation("!=", np.not_equal, "iufcbO")
-_NEG = Operation("-", np.negative, "ifc")
-_ABS = Operation("abs", np.absolute, "ifc")
-_INVERT = Operation("~", np.invert, "iub")
+def _operator(symbol: str, compute: Callable[..., Any], kinds: str) -> Any:
+    """Return the method of an operator for dtypes of these kinds: NumPy's letters, O for strings."""
 
-
-def computed(operation: Operation, *arrays: AnyArray) -> Any:
-    """Return the result of an operator for arrays of one dtype, or raise."""
-    dtype = arrays[0].dtype
-    if dtype.kind not in operation.kinds:
-        _check_kind(operation, as_dtype(dtype))
-    if len(arrays) == 2 and arrays[1].dtype != dtype:
-        names = f"{as_dtype(dtype).name} and {as_dtype(arrays[1].dtype).name}"
-        detail = f"the operands of {operation.name} have different dtypes, {names}; use tf.cast"
-        raise argument_error(detail)
-    try:
-        with np.errstate(all="ignore"):
-            return operation.compute(*arrays)
-    except ValueError as error:
-        if isinstance(error, InvalidArgumentError):
-            raise
-        shapes = " and ".join(str(array.shape) for array in arrays)
-        detail = f"the operands of {operation.name} have the incompatible shapes {shapes}"
-        raise InvalidArgumentError(Reason.BAD_SHAPE, detail=detail) from None
-
-
-def _check_kind(operation: Operation, dtype: DType) -> None:
-    """Raise unless an operator is for a dtype whose kind NumPy does not know."""
-    if dtype.is_floating and "f" in operation.kinds:
-        return
-    detail = f"{operation.name} is not for tensors of dtype {dtype.name}"
-    if operation is _TRUEDIV:
-        raise TypeError(detail)
-    raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
-
-
-def _binary(operation: Operation) -> Any:
-    def method(self: Any, other: object) -> Any:
+    def method(self: Any, *others: object) -> Any:
         try:
-            converted = self._operand(other)
-        except TypeError:
-            if operation is _ADD:  # the one that reports so
-                detail = f"the operands of + have different dtypes; this one is {self.dtype.name}"
-                raise argument_error(detail) from None
+            operands = [self, *map(self._operand, others)]
+        except TypeError as error:
+            if symbol == "+":  # the one that reports so
+                raise argument_error(f"the operands of + have different dtypes: {error}") from None
             raise
-        return self._computed(operation, self, converted)
+        arrays: list[AnyArray] = [operand._array() for operand in operands]  # noqa: SLF001 - of tensors
+        dtype = self.dtype
+        if arrays[0].dtype.kind not in kinds and not (dtype.is_floating and "f" in kinds):
+            detail = f"{symbol} is not for tensors of dtype {dtype.name}"
+            if symbol == "/":
+                raise TypeError(detail)
+            raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
+        if len({array.dtype for array in arrays}) > 1:
+            names = " and ".join(operand.dtype.name for operand in operands)
+            detail = f"the operands of {symbol} have different dtypes, {names}; use tf.cast"
+            raise argument_error(detail)
+        try:
+            with np.errstate(all="ignore"):
+                return type(self)(compute(*arrays))
+        except ValueError as error:
+            if isinstance(error, InvalidArgumentError):
+                raise
+            shapes = " and ".join(str(array.shape) for array in arrays)
+            detail = f"the operands of {symbol} have the incompatible shapes {shapes}"
+            raise InvalidArgumentError(Reason.BAD_SHAPE, detail=detail) from None
 
     return method
 
 
-def _reflected(operation: Operation) -> Any:
-    def method(self: Any, other: object) -> Any:
-        return self._computed(operation, self._operand(other), self)
-
-    return method
+def _reflected(method: _Method) -> Any:
+    return lambda self, other: method(self._operand(other), self)
 
 
-def _unary(operation: Operation) -> Any:
-    def method(self: Any) -> Any:
-        return self._computed(operation, self)
+def _equality(method: _Method, *, differs: bool) -> Any:
+    """Make == or != of a comparison: nothing equals None, nor a tensor of another shape."""
 
-    return method
-
-
-def _equality(operation: Operation) -> Any:
-    """Return == or !=: nothing equals None, nor a tensor of another shape."""
-    differs = operation is _NE
-
-    def method(self: Any, other: object) -> Any:
+    def compare(self: Any, other: object) -> Any:
         if other is None:
             return differs
         try:
-            return self._computed(operation, self, self._operand(other))
+            return method(self, other)
         except InvalidArgumentError as error:
             if error.reason is not Reason.BAD_SHAPE:
                 raise
             return type(self)(np.bool_(differs))
 
-    return method
+    return compare
 
 
 class Operators:
-    """The operators of a class that has ``_operand`` and ``_computed``."""
+    """The operators of a class that has ``dtype``, ``_operand`` and ``_array``."""
 
     __slots__ = ()
     __array_priority__: ClassVar[int] = 100
     """Above that of arrays, whose operators then leave it to these."""
 
-    __add__: ClassVar[_Method] = _binary(_ADD)
-    __radd__: ClassVar[_Method] = _reflected(_ADD)
-    __sub__: ClassVar[_Method] = _binary(_SUB)
-    __rsub__: ClassVar[_Method] = _reflected(_SUB)
-    __mul__: ClassVar[_Method] = _binary(_MUL)
-    __rmul__: ClassVar[_Method] = _reflected(_MUL)
-    __truediv__: ClassVar[_Method] = _binary(_TRUEDIV)
-    __rtruediv__: ClassVar[_Method] = _reflected(_TRUEDIV)
-    __floordiv__: ClassVar[_Method] = _binary(_FLOORDIV)
-    __rfloordiv__: ClassVar[_Method] = _reflected(_FLOORDIV)
-    __mod__: ClassVar[_Method] = _binary(_MOD)
-    __rmod__: ClassVar[_Method] = _reflected(_MOD)
-    __pow__: ClassVar[_Method] = _binary(_POW)
-    __rpow__: ClassVar[_Method] = _reflected(_POW)
-    __matmul__: ClassVar[_Method] = _binary(_MATMUL)
-    __rmatmul__: ClassVar[_Method] = _reflected(_MATMUL)
-    __and__: ClassVar[_Method] = _binary(_AND)
-    __rand__: ClassVar[_Method] = _reflected(_AND)
-    __or__: ClassVar[_Method] = _binary(_OR)
-    __ror__: ClassVar[_Method] = _reflected(_OR)
-    __xor__: ClassVar[_Method] = _binary(_XOR)
-    __rxor__: ClassVar[_Method] = _reflected(_XOR)
-    __lt__: ClassVar[_Method] = _binary(_LT)
-    __le__: ClassVar[_Method] = _binary(_LE)
-    __gt__: ClassVar[_Method] = _binary(_GT)
-    __ge__: ClassVar[_Method] = _binary(_GE)
-    __eq__: ClassVar[_Method] = _equality(_EQ)
-    __ne__: ClassVar[_Method] = _equality(_NE)
-    __neg__: ClassVar[_Method] = _unary(_NEG)
-    __abs__: ClassVar[_Method] = _unary(_ABS)
-    __invert__: ClassVar[_Method] = _unary(_INVERT)
+    __add__: ClassVar[_Method] = _operator("+", np.add, "iufcO")
+    __sub__: ClassVar[_Method] = _operator("-", np.subtract, "iufc")
+    __mul__: ClassVar[_Method] = _operator("*", np.multiply, "iufcb")
+    __truediv__: ClassVar[_Method] = _operator("/", _true_divide, "iufc")
+    __floordiv__: ClassVar[_Method] = _operator("//", _floor_divide, "iuf")
+    __mod__: ClassVar[_Method] = _operator("%", _remainder, "iuf")
+    __pow__: ClassVar[_Method] = _operator("**", _power, "iufc")
+    __matmul__: ClassVar[_Method] = _operator("@", _matmul, "iufc")
+    __and__: ClassVar[_Method] = _operator("&", np.bitwise_and, "iub")
+    __or__: ClassVar[_Method] = _operator("|", np.bitwise_or, "iub")
+    __xor__: ClassVar[_Method] = _operator("^", np.bitwise_xor, "iub")
+    __radd__: ClassVar[_Method] = _reflected(__add__)
+    __rsub__: ClassVar[_Method] = _reflected(__sub__)
+    __rmul__: ClassVar[_Method] = _reflected(__mul__)
+    __rtruediv__: ClassVar[_Method] = _reflected(__truediv__)
+    __rfloordiv__: ClassVar[_Method] = _reflected(__floordiv__)
+    __rmod__: ClassVar[_Method] = _reflected(__mod__)
+    __rpow__: ClassVar[_Method] = _reflected(__pow__)
+    __rmatmul__: ClassVar[_Method] = _reflected(__matmul__)
+    __rand__: ClassVar[_Method] = _reflected(__and__)
+    __ror__: ClassVar[_Method] = _reflected(__or__)
+    __rxor__: ClassVar[_Method] = _reflected(__xor__)
+    __lt__: ClassVar[_Method] = _operator("<", np.less, "iuf")
+    __le__: ClassVar[_Method] = _operator("<=", np.less_equal, "iuf")
+    __gt__: ClassVar[_Method] = _operator(">", np.greater, "iuf")
+    __ge__: ClassVar[_Method] = _operator(">=", np.greater_equal, "iuf")
+    __eq__: ClassVar[_Method] = _equality(_operator("==", np.equal, "iufcbO"), differs=False)
+    __ne__: ClassVar[_Method] = _equality(_operator("!=", np.not_equal, "iufcbO"), differs=True)
+    __neg__: ClassVar[_Method] = _operator("-", np.negative, "ifc")
+    __abs__: ClassVar[_Method] = _operator("abs", np.absolute, "ifc")
+    __invert__: ClassVar[_Method] = _operator("~", np.invert, "iub")
     __hash__: ClassVar[None] = None  # type: ignore[assignment]

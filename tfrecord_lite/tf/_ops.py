@@ -27,6 +27,24 @@ if TYPE_CHECKING:
     from tfrecord_lite.tf._dtype import DType
 
 
+__all__ = [
+    "TensorSpec",
+    "cast",
+    "constant",
+    "convert_to_tensor",
+    "ensure_shape",
+    "executing_eagerly",
+    "expand_dims",
+    "is_tensor",
+    "numpy_function",
+    "py_function",
+    "reshape",
+    "shape",
+    "squeeze",
+    "stack",
+]
+
+
 class TensorSpec:
     """The shape and dtype of a tensor, as ``tf.TensorSpec``, for ``from_generator``.
 
@@ -175,12 +193,6 @@ def expand_dims(input: Any, axis: int, name: str | None = None) -> Tensor:  # no
         If `axis` is out of range.
     """
     array = _array(input)
-    if isinstance(axis, (list, tuple)):
-        if len(axis) != 1:
-            raise argument_error(f"axis must be one integer, not {axis!r:.80}")
-        (axis,) = axis
-    if axis is None or isinstance(axis, (str, bytes)):
-        raise argument_error(f"axis must be an integer, not {axis!r:.80}")
     return Tensor(np.expand_dims(array, _axis(axis, array.ndim + 1)))
 
 
@@ -201,35 +213,24 @@ def stack(values: Sequence[Any], axis: int = 0, name: str = "stack") -> Tensor:
         if not whole.ndim:
             return whole
         values = list(whole)
-    tensors = [value for value in values if isinstance(value, Tensor)]
-    arrays = [_array(value) for value in values]
-    dtype = tensors[0].dtype if tensors else _common_dtype(arrays)
-    for value, array in zip(values, arrays, strict=True):
-        if isinstance(value, Tensor) and value.dtype != dtype:
-            detail = f"tensors of the dtypes {dtype.name} and {value.dtype.name} cannot be stacked"
-            raise argument_error(detail)
-        if array.shape != arrays[0].shape:
-            shapes = f"{arrays[0].shape} and {array.shape}"
-            detail = f"tensors of the shapes {shapes} cannot be stacked"
-            raise InvalidArgumentError(Reason.BAD_SHAPE, detail=detail)
+    dtypes = {value.dtype.name: value.dtype for value in values if isinstance(value, Tensor)}
+    if len(dtypes) > 1:
+        raise argument_error(f"tensors of the dtypes {', '.join(dtypes)} cannot be stacked")
+    dtype = next(iter(dtypes.values()), None)
+    if dtype is None and values:
+        found = [as_dtype(_array(value).dtype) for value in values]
+        dtype = found[0]
+        if dtype.is_integer:
+            is_float = any(each.is_floating for each in found)
+            dtype = as_dtype("float32") if is_float else max(found, key=lambda each: each.size)
+    arrays = [_array(value, dtype) for value in values]
     if not arrays:
         return Tensor(np.empty(0, np.float32))
-    place = _axis(axis, arrays[0].ndim + 1)
-    return Tensor(np.stack([_array(value, dtype) for value in values], place))
-
-
-def _common_dtype(arrays: Sequence[AnyArray]) -> DType:
-    """Return the dtype of values none of which is a tensor: the first, or float for ints and floats."""
-    dtypes = [as_dtype(array.dtype) for array in arrays]
-    if not dtypes:
-        return as_dtype("float32")
-    is_numbers = all(dtype.is_integer or dtype.is_floating for dtype in dtypes)
-    if not is_numbers:
-        return dtypes[0]
-    floating = [dtype for dtype in dtypes if dtype.is_floating]
-    if dtypes[0].is_floating:
-        return dtypes[0]
-    return as_dtype("float32") if floating else max(dtypes, key=lambda dtype: dtype.size)
+    shapes = {array.shape for array in arrays}
+    if len(shapes) > 1:
+        detail = f"tensors of the shapes {', '.join(map(str, shapes))} cannot be stacked"
+        raise InvalidArgumentError(Reason.BAD_SHAPE, detail=detail)
+    return Tensor(np.stack(arrays, _axis(axis, arrays[0].ndim + 1)))
 
 
 def executing_eagerly() -> bool:

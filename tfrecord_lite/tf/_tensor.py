@@ -22,7 +22,7 @@ from tfrecord_lite.errors import argument_error
 from tfrecord_lite.tensors.serialize import as_tensor
 from tfrecord_lite.tensors.strings import as_strings, flatten
 from tfrecord_lite.tf._dtype import DType, as_dtype
-from tfrecord_lite.tf._operators import Operation, Operators, computed
+from tfrecord_lite.tf._operators import Operators
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -156,10 +156,6 @@ class Tensor(Operators):
         wanted = None if is_text and self.dtype.name == "string" else self.dtype
         return Tensor(plain_array(value, wanted))
 
-    def _computed(self, operation: Operation, *operands: Tensor) -> Tensor:
-        arrays = (operand._array() for operand in operands)  # noqa: SLF001 - of this class
-        return Tensor(computed(operation, *arrays))
-
     def _array(self) -> AnyArray:
         value = self._value
         if isinstance(value, np.ndarray):
@@ -208,10 +204,6 @@ class Tensor(Operators):
     def __float__(self) -> float:
         """Return the only element."""
         return float(self._value)
-
-    def __complex__(self) -> complex:
-        """Return the only element."""
-        return complex(self._value)
 
     def __index__(self) -> int:
         """Return the only element."""
@@ -345,10 +337,6 @@ class RaggedTensor(_Composite):
     )
     from_nested_row_splits: ClassVar[Callable[..., RaggedTensor]] = _maker("from_nested_row_splits")
 
-    def to_list(self) -> list[Any]:
-        """Return the rows as nested lists of Python numbers or ``bytes``."""
-        return self._column.to_list()  # type: ignore[no-any-return]
-
     def numpy(self) -> Any:
         """Return the rows as an object array; as a plain array if all have one length."""
         return self._column.numpy()
@@ -428,27 +416,28 @@ def plain_array(value: Any, dtype: object = None) -> Any:
     too large for it wrap around. An array is converted to any dtype of numbers.
     """
     wanted = None if dtype is None else as_dtype(dtype)
+    if isinstance(value, (list, tuple)):
+        value = _without_tensors(value)
+    is_python = isinstance(value, _PYTHON_VALUES) and not isinstance(value, np.generic)
+    array: Any
     if isinstance(value, Tensor):
-        array: Any = np.asarray(value)
+        array = np.asarray(value)
+    elif wanted is not None and is_python:
+        array = _of_python(value, wanted)
     else:
-        if isinstance(value, (list, tuple)):
-            value = _without_tensors(value)
-        is_python = isinstance(value, _PYTHON_VALUES) and not isinstance(value, np.generic)
-        array = _natural(value) if wanted is None or not is_python else _of_python(value, wanted)
-    if wanted is not None and as_dtype(array.dtype) != wanted:
-        array = _converted(array, wanted)
+        try:
+            array = as_tensor(value)[0]
+        except TypeError as error:
+            raise argument_error(str(error)) from None
+    if wanted is not None and (found := as_dtype(array.dtype)) != wanted:
+        if "string" in {found.name, wanted.name}:
+            raise TypeError(f"cannot make a {wanted.name} tensor of {found.name} values")
+        with np.errstate(all="ignore"):  # integers wrap around, fractions are cut off
+            array = array.astype(wanted.dtype)
     return array[()] if isinstance(array, np.ndarray) else array
 
 
 _PYTHON_VALUES = (bool, int, float, complex, bytes, str, list, tuple, range)
-
-
-def _natural(value: Any) -> AnyArray:
-    """Return the array of a value, in the dtype that it takes by itself."""
-    try:
-        return as_tensor(value)[0]
-    except TypeError as error:
-        raise argument_error(str(error)) from None
 
 
 def _without_tensors(value: Any) -> Any:
@@ -460,15 +449,6 @@ def _without_tensors(value: Any) -> Any:
     if isinstance(value, np.integer):
         return int(value)
     return value.numpy() if isinstance(value, Tensor) else value
-
-
-def _converted(array: AnyArray, wanted: DType) -> AnyArray:
-    """Convert numbers to a dtype of numbers; integers wrap around, fractions are cut off."""
-    found = as_dtype(array.dtype)
-    if "string" in {found.name, wanted.name}:
-        raise TypeError(f"cannot make a {wanted.name} tensor of {found.name} values")
-    with np.errstate(all="ignore"):
-        return array.astype(wanted.dtype)
 
 
 def _of_python(value: Any, wanted: DType) -> AnyArray:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from tfrecord_lite.tf._dtype import ALL, DType, as_dtype
-from tfrecord_lite.tf._ops import cast
 from tfrecord_lite.tf._unavailable import Unavailable, unavailable
 
 __all__ = [
@@ -11,7 +10,6 @@ __all__ = [
     "as_dtype",
     "bfloat16",
     "bool",
-    "cast",
     "complex64",
     "complex128",
     "double",
@@ -49,4 +47,4 @@ complex128: DType = ALL["complex128"]
 string: DType = ALL["string"]
 bool: DType = ALL["bool"]  # noqa: A001 - TensorFlow's name
 
-__getattr__: Unavailable = unavailable(__name__)
+__getattr__: Unavailable = unavailable(__name__, {"cast": "use tf.cast"})

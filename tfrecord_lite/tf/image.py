@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tfrecord_lite.tf._unavailable import HINTS, Unavailable, unavailable
-from tfrecord_lite.tf.io._bytes import (
+from tfrecord_lite.tf.io import (
     decode_bmp,
     decode_image,
     decode_jpeg,

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from tfrecord_lite import dataset as library
+from tfrecord_lite.dataset.dataset import plan_of
 from tfrecord_lite.errors import InvalidArgumentError, Reason, require_int
 from tfrecord_lite.files.names import expand, name_of
-from tfrecord_lite.tf._tensor import Tensor, map_structure, plain_array, unwrap, wrap
-from tfrecord_lite.tf._unavailable import (
-    hint_for,
-    is_unavailable,
-    shortened,
-    unavailable_error,
-)
-from tfrecord_lite.tf.data import _batching as batching
-from tfrecord_lite.tf.data import _sources as sources
-from tfrecord_lite.tf.data import _stages as stages
-from tfrecord_lite.tf.data._functions import Calling, Generating, One, numbered, specs_of
+from tfrecord_lite.tf._ops import TensorSpec, is_tensor
+from tfrecord_lite.tf._tensor import Tensor, fits, map_structure, plain_array, unwrap, wrap
+from tfrecord_lite.tf._unavailable import unavailable_error
+from tfrecord_lite.tf.data import _nodes as nodes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -42,6 +37,65 @@ class Options:
         return Options()
 
 
+# Functions of tensors, turned into functions of plain values; they can be pickled if those can.
+
+
+@dataclass(frozen=True)
+class _Calling:
+    """A function of tensors, turned into one of plain values."""
+
+    function: Callable[..., Any]
+
+    def __call__(self, *parts: Any) -> Any:
+        made = self.function(*map(wrap, parts))
+        # In tf.data, a list of tensors is a tuple, and any other list is one tensor.
+        is_parts = isinstance(made, list) and any(map(is_tensor, made))
+        return unwrap(tuple(made) if is_parts else made)
+
+
+@dataclass(frozen=True)
+class _Generating:
+    """A generator of anything, turned into one of plain values of the given specs."""
+
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    specs: Any
+
+    def __call__(self) -> Iterator[Any]:
+        for element in self.function(*self.arguments):
+            yield _as_specified(element, self.specs)
+
+
+def _as_specified(element: Any, specs: Any) -> Any:
+    if isinstance(specs, dict):
+        return {name: _as_specified(element[name], spec) for name, spec in specs.items()}
+    if isinstance(specs, tuple):
+        pairs = zip(element, specs, strict=True)
+        return tuple(_as_specified(item, spec) for item, spec in pairs)
+    array = plain_array(element, specs.dtype)
+    if specs.shape is not None and not fits(np.shape(array), specs.shape):
+        detail = (
+            f"the generator yielded an element of shape {np.shape(array)}, expected {specs.shape}"
+        )
+        raise InvalidArgumentError(Reason.BAD_SHAPE, detail=detail)
+    return array
+
+
+def _numbered(number: int, element: Any) -> Any:
+    """Pair an element with its number, for ``enumerate``."""
+    return np.int64(number), element
+
+
+def _specs_of(types: Any, shapes: Any) -> Any:
+    """Return TensorSpecs in the structure of `types`; all shapes are unknown if `shapes` is None."""
+    if isinstance(types, dict):
+        return {name: _specs_of(each, shapes and shapes[name]) for name, each in types.items()}
+    if isinstance(types, (tuple, list)):
+        parts = [None] * len(types) if shapes is None else shapes
+        return tuple(_specs_of(each, part) for each, part in zip(types, parts, strict=True))
+    return TensorSpec(shapes, types)
+
+
 @dataclass(frozen=True)
 class _PlanOf:
     """A function from an element to a data set, turned into one to its plan."""
@@ -54,7 +108,7 @@ class _PlanOf:
         if not isinstance(made, Dataset):
             detail = f"the function must return a Dataset, not {type(made).__name__}"
             raise TypeError(detail)
-        return made._dataset._plan  # noqa: SLF001 - it wraps that
+        return _plan_of(made)
 
 
 class _Iterator:
@@ -67,23 +121,13 @@ class _Iterator:
         return self
 
     def __next__(self) -> Any:
-        try:
-            return wrap(next(self._elements))
-        except AttributeError as error:
-            if not is_unavailable(error):
-                raise
-            # The frames of the stages say nothing about it.
-            raise shortened(error) from None
+        return wrap(next(self._elements))
 
     def get_next(self) -> Any:
         """Return the next element; at the end raise ``tf.errors.OutOfRangeError``."""
         for element in self:
             return element
         raise EOFError("End of sequence")
-
-    def get_next_as_optional(self) -> NoReturn:
-        """Raise an error, as there are no optionals here."""
-        raise unavailable_error("get_next_as_optional", "use next(iterator, None)", self)
 
 
 class _HintingType(type):
@@ -93,8 +137,8 @@ class _HintingType(type):
         if name.startswith("__"):
             raise AttributeError(name)
         names = [each for each in dir(cls) if not each.startswith("_")]
-        hint = hint_for(name, names, _HINTS, "use map with a function, or Python's itertools")
-        raise unavailable_error(f"tf.data.Dataset.{name}", hint, cls)
+        otherwise = "use map with a function, or Python's itertools"
+        raise unavailable_error(f"tf.data.Dataset.{name}", names, _HINTS, otherwise, cls)
 
 
 _HINTS = {
@@ -119,7 +163,7 @@ class Dataset(metaclass=_HintingType):
         self._dataset = dataset
 
     def _then(self, stage: Callable[..., PlanNode], **settings: Any) -> Dataset:
-        return Dataset(self._dataset._then(stage, **settings))  # noqa: SLF001 - it wraps that
+        return Dataset(library.Dataset(stage(input=_plan_of(self), **settings)))
 
     # ------------------------------------------------------------------------- sources
 
@@ -127,14 +171,14 @@ class Dataset(metaclass=_HintingType):
     def from_tensor_slices(tensors: Any, name: str | None = None) -> Dataset:
         """Make a data set of the rows of arrays, or of dictionaries and tuples of arrays."""
         arrays = map_structure(_sliceable, unwrap(tensors))
-        plan = sources.Slices(arrays=arrays, n_rows=sources.rows_of(arrays))
+        plan = nodes.Slices(arrays=arrays, n_rows=nodes.rows_of(arrays))
         return Dataset(library.Dataset(plan))
 
     @staticmethod
     def from_tensors(tensors: Any, name: str | None = None) -> Dataset:
         """Make a data set of one element."""
         plain = unwrap(tensors)
-        return Dataset(library.Dataset(sources.Calls(function=One(plain))))
+        return Dataset(library.Dataset(nodes.Calls(function=partial(iter, (plain,)))))
 
     @staticmethod
     def from_generator(
@@ -158,10 +202,10 @@ class Dataset(metaclass=_HintingType):
         if specs is None:
             if output_types is None:
                 raise TypeError("from_generator needs output_signature, or output_types")
-            specs = specs_of(output_types, output_shapes)
+            specs = _specs_of(output_types, output_shapes)
         arguments = () if args is None else tuple(wrap(unwrap(item)).numpy() for item in args)
-        function = Generating(generator, arguments, specs)
-        return Dataset(library.Dataset(sources.Calls(function=function)))
+        function = _Generating(generator, arguments, specs)
+        return Dataset(library.Dataset(nodes.Calls(function=function)))
 
     @staticmethod
     def range(*args: int, output_type: object = "int64", name: str | None = None) -> Dataset:
@@ -195,15 +239,15 @@ class Dataset(metaclass=_HintingType):
         given = datasets if datasets is not None else args[0] if len(args) == 1 else args
         if not isinstance(given, (tuple, list)) or not all(isinstance(d, Dataset) for d in given):
             raise TypeError("zip needs data sets, or a tuple of them")
-        plans = tuple(each._dataset._plan for each in given)  # noqa: SLF001 - it wraps that
-        return Dataset(library.Dataset(sources.Zipped(inputs=plans)))
+        plans = tuple(_plan_of(each) for each in given)
+        return Dataset(library.Dataset(nodes.Zipped(inputs=plans)))
 
     def concatenate(self, dataset: Dataset, name: str | None = None) -> Dataset:
         """Append the elements of another data set."""
         if not isinstance(dataset, Dataset):
             raise TypeError(f"expected a Dataset, not {type(dataset).__name__}")
-        plans = (self._dataset._plan, dataset._dataset._plan)  # noqa: SLF001 - it wraps that
-        return Dataset(library.Dataset(sources.Concatenated(inputs=plans)))
+        plans = (_plan_of(self), _plan_of(dataset))
+        return Dataset(library.Dataset(nodes.Concatenated(inputs=plans)))
 
     # -------------------------------------------------------------------------- stages
 
@@ -216,13 +260,13 @@ class Dataset(metaclass=_HintingType):
     ) -> Dataset:
         """Call a function with each element; see :meth:`tfrecord_lite.Dataset.map`."""
         dataset = self._dataset
-        if dataset._plan.content in {"records", "batches"}:  # noqa: SLF001 - it wraps that
-            dataset = dataset._then(stages.Records)  # noqa: SLF001
-        return Dataset(dataset.map(Calling(map_func), num_parallel_calls))
+        if _plan_of(self).content in {"records", "batches"}:
+            dataset = library.Dataset(nodes.Records(input=_plan_of(self)))
+        return Dataset(dataset.map(_Calling(map_func), num_parallel_calls))
 
     def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
         """Keep the elements for which a function returns true."""
-        return Dataset(self._dataset.filter(Calling(predicate)))
+        return Dataset(self._dataset.filter(_Calling(predicate)))
 
     def interleave(
         self,
@@ -242,10 +286,10 @@ class Dataset(metaclass=_HintingType):
             raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
         settings: dict[str, Any] = {"cycle_length": cycle, "block_length": block}
         function = _PlanOf(map_func)
-        files = stages.files_of(self._dataset._plan, function)  # noqa: SLF001 - it wraps that
+        files = nodes.files_of(_plan_of(self), function)
         if files is not None:
             return Dataset(library.Dataset(replace(files, **settings)))
-        return self._then(stages.Interleave, function=function, **settings)
+        return self._then(nodes.Interleave, function=function, **settings)
 
     def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> Dataset:
         """Make a data set of each element, and yield their elements one data set after the other."""
@@ -276,7 +320,7 @@ class Dataset(metaclass=_HintingType):
     ) -> Dataset:
         """Stack `batch_size` elements into one; sparse tensors get one more dimension."""
         size = _size(batch_size)
-        return self._then(batching.StackedBatch, n=size, drop_remainder=drop_remainder)
+        return self._then(nodes.StackedBatch, n=size, drop_remainder=drop_remainder)
 
     def padded_batch(
         self,
@@ -289,11 +333,11 @@ class Dataset(metaclass=_HintingType):
         """Stack `batch_size` elements, each padded to the largest size, or to a shape."""
         fills = None if padding_values is None else unwrap(padding_values)
         settings = {"shapes": padded_shapes, "fills": fills, "drop_remainder": drop_remainder}
-        return self._then(batching.PaddedBatch, n=_size(batch_size), **settings)
+        return self._then(nodes.PaddedBatch, n=_size(batch_size), **settings)
 
     def unbatch(self, name: str | None = None) -> Dataset:
         """Split each element into its rows."""
-        return self._then(stages.Unbatch)
+        return self._then(nodes.Unbatch)
 
     def take(self, count: int, name: str | None = None) -> Dataset:
         """Keep the first `count` elements; -1: all."""
@@ -309,7 +353,7 @@ class Dataset(metaclass=_HintingType):
 
     def enumerate(self, start: int = 0, name: str | None = None) -> Dataset:
         """Pair each element with its number."""
-        return Dataset(self._dataset.enumerate(start).map(numbered))
+        return Dataset(self._dataset.enumerate(start).map(_numbered))
 
     def cache(self, filename: str = "", name: str | None = None) -> Dataset:
         """Keep the elements in memory.
@@ -374,7 +418,7 @@ class Dataset(metaclass=_HintingType):
         raise AttributeError(name)
 
     def __repr__(self) -> str:
-        """Format the stages."""
+        """Format the nodes."""
         return f"<tf.data.Dataset over {self._dataset!r}>"
 
 
@@ -401,6 +445,10 @@ class TFRecordDataset(Dataset):
         super().__init__(
             library.TFRecordDataset(paths, compression, buffer_size, num_parallel_reads)
         )
+
+
+def _plan_of(dataset: Dataset) -> PlanNode:
+    return plan_of(dataset._dataset)  # noqa: SLF001 - of this module
 
 
 def _sliceable(leaf: Any) -> Any:

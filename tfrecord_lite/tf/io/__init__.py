@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from tfrecord_lite import writer
+from tfrecord_lite.apps.images import image as images
+from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.example.parse import ExampleParser
+from tfrecord_lite.example.sequence.parse import SequenceExampleParser
 from tfrecord_lite.files.compression import CompressionType, TFRecordOptions
 from tfrecord_lite.schema import (
     FixedLenFeature,
@@ -12,28 +20,19 @@ from tfrecord_lite.schema import (
     RaggedFeature,
     SparseFeature,
     VarLenFeature,
+    require_specifications,
 )
+from tfrecord_lite.tensors import parse, raw, serialize
+from tfrecord_lite.tf._dtype import as_dtype
+from tfrecord_lite.tf._parse_ahead import BatchTensor, RecordTensor, can_be_cut
+from tfrecord_lite.tf._tensor import Tensor, plain_array, unwrap, wrap
 from tfrecord_lite.tf._unavailable import Unavailable, unavailable
 from tfrecord_lite.tf.io import gfile
-from tfrecord_lite.tf.io._bytes import (
-    decode_bmp,
-    decode_image,
-    decode_jpeg,
-    decode_png,
-    decode_raw,
-    encode_jpeg,
-    encode_png,
-    parse_tensor,
-    read_file,
-    serialize_tensor,
-    write_file,
-)
-from tfrecord_lite.tf.io._parsing import (
-    parse_example,
-    parse_sequence_example,
-    parse_single_example,
-    parse_single_sequence_example,
-)
+
+if TYPE_CHECKING:
+    from tfrecord_lite.schema import FeatureSpec
+
+    Features = Mapping[str, FeatureSpec]
 
 __all__ = [
     "FixedLenFeature",
@@ -67,6 +66,188 @@ class TFRecordWriter(writer.TFRecordWriter):
 
     def __init__(self, path: Any, options: CompressionType = None) -> None:
         super().__init__(path, "" if options is None else options)
+
+
+def parse_example(
+    serialized: Any, features: Features, example_names: Any = None, name: str | None = None
+) -> dict[str, Any]:
+    """Parse a batch of Examples, as :func:`tfrecord_lite.parse_example`."""
+    if isinstance(serialized, BatchTensor):
+        return wrap(serialized.parsed(_parser(ExampleParser, features), _names(example_names)))  # type: ignore[no-any-return]
+    messages = unwrap(serialized)
+    if isinstance(messages, bytes):
+        return parse_single_example(messages, features, example_names, name)
+    return wrap(_parser(ExampleParser, features)(messages, _names(example_names)))  # type: ignore[no-any-return]
+
+
+def parse_single_example(
+    serialized: Any, features: Features, example_names: Any = None, name: str | None = None
+) -> dict[str, Any]:
+    """Parse one Example, as :func:`tfrecord_lite.parse_single_example`."""
+    parser = _parser(ExampleParser, features)
+    if example_names is None and isinstance(serialized, RecordTensor) and can_be_cut(features):
+        row = serialized.parsed(parser)
+        if row is not None:
+            return wrap(row)  # type: ignore[no-any-return]
+    return wrap(parser.parse_single(unwrap(serialized), _names(example_names)))  # type: ignore[no-any-return]
+
+
+def parse_sequence_example(
+    serialized: Any,
+    context_features: Features | None = None,
+    sequence_features: Features | None = None,
+    example_names: Any = None,
+    name: str | None = None,
+) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """Parse a batch of SequenceExamples, as :func:`tfrecord_lite.parse_sequence_example`."""
+    parser = _parser(SequenceExampleParser, context_features, sequence_features)
+    return wrap(parser(unwrap(serialized), _names(example_names)))  # type: ignore[no-any-return]
+
+
+def parse_single_sequence_example(
+    serialized: Any,
+    context_features: Features | None = None,
+    sequence_features: Features | None = None,
+    example_name: Any = None,
+    name: str | None = None,
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Parse one SequenceExample, as :func:`tfrecord_lite.parse_single_sequence_example`."""
+    parser = _parser(SequenceExampleParser, context_features, sequence_features)
+    context, lists, _ = parser.parse_single(unwrap(serialized), _names(example_name))
+    return wrap(context), wrap(lists)
+
+
+def _names(names: Any) -> Any:
+    return None if names is None else unwrap(names)
+
+
+_MAX_PARSERS = 16
+_recent: list[tuple[Any, Any]] = []
+"""Parsers by their class and features: scripts pass the same features with each record."""
+
+
+def _parser(make: type[Any], *features: Any) -> Any:
+    """Return a parser, one made before if there is any, for specifications only (rule E2)."""
+    items = [tuple(given.items()) if isinstance(given, Mapping) else given for given in features]
+    for (known_make, known), parser in _recent:
+        if known_make is make and known == items:  # fast for identical specifications
+            return parser
+    for given in features:
+        require_specifications(given)
+    parser = make(*features)
+    _recent[:] = [((make, items), parser), *_recent[: _MAX_PARSERS - 1]]
+    return parser
+
+
+def serialize_tensor(tensor: Any, name: str | None = None) -> Tensor:
+    """Serialise a tensor, as :func:`tfrecord_lite.serialize_tensor`."""
+    plain = unwrap(tensor) if hasattr(tensor, "numpy") else plain_array(tensor)
+    return Tensor(serialize.serialize_tensor(plain, name))
+
+
+def parse_tensor(serialized: Any, out_type: object, name: str | None = None) -> Tensor:
+    """Parse a serialised tensor, as :func:`tfrecord_lite.parse_tensor`."""
+    return Tensor(parse.parse_tensor(unwrap(serialized), out_type, name))
+
+
+def decode_raw(
+    input_bytes: Any,
+    out_type: object,
+    little_endian: bool = True,
+    fixed_length: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """View bytes as numbers, as :func:`tfrecord_lite.decode_raw`."""
+    plain = unwrap(input_bytes)
+    return Tensor(raw.decode_raw(plain, out_type, little_endian, fixed_length, name))
+
+
+def decode_image(
+    contents: Any,
+    channels: int | None = None,
+    dtype: object = "uint8",
+    name: str | None = None,
+    expand_animations: bool = True,
+) -> Tensor:
+    """Decode an image, as :func:`tfrecord_lite.apps.images.decode_image`.
+
+    Raises
+    ------
+    InvalidArgumentError
+        ``UNSUPPORTED`` for a `dtype` other than uint8, and for a GIF, which may have
+        several images, unless `expand_animations` is False.
+    """
+    plain = unwrap(contents)
+    if expand_animations and plain[:4] == b"GIF8":
+        detail = "a GIF may be animated; pass expand_animations=False to decode its first image"
+        raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
+    return _decoded(plain, channels, dtype)
+
+
+def decode_jpeg(contents: Any, channels: int = 0, **settings: Any) -> Tensor:
+    """Decode a JPEG image; settings of TensorFlow's own decoder raise an error."""
+    _check_settings(settings, {"ratio": 1, "fancy_upscaling": True, "dct_method": ""})
+    return _decoded(unwrap(contents), channels, "uint8")
+
+
+def decode_png(
+    contents: Any, channels: int = 0, dtype: object = "uint8", name: str | None = None
+) -> Tensor:
+    """Decode a PNG image of 8 bits per channel."""
+    return _decoded(unwrap(contents), channels, dtype)
+
+
+def decode_bmp(contents: Any, channels: int = 0, name: str | None = None) -> Tensor:
+    """Decode a BMP image."""
+    return _decoded(unwrap(contents), channels, "uint8")
+
+
+def encode_jpeg(image: Any, format: str = "", quality: int = 95, **settings: Any) -> Tensor:  # noqa: A002
+    """Encode an image as JPEG, as :func:`tfrecord_lite.apps.images.encode_image`."""
+    n_channels = {"": None, "grayscale": 1, "rgb": 3}.get(format, -1)
+    plain = np.asarray(unwrap(image))
+    if n_channels is not None and n_channels != plain.shape[-1]:
+        detail = f"an image of shape {list(plain.shape)} cannot be encoded as {format!r}"
+        raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
+    _check_settings(
+        settings, {"chroma_downsampling": True, "optimize_size": False, "progressive": False}
+    )
+    return Tensor(images.encode_image(plain, "jpeg", quality))
+
+
+def encode_png(image: Any, compression: int = -1, name: str | None = None) -> Tensor:
+    """Encode an image as PNG, as :func:`tfrecord_lite.apps.images.encode_image`."""
+    return Tensor(images.encode_image(unwrap(image), "png"))
+
+
+def read_file(filename: Any, name: str | None = None) -> Tensor:
+    """Return the content of a local file."""
+    return Tensor(Path(_path(filename)).read_bytes())
+
+
+def write_file(filename: Any, contents: Any, name: str | None = None) -> None:
+    """Write a local file."""
+    Path(_path(filename)).write_bytes(unwrap(contents))
+
+
+def _path(filename: Any) -> str:
+    name = unwrap(filename)
+    return name.decode() if isinstance(name, bytes) else str(name)
+
+
+def _decoded(contents: Any, channels: int | None, dtype: object) -> Tensor:
+    if as_dtype(dtype) != "uint8":
+        detail = "images are decoded to uint8; use tf.cast on the result"
+        raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
+    return Tensor(images.decode_image(contents, channels or 0))
+
+
+def _check_settings(settings: dict[str, Any], harmless: dict[str, Any]) -> None:
+    """Raise an error for settings that would change TensorFlow's result."""
+    for name, value in settings.items():
+        if name != "name" and (name not in harmless or harmless[name] != value):
+            detail = f"{name}={value!r} is a setting of TensorFlow's own codec; leave it out"
+            raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
 
 
 __getattr__: Unavailable = unavailable(

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from tfrecord_lite.files.compression import TFRecordCompressionType
 from tfrecord_lite.reader import tf_record_iterator
 from tfrecord_lite.tf import io as _io
-from tfrecord_lite.tf.io import _parsing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,7 +23,7 @@ def parse_example(
     example_names: Any = None,
 ) -> dict[str, Any]:
     """Parse a batch of Examples; the last two arguments are in TensorFlow 1's order."""
-    return _parsing.parse_example(serialized, features, example_names, name)
+    return _io.parse_example(serialized, features, example_names, name)
 
 
 def parse_single_example(
@@ -34,7 +33,7 @@ def parse_single_example(
     example_names: Any = None,
 ) -> dict[str, Any]:
     """Parse one Example; the last two arguments are in TensorFlow 1's order."""
-    return _parsing.parse_single_example(serialized, features, example_names, name)
+    return _io.parse_single_example(serialized, features, example_names, name)
 
 
 def __getattr__(name: str) -> Any:

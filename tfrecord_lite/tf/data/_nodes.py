@@ -1,0 +1,374 @@
+"""Nodes of plans that only tf.data has: arrays, functions, data sets of data sets, padded batches.
+
+The state of a source is the number of elements yielded, or the states of its inputs. Methods are
+those of :class:`PlanNode`.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable  # noqa: TC003 - of a dataclass
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from tfrecord_lite.columns import RaggedTensor, SparseTensor
+from tfrecord_lite.dataset.batching import Batch, stack
+from tfrecord_lite.dataset.chunks import BatchChunk, Chunk, ObjectChunk, RecordChunk
+from tfrecord_lite.dataset.feed import Feed, elements
+from tfrecord_lite.dataset.plan import Content, PlanNode, Run, Stage, feed_of
+from tfrecord_lite.dataset.records import Files
+from tfrecord_lite.dataset.shuffle import Shuffle
+from tfrecord_lite.dataset.stages import Shard
+from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.tf._parse_ahead import BatchTensor, ParsedGroups, RecordTensor
+from tfrecord_lite.tf._tensor import map_structure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tfrecord_lite.dataset.feed import Pair, State
+
+
+_CHUNK_SIZE = 1024
+_MAX_FILES = 10_000
+
+
+def rows_of(structure: Any) -> int:
+    """Return the size of the first dimension, which all leaves must share."""
+    sizes: set[int] = set()
+
+    def add(leaf: Any) -> None:
+        if isinstance(leaf, bytes) or not leaf.shape:
+            detail = "a single value cannot be sliced; give an array"
+            raise InvalidArgumentError(Reason.BAD_SHAPE, detail=detail)
+        sizes.add(leaf.shape[0])
+
+    map_structure(add, structure)
+    if len(sizes) != 1:
+        detail = f"arrays to slice have the lengths {sorted(sizes)}, expected the same length"
+        raise InvalidArgumentError(Reason.WRONG_COUNT, detail=detail)
+    return sizes.pop()
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Numbered(PlanNode):
+    """Elements by number, of which every n-th is taken."""
+
+    gives: ClassVar[Content | None] = "objects"
+    n_parts: int = 1
+    number: int = 0
+
+    def part(self, n_parts: int, number: int) -> PlanNode:
+        step, first = self.n_parts * n_parts, self.number + self.n_parts * number
+        return replace(self, n_parts=step, number=first)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Slices(_Numbered):
+    """The rows of arrays."""
+
+    arrays: Any
+    n_rows: int
+
+    def size(self) -> int | None:
+        return len(range(self.number, self.n_rows, self.n_parts))
+
+    def chunks(self, run: Run, state: State) -> Iterator[Pair]:
+        first = state["next"] if state else self.number
+        step = self.n_parts * _CHUNK_SIZE
+        for start in range(first, self.n_rows, step):
+            stop = min(start + step, self.n_rows)
+            rows = [self._row(i) for i in range(start, stop, self.n_parts)]
+            yield ObjectChunk(rows), {"next": start + len(rows) * self.n_parts}
+
+    def _row(self, i: int) -> Any:
+        return map_structure(lambda array: array[i], self.arrays)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Calls(_Numbered):
+    """The elements that a function yields, called again for each epoch."""
+
+    function: Callable[[], Any]
+
+    def chunks(self, run: Run, state: State) -> Iterator[Pair]:
+        done = state["done"] if state else 0
+        for i, element in enumerate(self.function()):
+            if i >= done and i % self.n_parts == self.number:
+                yield ObjectChunk([element]), {"done": i + 1}
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Several(PlanNode):
+    """Elements of several plans; a shard of them is found by counting all."""
+
+    gives: ClassVar[Content | None] = "objects"
+    inputs: tuple[PlanNode, ...]
+
+    def sizes(self) -> list[int] | None:
+        """Return the number of elements of each plan; None unless all are known."""
+        sizes = [size for each in self.inputs if (size := each.size()) is not None]
+        return sizes if len(sizes) == len(self.inputs) else None
+
+    def part(self, n_parts: int, number: int) -> PlanNode:
+        return Shard(input=self, n_parts=n_parts, number=number)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Concatenated(_Several):
+    """The elements of one plan after the other."""
+
+    def size(self) -> int | None:
+        sizes = self.sizes()
+        return None if sizes is None else sum(sizes)
+
+    def chunks(self, run: Run, state: State) -> Iterator[Pair]:
+        first, where = (state["input"], state["feed"]) if state else (0, None)
+        for i in range(first, len(self.inputs)):
+            with feed_of(self.inputs[i], run, where if i == first else None) as feed:
+                while (chunk := feed.take()) is not None:
+                    yield ObjectChunk(chunk.elements()), {"input": i, "feed": feed.state()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Zipped(_Several):
+    """Tuples of one element from each plan, up to the shortest."""
+
+    def size(self) -> int | None:
+        sizes = self.sizes()
+        return None if sizes is None else min(sizes)
+
+    def chunks(self, run: Run, state: State) -> Iterator[Pair]:
+        starts = state["feeds"] if state else [None] * len(self.inputs)
+        pairs = zip(self.inputs, starts, strict=True)
+        feeds = [feed_of(plan, run, start) for plan, start in pairs]
+        try:
+            for found in zip(*map(elements, feeds), strict=False):
+                items = tuple(element for element, _, _, _ in found)
+                yield ObjectChunk([items]), {"feeds": [after for _, _, _, after in found]}
+        finally:
+            for feed in feeds:
+                feed.close()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Records(Stage):
+    """Records, and batches of records, as tensors that know their block."""
+
+    gives: ClassVar[Content | None] = "objects"
+    is_one_to_one: ClassVar[bool] = True
+
+    def chunks(self, run: Run, state: State) -> Iterator[Pair]:
+        with self.feed(run, state) as feed:
+            while (chunk := feed.take()) is not None:
+                yield ObjectChunk(_with_blocks(chunk)), {"feed": feed.state()}
+
+
+def _with_blocks(chunk: Chunk) -> list[Any]:
+    if isinstance(chunk, BatchChunk):
+        return [BatchTensor(chunk[i : i + 1]) for i in range(len(chunk))]
+    items = chunk.elements()
+    if not isinstance(chunk, RecordChunk):
+        return items
+    groups = ParsedGroups(chunk)
+    return [RecordTensor(item, groups, i) for i, item in enumerate(items)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Interleave(Stage):
+    """The elements of many data sets, one made from each input element, in turns.
+
+    `cycle_length` slots take turns, each with `block_length` elements of its data set. When
+    a data set ends, its slot gets the next one at its next turn.
+    """
+
+    gives: ClassVar[Content | None] = "objects"
+    counts: ClassVar[bool] = True
+    function: Callable[[Any], PlanNode]
+    cycle_length: int
+    block_length: int
+
+    def chunks(self, run: Run, state: State) -> Iterator[Pair]:
+        done = state["done"] if state else 0
+        feed = self.feed(run, None)
+        slots: list[Feed | None] = [None] * self.cycle_length
+        try:
+            for i, element in enumerate(self._in_turns(run, elements(feed), slots), 1):
+                if i > done:
+                    yield ObjectChunk([element]), {"done": i}
+        finally:
+            for each in (feed, *slots):
+                if each is not None:
+                    each.close()
+
+    def _in_turns(self, run: Run, inputs: Iterator[Any], slots: list[Feed | None]) -> Iterator[Any]:
+        is_at_end = False
+        turn = 0
+        while not is_at_end or any(slot is not None for slot in slots):
+            if slots[turn] is None and not is_at_end:
+                found = next(inputs, None)
+                is_at_end = found is None
+                if found is not None:
+                    slots[turn] = Feed(partial(self.function(found[0]).chunks, run))
+            slot = slots[turn]
+            for _ in range(self.block_length):
+                chunk = slot.take(1) if slot is not None else None
+                if chunk is None:
+                    slots[turn] = None
+                    break
+                yield chunk.elements()[0]
+            turn = (turn + 1) % self.cycle_length
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unbatch(Stage):
+    """The rows of each element."""
+
+    gives: ClassVar[Content | None] = "objects"
+    counts: ClassVar[bool] = True
+
+    def chunks(self, run: Run, state: State) -> Iterator[Pair]:
+        with self.feed(run, state) as feed:
+            for element, _, _, after in elements(feed):
+                whole = Slices(arrays=element, n_rows=rows_of(element))
+                rows = [row for chunk, _ in whole.chunks(run, None) for row in chunk.elements()]
+                if rows:
+                    yield ObjectChunk(rows), {"feed": after}
+
+
+def files_of(plan: PlanNode, function: Callable[[Any], PlanNode]) -> Files | None:
+    """Return the plan of the files that a function opens, given their names; None for other plans.
+
+    Files are then interleaved by the library itself, which is much faster.
+    """
+    slices: PlanNode = plan
+    order: dict[str, Any] = {}
+    if isinstance(plan, Shuffle) and isinstance(plan.input, Slices):
+        slices = plan.input
+        if plan.buffer_size >= slices.n_rows:
+            order = {name: getattr(plan, name) for name in ("seed", "is_seeded", "reshuffles")}
+    if not isinstance(slices, Slices) or (slices is not plan and not order):
+        return None
+    if not isinstance(slices.arrays, np.ndarray) or not 0 < slices.n_rows <= _MAX_FILES:
+        return None
+    rows = [row for chunk, _ in slices.chunks(Run(), None) for row in chunk.elements()]
+    if not all(isinstance(row, bytes) for row in rows):
+        return None
+    made = [function(row) for row in rows]
+    first = made[0]
+    if not isinstance(first, Files) or first.seed is not None or first.cycle_length != 1:
+        return None
+    names: list[str] = []
+    for each in made:
+        if not isinstance(each, Files) or each != replace(first, names=each.names):
+            return None
+        names += each.names
+    return replace(first, names=tuple(names), **order)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StackedBatch(Batch):
+    """Batches of elements, sparse tensors included."""
+
+    def _cut(self, chunk: Any) -> Any:
+        if isinstance(chunk, ObjectChunk):
+            return ObjectChunk([_stacked(chunk.items)])
+        return super()._cut(chunk)
+
+
+def _stacked(elements: list[Any]) -> Any:
+    first = elements[0]
+    if isinstance(first, dict) and all(
+        type(each) is dict and each.keys() == first.keys() for each in elements
+    ):
+        return {key: _stacked([each[key] for each in elements]) for key in first}
+    if isinstance(first, tuple) and not hasattr(first, "_fields"):
+        return tuple(_stacked(list(parts)) for parts in zip(*elements, strict=True))
+    if isinstance(first, SparseTensor):
+        return _stacked_sparse(elements)
+    if isinstance(first, RaggedTensor):
+        detail = "ragged tensors cannot be stacked; parse whole batches, by batch before map"
+        raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
+    return stack(elements)
+
+
+def _stacked_sparse(parts: list[SparseTensor]) -> SparseTensor:
+    """Stack along a new first dimension; the other sizes are the largest of all parts."""
+    if len({part.rank for part in parts}) != 1:
+        detail = "the sparse tensors of a batch must have the same number of dimensions"
+        raise InvalidArgumentError(Reason.BAD_SHAPE, detail=detail)
+    counts = [len(part.indices) for part in parts]
+    numbers = np.repeat(np.arange(len(parts)), counts)  # the part that each value belongs to
+    indices = np.column_stack([numbers, np.concatenate([part.indices for part in parts])])
+    shape = np.max([part.dense_shape for part in parts], axis=0)
+    values: Any = np.concatenate([np.asarray(part.values) for part in parts])
+    return SparseTensor(indices, values, [len(parts), *shape.tolist()])
+
+
+@dataclass(frozen=True, kw_only=True)
+class PaddedBatch(Batch):
+    """Batches of elements, whose arrays are padded to one shape."""
+
+    gives: ClassVar[Content | None] = "objects"
+    shapes: Any
+    """The shapes, in the structure of an element or a part of it; None for the largest sizes."""
+    fills: Any
+    """The padding, likewise; None for zeros and empty strings."""
+
+    def _cut(self, chunk: Any) -> Any:
+        return ObjectChunk([_padded(chunk.elements(), self.shapes, self.fills)])
+
+
+def _padded(elements: list[Any], shapes: Any, fills: Any) -> Any:
+    first = elements[0]
+    if isinstance(first, dict):
+        return {
+            key: _padded([each[key] for each in elements], _of(shapes, key), _of(fills, key))
+            for key in first
+        }
+    if isinstance(first, tuple):
+        return tuple(
+            _padded(list(parts), _of(shapes, i), _of(fills, i))
+            for i, parts in enumerate(zip(*elements, strict=True))
+        )
+    if isinstance(first, (SparseTensor, RaggedTensor)):
+        detail = "padded_batch needs dense tensors; use tf.sparse.to_dense first"
+        raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
+    return _filled(elements, shapes, fills)
+
+
+def _of(structure: Any, key: Any) -> Any:
+    """Return the part of a structure with that key; a single value is for all keys."""
+    is_parts = isinstance(structure, dict if isinstance(key, str) else tuple)
+    return structure[key] if is_parts else structure
+
+
+def _filled(elements: list[Any], shape: Any, fill: Any) -> Any:
+    arrays = [np.asarray(each, object if isinstance(each, bytes) else None) for each in elements]
+    dtype = arrays[0].dtype
+    if fill is None:
+        fill = b"" if dtype.kind == "O" else dtype.type(0)
+    out = np.full((len(arrays), *_sizes([array.shape for array in arrays], shape)), fill, dtype)
+    for i, array in enumerate(arrays):
+        place: tuple[Any, ...] = (i, *map(slice, array.shape))
+        out[place] = array
+    return out
+
+
+def _sizes(found: list[tuple[int, ...]], wanted: Any) -> list[int]:
+    """Return the padded shape; None and -1 stand for the largest size."""
+    if len({len(shape) for shape in found}) != 1:
+        detail = "the arrays of a batch must have the same number of dimensions"
+        raise InvalidArgumentError(Reason.BAD_SHAPE, detail=detail)
+    largest = [max(sizes) for sizes in zip(*found, strict=True)]
+    if wanted is None:
+        return largest
+    given = [-1 if size is None else int(size) for size in wanted]
+    sizes = [most if size < 0 else size for size, most in zip(given, largest, strict=False)]
+    if len(given) != len(largest) or any(map(operator.lt, sizes, largest)):
+        detail = f"arrays of up to {largest} do not fit the padded shape {given}"
+        raise InvalidArgumentError(Reason.BAD_SHAPE, detail=detail)
+    return sizes
