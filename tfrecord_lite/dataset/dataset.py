@@ -631,11 +631,6 @@ class Dataset(Generic[T_co]):
         return f"<{type(self).__name__}: {summary(self._plan)}>"
 
 
-def plan_of(dataset: Dataset[Any]) -> PlanNode:
-    """Return the plan of a data set, for packages that add stages of their own."""
-    return dataset._plan  # noqa: SLF001 - of this module
-
-
 def _check_callable(name: str, value: object) -> None:
     if not callable(value):
         raise TypeError(f"{name} must be callable, not {type(value).__name__}")

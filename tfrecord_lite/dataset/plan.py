@@ -187,6 +187,11 @@ def feed_of(node: PlanNode, run: Run, state: State) -> Feed:
     return Feed(functools.partial(node.chunks, replace(run, cached=cached)), state, cached)
 
 
+def plan_of(dataset: Any) -> PlanNode:
+    """Return the plan of a data set, for packages that add stages of their own."""
+    return dataset._plan  # type: ignore[no-any-return]  # noqa: SLF001 - the room's own
+
+
 def chain(node: PlanNode) -> list[PlanNode]:
     """List the nodes of a plan, from the one without input on."""
     nodes = [node]

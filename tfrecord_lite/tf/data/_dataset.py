@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from tfrecord_lite import dataset as library
-from tfrecord_lite.dataset.dataset import plan_of
+from tfrecord_lite.dataset.plan import plan_of
 from tfrecord_lite.errors import InvalidArgumentError, Reason, require_int
 from tfrecord_lite.files.names import expand, name_of
 from tfrecord_lite.tf._ops import TensorSpec, is_tensor
