@@ -57,16 +57,11 @@ def _threshold(text: str) -> tuple[str, float]:
 def run(args: argparse.Namespace, console: Console) -> None:
     """Compare the data sets."""
     from tfrecord_lite.apps.statistics.comparison import compare  # noqa: PLC0415 - loads the engine
-    from tfrecord_lite.apps.statistics.drift import Thresholds  # noqa: PLC0415
     from tfrecord_lite.reader import reader_with  # noqa: PLC0415 - as the next one
 
     thresholds = dict(args.threshold)
-    Thresholds.of(thresholds)
     if args.a == args.b == "-":
         console.complain("only one of A and B can be standard input")
-        return
-    if "-" in (args.a, args.b) and not args.no_records:
-        console.complain("standard input can be read only once; give --no-records")
         return
     options = inputs.settings_of(args)
     a, b = (reader_with(inputs.source_of(name), options) for name in (args.a, args.b))

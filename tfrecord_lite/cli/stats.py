@@ -27,8 +27,8 @@ if TYPE_CHECKING:
         Statistics,
         StringStatistics,
     )
-    from tfrecord_lite.apps.statistics.collect import Collector
     from tfrecord_lite.apps.statistics.sampling import Sample
+    from tfrecord_lite.apps.statistics.statistics import Collector
     from tfrecord_lite.block import Block
     from tfrecord_lite.cli.console import Console
     from tfrecord_lite.cli.inputs import Records
@@ -59,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, console: Console) -> None:
     """Compute and show the statistics."""
-    from tfrecord_lite.apps.statistics.collect import Collector  # noqa: PLC0415 - loads the engine
+    from tfrecord_lite.apps.statistics.statistics import Collector  # noqa: PLC0415 - loads the engine
 
     collector = Collector(skip_malformed=args.skip_damage)
     sample = None

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tfrecord_lite import Block, encode_example, encode_sequence_example, save, summarize
 from tfrecord_lite.apps.statistics import Distribution, Statistics, compute_statistics
-from tfrecord_lite.apps.statistics.collect import Collector
+from tfrecord_lite.apps.statistics.statistics import Collector
 from tfrecord_lite.errors import DataLossError, InvalidArgumentError
 
 if TYPE_CHECKING:

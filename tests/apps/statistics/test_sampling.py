@@ -94,7 +94,6 @@ def test_small_files_are_read_whole(tmp_path: Path, compression: str) -> None:
     assert taken(sample) == records
     assert (sample.num_records, sample.is_whole) == (500, True)
     assert (sample.method, sample.compressions) == ("all records", (compression,))
-    assert sample.nbytes == sum(path.stat().st_size for path in paths)
     assert sample.report.is_sound
 
 
@@ -274,7 +273,7 @@ def test_file_objects_give_their_first_records(is_pipe: bool) -> None:
     assert taken(sample) == records[: len(taken(sample))]
     assert len(taken(sample)) == 100
     assert sample.method == f"the first {len(taken(sample)):,} records"
-    assert (sample.is_whole, sample.num_records, sample.nbytes) == (False, None, None)
+    assert (sample.is_whole, sample.num_records) == (False, None)
     assert sample.report.is_sound
     assert file.tell() == 0 or is_pipe
 

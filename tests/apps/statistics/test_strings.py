@@ -13,7 +13,11 @@ from hypothesis import strategies as st
 
 from tfrecord_lite import BytesColumn
 from tfrecord_lite.apps.statistics import Distribution, StringStatistics
-from tfrecord_lite.apps.statistics.strings import MAX_COUNTED_BYTES, MAX_DISTINCT, MAX_LOOKED_AT
+from tfrecord_lite.apps.statistics.distribution import (
+    MAX_COUNTED_BYTES,
+    MAX_DISTINCT,
+    MAX_LOOKED_AT,
+)
 from tfrecord_lite.arrays import ByteRanges
 
 if TYPE_CHECKING:

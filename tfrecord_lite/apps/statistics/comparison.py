@@ -2,36 +2,40 @@
 
 ::
 
-    a ── Statistics ─┬─ drift ──> Finding, ...         what is different beyond thresholds
-    b ── Statistics ─┘
-    a, b ── differences ──> RecordDifferences           if they have equally many records
+    block of a ─┬─ Collector of each ──> Statistics ─ drift ──> Finding, ...    what is different beyond thresholds
+    block of b ─┘
+                └─ the same bytes? ── no, decoded: the same values? ── no ──> RecordDifference
+
+Both are read together, once. Records are compared one by one as they come; if one data set turns out to
+have more of them than the other, that is dropped. Programs write the features of an Example in any order, so two records of
+different bytes may hold the same. Floats are compared bit by bit, so that NaN equals NaN.
 """
 
 from __future__ import annotations
 
 import os
-import stat
-from collections.abc import Iterator
+from collections import Counter
 from contextlib import closing
-from dataclasses import dataclass
-from itertools import islice
-from pathlib import Path
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tfrecord_lite.apps.markup import tables
-from tfrecord_lite.apps.statistics.collect import Collector
-from tfrecord_lite.apps.statistics.differences import RecordDifferences, compare_records
-from tfrecord_lite.apps.statistics.drift import Finding, Thresholds, findings
-from tfrecord_lite.apps.statistics.statistics import Statistics
-from tfrecord_lite.errors import FailedPreconditionError, Reason, plural, printable
-from tfrecord_lite.files.names import expand, is_file_object, is_url, name_of, position_of
+from tfrecord_lite.apps.statistics.drift import Finding, findings, thresholds_with
+from tfrecord_lite.apps.statistics.statistics import Collector, Statistics
+from tfrecord_lite.block import Block
+from tfrecord_lite.errors import plural, printable
+from tfrecord_lite.example.to_dicts import decode_sequence_examples
+from tfrecord_lite.files.names import name_of
 from tfrecord_lite.options import ReadSettings
-from tfrecord_lite.reader import TFRecordReader, reader_with
+from tfrecord_lite.reader import TFRecordReader
 from tfrecord_lite.schema.text import aligned, shown_name
+from tfrecord_lite.sniff import recognize_value
 from tfrecord_lite.storage.infer import blocks_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Generator, Iterator, Mapping, Sequence
 
     from typing_extensions import Unpack
 
@@ -39,6 +43,8 @@ if TYPE_CHECKING:
     from tfrecord_lite.progress import Progress
     from tfrecord_lite.storage.infer import Source
 
+    _Flat = dict[tuple[str, str], list[Any]]
+    """The arrays of a record by part and name: a list of one for a feature."""
 
 ALL = "(all)"
 """Where features have a name: what is about all records."""
@@ -46,6 +52,113 @@ WIDTH = 100
 _LEAST_WIDTH, _MAX_NAME = 16, 30
 _LEAST_LINE = 40
 _MAX_ROWS = 10
+
+_EMPTY = Block.from_records([])
+_MAX_SHOWN = 10
+"""How many differences are kept."""
+_MAX_NAMES = 5
+"""How many features of a difference are named in its line, and have their values kept."""
+_MAX_VALUES, _MAX_TEXT, _MAX_HEX = 3, 24, 6
+"""Of the values of a feature: how many are shown, and characters or bytes of each."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordDifference:
+    """Two records of the same number that hold different values.
+
+    Attributes
+    ----------
+    number : int
+        Of the record in both data sets, from 0.
+    features : tuple of str
+        The features and feature lists that differ.
+    values : tuple of tuple of two str
+        For each of the first 5 of them what the two records hold, as short texts, from the first value that differs.
+
+    Examples
+    --------
+    >>> from tfrecord_lite.apps.statistics import compare
+    >>> before = encode_examples({"age": [36, 41, 37]})
+    >>> after = encode_examples({"age": [36, 41, 38]})
+    >>> (difference,) = compare(before, after).records.first
+    >>> difference.number, difference.features, difference.values
+    (2, ('age',), (('37', '38'),))
+    """
+
+    number: int
+    features: tuple[str, ...]
+    values: tuple[tuple[str, str], ...] = ()
+
+    def __str__(self) -> str:
+        """Return the number and the features in one line."""
+        names = ", ".join(map(shown_name, self.features[:_MAX_NAMES]))
+        more = f", ... ({len(self.features)} features)" * (len(self.features) > _MAX_NAMES)
+        return f"record {self.number}: {names}{more}"
+
+
+@dataclass(frozen=True, slots=True)
+class RecordDifferences:
+    """How many records of two data sets differ, and in what.
+
+    Attributes
+    ----------
+    num_records : int
+        Number of records in each.
+    num_different : int
+        How many pairs hold different values.
+    by_feature : mapping of str to int
+        In how many pairs each feature differs; those that do.
+    first : tuple of RecordDifference
+        The first 10.
+
+    Examples
+    --------
+    >>> from tfrecord_lite.apps.statistics import compare
+    >>> before = encode_examples({"age": [36, 41, 37]})
+    >>> after = encode_examples({"age": [36, 41, 38]})
+    >>> records = compare(before, after).records
+    >>> records.num_records, records.num_different, dict(records.by_feature)
+    (3, 1, {'age': 1})
+    """
+
+    num_records: int
+    num_different: int
+    by_feature: Mapping[str, int] = field(default_factory=dict)
+    first: tuple[RecordDifference, ...] = ()
+
+    def __str__(self) -> str:
+        """Return the number of differences in one line."""
+        if not self.num_different:
+            return f"all {plural(self.num_records, 'record')} hold the same"
+        names = [f"{shown_name(name)} in {n:,}" for name, n in self.by_feature.items()]
+        features = ", ".join(names[:_MAX_NAMES]) + ", ..." * (len(names) > _MAX_NAMES)
+        said = f"{self.num_different:,} of {plural(self.num_records, 'record')} differ"
+        return f"{said}: {features}"
+
+    def describe(self) -> dict[str, Any]:
+        """Return all as JSON values.
+
+        Examples
+        --------
+        >>> from tfrecord_lite.apps.statistics import compare
+        >>> before = encode_examples({"age": [36, 41, 37]})
+        >>> after = encode_examples({"age": [36, 41, 38]})
+        >>> compare(before, after).records.describe()["first"]
+        [{'record': 2, 'features': ['age'], 'values': [['37', '38']]}]
+        """
+        return {
+            "records": self.num_records,
+            "different": self.num_different,
+            "by_feature": dict(self.by_feature),
+            "first": [
+                {
+                    "record": one.number,
+                    "features": list(one.features),
+                    "values": [list(sides) for sides in one.values],
+                }
+                for one in self.first
+            ],
+        }
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -125,7 +238,14 @@ class Comparison:
         >>> compare(before, after).lines()[-1]
         '2       age      37     38'
         """
-        return list(lines_of(self, width))
+        lines = [_title(self)]
+        rows = _finding_rows(self)
+        if len(rows) > 1:
+            lines += ["", *_table(rows, width)]
+        if self.records is not None and self.records.num_different:
+            lines += ["", _cut(printable(str(self.records)), max(width, _LEAST_LINE))]
+            lines += _table(_record_rows(self.records), width)
+        return lines
 
     def __str__(self) -> str:
         """Return what was compared, and tables of what differs, with both sides next to each other."""
@@ -135,12 +255,12 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         """Return the same tables for notebooks."""
-        header, *rows = finding_rows(self)
+        header, *rows = _finding_rows(self)
         parts = [tables.table(header, rows, n_rows=len(rows), noun="difference")] if rows else []
         if self.records is not None and self.records.num_different:
-            header, *rows = record_rows(self.records)
+            header, *rows = _record_rows(self.records)
             parts.append(tables.table(header, rows, caption=str(self.records)))
-        return tables.panel(title_of(self), *parts)
+        return tables.panel(_title(self), *parts)
 
 
 def compare(
@@ -164,8 +284,7 @@ def compare(
     thresholds : mapping of str to float, optional
         How different the data may be; those that are not given are as below.
     progress : bool or callable, optional
-        As for :func:`load`; the unit is records, of each data set when it is read. Both are read a second time, in
-        turns, if records are compared.
+        As for :func:`load`; the unit is records, of each data set in turns.
     **options
         How files are read, see :class:`ReadOptions`.
 
@@ -180,9 +299,6 @@ def compare(
         ``BAD_ARGUMENT`` for an unknown threshold, or one below 0; otherwise as :func:`compute_statistics`.
     TypeError
         If a threshold is not a number.
-    FailedPreconditionError
-        Unless `records` is False: ``NOT_SEEKABLE`` for an iterator or a pipe, also one that has a path,
-        and for data that are not the same when they are read a second time.
     DataLossError, OSError
         As :func:`compute_statistics`.
 
@@ -201,7 +317,7 @@ def compare(
     NaN or infinite numbers are found if `a` has none. Two small samples of the same data differ by more
     than two large ones: give higher thresholds for these. Byte strings of more than
     64 bytes are compared by their lengths and formats only; records one by one are compared by all they hold.
-    Files are read twice if their records are compared. Memory does not depend on their size.
+    Memory does not depend on the size of the data.
 
     Examples
     --------
@@ -219,87 +335,178 @@ def compare(
     ------  -------  -----  ------
     1       age      41     44
     """
-    limits = Thresholds.of(thresholds)
+    limits = thresholds_with(thresholds)
     settings = ReadSettings(**options)
-    data = tuple(_checked(one, settings, is_read_twice=records) for one in (a, b))
-    have_records = records and not any(isinstance(one, Statistics) for one in data)
-    ours, theirs = (_statistics_of(one, settings, progress) for one in data)
+    known = [one if isinstance(one, Statistics) else None for one in (a, b)]
+    pair = _Pair(is_compared=records and known == [None, None])
+    blocks = [
+        blocks_of(one, settings, progress=progress) if found is None else _no_blocks()
+        for one, found in zip((a, b), known, strict=True)
+    ]
+    with closing(blocks[0]), closing(blocks[1]):
+        for both in _aligned(*blocks):
+            pair.add(*both)
+    ours, theirs = (
+        collector.statistics() if found is None else found
+        for found, collector in zip(known, pair.collectors, strict=True)
+    )
     found = list(findings(ours, theirs, limits))
-    differences = None
-    if have_records and ours.num_records == theirs.num_records:
-        blocks = (blocks_of(one, settings, progress=progress) for one in data)
-        is_sequence = ours.is_sequence or theirs.is_sequence
-        differences = compare_records(*blocks, is_sequence=is_sequence)
-        if differences is None or differences.num_records != ours.num_records:
-            detail = "the records are not the same when they are read a second time; records=False"
-            detail += " reads them once"
-            raise FailedPreconditionError(Reason.NOT_SEEKABLE, source=_name(b, 1), detail=detail)
+    differences = pair.differences()
     if differences is not None and differences.num_different:
-        found.append(Finding("records", None, str(differences), sides=differences.sides()))
+        found.append(Finding("records", None, ("", str(differences))))
     return Comparison((_name(a, 0), _name(b, 1)), (ours, theirs), tuple(found), differences)
 
 
-def _checked(data: Any, options: ReadSettings, *, is_read_twice: bool) -> Any:
-    """Return data, maybe as a reader; raise if files do not exist, or cannot be read twice if they have to be."""
-    if isinstance(data, Iterator) and is_read_twice and not is_file_object(data):
-        detail = "an iterator can be read only once; give a list or a path, or records=False"
-        raise FailedPreconditionError(Reason.NOT_SEEKABLE, detail=detail)
-    if is_file_object(data) or (isinstance(data, list | tuple) and any(map(is_file_object, data))):
-        data = reader_with(data, options)
-    for source in _sources_of(data, options):
-        if _is_pipe(source) and is_read_twice:
-            detail = (
-                "a pipe can be read only once; copy it into a file first, or give records=False"
-            )
-            name = name_of(source)
-            raise FailedPreconditionError(Reason.NOT_SEEKABLE, source=name, detail=detail)
-    return data
+def _no_blocks() -> Generator[Block, None, None]:
+    yield from ()
 
 
-def _sources_of(data: Any, options: ReadSettings) -> list[Any]:
-    """Return the files of data, if it is in files."""
-    data = data.sources if isinstance(data, TFRecordReader) else data
-    is_path = isinstance(data, (str, os.PathLike))
-    if isinstance(data, list | tuple):
-        is_path = bool(data) and all(
-            isinstance(one, (str, os.PathLike)) or is_file_object(one) for one in data
-        )
-    return expand(data, options.storage_options) if is_path or is_file_object(data) else []
+class _Pair:
+    """Two data sets that are read together."""
 
+    def __init__(self, *, is_compared: bool) -> None:
+        self.collectors = Collector(), Collector()
+        self._is_compared = is_compared
+        self._num_records, self._num_different = 0, 0
+        self._by_feature: Counter[str] = Counter()
+        self._first: list[RecordDifference] = []
 
-def _is_pipe(source: Any) -> bool:
-    """Whether a file can be read only once, by what it is: nothing is opened."""
-    if is_file_object(source):
-        return position_of(source) is None
-    name = name_of(source)
-    if is_url(name):
-        return False
-    mode = Path(name).stat().st_mode
-    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+    def add(self, ours: Block, theirs: Block) -> None:
+        """Take as many records of each; at the end of one data set the others are compared no more."""
+        for collector, block in zip(self.collectors, (ours, theirs), strict=True):
+            if len(block):
+                collector.add(block)
+        self._is_compared = self._is_compared and len(ours) == len(theirs)
+        if not self._is_compared:
+            return
+        pairs = zip(ours.to_list(), theirs.to_list(), strict=True)
+        odd = [i for i, (one, other) in enumerate(pairs) if one != other]
+        # An Example is a SequenceExample without lists.
+        decoded = (decode_sequence_examples(each[odd]) if odd else [] for each in (ours, theirs))
+        for i, one, other in zip(odd, *decoded, strict=True):
+            self._compare(self._num_records + i, _flat(one), _flat(other))
+        self._num_records += len(ours)
 
+    def _compare(self, number: int, one: _Flat, other: _Flat) -> None:
+        """Compare two records."""
+        keys = sorted(one.keys() | other.keys())
+        odd = {key[1]: key for key in keys if not _are_same(one.get(key), other.get(key))}
+        self._num_different += bool(odd)
+        self._by_feature.update(odd.keys())
+        if odd and len(self._first) < _MAX_SHOWN:
+            features = sorted(odd)
+            shown = [odd[name] for name in features[:_MAX_NAMES]]
+            values = tuple(_texts(one.get(key), other.get(key)) for key in shown)
+            self._first.append(RecordDifference(number, tuple(features), values))
 
-def _statistics_of(data: Any, options: ReadSettings, progress: Progress) -> Statistics:
-    if isinstance(data, Statistics):
-        return data
-    collector = Collector()
-    with closing(blocks_of(data, options, progress=progress)) as blocks:
-        for block in blocks:
-            collector.add(block)
-    return collector.statistics()
+    def differences(self) -> RecordDifferences | None:
+        """Return how the records differ; None if they were not compared to the end."""
+        if not self._is_compared:
+            return None
+        ordered = sorted(self._by_feature.items(), key=lambda item: (-item[1], item[0]))
+        counts = self._num_records, self._num_different
+        return RecordDifferences(*counts, dict(ordered), tuple(self._first))
 
 
 def _name(data: Any, number: int) -> str:
     """Return what to call a data set."""
     data = data.sources if isinstance(data, TFRecordReader) else data
-    if isinstance(data, list) and len(data) == 1:
-        (data,) = data
-    if isinstance(data, (str, os.PathLike)):
-        return name_of(data)
-    if is_file_object(data) and isinstance(getattr(data, "name", None), str):
-        return name_of(data)
-    if isinstance(data, list) and data and all(isinstance(one, (str, os.PathLike)) for one in data):
-        return f"{name_of(data[0])} and {plural(len(data) - 1, 'more file')}"
-    return ("the first", "the second")[number]
+    sources = data if isinstance(data, list) else [data]
+    if not sources or not all(
+        isinstance(one, (str, os.PathLike)) or isinstance(getattr(one, "name", None), str)
+        for one in sources
+    ):
+        return ("the first", "the second")[number]
+    more = f" and {plural(len(sources) - 1, 'more file')}" if len(sources) > 1 else ""
+    return f"{name_of(sources[0])}{more}"
+
+
+def _aligned(a: Iterator[Block], b: Iterator[Block]) -> Iterator[tuple[Block, Block]]:
+    """Yield blocks of equally many records; when one data set has ended, empty ones with the others."""
+    ours = theirs = _EMPTY
+    while True:
+        ours = ours if len(ours) else next(a, _EMPTY)
+        theirs = theirs if len(theirs) else next(b, _EMPTY)
+        num_records = min(len(ours), len(theirs)) or max(len(ours), len(theirs))
+        if not num_records:
+            return
+        yield ours[:num_records], theirs[:num_records]
+        ours, theirs = ours[num_records:], theirs[num_records:]
+
+
+def _flat(row: Mapping[str, Any]) -> _Flat:
+    """Return the arrays of a record by part and name: a list of one for a feature."""
+    context = {("context", name): [values] for name, values in row["context"].items()}
+    return {**context, **{("list", name): steps for name, steps in row["feature_lists"].items()}}
+
+
+def _are_same(one: list[Any] | None, other: list[Any] | None) -> bool:
+    if one is None or other is None or len(one) != len(other):
+        return False
+    return all(
+        a.dtype == b.dtype
+        and a.size == b.size
+        and (a.tolist() == b.tolist() if a.dtype == object else a.tobytes() == b.tobytes())
+        for a, b in zip(one, other, strict=True)
+    )
+
+
+# ------------------------------------------------------------------------------- as texts
+
+
+def _texts(one: list[Any] | None, other: list[Any] | None) -> tuple[str, str]:
+    """Return short texts about the values of a feature, from the first that differs."""
+    if one is None or other is None:
+        return _alone(one), _alone(other)
+    if len(one) != len(other):
+        return plural(len(one), "step"), plural(len(other), "step")
+    pairs = enumerate(zip(one, other, strict=True))
+    step, (a, b) = next(pair for pair in pairs if not _are_same(*([side] for side in pair[1])))
+    where = f"step {step}: " if len(one) > 1 else ""
+    at = byte = 0
+    if a.dtype == b.dtype:
+        n_common = min(a.size, b.size)
+        bits = a.dtype if a.dtype == object else f"u{a.dtype.itemsize}"
+        differs = np.flatnonzero(a[:n_common].view(bits) != b[:n_common].view(bits))
+        at = int(differs[0]) if differs.size else n_common
+        if a.dtype == object and differs.size:
+            others = (i for i, (x, y) in enumerate(zip(a[at], b[at], strict=False)) if x != y)
+            byte = next(others, min(len(a[at]), len(b[at])))
+    return where + _side(a, at, byte), where + _side(b, at, byte)
+
+
+def _alone(values: list[Any] | None) -> str:
+    if values is None:
+        return "missing"
+    return _side(values[0], 0, 0) if len(values) == 1 else plural(len(values), "step")
+
+
+def _side(array: Any, at: int, byte: int) -> str:
+    """Show some values from number `at` on; of a byte string what is around a byte."""
+    if not array.size:
+        return f"no {'byte strings' if array.dtype == object else array.dtype}"
+    if array.dtype == object:
+        shown = [_bytes_text(value, byte) for value in array[at : at + 1]]
+    else:
+        shown = [str(value) for value in array[at : at + _MAX_VALUES]]
+    before = "..., " if at and shown else "..." * bool(at)
+    text = before + ", ".join(shown) + ", ..." * (at + len(shown) < array.size)
+    return text if array.size == len(shown) else f"{text} ({plural(array.size, 'value')})"
+
+
+def _bytes_text(value: bytes, byte: int) -> str:
+    """Show a text around a byte; of other byte strings what they are, and some bytes."""
+    found = recognize_value(value)
+    if found.label == "empty":
+        return "''"
+    if found.label != "text":
+        piece = value[byte : byte + _MAX_HEX]
+        return f"{found}; byte {byte:,}: {piece.hex(' ')}" if piece else str(found)
+    begin = max(byte - 8, 0) if byte >= _MAX_TEXT else 0
+    text = value[begin : begin + 4 * _MAX_TEXT].decode(errors="replace")
+    is_cut = len(text) > _MAX_TEXT or begin + 4 * _MAX_TEXT < len(value)
+    size = f" ({plural(len(value), 'byte')})" if begin or is_cut else ""
+    return "..." * bool(begin) + repr(text[:_MAX_TEXT]) + "..." * is_cut + size
 
 
 # ------------------------------------------------------------------------------- as text
@@ -313,7 +520,7 @@ def _name(data: Any, number: int) -> str:
 # Texts are made printable and are cut to a width; if that is small, distances are left out.
 
 
-def title_of(comparison: Comparison) -> str:
+def _title(comparison: Comparison) -> str:
     """Return what was compared, and how much differs, in a line."""
     pairs = zip(comparison.names, comparison.statistics, strict=True)
     named = " and ".join(f"{name} ({plural(one.num_records, 'record')})" for name, one in pairs)
@@ -326,7 +533,7 @@ def title_of(comparison: Comparison) -> str:
     return printable(f"{named}: no difference; compared: {compared}")
 
 
-def finding_rows(comparison: Comparison) -> list[tuple[str, ...]]:
+def _finding_rows(comparison: Comparison) -> list[tuple[str, ...]]:
     """Return the head and the cells of the findings, but for that about single records."""
     about_features = (one for one in comparison.findings if one.what != "records")
     rows = [_finding_row(finding) for finding in about_features]
@@ -336,14 +543,10 @@ def finding_rows(comparison: Comparison) -> list[tuple[str, ...]]:
 
 
 def _finding_row(finding: Finding) -> tuple[str, ...]:
-    first, second = finding.sides if any(finding.sides) else ("", finding.detail)
     distance = ""
     if finding.distance is not None:
-        distance = f"{finding.distance:.3g}"
-        if finding.threshold is not None:
-            sign = ">" if finding.distance > finding.threshold else "<"
-            distance += f" {sign} {finding.threshold:.3g}"
-    return (_feature_name(finding.feature), finding.what, first, second, distance)
+        distance = f"{finding.distance:.3g} > {finding.threshold:.3g}"
+    return (_feature_name(finding.feature), finding.what, *finding.sides, distance)
 
 
 def _feature_name(feature: str | None) -> str:
@@ -353,27 +556,14 @@ def _feature_name(feature: str | None) -> str:
     return repr(feature) if feature == ALL else shown_name(feature)
 
 
-def record_rows(differences: RecordDifferences) -> list[tuple[str, ...]]:
+def _record_rows(differences: RecordDifferences) -> list[tuple[str, ...]]:
     """Return the head and the cells of the first records that differ."""
     rows = (
         ("" if i else f"{one.number:,}", _feature_name(feature), *sides)
         for one in differences.first
         for i, (feature, sides) in enumerate(zip(one.features, one.values, strict=False))
     )
-    return [("record", "feature", "first", "second"), *islice(rows, _MAX_ROWS)]
-
-
-def lines_of(comparison: Comparison, width: int = WIDTH) -> Iterator[str]:
-    """Yield the lines of a comparison, all printable, in a width if that is not too small."""
-    yield title_of(comparison)
-    rows = finding_rows(comparison)
-    if len(rows) > 1:
-        yield ""
-        yield from _table(rows, width)
-    if comparison.records is not None and comparison.records.num_different:
-        yield ""
-        yield _cut(printable(str(comparison.records)), max(width, _LEAST_LINE))
-        yield from _table(record_rows(comparison.records), width)
+    return [("record", "feature", "first", "second"), *list(rows)[:_MAX_ROWS]]
 
 
 def _table(rows: Sequence[tuple[str, ...]], width: int) -> list[str]:

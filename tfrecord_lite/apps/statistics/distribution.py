@@ -1,45 +1,62 @@
-"""Distribution: the numbers of a feature, counted in ever coarser buckets.
+"""Distribution and StringStatistics: how the numbers of a feature are distributed, and its byte strings.
 
-::
+Numbers are counted in ever coarser buckets::
 
-    code          an int64 for each number, in the order of the numbers, at even *relative* distances
+    code          an int64 for each number, its bits as float64, in the order of the numbers
     key           a code without its last `shift` bits
     keys, counts  the keys that occur, and how often each does: at most 2,048
 
 Without a shift each key is one number, so a few distinct numbers are counted exactly. When there are
-too many, one more bit is dropped, again and again, and neighbours fall together. So it suits ids and
-times that differ in their last digits, and data whose largest values are a million times the usual ones.
+too many, one more bit is dropped, again and again, and neighbours fall together: even *relative* distances
+suit ids and times that differ in their last digits, and data whose largest values are a million times the usual ones.
 
 What is counted does not depend on the order of the numbers, nor on how they were divided: the shift is
 always the smallest with which all keys fit. So distributions can be added.
+
+Of byte strings, short ones are counted, up to 10,000 different ones. When there are more, the rarer half is
+dropped, so memory is bounded, and a count may be too low by a number that is known.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
+from crc32c import crc32c
 
+from tfrecord_lite.arrays import ByteRanges, row_splits
+from tfrecord_lite.columns import BytesColumn
 from tfrecord_lite.errors import argument_error, require_int
 from tfrecord_lite.schema.text import json_value
+from tfrecord_lite.sniff import recognize_value
 
 if TYPE_CHECKING:
-    from tfrecord_lite.arrays import AnyArray, Float64Array, Int64Array
+    from collections.abc import Mapping
+
+    from tfrecord_lite.arrays import AnyArray, Float64Array, Int64Array, ObjectArray
+
+_Text = TypeVar("_Text", str, bytes)
 
 MAX_BUCKETS = 2048
 _SIGN = np.int64(-(2**63))
 _HALF = 0.5
-_BITS_OF_1 = int(np.float64(1).view(np.int64))
-_EXACT = 2**53
-_CODE_OF_EXACT = 53 * 2**52 + 1
-_HIGHEST_CODE = _CODE_OF_EXACT + (2**63 - 1 - _EXACT) // 2
 _DENSE = 4
 """Keys are counted in an array, not sorted, if it has at most that many places per number."""
-
 _POWERS = np.uint64(1) << np.arange(64, dtype=np.uint64)
 _NO_KEYS = np.empty(0, np.int64)
+
+MAX_COUNTED_BYTES = 64
+"""Longer strings are not counted one by one."""
+MAX_DISTINCT = 10_000
+MAX_LOOKED_AT = 64
+"""Strings that are looked at closely, of all."""
+_SEED_BYTES = 1024
+_MAX_DESCRIBED = 10
+_MAX_EXAMPLES, _MAX_EXAMPLE_BYTES = 4, 16 * 1024
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,8 +81,7 @@ class Distribution:
     Immutable, a few kilobytes (32 KiB at most), can be pickled. :attr:`mean` and :attr:`std` are those of the
     finite numbers, in float64. Quantiles and histograms are exact if there are at most 2,048 distinct numbers;
     otherwise a number is known up to its bucket, which is usually one or two percent of the number, and more if the
-    numbers spread over dozens of powers of two. Integers beyond 2**53 share a bucket with one neighbour at least, and
-    in arrays of float64 they are rounded.
+    numbers spread over dozens of powers of two. Integers beyond 2**53 are in buckets as float64 rounds them.
 
     Examples
     --------
@@ -112,55 +128,42 @@ class Distribution:
     def _of(cls, numbers: AnyArray, shift: int) -> Distribution:
         """Count numbers without at least `shift` of the last bits of their codes."""
         numbers = numbers.reshape(-1)
-        if numbers.dtype.kind in "iub" and numbers.dtype != np.uint64:
-            return cls._of_integers(numbers.astype(np.int64), shift)
-        if numbers.dtype.kind not in "uf":
+        is_integer = numbers.dtype.kind in "iub" and numbers.dtype != np.uint64
+        if not is_integer and numbers.dtype.kind not in "uf":
             raise TypeError(f"numbers must be integers or floats, not {numbers.dtype}")
-        known = numbers[~np.isnan(numbers)]
-        if not known.size:
-            is_float32 = numbers.dtype == np.float32
-            return cls(count=numbers.size, num_nan=numbers.size, _is_float32=is_float32)
-        finite = known[np.isfinite(known)].astype(np.float64)
-        with np.errstate(over="ignore"):
-            mean = float(finite.mean()) if finite.size else 0.0
-            if math.isinf(mean):
-                mean = float((finite / finite.size).sum())
-            squares = float(np.square(finite - mean).sum())
-        shift, keys, counts = _coarsened(*_counted(_float_codes(finite), shift), shift)
-        return cls(
+        known = numbers if is_integer else numbers[~np.isnan(numbers)]
+        own = cls(
             count=numbers.size,
             num_nan=numbers.size - known.size,
+            is_integer=is_integer,
+            _is_float32=numbers.dtype == np.float32,
+        )
+        if not known.size:
+            return own
+        base = 0
+        if is_integer:
+            integers = known.astype(np.int64)
+            base = int(integers.min())
+            finite = integers.astype(np.float64)
+            # Less the base, which is right even where int64 overflows.
+            near = (integers - base).view(np.uint64).astype(np.float64)
+        else:
+            finite = near = known[np.isfinite(known)].astype(np.float64)
+        with np.errstate(over="ignore"):
+            mean = float(near.mean()) if near.size else 0.0
+            if math.isinf(mean):
+                mean = float((near / near.size).sum())
+            squares = float(np.square(near - mean).sum())
+        shift, keys, counts = _coarsened(*_counted(_codes(finite), shift), shift)
+        return replace(
+            own,
             num_inf=known.size - finite.size,
             num_zeros=known.size - int(np.count_nonzero(known)),
             min=known.min().item(),
             max=known.max().item(),
-            _is_float32=numbers.dtype == np.float32,
+            _base=base,
             _mean=mean,
             _squares=squares,
-            _shift=shift,
-            _keys=keys,
-            _counts=counts,
-        )
-
-    @classmethod
-    def _of_integers(cls, numbers: Int64Array, shift: int) -> Distribution:
-        if not numbers.size:
-            return cls(is_integer=True)
-        low, high = int(numbers.min()), int(numbers.max())
-        near = (
-            (numbers - low).view(np.uint64).astype(np.float64)
-        )  # right even where int64 overflows
-        mean = float(near.mean())
-        shift, keys, counts = _coarsened(*_counted(_integer_codes(numbers), shift), shift)
-        return cls(
-            count=numbers.size,
-            num_zeros=numbers.size - int(np.count_nonzero(numbers)),
-            min=low,
-            max=high,
-            is_integer=True,
-            _base=low,
-            _mean=mean,
-            _squares=float(np.square(near - mean).sum()),
             _shift=shift,
             _keys=keys,
             _counts=counts,
@@ -177,19 +180,9 @@ class Distribution:
         >>> lengths.count, lengths.mean
         (1000, 1.0)
         """
-        if not times:
-            return cls(is_integer=True)
-        keys = _integer_codes(np.array([number]))
-        return cls(
-            count=times,
-            num_zeros=times if number == 0 else 0,
-            min=number,
-            max=number,
-            is_integer=True,
-            _base=number,
-            _keys=keys,
-            _counts=np.array([times]),
-        )
+        one = cls.of(np.full(min(times, 1), number, np.int64))
+        counts = np.array([times] * one.count, np.int64)
+        return replace(one, count=times, num_zeros=one.num_zeros * times, _counts=counts)
 
     @property
     def num_finite(self) -> int:
@@ -212,11 +205,14 @@ class Distribution:
             return NotImplemented
         if not self.count or not other.count:
             return other if other.count else self
-        if self.is_integer != other.is_integer:
-            return self._as_floats() + other._as_floats()
-        shift, keys, counts = self._merged_buckets(other)
-        ours, theirs = self.num_finite, other.num_finite
-        share = theirs / max(ours + theirs, 1)
+        shift = max(self._shift, other._shift)
+        ours, theirs = self._keys >> (shift - self._shift), other._keys >> (shift - other._shift)
+        keys, counts = _summed(
+            np.concatenate([ours, theirs]), np.concatenate([self._counts, other._counts])
+        )
+        shift, keys, counts = _coarsened(keys, counts, shift)
+        n_ours, n_theirs = self.num_finite, other.num_finite
+        share = n_theirs / max(n_ours + n_theirs, 1)
         gap = other._base - self._base + other._mean - self._mean
         return Distribution(
             count=self.count + other.count,
@@ -225,26 +221,15 @@ class Distribution:
             num_zeros=self.num_zeros + other.num_zeros,
             min=min((n for n in (self.min, other.min) if n is not None), default=None),
             max=max((n for n in (self.max, other.max) if n is not None), default=None),
-            is_integer=self.is_integer,
+            is_integer=self.is_integer and other.is_integer,
             _is_float32=self._is_float32 and other._is_float32,
             _base=self._base,
             _mean=self._mean + gap * share,
-            _squares=self._squares + other._squares + gap * gap * ours * share,
+            _squares=self._squares + other._squares + gap * gap * n_ours * share,
             _shift=shift,
             _keys=keys,
             _counts=counts,
         )
-
-    def _as_floats(self) -> Distribution:
-        """Return the same distribution, of floats."""
-        if not self.is_integer:
-            return self
-        starts, _, counts = self.buckets()
-        keys, counts = _summed(_float_codes(starts), counts)
-        shift, keys, counts = _coarsened(keys, counts, 0)
-        mean = self._base + self._mean
-        changed = {"is_integer": False, "_base": 0, "_mean": mean, "_shift": shift}
-        return replace(self, **changed, _keys=keys, _counts=counts)  # type: ignore[arg-type]
 
     def plus(self, numbers: AnyArray) -> Distribution:
         """Return the distribution with some more numbers: faster than ``self + Distribution.of(numbers)``.
@@ -256,15 +241,7 @@ class Distribution:
         >>> ages.count, ages.mean
         (3, 38.0)
         """
-        is_same = self.is_integer == (numbers.dtype.kind != "f")
-        return self + Distribution._of(numbers, self._shift if is_same else 0)
-
-    def _merged_buckets(self, other: Distribution) -> tuple[int, Int64Array, Int64Array]:
-        """Return shift, keys and counts of both together."""
-        shift = max(self._shift, other._shift)
-        ours, theirs = self._keys >> (shift - self._shift), other._keys >> (shift - other._shift)
-        counts = np.concatenate([self._counts, other._counts])
-        return _coarsened(*_summed(np.concatenate([ours, theirs]), counts), shift)
+        return self + Distribution._of(numbers, self._shift)
 
     def __eq__(self, other: object) -> bool:
         """Compare counts, ranges and buckets; and means, up to rounding."""
@@ -293,23 +270,13 @@ class Distribution:
         >>> first, counts
         (array([36., 37., 41.]), array([2, 1, 1]))
         """
-        starts, stops = self._bounds()
-        return starts.astype(np.float64), stops.astype(np.float64), self._counts
-
-    def _bounds(self) -> tuple[AnyArray, AnyArray]:
-        """Return the first and the last number of each bucket; int64 or float64."""
         firsts = self._keys << self._shift
-        lasts = firsts | ((1 << self._shift) - 1)
-        starts: AnyArray
-        stops: AnyArray
+        starts, stops = _numbers(firsts), _numbers(firsts | ((1 << self._shift) - 1))
         if self.is_integer:
-            starts, stops = _integers(firsts, lasts)
-        else:
-            starts, stops = _floats(firsts), _floats(lasts)
+            starts, stops = np.ceil(starts), np.floor(stops)
         if starts.size:
-            starts[0] = max(starts[0], self.min)
-            stops[-1] = min(stops[-1], self.max)
-        return starts, stops
+            starts[0], stops[-1] = max(starts[0], self.min), min(stops[-1], self.max)
+        return starts, stops, self._counts
 
     def quantile(self, q: float) -> float | None:
         """Return the number below which a share `q` of the finite numbers is; None if there are none.
@@ -329,22 +296,21 @@ class Distribution:
             raise argument_error(f"q is {q}, expected a share from 0 to 1")
         if not self.num_finite:
             return None
-        starts, stops = self._bounds()
-        ends = np.cumsum(self._counts)
+        starts, stops, counts = self.buckets()
+        ends = np.cumsum(counts)
         rank = q * (self.num_finite - 1)
-        if rank in (0, self.num_finite - 1):
-            end: float = (stops[-1] if rank else starts[0]).item()
-            return end
         i = int(np.searchsorted(ends, rank, side="right"))
-        n_others = int(self._counts[i]) - 1
+        n_others = int(counts[i]) - 1
         n_before = rank - (int(ends[i]) - n_others - 1)  # in the bucket
-        low, high = starts[i].item(), stops[i].item()
-        if low == 0 and n_before < self.num_zeros:
-            return low  # type: ignore[no-any-return]
-        share = n_before / n_others if n_others else 0.5
+        low, high = float(starts[i]), float(stops[i])
+        is_zero = low == 0 and n_before < self.num_zeros
+        is_end = rank in (0, self.num_finite - 1)
+        if is_zero or is_end:
+            number = high if is_end and rank else low
+        else:
+            number = low + (high - low) * (n_before / n_others if n_others else _HALF)
         if self.is_integer:
-            return min(low + int((high - low) * share), high)  # type: ignore[no-any-return]
-        number = low + (high - low) * share
+            return min(max(int(number), self.min or 0), self.max or 0)
         return float(np.float32(number)) if self._is_float32 else number
 
     def histogram(self, bins: int = 20) -> tuple[Int64Array, Float64Array]:
@@ -408,47 +374,194 @@ class Distribution:
         }
 
 
-def _float_codes(numbers: Float64Array) -> Int64Array:
+@dataclass(frozen=True, slots=True)
+class StringStatistics:
+    """Some byte strings: their lengths, how often the short ones occur, and what they are.
+
+    Statistics can be added with ``+``. Create one with :meth:`of`.
+
+    Attributes
+    ----------
+    lengths : Distribution
+        Bytes per string.
+    counts : mapping of bytes to int
+        How often each string of up to 64 bytes occurs; of more than 10,000 different ones, the most frequent.
+    num_uncounted : int
+        How many strings are longer, and so not among `counts`.
+    max_missed : int
+        A string may occur this many times more than `counts` says; 0 if they are exact.
+    looked_at : tuple
+        Of up to 64 of the strings, drawn at random from all: the number that was drawn, from 0 to 1, the
+        format (``"JPEG"``, ``"text"``, ``"bytes"``, ...), and the size of a picture or shape of a tensor.
+    examples : tuple of bytes
+        A few strings, none larger than 16 KiB.
+
+    Notes
+    -----
+    Immutable; can be pickled.
+
+    Examples
+    --------
+    >>> from tfrecord_lite.apps.statistics import StringStatistics
+    >>> names = StringStatistics.of(np.array([b"Ada", b"Alan", b"Ada"], object))
+    >>> names.lengths.max, names.top(1)
+    (4, [(b'Ada', 2)])
+    """
+
+    lengths: Distribution
+    counts: Mapping[bytes, int]
+    num_uncounted: int = 0
+    max_missed: int = 0
+    looked_at: tuple[tuple[float, str, str], ...] = ()
+    examples: tuple[bytes, ...] = ()
+
+    @classmethod
+    def of(cls, values: ByteRanges | ObjectArray) -> StringStatistics:
+        """Return the statistics of byte strings: ranges of a buffer, or an object array of ``bytes``.
+
+        Examples
+        --------
+        >>> from tfrecord_lite.apps.statistics import StringStatistics
+        >>> dict(StringStatistics.of(np.array([b"Ada", b"Alan", b"Ada"], object)).counts)
+        {b'Ada': 2, b'Alan': 1}
+        """
+        return cls._of(values, 1.0)  # all lots are below
+
+    @classmethod
+    def _of(cls, values: ByteRanges | ObjectArray, below: float) -> StringStatistics:
+        """Return the statistics of byte strings; look at those whose lot is below a number only."""
+        if not isinstance(values, ByteRanges):
+            column = BytesColumn.from_list(values)
+            values = ByteRanges(column.data, column.offsets[:-1], column.lengths)
+        lots = _lots(values)
+        drawn = np.argsort(lots, kind="stable")[:MAX_LOOKED_AT]
+        drawn = drawn[lots[drawn] < below]
+        strings = _strings(values.take(drawn))
+        contents = zip(lots[drawn].tolist(), map(recognize_value, strings), strict=True)
+        short = np.flatnonzero(values.lengths <= MAX_COUNTED_BYTES)
+        counted = _strings(values if short.size == len(values) else values.take(short))
+        counts, max_missed = _bounded(Counter(counted))
+        return cls(
+            Distribution.of(values.lengths),
+            counts,
+            len(values) - len(counted),
+            max_missed,
+            tuple((lot, content.label, content.details) for lot, content in contents),
+            tuple(v for v in strings if len(v) <= _MAX_EXAMPLE_BYTES)[:_MAX_EXAMPLES],
+        )
+
+    def plus(self, values: ByteRanges | ObjectArray) -> StringStatistics:
+        """Return the statistics with some more strings: faster than ``self + StringStatistics.of(values)``.
+
+        Examples
+        --------
+        >>> from tfrecord_lite.apps.statistics import StringStatistics
+        >>> names = StringStatistics.of(np.array([b"Ada", b"Alan"], object))
+        >>> dict(names.plus(np.array([b"Ada"], object)).counts)
+        {b'Ada': 2, b'Alan': 1}
+        """
+        is_full = len(self.looked_at) == MAX_LOOKED_AT
+        return self + StringStatistics._of(values, self.looked_at[-1][0] if is_full else 1.0)
+
+    def __add__(self, other: StringStatistics) -> StringStatistics:
+        """Return the statistics of all strings of both."""
+        if not isinstance(other, StringStatistics):
+            return NotImplemented
+        added = Counter(self.counts)
+        added.update(other.counts)  # which takes time by what is added, unlike +
+        counts, max_missed = _bounded(added)
+        return StringStatistics(
+            self.lengths + other.lengths,
+            counts,
+            self.num_uncounted + other.num_uncounted,
+            self.max_missed + other.max_missed + max_missed,
+            tuple(sorted((*self.looked_at, *other.looked_at))[:MAX_LOOKED_AT]),
+            (*self.examples, *other.examples)[:_MAX_EXAMPLES],
+        )
+
+    @property
+    def contents(self) -> dict[str, int]:
+        """What the strings that were looked at are, and how many of them; the most frequent first.
+
+        ``"JPEG"``, ``"text"``, ``"float32 tensor"``, ``"bytes"``, ...
+        """
+        return _most_frequent(Counter(label for _, label, _ in self.looked_at))
+
+    @property
+    def details(self) -> dict[str, int]:
+        """The same of those with a size, shape or duration, which is in the key.
+
+        ``"JPEG 640 x 480"``, ``"float32 tensor [3, 4]"``, ...
+        """
+        return _most_frequent(
+            Counter(f"{label} {details}" for _, label, details in self.looked_at if details)
+        )
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether `counts` has every string, and how often exactly it occurs."""
+        return not self.num_uncounted and not self.max_missed
+
+    @property
+    def num_distinct(self) -> int | None:
+        """How many different strings there are; None if there were too many, or too long ones, to count."""
+        return len(self.counts) if self.is_exact else None
+
+    def top(self, n: int = 10) -> list[tuple[bytes, int]]:
+        """Return the `n` most frequent short strings, and how often each occurs.
+
+        At least that often, unless :attr:`is_exact`. Of strings that occur as often, the first by their
+        bytes come first. Raises InvalidArgumentError (``BAD_ARGUMENT``) for an `n` that is not positive.
+
+        Examples
+        --------
+        >>> from tfrecord_lite.apps.statistics import StringStatistics
+        >>> names = StringStatistics.of(np.array([b"Ada", b"Alan", b"Ada"], object))
+        >>> names.top(1)
+        [(b'Ada', 2)]
+        """
+        n = require_int("n", n, 1)
+        return list(_most_frequent(self.counts, n).items())
+
+    def describe(self) -> dict[str, Any]:
+        r"""Return the figures as JSON values; bytes that are not UTF-8 are escaped (``\xff``).
+
+        Examples
+        --------
+        >>> from tfrecord_lite.apps.statistics import StringStatistics
+        >>> names = StringStatistics.of(np.array([b"Ada", b"Alan", b"Ada"], object))
+        >>> names.describe()["top"]
+        [['Ada', 2], ['Alan', 1]]
+        """
+        top = self.top()
+        return {
+            "lengths": self.lengths.describe(),
+            "distinct": self.num_distinct,
+            "top": [[value.decode("utf-8", "backslashreplace"), count] for value, count in top],
+            "looked_at": len(self.looked_at),
+            "contents": self.contents,
+            "details": _most_frequent(self.details, _MAX_DESCRIBED),
+        }
+
+
+# ------------------------------------------------------------------------------- numbers
+
+
+def _codes(numbers: Float64Array) -> Int64Array:
     """Return codes of finite numbers: their bits, in the order of the numbers; that of 0 is 0."""
     bits: Int64Array = (numbers + 0.0).view(np.int64)  # of two zeros, the positive one
     return np.where(bits < 0, _SIGN - bits - 1, bits)
 
 
-def _floats(codes: Int64Array) -> Float64Array:
+def _numbers(codes: Int64Array) -> Float64Array:
     """Return the numbers with some codes; those beyond the largest number are infinite or NaN."""
     bits = np.where(codes < 0, _SIGN - codes - 1, codes)
     return bits.view(np.float64)
 
 
-def _integer_codes(numbers: Int64Array) -> Int64Array:
-    """Return codes of integers: as of floats up to 2**53, then one for two neighbours each."""
-    sizes = np.where(numbers < 0, ~numbers, numbers)
-    codes = sizes.astype(np.float64).view(np.int64) - _BITS_OF_1 + 1
-    codes[sizes == 0] = 0
-    codes = np.where(sizes < _EXACT, codes, _CODE_OF_EXACT + ((sizes - _EXACT) >> 1))
-    return np.where(numbers < 0, ~codes, codes)
-
-
-def _integers(firsts: Int64Array, lasts: Int64Array) -> tuple[Int64Array, Int64Array]:
-    """Return the first and the last integer with codes between two codes of one sign."""
-    is_negative = firsts < 0
-    low = _sizes(np.where(is_negative, ~lasts, firsts), is_last=False)
-    high = _sizes(np.where(is_negative, ~firsts, lasts), is_last=True)
-    return np.where(is_negative, ~high, low), np.where(is_negative, ~low, high)
-
-
-def _sizes(codes: Int64Array, *, is_last: bool) -> Int64Array:
-    """Return the last integers from 0 up to some codes, or the first ones from them on."""
-    near = np.minimum(codes, _CODE_OF_EXACT)
-    floats = np.where(near > 0, near - 1 + _BITS_OF_1, 0).view(np.float64)
-    exact = (np.floor(floats) if is_last else np.ceil(floats)).astype(np.int64)
-    beyond = np.clip(codes, _CODE_OF_EXACT, _HIGHEST_CODE) - _CODE_OF_EXACT
-    return np.where(codes < _CODE_OF_EXACT, exact, _EXACT + 2 * beyond + is_last)
-
-
-def _counted(ordered: Int64Array, shift: int) -> tuple[Int64Array, Int64Array]:
+def _counted(codes: Int64Array, shift: int) -> tuple[Int64Array, Int64Array]:
     """Return the keys that occur, ascending, and how often each does."""
-    keys = ordered >> shift
+    keys = codes >> shift
     if keys.size:
         low, high = int(keys.min()), int(keys.max())
         if high - low < _DENSE * keys.size:
@@ -461,12 +574,8 @@ def _counted(ordered: Int64Array, shift: int) -> tuple[Int64Array, Int64Array]:
 
 def _summed(keys: Int64Array, counts: Int64Array) -> tuple[Int64Array, Int64Array]:
     """Return keys once each, ascending, with the sum of their counts."""
-    order = np.argsort(keys, kind="stable")
-    keys = keys[order]
-    firsts = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]])[: keys.size])
-    if not firsts.size:
-        return keys, counts
-    return keys[firsts], np.add.reduceat(counts[order], firsts)
+    keys, places = np.unique(keys, return_inverse=True)
+    return keys, np.bincount(places, counts, keys.size).astype(np.int64)
 
 
 def _coarsened(
@@ -507,3 +616,37 @@ def _spread(
     below = np.rint(shares * counts).astype(np.int64).sum(axis=1)
     total = int(lows[-1] + counts[-1])
     return np.diff(np.concatenate([[0], below, [total]]))
+
+
+# ------------------------------------------------------------------------------- strings
+
+
+def _lots(values: ByteRanges) -> Float64Array:
+    """Draw a number from 0 to 1 for each string; the lowest of all strings are looked at.
+
+    The seed is in the strings, so that the same data give the same statistics.
+    """
+    n = len(values)
+    seed = crc32c(values.lengths.tobytes())
+    for value in _strings(values.take(np.array([0, n - 1]))) if n else ():
+        seed = crc32c(value[:_SEED_BYTES], seed)
+    return np.random.default_rng(seed).random(n)
+
+
+def _strings(values: ByteRanges) -> list[bytes]:
+    data = values.joined().tobytes()
+    return [data[a:b] for a, b in pairwise(row_splits(values.lengths).tolist())]
+
+
+def _bounded(counts: Counter[bytes]) -> tuple[dict[bytes, int], int]:
+    """Return counts without the rarer half if there are too many, and the largest that was dropped."""
+    if len(counts) <= MAX_DISTINCT:
+        return counts, 0
+    ordered = list(_most_frequent(counts).items())
+    kept = MAX_DISTINCT // 2
+    return dict(ordered[:kept]), ordered[kept][1]
+
+
+def _most_frequent(counts: Mapping[_Text, int], n: int | None = None) -> dict[_Text, int]:
+    """Return the first `n` of some counts, the highest first; of equal ones in the order of their keys."""
+    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:n])

@@ -19,9 +19,12 @@ records of a compressed file or of a pipe: these may be unlike the rest.
 
 from __future__ import annotations
 
+import contextlib
+import io
+from collections import Counter
 from contextlib import closing
 from dataclasses import dataclass, replace
-from typing import IO, TYPE_CHECKING, cast
+from typing import IO, TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
@@ -57,7 +60,7 @@ from tfrecord_lite.index.remote import RemoteHandle
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.progress import SILENT
 from tfrecord_lite.records.damage import DamageLog
-from tfrecord_lite.records.framing import HEADER_BYTES, OVERHEAD_BYTES, data_of_frame, is_header
+from tfrecord_lite.records.framing import OVERHEAD_BYTES, data_of_frame
 from tfrecord_lite.records.resync import find_headers
 from tfrecord_lite.records.stream import RecordStream
 
@@ -87,6 +90,8 @@ _FEW = 8
 """How many large records of a compressed file are read together."""
 _BLOCK_RECORDS = 256
 """Records per block that are drawn by index; each has a span of its own."""
+_MAX_DAMAGED_DRAWS = 100
+"""With more damaged ones, records at places are taken instead."""
 
 _DEFAULTS = ReadSettings()
 
@@ -105,8 +110,6 @@ class Sample:
     """How the records were chosen, such as "records at 64 places"."""
     report: DamageReport
     """What was read and lost, of the files that were opened."""
-    nbytes: int | None
-    """Of all files on disk; None if not known."""
     compressions: tuple[str, ...]
     """Of the files that were opened, sorted; "" for none."""
 
@@ -124,8 +127,7 @@ class _Part:
     n_places: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class _Wanted:
+class _Wanted(NamedTuple):
     """What to take of one file."""
 
     options: ReadSettings
@@ -159,59 +161,48 @@ def draw_sample(
     require_int("max_bytes", max_bytes, 1)
     sources = expand(paths, options.storage_options)
     sizes = [local_size(source) for source in sources]
-    seed = seed_of(seed)
-    chosen = _chosen(sizes, max_bytes, (seed,))
+    key = (seed_of(seed),)
+    is_small = len(sources) <= _MAX_SMALL and sum(n or max_bytes for n in sizes) <= max_bytes
+    chosen = list(range(len(sources)))
+    if len(sources) > _MAX_OPENED and not is_small:
+        chosen = sorted(permutation(key, len(sources))[:_MAX_OPENED].tolist())
     known = [size for i in chosen if (size := sizes[i]) is not None]
-    mean = sum(known) // len(known) if known else 1
+    mean = sum(known) // max(len(known), 1)
     weights = [max(mean if (size := sizes[i]) is None else size, 1) for i in chosen]
-    total = sum(weights)
     parts = []
     for i, weight in zip(chosen, weights, strict=True):
-        few, small = max(num_records * weight // total, 1), max(max_bytes * weight // total, 1)
-        part, sizes[i] = _take(sources[i], sizes[i], _Wanted(options, few, small, (seed, i), meter))
-        parts.append(part)
+        n_records, n_bytes = (n * weight // sum(weights) or 1 for n in (num_records, max_bytes))
+        parts.append(_take(sources[i], _Wanted(options, n_records, n_bytes, (*key, i), meter)))
     is_whole = len(parts) == len(sources) and all(part.way == "whole" for part in parts)
-    counts = [part.num_records for part in parts]
+    counts = [part.num_records for part in parts if part.num_records is not None]
     return Sample(
         [block for part in parts for block in part.blocks],
-        None if None in counts or len(parts) < len(sources) else sum(cast("list[int]", counts)),
+        sum(counts) if len(counts) == len(sources) else None,
         is_whole,
         "all records" if is_whole else _method(parts, len(sources)),
         DamageReport(tuple(part.report for part in parts)),
-        None if None in sizes else sum(cast("list[int]", sizes)),
         tuple(sorted({part.compression for part in parts})),
     )
 
 
-def _chosen(sizes: list[int | None], max_bytes: int, key: Key) -> list[int]:
-    """Return the numbers of the files to open: all, or some."""
-    n_files = len(sizes)
-    fits = n_files <= _MAX_SMALL and sum(size or max_bytes for size in sizes) <= max_bytes
-    if n_files <= _MAX_OPENED or fits:
-        return list(range(n_files))
-    return sorted(permutation(key, n_files)[:_MAX_OPENED].tolist())
-
-
 def _method(parts: list[_Part], n_files: int) -> str:
     """Say how the records of a sample that is not whole were chosen."""
-
-    def count(way: str) -> int:
-        return sum(len(block) for part in parts if part.way == way for block in part.blocks)
-
+    taken: Counter[str] = Counter()
+    for part in parts:
+        taken[part.way] += 1 if part.way == "whole" else sum(map(len, part.blocks))
     n_places = sum(part.n_places for part in parts)
-    n_whole = sum(part.way == "whole" for part in parts)
     ways = [
-        f"{plural(n, 'record')} drawn by index" if (n := count("drawn")) else "",
-        f"records at {plural(n_places, 'place')}" if n_places else "",
-        f"the first {plural(n, 'record')}" if (n := count("first")) else "",
-        f"all records of {plural(n_whole, 'file')}" if n_whole else "",
+        f"{plural(taken['drawn'], 'record')} drawn by index" * bool(taken["drawn"]),
+        f"records at {plural(n_places, 'place')}" * bool(n_places),
+        f"the first {plural(taken['first'], 'record')}" * bool(taken["first"]),
+        f"all records of {plural(taken['whole'], 'file')}" * bool(taken["whole"]),
     ]
     where = f" of {len(parts):,} of {n_files:,} files" if len(parts) < n_files else ""
     return (", ".join(filter(None, ways)) or "no records") + where
 
 
-def _take(source: Source, size: int | None, wanted: _Wanted) -> tuple[_Part, int | None]:
-    """Take records of one file; return them, and its size if that is known."""
+def _take(source: Source, wanted: _Wanted) -> _Part:
+    """Take records of one file."""
     name, options = name_of(source), wanted.options
     if is_file_object(source):
         check_binary(source, "rb")
@@ -219,26 +210,26 @@ def _take(source: Source, size: int | None, wanted: _Wanted) -> tuple[_Part, int
         part = _first(RecordStream(source, options), wanted, wanted.n_records)
         if position is not None:
             seek_to(source, position)
-        return part, None
+        return part
+    if local_size(source) is None and not is_url(name):  # a pipe
+        with closing(RecordStream(name, options)) as stream:
+            return _first(stream, wanted, wanted.n_records)
     try:
-        if size is None and not is_url(name):  # a pipe
-            with closing(RecordStream(name, options)) as stream:
-                return _first(stream, wanted, wanted.n_records), None
         handle = open_handle(name, options.storage_options)
     except FailedPreconditionError as error:
         if error.reason is not Reason.UNSUPPORTED:
             raise
         with closing(open_seekable(name, options.storage_options)) as file:
             # A server that answers no ranges.
-            return _first(RecordStream(file, options), wanted, wanted.n_records), None
+            return _first(RecordStream(file, options), wanted, wanted.n_records)
     except OSError as error:
         raise opening_error(error, name) from None
-    head = _Piece(handle, 0, _HEAD_BYTES)
-    is_compressed = RecordStream(cast("IO[bytes]", head), options).compression != ""
+    head = _piece(name, handle.read(_HEAD_BYTES, 0))
+    is_compressed = RecordStream(head, options).compression != ""
     if is_compressed or handle.size() <= wanted.n_bytes:
         with closing(RecordStream(name, options, block_records=_FEW)) as stream:
-            return _first(stream, wanted), handle.size()
-    return _drawn_by_index(handle, wanted) or _at_places(handle, wanted), handle.size()
+            return _first(stream, wanted)
+    return _drawn_by_index(handle, wanted) or _at_places(handle, wanted)
 
 
 def _first(stream: RecordStream, wanted: _Wanted, most: int | None = None) -> _Part:
@@ -295,11 +286,25 @@ def _drawn_by_index(handle: AnyHandle, wanted: _Wanted) -> _Part | None:
         numbers = numbers[index.sizes[numbers] <= wanted.n_bytes][: wanted.n_records]
         n_fit = int(np.searchsorted(np.cumsum(index.sizes[numbers]), wanted.n_bytes, side="right"))
         numbers = np.sort(numbers[:n_fit])
-        try:
-            for first in range(0, numbers.size, _BLOCK_RECORDS):
-                blocks += _intact(file, numbers[first : first + _BLOCK_RECORDS], spans)
-        except FailedPreconditionError:  # a record is not as the index says
-            return None
+        while numbers.size:
+            chosen = numbers[:_BLOCK_RECORDS]
+            try:
+                block = file.block(chosen)
+            except FailedPreconditionError:  # a record is not as the index says
+                return None
+            except DataLossError as error:
+                number = cast("int", error.index)
+                place = handle.name, int(index.offsets[number]), int(index.sizes[number])
+                spans.append(DamagedSpan(*place, error.reason, error.detail, number, number))
+                if len(spans) > _MAX_DAMAGED_DRAWS:
+                    return None
+                numbers = numbers[numbers != number]
+                continue
+            bases = (index.offsets[chosen] - block.offsets).tolist()
+            places = enumerate(zip(chosen.tolist(), bases, strict=True))
+            each = (Span(i, handle.name, n, base, is_framed=True) for i, (n, base) in places)
+            blocks.append(replace(block, spans=tuple(each)))
+            numbers = numbers[_BLOCK_RECORDS:]
     nbytes = sum(block.nbytes for block in blocks)
     wanted.meter.advance(nbytes)
     n_lost = sum(span.length for span in spans)
@@ -308,97 +313,46 @@ def _drawn_by_index(handle: AnyHandle, wanted: _Wanted) -> _Part | None:
     return _Part(report, blocks, "drawn", num_records=len(index))
 
 
-def _intact(file: TFRecordFile, numbers: Int64Array, spans: list[DamagedSpan]) -> list[Block]:
-    """Read records of an indexed file; leave out those that are damaged, and add them to `spans`."""
-    (index,), (name,) = file.indexes, file.sources
-    try:
-        block = file.block(numbers)
-    except DataLossError as error:
-        if numbers.size > 1:
-            halves = np.array_split(numbers, 2)
-            return [block for half in halves for block in _intact(file, half, spans)]
-        number = int(numbers[0])
-        place = name, int(index.offsets[number]), int(index.sizes[number])
-        spans.append(DamagedSpan(*place, error.reason, error.detail, number, number))
-        return []
-    bases = index.offsets[numbers] - block.offsets
-    is_first = np.ones(numbers.size, np.bool_)
-    is_first[1:] = (np.diff(numbers) != 1) | (np.diff(bases) != 0)
-    places = tuple(
-        Span(first, name, int(numbers[first]), int(bases[first]), is_framed=True)
-        for first in np.flatnonzero(is_first).tolist()
-    )
-    return [replace(block, spans=places)]
-
-
 # ------------------------------------------------------------------------------- at places
 
 
-class _Piece:
-    """Some bytes of a file, as a file object; offsets are those in the file."""
-
-    def __init__(self, handle: AnyHandle, start: int, n_bytes: int) -> None:
-        self.name: str = handle.name
-        self.start = start
-        self.data: bytes = handle.read(n_bytes, start)
-        self._at = 0
-
-    def read(self, n_bytes: int) -> bytes:
-        """Return the next bytes, none at the end."""
-        first = self._at - self.start
-        data = self.data[first : first + n_bytes]
-        self._at += len(data)
-        return data
-
-    def seek(self, offset: int, whence: int = 0) -> int:
-        """Go to an offset."""
-        self._at = offset + (self._at if whence == 1 else 0)
-        return self._at
-
-    def seekable(self) -> bool:
-        """Whether it can seek."""
-        return True
-
-    def tell(self) -> int:
-        """Return the offset of the next byte."""
-        return self._at
+def _piece(name: str, data: bytes) -> IO[bytes]:
+    """Return some bytes of a file as a file of its name."""
+    file = io.BytesIO(data)
+    file.name = name
+    return file
 
 
 def _at_places(handle: AnyHandle, wanted: _Wanted) -> _Part:
     """Take records at the start of a file and at places all over it, as many as are wanted."""
     most, is_remote = wanted.n_bytes, isinstance(handle, RemoteHandle)
     n_places = max(2, min(_MAX_REMOTE if is_remote else _MAX_PLACES, most // _HEAD_BYTES))
-    width = max(most // n_places, 1)
-    width = min(width, _REMOTE_BYTES) if is_remote else width
+    width = min(max(most // n_places, 1), _REMOTE_BYTES if is_remote else most)
     stride = handle.size() / n_places
     draws = (words(wanted.key, 0, n_places) >> np.uint64(11)) * 2.0**-53
     starts = (np.arange(n_places) * stride + draws * (stride - width)).astype(np.int64)
     starts[0] = 0  # where another format shows
     left = _MAX_READ * most  # long records begin in a piece, and end far beyond it
+    options = replace(wanted.options, compression="")
     blocks: list[Block] = []
+    log = DamageLog(_ignore, _MAX_DAMAGE)
     reports: list[FileReport] = []
     for start in starts.tolist():
-        piece = _Piece(handle, start, width)
-        first = _first_record(piece, handle, min(left, wanted.options.max_record_bytes))
-        left = max(left - len(piece.data), 0)
-        if first is None:
+        data = handle.read(width, start)
+        first, data = _from_record(data, handle, start, min(left, options.max_record_bytes))
+        left = max(left - len(data), 0)
+        if not data:
             continue
-        stream = RecordStream(cast("IO[bytes]", piece), replace(wanted.options, compression=""))
-        stream.begin_at(first, 0)
-        is_cut = start + len(piece.data) < handle.size()
-        skipping = DamageLog(_ignore, _MAX_DAMAGE // n_places).skipping(stream, may_be_torn=is_cut)
+        stream = RecordStream(_piece(handle.name, data), options)
+        stream.decoder.begin_at(first, 0)
+        is_cut = first + len(data) < handle.size()
+        skipping = log.skipping(stream, may_be_torn=is_cut)
         found: list[Block] = []
-        try:
-            while (block := skipping.next_block()) is not None:
-                found.append(block)
-        except DataLossError:  # of too much damage
-            pass
+        with contextlib.suppress(DataLossError):  # of too much damage
+            found.extend(iter(skipping.next_block, None))
         report = skipping.report()
         if start:  # the numbers of these records are not known
-            found = [
-                replace(b, spans=tuple(replace(s, is_numbered=False) for s in b.spans))
-                for b in found
-            ]
+            found = [_unnumbered(block) for block in found]
             spans = tuple(replace(span, index=None) for span in report.spans)
             report = replace(report, spans=spans)
         reports.append(report)
@@ -417,27 +371,27 @@ def _at_places(handle: AnyHandle, wanted: _Wanted) -> _Part:
     return _Part(report, _only(blocks, np.sort(kept)), "places", n_places=n_places)
 
 
-def _first_record(piece: _Piece, handle: AnyHandle, most: int) -> int | None:
-    """Return where the first intact record begins, or else a damaged one; None if there is neither.
+def _unnumbered(block: Block) -> Block:
+    return replace(block, spans=tuple(replace(s, is_numbered=False) for s in block.spans))
 
-    The piece then has it whole, unless it has more than `most` bytes. One at the start of a file
-    begins with a record.
+
+def _from_record(data: bytes, handle: AnyHandle, start: int, most: int) -> tuple[int, bytes]:
+    """Return bytes from an offset on from their first intact record on, or else a damaged one.
+
+    They then have it whole, unless it has more than `most` bytes; none if there is no record. A file
+    begins with one.
     """
-    if not piece.start:
-        n_bytes = int.from_bytes(piece.data[:8], "little") + OVERHEAD_BYTES
-        if is_header(piece.data[:HEADER_BYTES]) and len(piece.data) < n_bytes <= most:
-            piece.data = handle.read(n_bytes, 0)
-        return 0
-    starts, lengths = find_headers(np.frombuffer(piece.data, np.uint8), most)
-    sizes = lengths[:_MAX_TRIES] + OVERHEAD_BYTES
-    for at, size in zip(starts.tolist(), sizes.tolist(), strict=False):
-        if at + size > len(piece.data):  # only one: others may be many, and forged
-            frame = handle.read(size, piece.start + at)
-            piece.data = piece.data[:at] + frame
-            return int(piece.start + at)
-        if data_of_frame(piece.data[at : at + size], size) is not None:
-            return int(piece.start + at)
-    return int(piece.start + starts[0]) if starts.size else None
+    starts, lengths = find_headers(np.frombuffer(data, np.uint8), most)
+    sizes = (lengths[:_MAX_TRIES] + OVERHEAD_BYTES).tolist()
+    for at, size in zip(starts.tolist(), sizes, strict=False):
+        if at and not start:
+            break
+        if at + size > len(data):  # only one: others may be many, and forged
+            return start + at, handle.read(size, start + at)
+        if data_of_frame(data[at : at + size], size) is not None:
+            return start + at, data[at:]
+    at = int(starts[0]) if start and starts.size else 0
+    return start + at, data[at:] if starts.size or not start else b""
 
 
 def _only(blocks: list[Block], numbers: Int64Array) -> list[Block]:

@@ -1,27 +1,120 @@
-"""Statistics: what some records hold in each feature, and how it is distributed."""
+"""compute_statistics: what some records hold in each feature, and how it is distributed.
+
+::
+
+    blocks ── Survey ─┬─> Summary                               kinds, ranges
+                      └─> values of each feature, gathered ──> Distribution, StringStatistics
+"""
 
 from __future__ import annotations
 
+from collections import defaultdict
+from contextlib import closing
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+
 from tfrecord_lite.apps.markup.cells import Cells
-from tfrecord_lite.apps.markup.tables import Html, panel, table
-from tfrecord_lite.apps.statistics.distribution import Distribution
-from tfrecord_lite.apps.statistics.shown import chart_of
-from tfrecord_lite.apps.statistics.strings import StringStatistics
-from tfrecord_lite.errors import plural
+from tfrecord_lite.apps.markup.charts import histogram
+from tfrecord_lite.apps.markup.tables import Html, escaped, panel, table
+from tfrecord_lite.apps.statistics.distribution import Distribution, StringStatistics
+from tfrecord_lite.arrays import ByteRanges
+from tfrecord_lite.errors import InvalidArgumentError, plural, require_int
+from tfrecord_lite.example.survey import Survey
+from tfrecord_lite.options import ReadSettings
+from tfrecord_lite.progress import check_progress
 from tfrecord_lite.schema import FeatureListSummary, FeatureSummary, SequenceSummary, Summary
 from tfrecord_lite.schema.text import aligned, nearest, shown_name
+from tfrecord_lite.storage.infer import blocks_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Self
 
+    from typing_extensions import Unpack
+
+    from tfrecord_lite.arrays import AnyArray, Int64Array
+    from tfrecord_lite.block import Block
+    from tfrecord_lite.example.survey import KindLists
+    from tfrecord_lite.options import ReadOptions
+    from tfrecord_lite.progress import Progress
     from tfrecord_lite.schema import Kind, Schema, SequenceSchema, Variable
+    from tfrecord_lite.storage.infer import Source
 
 _Part = TypeVar("_Part", Distribution, StringStatistics)
+
+_MANY = 8192
+"""Numbers are counted when so many of a feature have been gathered: each time has a cost of its own."""
+_MAX_MALFORMED = 1000
+_MAX_BARS, _MAX_LISTED, _MAX_EXAMPLES, _CELL_BINS = 12, 3, 2, 16
+
+
+def compute_statistics(
+    data: Source | Any,
+    *,
+    num_records: int | None = None,
+    progress: Progress = None,
+    **options: Unpack[ReadOptions],
+) -> Statistics:
+    """Compute the statistics of each feature: presence, lengths, distributions, the most frequent strings.
+
+    Parameters
+    ----------
+    data : path, TFRecordReader, Block, or list of bytes
+        Files as :class:`TFRecordReader` takes them, read one after the other and never held in memory; or
+        a reader; or serialised Examples or SequenceExamples.
+    num_records : int, optional
+        Examine only this many records from the start; later ones are not read.
+    progress : bool or callable, optional
+        As for :func:`load`; the unit is records.
+    **options
+        How files are read, see :class:`ReadOptions`.
+
+    Returns
+    -------
+    Statistics
+
+    Raises
+    ------
+    DataLossError
+        If a file is damaged, unless `on_error` says otherwise.
+    InvalidArgumentError
+        ``MALFORMED`` for a record that is neither an Example nor a SequenceExample;
+        ``UNSUPPORTED`` for lists of Examples;
+        ``BAD_ARGUMENT`` if `num_records` is not positive.
+    TypeError
+        For data of another type.
+
+    Notes
+    -----
+    Takes up to some times as long as parsing all features. Memory does not grow with the data: up to 100 KB per
+    feature of numbers, and up to 2 MB per feature of byte strings that have many different values.
+
+    If some records have feature lists, all are SequenceExamples: those without lists have an Example's bytes.
+
+    Examples
+    --------
+    >>> people = encode_examples({"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+    >>> statistics = compute_statistics(people)
+    >>> print(statistics)
+    3 records
+    name  kind    present  length  mean  std       min  median  max
+    ----  ------  -------  ------  ----  --------  ---  ------  ---
+    age   int64   100 %    1       38    2.16      36   37      41
+    name  string  100 %    1       4 B   0.8165 B  3 B  4 B     5 B
+    >>> statistics["age"].numbers.mean
+    38.0
+    """
+    num_records = None if num_records is None else require_int("num_records", num_records, 1)
+    check_progress(progress)
+    settings = ReadSettings(**options)
+    collector = Collector()
+    # Otherwise the file would stay open for as long as an error's traceback is referenced.
+    with closing(blocks_of(data, settings, num_records, progress)) as blocks:
+        for block in blocks:
+            collector.add(block)
+    return collector.statistics()
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,17 +244,6 @@ class Statistics:
     feature_lists: Mapping[str, FeatureStatistics] = field(default_factory=dict)
     is_sequence: bool = False
 
-    def __post_init__(self) -> None:
-        """Replace the mappings by read-only copies, sorted by name."""
-        for name in "features", "feature_lists":
-            given = getattr(self, name)
-            object.__setattr__(self, name, MappingProxyType(dict(sorted(given.items()))))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle as the call that creates an equal one."""
-        both = dict(self.features), dict(self.feature_lists)
-        return (type(self), (self.num_records, *both, self.is_sequence))
-
     def __getitem__(self, name: str) -> FeatureStatistics:
         """Return one feature, or feature list; the error about an unknown name lists the nearest."""
         for features in self.features, self.feature_lists:
@@ -261,24 +343,17 @@ class Statistics:
         """Return the table for notebooks, with a chart per feature."""
         cells, parts = Cells(), []
         for section, features in self._sections():
-            rows = (
-                (
-                    *row[:_N_TEXTS],
-                    *(Html(figure.replace(" ", "&nbsp;")) for figure in row[_N_TEXTS:]),
-                    chart_of(name, found, cells),
-                )
-                for name, found in features.items()
-                for row in [_row(name, found, self.num_records)]
-            )
-            captions = ["" if section == "features" else section.replace("_", " ")]
+            rows = []
+            for name, found in features.items():
+                row = _row(name, found, self.num_records)
+                figures = [Html(figure.replace(" ", "&nbsp;")) for figure in row[_N_TEXTS:]]
+                rows.append((*row[:_N_TEXTS], *figures, _chart(name, found, cells)))
+            captions = [section.replace("_", " ")] if self.is_sequence else []
             if any(found.strings is not None for found in features.values()):
                 captions.append("B: lengths of byte strings")
-            caption = "; ".join(filter(None, captions))
-            header = (*_HEADER, "distribution")
-            if features:
-                parts.append(
-                    table(header, rows, n_rows=len(features), noun="feature", caption=caption)
-                )
+            header, caption = (*_HEADER, "distribution"), "; ".join(captions)
+            if rows:
+                parts.append(table(header, rows, n_rows=len(rows), noun="feature", caption=caption))
         return panel(f"Statistics of {plural(self.num_records, 'record')}", *parts)
 
 
@@ -309,7 +384,145 @@ def _row(name: str, found: FeatureStatistics, num_records: int) -> tuple[str, ..
 def _merged(
     ours: Mapping[str, FeatureStatistics], theirs: Mapping[str, FeatureStatistics]
 ) -> dict[str, FeatureStatistics]:
-    merged = dict(ours)
-    for name, found in theirs.items():
-        merged[name] = merged[name] + found if name in merged else found
-    return merged
+    merged = {**theirs, **ours}
+    merged |= {name: ours[name] + theirs[name] for name in ours.keys() & theirs.keys()}
+    return dict(sorted(merged.items()))
+
+
+def _chart(name: str, found: FeatureStatistics, cells: Cells) -> Html | None:
+    """Return a cell: a histogram of numbers that differ; of byte strings the most frequent, or some."""
+    numbers, strings = found.numbers, found.strings
+    if numbers is not None:
+        if numbers.num_finite and numbers.min == numbers.max:
+            only = f"{numbers.min:,}" if numbers.is_integer else f"{numbers.min:.7g}"
+            return escaped(f"{only} ({numbers.num_finite:,})")
+        counts, edges = numbers.histogram(_CELL_BINS)
+        title = f"Histogram of {name[:40]}"
+        return Html(histogram(counts, edges, title, width=120, height=28)) if counts.size else None
+    if strings is None:
+        return None
+    n_distinct = len(strings.counts)
+    is_recurring = n_distinct <= max(_MAX_BARS, strings.lengths.count / 2)
+    if strings.num_uncounted or not is_recurring:
+        return cells.strings_form(strings.examples[:_MAX_EXAMPLES], found.num_values).html
+    listed = [
+        f"{cells.bytes_form(value, is_small=True).html} ({count:,})"
+        for value, count in strings.top(_MAX_LISTED)
+    ]
+    more = [f"… {n_distinct - len(listed):,} more"] if n_distinct > len(listed) else []
+    return Html(", ".join([*listed, *more]))
+
+
+# ------------------------------------------------------------------------------- collecting
+
+
+class Collector:
+    """Collect the statistics of records, block after block; not thread-safe.
+
+    With `skip_malformed`, records that cannot be examined are left out and counted, up to 1,000.
+    """
+
+    def __init__(self, *, skip_malformed: bool = False) -> None:
+        self._survey = Survey(self, accept_mixed=True)
+        self._skip_malformed = skip_malformed
+        self._gathered = defaultdict[tuple[bytes, bool], _Gathered](_Gathered)
+        self.malformed: list[InvalidArgumentError] = []
+        """The errors about the records that were left out."""
+
+    def add(self, block: Block) -> None:
+        """Examine the records of a block, which is not kept."""
+        self._add(block, 0)
+
+    def _add(self, block: Block, first: int) -> None:
+        """Examine the records of a part of a block, of which the first has the number `first` there."""
+        try:
+            self._survey.add(block)
+        except InvalidArgumentError as error:
+            if not self._skip_malformed or len(self.malformed) >= _MAX_MALFORMED:
+                raise
+            if len(block) == 1:
+                index = first if error.source is None else error.index
+                self.malformed.append(error.at(index=index))
+                return
+            middle = len(block) // 2
+            self._add(block[:middle], first)
+            self._add(block[middle:], first + middle)
+
+    def add_lists(self, lists: KindLists) -> None:
+        """Take the lists of one kind of one feature, from the survey."""
+        gathered = self._gathered[lists.key, lists.is_step]
+        flat: Any = lists.flat
+        if isinstance(lists.counts, int):
+            gathered.lengths.distribution += Distribution.repeated(lists.counts, lists.n_lists)
+        else:
+            gathered.lengths.add(lists.counts)
+        if isinstance(flat, ByteRanges) or flat.dtype == object:
+            before = gathered.strings
+            if len(flat):
+                gathered.strings = before.plus(flat) if before else StringStatistics.of(flat)
+        elif flat.size:
+            gathered.numbers.add(flat)
+
+    def add_steps(self, key: bytes, n_steps: Int64Array) -> None:
+        """Take the numbers of steps of one feature list, from the survey."""
+        self._gathered[key, True].steps.add(n_steps)
+
+    def statistics(self) -> Statistics:
+        """Return the statistics so far."""
+        summary = self._survey.summary()
+        features = summary.context if isinstance(summary, SequenceSummary) else summary
+        lists = summary.feature_lists if isinstance(summary, SequenceSummary) else {}
+        return Statistics(
+            summary.n_records,
+            {name: self._feature(name, features[name]) for name in sorted(features)},
+            {name: self._feature(name, lists[name], is_list=True) for name in sorted(lists)},
+            isinstance(summary, SequenceSummary),
+        )
+
+    def _feature(self, name: str, summary: Any, *, is_list: bool = False) -> FeatureStatistics:
+        found = self._gathered[name.encode(), is_list]
+        lengths, steps, numbers = (
+            each.counted() for each in (found.lengths, found.steps, found.numbers)
+        )
+        return FeatureStatistics(
+            summary,
+            lengths,
+            numbers if numbers.count else None,
+            found.strings,
+            steps if is_list else None,
+        )
+
+
+class _Numbers:
+    """Numbers that are gathered, and counted when they are many."""
+
+    def __init__(self) -> None:
+        self.distribution = Distribution()
+        self._waiting: list[AnyArray] = []
+        self._n_waiting = 0
+
+    def add(self, numbers: AnyArray) -> None:
+        if numbers.size >= _MANY:
+            self.distribution = self.distribution.plus(numbers)
+            return
+        # A copy, since the array shares the memory of its block, and may be changed by the next one.
+        self._waiting.append(numbers.copy())
+        self._n_waiting += numbers.size
+        if self._n_waiting >= _MANY:
+            self.counted()
+
+    def counted(self) -> Distribution:
+        """Count all that wait; return the distribution."""
+        for dtype in {each.dtype for each in self._waiting}:
+            parts = [each for each in self._waiting if each.dtype == dtype]
+            self.distribution = self.distribution.plus(np.concatenate(parts))
+        self._waiting, self._n_waiting = [], 0
+        return self.distribution
+
+
+class _Gathered:
+    """What was gathered of one feature."""
+
+    def __init__(self) -> None:
+        self.lengths, self.steps, self.numbers = _Numbers(), _Numbers(), _Numbers()
+        self.strings: StringStatistics | None = None

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfrecord_lite.apps.markup.cells import Budget, Cells
-from tfrecord_lite.apps.statistics.collect import Collector
 from tfrecord_lite.apps.statistics.sampling import draw_sample
+from tfrecord_lite.apps.statistics.statistics import Collector
 from tfrecord_lite.apps.viewer.cards import Card, make_cards
 from tfrecord_lite.apps.viewer.records import describe_record
 from tfrecord_lite.errors import DataLossError, TFRecordError, argument_error, human_bytes, plural
