@@ -35,7 +35,7 @@ from tfrecord_lite import (
     save,
 )
 from tfrecord_lite.files import output as outfile
-from tfrecord_lite.index import text
+from tfrecord_lite.index.index import save_index
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -248,7 +248,7 @@ def make_index(folder: Path) -> None:
             for i in range(200):
                 writer.write(b"%d" % i)
     with TFRecordFile(path) as file:
-        text.save(file.indexes[0], str(folder / "a"))
+        save_index(file.indexes[0], str(folder / "a"))
 
 
 @pytest.mark.parametrize(

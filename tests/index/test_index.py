@@ -32,8 +32,9 @@ from tfrecord_lite.errors import (
     InvalidArgumentError,
     Reason,
 )
-from tfrecord_lite.index import RecordIndex, text, tf_record_random_reader
-from tfrecord_lite.index.pread import _MAX_OPEN
+from tfrecord_lite.index import RecordIndex, tf_record_random_reader
+from tfrecord_lite.index.file import _MAX_OPEN
+from tfrecord_lite.index.index import load_index, save_index
 from tfrecord_lite.messages import Example
 from tfrecord_lite.records.framing import frame
 
@@ -338,8 +339,8 @@ def test_a_large_index_goes_to_text_and_back(tmp_path: Path) -> None:
     sizes = np.random.default_rng(1).integers(16, 2**20, 150_000)
     index = RecordIndex(np.cumsum(sizes) - sizes, sizes)
 
-    text.save(index, str(tmp_path / "a"))
-    again = text.load(str(tmp_path / "a"))
+    save_index(index, str(tmp_path / "a"))
+    again = load_index(str(tmp_path / "a"))
 
     assert (again.offsets == index.offsets).all()
     assert (again.sizes == index.sizes).all()
@@ -376,9 +377,9 @@ def test_more_files_than_are_kept_open(tmp_path: Path) -> None:
     file = TFRecordFile(paths)
 
     assert list(file) == [b"%d" % i for i in range(n_files)]
-    assert len(file._pool._open) == _MAX_OPEN
+    assert file._local.cache_info().currsize == _MAX_OPEN
     file.close()
-    assert file._pool._open == {}
+    assert file._local.cache_info().currsize == 0
 
 
 def test_after_close_nothing_is_read(shards: list[Path]) -> None:

@@ -23,7 +23,7 @@ from tfrecord_lite.errors import (
     InvalidArgumentError,
     Reason,
 )
-from tfrecord_lite.index.pread import open_handle
+from tfrecord_lite.index.handles import open_handle
 from tfrecord_lite.index.ranges import (
     RangeReader,
     RecordRange,

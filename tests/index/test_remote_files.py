@@ -20,7 +20,7 @@ from tfrecord_lite.errors import (
     Reason,
 )
 from tfrecord_lite.index import tf_record_random_reader
-from tfrecord_lite.index.remote import MAX_GAP_BYTES, MAX_REQUEST_BYTES
+from tfrecord_lite.index.handles import MAX_GAP_BYTES, MAX_REQUEST_BYTES
 from tfrecord_lite.records.framing import frame
 
 if TYPE_CHECKING:

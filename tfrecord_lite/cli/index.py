@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.errors import FailedPreconditionError, Reason, plural
 from tfrecord_lite.files.names import INDEX_SUFFIX
-from tfrecord_lite.index import index as extents
-from tfrecord_lite.index import text
+from tfrecord_lite.index.index import save_index, scan
 from tfrecord_lite.progress import metered, title_of, total_bytes
 
 if TYPE_CHECKING:
@@ -38,9 +37,9 @@ def run(args: argparse.Namespace, console: Console) -> None:
         if not os.path.isfile(stream.name):  # noqa: PTH113 - as every name here
             detail = "only a local file can have an index next to it"
             raise FailedPreconditionError(Reason.UNSUPPORTED, source=stream.name, detail=detail)
-        index = extents.scan(stream, meter)
+        index = scan(stream, meter)
         name = stream.name + INDEX_SUFFIX
-        text.save(index, name)
+        save_index(index, name)
         if args.json:
             console.say_json({"file": stream.name, "index": name, "records": len(index)})
         else:

@@ -2,12 +2,10 @@
 
 ::
 
-    index    RecordIndex: the extents of a file's records, from a scan
-    text     index files in DALI's text form; choosing the index for a data file
-    pread    local files read at any offset; many frames into one buffer
-    remote   the same of URLs, by range requests
-    ranges   parts of files, cut at borders of records, for tasks elsewhere
-    file     TFRecordFile: records by number; tf_record_random_reader: by offset
+    index      RecordIndex: the extents of a file's records, from a scan or an index file
+    handles    files read at any offset: local ones, and URLs by range requests
+    ranges     parts of files, cut at borders of records, for tasks elsewhere
+    file       TFRecordFile: records by number; tf_record_random_reader: by offset
 """
 
 from __future__ import annotations

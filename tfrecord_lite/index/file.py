@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_right
-from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, TypeAlias, overload
+from contextlib import closing
+from dataclasses import replace
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any, TypeAlias, cast, overload
 
 import numpy as np
 
@@ -20,14 +22,22 @@ from tfrecord_lite.errors import (
     Reason,
     TFRecordError,
     argument_error,
+    plural,
     require_int,
     short_name,
 )
-from tfrecord_lite.files.names import INDEX_SUFFIX, expand, is_url, name_of
-from tfrecord_lite.index import text
-from tfrecord_lite.index.pread import FileStamp, HandlePool, open_handle, read_frames
-from tfrecord_lite.index.remote import RemoteFrames, RemoteHandle
-from tfrecord_lite.index.remote import read_frames as read_remote_frames
+from tfrecord_lite.files.names import INDEX_SUFFIX, expand, is_file_object, is_url, name_of
+from tfrecord_lite.index.handles import (
+    FileStamp,
+    Handle,
+    RemoteFrames,
+    RemoteHandle,
+    for_each_file,
+    open_handle,
+    read_frames,
+    read_remote_frames,
+)
+from tfrecord_lite.index.index import beside, load_checked, save_index, scan
 from tfrecord_lite.options import MAX_RECORD_BYTES, ReadSettings
 from tfrecord_lite.progress import check_progress, metered, title_of, total_bytes
 from tfrecord_lite.records.framing import (
@@ -38,6 +48,7 @@ from tfrecord_lite.records.framing import (
     frame_error,
     is_header,
 )
+from tfrecord_lite.records.stream import RecordStream
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -49,9 +60,9 @@ if TYPE_CHECKING:
     from tfrecord_lite.arrays import Int64Array
     from tfrecord_lite.columns import Column
     from tfrecord_lite.example.parse import ExampleParser
-    from tfrecord_lite.files.names import Sources, StorageOptions
+    from tfrecord_lite.files.names import Source, Sources
+    from tfrecord_lite.index.handles import AnyHandle
     from tfrecord_lite.index.index import RecordIndex
-    from tfrecord_lite.index.pread import AnyHandle
     from tfrecord_lite.options import ReadOptions
     from tfrecord_lite.progress import Meter, Progress
     from tfrecord_lite.schema import FeatureLike
@@ -62,8 +73,8 @@ _BYTES_AT_ONCE = 1024 * 1024
 """How much iteration reads at a time."""
 _REMOTE_BYTES_AT_ONCE = 16 * 1024 * 1024
 """The same of a remote file: two of the largest requests."""
-_MAX_OPENING = 16
-"""How many remote files are opened at a time."""
+_MAX_OPEN = 64
+"""How many local files are kept open."""
 
 
 class TFRecordFile:
@@ -132,15 +143,22 @@ class TFRecordFile:
         settings = ReadSettings(**options)
         if settings.on_error != "raise":
             raise argument_error("a file of which records are read by number skips no damage")
-        storage_options = settings.storage_options
-        self._names = [text.path_of(source) for source in expand(paths, storage_options)]
+        self._names = names_of(expand(paths, settings.storage_options))
         self._verify = settings.verify
-        self._storage_options = storage_options
-        wanted = text.wanted_indexes(index, len(self._names))
+        self._storage_options = settings.storage_options
+        if index is None or index == "auto":
+            wanted = [index] * len(self._names)
+        else:
+            is_one = isinstance(index, (str, bytes, os.PathLike))
+            wanted = [os.fsdecode(path) for path in (cast("Any", [index] if is_one else index))]
+        if len(wanted) != len(self._names):
+            n_indexes, n_files = plural(len(wanted), "index", "indexes"), len(self._names)
+            raise argument_error(f"{n_indexes} for {plural(n_files, 'file')}; give one each")
         with metered(progress, title_of(self._names), "bytes") as meter:
-            opened = _open_all(
-                self._names, wanted, settings.max_record_bytes, storage_options, meter
-            )
+            if meter.is_on:
+                meter.expect(total_bytes(self._names))
+            work = partial(_open_once, settings=settings, meter=meter)
+            opened = for_each_file(self._names, list(zip(self._names, wanted, strict=True)), work)
             meter.finish()
         self._stamps = [stamp for _, stamp, _ in opened]
         self._indexes = [index for _, _, index in opened]
@@ -149,12 +167,16 @@ class TFRecordFile:
         self._is_closed = False
         self._parser: tuple[Mapping[str, FeatureLike], ExampleParser[Any]] | None = None
         self._renew()
-        self._pool.keep([handle for handle, _, _ in opened])
+        for number, (handle, _, _) in enumerate(opened):
+            if isinstance(handle, RemoteHandle):
+                self._remote[os.getpid(), number] = handle
 
     def _renew(self) -> None:
-        """Start without open files, so that processes share none."""
-        self._pool = HandlePool(self._names, self._stamps, self._storage_options)
-        self._process = os.getpid()
+        """Start without open files."""
+        opened = partial(_opened_again, self._names, self._stamps)
+        self._local = lru_cache(_MAX_OPEN)(opened)  # these take descriptors
+        # By process too: a client of a remote store does not survive a fork.
+        self._remote: dict[tuple[int, int], RemoteHandle] = {}
 
     @property
     def sources(self) -> list[str]:
@@ -418,7 +440,7 @@ class TFRecordFile:
         """
         names = [name + INDEX_SUFFIX for name in self._names]
         for index, name in zip(self._indexes, names, strict=True):
-            text.save(index, name, self._storage_options if is_url(name) else None)
+            save_index(index, name, self._storage_options if is_url(name) else None)
         return names
 
     def _locate_one(self, index: int) -> tuple[int, int]:
@@ -449,10 +471,16 @@ class TFRecordFile:
 
     def _handle(self, number: int) -> AnyHandle:
         if self._is_closed:
-            raise _closed_error(self._names[number])
-        if self._process != os.getpid():
-            self._renew()
-        return self._pool.handle(number)
+            detail = "the file is closed"
+            raise FailedPreconditionError(Reason.CLOSED, source=self._names[number], detail=detail)
+        if not is_url(self._names[number]):
+            return self._local(number)
+        key = os.getpid(), number
+        if key not in self._remote:
+            handle = RemoteHandle(self._names[number], self._storage_options)
+            self._stamps[number].check(handle)
+            self._remote[key] = handle
+        return self._remote[key]
 
     def close(self) -> None:
         """Close the files; no record can be read after that. Twice is fine.
@@ -469,8 +497,8 @@ class TFRecordFile:
         tfrecord_lite.errors.FailedPreconditionError: people.tfrecord: the file is closed
         """
         self._is_closed = True
-        if self._process == os.getpid():  # the copies of a fork close with it
-            self._pool.close()
+        self._local.cache_clear()
+        self._remote.clear()
 
     def __enter__(self) -> Self:
         """Return itself."""
@@ -487,7 +515,9 @@ class TFRecordFile:
 
     def __getstate__(self) -> dict[str, object]:
         """Return what a copy in another process needs; nothing that is open."""
-        return {key: value for key, value in self.__dict__.items() if key != "_pool"}
+        return {
+            key: value for key, value in self.__dict__.items() if key not in ("_local", "_remote")
+        }
 
     def __setstate__(self, state: dict[str, object]) -> None:
         """Open the files again when they are needed."""
@@ -500,39 +530,50 @@ class TFRecordFile:
         return f"<TFRecordFile of {names}: {len(self):,} records>"
 
 
-_Opened: TypeAlias = "tuple[RemoteHandle | None, FileStamp, RecordIndex]"
+def _opened_again(names: list[str], stamps: list[FileStamp], number: int) -> Handle:
+    """Open a local file, which must look like its stamp."""
+    handle = Handle(names[number])
+    stamps[number].check(handle)
+    return handle
 
 
-def _open_all(
-    names: list[str],
-    wanted: list[str | None],
-    max_record_bytes: int,
-    storage_options: StorageOptions,
-    meter: Meter,
-) -> list[_Opened]:
-    """Open files for a moment, to take their stamps and load their indexes."""
-    if meter.is_on:
-        meter.expect(total_bytes(names))
+def names_of(sources: list[Source]) -> list[str]:
+    """Return paths and URLs by name; raise ``UNSUPPORTED`` for a file object."""
+    for source in sources:
+        if is_file_object(source):
+            detail = "random access needs a path, not a file object, whose position is shared"
+            raise FailedPreconditionError(Reason.UNSUPPORTED, source=name_of(source), detail=detail)
+    return list(map(name_of, sources))
 
-    def open_one(name: str, index: str | None) -> _Opened:
-        handle = open_handle(name, storage_options)
-        stamp = FileStamp.of(handle)
-        options = storage_options if is_url(name) else None
-        found = text.index_of(name, stamp, index, max_record_bytes, options, meter)
-        return handle if isinstance(handle, RemoteHandle) else None, stamp, found
 
-    if not any(map(is_url, names)):
-        return list(map(open_one, names, wanted))
-    with ThreadPoolExecutor(min(len(names), _MAX_OPENING)) as threads:
-        return list(threads.map(open_one, names, wanted))
+def _open_once(
+    place: tuple[str, str | None], settings: ReadSettings, meter: Meter
+) -> tuple[AnyHandle, FileStamp, RecordIndex]:
+    """Open a file for a moment, to take its stamp, and to load its index or make it.
+
+    The index that was named must fit; "auto" takes the one beside the file if that does. The bytes
+    of the file are added to the meter.
+    """
+    name, wanted = place
+    storage_options = settings.storage_options if is_url(name) else None
+    handle = open_handle(name, storage_options)
+    stamp = FileStamp.of(handle)
+    if wanted is not None and wanted != "auto":
+        options = settings.storage_options if is_url(wanted) else None
+        index = load_checked(wanted, stamp, name, options)
+    else:
+        found = None if wanted is None else beside(name, stamp, storage_options)
+        if found is None:
+            settings = replace(settings, verify=False, storage_options=storage_options)
+            with closing(RecordStream(name, settings)) as stream:
+                return handle, stamp, scan(stream, meter)
+        index = found
+    meter.advance(stamp.file_bytes)
+    return handle, stamp, index
 
 
 def _out_of_range(index: int, n_records: int) -> str:
     return f"there is no record {index}; there are {n_records} (0 to {n_records - 1})"
-
-
-def _closed_error(name: str) -> FailedPreconditionError:
-    return FailedPreconditionError(Reason.CLOSED, source=name, detail="the file is closed")
 
 
 class RandomReader:
@@ -564,7 +605,8 @@ class RandomReader:
             ``CLOSED`` after :meth:`close`.
         """
         if self._handle is None:
-            raise _closed_error(self._name)
+            detail = "the file is closed"
+            raise FailedPreconditionError(Reason.CLOSED, source=self._name, detail=detail)
         header = self._handle.read(HEADER_BYTES, offset) if offset >= 0 else b""
         if not header:
             detail = f"Out of range at reading offset {offset}"

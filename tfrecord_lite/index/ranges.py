@@ -17,7 +17,6 @@ from __future__ import annotations
 import array
 import os
 import struct
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -30,14 +29,13 @@ from tfrecord_lite.errors import (
     FailedPreconditionError,
     FileReport,
     Reason,
-    TFRecordError,
     argument_error,
     plural,
     require_int,
 )
-from tfrecord_lite.files.names import INDEX_SUFFIX, expand, is_url
-from tfrecord_lite.index import text
-from tfrecord_lite.index.pread import FileStamp, open_handle
+from tfrecord_lite.files.names import expand, is_url, name_of
+from tfrecord_lite.index.handles import FileStamp, RemoteHandle, for_each_file, open_handle
+from tfrecord_lite.index.index import beside
 from tfrecord_lite.options import MAX_RECORD_BYTES, ReadSettings
 from tfrecord_lite.records.damage import DamageLog
 from tfrecord_lite.records.framing import (
@@ -54,7 +52,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.arrays import Int64Array
     from tfrecord_lite.block import Block
     from tfrecord_lite.files.names import Sources
-    from tfrecord_lite.index.pread import AnyHandle
+    from tfrecord_lite.index.handles import AnyHandle
     from tfrecord_lite.records.damage import SkippingStream
 
 RANGE_BYTES = 128 * 1024 * 1024
@@ -62,7 +60,6 @@ RANGE_BYTES = 128 * 1024 * 1024
 _WINDOW_BYTES, _SMALL_WINDOW_BYTES = 256 * 1024, 4096
 _MANY_HEADERS = 8
 """In a window; with fewer the next one is small."""
-_MAX_OPENING = 16
 _DEFAULTS = ReadSettings()
 _length_at = struct.Struct("<Q").unpack_from
 
@@ -130,74 +127,53 @@ def record_ranges(
     for source in sources:
         if not isinstance(source, (str, bytes, os.PathLike)):
             raise argument_error("file objects cannot be read in several tasks; give paths")
-    files = _each([text.path_of(source) for source in sources], _File.open, options)
-    total = sum(file.nbytes for file in files)
-    if num_ranges is not None and total:
-        finer = -(-total // num_ranges)
-        max_bytes = finer if max_bytes is None else min(finer, max_bytes)
-    found = _each(files, _File.ranges, options, max_bytes)
-    return [each for ranges in found for each in ranges]
+    names = list(map(name_of, sources))
 
-
-def _each(items: list, work: object, *arguments: object) -> list:  # type: ignore[type-arg]
-    """Do something for each file; of remote ones, for several at a time."""
-    names = [getattr(item, "name", item) for item in items]
-    if not any(map(is_url, names)):
-        return [work(item, *arguments) for item in items]  # type: ignore[operator]
-    with ThreadPoolExecutor(min(len(items), _MAX_OPENING)) as threads:
-        return list(threads.map(lambda item: work(item, *arguments), items))  # type: ignore[operator]
-
-
-@dataclass(frozen=True)
-class _File:
-    """A file that may be cut."""
-
-    name: str
-    nbytes: int
-    handle: AnyHandle | None
-    """None if it cannot be read at any offset."""
-
-    @classmethod
-    def open(cls, name: str, options: ReadSettings) -> _File:
+    def opened(name: str) -> tuple[str, int, RemoteHandle | None]:
         try:
             handle = open_handle(name, options.storage_options)
         except FailedPreconditionError:  # a pipe, or a server without range requests
-            return cls(name, 0, None)
+            return name, 0, None
         # Of local files no handle stays open, since there may be thousands.
-        return cls(name, handle.size(), handle if is_url(name) else None)
+        return name, handle.size(), handle if isinstance(handle, RemoteHandle) else None
 
-    def ranges(self, options: ReadSettings, max_bytes: int | None) -> list[RecordRange]:
-        """Return the ranges of the file."""
-        whole = RecordRange(self.name, nbytes=self.nbytes)
-        is_small = max_bytes is None or self.nbytes <= max_bytes
-        is_remote = is_url(self.name)
-        if options.codec_name or not self.nbytes or (is_remote and (is_small or not self.handle)):
-            return [whole]
-        handle = self.handle or open_handle(self.name)
-        stamp = FileStamp.of(handle)
-        if not is_header(stamp.header):
-            return [whole]
-        borders = self._indexed(stamp, options)
-        if borders is None:
-            if is_small or is_remote:
-                return [whole]
-            borders = _hop(handle, options.max_record_bytes)
-        ends_well = int(borders[-1]) == stamp.file_bytes
-        size = stamp.file_bytes if is_small or max_bytes is None else max_bytes
-        return _cut(self.name, borders, stamp.file_bytes, size, is_whole=ends_well)
+    files = for_each_file(names, names, opened)
+    total = sum(nbytes for _, nbytes, _ in files)
+    if num_ranges is not None and total:
+        finer = -(-total // num_ranges)
+        max_bytes = finer if max_bytes is None else min(finer, max_bytes)
+    found = for_each_file(names, files, lambda file: _ranges(*file, options, max_bytes))
+    return [each for ranges in found for each in ranges]
 
-    def _indexed(self, stamp: FileStamp, options: ReadSettings) -> Int64Array | None:
-        """Return the borders that the index beside the file tells, if it fits."""
-        beside = f"{self.name}{INDEX_SUFFIX}"
-        if not (is_url(self.name) or os.path.exists(beside)):  # noqa: PTH110 - as every name here
-            return None
-        try:
-            index = text.load_checked(beside, stamp, self.name, options.storage_options)
-        except (OSError, TFRecordError):
-            return None  # it was not asked for, so it need not be good
-        if (index.sizes - OVERHEAD_BYTES > options.max_record_bytes).any():
-            return None
-        return np.append(index.offsets, index.end)
+
+def _ranges(
+    name: str,
+    nbytes: int,
+    remote: RemoteHandle | None,
+    options: ReadSettings,
+    max_bytes: int | None,
+) -> list[RecordRange]:
+    """Return the ranges of one file; `remote` if it is a URL that can be read at any offset."""
+    whole = [RecordRange(name, nbytes=nbytes)]
+    is_small = max_bytes is None or nbytes <= max_bytes
+    is_remote = is_url(name)
+    if options.codec_name or not nbytes or (is_remote and (is_small or not remote)):
+        return whole
+    handle = remote or open_handle(name)
+    stamp = FileStamp.of(handle)
+    if not is_header(stamp.header):
+        return whole
+    index = beside(name, stamp, options.storage_options)
+    if index is not None and (index.sizes - OVERHEAD_BYTES <= options.max_record_bytes).all():
+        borders = np.append(index.offsets, index.end)
+    elif is_small or is_remote:
+        return whole
+    else:
+        borders = _hop(handle, options.max_record_bytes)
+    # What follows the last border is damaged, if anything does.
+    ends_well = int(borders[-1]) == stamp.file_bytes
+    size = stamp.file_bytes if is_small or max_bytes is None else max_bytes
+    return _cut(name, borders, stamp.file_bytes, size, is_whole=ends_well)
 
 
 def _hop(handle: AnyHandle, max_record_bytes: int = MAX_RECORD_BYTES) -> Int64Array:

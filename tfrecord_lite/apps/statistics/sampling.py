@@ -55,8 +55,7 @@ from tfrecord_lite.files.names import (
     seek_to,
 )
 from tfrecord_lite.index import TFRecordFile
-from tfrecord_lite.index.pread import open_handle
-from tfrecord_lite.index.remote import RemoteHandle
+from tfrecord_lite.index.handles import RemoteHandle, open_handle
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.progress import SILENT
 from tfrecord_lite.records.damage import DamageLog
@@ -68,7 +67,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.arrays import Int64Array
     from tfrecord_lite.dataset.random_order import Key
     from tfrecord_lite.files.names import Source, Sources
-    from tfrecord_lite.index.pread import AnyHandle
+    from tfrecord_lite.index.handles import AnyHandle
     from tfrecord_lite.progress import Meter
 
 NUM_RECORDS, MAX_BYTES = 10_000, 64 * 1024 * 1024

@@ -1,0 +1,306 @@
+"""Files read at any offset, by any thread and in forked children.
+
+::
+
+    local     ╭ one call per run of frames that are adjacent in the file
+              ╰ [a][b][c]           [d]
+    remote    frames        [a][b]      [c]               [d]
+              requests      [------------]                [-]       neighbours are fetched together
+
+``pread`` takes the offset as an argument, so readers share no position in a local file. A handle
+closes its file when the last reference to it is dropped. Of a remote file every request takes tens
+of milliseconds however little it asks for, so frames with a small gap between them are fetched by
+one request, and all requests of a call are made at once, also those to several files.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+import numpy as np
+
+from tfrecord_lite.arrays import ByteRanges, scatter
+from tfrecord_lite.errors import FailedPreconditionError, Reason
+from tfrecord_lite.files.names import is_url, opening_error
+from tfrecord_lite.files.remote import as_os_errors, os_error, remote_place, short_error
+from tfrecord_lite.records.framing import HEADER_BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tfrecord_lite.arrays import Int64Array, Uint8Array
+    from tfrecord_lite.files.names import StorageOptions
+
+    _Item = TypeVar("_Item")
+    _Result = TypeVar("_Result")
+
+_MAX_READ_BYTES = 1 << 30
+"""Linux reads no more than 2 GiB with one call."""
+_MAX_OPENING = 16
+"""How many remote files are opened at a time."""
+MAX_GAP_BYTES = 64 * 1024
+"""Frames with at most this many bytes between them are fetched together."""
+MAX_REQUEST_BYTES = 8 * 1024 * 1024
+"""A request for several frames asks for at most this much."""
+
+_VERSIONS = (
+    "ETag",
+    "etag",
+    "generation",
+    "LastModified",
+    "Last-Modified",
+    "updated",
+    "mtime",
+    "created",
+)
+"""Where file systems say which version of a file they have, the best first."""
+
+
+class Handle:
+    """One open local file; raises as :func:`open`, and ``UNSUPPORTED`` for a pipe or device."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._fd = os.open(name, os.O_RDONLY | os.O_CLOEXEC)
+        mode = os.fstat(self._fd).st_mode
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), name)
+        if not stat.S_ISREG(mode):
+            detail = "random access needs a regular file; copy it into one"
+            raise FailedPreconditionError(Reason.UNSUPPORTED, source=name, detail=detail)
+
+    def size(self) -> int:
+        """Return the size in bytes as it is now."""
+        return os.fstat(self._fd).st_size
+
+    def version(self) -> int:
+        """Return the time of the last change, nanoseconds since 1970."""
+        return os.fstat(self._fd).st_mtime_ns
+
+    def read(self, n_bytes: int, offset: int) -> bytes:
+        """Return the bytes at an offset, fewer only at the end of the file."""
+        return os.pread(self._fd, n_bytes, offset)
+
+    def readinto(self, view: memoryview, offset: int) -> int:
+        """Fill `view` from an offset on; return how many bytes there were."""
+        done = 0
+        while done < len(view):
+            part = view[done : done + _MAX_READ_BYTES]
+            n_bytes = os.preadv(self._fd, [part], offset + done)
+            if n_bytes == 0:
+                break
+            done += n_bytes
+        return done
+
+    def __del__(self) -> None:
+        """Close the file."""
+        fd, self._fd = getattr(self, "_fd", -1), -1
+        if fd >= 0:
+            os.close(fd)
+
+
+class RemoteHandle:
+    """One remote file; raises as the opening of a local one, and ``UNSUPPORTED`` without ranges."""
+
+    def __init__(self, url: str, storage_options: StorageOptions) -> None:
+        self.name = url
+        with as_os_errors(url, ValueError, ImportError):
+            place = remote_place(url, storage_options)
+            info: dict[str, Any] = place[0].info(place[1])
+        self.filesystem: Any = place[0]
+        self.path: str = place[1]
+        if info.get("type") == "directory":
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), url)
+        if not isinstance(info.get("size"), int) or info.get("partial") is False:
+            raise _no_ranges_error(url)
+        self._size: int = info["size"]
+        self._version = next((str(info[key]) for key in _VERSIONS if info.get(key)), None)
+
+    def size(self) -> int:
+        """Return the size in bytes, as of when it was opened."""
+        return self._size
+
+    def version(self) -> str | None:
+        """Return what tells this content from another; None if the file system does not say."""
+        return self._version
+
+    def read(self, n_bytes: int, offset: int) -> bytes:
+        """Return the bytes at an offset, fewer only at the end of the file."""
+        (data,) = _fetch([(self, offset, min(offset + n_bytes, self._size))])
+        return data
+
+
+AnyHandle: TypeAlias = "Handle | RemoteHandle"
+
+
+def open_handle(name: str, storage_options: StorageOptions = None) -> AnyHandle:
+    """Open a path or URL."""
+    if is_url(name):
+        return RemoteHandle(name, storage_options)
+    try:
+        return Handle(name)
+    except OSError as error:
+        raise opening_error(error, name) from None
+
+
+@dataclass(frozen=True, slots=True)
+class FileStamp:
+    """What a file looked like at some time, to detect that it has changed."""
+
+    file_bytes: int
+    version: int | str | None
+    """Of a local file, the time of the last change, nanoseconds since 1970; of a remote one what
+    its server says, an entity tag for instance; None if it says nothing."""
+    header: bytes
+    """The first record's header, 12 bytes; fewer if the file is shorter."""
+
+    @classmethod
+    def of(cls, handle: AnyHandle) -> FileStamp:
+        """Take the stamp of a file as it is now; of a remote one, as it was when it was opened."""
+        return cls(handle.size(), handle.version(), handle.read(HEADER_BYTES, 0))
+
+    def check(self, handle: AnyHandle) -> None:
+        """Raise ``STALE_INDEX`` if the file does not look like this now."""
+        now = FileStamp.of(handle)
+        if now == self:
+            return
+        if now.file_bytes != self.file_bytes:
+            what = f"its size was {self.file_bytes} bytes, now it is {now.file_bytes}"
+        elif now.version != self.version:
+            what = f"its modification time or version was {self.version}, now it is {now.version}"
+        else:
+            what = "its first record's header is another"
+        detail = f"the file has changed since it was indexed ({what}); make a new TFRecordFile"
+        raise FailedPreconditionError(Reason.STALE_INDEX, source=handle.name, detail=detail)
+
+
+def for_each_file(
+    names: Sequence[str], items: Sequence[_Item], work: Callable[[_Item], _Result]
+) -> list[_Result]:
+    """Do something with an item for each file; if some are remote, with several at a time."""
+    if not any(map(is_url, names)):
+        return list(map(work, items))
+    with ThreadPoolExecutor(min(len(items), _MAX_OPENING)) as threads:
+        return list(threads.map(work, items))
+
+
+def read_frames(
+    handle: Handle, offsets: Int64Array, sizes: Int64Array, out: Uint8Array, at: int
+) -> Int64Array:
+    """Read frames of one file into `out` from `at` on, end to end, in the order of the file.
+
+    `offsets` and `sizes`, shape (n,), are in any order; bytes after the end of the file are zero.
+    Returns where in `out` each frame starts, int64, shape (n,).
+    """
+    order = np.argsort(offsets, kind="stable")
+    starts, lengths = offsets[order], sizes[order]
+    stops = np.cumsum(lengths)
+    places = np.empty_like(offsets)
+    places[order] = at + stops - lengths
+    # A run of frames that are adjacent in the file is read with one call.
+    is_run_start = np.empty(starts.size, np.bool_)
+    is_run_start[:1] = True
+    np.not_equal(starts[1:], starts[:-1] + lengths[:-1], out=is_run_start[1:])
+    firsts = np.flatnonzero(is_run_start)
+    begins = places[order][firsts]  # of each run, in `out`
+    ends = np.append(begins[1:], at + stops[-1:])
+    view = memoryview(out)  # type: ignore[arg-type]
+    runs = zip(begins.tolist(), ends.tolist(), starts[firsts].tolist(), strict=True)
+    for begin, end, offset in runs:
+        n_bytes = handle.readinto(view[begin:end], offset)
+        if n_bytes < end - begin:
+            out[begin + n_bytes : end] = 0
+    return places
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteFrames:
+    """Frames of one file that are wanted, in any order; the arrays have the shape (n,)."""
+
+    handle: RemoteHandle
+    offsets: Int64Array
+    """In the file."""
+    sizes: Int64Array
+    places: Int64Array
+    """Where each frame goes."""
+
+
+def read_remote_frames(wanted: Sequence[RemoteFrames], out: Uint8Array) -> None:
+    """Read frames of several files to their places in `out`; bytes after a file's end are zero."""
+    plans = [_requests(each) for each in wanted]
+    requests = [
+        (each.handle, start, min(stop, each.handle.size()))
+        for each, plan in zip(wanted, plans, strict=True)
+        for _, start, stop in plan
+    ]
+    answers = iter(_fetch(requests))
+    for each, plan in zip(wanted, plans, strict=True):
+        for frames, start, stop in plan:
+            data = np.zeros(stop - start, np.uint8)
+            answer = np.frombuffer(next(answers), np.uint8)
+            data[: answer.size] = answer
+            found = ByteRanges(data, each.offsets[frames] - start, each.sizes[frames])
+            scatter(out, each.places[frames], found)
+
+
+def _requests(wanted: RemoteFrames) -> list[tuple[Int64Array, int, int]]:
+    """Return what to fetch: the numbers of the frames, the first byte, and the end."""
+    order = np.argsort(wanted.offsets, kind="stable")
+    starts = wanted.offsets[order].tolist()
+    stops = (wanted.offsets[order] + wanted.sizes[order]).tolist()
+    edges: list[int] = []  # the first frame of each request
+    spans: list[tuple[int, int]] = []
+    begin = end = -1
+    for i, (start, stop) in enumerate(zip(starts, stops, strict=True)):
+        together = begin >= 0 and start <= end + MAX_GAP_BYTES
+        if together and (stop <= end or stop - begin <= MAX_REQUEST_BYTES):
+            end = max(end, stop)
+            spans[-1] = begin, end
+        else:
+            begin, end = start, stop
+            edges.append(i)
+            spans.append((begin, end))
+    groups = np.split(order, edges[1:]) if edges else []
+    return [(group, *span) for group, span in zip(groups, spans, strict=True)]
+
+
+def _fetch(requests: list[tuple[RemoteHandle, int, int]]) -> list[bytes]:
+    """Fetch ranges of bytes, all at once; those of no bytes are not asked for."""
+    answers = [b""] * len(requests)
+    by_filesystem: dict[int, list[int]] = {}
+    for i, (handle, start, stop) in enumerate(requests):
+        if start < stop:
+            by_filesystem.setdefault(id(handle.filesystem), []).append(i)
+    for chosen in by_filesystem.values():
+        paths = [requests[i][0].path for i in chosen]
+        starts, stops = ([requests[i][edge] for i in chosen] for edge in (1, 2))
+        first = requests[chosen[0]][0]
+        with as_os_errors(first.name):
+            found = first.filesystem.cat_ranges(paths, starts, stops, on_error="return")
+        for i, answer in zip(chosen, found, strict=True):
+            answers[i] = _checked(answer, *requests[i])
+    return answers
+
+
+def _checked(answer: bytes | Exception, handle: RemoteHandle, start: int, stop: int) -> bytes:
+    """Return the answer to a request, if it is what was asked for."""
+    if isinstance(answer, Exception):
+        raise os_error(answer, handle.name) from answer
+    if len(answer) > stop - start:
+        raise _no_ranges_error(handle.name)
+    if len(answer) < stop - start:
+        raise short_error(handle.name, start + len(answer), stop)
+    return answer
+
+
+def _no_ranges_error(url: str) -> FailedPreconditionError:
+    detail = (
+        "random access needs a server that answers range requests, which this one does not; "
+        "download the file, or read it in order"
+    )
+    return FailedPreconditionError(Reason.UNSUPPORTED, source=url, detail=detail)
