@@ -208,7 +208,7 @@ def test_options_that_are_wrong_are_named(spark: Any, tmp_path: Path) -> None:
         ({"recordTyp": "Example"}, "unknown option 'recordtyp'; the nearest: 'recordType'"),
         ({"recordType": "Record"}, "the option recordType cannot be 'Record'"),
         ({"columns": "m"}, "no column 'm'"),
-        ({"mode": "DROPMALFORMED", "on_error": "raise"}, "mode=DROPMALFORMED and onError=raise"),
+        ({"mode": "DROPMALFORMED", "on_error": "raise"}, "mode and onError=raise"),
     ):
         with pytest.raises(Exception, match="InvalidArgumentError") as caught:
             read(spark, path, **options)

@@ -11,7 +11,6 @@ import pytest
 
 from tfrecord_lite.errors import InvalidArgumentError
 from tfrecord_lite.integrations.spark_files import (
-    DataFile,
     Job,
     column_type,
     data_files,
@@ -40,7 +39,7 @@ def test_hidden_files_and_companions_are_not_data(tmp_path: Path) -> None:
     assert found(tmp_path) == [("a", {}), ("b", {})]
     assert found(tmp_path, "*") == [("a", {}), ("b", {}), ("features.json", {})]
     assert found(tmp_path, "_SUCCESS", "a", "a.idx") == [("_SUCCESS", {}), ("a", {})]
-    assert found(tmp_path, name_pattern="b*") == [("b", {})]
+    assert found(tmp_path, path_glob_filter="b*") == [("b", {})]
 
 
 def test_folders_with_values_are_columns(tmp_path: Path) -> None:
@@ -54,7 +53,7 @@ def test_folders_with_values_are_columns(tmp_path: Path) -> None:
     base = str(tmp_path)
     assert found(tmp_path, "y=1", base_path=base)[0][1] == {"y": "1", "k": "a/b"}
     assert found(tmp_path, "y=*/k=_c/x", base_path=base)[0][1] == {"y": "2", "k": "_c"}
-    assert found(tmp_path, recursive=True)[0] == ("y=1/k=a%2Fb/x", {})
+    assert found(tmp_path, recursive_file_lookup=True)[0] == ("y=1/k=a%2Fb/x", {})
 
 
 def test_folders_that_do_not_fit_together(tmp_path: Path) -> None:
@@ -101,7 +100,7 @@ def job(folder: Path, name: str = "1", **options: Any) -> Job:
 
 def staged(made: Job, task: int, attempt: int, *names: str) -> list[tuple[str, str]]:
     folder = made.attempt(task, attempt)
-    fill(Path(folder), *names)
+    fill(Path(made.folder, folder), *names)
     return [(folder, name) for name in names]
 
 
@@ -110,21 +109,16 @@ def test_only_the_attempts_that_count_appear(tmp_path: Path) -> None:
     counted = staged(made, 0, 1, "part-0", "part-0.schema.json") + staged(made, 1, 4, "k=1/part-1")
     staged(made, 0, 2, "part-0")  # a speculative one, and one that was killed
     staged(made, 1, 3, "k=1/part-1", "k=2/half")
-    assert data_files_or_none(tmp_path / "out") == []
+    with pytest.raises(FileNotFoundError):
+        data_files([str(tmp_path / "out")])
     made.commit(counted)
     expected = ["_SUCCESS", "k=1/part-1", "part-0", "part-0.schema.json"]
     assert names_in(tmp_path / "out") == expected
 
 
-def data_files_or_none(folder: Path) -> list[DataFile]:
-    with pytest.raises(FileNotFoundError):
-        data_files([str(folder)])
-    return []
-
-
 def test_overwriting_leaves_what_is_not_data(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    fill(out, "old", "k=1/old", "k=1/old.idx", "_notes", ".git/x", ".old.crc", "deeper/old")
+    fill(out, "old", "k=1/old", "k=1/old.idx", "_notes", ".git/x", "deeper/old")
     other = staged(job(out, "2"), 0, 0, "part")
     made = job(out, overwrite=True)
     made.commit(staged(made, 0, 0, "k=2/new"))

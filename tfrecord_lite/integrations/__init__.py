@@ -12,7 +12,6 @@
     ray            data sets of Ray Data: read_tfrecords, write_tfrecords
     spark          record files as a data source of Spark
     spark_files    folders of files as Spark lays them out
-    spark_options  its options
-    spark_types    its types, Arrow's, and features
+    engines        what Ray, Beam, Spark and Dask share
     torch          data sets and files as torch's data sets of tensors
 """

@@ -268,7 +268,7 @@ class _Read(_TransformBase):
         if paths is not None:
             self._paths = [name_of(each) for each in expand(paths, options.storage_options)]
             for path in self._paths:
-                if not (is_url(path) or os.path.exists(path)):  # noqa: PTH110 - as every name here
+                if not (is_url(path) or os.path.exists(path)):
                     raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
         self._form = form
         self._cut = _Cut(options, max_bytes)

@@ -315,7 +315,7 @@ def _ranges(paths: Sources, options: ReadSettings, blocksize: _Blocksize) -> lis
 def _absolute(paths: Sources) -> list[Any]:
     """Name local files from the root on, since workers may be in another directory than the caller."""
     return [
-        os.path.abspath(os.fsdecode(each))  # noqa: PTH100 - patterns too
+        os.path.abspath(os.fsdecode(each))
         if isinstance(each, (str, bytes, os.PathLike)) and not is_url(os.fsdecode(each))
         else each
         for each in in_directories(paths)
@@ -330,7 +330,7 @@ def _state_of(sources: Iterable[str]) -> str:
     names = sorted(set(sources))
     if any(map(is_url, names)):
         return uuid.uuid4().hex
-    stats = [os.stat(name) for name in names]  # noqa: PTH116 - str
+    stats = [os.stat(name) for name in names]
     files = [(each.st_ino, each.st_size, each.st_mtime_ns) for each in stats]
     return str(library("dask.base", "dask").tokenize(names, files))
 
@@ -419,7 +419,7 @@ def to_tfrecord(
     if not isinstance(frame, library("dask.dataframe", "dask").DataFrame):
         raise TypeError(f"expected a dask.dataframe.DataFrame, not {type(frame).__name__}")
     folder, ending = os.fspath(path).rstrip("/") or "/", part_ending(options.get("compression"))
-    folder = folder if is_url(folder) else os.path.abspath(folder)  # noqa: PTH100 - str
+    folder = folder if is_url(folder) else os.path.abspath(folder)
     files = PartFolder(folder, options.get("storage_options"))
     before = files.names()
     if before and not overwrite:
@@ -481,7 +481,7 @@ def _finish(
 ) -> list[WrittenPart]:
     """Remove what was there before, and return what was written."""
     found = [part for part in parts if part is not None]
-    new = {os.path.basename(part.path) for part in found}  # noqa: PTH119 - may be URLs
+    new = {os.path.basename(part.path) for part in found}
     new |= {f"{name}.schema.json" for name in new}
     files.remove([name for name in before if name not in new])
     return found

@@ -188,7 +188,7 @@ def _hint_of_quotes(query: str, text: str) -> str:
     """Return the end of an error text about a query that may name a file without quotes."""
     for name in _BARE_NAME.findall(query):
         is_unknown = f"Table with name {name} does not exist" in text
-        if is_unknown or _LIKE_A_FILE.search(name) or os.path.exists(name):  # noqa: PTH110 - may be a URL
+        if is_unknown or _LIKE_A_FILE.search(name) or os.path.exists(name):
             return f"; the name of a file is in quotes: from '{name}'"
     return ""
 

@@ -253,7 +253,7 @@ def _absolute(path: Any) -> Any:
     if not isinstance(path, (str, bytes, os.PathLike)):
         return path
     name = os.fsdecode(path)
-    return name if is_url(name) else os.path.abspath(name)  # noqa: PTH100 - patterns too
+    return name if is_url(name) else os.path.abspath(name)
 
 
 def _estimated(part: TablePartition) -> int | None:
@@ -517,7 +517,7 @@ class TFRecordDatasink(_SinkBase):
         """Return the files that workers were writing when they were killed."""
         pattern = f".{self._id}_*"
         if not is_url(self._folder):
-            return glob.glob(pattern, root_dir=self._folder)  # noqa: PTH207 - names alone
+            return glob.glob(pattern, root_dir=self._folder)
         filesystem, path = remote_place(self._folder, self._options["storage_options"])
         return [name.rpartition("/")[2] for name in filesystem.glob(f"{path}/{pattern}")]
 

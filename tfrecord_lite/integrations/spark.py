@@ -7,64 +7,49 @@
       TFRecordBatchReader         partitions: ranges of files; read: record batches, in a task
       TFRecordBatchWriter         write: staged files, in a task; commit or abort, on the driver
 
-    schema     ours, or from .schema(...) ──> Original, feature ──> Arrow ──> exactly Spark's Arrow types
+    schema     ours, or from .schema(...) ──> features ──> table ──> Arrow ──> exactly Spark's Arrow types
 
 The options are those of spark-tfrecord (``recordType``, ``codec``), Spark's for files, and ours, in any
 letter case, with or without underscores: ``onError`` is `on_error`. Where files are, and how they appear
-after a write, is in ``spark_files``; options and types are in ``spark_options`` and ``spark_types``.
+after a write, is in ``spark_files``.
 """
 
 from __future__ import annotations
 
+import contextlib
+import inspect
+import itertools
 import json
 import os
+import re
 import uuid
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfrecord_lite.apps.tables.batches import RecordBatches
-from tfrecord_lite.apps.tables.parts import write_part
-from tfrecord_lite.apps.tables.table import TFRecordTable
+from tfrecord_lite.apps.tables.partitions import TablePartition
+from tfrecord_lite.apps.tables.parts import file_system, write_part
+from tfrecord_lite.apps.tables.table import scan, with_varying_lists
 from tfrecord_lite.convert.arrow import SCHEMA_KEY, imported
-from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
+from tfrecord_lite.errors import InvalidArgumentError, Reason, TFRecordError, argument_error
 from tfrecord_lite.files.names import SIDECAR_SUFFIX, is_url
-from tfrecord_lite.files.remote import remote_place
-from tfrecord_lite.index.ranges import RangeReader, record_ranges
-from tfrecord_lite.integrations.spark_files import (
-    DataFile,
-    Job,
-    column_type,
-    data_files,
-    folder_of,
-)
-from tfrecord_lite.integrations.spark_options import PARTS, SparkReadSettings, WriteSettings
-from tfrecord_lite.integrations.spark_types import (
-    arrow_schema_of,
-    as_steps,
-    converted,
-    depth_of,
-    feature_of,
-    is_list_type,
-    is_nested_array,
-    leaf_of,
-    spark_type,
-    with_leaf,
-    with_type,
-    without_decimals,
-    without_nulls,
-)
+from tfrecord_lite.index.ranges import RANGE_BYTES, RangeReader, record_ranges
+from tfrecord_lite.integrations.engines import with_columns
+from tfrecord_lite.integrations.spark_files import Job, column_type, data_files, folder_of, typed
+from tfrecord_lite.options import ReadOptions, ReadSettings
 from tfrecord_lite.records.damage import warn_of_damage
 from tfrecord_lite.schema import (
+    FixedLenFeature,
+    FixedLenSequenceFeature,
     Original,
     RaggedFeature,
     Schema,
     SequenceSchema,
 )
 from tfrecord_lite.schema.text import nearest
-from tfrecord_lite.storage.sidecar import Sidecar
-from tfrecord_lite.storage.widening import SchemaItem, items_of, schema_of_items
+from tfrecord_lite.storage import sidecar
+from tfrecord_lite.storage.widening import SchemaItem, as_missing, schema_of_items
 
 try:
     from pyspark.sql.datasource import (
@@ -79,29 +64,18 @@ except ImportError:  # register says so
     InputPartition = WriterCommitMessage = object
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    class _Foreign:
-        """What type checkers see of Spark's classes, which have no annotations."""
+    from tfrecord_lite.apps.tables.table import TFRecordTable
+    from tfrecord_lite.integrations.engines import Foreign
 
-        def __init__(self, *arguments: Any, **options: Any) -> None: ...
-        def __getattr__(self, name: str) -> Any: ...
-
-    _SourceBase = _Foreign
-    _ReaderBase = _Foreign
-    _WriterBase = _Foreign
-    _MessageBase = _Foreign
+    _SourceBase = Foreign
+    _ReaderBase = Foreign
+    _WriterBase = Foreign
 else:
     _SourceBase = DataSource
     _ReaderBase = DataSourceReader
     _WriterBase = DataSourceArrowWriter
-    _MessageBase = WriterCommitMessage
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from tfrecord_lite.errors import DamageReport
-    from tfrecord_lite.index.ranges import RecordRange
-    from tfrecord_lite.options import ReadSettings
 
 __all__ = [
     "TFRecordBatchReader",
@@ -113,11 +87,15 @@ __all__ = [
 _PACKED_BYTES = 32 * 1024 * 1024
 _OPENING_BYTES = 4 * 1024 * 1024
 """Small files share a task up to this size; opening one counts as so many bytes, as Spark has it."""
-_FLUSHED_BYTES, _HELD_BYTES = 64 * 1024 * 1024, 256 * 1024 * 1024
-"""When rows of one folder, and of all folders together, are written to a file."""
+_HELD_BYTES = 256 * 1024 * 1024
+"""Of rows for partitioned folders: then they are written, to a file in each folder."""
 _BYTE_ARRAY = "byteArray"
+_PARTS = _CONTEXT, _LISTS = "context/", "feature_lists/"
+"""How names of columns begin that say their part of a SequenceExample."""
 _TEXT_ROWS = 1000
 """Rows from which it is found out which byte strings of SequenceExamples are text."""
+_FEW_RECORDS = 100
+"""Records that tell whether they are SequenceExamples, where the schema is given."""
 
 
 def register(spark: Any) -> None:
@@ -136,9 +114,9 @@ def register(spark: Any) -> None:
     Notes
     -----
     The page "Spark" of the documentation lists the options. Reading: the driver lists the files, infers the schema
-    from a sample, and divides the files; each task reads ranges of files, and is repeated as Spark likes. Writing: each
-    attempt of a task writes into a hidden folder of its own, and the driver moves the files of those attempts that
-    Spark counts, so that tasks which are retried, killed or speculative neither double nor lose rows.
+    from a sample, and divides the files; each task reads ranges of files. Writing: each attempt of a task writes into a
+    hidden folder of its own, and the driver moves the files of those attempts that Spark counts, so that tasks which
+    are retried, killed or speculative neither double nor lose rows.
 
     Examples
     --------
@@ -175,8 +153,7 @@ class TFRecordDataSource(_SourceBase):
         FileNotFoundError, InvalidArgumentError, DataLossError
             As :func:`scan`; ``BAD_ARGUMENT`` for an unknown option.
         """
-        settings = SparkReadSettings.of(self.options)
-        self._found = _Files.of(settings)
+        self._found = _Files(_read_options(self.options))
         return self._found.spark_schema()
 
     def reader(self, schema: Any) -> TFRecordBatchReader:
@@ -189,10 +166,10 @@ class TFRecordDataSource(_SourceBase):
         """
         found = getattr(self, "_found", None)
         if found is None:  # the schema is given, so nothing need be inferred
-            settings = SparkReadSettings.of(self.options)
-            if settings.columns is not None:
+            options = _read_options(self.options)
+            if "columns" in options:
                 raise argument_error("give the option columns, or .schema(...), not both")
-            found = _Files.of(settings, schema)
+            found = _Files(options, schema)
         return TFRecordBatchReader(found, schema)
 
     def writer(self, schema: Any, overwrite: bool) -> TFRecordBatchWriter:  # noqa: FBT001 - Spark's
@@ -203,140 +180,260 @@ class TFRecordDataSource(_SourceBase):
         InvalidArgumentError
             ``BAD_ARGUMENT`` for an unknown option, ``UNSUPPORTED`` for a column that a record cannot hold.
         """
-        return TFRecordBatchWriter(WriteSettings.of(self.options), schema, overwrite=overwrite)
+        return TFRecordBatchWriter(_write_options(self.options), schema, overwrite=overwrite)
+
+
+# ------------------------------------------------------------------------------------ options
+
+
+def _names(text: str) -> list[str]:
+    """Return names: a list of JSON, or separated by commas."""
+    if text.lstrip().startswith("["):
+        return [str(name) for name in json.loads(text)]
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _flag(text: str) -> bool:
+    return {"true": True, "false": False, "1": True, "0": False}[text.lower()]
+
+
+def _number(text: str) -> int | None:
+    return None if text.lower() in ("none", "null", "") else int(text)
+
+
+def _codec(text: str) -> str:
+    """Return our name of a compression; Hadoop's classes are known too."""
+    return _CODECS[text.rpartition(".")[2].lower().removesuffix("codec")]
+
+
+_CODECS = {
+    **dict.fromkeys(("", "none", "uncompressed"), ""),
+    **dict.fromkeys(("gzip", "gz"), "GZIP"),
+    **dict.fromkeys(("zlib", "deflate", "default"), "ZLIB"),
+    **dict.fromkeys(("bzip2", "bz2"), "BZ2"),
+    **dict.fromkeys(("zstd", "zstandard"), "ZSTD"),
+}
+_ENDINGS = {"": "", "GZIP": ".gz", "ZLIB": ".deflate", "BZ2": ".bz2", "ZSTD": ".zst"}
+_MODES = {"failfast": "raise", "dropmalformed": "skip"}
+_RECORD_TYPES = {name.lower(): name for name in ("Example", "SequenceExample", "ByteArray")}
+_WHERE: dict[str, Callable[[str], Any]] = {
+    "path": str,
+    "storageOptions": json.loads,
+    "recordType": lambda text: _RECORD_TYPES[text.lower()],
+    "codec": _codec,
+}
+_READ: dict[str, Callable[[str], Any]] = {
+    **_WHERE,
+    "compression": lambda text: "infer" if text.lower() == "infer" else _codec(text),
+    "paths": json.loads,
+    "features": str,
+    "columns": _names,
+    "text": lambda text: _flag(text) if text.lower() in ("true", "false") else _names(text),
+    "sample": _number,
+    "batchSize": int,
+    "onError": lambda text: {"raise": "raise", "skip": "skip"}[text.lower()],
+    "mode": lambda text: _MODES[text.lower()],
+    "maxErrors": _number,
+    "maxRecordBytes": int,
+    "maxInflatedBytes": _number,
+    "maxInflatedRatio": float,
+    "numPartitions": int,
+    "maxPartitionBytes": _number,
+    "basePath": str,
+    "pathGlobFilter": str,
+    "recursiveFileLookup": _flag,
+}
+_WRITE: dict[str, Callable[[str], Any]] = {
+    **_WHERE,
+    "compression": _codec,
+    "partitionBy": _names,
+    "lossless": _flag,
+    "sidecar": _flag,
+}
+
+
+def _parsed(
+    options: Mapping[str, str], known: Mapping[str, Callable[[str], Any]]
+) -> dict[str, Any]:
+    """Return the values of options by the names that they have in Python; raise for unknown ones."""
+    found: dict[str, Any] = {}
+    usual = {name.lower(): name for name in known}
+    for given, text in options.items():
+        name = usual.get(given.lower().replace("_", ""))
+        if name is None:
+            raise argument_error(f"unknown option {given!r}{nearest(given, list(known))}")
+        try:
+            found[re.sub("([A-Z])", r"_\1", name).lower()] = known[name](text)
+        except (KeyError, ValueError, TypeError):
+            raise argument_error(f"the option {name} cannot be {text!r}") from None
+    return found
+
+
+def _read_options(given: Mapping[str, str]) -> dict[str, Any]:
+    """Return the options of a read."""
+    options = _parsed(given, _READ)
+    path = options.pop("path", "")
+    options["paths"] = [*options.get("paths", ()), *([path] if path else [])]
+    if not options["paths"]:
+        raise argument_error("no path: expected .load(path), or .load([path, ...])")
+    on_error = options.pop("mode", None)
+    if on_error is not None and options.setdefault("on_error", on_error) != on_error:
+        raise argument_error(f"mode and onError={options['on_error']} contradict each other")
+    if not any(map(is_url, options["paths"])):
+        options.pop("storage_options", None)
+    # spark-tfrecord finds out the codec when reading, whatever the option says.
+    options.pop("codec", None)
+    return options
+
+
+def _write_options(given: Mapping[str, str]) -> dict[str, Any]:
+    """Return the options of a write, all of them."""
+    defaults = {"path": "", "record_type": "Example", "partition_by": [], "lossless": False}
+    options: dict[str, Any] = {**defaults, **_parsed(given, _WRITE)}
+    if not options["path"]:
+        raise argument_error("no path: expected .save(path)")
+    options["compression"] = options.get("codec") or options.get("compression", "")
+    options.setdefault("sidecar", options["lossless"])
+    options["sidecar"] = options["sidecar"] and options["record_type"] != "ByteArray"
+    remote = options.get("storage_options") if is_url(options["path"]) else None
+    return {**options, "storage_options": remote}
 
 
 # ------------------------------------------------------------------------------------ reading
 
 
 class _Files:
-    """The files of a read, and the table that they are."""
+    """The files of a read, and the table that they are; with a schema of Spark's, or an inferred one."""
 
-    def __init__(self, settings: SparkReadSettings, files: list[DataFile], table: Any) -> None:
-        self.settings = settings
-        self.files = files
-        self.table: TFRecordTable | None = table
+    def __init__(self, options: Mapping[str, Any], schema: Any = None) -> None:
+        self.options = options
+        self._reading = {
+            name: options[name]
+            for name in ("sample", "batch_size", *ReadOptions.__annotations__)
+            if name in options
+        }
+        listing = ("storage_options", "base_path", "path_glob_filter", "recursive_file_lookup")
+        files = data_files(
+            options["paths"], **{name: options[name] for name in listing if name in options}
+        )
+        self.names = [file.name for file in files]
+        self.keys = {
+            name: [file.keys[i][1] for file in files] for i, (name, _) in enumerate(files[0].keys)
+        }
+        """The columns that folders name, with the text of each file."""
+        self.table: TFRecordTable | None = None
         """None for records as they are."""
-        self.texts: frozenset[str] = frozenset()
-        """Columns of SequenceExamples that are text."""
-        self.columns: dict[str, str] = {}
+        self.columns: dict[str, str] = {_BYTE_ARRAY: _BYTE_ARRAY}
         """Names of Spark's columns, and those of the table."""
-        if table is not None:
-            self._name_columns(table)
+        self.lists: frozenset[str] = frozenset()
+        """Spark's columns that are feature lists."""
+        self.texts: frozenset[str] = frozenset()
+        """Columns of the table that are text, among those of SequenceExamples."""
+        if options.get("record_type") != "ByteArray":
+            self._open(schema)
 
-    @classmethod
-    def of(cls, settings: SparkReadSettings, schema: Any = None) -> _Files:
-        """List the files; open their table with a schema of Spark's, or infer it."""
-        files = data_files(settings.paths, settings.options.storage_options, **settings.listing)
-        if settings.record_type == "ByteArray":
-            return cls(settings, files, None)
-        features, text = settings.given_features(), settings.text
-        is_described = features is not None or _has_schema(files[0].name, settings)
+    def _open(self, schema: Any) -> None:
+        features, text = self.options.get("features"), self.options.get("text")
+        if features is not None and features.lstrip().startswith("{"):
+            features = sidecar.parse("features", features.encode()).schema
+        is_described = features is not None or self._has_schema()
         if schema is not None and not is_described:
-            keys = {name for name, _ in files[0].keys}
-            fields = [field for field in schema if field.name not in keys]
-            features, text = settings.features_of(files, fields), False
+            fields = [field for field in schema if field.name not in self.keys]
+            features, text = self._features_of(fields), False
         elif text is None:
             text = not is_described  # a sidecar says what is text
-        table = settings.scan(files, features, text=text)
-        if not is_described and schema is None:
-            table = _with_varying_lists(table)
-        if settings.record_type == "Example" and isinstance(table.schema, SequenceSchema):
-            detail = (
-                "the records are SequenceExamples: give .option('recordType', 'SequenceExample')"
-            )
-            raise InvalidArgumentError(Reason.UNSUPPORTED, source=files[0].name, detail=detail)
-        return cls(settings, files, table)
-
-    def _name_columns(self, table: TFRecordTable) -> None:
-        """Name columns as spark-tfrecord does; those that would have one name, by their part too."""
+        table = self._scan(features, text=text)
+        if schema is None and not is_described:
+            table = with_varying_lists(table)
+        self.table = table
         if not isinstance(table.schema, SequenceSchema):
             self.columns = {name: name for name in table.column_names}
             return
+        if self.options.get("record_type") == "Example":
+            detail = (
+                "the records are SequenceExamples: give .option('recordType', 'SequenceExample')"
+            )
+            raise InvalidArgumentError(Reason.UNSUPPORTED, source=self.names[0], detail=detail)
+        # Columns have names as in spark-tfrecord; those that would have the same one, with their part.
         short = [name.partition("/")[2] for name in table.column_names]
-        for name, key in zip(table.column_names, short, strict=True):
-            is_clear = short.count(key) == 1 and not key.startswith(PARTS)
-            self.columns[key if is_clear else name] = name
+        self.columns = {
+            key if short.count(key) == 1 and not key.startswith(_PARTS) else name: name
+            for name, key in zip(table.column_names, short, strict=True)
+        }
+        self.lists = frozenset(n for n, name in self.columns.items() if name.startswith(_LISTS))
         strings = [f.name for f in table.arrow_schema if "binary" in str(f.type)]
-        if strings and self.settings.text is not False:
+        if strings and text is not False:
             self.texts = _texts(table.select(strings).head(_TEXT_ROWS))
 
-    @property
-    def keys(self) -> dict[str, list[str | None]]:
-        """The columns that folders name, with the text of each file."""
-        names = [name for name, _ in self.files[0].keys]
-        return {name: [file.keys[i][1] for file in self.files] for i, name in enumerate(names)}
+    def _has_schema(self) -> bool:
+        """Return whether a schema is beside the first file."""
+        name = self.names[0]
+        system, path = file_system(name, self.options.get("storage_options"))
+        folder = path.rpartition("/")[0]
+        beside = [f"{path}{SIDECAR_SUFFIX}"]
+        if not is_url(name):
+            beside += [f"{folder}/features.json", f"{folder}/dataset_info.json"]
+        return any(info.is_file for info in system.get_file_info(beside))
+
+    def _scan(self, features: Any, **how: Any) -> TFRecordTable:
+        return scan(self.names, schema=features, **{**self._reading, **how})
+
+    def _features_of(self, fields: Sequence[Any]) -> Any:
+        """Return the features that columns of Spark's are read from.
+
+        Those of SequenceExamples are in the part that has them in a sample; in the context if neither has.
+        """
+        record_type, sample = self.options.get("record_type"), None
+        if record_type != "Example":
+            with contextlib.suppress(TFRecordError):  # no records, or damage that a task will meet
+                sample = self._scan(None, sample=_FEW_RECORDS).schema
+                if isinstance(sample, SequenceSchema):
+                    sample = self._scan(None).schema
+        if record_type != "SequenceExample" and not isinstance(sample, SequenceSchema):
+            return schema_of_items({field.name: _feature_of(field)[0] for field in fields})
+        known = sample.feature_lists if isinstance(sample, SequenceSchema) else ()
+        context: dict[str, SchemaItem] = {}
+        lists: dict[str, Any] = {}
+        for field in fields:
+            item, is_nested = _feature_of(field, of_sequences=True)
+            part = next((part for part in _PARTS if field.name.startswith(part)), "")
+            key, stored = field.name.removeprefix(part), item.kind.dtype
+            if is_nested:
+                lists[key] = RaggedFeature(stored)
+            elif part == _LISTS or (not part and key in known):
+                lists[key] = FixedLenSequenceFeature([], stored)
+            else:
+                context[key] = item
+        return SequenceSchema(schema_of_items(context), Schema(lists))
 
     def spark_schema(self) -> Any:
         """Return the inferred schema, all of it nullable."""
-        from pyspark.sql.types import (  # noqa: PLC0415
-            ArrayType,
-            BinaryType,
-            StringType,
-            StructField,
-            StructType,
-            _parse_datatype_json_string,
-        )
+        from pyspark.sql import types  # noqa: PLC0415
 
         found: dict[str, Any] = {}
         if self.table is None:
-            found[_BYTE_ARRAY] = BinaryType()
+            found[_BYTE_ARRAY] = types.BinaryType()
         else:
-            types = {field.name: field.type for field in self.table.arrow_schema}
             for name, column in self.columns.items():
-                kind = spark_type(name, types[column])
+                kind = _spark_type(name, self.table.arrow_schema.field(column).type)
                 if column in self.texts:
-                    kind = with_leaf(kind, StringType())
-                is_list = column.startswith(PARTS[1]) and isinstance(
-                    self.table.schema, SequenceSchema
-                )
-                found[name] = (
-                    ArrayType(
-                        kind.elementType
-                        if depth_of(types[column]) > 1
-                        else ArrayType(kind.elementType)
-                    )
-                    if is_list
-                    else kind
-                )
-        words = {"int": "integer", "bigint": "long"}
-        for name, texts in self.keys.items():
-            word = column_type(texts)
-            found[name] = _parse_datatype_json_string(json.dumps(words.get(word, word)))
-        return StructType([StructField(n, found[n]) for n in self._chosen(list(found))])
-
-    def _chosen(self, names: list[str]) -> list[str]:
-        chosen = names if self.settings.columns is None else self.settings.columns
+                    kind = _with_leaf(kind, types.StringType())
+                if name in self.lists and not _is_nested_array(kind):
+                    kind = types.ArrayType(kind)
+                found[name] = kind
+        of_folders = {
+            "int": types.IntegerType(),
+            "bigint": types.LongType(),
+            "double": types.DoubleType(),
+            "date": types.DateType(),
+            "string": types.StringType(),
+        }
+        found |= {name: of_folders[column_type(texts)] for name, texts in self.keys.items()}
+        chosen = self.options.get("columns", found)
         for name in chosen:
-            if name not in names:
-                raise argument_error(f"no column {name!r}{nearest(name, names)}")
-        return chosen
-
-
-def _with_varying_lists(table: TFRecordTable) -> TFRecordTable:
-    """Return an inferred table whose lists may have any length, not only that of those in the sample."""
-    if isinstance(table.schema, SequenceSchema):
-        return table
-    items = items_of(table.schema)
-    for name, item in items.items():
-        original = item.original or Original(item.spec.dtype, getattr(item.spec, "shape", ()))  # type: ignore[attr-defined]
-        if original.shape and None not in original.shape:
-            varying = replace(original, shape=(None,), missing=False)
-            items[name] = SchemaItem(RaggedFeature(item.kind.dtype), varying)
-    batches = RecordBatches(Sidecar(schema_of_items(items)), hint=table._batches._hint)  # noqa: SLF001
-    return TFRecordTable(batches, table._reading)  # noqa: SLF001
-
-
-def _has_schema(name: str, settings: SparkReadSettings) -> bool:
-    """Return whether a schema is beside a file."""
-    beside = f"{name}{SIDECAR_SUFFIX}"
-    if is_url(name):
-        filesystem, path = remote_place(beside, settings.options.storage_options)
-        return bool(filesystem.exists(path))
-    folder = os.path.dirname(name)  # noqa: PTH120
-    return any(
-        map(os.path.exists, (beside, f"{folder}/features.json", f"{folder}/dataset_info.json"))
-    )
+            if name not in found:
+                raise argument_error(f"no column {name!r}{nearest(name, list(found))}")
+        return types.StructType([types.StructField(name, found[name]) for name in chosen])
 
 
 def _texts(table: Any) -> frozenset[str]:
@@ -344,14 +441,11 @@ def _texts(table: Any) -> frozenset[str]:
     pa, found = imported(), []
     for name in table.column_names:
         column = table[name].combine_chunks()
-        while is_list_type(column.type):
+        while _is_list(column.type):
             column = column.flatten()
-        try:
-            strings = column.cast(pa.large_string())
-        except pa.ArrowInvalid:
-            continue
-        if any(strings.to_pylist()):
-            found.append(name)
+        with contextlib.suppress(pa.ArrowInvalid):
+            if any(column.cast(pa.large_string()).to_pylist()):
+                found.append(name)
     return frozenset(found)
 
 
@@ -365,104 +459,75 @@ class _Column:
     nullable: bool
     source: str | None
     """The column of the table; None for one that is not in the records."""
-    steps: bool = False
+    is_list: bool
     """Whether it is that of a feature list."""
 
     def of(self, batch: Any, place: str, first: int | None) -> Any:
         """Return the values in a batch, of a file and from a number of record on."""
         pa = imported()
-        array = pa.nulls(len(batch), self.kind)
-        try:
-            if self.source is not None:
-                array = batch.column(self.source)
-                array = as_steps(array, depth_of(self.kind)) if self.steps else array
-                array = converted(array, self.kind)
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-            raise self._misfit_error(array, place, first, str(error)) from None
+        if self.source is None:
+            array = pa.nulls(len(batch), self.kind)
+        else:
+            found = batch.column(self.source)
+            try:
+                array = self._converted(found)
+            except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+                detail = f"a value that is not {self.kind}: {error}"
+                row = self._misfit(found)
+                raise self._error(Reason.WRONG_KIND, place, first, row, detail) from None
         if array.null_count and not self.nullable:
             row = int(np.argmax(array.is_null().to_numpy(zero_copy_only=False)))
-            index = None if first is None else first + row
             detail = "no value, but the column is not nullable in the schema"
-            raise InvalidArgumentError(Reason.MISSING, None, place, index, self.name, detail)
+            raise self._error(Reason.MISSING, place, first, row, detail)
         return array
 
-    def _misfit_error(
-        self, array: Any, place: str, first: int | None, cause: str
-    ) -> InvalidArgumentError:
-        """Return the error about the first value that is not of the type."""
-        low, high = 0, len(array)  # array[:low] fits, array[:high] does not
-        while high - low > 1:
-            middle = (low + high) // 2
+    def _converted(self, array: Any) -> Any:
+        return _converted(_as_steps(array, self.kind) if self.is_list else array, self.kind)
+
+    def _misfit(self, array: Any) -> int:
+        """Return the first row that is not of the type."""
+        for row in range(len(array)):
             try:
-                part = array[low:middle]
-                converted(as_steps(part, depth_of(self.kind)) if self.steps else part, self.kind)
+                self._converted(array[row : row + 1])
             except imported().ArrowException:
-                high = middle
-            else:
-                low = middle
-        detail = f"a value that is not {self.kind}: {cause}"
-        index = None if first is None else first + low
-        return InvalidArgumentError(Reason.WRONG_KIND, None, place, index, self.name, detail)
+                return row
+        return 0
+
+    def _error(
+        self, reason: Reason, place: str, first: int | None, row: int, detail: str
+    ) -> InvalidArgumentError:
+        index = None if first is None else first + row
+        return InvalidArgumentError(reason, None, place, index, self.name, detail)
 
 
-class _FilesPartition(InputPartition):  # type: ignore[misc]
-    """Ranges of files that one task reads."""
+class _Partition(InputPartition):  # type: ignore[misc]
+    """What one task reads: parts of a table, or ranges of records as they are."""
 
-    def __init__(self, parts: list[Any]) -> None:
-        self.parts = parts
-
-
-@dataclass(frozen=True)
-class _BytesPart:
-    """A range of a file whose records are read as they are."""
-
-    range: RecordRange
-    options: ReadSettings
-
-    def read(self) -> _BytesReader:
-        """Return an iterator of batches."""
-        return _BytesReader(self)
-
-
-class _BytesReader:
-    """Iterator of batches of the column byteArray."""
-
-    def __init__(self, part: _BytesPart) -> None:
-        self._reader = RangeReader(part.range, part.options)
-
-    @property
-    def report(self) -> DamageReport | None:
-        """What was skipped so far."""
-        return self._reader.report
-
-    def __iter__(self) -> Iterator[Any]:
-        pa = imported()
-        for block in self._reader.blocks():
-            yield pa.record_batch({_BYTE_ARRAY: pa.array(block.to_list(), pa.binary())})
+    def __init__(self, parts: Iterable[Any]) -> None:
+        self.parts = list(parts)
 
 
 class TFRecordBatchReader(_ReaderBase):
     """Reads files of records in ranges, as record batches; made by :class:`TFRecordDataSource`."""
 
     def __init__(self, found: _Files, schema: Any) -> None:
-        arrow = arrow_schema_of(schema)
-        keys = found.keys
+        arrow = _arrow_schema_of(schema)
         self._schema = arrow
-        known = {_BYTE_ARRAY: _BYTE_ARRAY} if found.table is None else found.columns
         self._columns = []
         for field in arrow:
-            source = None if field.name in keys else known.get(field.name)
-            is_list = (source or "").startswith(PARTS[1]) and found.columns is known
-            is_list &= found.table is not None and isinstance(found.table.schema, SequenceSchema)
+            source = None if field.name in found.keys else found.columns.get(field.name)
+            is_list = field.name in found.lists
             self._columns.append(_Column(field.name, field.type, field.nullable, source, is_list))
         self._values = {
             name: {
-                file.name: _scalar(name, text, arrow.field(name).type)
-                for file, text in zip(found.files, texts, strict=True)
+                file: _scalar(name, text, arrow.field(name).type)
+                for file, text in zip(found.names, texts, strict=True)
             }
-            for name, texts in keys.items()
+            for name, texts in found.keys.items()
             if name in arrow.names
         }
+        settings = {n: v for n, v in found.options.items() if n in ReadOptions.__annotations__}
+        self._settings = ReadSettings(**settings)
         self._found = found
 
     def __getstate__(self) -> dict[str, Any]:
@@ -471,19 +536,25 @@ class TFRecordBatchReader(_ReaderBase):
 
     def partitions(self) -> list[Any]:
         """Divide the files among tasks, at borders of records; called on the driver."""
-        settings, table = self._found.settings, self._found.table
-        sizes = settings.max_partition_bytes, settings.num_partitions
-        parts: list[Any]
+        options, table = self._found.options, self._found.table
+        max_bytes = options.get("max_partition_bytes", RANGE_BYTES)
+        number = options.get("num_partitions")
+        parts: Sequence[Any]
         if table is None:
-            names = [file.name for file in self._found.files]
-            ranges = record_ranges(names, settings.options, max_bytes=sizes[0], num_ranges=sizes[1])
-            parts = [_BytesPart(part, settings.options) for part in ranges]
+            parts = record_ranges(
+                self._found.names, self._settings, max_bytes=max_bytes, num_ranges=number
+            )
         else:
-            wanted = [column.source for column in self._columns if column.source is not None]
-            # The whole table notices features that are not in the sample; a selection does not.
-            chosen = table if set(wanted) == set(table.column_names) else table.select(wanted)
-            parts = list(chosen.partitions(*sizes))
-        return _packed(parts, settings.num_partitions) or [_FilesPartition([])]
+            wanted = {column.source for column in self._columns}
+            names = [name for name in table.column_names if name in wanted]
+            parts = with_columns(table, names).partitions(max_bytes, number)
+        # Parts that follow each other share a task if the middles of both are in its share of all bytes.
+        opening = _OPENING_BYTES if number is None else 0
+        costs = np.array([part.nbytes + opening for part in parts], np.float64)
+        most = _PACKED_BYTES if number is None else max(costs.sum() / number, 1)
+        tasks = ((np.cumsum(costs) - costs / 2) // most).tolist()
+        groups = itertools.groupby(zip(tasks, parts, strict=True), key=lambda pair: pair[0])
+        return [_Partition(part for _, part in group) for _, group in groups] or [_Partition([])]
 
     def read(self, partition: Any) -> Iterator[Any]:
         """Yield the record batches of a partition; called in a task.
@@ -493,90 +564,80 @@ class TFRecordBatchReader(_ReaderBase):
         DataLossError, InvalidArgumentError
             With file, record, byte and feature.
         """
+        pa = imported()
         for part in partition.parts:
-            place, n_before = part.range.source, part.range.first
-            reader = part.read()
-            for batch in reader:
+            reader: Any
+            batches: Iterable[Any]
+            if isinstance(part, TablePartition):
+                reader = batches = part.read()
+                n_before = part.range.first
+            else:
+                reader = RangeReader(part, self._settings)
+                batches = (
+                    pa.record_batch({_BYTE_ARRAY: pa.array(block.to_list(), pa.binary())})
+                    for block in reader.blocks()
+                )
+                n_before = part.first
+            for batch in batches:
                 # What is skipped has a number too, so only without that they are known.
                 first = n_before if reader.report is None else None
-                yield self._batch(batch, place, first)
+                arrays = [
+                    pa.repeat(self._values[column.name][part.source], len(batch))
+                    if column.name in self._values
+                    else column.of(batch, part.source, first)
+                    for column in self._columns
+                ]
+                yield pa.RecordBatch.from_arrays(arrays, schema=self._schema)
                 n_before += len(batch)
             if reader.report is not None:
                 warn_of_damage(reader.report)
-
-    def _batch(self, batch: Any, place: str, first: int | None) -> Any:
-        arrays = []
-        for column in self._columns:
-            if column.name in self._values:
-                arrays.append(_repeated(self._values[column.name][place], len(batch)))
-            else:
-                arrays.append(column.of(batch, place, first))
-        return imported().RecordBatch.from_arrays(arrays, schema=self._schema)
 
 
 def _scalar(name: str, text: str | None, kind: Any) -> Any:
     """Return the value that the name of a folder has, in the type of its column."""
     pa = imported()
-    if text is None:
-        return pa.scalar(None, kind)
     try:
-        return pa.scalar(text.lstrip("+") if pa.types.is_integer(kind) else text, pa.string()).cast(
-            kind
-        )
+        return typed([text], kind)[0]
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         detail = f"the folder {folder_of(name, text)!r} has a value that is not {kind}"
         raise argument_error(detail, key=name) from None
-
-
-def _repeated(value: Any, size: int) -> Any:
-    return imported().repeat(value, size)
-
-
-def _packed(parts: list[Any], num_partitions: int | None) -> list[Any]:
-    """Return partitions in which small files that follow each other share a task."""
-    costs = [
-        part.range.nbytes + (_OPENING_BYTES if num_partitions is None else 0) for part in parts
-    ]
-    most: float = _PACKED_BYTES if num_partitions is None else max(sum(costs) / num_partitions, 1)
-    packed: list[list[Any]] = []
-    left = 0.0
-    for part, cost in zip(parts, costs, strict=True):
-        if not packed or cost > left + cost / 2:
-            packed.append([])
-            left = most
-        packed[-1].append(part)
-        left -= cost
-    return [_FilesPartition(group) for group in packed]
 
 
 # ------------------------------------------------------------------------------------ writing
 
 
 @dataclass
-class _Written(_MessageBase):
+class _Written(WriterCommitMessage):  # type: ignore[misc]
     """What an attempt of a task has written: its folder, and the files in it."""
 
     folder: str
     files: list[str]
-    n_records: int
 
 
 class TFRecordBatchWriter(_WriterBase):
     """Writes rows as files of records; made by :class:`TFRecordDataSource`."""
 
-    def __init__(self, settings: WriteSettings, schema: Any, *, overwrite: bool) -> None:
-        self._settings = settings
+    def __init__(self, options: Mapping[str, Any], schema: Any, *, overwrite: bool) -> None:
+        self._options = options
         self._job = Job.of(
-            settings.path,
+            options["path"],
             uuid.uuid4().hex[:12],
             overwrite=overwrite,
-            storage_options=settings.storage_options,
+            storage_options=options["storage_options"],
         )
-        _check_folders(settings.partition_by, schema)
-        fields = [field for field in schema if field.name not in settings.partition_by]
+        names = options["partition_by"]
+        for name in names:
+            if name not in schema.names:
+                detail = f"no column {name!r}{nearest(name, schema.names)} in partitionBy"
+                raise argument_error(detail)
+            kind = schema[name].dataType
+            if kind.typeName() in ("binary", "array", "map", "struct"):
+                detail = f"{kind.simpleString()} in partitionBy cannot name folders"
+                raise argument_error(detail, key=name)
+        fields = [field for field in schema if field.name not in names]
         if not fields:
             raise argument_error("partitionBy has all columns; none is left for the records")
-        self._rows = _rows_of(fields, settings)
+        self._rows = _rows_of(fields, options)
 
     def write(self, iterator: Iterator[Any]) -> _Written:
         """Write the batches of a task into a hidden folder of this attempt; called in a task.
@@ -589,13 +650,13 @@ class TFRecordBatchWriter(_WriterBase):
         from pyspark import TaskContext  # noqa: PLC0415
 
         context: Any = TaskContext.get()
-        task, attempt = context.partitionId(), context.taskAttemptId()
-        written = _Written(self._job.attempt(task, attempt), [], 0)
+        task = context.partitionId()
+        written = _Written(self._job.attempt(task, context.taskAttemptId()), [])
         stem = f"part-{task:05d}-{self._job.name}"
-        if self._settings.partition_by:
-            held = _Held(self._settings.partition_by)
-            for folder, batches, number in held.batches(iterator):
-                self._put(written, f"{folder}/{stem}-c{number:03d}", batches)
+        if self._options["partition_by"]:
+            for number, held in enumerate(_by_folder(iterator, self._options["partition_by"])):
+                for folder, batches in held.items():
+                    self._put(written, f"{folder}/{stem}-c{number:03d}", batches)
         else:
             # The first task leaves a file even without rows, so that the schema is known.
             self._put(written, f"{stem}-c000", iterator, is_first=task == 0)
@@ -604,23 +665,23 @@ class TFRecordBatchWriter(_WriterBase):
     def _put(
         self, written: _Written, stem: str, batches: Iterable[Any], *, is_first: bool = False
     ) -> None:
-        settings = self._settings
-        name = f"{stem}.tfrecord{settings.ending}"
-        self._job.make_folder(f"{written.folder}/{name}")
+        options = self._options
+        name = f"{stem}.tfrecord{_ENDINGS[options['compression']]}"
+        path = f"{self._job.folder}/{written.folder}/{name}"
+        if is_url(path):  # some of fsspec's file systems do not make folders of their own accord
+            system, place = file_system(path, options["storage_options"])
+            system.create_dir(os.path.dirname(place))
         made = write_part(
-            f"{written.folder}/{name}",
+            path,
             map(self._rows.of, batches),
             schema=self._rows.schema if is_first else None,
-            compression=settings.compression,
-            lossless=settings.lossless,
-            sidecar=settings.sidecar and settings.record_type != "ByteArray",
-            storage_options=settings.storage_options,
+            compression=options["compression"],
+            lossless=options["lossless"],
+            sidecar=options["sidecar"],
+            storage_options=options["storage_options"],
         )
         if made is not None:
-            if settings.sidecar and settings.record_type != "ByteArray":
-                written.files.append(f"{name}{SIDECAR_SUFFIX}")
-            written.files.append(name)
-            written.n_records += made.n_records
+            written.files += [f"{name}{SIDECAR_SUFFIX}", name] if options["sidecar"] else [name]
 
     def commit(self, messages: list[Any]) -> None:
         """Move the files of the attempts that count to their places; called on the driver."""
@@ -631,148 +692,104 @@ class TFRecordBatchWriter(_WriterBase):
         self._job.abort()
 
 
-def _check_folders(names: list[str], schema: Any) -> None:
-    """Raise if columns cannot be the names of folders."""
-    for name in names:
-        if name not in schema.names:
-            raise argument_error(f"no column {name!r}{nearest(name, schema.names)} in partitionBy")
-        kind = schema[name].dataType
-        if kind.typeName() in ("binary", "array", "map", "struct"):
-            raise argument_error(
-                f"{kind.simpleString()} in partitionBy cannot name folders", key=name
-            )
-
-
-class _Held:
-    """Rows by the values of columns, held until there are enough for a file."""
-
-    def __init__(self, names: list[str]) -> None:
-        self._names = names
-        self._rows: dict[str, list[Any]] = {}
-        self._sizes: dict[str, int] = {}
-        self._numbers: dict[str, int] = {}
-
-    def batches(self, iterator: Iterable[Any]) -> Iterator[tuple[str, list[Any], int]]:
-        """Yield folders, rows for a file in each, and the number of the file there."""
-        for batch in iterator:
-            for folder, rows in self._divided(batch):
-                self._rows.setdefault(folder, []).append(rows)
-                self._sizes[folder] = self._sizes.get(folder, 0) + rows.nbytes
-                if self._sizes[folder] >= _FLUSHED_BYTES:
-                    yield self._taken(folder)
-            while sum(self._sizes.values()) >= _HELD_BYTES:
-                yield self._taken(max(self._sizes, key=self._sizes.__getitem__))
-        for folder in list(self._rows):
-            yield self._taken(folder)
-
-    def _taken(self, folder: str) -> tuple[str, list[Any], int]:
-        number = self._numbers.get(folder, 0)
-        self._numbers[folder] = number + 1
-        del self._sizes[folder]
-        return folder, self._rows.pop(folder), number
-
-    def _divided(self, batch: Any) -> Iterator[tuple[str, Any]]:
-        """Yield the folders of a batch's rows, and the rows of each, in their order."""
+def _by_folder(iterator: Iterable[Any], names: list[str]) -> Iterator[dict[str, list[Any]]]:
+    """Yield rows by the folder that values of columns name, when there are enough for files."""
+    held: dict[str, list[Any]] = {}
+    n_bytes = 0
+    for batch in iterator:
         numbers = np.zeros(len(batch), np.int64)  # of each row's folder
         folders = [""]
-        for name in self._names:
+        for name in names:
             found = batch.column(name).dictionary_encode()
             texts = [folder_of(name, value) for value in [*found.dictionary.to_pylist(), None]]
             codes = found.indices.fill_null(len(texts) - 1).to_numpy()
             used, numbers = np.unique(numbers * len(texts) + codes, return_inverse=True)
             pairs = [divmod(int(one), len(texts)) for one in used]
             folders = [f"{folders[outer]}/{texts[inner]}" for outer, inner in pairs]
-        rows = batch.select([name for name in batch.schema.names if name not in self._names])
+        rows = batch.select([name for name in batch.schema.names if name not in names])
         for number, folder in enumerate(folders):
-            yield folder[1:], rows.take(imported().array(np.flatnonzero(numbers == number)))
+            chosen = rows.take(imported().array(np.flatnonzero(numbers == number)))
+            held.setdefault(folder[1:], []).append(chosen)
+        n_bytes += rows.nbytes
+        if n_bytes >= _HELD_BYTES:
+            yield held
+            held, n_bytes = {}, 0
+    yield held
 
 
-_STORED_AS_NUMBERS = ("date", "timestamp", "timestamp_ntz")
-
-
-def _rows_of(fields: list[Any], settings: WriteSettings) -> _Rows:
+def _rows_of(fields: list[Any], options: Mapping[str, Any]) -> _Rows:
     """Return what makes records of batches; raise if a column cannot be in them."""
     from pyspark.sql.types import StructType  # noqa: PLC0415
 
-    if settings.record_type == "ByteArray":
+    pa, record_type, lossless = imported(), options["record_type"], options["lossless"]
+    if record_type == "ByteArray":
         if len(fields) != 1 or fields[0].dataType.typeName() not in ("binary", "string"):
             found = ", ".join(f"{f.name} {f.dataType.simpleString()}" for f in fields)
             detail = f"recordType=ByteArray writes one column of binary, not {found}"
             raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
-        return _Rows("ByteArray", None)
-    is_sequence = settings.record_type == "SequenceExample"
-    if is_sequence and settings.lossless:
+        return _Rows(None)
+    of_sequences = record_type == "SequenceExample"
+    if of_sequences and lossless:
         raise argument_error("lossless is for Examples; expected recordType=Example")
-    items = []
+    names: list[str] = []
+    context: dict[str, SchemaItem] = {}
+    lists: dict[str, Any] = {}
     for field in fields:
-        is_nested = is_sequence and is_nested_array(field.dataType)
-        step = with_type(field, field.dataType.elementType) if is_nested else field
-        items.append(feature_of(step, is_step=is_nested))
-        _check_stored(field, settings)
-    schema = arrow_schema_of(StructType(fields))
-    kinds = [without_decimals(kind) for kind in schema.types]
-    if is_sequence:
-        return _sequence_rows(fields, items, kinds)
-    pa = imported()
-    # The bytes of a row are one string, which is there or not.
-    is_raw = [settings.lossless and is_list_type(k) and k.value_type == pa.float64() for k in kinds]
-    named = list(zip(schema.names, kinds, strict=True))
-    filled = frozenset(name for name, raw in zip(schema.names, is_raw, strict=True) if raw)
-    return _Rows("Example", pa.schema([pa.field(n, k) for n, k in named]), filled)
+        item, is_list = _feature_of(field, of_sequences=of_sequences)
+        _check_stored(field, options)
+        name = _name_with_part(field, is_list=is_list) if of_sequences else field.name
+        if name in names:
+            raise argument_error(f"two columns would be {name!r} of the SequenceExample")
+        names.append(name)
+        if is_list:
+            lists[name.removeprefix(_LISTS)] = RaggedFeature(item.kind.dtype)
+        else:
+            context[name.removeprefix(_CONTEXT)] = item
+    kinds = [_without_decimals(kind) for kind in _arrow_schema_of(StructType(fields)).types]
+    named = list(zip(names, kinds, strict=True))
+    if of_sequences:
+        features = SequenceSchema(schema_of_items(context), Schema(lists))
+        metadata = {SCHEMA_KEY: features.to_json(None).encode()}
+        filled = [name for name in names if name.startswith(_LISTS)]
+    else:
+        metadata = None
+        # The bytes of a row are one string, which is there or not.
+        doubles = [n for n, kind in named if _is_list(kind) and kind.value_type == pa.float64()]
+        filled = doubles if lossless else []
+    return _Rows(pa.schema([pa.field(n, kind) for n, kind in named], metadata), frozenset(filled))
 
 
-def _check_stored(field: Any, settings: WriteSettings) -> None:
+def _check_stored(field: Any, options: Mapping[str, Any]) -> None:
     """Raise about values that would come back as something else."""
-    word, shown = leaf_of(field.dataType).typeName(), field.dataType.simpleString()
-    detail = None
-    if word in _STORED_AS_NUMBERS and not settings.sidecar:
+    leaf, shown = field.dataType, field.dataType.simpleString()
+    while leaf.typeName() == "array":
+        leaf = leaf.elementType
+    word, detail = leaf.typeName(), None
+    if word in ("date", "timestamp", "timestamp_ntz") and not options["sidecar"]:
         detail = (
             f"a column of {shown} is stored as plain numbers, which only a sidecar explains: "
             "cast it, or give .option('sidecar', 'true')"
         )
-    if word == "decimal" and settings.lossless:
+    if word == "decimal" and options["lossless"]:
         detail = f"a column of {shown} is stored as floats, which is not lossless: cast it"
     if detail is not None:
         raise InvalidArgumentError(Reason.UNSUPPORTED, key=field.name, detail=detail)
 
 
-def _sequence_rows(fields: list[Any], items: list[SchemaItem], kinds: list[Any]) -> _Rows:
-    """Return what makes SequenceExamples of batches: arrays of arrays are feature lists."""
-    pa = imported()
-    names = [_part_of(field) for field in fields]
-    context: dict[str, SchemaItem] = {}
-    lists: dict[str, Any] = {}
-    for i, (name, item) in enumerate(zip(names, items, strict=True)):
-        if name in names[:i]:
-            raise argument_error(f"two columns would be {name!r} of the SequenceExample")
-        part, _, key = name.partition("/")
-        if part == "context":
-            context[key] = item
-        else:
-            lists[key] = RaggedFeature(item.spec.dtype)  # type: ignore[attr-defined]
-    features = SequenceSchema(schema_of_items(context), Schema(lists))
-    named = [pa.field(n, k) for n, k in zip(names, kinds, strict=True)]
-    schema = pa.schema(named, {SCHEMA_KEY: features.to_json(None).encode()})
-    return _Rows("SequenceExample", schema, frozenset(n for n in names if n.startswith(PARTS[1])))
-
-
-def _part_of(field: Any) -> str:
+def _name_with_part(field: Any, *, is_list: bool) -> str:
     """Return the name of a column with its part of a SequenceExample."""
-    name, is_list = field.name, is_nested_array(field.dataType)
-    part = PARTS[is_list]
-    if name.startswith(PARTS[not is_list]):
-        detail = (
-            f"{field.dataType.simpleString()} is for {part.rstrip('/')}, which the name contradicts"
-        )
-        raise argument_error(detail, key=name)
-    return str(name) if name.startswith(part) else f"{part}{name}"
+    part, other = (_LISTS, _CONTEXT) if is_list else (_CONTEXT, _LISTS)
+    if field.name.startswith(other):
+        shown = field.dataType.simpleString()
+        detail = f"{shown} is for {part.rstrip('/')}, which the name contradicts"
+        raise argument_error(detail, key=field.name)
+    return f"{part}{field.name.removeprefix(part)}"
 
 
 @dataclass(frozen=True)
 class _Rows:
     """Makes what a file is written from out of Spark's batches."""
 
-    record_type: str
     schema: Any
     """The Arrow schema of rows; None for records as they are."""
     filled: frozenset[str] = frozenset()
@@ -788,8 +805,158 @@ class _Rows:
                 raise InvalidArgumentError(Reason.MISSING, key=batch.schema.names[0], detail=detail)
             return column.cast(pa.binary()).to_pylist()
         arrays = []
-        for field, array in zip(self.schema, batch.columns, strict=True):
-            is_filled = field.name in self.filled and array.null_count
-            made = converted(without_nulls(array) if is_filled else array, field.type)
-            arrays.append(made)
+        for field, column in zip(self.schema, batch.columns, strict=True):
+            array = column
+            if field.name in self.filled and array.null_count:
+                lengths = array.value_lengths().fill_null(0).to_numpy()
+                splits = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
+                array = pa.ListArray.from_arrays(pa.array(splits), array.flatten())
+            arrays.append(_converted(array, field.type))
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+
+# ------------------------------------------------------------------------------------ types
+
+_DTYPES = {
+    "boolean": ("bool", np.int64),
+    "byte": ("int8", np.int64),
+    "short": ("int16", np.int64),
+    "integer": ("int32", np.int64),
+    "long": ("int64", np.int64),
+    "float": ("float32", np.float32),
+    "double": ("float32", np.float32),  # what a FloatList has, then widened
+    "decimal": ("float32", np.float32),
+    "string": ("string", bytes),
+    "char": ("string", bytes),
+    "varchar": ("string", bytes),
+    "binary": ("string", bytes),
+    "date": ("datetime64[D]", np.int64),
+    "timestamp": ("datetime64[us]", np.int64),
+    "timestamp_ntz": ("datetime64[us]", np.int64),
+}
+"""Of each type of Spark: the dtype of values, and the list that has them."""
+
+
+def _feature_of(field: Any, *, of_sequences: bool = False) -> tuple[SchemaItem, bool]:
+    """Return the feature that a column of Spark's is read from, or stored in, and whether it is a feature list.
+
+    Of SequenceExamples an array of arrays is: an array per step.
+    """
+    kind, is_nested = field.dataType, _is_nested_array(field.dataType)
+    if is_nested and of_sequences:
+        kind = kind.elementType
+    is_list = kind.typeName() == "array"
+    kind = kind.elementType if is_list else kind
+    word = kind.typeName()
+    if word not in _DTYPES:
+        detail = f"a column of {field.dataType.simpleString()}, which an Example cannot hold"
+        if is_nested and not of_sequences:
+            detail = f"a column of {field.dataType.simpleString()} needs recordType=SequenceExample"
+        if word in ("udt", "vectorudt"):
+            detail += "; pyspark.ml.functions.vector_to_array makes an array of a vector"
+        raise InvalidArgumentError(Reason.UNSUPPORTED, key=field.name, detail=detail)
+    dtype, stored = _DTYPES[word]
+    text = "str" if word in ("string", "char", "varchar") else None
+    zone = "UTC" if word == "timestamp" else None
+    if is_list:
+        item = SchemaItem(RaggedFeature(stored), Original(dtype, (None,), text, zone=zone))
+        return item, is_nested and of_sequences
+    item = SchemaItem(FixedLenFeature([], stored), Original(dtype, (), text, zone=zone))
+    return as_missing(field.name, item) if field.nullable else item, False
+
+
+def _spark_type(name: str, kind: Any) -> Any:
+    """Return the type of Spark for one of Arrow; raise if there is none."""
+    from pyspark.sql.pandas.types import from_arrow_type  # noqa: PLC0415 - an extra
+    from pyspark.sql.types import ArrayType, DecimalType, TimestampNTZType  # noqa: PLC0415
+
+    pa = imported()
+    if pa.types.is_dictionary(kind):
+        return _spark_type(name, kind.value_type)
+    if _is_list(kind):
+        return ArrayType(_spark_type(name, kind.value_type))
+    if isinstance(kind, pa.BaseExtensionType):
+        return _spark_type(name, kind.storage_type)
+    if pa.types.is_uint64(kind):
+        return DecimalType(20, 0)
+    if pa.types.is_timestamp(kind) and kind.tz is None:  # to 4.1 one without a zone is one with it
+        return TimestampNTZType()
+    wider = {
+        "uint8": pa.int16(),
+        "uint16": pa.int32(),
+        "uint32": pa.int64(),
+        "halffloat": pa.float32(),
+    }
+    try:
+        return from_arrow_type(wider.get(str(kind), kind))
+    except Exception:  # noqa: BLE001 - Spark's errors, of many classes
+        detail = f"Spark has no type for {kind}; leave it out of the option columns"
+        raise InvalidArgumentError(Reason.UNSUPPORTED, key=name, detail=detail) from None
+
+
+def _arrow_schema_of(schema: Any) -> Any:
+    """Return exactly the Arrow schema that Spark wants batches of a schema to have."""
+    from pyspark.sql.pandas.types import to_arrow_schema  # noqa: PLC0415
+
+    has_zone = "timezone" in inspect.signature(to_arrow_schema).parameters
+    return to_arrow_schema(schema, **({"timezone": "UTC"} if has_zone else {}))
+
+
+def _converted(array: Any, kind: Any) -> Any:
+    """Return an array as one of exactly a type of Spark's; raises pyarrow's errors."""
+    pa = imported()
+    if isinstance(array, pa.ExtensionArray):
+        array = array.storage
+    if pa.types.is_list(kind) and not _is_list(array.type):  # one value is a list of one
+        splits = pa.array(np.arange(len(array) + 1, dtype=np.int32))
+        mask = array.is_null() if array.null_count else None
+        array = pa.ListArray.from_arrays(splits, array, mask=mask)
+    return array.cast(kind)
+
+
+def _as_steps(array: Any, kind: Any) -> Any:
+    """Return a column of a feature list with a list per step, or with the one value of each step."""
+    pa = imported()
+    missing = _depth_of(kind) - _depth_of(array.type)
+    if not missing or not len(array):
+        return array
+    array = array.cast(pa.list_(array.type.value_type))
+    if missing > 0:
+        splits = pa.array(np.arange(len(array.values) + 1, dtype=np.int32))
+        inner = pa.ListArray.from_arrays(splits, array.values)
+    else:
+        steps = array.values
+        if len(steps) and not (steps.value_lengths().to_numpy(zero_copy_only=False) == 1).all():
+            detail = "a step that has not exactly one value; expected array<array<...>>"
+            raise pa.ArrowInvalid(detail)
+        inner = steps.flatten()
+    return pa.ListArray.from_arrays(array.offsets, inner)
+
+
+def _is_list(kind: Any) -> bool:
+    """Return whether a type of Arrow's is one of lists."""
+    types = imported().types
+    return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
+
+
+def _depth_of(kind: Any) -> int:
+    """Return how many lists of Arrow's are in each other."""
+    return 1 + _depth_of(kind.value_type) if _is_list(kind) else 0
+
+
+def _is_nested_array(kind: Any) -> bool:
+    """Return whether a type of Spark's is one of arrays of arrays."""
+    return bool(kind.typeName() == "array" and kind.elementType.typeName() == "array")
+
+
+def _with_leaf(kind: Any, leaf: Any) -> Any:
+    """Return a type of Spark's with another one inside of its arrays."""
+    return type(kind)(_with_leaf(kind.elementType, leaf)) if kind.typeName() == "array" else leaf
+
+
+def _without_decimals(kind: Any) -> Any:
+    """Return an Arrow type with floats for decimals, as spark-tfrecord stores them."""
+    pa = imported()
+    if pa.types.is_list(kind):
+        return pa.list_(pa.field("element", _without_decimals(kind.value_type)))
+    return pa.float64() if pa.types.is_decimal(kind) else kind

@@ -6,25 +6,23 @@
     train/year=2026/part-00000-JOB-c000.tfrecord        the folder's name is a column: year, 2026
     train/_temporary-JOB/3-17/...                       what attempt 17 of task 3 writes before the commit
 
-Names that begin with ``_`` or ``.``, sidecars and indexes are not data. Local paths and URLs alike;
-URLs go through fsspec. Spark itself is not needed here.
+Names that begin with ``_`` or ``.``, sidecars and indexes are not data. Local paths and URLs alike, by pyarrow's
+file systems; URLs go through fsspec. Spark itself is not needed here.
 """
 
 from __future__ import annotations
 
 import contextlib
-import datetime as dt
 import fnmatch
 import os
-import posixpath
 import re
-import shutil
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
+from tfrecord_lite.apps.tables.parts import file_system
+from tfrecord_lite.convert.arrow import imported
 from tfrecord_lite.errors import argument_error, plural
 from tfrecord_lite.files.names import (
     INDEX_SUFFIX,
@@ -34,7 +32,6 @@ from tfrecord_lite.files.names import (
     name_of,
     without_companions,
 )
-from tfrecord_lite.files.remote import as_os_errors, remote_place
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -46,15 +43,10 @@ __all__ = ["DataFile", "Job", "column_type", "data_files", "folder_of"]
 NULL_TEXT = "__HIVE_DEFAULT_PARTITION__"
 """The name of a folder whose column is null."""
 SUCCESS = "_SUCCESS"
-_STAGING = "_temporary-"
 _COMPANIONS = (SIDECAR_SUFFIX, INDEX_SUFFIX)
 _SCHEMAS = ("features.json", "dataset_info.json")
 """What TensorFlow Datasets has beside its data."""
 _UNSAFE = re.compile(r"""[\x00-\x1f"#%'*/:=?\\{\[\]^\x7f]""")
-_WHOLE = re.compile(r"[+-]?[0-9]+")
-_DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
-_PATTERN = re.compile(r"[*?\[]")
-_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _MOVES_AT_ONCE = 16
 
 
@@ -76,8 +68,8 @@ def data_files(
     storage_options: StorageOptions = None,
     *,
     base_path: str | None = None,
-    name_pattern: str | None = None,
-    recursive: bool = False,
+    path_glob_filter: str | None = None,
+    recursive_file_lookup: bool = False,
 ) -> list[DataFile]:
     """List the files of paths, which may be folders or patterns, as Spark does.
 
@@ -88,9 +80,9 @@ def data_files(
         For fsspec.
     base_path : str, optional
         The folder below which ``name=value`` are columns; by default each path that is a folder.
-    name_pattern : str, optional
+    path_glob_filter : str, optional
         Of folders, only files whose name matches this.
-    recursive : bool, default False
+    recursive_file_lookup : bool, default False
         Read all folders below, and take none of their names for a column.
 
     Raises
@@ -101,112 +93,84 @@ def data_files(
         ``BAD_ARGUMENT`` if files lie under folders of different columns.
     """
     base = None if base_path is None else _plain(base_path)
-    found = []
-    plain = [_plain(path) for path in paths]
-    sources = [each for path in plain for each in _matches(path, storage_options)]
-    for name in map(name_of, without_companions(sources)):
-        if not _is_folder(name, storage_options):
+    matches = [each for path in paths for each in _matches(_plain(path), storage_options)]
+    found: list[DataFile] = []
+    for name in map(name_of, without_companions(matches)):
+        system, place = file_system(name, storage_options)
+        if system.get_file_info(place).type != imported("pyarrow.fs").FileType.Directory:
             found.append(DataFile(name, _keys_below(base, name)))
             continue
-        inside = _inside(name, storage_options, name_pattern, recursive=recursive)
-        outer = () if recursive else _keys_below(base, f"{name}/file")
-        found += [DataFile(file, () if recursive else outer + keys) for file, keys in inside]
-    _check_keys(found)
+        pattern = path_glob_filter or "*"
+        inside = [
+            inner
+            for inner in _names_below(name, storage_options)
+            if _is_data(inner) and fnmatch.fnmatchcase(inner.rpartition("/")[2], pattern)
+        ]
+        if recursive_file_lookup:
+            found += [DataFile(f"{name}/{inner}") for inner in inside]
+            continue
+        outer = _keys_below(base, f"{name}/file")
+        named = [n for n in inside if all("=" in part for part in n.split("/")[:-1])]
+        if not named:
+            deeper = (
+                f"; {plural(len(inside), 'file')} in folders below, for recursiveFileLookup=true"
+            )
+            raise FileNotFoundError(
+                f"{name}: the folder has no data files{deeper if inside else ''}"
+            )
+        found += [DataFile(f"{name}/{n}", outer + _keys(n)) for n in named]
+    names = [[name for name, _ in file.keys] for file in found]
+    for file, there in zip(found, names, strict=True):
+        if there != names[0]:
+            detail = (
+                f"folders name the columns {there} here, but {names[0]} for {found[0].name}; "
+                "name the folder of all in basePath, or read them one by one"
+            )
+            raise argument_error(detail, source=file.name)
     return found
 
 
 def _plain(path: str) -> str:
     """Return a path as it is, one of ``file:`` as a local one, always absolute."""
     path = re.sub(r"^file:(//)?(?=/)", "", path)
-    return path if is_url(path) else os.path.abspath(path)  # noqa: PTH100 - str
+    return path.rstrip("/") if is_url(path) else os.path.abspath(path)
 
 
 def _matches(path: str, storage_options: StorageOptions) -> list[Source]:
     """Return the files and folders that a path names; a pattern matches no hidden ones."""
-    options = storage_options if is_url(path) else None
-    fixed = _PATTERN.split(path, maxsplit=1)[0].rpartition("/")[0]
-    found = expand(path, options)
-    if fixed == path.rpartition("/")[0] and [*found] == [path]:
+    found = expand(path, storage_options if is_url(path) else None)
+    if [*found] == [path]:
         return found
-    is_asked = re.search(r"/_[^/]*$|/_[^/]*/", path[len(fixed) :]) is not None
-    shown = [each for each in found if is_asked or not _is_hidden(name_of(each)[len(fixed) :])]
+    n_fixed = len(re.split(r"[*?\[]", path, maxsplit=1)[0].rpartition("/")[0])
+    shown = [each for each in found if not _is_hidden(name_of(each)[n_fixed:])]
     if not shown:
         raise FileNotFoundError(f"{path}: the pattern matches nothing but hidden files")
     return shown
 
 
-def _is_hidden(inner: str) -> bool:
-    """Return whether a name is hidden, or in a folder that is."""
-    parts = [part for part in inner.split("/") if part]
-    return any(part.startswith("_") and "=" not in part for part in parts)
-
-
-def _is_folder(name: str, storage_options: StorageOptions) -> bool:
-    if not is_url(name):
-        return os.path.isdir(name)  # noqa: PTH112
-    if name.startswith(("http://", "https://")):  # to ask would fetch the file
-        return False
-    filesystem, path = remote_place(name, storage_options)
-    with as_os_errors(name):
-        return bool(filesystem.isdir(path))
-
-
-def _inside(
-    folder: str, storage_options: StorageOptions, pattern: str | None, *, recursive: bool
-) -> list[tuple[str, tuple[tuple[str, str | None], ...]]]:
-    """Return the data files in a folder, and their columns."""
-    found, n_deeper = [], 0
-    for inner in _walk(folder, storage_options):
-        *folders, name = inner.split("/")
-        if not _is_data(name, folders) or (pattern and not fnmatch.fnmatchcase(name, pattern)):
-            continue
-        is_partitioned = all("=" in part for part in folders)
-        if is_partitioned or recursive:
-            found.append(
-                (
-                    f"{folder.rstrip('/')}/{inner}",
-                    tuple(map(_key, folders)) if is_partitioned else (),
-                )
-            )
-        else:
-            n_deeper += 1
-    if not found:
-        deeper = (
-            f"; {plural(n_deeper, 'file')} in folders below, for recursiveFileLookup=true"
-            if n_deeper
-            else ""
-        )
-        raise FileNotFoundError(f"{folder}: the folder has no data files{deeper}")
-    return found
-
-
-def _walk(folder: str, storage_options: StorageOptions) -> Iterator[str]:
+def _names_below(folder: str, storage_options: StorageOptions) -> Iterator[str]:
     """Yield the names of all files below a folder, relative to it, sorted."""
-    if is_url(folder):
-        filesystem, path = remote_place(folder, storage_options)
-        with as_os_errors(folder):
-            names = filesystem.find(path)
-        yield from sorted(name[len(path.rstrip("/")) :].lstrip("/") for name in names)
-        return
-    for place, folders, names in os.walk(folder, followlinks=True):
-        folders.sort()
-        inner = os.path.relpath(place, folder)
-        for name in sorted(names):
-            yield name if inner == "." else f"{Path(inner).as_posix()}/{name}"
+    system, place = file_system(folder, storage_options)
+    selector = imported("pyarrow.fs").FileSelector(place, recursive=True, allow_not_found=True)
+    for path in sorted(info.path for info in system.get_file_info(selector) if info.is_file):
+        yield path[len(place.rstrip("/")) + 1 :]
 
 
-def _is_data(name: str, folders: Iterable[str] = ()) -> bool:
-    """Return whether a file is data: not hidden, in no hidden folder, no companion of data."""
-    is_hidden = name.startswith(("_", ".")) or any(
-        part.startswith(".") or (part.startswith("_") and "=" not in part) for part in folders
-    )
-    return not (is_hidden or name.endswith(_COMPANIONS) or name in _SCHEMAS)
+def _is_hidden(inner: str) -> bool:
+    """Return whether a file is hidden, or in a folder that is; ``_k=1`` is a column."""
+    return any(part.startswith(("_", ".")) and "=" not in part for part in inner.split("/"))
 
 
-def _key(folder: str) -> tuple[str, str | None]:
-    """Return the column that a folder's name is."""
-    name, _, text = folder.partition("=")
-    return unquote(name), None if text == NULL_TEXT else unquote(text)
+def _is_data(inner: str) -> bool:
+    """Return whether a file in a folder is data: not hidden, no companion of data."""
+    is_companion = inner.endswith(_COMPANIONS) or inner.rpartition("/")[2] in _SCHEMAS
+    return not (is_companion or _is_hidden(inner))
+
+
+def _keys(inner: str) -> tuple[tuple[str, str | None], ...]:
+    """Return the columns that the folders of a relative name are."""
+    pairs = [part.split("=", 1) for part in inner.split("/")[:-1] if "=" in part]
+    return tuple((unquote(n), None if text == NULL_TEXT else unquote(text)) for n, text in pairs)
 
 
 def _keys_below(base: str | None, name: str) -> tuple[tuple[str, str | None], ...]:
@@ -216,42 +180,34 @@ def _keys_below(base: str | None, name: str) -> tuple[tuple[str, str | None], ..
     prefix = f"{base.rstrip('/')}/"
     if not name.startswith(prefix):
         raise argument_error(f"the path is not below basePath, {base}", source=name)
-    return tuple(_key(part) for part in name[len(prefix) :].split("/")[:-1] if "=" in part)
+    return _keys(name[len(prefix) :])
 
 
-def _check_keys(files: Sequence[DataFile]) -> None:
-    """Raise if the folders of files name different columns."""
-    for file in files:
-        names, first = ([name for name, _ in each.keys] for each in (file, files[0]))
-        if names != first:
-            detail = (
-                f"folders name the columns {names} here, but {first} for {files[0].name}; "
-                "name the folder of all in basePath, or read them one by one"
-            )
-            raise argument_error(detail, source=file.name)
+_TYPES = (
+    ("int", "int32", r"[+-]?[0-9]+"),
+    ("bigint", "int64", r"[+-]?[0-9]+"),
+    # Whole numbers that no integer holds stay texts: a float would round them.
+    ("double", "float64", r"[+-]?([0-9]{1,18}|[0-9]+\.[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"),
+    ("date", "date32", r"[0-9]{4}-[0-9]{2}-[0-9]{2}"),
+)
 
 
 def column_type(texts: Iterable[str | None]) -> str:
     """Return the type of a column of texts, in Spark's words: int, bigint, double, date or string."""
-    kinds = {_kind(text) for text in texts if text is not None}
-    if not kinds <= {"int", "bigint", "double"}:
-        return "date" if kinds == {"date"} else "string"
-    return next((kind for kind in ("double", "bigint", "int") if kind in kinds), "string")
-
-
-def _kind(text: str) -> str:
-    if _WHOLE.fullmatch(text):
-        number = int(text) if len(text) <= 20 else 2**64
-        if -(2**31) <= number < 2**31:
-            return "int"
-        return "bigint" if -(2**63) <= number < 2**63 else "string"
-    if _DECIMAL.fullmatch(text):
-        return "double"
-    if _DAY.fullmatch(text):
-        with contextlib.suppress(ValueError):
-            dt.date.fromisoformat(text)
-            return "date"
+    found = [text for text in texts if text is not None]
+    for word, kind, pattern in _TYPES:
+        if found and all(re.fullmatch(pattern, text) for text in found):
+            with contextlib.suppress(imported().ArrowInvalid):
+                typed(found, imported().type_for_alias(kind))
+                return word
     return "string"
+
+
+def typed(texts: Sequence[str | None], kind: Any) -> Any:
+    """Return texts as an Arrow array of a type; raises pyarrow's errors."""
+    pa = imported()
+    signless = [text and text.removeprefix("+") for text in texts]
+    return pa.array(signless if pa.types.is_integer(kind) else texts, pa.string()).cast(kind)
 
 
 def folder_of(name: str, value: Any) -> str:
@@ -292,22 +248,13 @@ class Job:
         folder = _plain(path).rstrip("/")
         if not folder or folder.endswith(":"):
             raise argument_error("the root of a file system cannot be written to", source=path)
-        if not is_url(folder) and os.path.isfile(folder):  # noqa: PTH113
+        if not is_url(folder) and os.path.isfile(folder):
             raise argument_error("this is a file; expected a folder, or a new name", source=folder)
         return cls(folder, name, overwrite, storage_options)
 
-    @property
-    def staging(self) -> str:
-        """The hidden folder in which tasks write."""
-        return f"{self.folder}/{_STAGING}{self.name}"
-
     def attempt(self, task: int, attempt: int) -> str:
-        """Return the folder of one attempt of a task."""
-        return f"{self.staging}/{task}-{attempt}"
-
-    def make_folder(self, name: str) -> None:
-        """Make the folder of a file, if that is needed."""
-        _Store(self.folder, self.storage_options).make_folder_of(name)
+        """Return the folder, relative to that of the job, of one attempt of a task."""
+        return f"_temporary-{self.name}/{task}-{attempt}"
 
     def commit(self, files: Iterable[tuple[str, str]]) -> None:
         """Move files to their places, and remove those that they replace.
@@ -320,110 +267,50 @@ class Job:
         files : iterable of (str, str)
             The folder of an attempt, and a name relative to it, as to the job's folder.
         """
-        store = _Store(self.folder, self.storage_options)
-        old = [name for name in _walk(self.folder, self.storage_options) if _is_replaceable(name)]
-        old = old if self.overwrite else [name for name in old if name == SUCCESS]
-        moves = [(f"{attempt}/{name}", f"{self.folder}/{name}") for attempt, name in files]
+        system, root = file_system(self.folder, self.storage_options)
+        old = [
+            name
+            for name in _names_below(self.folder, self.storage_options)
+            if name == SUCCESS or (self.overwrite and _is_replaceable(name))
+        ]
         placed: list[str] = []
 
-        def place(move: tuple[str, str]) -> None:
-            store.move(*move)
-            placed.append(move[1])
+        def place(file: tuple[str, str]) -> None:
+            attempt, name = file
+            system.create_dir(os.path.dirname(f"{root}/{name}"))
+            system.move(f"{root}/{attempt}/{name}", f"{root}/{name}")
+            placed.append(name)
 
-        try:
-            store.each(place, moves)
-        except BaseException:
+        def remove(name: str) -> None:
+            with contextlib.suppress(FileNotFoundError):
+                system.delete_file(f"{root}/{name}")
+
+        with ThreadPoolExecutor(_MOVES_AT_ONCE) as threads:
+            moves = [threads.submit(place, file) for file in files]
+        error = next((move.exception() for move in moves if move.exception()), None)
+        if error is not None:
             for name in placed:
-                with contextlib.suppress(OSError):  # the first error is raised
-                    store.remove(name)
-            raise
-        store.each(lambda name: store.remove(f"{self.folder}/{name}"), old)
-        store.remove_folder(self.staging)
-        store.write_empty(f"{self.folder}/{SUCCESS}")
-        store.prune(old)
+                remove(name)
+            raise error
+        with ThreadPoolExecutor(_MOVES_AT_ONCE) as threads:
+            list(threads.map(remove, old))
+        self.abort()
+        system.create_dir(root)
+        system.open_output_stream(f"{root}/{SUCCESS}").close()
+        if not is_url(self.folder):  # elsewhere folders are no more than names
+            for folder in {os.path.dirname(name) for name in old} - {""}:
+                with contextlib.suppress(OSError):  # not empty
+                    os.removedirs(f"{root}/{folder}")
 
     def abort(self) -> None:
         """Remove what the tasks wrote."""
-        _Store(self.folder, self.storage_options).remove_folder(self.staging)
+        system, root = file_system(self.folder, self.storage_options)
+        with contextlib.suppress(FileNotFoundError):
+            system.delete_dir(f"{root}/_temporary-{self.name}")
 
 
 def _is_replaceable(inner: str) -> bool:
-    """Return whether overwriting removes a file: data, what belongs to it, and the mark of success."""
-    *folders, name = inner.split("/")
-    visible = name.lstrip(".").removesuffix(".crc") if name.endswith(".crc") else name
+    """Return whether overwriting removes a file: data, and sidecars and indexes of data."""
     for suffix in _COMPANIONS:
-        visible = visible.removesuffix(suffix)
-    return SUCCESS in (inner, visible) or _is_data(visible, folders)
-
-
-class _Store:
-    """The few operations on files that a job needs, local or through fsspec."""
-
-    def __init__(self, folder: str, storage_options: StorageOptions) -> None:
-        self._folder = folder
-        self._remote: Any = None
-        if is_url(folder):
-            self._remote, self._root = remote_place(folder, storage_options)
-
-    def _path(self, name: str) -> str:
-        """Return the path in the remote file system."""
-        return f"{self._root.rstrip('/')}{name[len(self._folder) :]}"
-
-    def each(self, work: Any, items: Sequence[Any]) -> None:
-        """Do something for each item; remotely for several at a time."""
-        if self._remote is None or len(items) < 2:
-            for item in items:
-                work(item)
-            return
-        with ThreadPoolExecutor(_MOVES_AT_ONCE) as threads:
-            list(threads.map(work, items))
-
-    def make_folder_of(self, name: str) -> None:
-        """Make the folder of a file; object stores have none."""
-        if self._remote is None:
-            os.makedirs(os.path.dirname(name), exist_ok=True)  # noqa: PTH103, PTH120
-            return
-        with as_os_errors(name):
-            self._remote.makedirs(self._path(posixpath.dirname(name)), exist_ok=True)
-
-    def move(self, old: str, new: str) -> None:
-        """Move a file; the folder is made."""
-        self.make_folder_of(new)
-        if self._remote is None:
-            os.replace(old, new)  # noqa: PTH105
-            return
-        with as_os_errors(new):
-            self._remote.mv(self._path(old), self._path(new))
-
-    def remove(self, name: str) -> None:
-        """Remove a file, if it is there."""
-        if self._remote is None:
-            with contextlib.suppress(FileNotFoundError):
-                os.remove(name)  # noqa: PTH107
-            return
-        with as_os_errors(name), contextlib.suppress(FileNotFoundError):
-            self._remote.rm_file(self._path(name))
-
-    def remove_folder(self, name: str) -> None:
-        """Remove a folder with all that is in it, if it is there."""
-        if self._remote is None:
-            shutil.rmtree(name, ignore_errors=True)
-            return
-        with as_os_errors(name), contextlib.suppress(FileNotFoundError):
-            self._remote.rm(self._path(name), recursive=True)
-
-    def write_empty(self, name: str) -> None:
-        """Write an empty file; the folder is made."""
-        self.make_folder_of(name)
-        if self._remote is None:
-            with open(name, "wb"):  # noqa: PTH123
-                return
-        with as_os_errors(name):
-            self._remote.pipe_file(self._path(name), b"")
-
-    def prune(self, removed: Iterable[str]) -> None:
-        """Remove folders that have no files any more; object stores have none."""
-        if self._remote is None:
-            for inner in {posixpath.dirname(name) for name in removed} - {""}:
-                with contextlib.suppress(OSError):  # not empty
-                    os.removedirs(f"{self._folder}/{inner}")
+        inner = inner.removesuffix(suffix)
+    return _is_data(inner)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import StorageOptions
 
-__all__ = ["PartFolder", "WrittenPart", "part_ending", "write_part"]
+__all__ = ["PartFolder", "WrittenPart", "file_system", "part_ending", "write_part"]
 
 _RECORDS_AT_ONCE = 8192
 
@@ -145,23 +145,27 @@ def _bounded(batch: Any) -> Iterator[Any]:
     yield from table.to_batches(max_chunksize=_RECORDS_AT_ONCE)
 
 
+def file_system(name: str, storage_options: StorageOptions) -> tuple[Any, str]:
+    """Return the ``pyarrow.fs.FileSystem`` of a path or URL, and the path there."""
+    fs = imported("pyarrow.fs")
+    if not is_url(name):
+        return fs.LocalFileSystem(), name
+    remote, path = remote_place(name, storage_options)
+    return fs.PyFileSystem(fs.FSSpecHandler(remote)), path
+
+
 class PartFolder:
     """The files in the directory, or at the URL, that tasks write to."""
 
     def __init__(self, name: str, storage_options: StorageOptions) -> None:
         self._name, self._storage_options = name, storage_options
 
-    def names(self) -> list[str]:
-        """Return the names of the files, but for hidden ones; none if there is no such directory."""
-        if is_url(self._name):
-            filesystem, path = remote_place(self._name, self._storage_options)
-            found = filesystem.find(path, maxdepth=1) if filesystem.exists(path) else []
-            names = [each.rpartition("/")[2] for each in found]
-        elif not os.path.isdir(self._name):
-            names = []
-        else:
-            names = [entry.name for entry in os.scandir(self._name) if entry.is_file()]
-        return sorted(name for name in names if not name.startswith("."))
+    def names(self, *, hidden: bool = False) -> list[str]:
+        """Return the names of the files, hidden ones if asked; none if there is no such directory."""
+        system, path = file_system(self._name, self._storage_options)
+        selector = imported("pyarrow.fs").FileSelector(path, allow_not_found=True)
+        names = [info.base_name for info in system.get_file_info(selector) if info.is_file]
+        return sorted(name for name in names if hidden or not name.startswith("."))
 
     def remove(self, names: Iterable[str]) -> None:
         """Remove files, of which some may be gone."""

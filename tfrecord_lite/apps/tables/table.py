@@ -52,7 +52,7 @@ from tfrecord_lite.schema.text import nearest
 from tfrecord_lite.sniff import text_of
 from tfrecord_lite.storage.loading import described_by, loader_of, reader_ahead
 from tfrecord_lite.storage.sidecar import Sidecar
-from tfrecord_lite.storage.widening import as_absent, items_of, schema_of_items
+from tfrecord_lite.storage.widening import SchemaItem, as_absent, items_of, schema_of_items
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -65,7 +65,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.progress import Progress
     from tfrecord_lite.schema import FeatureSpec
     from tfrecord_lite.storage.sidecar import SchemaLike
-    from tfrecord_lite.storage.widening import SchemaItem
 
 __all__ = ["ScanOptions", "TFRecordTable", "scan"]
 
@@ -614,6 +613,20 @@ def _as_list(item: SchemaItem) -> SchemaItem:
         original = item.original or Original(spec.dtype, shape)
         return item._replace(spec=RaggedFeature(spec.dtype), original=original)
     return item
+
+
+def with_varying_lists(table: TFRecordTable) -> TFRecordTable:
+    """Return an inferred table whose lists may have any length, not only that of those in the sample."""
+    if isinstance(table.schema, SequenceSchema):
+        return table
+    items = items_of(table.schema)
+    for name, item in items.items():
+        original = item.original or Original(item.kind.dtype, getattr(item.spec, "shape", ()))
+        if original.shape and None not in original.shape:
+            varying = replace(original, shape=(None,), missing=False)
+            items[name] = SchemaItem(RaggedFeature(item.kind.dtype), varying)
+    batches = RecordBatches(Sidecar(schema_of_items(items)), hint=table._batches._hint)  # noqa: SLF001 - the same class
+    return TFRecordTable(batches, table._reading)  # noqa: SLF001 - of this module
 
 
 # ---------------------------------------------------------------------------------- text

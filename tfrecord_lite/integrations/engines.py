@@ -1,0 +1,73 @@
+"""What the engines share: how a table is opened for workers, and the folders that tasks write to.
+
+Ray, Beam, Spark and Dask read a table by its partitions (``scan(...).partitions()``), and their tasks write files
+whole or not at all (``apps/tables/parts``).
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from tfrecord_lite.apps.tables.parts import PartFolder
+from tfrecord_lite.apps.tables.table import scan
+from tfrecord_lite.errors import argument_error
+from tfrecord_lite.files.names import in_directories, is_url
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tfrecord_lite.apps.tables.partitions import TablePartition
+    from tfrecord_lite.apps.tables.table import ScanOptions, TFRecordTable
+    from tfrecord_lite.files.names import Sources, StorageOptions
+
+    class Foreign:
+        """What type checkers see of the classes of engines, which have no annotations."""
+
+        def __init__(self, *arguments: Any, **options: Any) -> None: ...
+        def __getattr__(self, name: str) -> Any: ...
+        def __or__(self, other: Any) -> Any: ...
+        def __ror__(self, other: Any) -> Any: ...
+        def __rrshift__(self, label: str) -> Any: ...
+
+
+Rows = TypeVar("Rows", "TFRecordTable", "TablePartition")
+
+
+def absolute(path: Any) -> Any:
+    """Return a local path from the root on, since workers may be in another directory than the driver."""
+    if not isinstance(path, (str, bytes, os.PathLike)):
+        return path
+    name = os.fsdecode(path)
+    return name if is_url(name) else os.path.abspath(name)
+
+
+def scan_for_workers(
+    paths: Sources, columns: Sequence[str] | None, schema: Any, options: ScanOptions
+) -> TFRecordTable:
+    """Return the table of files and directories, under names that workers can open."""
+    if options.pop("num_workers", 0):
+        raise argument_error("num_workers is for one machine; here the engine's workers read")
+    return scan(list(map(absolute, in_directories(paths))), columns, schema=schema, **options)
+
+
+def with_columns(rows: Rows, names: list[str]) -> Rows:
+    """Return a table or a partition of it with some columns.
+
+    All of them notice features that are not in the sample; a selection does not.
+    """
+    return rows if names == rows.arrow_schema.names else rows.select(names)
+
+
+def folder_to_write(
+    path: str | os.PathLike[str], storage_options: StorageOptions
+) -> tuple[str, PartFolder]:
+    """Return the name of a directory, or its URL, as workers know it, and the files in it."""
+    folder = absolute(os.fspath(path).rstrip("/") or "/")
+    return folder, PartFolder(folder, storage_options)
+
+
+def files_there_error(folder: str, way_out: str) -> FileExistsError:
+    """Return the error about a directory that should have no files."""
+    return FileExistsError(errno.EEXIST, f"the directory has files; {way_out}", folder)
