@@ -8,6 +8,7 @@ and steps without values sometimes have no kind. The same holds for SequenceExam
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -28,10 +29,10 @@ from tfrecord_lite.schema import (
     prepare,
     prepare_sequence,
 )
-from tfrecord_lite.testing.messages import array_of, keys, lists_of, put
+from tfrecord_lite.testing.messages import array_of, keys, lists_of, put, values_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from hypothesis.strategies import DrawFn, SearchStrategy
 
@@ -39,8 +40,6 @@ if TYPE_CHECKING:
 
     Lists: TypeAlias = dict[str, tuple[Kind, list[Any]]]
     """The kind and values of each list of an Example, by key."""
-    Values: TypeAlias = Callable[[Kind, int], SearchStrategy[list[Any]]]
-    """Returns a strategy for that many values of a kind."""
 
 
 _PARTITIONS = (
@@ -53,77 +52,57 @@ _PARTITIONS = (
 _MAX_ROW_LENGTH = 3
 
 
-_kinds = st.sampled_from(list(Kind))
-_shapes = st.lists(st.integers(0, 3), max_size=2)
-_block_shapes = st.lists(st.integers(1, 2), max_size=2)
+_MAX_KEYS = 5
+"""Maximum number of keys that one specification reads, its own name included."""
+_IN_CONTEXT = [FixedLenFeature, VarLenFeature, RaggedFeature]
 
 
-def _fixed_len(draw: DrawFn, _names: list[str]) -> FixedLenFeature:
-    kind, shape = draw(_kinds), draw(_shapes)
-    default = draw(st.one_of(st.none(), lists_of(kind, prod(shape), allow_nan=False)))
-    if default is not None:
-        default = array_of(kind, default).reshape(shape)
-    return FixedLenFeature(shape, kind.label, default)
-
-
-def _fixed_len_sequence(draw: DrawFn, _names: list[str]) -> FixedLenSequenceFeature:
-    kind = draw(_kinds)
-    default = draw(st.one_of(st.none(), lists_of(kind, 1, allow_nan=False).map(lambda v: v[0])))
-    shape = draw(_block_shapes)
-    return FixedLenSequenceFeature(shape, kind.label, allow_missing=True, default_value=default)
-
-
-def _var_len(draw: DrawFn, _names: list[str]) -> VarLenFeature:
-    return VarLenFeature(draw(_kinds).label)
-
-
-def _sparse(draw: DrawFn, names: list[str]) -> SparseFeature:
-    sizes = draw(st.lists(st.integers(1, 5), min_size=1, max_size=2))
-    value_key = names.pop()
-    index_keys = [names.pop() for _ in sizes]
-    is_sorted = draw(st.booleans())
-    if len(sizes) == 1 and draw(st.booleans()):
-        dtype = draw(_kinds).label
-        return SparseFeature(index_keys[0], value_key, dtype, sizes[0], already_sorted=is_sorted)
-    return SparseFeature(index_keys, value_key, draw(_kinds).label, sizes, already_sorted=is_sorted)
-
-
-def _ragged(draw: DrawFn, names: list[str]) -> RaggedFeature:
+def _draw_spec(draw: DrawFn, cls: type[Any], names: list[str]) -> FeatureSpec:
+    """Draw a specification of a class; the keys that it reads are taken from the list."""
+    kind = draw(st.sampled_from(list(Kind)))
+    if cls is FixedLenFeature:
+        shape = draw(st.lists(st.integers(0, 3), max_size=2))
+        default = draw(st.one_of(st.none(), lists_of(kind, prod(shape), allow_nan=False)))
+        if default is not None:
+            default = array_of(kind, default).reshape(shape)
+        return FixedLenFeature(shape, kind.label, default)
+    if cls is FixedLenSequenceFeature:
+        default = draw(st.one_of(st.none(), values_of(kind, allow_nan=False)))
+        shape = draw(st.lists(st.integers(1, 2), max_size=2))
+        return FixedLenSequenceFeature(shape, kind.label, allow_missing=True, default_value=default)
+    if cls is VarLenFeature:
+        return VarLenFeature(kind.label)
+    is_checked = draw(st.booleans())
+    if cls is SparseFeature:
+        size: Any = draw(st.lists(st.integers(1, 5), min_size=1, max_size=2))
+        value_key = names.pop()
+        index_key: Any = [names.pop() for _ in size]
+        if len(size) == 1 and draw(st.booleans()):
+            (index_key,), (size,) = index_key, size
+        return SparseFeature(index_key, value_key, kind.label, size, already_sorted=is_checked)
     partitions: list[Any] = []
-    for _ in range(draw(st.integers(0, 3))):
-        partition = draw(st.sampled_from([*_PARTITIONS, None]))
+    for partition in draw(st.lists(st.sampled_from([*_PARTITIONS, None]), max_size=3)):
         if partition is None:
             length = draw(st.integers(1, _MAX_ROW_LENGTH))
             partitions.append(RaggedFeature.UniformRowLength(length))
         else:
             partitions.append(partition(names.pop()))
-    value_key = names.pop() if bool(partitions) or draw(st.booleans()) else None
     splits_dtype = draw(st.sampled_from([np.int32, np.int64]))
-    is_checked = draw(st.booleans())
-    return RaggedFeature(
-        draw(_kinds).label, value_key, partitions, splits_dtype, validate=is_checked
-    )
-
-
-_MAX_KEYS = 5
-"""Maximum number of keys that one specification reads, its own name included."""
-
-_Maker: TypeAlias = "Callable[[DrawFn, list[str]], FeatureSpec]"
-"""Draws a specification that reads keys taken from the list."""
-
-_IN_CONTEXT: list[_Maker] = [_fixed_len, _var_len, _ragged]
+    ragged = RaggedFeature(kind.label, None, partitions, splits_dtype, validate=is_checked)
+    has_own_key = bool(partitions) or draw(st.booleans())
+    return replace(ragged, value_key=names.pop()) if has_own_key else ragged
 
 
 def _draw_specs(
-    draw: DrawFn, makers: list[_Maker], min_size: int, max_size: int
+    draw: DrawFn, classes: list[type[Any]], min_size: int, max_size: int
 ) -> dict[str, FeatureSpec]:
-    """Draw names, and for each a specification by one of the makers."""
-    chosen = draw(st.lists(st.sampled_from(makers), min_size=min_size, max_size=max_size))
+    """Draw names, and for each a specification of one of the classes."""
+    chosen = draw(st.lists(st.sampled_from(classes), min_size=min_size, max_size=max_size))
     n_keys = _MAX_KEYS * len(chosen)
     # The empty key is a valid name, but not a valid index, value or partition key.
     one = keys().filter(bool)
     names = draw(st.lists(one, min_size=n_keys, max_size=n_keys, unique=True))
-    return {names.pop(): make(draw, names) for make in chosen}
+    return {names.pop(): _draw_spec(draw, cls, names) for cls in chosen}
 
 
 @st.composite
@@ -150,7 +129,8 @@ def feature_specs(draw: DrawFn, min_size: int = 1, max_size: int = 4) -> dict[st
     ...     assert Schema.from_json(schema.to_json()) == schema
     >>> test_a_schema_comes_back_from_json()
     """
-    return _draw_specs(draw, [*_IN_CONTEXT, _fixed_len_sequence, _sparse], min_size, max_size)
+    classes = [*_IN_CONTEXT, FixedLenSequenceFeature, SparseFeature]
+    return _draw_specs(draw, classes, min_size, max_size)
 
 
 def schemas(min_size: int = 1, max_size: int = 4) -> SearchStrategy[Schema]:
@@ -173,60 +153,51 @@ def schemas(min_size: int = 1, max_size: int = 4) -> SearchStrategy[Schema]:
     return feature_specs(min_size, max_size).map(Schema)
 
 
-def _lists_of_fixed_len(draw: DrawFn, name: str, spec: FixedLenFeature, values: Values) -> Lists:
-    # A default without values counts as no default.
-    may_be_missing = spec.default_value is not None and np.size(spec.default_value) > 0
-    if may_be_missing and draw(st.booleans()):
-        return {}
-    kind = kind_of(spec.dtype)
-    return {name: (kind, draw(values(kind, prod(spec.shape))))}
-
-
-def _lists_of_sequence(
-    draw: DrawFn, name: str, spec: FixedLenSequenceFeature, values: Values
-) -> Lists:
-    kind, n_blocks = kind_of(spec.dtype), draw(st.integers(-1, 3))
-    return {} if n_blocks < 0 else {name: (kind, draw(values(kind, n_blocks * prod(spec.shape))))}
-
-
-def _lists_of_var_len(draw: DrawFn, name: str, spec: VarLenFeature, values: Values) -> Lists:
-    kind, n_values = kind_of(spec.dtype), draw(st.integers(-1, 4))
-    return {} if n_values < 0 else {name: (kind, draw(values(kind, n_values)))}
-
-
 def sparse_indices(sizes: list[int], max_size: int) -> SearchStrategy[list[tuple[int, ...]]]:
     """Return a strategy for different indices into a shape, in any order."""
     one = st.tuples(*(st.integers(0, size - 1) for size in sizes))
     return st.lists(one, max_size=max_size, unique=True)
 
 
-def _lists_of_sparse(draw: DrawFn, _name: str, spec: SparseFeature, values: Values) -> Lists:
-    index_keys = [spec.index_key] if isinstance(spec.index_key, str) else spec.index_key
-    sizes = spec.size if isinstance(spec.size, list) else [spec.size]
-    indices = draw(sparse_indices(sizes, max_size=4))
-    if spec.already_sorted:
-        indices.sort()
-    kind = kind_of(spec.dtype)
-    lists: Lists = {spec.value_key: (kind, draw(values(kind, len(indices))))}
-    for axis, key in enumerate(index_keys):
-        lists[key] = (Kind.INT64, [index[axis] for index in indices])
-    return lists
-
-
-def _lists_of_ragged(draw: DrawFn, name: str, spec: RaggedFeature, values: Values) -> Lists:
+def _draw_lists(draw: DrawFn, name: str, spec: Any, *, allow_nan: bool) -> Lists:
+    """Draw kind and values of each list that a specification reads, by key; none if missing."""
     kind = kind_of(spec.dtype)
     lists: Lists = {}
-    n_rows = draw(st.integers(0, _MAX_ROW_LENGTH))
-    for partition in spec.partitions:
-        if isinstance(partition, RaggedFeature.UniformRowLength):
-            n_rows *= partition.length
-            continue
-        lengths = draw(st.lists(st.integers(0, _MAX_ROW_LENGTH), min_size=n_rows, max_size=n_rows))
-        if lengths and isinstance(partition, RaggedFeature.ValueRowIds):
-            lengths[-1] = max(lengths[-1], 1)  # rows after the last value cannot be expressed
-        lists[partition.key] = (Kind.INT64, _divided(partition, lengths))
-        n_rows = sum(lengths)
-    lists[spec.value_key or name] = (kind, draw(values(kind, n_rows)))
+    key = name
+    match spec:
+        case FixedLenFeature():
+            # A default without values counts as no default.
+            may_be_missing = spec.default_value is not None and np.size(spec.default_value) > 0
+            count = -1 if may_be_missing and draw(st.booleans()) else prod(spec.shape)
+        case FixedLenSequenceFeature():
+            n_blocks = draw(st.integers(-1, 3))
+            count = -1 if n_blocks < 0 else n_blocks * prod(spec.shape)
+        case VarLenFeature():
+            count = draw(st.integers(-1, 4))
+        case SparseFeature():
+            index_keys = [spec.index_key] if isinstance(spec.index_key, str) else spec.index_key
+            sizes = spec.size if isinstance(spec.size, list) else [spec.size]
+            indices = draw(sparse_indices(sizes, max_size=4))
+            if spec.already_sorted:
+                indices.sort()
+            for axis, index_key in enumerate(index_keys):
+                lists[index_key] = (Kind.INT64, [index[axis] for index in indices])
+            key, count = spec.value_key, len(indices)
+        case _:
+            count = draw(st.integers(0, _MAX_ROW_LENGTH))
+            for partition in spec.partitions:
+                if isinstance(partition, RaggedFeature.UniformRowLength):
+                    count *= partition.length
+                    continue
+                one = st.integers(0, _MAX_ROW_LENGTH)
+                lengths = draw(st.lists(one, min_size=count, max_size=count))
+                if lengths and isinstance(partition, RaggedFeature.ValueRowIds):
+                    lengths[-1] = max(lengths[-1], 1)  # rows after the last value are not stored
+                lists[partition.key] = (Kind.INT64, _divided(partition, lengths))
+                count = sum(lengths)
+            key = spec.value_key or name
+    if count >= 0:
+        lists[key] = (kind, draw(lists_of(kind, count, allow_nan=allow_nan)))
     return lists
 
 
@@ -244,15 +215,6 @@ def _divided(partition: Any, lengths: list[int]) -> list[int]:
             return ends[1:]
         case _:
             return [row for row, length in enumerate(lengths) for _ in range(length)]
-
-
-_LISTS_OF: dict[type[Any], Callable[..., Lists]] = {
-    FixedLenFeature: _lists_of_fixed_len,
-    FixedLenSequenceFeature: _lists_of_sequence,
-    VarLenFeature: _lists_of_var_len,
-    SparseFeature: _lists_of_sparse,
-    RaggedFeature: _lists_of_ragged,
-}
 
 
 @st.composite
@@ -296,15 +258,6 @@ def examples_for(
     return example
 
 
-def _draw_lists(draw: DrawFn, name: str, spec: FeatureSpec, *, allow_nan: bool) -> Lists:
-    """Draw kind and values of each list that a specification reads, by key; none if missing."""
-
-    def values(kind: Kind, count: int) -> SearchStrategy[list[Any]]:
-        return lists_of(kind, count, allow_nan=allow_nan)
-
-    return _LISTS_OF[type(spec)](draw, name, spec, values)
-
-
 @st.composite
 def columns(
     draw: DrawFn,
@@ -346,15 +299,6 @@ def columns(
 # --- SequenceExamples
 
 
-def _list_of_fixed_len(draw: DrawFn, _names: list[str]) -> FixedLenSequenceFeature:
-    shape = draw(st.lists(st.integers(1, 2), max_size=2))
-    dtype = draw(st.sampled_from(list(Kind))).label
-    return FixedLenSequenceFeature(shape, dtype, allow_missing=draw(st.booleans()))
-
-
-_IN_LISTS = [_list_of_fixed_len, *_IN_CONTEXT[1:]]
-
-
 @st.composite
 def sequence_feature_specs(
     draw: DrawFn, max_size: int = 3
@@ -383,7 +327,12 @@ def sequence_feature_specs(
     >>> test_a_schema_comes_back_from_json()
     """
     context = _draw_specs(draw, _IN_CONTEXT, 0, max_size)
-    return context, _draw_specs(draw, _IN_LISTS, 0 if context else 1, max_size)
+    classes = [FixedLenSequenceFeature, VarLenFeature, RaggedFeature]
+    lists = _draw_specs(draw, classes, 0 if context else 1, max_size)
+    for name, spec in lists.items():
+        if isinstance(spec, FixedLenSequenceFeature):
+            lists[name] = replace(spec, allow_missing=draw(st.booleans()), default_value=None)
+    return context, lists
 
 
 @st.composite
@@ -450,18 +399,18 @@ def _draw_steps(
     draw: DrawFn, name: str, spec: Any, n_steps: int, *, allow_nan: bool
 ) -> list[tuple[str, Kind, list[list[Any]]]]:
     """Draw key, kind and values per step of each list a specification reads; none if n_steps < 0."""
+    if n_steps < 0:
+        return []
     kind = kind_of(spec.dtype)
-    key = (isinstance(spec, RaggedFeature) and spec.value_key) or name
     if isinstance(spec, FixedLenSequenceFeature):
         one = lists_of(kind, prod(spec.shape), allow_nan=allow_nan)
-        steps = [{key: draw(one)} for _ in range(n_steps)]
-    else:
-        lists = [_draw_lists(draw, name, spec, allow_nan=allow_nan) for _ in range(n_steps)]
-        steps = [{key: values for key, (_, values) in found.items()} for found in lists]
-    found = {key: kind}
+        return [(name, kind, [draw(one) for _ in range(n_steps)])]
+    kinds = {name: kind}
     if isinstance(spec, RaggedFeature):
-        partitions = [part for part in spec.partitions if hasattr(part, "key")]
-        found = {**{part.key: Kind.INT64 for part in partitions}, **found}
+        kinds = {part.key: Kind.INT64 for part in spec.partitions if hasattr(part, "key")}
+        kinds[spec.value_key or name] = kind
+    steps = [_draw_lists(draw, name, spec, allow_nan=allow_nan) for _ in range(n_steps)]
     return [
-        (key, kind, [s.get(key, []) for s in steps]) for key, kind in found.items() if n_steps >= 0
+        (key, kind, [step[key][1] if key in step else [] for step in steps])
+        for key, kind in kinds.items()
     ]
