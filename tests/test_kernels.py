@@ -30,7 +30,7 @@ from tfrecord_lite.records.decoder import FrameDecoder
 from tfrecord_lite.records.framing import frame
 from tfrecord_lite.wire.keys import KeyTable
 from tfrecord_lite.wire.pack import varint_run
-from tfrecord_lite.wire.repeated import varint_runs
+from tfrecord_lite.wire.packed import varint_runs
 from tfrecord_lite.wire.scalar import WireError
 
 if TYPE_CHECKING:

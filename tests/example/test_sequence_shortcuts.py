@@ -27,7 +27,7 @@ from tfrecord_lite.block import SPARE_BYTES, Block
 from tfrecord_lite.errors import InvalidArgumentError
 from tfrecord_lite.example.sequence import batch as sequences
 from tfrecord_lite.example.sequence import steps
-from tfrecord_lite.wire import repeated
+from tfrecord_lite.wire import packed
 from tfrecord_lite.wire.keys import KeyTable
 from tfrecord_lite.wire.varint import read_short, read_varints
 
@@ -100,7 +100,7 @@ def _pieces(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
         monkeypatch.setattr(steps, "_COPIED_BYTES", 100)
     if request.param in ("steps._AT_ONCE", "all"):
         monkeypatch.setattr(steps, "_AT_ONCE", 4)
-        monkeypatch.setattr(repeated, "_GROUP_VALUES", 3)
+        monkeypatch.setattr(packed, "_GROUP_VALUES", 3)
     if request.param == "all":
         monkeypatch.setattr(sequences, "_GROUP_BYTES", 150)
 

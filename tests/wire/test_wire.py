@@ -30,18 +30,14 @@ from tests.support.reference_example import BYTES, FLOAT, INT64, RejectedError
 from tfrecord_lite import arrays, testing
 from tfrecord_lite.arrays import ByteRanges, gather, lanes, ranges, row_splits, rows
 from tfrecord_lite.wire import fields as wire_fields
-from tfrecord_lite.wire import repeated as wire_repeated
+from tfrecord_lite.wire import packed as wire_packed
 from tfrecord_lite.wire.fields import tokenise
 from tfrecord_lite.wire.keys import HeadTable, KeyTable
-from tfrecord_lite.wire.repeated import (
-    repeated_fixed32,
-    repeated_len,
-    repeated_varint,
-    varint_runs,
-)
+from tfrecord_lite.wire.packed import varint_runs
+from tfrecord_lite.wire.repeated import repeated_fixed32, repeated_len, repeated_varint
 from tfrecord_lite.wire.scalar import WireError, walk
 from tfrecord_lite.wire.template import MAX_TEMPLATE_BYTES, Hole, Template
-from tfrecord_lite.wire.varint import TOO_LONG, decode_run, read_sized, read_varints, squeeze
+from tfrecord_lite.wire.varint import TOO_LONG, read_sized, read_varints, squeeze
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -166,54 +162,6 @@ def test_varints_of_known_sizes(longest: int, fill: bytes) -> None:
         _, wrong = read_sized(lanes(data), starts, changed.copy())
         found = [] if wrong is None else np.flatnonzero(wrong).tolist()
         assert found == [i] * int(size != sizes[i])
-
-
-@given(
-    st.one_of(
-        st.lists(st.one_of(any_varint, bits_past_64), max_size=30),
-        st.lists(short_varint, max_size=30),
-        st.lists(st.one_of(short_varint, st.integers(0, 2**56 - 1).map(varint)), max_size=30),
-    )
-)
-def test_a_run_of_varints_is_decoded(numbers: list[bytes]) -> None:
-    run = b"".join(numbers)
-
-    values, lasts = decode_run(np.frombuffer(run, np.uint8))
-
-    assert [n % 2**64 for n in values.tolist()] == reference.varints(run)
-    assert (lasts + 1).tolist() == list(itertools.accumulate(map(len, numbers)))
-
-
-@pytest.mark.every
-@pytest.mark.parametrize("longest", range(1, 11))
-def test_a_run_is_decoded_whatever_its_longest_number(longest: int) -> None:
-    numbers = [2 ** (7 * size) - 1 & 2**64 - 1 for size in [1, *range(1, longest + 1), 1]]
-    run = b"".join(map(varint, numbers))
-
-    values, lasts = decode_run(np.frombuffer(run, np.uint8))
-
-    assert [n % 2**64 for n in values.tolist()] == numbers
-    assert np.diff(lasts, prepend=-1).tolist() == [1, *range(1, longest + 1), 1]
-
-
-@given(
-    st.one_of(
-        st.lists(any_varint, min_size=1, max_size=10),
-        st.lists(short_varint, min_size=1, max_size=10),
-    ),
-    st.data(),
-)
-def test_a_run_cut_anywhere_keeps_the_whole_varints(
-    numbers: list[bytes], draw: st.DataObject
-) -> None:
-    run = b"".join(numbers)
-    run = run[: draw.draw(st.integers(0, len(run)))]
-
-    values, lasts = decode_run(np.frombuffer(run, np.uint8))
-
-    whole = run[: lasts[-1] + 1 if lasts.size else 0]
-    assert [n % 2**64 for n in values.tolist()] == reference.varints(whole)
-    assert all(byte >= 0x80 for byte in run[len(whole) :])
 
 
 @given(st.lists(st.integers(0, 2**64 - 1), min_size=1), st.integers(1, 8))
@@ -458,11 +406,40 @@ def assert_same_lists(kind: int, messages: list[bytes], buffer: Buffer) -> None:
         assert found.base is None or not np.shares_memory(found, buffer.data)
 
 
-@given(st.lists(st.one_of(st.lists(any_varint, max_size=4).map(b"".join), too_long), max_size=5))
-@example([b"\1\x80", b"\1"])  # what goes on in the next run is cut all the same
-@example([varint(2**40) + b"\1"])
+sound_run = st.one_of(
+    st.lists(st.one_of(any_varint, bits_past_64), max_size=30),
+    st.lists(short_varint, max_size=30),
+    st.lists(st.one_of(short_varint, st.integers(0, 2**56 - 1).map(varint)), max_size=30),
+).map(b"".join)
+
+
+@st.composite
+def cut_run(draw: DrawFn) -> bytes:
+    run = draw(sound_run)
+    return run[: draw(st.integers(0, len(run)))]
+
+
+@given(st.lists(sound_run, max_size=5))
 def test_runs_of_varints_are_decoded_each(runs: list[bytes]) -> None:
     assert_same_runs(runs)
+
+
+@given(st.lists(st.one_of(sound_run, cut_run(), too_long), max_size=5))
+@example([b"\1\x80", b"\1"])  # what goes on in the next run is cut all the same
+@example([varint(2**40) + b"\1"])
+@example([b"\x80" * 6, b"\x80" * 6 + b"\1"])
+def test_the_first_run_that_is_none_is_named(runs: list[bytes]) -> None:
+    assert_same_runs(runs)
+
+
+@pytest.mark.every
+@pytest.mark.parametrize("longest", range(1, 11))
+@pytest.mark.parametrize("n_short", [0, 30])
+def test_a_run_is_decoded_whatever_its_longest_number(longest: int, n_short: int) -> None:
+    """What goes on after four bytes is decoded for all values if it is most of them, else for those."""
+    numbers = [2 ** (7 * size) - 1 & 2**64 - 1 for size in range(1, longest + 1)]
+
+    assert_same_runs([b"".join(map(varint, [5] * n_short + numbers + numbers[::-1]))])
 
 
 @pytest.mark.parametrize("odd", [None, b"\x80", b"\1\2", b"\x80" * 10 + b"\1"])
@@ -472,8 +449,9 @@ def test_runs_are_decoded_some_at_a_time(size: int, odd: bytes | None) -> None:
     if odd is not None:
         runs[13] = odd
     with (
-        mock.patch.object(wire_repeated, "_GROUP_BYTES", 16),
-        mock.patch.object(wire_repeated, "_GROUP_VALUES", 3),
+        mock.patch.object(wire_packed, "_GROUP_BYTES", 16),
+        mock.patch.object(wire_packed, "_GROUP_VALUES", 3),
+        mock.patch.object(wire_packed, "_LONG_RUN_BYTES", 6),
     ):
         assert_same_runs(runs)
         assert_same_runs([runs[0] * 20, b"", *runs])
@@ -481,14 +459,15 @@ def test_runs_are_decoded_some_at_a_time(size: int, odd: bytes | None) -> None:
 
 def assert_same_runs(runs: list[bytes]) -> None:
     data, starts, stops = buffer_of(runs)
-    try:
-        expected = [reference.varints(run) for run in runs]
-    except RejectedError:
-        with pytest.raises(WireError) as caught:
-            varint_runs(ByteRanges(data, starts, stops - starts))
-        with pytest.raises(RejectedError):
-            reference.varints(runs[caught.value.message])
-        return
+    expected = []
+    for number, run in enumerate(runs):
+        try:
+            expected.append(reference.varints(run))
+        except RejectedError:
+            with pytest.raises(WireError) as caught:
+                varint_runs(ByteRanges(data, starts, stops - starts))
+            assert (caught.value.message, caught.value.offset) == (number, starts[number])
+            return
 
     counts, values = varint_runs(ByteRanges(data, starts, stops - starts))
 

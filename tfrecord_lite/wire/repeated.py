@@ -14,13 +14,9 @@ of one.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from tfrecord_lite import jit
 from tfrecord_lite.arrays import (
-    AnyArray,
     BoolArray,
     ByteRanges,
     Int64Array,
@@ -28,16 +24,11 @@ from tfrecord_lite.arrays import (
     Uint32Array,
     gather,
     lanes,
-    row_splits,
-    short_lanes,
 )
 from tfrecord_lite.wire.fields import Fields, renumbered, tokenise
+from tfrecord_lite.wire.packed import varint_runs
 from tfrecord_lite.wire.scalar import I32, LEN, MAX_VARINT_BYTES, VARINT, WireError
-from tfrecord_lite.wire.varint import SHORT_BYTES, decode_run, read_short, read_varints
-
-_GROUP_BYTES = 64 * 1024
-_GROUP_VALUES = 8 * 1024
-"""Bytes and values decoded at once, so that intermediate arrays stay in the cache."""
+from tfrecord_lite.wire.varint import read_varints
 
 
 def repeated_len(
@@ -72,100 +63,6 @@ def repeated_varint(
     with renumbered(owner):
         per_run, values = varint_runs(ByteRanges(data, begin, length))
     return _per_message(owner, starts.size, per_run), values
-
-
-def varint_runs(runs: ByteRanges) -> tuple[Int64Array, Int64Array]:
-    """Decode runs of varints, such as the packed chunks of many messages.
-
-    Returns the number of values in each run, and all values end to end, which own their memory.
-    Raises WireError with the number of the run, as :func:`repeated_varint`.
-    """
-    if jit.kernels is not None and (found := _compiled_runs(jit.kernels, runs)) is not None:
-        return found
-    starts, lengths = runs.starts, runs.lengths
-    single = _one_each(runs)
-    if single is not None:
-        return np.ones(starts.size, np.int64), single
-    counts = np.empty(starts.size, np.int64)
-    pieces: list[AnyArray] = []  # as narrow as they were decoded, until their number is known
-    first = 0
-    for last in _groups(lengths):
-        run = slice(first, last)
-        try:
-            counts[run], some = _decode_runs(runs.take(run).joined(), lengths[run])
-        except WireError as error:
-            number = first + error.message
-            raise WireError(number, int(starts[number]), error.detail) from None
-        pieces.append(some)
-        first = last
-    values = np.empty(sum(map(len, pieces)), np.int64)
-    return counts, np.concatenate(pieces, out=values, casting="same_kind")
-
-
-def _compiled_runs(kernels: Any, runs: ByteRanges) -> tuple[Int64Array, Int64Array] | None:
-    """Decode runs by kernels; None if those are not sure of one."""
-    counts = np.empty(len(runs), np.int64)
-    n_values = kernels.count_varints(runs.data, runs.starts, runs.lengths, counts)
-    if n_values < 0:
-        return None
-    values = np.empty(n_values, np.uint64)
-    if not kernels.decode_varints(runs.data, runs.starts, runs.lengths, values):
-        return None
-    return counts, values.view(np.int64)
-
-
-def _one_each(runs: ByteRanges) -> Int64Array | None:
-    """Decode runs of one varint each; None if some run is anything else."""
-    data, starts, lengths = runs.data, runs.starts, runs.lengths
-    longest = int(lengths.max(initial=0))
-    if not 0 < longest <= MAX_VARINT_BYTES or int(lengths.min()) < 1:
-        return None
-    values = np.empty(starts.size, np.int64)
-    words, short = lanes(data), short_lanes(data)
-    for first in range(0, starts.size, _GROUP_VALUES):
-        some = slice(first, first + _GROUP_VALUES)
-        if longest <= SHORT_BYTES:
-            found = read_short(short[starts[some]], lengths[some].astype(np.uint32))
-            if found is None:
-                return None
-            values[some] = found
-            continue
-        numbers, sizes = read_varints(words, starts[some])
-        if (sizes != lengths[some]).any():
-            return None
-        values[some] = numbers.view(np.int64)
-    return values
-
-
-def _groups(lengths: Int64Array) -> list[int]:
-    """Divide runs into groups that fit the cache; return the end of each group."""
-    ends = np.cumsum(lengths)
-    total = int(ends[-1]) if ends.size else 0
-    if total <= _GROUP_BYTES:
-        return [lengths.size]
-    cuts = np.searchsorted(ends, np.arange(_GROUP_BYTES, total, _GROUP_BYTES))
-    return [*sorted(set(cuts.tolist())), lengths.size]
-
-
-def _decode_runs(data: Uint8Array, lengths: Int64Array) -> tuple[Int64Array, AnyArray]:
-    """Decode runs that lie end to end: counts and values, as :func:`varint_runs`."""
-    values, lasts = decode_run(data)
-    ends = row_splits(lengths)
-    is_cut = np.zeros(lengths.size, np.bool_)
-    filled = np.flatnonzero(lengths)
-    is_cut[filled] = data[ends[1:][filled] - 1] >= 0x80
-    # Only values of more than eight bytes come as int64, and few runs have any.
-    is_long = np.empty(0, np.int64)
-    if values.dtype == np.int64:
-        is_long = np.flatnonzero(np.diff(lasts, prepend=-1) > MAX_VARINT_BYTES)
-    if is_cut.any() or is_long.size:
-        bad = np.flatnonzero(is_cut)[:1].tolist()
-        if is_long.size:
-            last = int(lasts[is_long[0]])
-            bad.append(int(np.searchsorted(ends, last, side="right")) - 1)
-        detail = "a packed number does not end inside its chunk, or within 10 bytes"
-        raise WireError(min(bad), 0, detail)
-    return np.diff(np.searchsorted(lasts, ends)), values
 
 
 def repeated_fixed32(

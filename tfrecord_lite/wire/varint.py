@@ -24,13 +24,11 @@ import numpy as np
 
 from tfrecord_lite.arrays import (
     LANE_BYTES,
-    AnyArray,
     BoolArray,
     Int64Array,
     Uint8Array,
     Uint32Array,
     Uint64Array,
-    lanes,
 )
 from tfrecord_lite.wire.scalar import MAX_VARINT_BYTES
 
@@ -160,48 +158,3 @@ def decode_sized(
     differs |= is_empty
     values = squeeze(loaded, longest).view(np.int64)
     return values, differs if np.count_nonzero(differs) else None
-
-
-def decode_run(data: Uint8Array) -> tuple[AnyArray, Int64Array]:
-    r"""Decode varints that lie end to end, as a packed field stores them.
-
-    Returns the values, int64 (two's complement), or uint32 or uint8 if all fit; and the index of
-    the last byte of each. If the last of these is not ``data.size - 1``, the run is cut inside a
-    varint; a difference above 10 is a varint that is too long.
-
-    >>> values, lasts = decode_run(np.frombuffer(b"\x01\xac\x02", np.uint8))
-    >>> values.tolist(), lasts.tolist()
-    ([1, 300], [0, 2])
-    """
-    lasts = np.flatnonzero(data < 0x80)
-    if lasts.size in (0, data.size):  # nothing, or one byte each
-        return data[: lasts.size], lasts
-    sizes = np.empty(lasts.size, np.uint32)
-    sizes[0] = min(int(lasts[0]) + 1, TOO_LONG)
-    np.subtract(lasts[1:], lasts[:-1], out=sizes[1:], casting="unsafe")
-    longest = int(sizes.max())
-    if longest <= 4:
-        return _decode_ending(data, lasts, sizes, longest), lasts
-    if longest <= 8:
-        return _decode_ending(data, lasts, sizes.astype(np.uint64), longest), lasts
-    padded = np.concatenate([data, np.zeros(16, np.uint8)])
-    values, _ = read_varints(lanes(padded), lasts + 1 - sizes)
-    return values.view(np.int64), lasts
-
-
-def _decode_ending(data: Uint8Array, lasts: Int64Array, sizes: Words, longest: int) -> AnyArray:
-    """Decode varints no longer than the dtype of `sizes`, which is overwritten.
-
-    The word that *ends* with a varint has it in its high bytes: one shift, and the bytes of its
-    neighbour, or whatever was in the memory before the first one, are gone.
-    """
-    word, width = sizes.dtype.type, sizes.itemsize
-    padded = np.empty(data.size + width, np.uint8)
-    padded[width - 1 : -1] = data
-    overlapping = np.ndarray((data.size + 1,), f"<u{width}", padded, strides=(1,))
-    # Of four-byte words take() makes an aligned copy first, which pays as values are dense.
-    words = overlapping.take(lasts, mode="clip") if width == 4 else overlapping[lasts]
-    sizes <<= word(3)
-    np.subtract(word(8 * width), sizes, out=sizes)
-    words >>= sizes
-    return squeeze(words, longest).view(np.uint32 if width == 4 else np.int64)

@@ -48,7 +48,7 @@ from tfrecord_lite.arrays import (
 from tfrecord_lite.example.decode.oneof import LIST_READERS, NO_VALUES, ListValues
 from tfrecord_lite.example.proto import FEATURES_TAG, LIST_VALUE
 from tfrecord_lite.schema import Kind
-from tfrecord_lite.wire.repeated import varint_runs
+from tfrecord_lite.wire.packed import varint_runs
 from tfrecord_lite.wire.template import MAX_TEMPLATE_BYTES, Hole, Template
 from tfrecord_lite.wire.varint import read_sized, read_varints
 

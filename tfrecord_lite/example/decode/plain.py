@@ -49,7 +49,7 @@ from tfrecord_lite.example.proto import (
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.wire.fields import renumbered
 from tfrecord_lite.wire.keys import HEAD_BYTES
-from tfrecord_lite.wire.repeated import varint_runs
+from tfrecord_lite.wire.packed import varint_runs
 from tfrecord_lite.wire.varint import decode_sized
 
 if TYPE_CHECKING:

@@ -51,7 +51,8 @@ from tfrecord_lite.example.decode.oneof import NO_VALUES, ListValues
 from tfrecord_lite.example.proto import KIND_OF_TAG, KIND_TAGS, LIST_VALUE_TAG, STEP, STEP_TAG
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.wire.fields import Fields, renumbered, tokenise
-from tfrecord_lite.wire.repeated import repeated_len, varint_runs
+from tfrecord_lite.wire.packed import varint_runs
+from tfrecord_lite.wire.repeated import repeated_len
 from tfrecord_lite.wire.scalar import LEN, content_start, read_length
 
 if TYPE_CHECKING:
