@@ -58,7 +58,7 @@ from tfrecord_lite.schema.kinds import EXTRA_FLOATS, EXTRA_INTEGERS
 from tfrecord_lite.schema.text import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 
 Library: TypeAlias = Literal["pandas", "polars", "arrow"]
 Description: TypeAlias = "dict[str, Any]"
@@ -133,10 +133,12 @@ DataFrame: TypeAlias = _Frame | _ArrowStream | _ArrowArray
 
 
 class Opened(NamedTuple):
-    """A column as values that ``normalize`` takes, and as traits of its Original."""
+    """A column as values that ``normalize`` takes, as traits of its Original, and as a word."""
 
     values: Any
     traits: dict[str, Any]
+    word: Any = None
+    """What else its library says of it, as JSON."""
 
 
 class Frame(NamedTuple):
@@ -147,7 +149,8 @@ class Frame(NamedTuple):
     carried: Schema | None = None
     """The schema that came along with Arrow data."""
     n_rows: int = 0
-    """Of Arrow data."""
+    described: Callable[[], Description] | None = None
+    """Returns the types of a data frame; may raise about what would not come back."""
 
 
 def library(name: str, extra: str = "dataframes") -> Any:
@@ -170,8 +173,11 @@ def imported(module: str = "pyarrow") -> Any:
 def form_of(kind: Any) -> str:
     """Return the word for what a type of Arrow is, of those that there are here."""
     types = imported("pyarrow.types")
-    names = (name for name, words in _FORMS.items() if any(_is(types, w, kind) for w in words))
-    return next(names, "other")
+    for form, words in _FORMS.items():
+        # Earlier versions lack some.
+        if any(getattr(types, f"is_{word}", lambda _: False)(kind) for word in words):
+            return form
+    return "other"
 
 
 _FORMS = {
@@ -186,11 +192,6 @@ _FORMS = {
     "runs": ("run_end_encoded",),
     "null": ("null",),
 }
-
-
-def _is(types: Any, word: str, kind: Any) -> bool:
-    test = getattr(types, f"is_{word}", None)  # earlier versions lack some
-    return test is not None and bool(test(kind))
 
 
 # ----------------------------------------------------------------------- which library it is
@@ -257,12 +258,6 @@ def check_library(name: Any) -> None:
         library(name)
 
 
-def num_rows(data: Any) -> int:
-    """Return the number of rows of a data frame in memory."""
-    found = getattr(data, "num_rows", None)
-    return len(data) if found is None else int(found)
-
-
 # -------------------------------------------------------------------------- frames to columns
 
 
@@ -276,31 +271,32 @@ def open_frame(data: Any) -> Frame | None:
     found = _library_of(data)
     if found is None:
         return None
-    if found == "arrow":
-        return _open_table(table_of(data))
-    made = bridge(found)
-    opened = {name: made.open_column(name, each) for name, each in made.columns_of(data).items()}
-    return Frame({k: v.values for k, v in opened.items()}, {k: v.traits for k, v in opened.items()})
+    return _open_frame(found, table_of(data) if found == "arrow" else data)
 
 
-def _open_table(table: Any) -> Frame:
-    opened = {name: open_column(name, each) for name, each in columns_of(table).items()}
-    columns = {name: each.values for name, each in opened.items()}
-    traits = {name: each.traits for name, each in opened.items()}
-    return Frame(columns, traits, _carried_schema(table), table.num_rows)
+def _open_frame(name: str, data: Any) -> Frame:
+    made = bridge(name)
+    opened = {key: made.open_column(key, each) for key, each in made.columns_of(data).items()}
+    return Frame(
+        {key: each.values for key, each in opened.items()},
+        {key: each.traits for key, each in opened.items()},
+        _carried_schema(data) if name == "arrow" else None,
+        len(data),
+        lambda: {"library": name, **made.describe(data, opened)},
+    )
 
 
-def open_frames(stream: Any) -> Generator[tuple[Frame, Description]]:
-    """Yield the batches of a stream, and their description; the first one has no rows."""
+def open_frames(stream: Any) -> Generator[Frame]:
+    """Yield the batches of a stream; the first one has no rows."""
     n_rows = 0
     with closing(_batches_of(stream)) as batches:
         for table in batches:
             try:
-                frame = _open_table(table)
+                frame = _open_frame("arrow", table)
             except InvalidArgumentError as error:
                 index = None if error.index is None else n_rows + error.index
                 raise error.at(index=index) from None
-            yield frame, {"library": "arrow", **describe(table)}
+            yield frame
             n_rows += frame.n_rows
 
 
@@ -310,7 +306,7 @@ def frame_of_types(stream: Any) -> Frame:
     The categories of dictionaries are not known then.
     """
     table = _empty_table(stream)
-    frame = _open_table(table)
+    frame = _open_frame("arrow", table)
     for field in table.schema:
         column = frame.columns[field.name]
         is_countable = not isinstance(column, RaggedTensor) and 0 not in column.shape[1:]
@@ -346,7 +342,7 @@ def open_columns(data: Any) -> Frame:
     columns = dict(data)
     for name, column in data.items():
         if (opened := open_series(name, column)) is not None:
-            columns[name], traits[name] = opened
+            columns[name], traits[name], _ = opened
     return Frame(columns if traits else data, traits)
 
 
@@ -379,34 +375,25 @@ def check_traits(columns: Mapping[str, Any], traits: Traits, schema: Mapping[str
         original = originals.get(name)
         if original is None:
             continue
-        if original.dtype.startswith("datetime64"):
-            _check_zone(name, columns[name], members.get("zone"), original.zone)
+        detail = None
+        ours, wanted = members.get("zone"), original.zone
+        is_time = getattr(columns[name], "flat_values", columns[name]).dtype.kind == "M"
+        if original.dtype.startswith("datetime64") and is_time and ours != wanted:
+            found = "times without a time zone" if ours is None else f"times in {ours}"
+            how = (
+                f"are in {wanted}; {'give them this one' if ours is None else 'convert them to it'}"
+            )
+            how = "have no time zone; take theirs away" if wanted is None else how
+            detail = f"{found}, but the schema's {how}"
         if original.categories is not None and members.get("ordered"):
-            _check_order(name, members["categories"], original)
-
-
-def _check_zone(name: str, column: Any, ours: str | None, wanted: str | None) -> None:
-    flat = getattr(column, "flat_values", column)
-    if ours == wanted or flat.dtype.kind != "M":
-        return
-    found = "times without a time zone" if ours is None else f"times in {ours}"
-    if wanted is None:
-        detail = f"{found}, but the schema's have no time zone; take theirs away"
-    else:
-        how = "give them this one" if ours is None else "convert them to it"
-        detail = f"{found}, but the schema's are in {wanted}; {how}"
-    raise column_error(name, detail, None, Reason.WRONG_KIND)
-
-
-def _check_order(name: str, ours: Collection[Any], original: Original) -> None:
-    order = {value: i for i, value in enumerate(original.categories or ())}
-    places = [order[value] for value in ours if value in order]
-    if original.ordered and places == sorted(places):
-        return
-    found = "in another order" if original.ordered else "without one"
-    detail = f"categories with an order, but the schema has them {found}; change their order"
-    detail += ", or make the schema from this column"
-    raise column_error(name, detail, None, Reason.WRONG_KIND)
+            order = {value: i for i, value in enumerate(original.categories)}
+            places = [order[value] for value in members["categories"] if value in order]
+            if not original.ordered or places != sorted(places):
+                found = "in another order" if original.ordered else "without one"
+                detail = f"categories with an order, but the schema has them {found}; change their "
+                detail += "order, or make the schema from this column"
+        if detail is not None:
+            raise column_error(name, detail, None, Reason.WRONG_KIND)
 
 
 def is_text(original: Original | None) -> bool:
@@ -415,17 +402,6 @@ def is_text(original: Original | None) -> bool:
 
 
 # -------------------------------------------------------------------------------- descriptions
-
-
-def describe_frame(data: Any) -> Description | None:
-    """Return the types of a data frame as JSON, or None if it is something else."""
-    found = _library_of(data)
-    if found is None:
-        return None
-    made = bridge(found)
-    data = table_of(data) if found == "arrow" else data
-    made.columns_of(data)
-    return {"library": found, **made.describe(data)}
 
 
 def fitting_description(
@@ -705,23 +681,27 @@ def columns_of(table: Any) -> dict[str, Any]:
 
 
 def open_column(name: str, column: Any) -> Opened:
-    """Return the values and traits of an array."""
-    form = form_of(column.type)
+    """Return the values, traits and word of an array."""
+    form, kind = form_of(column.type), column.type
+    values: Any
+    traits: dict[str, Any] = {}
     if form == "time":
-        zone = getattr(column.type, "tz", None)
-        return Opened(_times(name, column), {} if zone is None else {"zone": zone})
-    if form == "dictionary":
-        return _open_dictionary(name, column)
-    if form in ("list", "fixed list"):
-        return _open_lists(name, column)
-    if form == "number":
+        values, zone = _times(name, column), getattr(kind, "tz", None)
+        traits = {} if zone is None else {"zone": zone}
+    elif form == "dictionary":
+        values, traits, _ = _open_dictionary(name, column)
+    elif form in ("list", "fixed list"):
+        values, traits, _ = _open_lists(name, column)
+    elif form == "number":
         mask = _nulls(column)
-        if mask.any() and column.type != imported().float16():  # which earlier versions cannot fill
-            column = column.fill_null(False if column.type == imported().bool_() else 0)
-        return Opened(masked(column.to_numpy(zero_copy_only=False), mask), {})
-    if form not in ("text", "bytes", "null"):
-        raise type_error(name, column.type)
-    return Opened(_strings(name, column), TEXT if form == "text" else {})
+        if mask.any() and kind != imported().float16():  # which earlier versions cannot fill
+            column = column.fill_null(False if kind == imported().bool_() else 0)
+        values = masked(column.to_numpy(zero_copy_only=False), mask)
+    elif form in ("text", "bytes", "null"):
+        values, traits = _strings(name, column), TEXT if form == "text" else {}
+    else:
+        raise type_error(name, kind)
+    return Opened(values, traits, word_of(kind))
 
 
 def _nulls(column: Any) -> BoolArray:
@@ -800,24 +780,23 @@ def _bytes_of(array: Any) -> BytesColumn:
 
 def _check_texts(name: str, column: Any) -> None:
     """Raise if texts are not UTF-8, which nothing else checks."""
+
+    def error_of(array: Any) -> Exception | None:
+        try:
+            array.validate(full=True)
+        except imported().ArrowException as error:
+            return error  # type: ignore[no-any-return]
+        return None
+
     n_before = 0
     for chunk in _chunks(column):
-        try:
-            chunk.validate(full=True)
-        except imported().ArrowException as error:
-            wrong = next((i for i in range(len(chunk)) if not _is_valid(chunk[i : i + 1])), None)
+        if (error := error_of(chunk)) is not None:
+            rows = (i for i in range(len(chunk)) if error_of(chunk[i : i + 1]) is not None)
+            wrong = next(rows, None)
             index = None if wrong is None else n_before + wrong
             detail = f"an array of {column.type} that is not valid: {error}"
-            raise column_error(name, detail, index, Reason.UNREPRESENTABLE) from None
+            raise column_error(name, detail, index, Reason.UNREPRESENTABLE)
         n_before += len(chunk)
-
-
-def _is_valid(array: Any) -> bool:
-    try:
-        array.validate(full=True)
-    except imported().ArrowException:
-        return False
-    return True
 
 
 def _chunks(column: Any) -> list[Any]:
@@ -841,7 +820,7 @@ def _open_dictionary(name: str, column: Any) -> Opened:
     ordered = bool(column.type.ordered)
     if categories.dtype != object:
         return chosen(name, categories, codes, mask, ordered=ordered)
-    _, traits = chosen(name, categories, codes[:0], mask[:0], ordered=ordered)
+    _, traits, _ = chosen(name, categories, codes[:0], mask[:0], ordered=ordered)
     if form_of(column.type.value_type) != "text":  # which no categories would be, too
         traits = {key: value for key, value in traits.items() if key != "text"}
     if mask.all():
@@ -920,7 +899,7 @@ def _open_lists(name: str, column: Any) -> Opened:
         lengths = np.concatenate([np.zeros(0, np.int64), *parts]).astype(np.int64)
     with at_records(row_splits(lengths)):
         _check_no_missing(name, _nulls(flat))
-        inner, traits = open_column(name, flat)
+        inner, traits, _ = open_column(name, flat)
         _check_no_missing(name, _missing_in(inner))
     if not is_fixed:
         return Opened(_rows_of(inner, lengths, mask), traits)
@@ -1000,11 +979,11 @@ def misfit_error(name: str, word: Any) -> InvalidArgumentError:
 # --------------------------------------------------------------------------------- Arrow's types
 
 
-def describe(table: Any) -> dict[str, Any]:
+def describe(table: Any, opened: Mapping[str, Opened]) -> dict[str, Any]:
     """Return the types of all columns as JSON; metadata and chunks are not kept."""
-    columns = {field.name: word_of(field.type) for field in table.schema}
+    words = {name: each.word for name, each in opened.items()}
     required = [field.name for field in table.schema if not field.nullable]
-    return {"columns": columns} | ({"required": required} if required else {})
+    return {"columns": words} | ({"required": required} if required else {})
 
 
 def word_of(kind: Any) -> Any:
@@ -1204,18 +1183,14 @@ def _array(
     pa, form = imported(), form_of(kind)
     if form in ("list", "fixed list"):
         return _list_array(name, values, mask, kind, original)
+    if form == "dictionary":
+        return _chosen_array(name, values, mask, kind, original)
     if isinstance(values, BytesColumn):
-        return _string_array(name, values, mask, kind, original)
+        return _string_array(name, values, mask, kind)
     if isinstance(values, RaggedTensor) or values.ndim != 1:
         raise misfit_error(name, kind)
     if form == "null":
         return pa.nulls(len(values))
-    if form == "dictionary":
-        codes, missing = _codes_of(name, values, mask, original)
-        indices = pa.array(codes, kind.index_type, mask=missing)
-        listed = () if original is None else original.categories
-        categories = pa.array(listed, kind.value_type)
-        return pa.DictionaryArray.from_arrays(indices, categories, ordered=kind.ordered)
     if form == "time":
         return _tick_array(name, values, mask, kind)
     if values.dtype.kind in "OSUT":
@@ -1224,73 +1199,54 @@ def _array(
     return pa.array(values, kind, mask=mask)
 
 
-def _string_array(
-    name: str, values: BytesColumn, mask: BoolArray | None, kind: Any, original: Original | None
-) -> Any:
+def _string_array(name: str, values: BytesColumn, mask: BoolArray | None, kind: Any) -> Any:
     """Return byte strings as an array that shares their memory, if its type has 64-bit offsets."""
     pa = imported()
     validity = None if mask is None else pa.array(~mask).buffers()[1]
     buffers = [validity, pa.py_buffer(values.offsets), pa.py_buffer(values.data)]
     plain = pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(values), buffers)
-    if form_of(kind) == "dictionary":
-        return _chosen_array(name, plain, kind, original)
     try:
         return plain.cast(kind)
     except pa.ArrowNotImplementedError:
         return pa.array(plain.to_pylist(), kind)
     except pa.ArrowInvalid:
-        if form_of(kind) == "text":
-            for index, value in enumerate(plain.to_pylist()):
-                _check_text(name, index, value)
+        for index, value in enumerate(plain.to_pylist() if form_of(kind) == "text" else ()):
+            try:
+                (value or b"").decode()
+            except UnicodeDecodeError:
+                detail = "a byte string that is not UTF-8, but the schema says that these are text"
+                raise column_error(name, detail, index) from None
         raise
 
 
-def _check_text(name: str, index: int, value: bytes | None) -> None:
-    """Raise if a byte string is not UTF-8."""
-    try:
-        (value or b"").decode()
-    except UnicodeDecodeError:
-        detail = "a byte string that is not UTF-8, but the schema says that these are text"
-        raise column_error(name, detail, index) from None
-
-
-def _chosen_array(name: str, plain: Any, kind: Any, original: Original | None) -> Any:
-    """Return byte strings as the places of their categories."""
+def _chosen_array(
+    name: str, values: Any, mask: BoolArray | None, kind: Any, original: Original | None
+) -> Any:
+    """Return values as the places of their categories."""
     pa, compute = imported(), imported("pyarrow.compute")
-    listed = () if original is None else original.categories or ()
-    categories = pa.array(listed, kind.value_type)
-    keys = [value.encode() if isinstance(value, str) else value for value in listed]
-    places = compute.index_in(plain, value_set=pa.array(keys, pa.large_binary()))
+    if original is None or original.categories is None:
+        raise misfit_error(name, "categories")
+    listed: Any = original.categories
+    if form_of(kind.value_type) in ("text", "bytes"):
+        listed = [value.encode() if isinstance(value, str) else value for value in listed]
+        inner = pa.large_binary()
+        if not isinstance(values, BytesColumn):
+            items = values.tolist()
+            values = objects([v.encode() if isinstance(v, str) else v for v in items])
+    else:
+        inner = pa.from_numpy_dtype(values.dtype)
+        values = values + values.dtype.type(0)  # 0.0 for -0.0
+        listed = np.array(listed, values.dtype) + values.dtype.type(0)
+    plain = _array(name, values, mask, inner, None)
+    places = compute.index_in(plain, value_set=pa.array(listed, inner))
     if places.null_count != plain.null_count:
         wrong = compute.and_(places.is_null(), plain.is_valid())
         index = wrong.index(pa.scalar(True)).as_py()  # noqa: FBT003 - a value
-        raise _stranger_error(name, plain[index].as_py(), index)
+        detail = f"{plain[index].as_py()!r} is not one of the categories in the schema"
+        raise column_error(name, detail, index, Reason.UNREPRESENTABLE)
     indices = places.cast(kind.index_type)
+    categories = pa.array(original.categories, kind.value_type)
     return pa.DictionaryArray.from_arrays(indices, categories, ordered=kind.ordered)
-
-
-def _codes_of(
-    name: str, values: AnyArray, mask: BoolArray | None, original: Original | None
-) -> tuple[AnyArray, BoolArray]:
-    """Return the places of values among the categories, and which are missing."""
-    if original is None or original.categories is None:
-        raise misfit_error(name, "categories")
-    places = {value: i for i, value in enumerate(original.categories)}
-    # Texts are not decoded yet.
-    places |= {value.encode(): i for value, i in places.items() if isinstance(value, str)}
-    mask = np.zeros(len(values), np.bool_) if mask is None else mask
-    items = values.tolist()
-    codes = [0 if m else places.get(v, -1) for v, m in zip(items, mask.tolist(), strict=True)]
-    found = np.array(codes, np.int64)
-    if (found < 0).any():
-        index = int((found < 0).argmax())
-        raise _stranger_error(name, items[index], index)
-    return found, mask
-
-
-def _stranger_error(name: str, value: Any, index: int) -> InvalidArgumentError:
-    detail = f"{value!r} is not one of the categories in the schema"
-    return column_error(name, detail, index, Reason.UNREPRESENTABLE)
 
 
 def _tick_array(name: str, values: AnyArray, mask: BoolArray | None, kind: Any) -> Any:

@@ -119,23 +119,18 @@ def at_records(splits: Splits) -> Iterator[None]:
 
 def unmasked(key: str, items: list[Any]) -> list[Any]:
     """Replace masked arrays: by None if they are masked as a whole, else by what they hold."""
-    if not any(isinstance(item, np.ma.MaskedArray) for item in items):
-        return items
-    return [_unmasked(key, i, item) for i, item in enumerate(items)]
-
-
-def _unmasked(key: str, index: int, item: Any) -> Any:
-    if not isinstance(item, np.ma.MaskedArray):
-        return item
-    if item.dtype.names is not None:  # an error for its dtype, whatever is masked
-        return np.asarray(item.data)
-    mask = np.ma.getmaskarray(item)
-    if not mask.any():
-        return item.data[()]
-    if not mask.all():
-        detail = "some values of the record are masked, not all"
-        raise column_error(key, detail, index, Reason.UNREPRESENTABLE)
-    return None
+    found = list(items)
+    for i, item in enumerate(items):
+        if isinstance(item, np.ma.MaskedArray):
+            mask = np.ma.getmaskarray(item)
+            if item.dtype.names is not None or not np.any(mask):
+                found[i] = item.data[()]
+            elif not np.all(mask):
+                detail = "some values of the record are masked, not all"
+                raise column_error(key, detail, i, Reason.UNREPRESENTABLE)
+            else:
+                found[i] = None
+    return found
 
 
 # ---------------------------------------------------------------------------- NumPy's dtypes
@@ -351,7 +346,7 @@ def _no_array_error(items: list[Any], types: set[type]) -> InvalidArgumentError:
     detail = f"no array holds values of these types together: {names}"
     if len(types) == 1:
         detail = f"no dtype holds these values of type {names}"
-    if any(issubclass(cls, _TIMES) for cls in types):
+    if any(issubclass(cls, (*_TIMES, np.datetime64, np.timedelta64)) for cls in types):
         detail += "; give np.datetime64 or np.timedelta64 of one unit, or pd.to_datetime(values)"
     number = next((i for i, item in enumerate(items) if type(item) is not type(items[0])), 0)
     return _value_error(number, detail)
@@ -520,7 +515,7 @@ def _array_of_integers(items: list[Any]) -> AnyArray:
 
 
 def _array_of_numbers(items: list[Any]) -> AnyArray:
-    """Return numbers or times as an array, if that changes none of them."""
+    """Return numbers, or times of one unit, as an array, if that changes none of them."""
     types = set(map(type, items))
     if any(issubclass(cls, bytes | str | bool | np.bool) for cls in types):
         raise _no_array_error(items, types)
@@ -529,6 +524,8 @@ def _array_of_numbers(items: list[Any]) -> AnyArray:
     dtypes = {getattr(item, "dtype", None) for item in items}
     if len(dtypes) == 1 and None not in dtypes:
         return np.array(items, dtypes.pop())
+    if any(issubclass(cls, np.datetime64 | np.timedelta64) for cls in types):
+        raise _no_array_error(items, types)  # of several units
     try:
         with np.errstate(all="ignore"):
             array = np.array(items)
@@ -607,31 +604,23 @@ PLAIN_STRINGS = frozenset({bytes, str})
 
 # ---------------------------------------------------------------------------- exact comparison
 # NumPy's == rounds both sides to a common dtype, so that int64 2**53 + 1 equals 2.0**53. Here numbers
-# are compared as Python's, whose comparison is exact; times as counts of attoseconds, or of months
-# where the unit has no fixed length.
-
-_SMALLER = {"fs": 10**3, "ps": 10**6, "ns": 10**9, "us": 10**12, "ms": 10**15, "s": 10**18}
-_LARGER = {"m": 60, "h": 3600, "D": 86400, "W": 7 * 86400}
-_ATTOSECONDS = {"as": 1, **_SMALLER, **{unit: n * 10**18 for unit, n in _LARGER.items()}}
-_DAYS_OF_400_YEARS = 146097
+# are compared as Python's, whose comparison is exact.
 
 
 def first_difference(array: AnyArray, items: Iterable[Any]) -> int | None:
-    """Return the first of some values that an array has changed; None if it has changed none.
+    """Return the first of some numbers that an array has changed; None if it has changed none.
 
-    NaN equals NaN, and NaT equals NaT.
+    NaN equals NaN.
 
     >>> first_difference(np.array([2.0**53, 0.5]), [2**53 + 1, 0.5])
     0
     """
     pairs = zip(array, items, strict=True)
-    return next((i for i, (ours, own) in enumerate(pairs) if exact(ours) != exact(own)), None)
+    return next((i for i, (ours, own) in enumerate(pairs) if _exact(ours) != _exact(own)), None)
 
 
-def exact(value: Any) -> tuple[Any, Any]:
-    """Return a pair of which Python's comparison is exact: of the same value, and of no other."""
-    if isinstance(value, np.datetime64 | np.timedelta64):
-        return _time(value)
+def _exact(value: Any) -> Any:
+    """Return numbers of which Python's comparison is exact."""
     if isinstance(value, complex | np.complexfloating):
         return _real(value.real), _real(value.imag)
     return _real(value), 0
@@ -645,30 +634,6 @@ def _real(value: Any) -> Any:
     if isinstance(value, np.longdouble) and np.isfinite(value):
         return Fraction(*value.as_integer_ratio())
     return float(value)  # of ml_dtypes' integers too, which are small
-
-
-def _time(value: Any) -> tuple[str, Any]:
-    word = "interval" if isinstance(value, np.timedelta64) else "time"
-    if np.isnat(value):
-        return word, "NaT"
-    unit, step = np.datetime_data(value.dtype)
-    count = int(value.view(np.int64)) * step
-    if unit in ("Y", "M"):
-        months = 12 * count if unit == "Y" else count
-        if word == "interval":
-            return "months", months
-        return word, _days(months) * _ATTOSECONDS["D"]
-    if unit == "generic":
-        return unit, count
-    return word, count * _ATTOSECONDS[unit]
-
-
-def _days(months: int) -> int:
-    """Return the days from 1970-01-01 to the first of a month, counted from January 1970."""
-    years, month = divmod(months, 12)
-    cycles, year = divmod(years + 1970, 400)
-    start = date(2000 + year, month + 1, 1).toordinal() - date(1970, 1, 1).toordinal()
-    return start + (cycles - 5) * _DAYS_OF_400_YEARS
 
 
 # -------------------------------------------------------------------- lists of Python's numbers

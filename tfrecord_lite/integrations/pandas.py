@@ -3,7 +3,7 @@
 The word of a column is the name of a dtype of NumPy, or of pandas' own that may have missing values
 (``"int64"``, ``"Int64"``, ``"boolean"``), or an object::
 
-    {"datetime": "ns", "zone": "UTC"}            also "pytz" or "zoneinfo": true
+    {"datetime": "ns", "zone": "UTC"}
     {"string": "pyarrow", "missing": "nan"}
     {"category": WORD}                           of the categories, which are in the schema
     {"arrow": WORD}                              as of a Table
@@ -18,7 +18,6 @@ from __future__ import annotations
 from datetime import date, timedelta
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
-from zoneinfo import ZoneInfo
 
 import numpy as np
 
@@ -120,32 +119,46 @@ def _name_of(name: Any) -> str | None:
 
 
 def open_column(name: str, series: Any) -> Opened:
-    """Return the values and traits of a Series, index or extension array."""
+    """Return the values, traits and word of a Series, index or extension array; no word of objects."""
     pd, dtype = library("pandas"), series.dtype
     array = getattr(series, "array", series)
     if isinstance(dtype, np.dtype):
         if dtype.kind != "O":
-            return Opened(series.to_numpy(), {})
+            return Opened(series.to_numpy(), {}, dtype.name if dtype.isnative else dtype.str)
         return _open_objects(series)
     if isinstance(dtype, pd.DatetimeTZDtype):
-        return Opened(array.tz_convert("UTC").tz_localize(None).to_numpy(), {"zone": str(dtype.tz)})
-    if isinstance(dtype, pd.CategoricalDtype):
-        codes, categories = np.asarray(array.codes), open_column(name, array.categories).values
-        values = categories.to_numpy() if isinstance(categories, BytesColumn) else categories
-        if isinstance(categories, TextColumn):
-            values = objects(categories.to_list())
-        return chosen(name, values, codes, codes < 0, ordered=bool(array.ordered))
-    if isinstance(dtype, pd.ArrowDtype):
-        return arrow.open_column(name, array.__arrow_array__())
-    if isinstance(dtype, pd.StringDtype):
+        zone = str(dtype.tz)
         try:
-            return arrow.open_column(name, array.__arrow_array__())
+            pd.DatetimeTZDtype(dtype.unit, zone)
+        except (ValueError, ImportError, KeyError, TypeError, OSError):
+            detail = f"the time zone {dtype.tz!r} cannot be kept; use dt.tz_convert with its name"
+            raise column_error(name, detail, None, Reason.UNSUPPORTED) from None
+        ticks = array.tz_convert("UTC").tz_localize(None).to_numpy()
+        return Opened(ticks, {"zone": zone}, {"datetime": dtype.unit, "zone": zone})
+    if isinstance(dtype, pd.CategoricalDtype):
+        codes, inner = np.asarray(array.codes), open_column(name, array.categories)
+        values = inner.values
+        if isinstance(values, TextColumn):
+            values = objects(values.to_list())
+        elif isinstance(values, BytesColumn):
+            values = values.to_numpy()
+        made = chosen(name, values, codes, codes < 0, ordered=bool(array.ordered))
+        return made._replace(word={"category": _whole_word(name, array.categories, inner)})
+    if isinstance(dtype, pd.ArrowDtype):
+        word = {"arrow": arrow.word_of(dtype.pyarrow_dtype)}
+        return arrow.open_column(name, array.__arrow_array__())._replace(word=word)
+    if isinstance(dtype, pd.StringDtype):
+        missing = "nan" if isinstance(dtype.na_value, float) else "NA"
+        try:
+            opened = arrow.open_column(name, array.__arrow_array__())
         except UnicodeError:  # of surrogates: the error with the number of the record comes later
-            return _open_objects(series)
+            opened = _open_objects(series)
+        return opened._replace(word={"string": dtype.storage, "missing": missing})
     if str(dtype) not in _NULLABLE.values():
         raise type_error(name, dtype)
     fill: Any = False if dtype.numpy_dtype.kind == "b" else 0
-    return Opened(masked(array.to_numpy(dtype.numpy_dtype, na_value=fill), series.isna()), {})
+    values = masked(array.to_numpy(dtype.numpy_dtype, na_value=fill), series.isna())
+    return Opened(values, {}, str(dtype))
 
 
 def _open_objects(series: Any) -> Opened:
@@ -158,11 +171,13 @@ def _open_objects(series: Any) -> Opened:
 # ------------------------------------------------------------------------------------ words
 
 
-def describe(frame: Any) -> dict[str, Any]:
+def describe(frame: Any, opened: Mapping[str, Opened]) -> dict[str, Any]:
     """Return the words of all columns, the index, and the header as JSON."""
-    columns = {name: _word_of(name, each) for name, each in columns_of(frame).items()}
     index, header = frame.index, frame.columns
-    described: dict[str, Any] = {"columns": columns}
+    words = {
+        name: _whole_word(name, each, opened[name]) for name, each in columns_of(frame).items()
+    }
+    described: dict[str, Any] = {"columns": words}
     if _is_range(index):
         name = {} if _name_of(index.name) is None else {"name": index.name}
         described["index"] = {"ranges": [[index.start, index.stop, index.step]], **name}
@@ -171,54 +186,20 @@ def describe(frame: Any) -> dict[str, Any]:
         described |= {"multiindex": True} if isinstance(index, library("pandas").MultiIndex) else {}
         freq = getattr(index, "freqstr", None)
         described |= {} if freq is None else {"freq": freq}
-    word = "range" if _is_range(header) else _word_of("columns", header)
+    word = "range"
+    if not _is_range(header):
+        word = _whole_word("columns", header, open_column("columns", header))
     if isinstance(word, dict) and "category" in word:
         detail = "the names of columns are categories; make them texts, with df.columns.astype(str)"
         raise column_error("columns", detail, None, Reason.UNSUPPORTED)
     return described | {"header": {"word": word, "name": _name_of(header.name)}}
 
 
-def _word_of(name: str, series: Any) -> Any:
-    """Return the word of a column; raise if its dtype, or one of its objects, would not come back."""
-    pd, dtype = library("pandas"), series.dtype
-    if isinstance(dtype, np.dtype) and dtype.kind in "biufMm":
-        return dtype.name if dtype.isnative else dtype.str
-    if isinstance(dtype, np.dtype) and dtype.kind == "O":
-        return _word_of_objects(name, series)
-    if isinstance(dtype, pd.DatetimeTZDtype):
-        return _zoned_word(name, dtype)
-    if isinstance(dtype, pd.ArrowDtype):
-        return {"arrow": arrow.word_of(dtype.pyarrow_dtype)}
-    if isinstance(dtype, pd.CategoricalDtype):
-        return {"category": _word_of(name, dtype.categories)}
-    if isinstance(dtype, pd.StringDtype):
-        is_nan = isinstance(dtype.na_value, float)
-        return {"string": dtype.storage, "missing": "nan" if is_nan else "NA"}
-    if str(dtype) not in _NULLABLE.values():
-        raise type_error(name, dtype)
-    return str(dtype)
-
-
-def _zoned_word(name: str, dtype: Any) -> Any:
-    """Return the word for times with a zone; raise if the zone cannot be made again."""
-    word = {"datetime": dtype.unit, "zone": str(dtype.tz)}
-    for more in ({}, {"zoneinfo": True}, {"pytz": True}):
-        try:
-            if _zoned_dtype(word | more) == dtype:
-                return word | more
-        except (ValueError, ImportError, KeyError, TypeError, OSError):
-            continue
-    detail = f"the time zone {dtype.tz!r} cannot be kept; use dt.tz_convert with its name"
-    raise column_error(name, detail, None, Reason.UNSUPPORTED)
-
-
-def _zoned_dtype(word: Any) -> Any:
-    zone = word["zone"]
-    if word.get("zoneinfo"):
-        zone = ZoneInfo(zone)
-    elif word.get("pytz"):
-        zone = library("pytz").timezone(zone)
-    return library("pandas").DatetimeTZDtype(word["datetime"], zone)
+def _whole_word(name: str, series: Any, opened: Opened) -> Any:
+    """Return the word of a column; raise if one of its objects would not come back."""
+    if series.dtype.kind == "c":
+        raise type_error(name, series.dtype)
+    return _word_of_objects(name, series) if opened.word is None else opened.word
 
 
 def _word_of_objects(name: str, series: Any) -> Any:
@@ -408,7 +389,7 @@ def _array(name: str, column: Any, word: Any) -> Any:
         if not hasattr(dtype, "__from_arrow__"):  # pandas 2 has objects
             return _objects(name, column, {"object": "value"})
     elif isinstance(word, dict):
-        dtype = _zoned_dtype(word)
+        dtype = pd.DatetimeTZDtype(word["datetime"], word["zone"])
     else:
         dtype = pd.api.types.pandas_dtype(word)
     if hasattr(dtype, "__from_arrow__"):

@@ -59,10 +59,9 @@ def columns_of(frame: Any) -> dict[str, Any]:
 
 
 def open_column(name: str, series: Any) -> Opened:
-    """Return the values and traits of a Series."""
+    """Return the values, traits and word of a Series."""
     pl, pa = library("polars"), arrow.imported()
-    if series.dtype == pl.Object:
-        raise type_error(name, series.dtype)
+    word = _word_of(name, series)
     stored, series = _stored(series.dtype), series.alias("")  # a NUL in a name ends Polars
     try:
         found = (series if series.dtype == stored else series.cast(stored)).to_arrow()
@@ -74,7 +73,7 @@ def open_column(name: str, series: Any) -> Opened:
         raise column_error(name, detail, index, Reason.UNREPRESENTABLE) from None
     except (pa.ArrowException, TypeError):
         raise type_error(name, series.dtype) from None
-    return arrow.open_column(name, found)
+    return arrow.open_column(name, found)._replace(word=word)
 
 
 def _stored(dtype: Any) -> Any:
@@ -90,9 +89,9 @@ def _stored(dtype: Any) -> Any:
 # ------------------------------------------------------------------------------------ words
 
 
-def describe(frame: Any) -> dict[str, Any]:
+def describe(frame: Any, opened: Mapping[str, Opened]) -> dict[str, Any]:  # noqa: ARG001 - words say all
     """Return the words of all columns as JSON."""
-    return {"columns": {name: _word_of(name, series) for name, series in columns_of(frame).items()}}
+    return {"columns": {name: each.word for name, each in opened.items()}}
 
 
 def _word_of(name: str, series: Any) -> Any:

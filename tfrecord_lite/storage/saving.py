@@ -11,12 +11,10 @@ import numpy as np
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.convert.arrow import (
     check_traits,
-    describe_frame,
     fitting_description,
     is_frame,
     is_series,
     is_stream,
-    num_rows,
     open_columns,
     open_frames,
     part_of,
@@ -214,12 +212,12 @@ def _write_columns(files: DataFiles, data: Any, given: Schema | None) -> Sidecar
     if is_stream(data):
         with contextlib.closing(open_frames(data)) as frames:
             return _write_frames(files, frames, given)
-    described = describe_frame(data)
-    structure, columns = flatten(data) if described is None else (None, data)
+    structure, columns = (None, data) if is_frame(data) else flatten(data)
     frame = open_columns(columns)
-    if described is not None and given is None and frame.carried is not None:
+    described = None if frame.described is None else frame.described()
+    if given is None and frame.carried is not None:
         files.n_records = frame.n_rows
-        return _write_frames(files, [(frame, described)], None)
+        return _write_frames(files, [frame], None)
     columns, traits = frame.columns, frame.traits
     if given is None:
         made = {name: normalize(name, column, "strict") for name, column in columns.items()}
@@ -232,7 +230,7 @@ def _write_columns(files: DataFiles, data: Any, given: Schema | None) -> Sidecar
             described = fitting_description(described, given, originals)
         structure = None if structure is None else completed(structure, given)
     is_bare = described is not None and not columns  # a frame of rows without columns
-    files.n_records = num_rows(data) if is_bare else _num_records(columns | made)
+    files.n_records = frame.n_rows if is_bare else _num_records(columns | made)
     # As in rows: empty lists of nothing have no kind, so that other files may have one.
     made = {name: column for name, column in made.items() if not is_empty_lists(column)}
     if made:
@@ -243,14 +241,12 @@ def _write_columns(files: DataFiles, data: Any, given: Schema | None) -> Sidecar
     return Sidecar(schema, structure, dataframe=described)
 
 
-def _write_frames(
-    files: DataFiles, frames: Iterable[tuple[Frame, Description]], given: Schema | None
-) -> Sidecar:
+def _write_frames(files: DataFiles, frames: Iterable[Frame], given: Schema | None) -> Sidecar:
     """Write Arrow data as they come."""
     stream = FrameSchema(given)
     n_rows = 0
     described: Description | None = None
-    for frame, types in frames:
+    for frame in frames:
         try:
             columns, schema = stream.add(frame)
             for block in encode_column_batches(columns, schema) if columns else ():
@@ -261,7 +257,7 @@ def _write_frames(
         if not columns:
             files.put([b""] * frame.n_rows)
         n_rows += frame.n_rows
-        described = types
+        described = frame.described() if frame.described is not None else None
     if given is not None:
         described = fitting_description(described, given, stream.originals)
     return Sidecar(stream.schema, None, dataframe=described)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfrecord_lite.apps.tables.batches import fitting_size
-from tfrecord_lite.convert.arrow import SCHEMA_KEY, describe, form_of, imported, open_columns
+from tfrecord_lite.convert.arrow import SCHEMA_KEY, form_of, imported, open_columns
 from tfrecord_lite.convert.lists import MaskedRows
 from tfrecord_lite.errors import InvalidArgumentError
 from tfrecord_lite.example.encode.columns import encode_column_batches
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.apps.tables.table import TFRecordTable
     from tfrecord_lite.block import Block
-    from tfrecord_lite.convert.arrow import Description
     from tfrecord_lite.errors import FileReport
     from tfrecord_lite.files.names import Source, StorageOptions
     from tfrecord_lite.options import ReadSettings
@@ -238,8 +237,9 @@ class _ExampleEncoder:
         self._frames = FrameSchema(None, lossless=is_exact)
         self.rounded: dict[str, None] = {}
         empty = pa.RecordBatch.from_pylist([], self._schema)
-        self._frames.add(open_columns(empty))
-        self._types: Description = {"library": "arrow", **describe(empty)}
+        frame = open_columns(empty)
+        self._frames.add(frame)
+        self._types = frame.described() if frame.described is not None else None
 
     def blocks(self, batch: Any) -> Iterator[Any]:
         """Yield the records of a batch."""

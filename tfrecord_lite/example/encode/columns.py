@@ -215,7 +215,7 @@ def _encode_stream(
     """Encode Arrow data as they come; errors have the record's number in the whole stream."""
     first = 0
     with closing(open_frames(stream)) as frames:
-        for frame, _ in frames:
+        for frame in frames:
             try:
                 yield from encode_column_batches(frame, schema)
             except InvalidArgumentError as error:
