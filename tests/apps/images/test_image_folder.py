@@ -342,6 +342,7 @@ def write_table(path: str, columns: dict[str, list[Any]]) -> str:
 MANIFESTS = ["a.csv", "semicolon.csv", "a.tsv", "a.jsonl", "a.parquet"]
 
 
+@pytest.mark.needs("arrow")
 class TestManifests:
     @pytest.mark.parametrize("name", MANIFESTS)
     def test_paths_labels_and_other_columns(self, here: Path, name: str) -> None:
@@ -471,6 +472,7 @@ plain_names = names.filter(
 )
 
 
+@pytest.mark.needs("arrow")
 class TestRoundTrip:
     def test_a_folder_comes_back(self, here: Path) -> None:
         source = pets(here)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tfrecord_lite.errors import InvalidArgumentError, Reason, require_int
+from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, require_int
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,8 +75,8 @@ def decode_image(contents: bytes | ObjectArray, channels: int = 0) -> Uint8Array
     (2, 3, 3)
     """
     if require_int("channels", channels) not in _MODES:
-        detail = f"channels is {channels!r}, expected one of {', '.join(map(str, _MODES))}"
-        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+        expected = ", ".join(map(str, _MODES))
+        raise argument_error(f"channels is {channels!r}, expected one of {expected}")
     contents = _content_of(contents)
     picture = _opened(contents)
     with _decoding(picture, contents):
@@ -124,37 +124,37 @@ def encode_image(
     >>> encode_image(np.zeros((2, 3), np.uint8), "jpeg")[:3]
     b'\xff\xd8\xff'
     """
-    name = _checked_format(format)
+    if not isinstance(format, str):
+        raise TypeError(f"format must be a str, not {type(format).__name__}")
+    name = "jpeg" if format.lower() == "jpg" else format.lower()
+    if name not in _CHANNELS:
+        detail = f"format is {format!r}, expected one of {', '.join(_CHANNELS)}"
+        raise _error(detail, Reason.UNSUPPORTED)
     quality = require_int("quality", quality)
     if not 1 <= quality <= 100:
-        detail = f"quality is {quality}, expected 1 to 100"
-        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+        raise argument_error(f"quality is {quality}, expected 1 to 100")
     try:
         pixels = np.asarray(image)
     except ValueError:
-        detail = "the rows of an image must have the same length"
-        raise InvalidArgumentError(Reason.BAD_SHAPE, detail=detail) from None
+        raise _error("the rows of an image must have the same length", Reason.BAD_SHAPE) from None
     if pixels.dtype != np.uint8:
-        detail = f"the pixels are {pixels.dtype}, expected uint8"
-        raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
+        raise _error(f"the pixels are {pixels.dtype}, expected uint8", Reason.UNSUPPORTED)
     if pixels.ndim == 3 and pixels.shape[2] == 1:
         pixels = pixels[:, :, 0]
     n_channels = pixels.shape[2] if pixels.ndim == 3 else 1
+    found = f"the pixels have shape {list(pixels.shape)}"
     if pixels.ndim not in {2, 3} or not pixels.size or n_channels > 4:
-        found = f"the pixels have shape {list(pixels.shape)}"
-        detail = f"{found}, expected (height, width, 1 to 4 channels)"
-        raise InvalidArgumentError(Reason.BAD_SHAPE, detail=detail)
+        raise _error(f"{found}, expected (height, width, 1 to 4 channels)", Reason.BAD_SHAPE)
     if n_channels not in _CHANNELS[name]:
-        possible = ", ".join(map(str, _CHANNELS[name]))
-        detail = f"the image has {n_channels} channels, expected one of {possible} for {name}"
-        raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
-    picture = _pillow().fromarray(np.ascontiguousarray(pixels))
+        expected = f"expected {' or '.join(map(str, _CHANNELS[name]))} channels for {name}"
+        raise _error(f"{found}, {expected}", Reason.UNSUPPORTED)
+    picture = require_pillow().fromarray(np.ascontiguousarray(pixels))
     out = io.BytesIO()
     try:
         picture.save(out, name, quality=quality)
     except (OSError, ValueError, KeyError) as error:  # too large for the format, or not built in
-        detail = f"Pillow cannot write pixels of shape {list(pixels.shape)} as {name}: {error}"
-        raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail) from None
+        detail = f"{found}, which Pillow cannot write as {name}: {error}"
+        raise _error(detail, Reason.UNSUPPORTED) from None
     return out.getvalue()
 
 
@@ -245,22 +245,17 @@ def image_info(contents: bytes, *, is_checked: bool = False) -> ImageInfo:
 def _decoding(picture: Any, contents: bytes) -> Iterator[None]:
     """Check the chunks of a PNG, and raise MALFORMED about whatever a decoder raises."""
     if picture.format == "PNG":
-        _check_chunks(contents)
+        _check_chunks(picture, contents)
     try:
         yield
     except MemoryError:
         raise
     except Exception as error:  # noqa: BLE001 - decoders raise anything
-        detail = f"the {_format_of(picture)} image is damaged ({type(error).__name__})"
-        raise InvalidArgumentError(Reason.MALFORMED, detail=detail) from None
+        raise _damaged(picture, type(error).__name__) from None
 
 
-def require_pillow() -> None:
-    """Raise ImportError if Pillow is not installed."""
-    _pillow()
-
-
-def _pillow() -> Any:
+def require_pillow() -> Any:
+    """Return Pillow's module of images; raise ImportError if it is not installed."""
     try:
         from PIL import Image  # noqa: PLC0415 - optional
     except ImportError:
@@ -281,25 +276,24 @@ def _content_of(given: Any) -> bytes:
 
 def _opened(contents: bytes) -> Any:
     """Open an image without reading its pixels; raise if it has too many."""
-    pillow = _pillow()
+    pillow = require_pillow()
     try:
         picture = pillow.open(io.BytesIO(contents), formats=FORMATS)
     except (pillow.DecompressionBombError, pillow.DecompressionBombWarning):
-        raise InvalidArgumentError(Reason.TENSOR_TOO_LARGE, detail=_TOO_LARGE) from None
+        raise _error(_TOO_LARGE, Reason.TENSOR_TOO_LARGE) from None
     except Exception as error:  # noqa: BLE001 - decoders raise anything
-        found = f"the {len(contents)} bytes are not an image ({type(error).__name__})"
-        detail = f"{found}, expected one of {', '.join(FORMATS)}"
-        raise InvalidArgumentError(Reason.MALFORMED, detail=detail) from None
+        detail = f"the {len(contents)} bytes are not an image ({type(error).__name__})"
+        raise _error(f"{detail}, expected one of {', '.join(FORMATS)}") from None
     limit = pillow.MAX_IMAGE_PIXELS
     if limit is not None and picture.width * picture.height > limit:
-        raise InvalidArgumentError(Reason.TENSOR_TOO_LARGE, detail=_TOO_LARGE)
+        raise _error(_TOO_LARGE, Reason.TENSOR_TOO_LARGE)
     return picture
 
 
 _TOO_LARGE = "the image has more pixels than PIL.Image.MAX_IMAGE_PIXELS, which you can set"
 
 
-def _check_chunks(contents: bytes) -> None:
+def _check_chunks(picture: Any, contents: bytes) -> None:
     """Raise for a PNG without its end, or with a wrong checksum in a critical chunk.
 
     Pillow stops after the last pixel and does not check the pixels' chunks; TensorFlow does both.
@@ -312,13 +306,19 @@ def _check_chunks(contents: bytes) -> None:
             break
         is_critical = not name[0] & 0x20  # by a capital letter
         if is_critical and zlib.crc32(view[at + 4 : stop]) != int.from_bytes(view[stop : stop + 4]):
-            detail = f"the png image is damaged (checksum of {name.decode('latin-1')!r})"
-            raise InvalidArgumentError(Reason.MALFORMED, detail=detail)
+            raise _damaged(picture, f"checksum of {name.decode('latin-1')!r}")
         if name == b"IEND":
             return
         at = stop + 4
-    detail = "the png image is damaged (cut off before its end)"
-    raise InvalidArgumentError(Reason.MALFORMED, detail=detail)
+    raise _damaged(picture, "cut off before its end")
+
+
+def _error(detail: str, reason: Reason = Reason.MALFORMED) -> InvalidArgumentError:
+    return InvalidArgumentError(reason, detail=detail)
+
+
+def _damaged(picture: Any, what: str) -> InvalidArgumentError:
+    return _error(f"the {_format_of(picture)} image is damaged ({what})")
 
 
 def _format_of(picture: Any) -> str:
@@ -338,18 +338,7 @@ def _converted(picture: Any, mode: str | None) -> Any:
     own_mode = _mode_of(picture)
     if picture.mode.startswith("I"):  # Pillow would clip to 255 instead of dividing
         wide = np.asarray(picture).astype(np.int64) >> 8
-        picture = _pillow().fromarray(wide.clip(0, 255).astype(np.uint8))
+        picture = require_pillow().fromarray(wide.clip(0, 255).astype(np.uint8))
     elif picture.mode != own_mode:  # before `mode`, as palettes may have transparency
         picture = picture.convert(own_mode)
     return picture if mode in {None, own_mode} else picture.convert(mode)
-
-
-def _checked_format(given: object) -> str:
-    if not isinstance(given, str):
-        raise TypeError(f"format must be a str, not {type(given).__name__}")
-    name = given.lower()
-    name = "jpeg" if name == "jpg" else name
-    if name not in _CHANNELS:
-        detail = f"format is {given!r}, expected one of {', '.join(_CHANNELS)}"
-        raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
-    return name

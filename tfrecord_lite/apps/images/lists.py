@@ -12,19 +12,19 @@ other columns, which become features.
 from __future__ import annotations
 
 import contextlib
-import csv
-import json
 import os
 import re
 import sys
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tfrecord_lite.apps.tables.texts import delimiter_of
+from tfrecord_lite.apps.tables.formats import format_of, open_source
 from tfrecord_lite.convert import arrow
 from tfrecord_lite.convert.lossless import schema_of
 from tfrecord_lite.errors import InvalidArgumentError, argument_error, plural
 from tfrecord_lite.files.names import name_of
+from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.schema.text import nearest
 from tfrecord_lite.sniff import recognize
 
@@ -57,8 +57,6 @@ IMAGE_ENDINGS: frozenset[str] = frozenset(
 
 _PATH_NAMES = ("path", "file", "filename", "file_name", "filepath", "file_path", "image", "image_path", "image_file", "img", "img_path")  # fmt: skip
 _LABEL_NAMES = ("label", "class", "category", "class_name", "label_name", "target", TEXT_KEY)
-_INTEGER = re.compile(r"0|-?[1-9]\d*")
-_FLOAT = re.compile(r"[-+]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][-+]?\d+)?|nan|-?inf")
 _SLIM_LABEL = re.compile(r"(\d+):(.*)")
 
 
@@ -235,39 +233,49 @@ def read_manifest(
 ) -> ImageList:
     """Read the rows of a manifest; `columns` are the others to keep, by default all."""
     os.stat(path)  # raises if there is none
-    try:
-        table, is_text = _table_of(path)
-    except (UnicodeDecodeError, csv.Error, json.JSONDecodeError) as error:
-        raise argument_error(f"cannot be read as its name says: {error}", source=path) from None
-    paths_name = _choose("path_column", path_column, _PATH_NAMES, table, path)
-    if paths_name is None:
-        names = ", ".join(table) or "none"
-        detail = f"no column is called as paths usually are; give path_column, one of: {names}"
+    kind = format_of(path)
+    if kind not in ("csv", "tsv", "parquet", "jsonl"):
+        detail = "expected a folder, or a manifest: a .csv, .tsv, .parquet or .jsonl file"
         raise argument_error(detail, source=path)
-    labels_name = _choose("label_column", label_column, _LABEL_NAMES, table, path)
-    kept = list(table) if columns is None else list(columns)
+    with closing(open_source(path, kind, ReadSettings())) as source:
+        names, types = source.names or [], source.schema
+    paths_name = _choose("path_column", path_column, _PATH_NAMES, names, path)
+    if paths_name is None:
+        detail = "no column is called as paths usually are; give path_column, one of: "
+        raise argument_error(detail + (", ".join(names) or "none"), source=path)
+    labels_name = _choose("label_column", label_column, _LABEL_NAMES, names, path)
+    kept = names if columns is None else list(columns)
     for name in kept:
-        if name not in table:
-            detail = f"there is no such column{nearest(name, table)}"
+        if name not in names:
+            detail = f"there is no such column{nearest(name, names)}"
             raise argument_error(detail, key=name, source=path)
-    used = {paths_name, labels_name, LABEL_KEY, FILENAME_KEY, *DERIVED_KEYS}
-    labels = None if labels_name is None else table[labels_name]
-    numbers = None if labels_name == LABEL_KEY else table.get(LABEL_KEY)
-    if is_text:
-        labels = parsed(labels) if labels is not None and numbers is None else labels
-        numbers = None if numbers is None else parsed(numbers)
+    texts = {paths_name, FILENAME_KEY, labels_name if LABEL_KEY in names else None} - {LABEL_KEY}
+    table = _values_of(path, kind, types, texts)
+    numbers = table.get(LABEL_KEY)
+    labels = numbers if labels_name is None else table[labels_name]
+    are_named = any(isinstance(label, str) for label in labels or ())
     folder = os.path.dirname(path) if root is None else os.fspath(root)
-    found = _pictures_of(table[paths_name], labels, numbers, table.get(FILENAME_KEY), path, folder)
+    found = ImageList()
+    for row, image in enumerate(table[paths_name]):
+        place = f"{path}: row {row + 1}"
+        label = labels and labels[row]
+        number = numbers[row] if numbers else None if are_named else label
+        if not isinstance(image, str) or not _is_utf8(image) or "\0" in image:
+            found.leave_out(place, "the path is missing, or not a text")
+        elif (labels and label is None) or (numbers and number is None):
+            found.leave_out(place, f"the label of {image} is missing")
+        else:
+            filename = FILENAME_KEY in table and table[FILENAME_KEY][row]
+            name = filename if isinstance(filename, str) else os.path.basename(image)
+            text = str(label) if are_named else None
+            number = None if number is None else _whole(number, place)
+            found.pictures.append(Picture(os.path.join(folder, image), name, text, number, row))
+    used = {paths_name, labels_name, LABEL_KEY, FILENAME_KEY, *DERIVED_KEYS}
     for name in kept:
-        values = parsed(table[name]) if is_text else table[name]
-        if name in used or all(value is None for value in values):
-            continue
-        types = {type(value) for value in values}
-        if {float, int} <= types:
-            values = [float(value) if type(value) is int else value for value in values]
-        elif list in types:
-            values = [[] if value is None else value for value in values]
-        found.columns[name] = values
+        values = table[name]
+        if name not in used and any(value is not None for value in values):
+            is_list = any(isinstance(value, list) for value in values)
+            found.columns[name] = [[] if v is None else v for v in values] if is_list else values
     try:
         found.schema = schema_of(found.columns, lossless=False) if found.columns else None
     except InvalidArgumentError as error:
@@ -275,104 +283,36 @@ def read_manifest(
     return found
 
 
-def _table_of(path: str) -> tuple[dict[str, list[Any]], bool]:
-    """Return the columns of a manifest, and whether all are texts."""
-    ending = os.path.splitext(path)[1].lower()
-    if ending in (".csv", ".tsv"):
-        return _read_csv(path), True
-    if ending in (".jsonl", ".ndjson"):
-        return _read_json_lines(path), False
-    if ending in (".parquet", ".pq"):
-        table = arrow.imported("pyarrow.parquet").read_table(path)
-        return {name: table.column(name).to_pylist() for name in table.column_names}, False
-    detail = "expected a folder, or a manifest: a .csv, .tsv, .parquet or .jsonl file"
-    raise argument_error(detail, source=path)
+def _values_of(path: str, kind: str, types: Any, texts: set[str | None]) -> dict[str, list[Any]]:
+    """Return the columns of a manifest; those of CSV that are no numbers or lists as texts."""
+    pa = arrow.imported()
 
+    def is_text(field: Any) -> bool:
+        is_number = pa.types.is_integer(field.type) or pa.types.is_floating(field.type)
+        return field.name in texts or not (is_number or pa.types.is_nested(field.type))
 
-def _read_csv(path: str) -> dict[str, list[Any]]:
-    """Read a CSV file with a header; an empty cell is None."""
-    with open(path, newline="", encoding="utf-8-sig") as file:
-        delimiter = delimiter_of(file.readline())
-        file.seek(0)
-        reader = csv.reader(file, delimiter=delimiter)
-        header = next(reader, [])
-        if len(set(header)) < len(header):
-            raise argument_error("two columns have one name", source=path)
-        rows = []
-        for row in reader:
-            if row and len(row) != len(header):
-                found = f"line {reader.line_num} has {plural(len(row), 'cell')}"
-                raise argument_error(f"{found}, the header {len(header)}", source=path)
-            if row:
-                rows.append(row)
-    return {name: [row[i] or None for row in rows] for i, name in enumerate(header)}
-
-
-def _read_json_lines(path: str) -> dict[str, list[Any]]:
-    rows = []
-    with open(path, encoding="utf-8-sig") as file:
-        for line in filter(str.strip, file):
-            rows.append(json.loads(line))
-            if not isinstance(rows[-1], dict):
-                raise argument_error(f"row {len(rows)} is not a JSON object", source=path)
-    names = dict.fromkeys(name for row in rows for name in row)
-    return {name: [row.get(name) for row in rows] for name in names}
+    given = [pa.field(field.name, pa.string()) for field in types if is_text(field)]
+    found: dict[str, list[Any]] = {name: [] for name in types.names}
+    is_typed = kind in ("parquet", "jsonl")
+    types = None if is_typed else pa.schema(given)
+    with closing(open_source(path, kind, ReadSettings(), types=types)) as source:
+        for batch in source.batches():
+            for name, values in batch.to_pydict().items():
+                found[name] += values
+    return found
 
 
 def _choose(
-    argument: str, given: str | None, usual: Sequence[str], table: dict[str, list[Any]], path: str
+    argument: str, given: str | None, usual: Sequence[str], names: Sequence[str], path: str
 ) -> str | None:
     """Return the name of the column that an argument names, or of the first with a usual name."""
     if given is None:
-        by_lower = {name.lower(): name for name in reversed(table)}
+        by_lower = {name.lower(): name for name in reversed(names)}
         return next((by_lower[name] for name in usual if name in by_lower), None)
-    if given not in table:
-        detail = f"there is no column {given!r}{nearest(given, table)}, which {argument} names"
+    if given not in names:
+        detail = f"there is no column {given!r}{nearest(given, names)}, which {argument} names"
         raise argument_error(detail, source=path)
     return given
-
-
-def parsed(texts: list[str | None]) -> list[Any]:
-    """Return the values that all texts of a CSV column are of: integers, else floats, else texts.
-
-    >>> parsed(["1", None, "-2"]), parsed(["1", "2.5"]), parsed(["01", "2"]), parsed(["9" * 20])
-    ([1, None, -2], [1.0, 2.5], ['01', '2'], ['99999999999999999999'])
-    """
-    found = [text for text in texts if text is not None]
-    if all(map(_INTEGER.fullmatch, found)):
-        if all(len(text) < 20 and -(2**63) <= int(text) < 2**63 for text in found):
-            return [None if text is None else int(text) for text in texts]
-    elif all(map(_FLOAT.fullmatch, found)):
-        return [None if text is None else float(text) for text in texts]
-    return [*texts]
-
-
-def _pictures_of(
-    paths: list[Any],
-    labels: list[Any] | None,
-    numbers: list[Any] | None,
-    filenames: list[Any] | None,
-    manifest: str,
-    folder: str,
-) -> ImageList:
-    """Make the images of a manifest's rows; rows without a path or a label are problems."""
-    found = ImageList()
-    are_named = labels is not None and any(isinstance(label, str) for label in labels)
-    for row, path in enumerate(paths):
-        place = f"{manifest}: row {row + 1}"
-        label = None if labels is None else labels[row]
-        number = label if numbers is None and not are_named else numbers and numbers[row]
-        if not isinstance(path, str) or not _is_utf8(path) or "\0" in path:
-            found.leave_out(place, "the path is missing, or not a text")
-        elif (labels is not None and label is None) or (numbers is not None and number is None):
-            found.leave_out(place, f"the label of {path} is missing")
-        else:
-            filename = filenames[row] if filenames is not None else None
-            name = filename if isinstance(filename, str) else os.path.basename(path)
-            text = str(label) if are_named else None
-            number = None if number is None else _whole(number, place)
-            found.pictures.append(Picture(os.path.join(folder, path), name, text, number, row))
-    return found
 
 
 def _whole(label: Any, place: str) -> int:
@@ -386,17 +326,25 @@ def _whole(label: Any, place: str) -> int:
 # ------------------------------------------------------------------------------- classes
 
 
-def read_labels(path: Path) -> list[str]:
-    """Read the names of classes in their order, one per line; or lines ``0:name``, as slim writes them."""
-    with open(path, encoding="utf-8-sig") as file:
-        names = file.read().split("\n")
-    if names[-1] == "":
-        names.pop()
-    pairs = [match for match in map(_SLIM_LABEL.fullmatch, names) if match]
-    if len(pairs) == len(names) and [int(pair[1]) for pair in pairs] == [*range(len(names))]:
-        names = [pair[2] for pair in pairs]
+def read_labels(labels: Path | Sequence[str]) -> list[str]:
+    """Return the names of classes in their order.
+
+    In a file, they are one per line; or lines ``0:name``, as slim writes them.
+    """
+    source = None
+    if isinstance(labels, str | os.PathLike):
+        source = name_of(labels)
+        with open(labels, encoding="utf-8-sig") as file:
+            names = file.read().removesuffix("\n").split("\n")
+        pairs = [match for match in map(_SLIM_LABEL.fullmatch, names) if match]
+        if len(pairs) == len(names) and [int(pair[1]) for pair in pairs] == [*range(len(names))]:
+            names = [pair[2] for pair in pairs]
+    else:
+        names = list(labels)
+        if not all(isinstance(name, str) for name in names):
+            raise TypeError("labels must be the path of a file, or a sequence of str")
     if len(set(names)) < len(names):
-        raise argument_error("two lines have one name", source=name_of(path))
+        raise argument_error("two of the labels are the same", source=source)
     return names
 
 

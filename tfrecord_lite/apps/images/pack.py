@@ -18,6 +18,7 @@ import time
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -42,7 +43,7 @@ from tfrecord_lite.errors import (
     plural,
     require_int,
 )
-from tfrecord_lite.files.names import is_url
+from tfrecord_lite.files.names import is_url, local_size
 from tfrecord_lite.files.output import open_output
 from tfrecord_lite.files.remote import remote_place
 from tfrecord_lite.options import WriteOptions
@@ -155,7 +156,7 @@ def pack_images(
     OSError
         If `source` cannot be read, or the files cannot be written.
     ImportError
-        If Pillow is not installed (the extra ``image``), or pyarrow for Parquet.
+        If Pillow is not installed (the extra ``image``), or pyarrow for a manifest (``arrow``).
 
     Notes
     -----
@@ -183,10 +184,11 @@ def pack_images(
     """
     if on_error not in ("raise", "skip"):
         raise argument_error(f"on_error is {on_error!r}, expected 'raise' or 'skip'")
-    offset = require_int("label_offset", options.pop("label_offset", 0))
+    given: dict[str, Any] = {"label_offset": 0, **options}
+    offset = require_int("label_offset", given.pop("label_offset"))
     require_int("seed", seed)
-    bytes_per_shard = options.pop("bytes_per_shard", None)
-    num_threads = options.pop("num_threads", None)
+    bytes_per_shard = given.pop("bytes_per_shard", None)
+    num_threads = given.pop("num_threads", None)
     num_threads = (os.cpu_count() or 1) if num_threads is None else num_threads
     counts = {"num_shards": num_shards, "bytes_per_shard": bytes_per_shard}
     for name, count in {**counts, "num_threads": num_threads}.items():
@@ -198,23 +200,14 @@ def pack_images(
     start = time.monotonic()
     require_pillow()
     source, target = os.fspath(source), os.fspath(path)
-    path_column = options.pop("path_column", None)
-    label_column = options.pop("label_column", None)
-    columns, root = options.pop("columns", None), options.pop("root", None)
+    names = ("path_column", "label_column", "columns", "root")
+    of_manifest = {name: given.pop(name, None) for name in names}
     # What is left of the options is checked by `save`.
-    written: WriteOptions = options
-    storage_options = written.get("storage_options")
-    if os.path.isdir(source):
-        images = find_images(source)
-    else:
-        images = read_manifest(
-            source,
-            path_column=path_column,
-            label_column=label_column,
-            columns=columns,
-            root=root,
-        )
-    pictures, classes = number_classes(images.pictures, _names_of_labels(labels), offset)
+    storage_options = given.get("storage_options")
+    is_folder = os.path.isdir(source)
+    images = find_images(source) if is_folder else read_manifest(source, **of_manifest)
+    class_names = None if labels is None else read_labels(labels)
+    pictures, classes = number_classes(images.pictures, class_names, offset)
     if not pictures and not images.problems:
         found = f"{images.num_other:,} of other kinds" if images.num_other else "none"
         raise argument_error(f"no image was found; files: {found}", source=source)
@@ -222,68 +215,46 @@ def pack_images(
         order = permutation((seed_of(seed),), len(pictures))
         pictures = [pictures[i] for i in order.tolist()]
     if bytes_per_shard is not None:
-        total = 0
-        for picture in pictures:
-            with contextlib.suppress(OSError):  # which is reported when it is read
-                total += os.stat(picture.path).st_size
-        num_shards = max(1, -(-total // bytes_per_shard))
+        sizes = (local_size(picture.path) or 0 for picture in pictures)
+        num_shards = max(1, -(-sum(sizes) // bytes_per_shard))
     paths = data_names(target, num_shards)
     folder = os.path.dirname(target)
     if folder and not is_url(target) and not os.path.isdir(folder):
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), folder)
+    labels_path = os.path.join(folder, LABELS_NAME) if classes else None
+    has_labels = False
+    with contextlib.suppress(OSError, ValueError):
+        has_labels = labels_path is None or read_labels(labels_path) == classes
     if not overwrite:
         _check_free(paths, storage_options)
-    packing = _Packing(images, num_threads, check=check, is_strict=on_error == "raise")
-    labels_path = os.path.join(folder, LABELS_NAME) if classes else None
-    try:
-        with (
-            _labels_file(labels_path, classes, storage_options, overwrite=overwrite),
-            metered(progress, source, "images") as meter,
-        ):
-            save(
-                target,
-                _Rows(packing.rows(pictures, meter), len(pictures)),
-                schema=packing.schema(pictures),
-                num_shards=num_shards,
-                progress=False,
-                **written,
-            )
-    except _NothingWrittenError:
-        paths, labels_path = [], None
-    report = ImageReport(
-        packing.n_images,
-        packing.n_bytes,
-        classes,
-        paths,
-        labels_path,
-        sorted(images.problems),
-        images.num_hidden,
-        images.num_other,
-        seconds=time.monotonic() - start,
-    )
-    if not paths:
-        first = report.problems[0]
-        n_bad = plural(len(report.problems), "image")
-        how = "; on_error='skip' leaves them out" if report.num_images else ""
-        detail = f"{first.detail} ({n_bad} cannot be packed, and nothing was written{how})"
-        not_packed = NotPackedError(Reason.MALFORMED, source=first.path, detail=detail)
-        not_packed.report = report
-        raise not_packed
-    return report
+        if labels_path is not None and not has_labels:
+            others = "lists other classes; give it as labels to number them alike"
+            _check_free([labels_path], storage_options, f", and {others}")
+    packing = _Packing(images, pictures, is_checked=check, is_strict=on_error == "raise")
+    with metered(progress, source, "images") as meter:
+        rows = _Rows(packing.rows(num_threads, meter), len(pictures))
+        schema = packing.schema()
+        try:
+            save(target, rows, schema=schema, num_shards=num_shards, progress=False, **given)
+        except _NothingWrittenError:
+            report = packing.report([], [], None)
+            first, n_bad = report.problems[0], plural(len(report.problems), "image")
+            how = "; on_error='skip' leaves them out" if report.num_images else ""
+            detail = f"{first.detail} ({n_bad} cannot be packed, and nothing was written{how})"
+            error = NotPackedError(Reason.MALFORMED, source=first.path, detail=detail)
+            error.report = report
+            raise error from None
+        if labels_path is not None and not has_labels:
+            file = open_output(labels_path, atomic=True, storage_options=storage_options)
+            file.write(["".join(f"{name}\n" for name in classes).encode()])
+            file.finish()
+            file.commit()
+        meter.finish()
+    report = packing.report(classes, paths, labels_path)
+    return replace(report, seconds=time.monotonic() - start)
 
 
-def _names_of_labels(labels: str | os.PathLike[str] | Sequence[str] | None) -> list[str] | None:
-    if isinstance(labels, str | os.PathLike):
-        return read_labels(labels)
-    names = None if labels is None else list(labels)
-    if names is not None and not all(isinstance(name, str) for name in names):
-        raise TypeError("labels must be the path of a file, or a sequence of str")
-    if names is not None and len(set(names)) < len(names):
-        raise argument_error("two of the labels are the same")
-    return names
-
-
-def _check_free(paths: Iterable[str], storage_options: StorageOptions) -> None:
+def _check_free(paths: Iterable[str], storage_options: StorageOptions, more: str = "") -> None:
     """Raise FileExistsError if a file would be replaced."""
     for path in paths:
         if is_url(path):
@@ -292,36 +263,7 @@ def _check_free(paths: Iterable[str], storage_options: StorageOptions) -> None:
         else:
             is_taken = os.path.lexists(path)
         if is_taken:
-            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path)
-
-
-@contextlib.contextmanager
-def _labels_file(
-    path: str | None, classes: list[str], storage_options: StorageOptions, *, overwrite: bool
-) -> Iterator[None]:
-    """Write the names of the classes, and let the file appear when the block has ended well."""
-    is_there = False
-    if path is not None:
-        with contextlib.suppress(OSError, ValueError):
-            is_there = read_labels(path) == classes
-    if path is None or is_there:
-        yield
-        return
-    try:
-        if not overwrite:
-            _check_free([path], storage_options)
-    except FileExistsError as error:
-        detail = (
-            f"{error.strerror}, and lists other classes; give it as labels to number them alike"
-        )
-        raise FileExistsError(errno.EEXIST, detail, path) from None
-    with contextlib.ExitStack() as stack:
-        file = open_output(path, atomic=True, storage_options=storage_options)
-        stack.callback(file.abandon)
-        file.write(["".join(f"{name}\n" for name in classes).encode()])
-        file.finish()
-        yield
-        file.commit()
+            raise FileExistsError(errno.EEXIST, f"{os.strerror(errno.EEXIST)}{more}", path)
 
 
 class _Rows:
@@ -345,64 +287,72 @@ class _Packing:
     """The rows of one call, and what is known when they have been written."""
 
     def __init__(
-        self, images: ImageList, num_threads: int, *, check: bool, is_strict: bool
+        self, images: ImageList, pictures: list[Picture], *, is_checked: bool, is_strict: bool
     ) -> None:
-        self._images, self._num_threads = images, num_threads
-        self._is_checked, self._is_strict = check, is_strict
-        self.n_images = 0
-        self.n_bytes = 0
+        self._images, self._pictures = images, pictures
+        self._is_checked, self._is_strict = is_checked, is_strict
+        self._n_images, self._n_bytes = 0, 0
 
-    def schema(self, pictures: Sequence[Picture]) -> Schema:
+    def schema(self) -> Schema:
         """Return the schema of all rows."""
         one = np.zeros(1, np.int64)
         columns: dict[str, Any] = {"image/encoded": [b""], "image/format": [""]}
         columns |= {f"image/{name}": one for name in ("height", "width", "channels")}
         columns |= {"image/colorspace": [""], FILENAME_KEY: [""]}
-        if any(picture.number is not None for picture in pictures):
+        if any(picture.number is not None for picture in self._pictures):
             columns[LABEL_KEY] = one
-        if any(picture.text is not None for picture in pictures):
+        if any(picture.text is not None for picture in self._pictures):
             columns[TEXT_KEY] = [""]
         own, more = schema_of(columns), self._images.schema
         if more is None:
             return own
         return Schema({**own, **more}, {**own.originals, **more.originals})
 
-    def rows(self, pictures: Sequence[Picture], meter: Meter) -> Iterator[dict[str, Any]]:
-        """Yield the features of each image that can be packed."""
-        total = len(pictures)
-        read = _in_order(
-            lambda picture: _read(picture.path, is_checked=self._is_checked),
-            pictures,
-            self._num_threads,
-        )
-        with closing(read):
-            for done, (picture, found) in enumerate(zip(pictures, read, strict=True), 1):
-                if isinstance(found, str):
-                    self._images.leave_out(picture.path, found)
-                else:
-                    yield self._row(picture, *found)
-                meter.update(done, total)
-        if not self.n_images or (self._is_strict and self._images.problems):
-            raise _NothingWrittenError
-        meter.finish()
+    def rows(self, num_threads: int, meter: Meter) -> Iterator[dict[str, Any]]:
+        """Yield the features of each image that can be packed; raise in the end if these are not enough."""
+        images = self._images
 
-    def _row(self, picture: Picture, content: bytes, info: ImageInfo) -> dict[str, Any]:
-        self.n_images += 1
-        self.n_bytes += len(content)
-        row: dict[str, Any] = {
-            "image/encoded": content,
-            "image/format": info.format,
-            "image/height": info.height,
-            "image/width": info.width,
-            "image/channels": info.channels,
-            "image/colorspace": "RGB" if info.channels > 2 else "grayscale",
-            FILENAME_KEY: picture.filename,
-        }
-        if picture.number is not None:
-            row[LABEL_KEY] = picture.number
-        if picture.text is not None:
-            row[TEXT_KEY] = picture.text
-        return row | {name: values[picture.row] for name, values in self._images.columns.items()}
+        def read(picture: Picture) -> tuple[bytes, ImageInfo] | str:
+            return _read(picture.path, is_checked=self._is_checked)
+
+        with closing(_in_order(read, self._pictures, num_threads)) as found:
+            for done, (picture, each) in enumerate(zip(self._pictures, found, strict=True), 1):
+                if isinstance(each, str):
+                    images.leave_out(picture.path, each)
+                else:
+                    content, info = each
+                    self._n_images += 1
+                    self._n_bytes += len(content)
+                    row: dict[str, Any] = {
+                        "image/encoded": content,
+                        "image/format": info.format,
+                        "image/height": info.height,
+                        "image/width": info.width,
+                        "image/channels": info.channels,
+                        "image/colorspace": "RGB" if info.channels > 2 else "grayscale",
+                        FILENAME_KEY: picture.filename,
+                        LABEL_KEY: picture.number,
+                        TEXT_KEY: picture.text,
+                    }
+                    row |= {name: values[picture.row] for name, values in images.columns.items()}
+                    yield {name: value for name, value in row.items() if value is not None}
+                meter.update(done, len(self._pictures))
+        if not self._n_images or (self._is_strict and images.problems):
+            raise _NothingWrittenError
+
+    def report(self, classes: list[str], paths: list[str], labels_path: str | None) -> ImageReport:
+        """Return what was written, and left out."""
+        images = self._images
+        return ImageReport(
+            self._n_images,
+            self._n_bytes,
+            classes,
+            paths,
+            labels_path,
+            sorted(images.problems),
+            images.num_hidden,
+            images.num_other,
+        )
 
 
 def _read(path: str, *, is_checked: bool) -> tuple[bytes, ImageInfo] | str:

@@ -48,10 +48,11 @@ from tfrecord_lite.progress import check_progress, metered, title_of
 from tfrecord_lite.reader import reader_with
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from typing_extensions import Unpack
 
+    from tfrecord_lite.block import Block, Place
     from tfrecord_lite.files.names import Sources
     from tfrecord_lite.options import ReadOptions
     from tfrecord_lite.progress import Progress
@@ -151,26 +152,33 @@ def unpack_images(
         detail = f"manifest is {manifest!r}, expected the name of a .csv or .jsonl file"
         raise argument_error(detail)
     reader = reader_with(expand(paths, settings.storage_options), settings)
-    place = Path(os.path.abspath(folder))
-    with _new_folder(place) as temporary, contextlib.ExitStack() as stack:
+    problems: list[ImageProblem] = []
+    is_strict = settings.on_error == "raise"
+    first: InvalidArgumentError | None = None
+    with _new_folder(Path(os.path.abspath(folder))) as temporary, contextlib.ExitStack() as stack:
         lines = stack.enter_context(tempfile.TemporaryFile("w+", encoding="utf-8", newline=""))
         unpacking = _Unpacking(temporary, keys, manifest, lines)
         meter = stack.enter_context(metered(progress, title_of(reader.sources), "records"))
+        blocks = stack.enter_context(closing(reader.blocks()))  # type: ignore[type-var]
         n_records = 0
-        with closing(reader.blocks()) as blocks:  # type: ignore[type-var]
-            for block in blocks:
-                for i, row in enumerate(decode_examples(block)):
-                    problem = unpacking.add(row, n_records + i)
-                    if problem is not None:
-                        unpacking.leave_out(block.place(i), problem)
-                    if settings.on_error == "raise" and unpacking.n_images and unpacking.first:
-                        raise unpacking.first
-                n_records += len(block)
-                if settings.on_error == "raise" and unpacking.problems:
-                    break
-                meter.update(n_records)
+        for place, row in _rows_of(blocks):
+            problem = unpacking.add(row, n_records)
+            n_records += 1
+            meter.update(n_records)
+            if problem is not None:
+                detail = f"{problem}{unpacking.advice()}"
+                first = first or InvalidArgumentError(
+                    Reason.MISSING, source=place.source, index=place.index, detail=detail
+                )
+                where = f"{place.source}: record {place.index}"
+                problems.append(ImageProblem(where, problem))
+            if is_strict and first and unpacking.n_images:
+                raise first
         if not unpacking.n_images:
-            unpacking.raise_empty(reader.sources, n_records)
+            source = name_of(reader.sources[0]) if len(reader.sources) == 1 else None
+            reason = f"; in the first {problems[0].detail}" if problems else ""
+            detail = f"no image in {plural(n_records, 'record')}{reason}{unpacking.advice()}"
+            raise InvalidArgumentError(Reason.MISSING, source=source, detail=detail)
         left_out = unpacking.write_manifest()
         meter.finish()
     return ImageReport(
@@ -179,11 +187,18 @@ def unpack_images(
         sorted(unpacking.classes),
         [os.fspath(folder)],
         os.path.join(folder, manifest),
-        unpacking.problems,
+        problems,
         left_out=left_out,
         damage=reader.report,
         seconds=time.monotonic() - start,
     )
+
+
+def _rows_of(blocks: Iterable[Block]) -> Iterator[tuple[Place, dict[str, Any]]]:
+    """Yield the place and the features of each record."""
+    for block in blocks:
+        for i, row in enumerate(decode_examples(block)):
+            yield block.place(i), row
 
 
 @contextlib.contextmanager
@@ -226,8 +241,6 @@ class _Unpacking:
         self.n_images = 0
         self.n_bytes = 0
         self.classes: set[str] = set()
-        self.problems: list[ImageProblem] = []
-        self.first: InvalidArgumentError | None = None  # about the first of them
 
     def add(self, row: dict[str, Any], number: int) -> str | None:
         """Write the image of a record; return why there is none."""
@@ -310,23 +323,8 @@ class _Unpacking:
             else:
                 return "/".join([*parts[:-1], name])
 
-    def leave_out(self, place: Any, detail: str) -> None:
-        """Remember a record without an image."""
-        source = None if place.source is None else name_of(place.source)
-        self.problems.append(ImageProblem(f"{source}: record {place.index}", detail))
-        if self.first is None:
-            self.first = InvalidArgumentError(
-                Reason.MISSING, source=source, index=place.index, detail=f"{detail}{self._how()}"
-            )
-
-    def raise_empty(self, sources: Sequence[Any], n_records: int) -> None:
-        """Raise as there is no image at all in the records that were read."""
-        source = name_of(sources[0]) if len(sources) == 1 else None
-        reason = "" if self.first is None else f"; in the first {self.problems[0].detail}"
-        detail = f"no image in {plural(n_records, 'record')}{reason}{self._how()}"
-        raise InvalidArgumentError(Reason.MISSING, source=source, detail=detail)
-
-    def _how(self) -> str:
+    def advice(self) -> str:
+        """Name the features that a record has, for an error."""
         names = ", ".join(map(repr, sorted(self._seen)[:20]))
         return f"; give image_key, one of: {names}" if names else ""
 
