@@ -639,9 +639,7 @@ def test_originals_that_cannot_be_are_rejected_in_a_schema_too(tmp_path: Path) -
     path = write(tmp_path / "d", [encode_example({"x": b"ab"})])
     schema = Schema({"x": FixedLenFeature([1], bytes)}, {"x": Original("uint8", [2])})
 
-    with pytest.raises(
-        InvalidArgumentError, match="does not go with the FixedLenFeature"
-    ) as caught:
+    with pytest.raises(InvalidArgumentError, match="does not go with FixedLenFeature") as caught:
         load(path, schema=schema)
 
     assert (caught.value.reason, caught.value.key) == (Reason.BAD_ARGUMENT, "x")

@@ -19,14 +19,12 @@ from tfrecord_lite import (
 )
 from tfrecord_lite.convert.lossless import schema_of
 from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.schema import Original
+from tfrecord_lite.schema import Original, SchemaItem
 from tfrecord_lite.storage.widening import (
     IncompatibleError,
-    SchemaItem,
     as_absent,
     as_missing,
     as_ragged,
-    items_of,
     widened,
 )
 
@@ -36,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def item(column: Any) -> SchemaItem:
-    return items_of(schema_of({"x": column}))["x"]
+    return schema_of({"x": column}).to_items()["x"]
 
 
 def ints(dtype: str = "int64", shape: Any = (), **members: Any) -> SchemaItem:

@@ -171,11 +171,8 @@ def _feature(match: re.Match[str]) -> Schema:
 
     from tfrecord_lite.columns import RaggedTensor  # noqa: PLC0415 - only this verb needs it
     from tfrecord_lite.convert.lossless import schema_of  # noqa: PLC0415 - only this verb needs it
-    from tfrecord_lite.storage.widening import (  # noqa: PLC0415 - only this verb needs it
-        as_missing,
-        items_of,
-        schema_of_items,
-    )
+    from tfrecord_lite.schema import Schema  # noqa: PLC0415 - only this verb needs it
+    from tfrecord_lite.storage.widening import as_missing  # noqa: PLC0415 - only this verb needs it
 
     name, word = match["name"], match["dtype"]
     dims = [dim.strip() for dim in (match["shape"] or "").split(",") if dim.strip()]
@@ -195,7 +192,7 @@ def _feature(match: re.Match[str]) -> Schema:
     )
     if not match["lacking"] or is_ragged:
         return schema
-    return schema_of_items({name: as_missing(name, items_of(schema)[name])})
+    return Schema.of_items({name: as_missing(name, schema.to_items()[name])})
 
 
 # ----------------------------------------------------------------------------------- summary

@@ -20,7 +20,6 @@ from tfrecord_lite.convert.lossless import (
     SMALL_FLOATS,
     ends_in_nul,
     from_raw,
-    is_raw,
     outside,
     to_raw,
     to_storable,
@@ -40,6 +39,7 @@ from tfrecord_lite.schema import (
     Schema,
     Sparse,
     VarLen,
+    is_raw,
     prepare,
 )
 from tfrecord_lite.schema.text import nearest

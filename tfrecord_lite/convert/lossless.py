@@ -37,7 +37,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -65,6 +65,7 @@ from tfrecord_lite.convert.types import (
     column_error,
     extra_floats_back,
     kind_of_dtype,
+    record_of,
     ticks,
 )
 from tfrecord_lite.errors import InvalidArgumentError, Reason, plural
@@ -74,8 +75,9 @@ from tfrecord_lite.schema import (
     Original,
     RaggedFeature,
     Schema,
+    SchemaItem,
     SparseFeature,
-    VarLenFeature,
+    is_raw,
     kind_of,
 )
 from tfrecord_lite.schema.kinds import EXTRA_FLOATS, EXTRA_INTEGERS, numpy_dtype
@@ -88,8 +90,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.schema import FeatureSpec
 
 __all__ = ["restore", "schema_of"]
-
-Described: TypeAlias = "tuple[FeatureSpec, Original]"
 
 RAW = frozenset({"float64", "complex64", "complex128"})
 """The dtypes that are stored as their bytes, unless rounding is asked for."""
@@ -140,29 +140,83 @@ def schema_of(columns: Mapping[str, Any] | DataFrame, *, lossless: bool = True) 
     n     FixedLenFeature  int64   []     uint8 []
     """
     frame = frame_of_types(columns) if is_stream(columns) else open_columns(columns)
-    opened, traits = frame.columns, frame.traits
-    if not hasattr(opened, "items"):
+    if not hasattr(frame.columns, "items"):
         found = type(columns).__name__
         raise TypeError(f"columns must be a dict, with one column per feature, not {found}")
-    specs: dict[str, FeatureSpec] = {}
-    originals: dict[str, Original] = {}
-    for name, column in opened.items():
-        arrays = normalize(name, column, "strict")
-        describe = next((d for cls, d in _DESCRIBERS.items() if isinstance(arrays, cls)), None)
-        if describe is None:
-            detail = f"a {type(arrays).__name__} is not a column"
+    items = {}
+    for name, column in frame.columns.items():
+        item = item_of(name, normalize(name, column, "strict"), lossless=lossless)
+        if frame.traits.get(name, {}).get("missing"):
+            item = item._replace(spec=RaggedFeature(item.kind.dtype))
+        items[name] = item
+    return with_traits(Schema.of_items(items), frame.traits)
+
+
+def item_of(name: str, column: Any, *, lossless: bool = True) -> SchemaItem:
+    """Return how a normalized column is stored, and what it was."""
+    values: Any = column
+    shape: tuple[int | None, ...] = ()
+    match column:
+        case np.ma.MaskedArray():
+            values, shape = column.compressed(), column.shape[1:]
+        case np.ndarray():
+            shape = column.shape[1:]
+        case MaskedBytes():
+            values = column.values
+        case RaggedTensor():
+            values = column.flat_values
+            inner = values.shape[1:]
+            shape = (None,) * column.ragged_rank + inner
+            if 0 in inner:
+                detail = f"rows of values of shape {inner} hold nothing, so they cannot be counted"
+                raise column_error(name, detail, None, Reason.UNSUPPORTED)
+        case SparseTensor():
+            values, shape = column.values, column.shape[1:]
+            if not shape:
+                detail = "a SparseTensor of rank 1 has no dimension besides that of records"
+                raise column_error(name, detail, None, Reason.UNSUPPORTED)
+        case BytesColumn():
+            pass
+        case _:
+            detail = f"a {type(column).__name__} is not a column"
             raise column_error(name, detail, None, Reason.UNSUPPORTED)
-        specs[name], originals[name] = describe(name, arrays, lossless)
-    for name, members in traits.items():
-        if members.get("missing"):
-            specs[name] = RaggedFeature(specs[name].dtype)  # type: ignore[attr-defined]
-    return with_traits(Schema(specs, originals), traits)
+    kind = _stored_as(name, values.dtype, lossless=lossless)
+    missing = isinstance(column, np.ma.MaskedArray | MaskedBytes)
+    original = _original(values, shape, missing=missing)
+    if isinstance(column, SparseTensor):
+        keys = tuple(f"{name}/indices_{i}" for i in range(len(shape)))
+        return SchemaItem(SparseFeature(keys, f"{name}/values", kind.dtype, shape), original)
+    splits_dtype = column.row_splits.dtype if isinstance(column, RaggedTensor) else np.int64
+    return SchemaItem(specification_of(name, kind, original, splits_dtype), original)
 
 
-def _stored_as(name: str, dtype: np.dtype[Any], *, lossless: bool) -> tuple[Kind, bool]:
-    """Return the list for a dtype, and whether it holds raw bytes."""
+def specification_of(
+    name: str, kind: Kind, original: Original, splits_dtype: Any = np.int64
+) -> FeatureSpec:
+    """Return the specification that reads values of an original, stored as a kind."""
+    raw = is_raw(original, kind)
+    rank = ragged_rank(original)
+    if original.missing:
+        return RaggedFeature(kind.dtype)
+    if rank <= raw:  # raw rows of one level are one string
+        return FixedLenFeature(() if raw else original.shape, kind.dtype)
+    levels = range(1, rank - raw)
+    partitions = [RaggedFeature.RowLengths(f"{name}/row_lengths_{level}") for level in levels]
+    return RaggedFeature(
+        kind.dtype, partitions=partitions, row_splits_dtype=splits_dtype, validate=True
+    )
+
+
+def ragged_rank(original: Original) -> int:
+    """Return how many dimensions of an original vary: the first ones."""
+    shape = original.shape or ()
+    return next((i for i, dim in enumerate(shape) if dim is not None), len(shape))
+
+
+def _stored_as(name: str, dtype: np.dtype[Any], *, lossless: bool) -> Kind:
+    """Return the list for a dtype: that of bytes for numbers that are stored raw."""
     if dtype.name in RAW and (lossless or dtype.kind == "c"):
-        return Kind.BYTES, True
+        return Kind.BYTES
     kind = kind_of_dtype(dtype)
     if kind is None or (dtype.kind == "f" and dtype.itemsize > 8):
         wider = {"f": "float64", "c": "complex128"}.get(dtype.kind)
@@ -171,10 +225,10 @@ def _stored_as(name: str, dtype: np.dtype[Any], *, lossless: bool) -> tuple[Kind
         )
         detail = f"{dtype.name} has no form that every machine reads; {hint}"
         raise column_error(name, detail, None, Reason.UNSUPPORTED)
-    return kind, False
+    return kind
 
 
-def _original(values: Any, shape: tuple[int | None, ...], *, missing: bool = False) -> Original:
+def _original(values: Any, shape: tuple[int | None, ...], *, missing: bool) -> Original:
     """Return what flat values were."""
     dtype = values.dtype
     text = "str" if isinstance(values, TextColumn) else None
@@ -187,75 +241,9 @@ def _original(values: Any, shape: tuple[int | None, ...], *, missing: bool = Fal
     return Original("string" if text else dtype, shape, text, missing)
 
 
-def _of_array(name: str, array: Any, lossless: bool) -> Described:  # noqa: FBT001
-    kind, raw = _stored_as(name, array.dtype, lossless=lossless)
-    shape = () if raw else array.shape[1:]
-    return FixedLenFeature(shape, kind.dtype), _original(array, array.shape[1:])
-
-
-def _of_masked(name: str, array: Any, lossless: bool) -> Described:  # noqa: FBT001
-    kind, _ = _stored_as(name, array.dtype, lossless=lossless)
-    original = _original(array.compressed(), array.shape[1:], missing=True)
-    return RaggedFeature(kind.dtype), original
-
-
-def _of_bytes(name: str, column: Any, lossless: bool) -> Described:  # noqa: ARG001, FBT001
-    return FixedLenFeature([], bytes), _original(column, ())
-
-
-def _of_masked_bytes(name: str, column: Any, lossless: bool) -> Described:  # noqa: ARG001, FBT001
-    return RaggedFeature(bytes), _original(column.values, (), missing=True)
-
-
-def _of_ragged(name: str, column: Any, lossless: bool) -> Described:  # noqa: FBT001
-    values = column.flat_values
-    kind, raw = _stored_as(name, values.dtype, lossless=lossless)
-    inner = values.shape[1:]
-    if 0 in inner:
-        detail = f"rows of values of shape {inner} hold nothing, so they cannot be counted"
-        raise column_error(name, detail, None, Reason.UNSUPPORTED)
-    rank = column.ragged_rank
-    original = _original(values, (None,) * rank + inner)
-    if raw and rank == 1:
-        return FixedLenFeature([], bytes), original
-    levels = range(1, rank - raw)
-    partitions = [RaggedFeature.RowLengths(f"{name}/row_lengths_{level}") for level in levels]
-    splits_dtype = column.row_splits.dtype
-    spec = RaggedFeature(
-        kind.dtype, partitions=partitions, row_splits_dtype=splits_dtype, validate=True
-    )
-    return spec, original
-
-
-def _of_sparse(name: str, column: Any, lossless: bool) -> Described:  # noqa: FBT001
-    kind, _ = _stored_as(name, column.dtype, lossless=lossless)
-    sizes = column.shape[1:]
-    if not sizes:
-        detail = "a SparseTensor of rank 1 has no dimension besides that of records"
-        raise column_error(name, detail, None, Reason.UNSUPPORTED)
-    keys = [f"{name}/indices_{i}" for i in range(len(sizes))]
-    spec = SparseFeature(keys, f"{name}/values", kind.dtype, list(sizes))
-    return spec, _original(column.values, sizes)
-
-
-_DESCRIBERS: dict[type, Callable[[str, Any, bool], Described]] = {
-    np.ma.MaskedArray: _of_masked,
-    np.ndarray: _of_array,
-    BytesColumn: _of_bytes,
-    MaskedBytes: _of_masked_bytes,
-    RaggedTensor: _of_ragged,
-    SparseTensor: _of_sparse,
-}
-
-
 def original_dtype(name: str) -> np.dtype[Any]:
     """Return a dtype by the name an Original has for it; ImportError without ml_dtypes."""
     return np.dtype(object) if name == "string" else numpy_dtype(name)
-
-
-def is_raw(original: Original | None, kind: Kind) -> bool:
-    """Whether values are stored as their bytes: numbers in a feature of strings."""
-    return original is not None and kind is Kind.BYTES and original.dtype != "string"
 
 
 def with_values(column: Any, change: Callable[[Any], Any]) -> Any:
@@ -275,8 +263,7 @@ def with_values(column: Any, change: Callable[[Any], Any]) -> Any:
 
 def without_values(column: Any, original: Original) -> Any:
     """Return a column of nothing but missing records, or empty rows, as one of the original."""
-    shape = original.shape or ()
-    rank = next((i for i, dim in enumerate(shape) if dim is not None), len(shape))
+    rank = ragged_rank(original)
     if getattr(column, "ragged_rank", rank) > rank:
         return column
     flat = getattr(column, "flat_values", column)
@@ -311,15 +298,13 @@ def to_storable(key: str, column: Any, original: Original, kind: Kind) -> Any:
         detail = f"the column is {dtype.name}, but the schema stores {original.dtype}; "
         detail += f"convert it with astype({original.dtype!r})"
         raise column_error(key, detail, None, Reason.WRONG_KIND)
-    return with_values(column, _ticks if is_time else _wrapped)
 
+    def stored(values: Any) -> Any:
+        if values.dtype.kind in "Mm":
+            return ticks(values)
+        return values.astype(np.uint64).view(np.int64) if values.dtype.kind == "u" else values
 
-def _wrapped(values: Any) -> Any:
-    return values.astype(np.uint64).view(np.int64) if values.dtype.kind == "u" else values
-
-
-def _ticks(values: Any) -> Any:
-    return ticks(values) if values.dtype.kind in "Mm" else values
+    return with_values(column, stored)
 
 
 def to_raw(key: str, column: Any, original: Original) -> Any:
@@ -333,9 +318,8 @@ def to_raw(key: str, column: Any, original: Original) -> Any:
             return RaggedTensor(inner, column.row_splits, column.uniform_row_length)
         case RaggedTensor():
             with at_records(column.row_splits):
-                values = _as_dtype(key, column.values, dtype)
-            n_bytes = dtype.itemsize * int(np.prod(values.shape[1:], dtype=np.int64))
-            return BytesColumn(column.row_splits.astype(np.int64) * n_bytes, _bytes_of(values))
+                strings = _raw_rows(_as_dtype(key, column.values, dtype))
+            return BytesColumn(strings.offsets[column.row_splits], strings.data)
         case SparseTensor():
             values = _raw_rows(_as_dtype(key, column.values, dtype))
             return SparseTensor(column.indices, values, column.dense_shape)
@@ -371,14 +355,11 @@ def inexact_integers(values: AnyArray, floats: AnyArray) -> BoolArray:
     return inexact
 
 
-def _bytes_of(values: AnyArray) -> Any:
-    return values.reshape(-1).view(np.uint8)
-
-
 def _raw_rows(values: AnyArray) -> BytesColumn:
     """Return the bytes of each row."""
-    n_bytes = values.dtype.itemsize * int(np.prod(values.shape[1:], dtype=np.int64))
-    return BytesColumn(np.arange(len(values) + 1, dtype=np.int64) * n_bytes, _bytes_of(values))
+    n_bytes = values.dtype.itemsize * math.prod(values.shape[1:])
+    offsets = np.arange(len(values) + 1, dtype=np.int64) * n_bytes
+    return BytesColumn(offsets, values.reshape(-1).view(np.uint8))
 
 
 # -------------------------------------------------------------------------------- restoring
@@ -516,8 +497,7 @@ def _ragged_back(name: str, column: RaggedTensor, original: Original, *, raw: bo
         with at_records(column.row_splits):
             inner = _ragged_back(name, column.values, original, raw=raw)
         return RaggedTensor(inner, column.row_splits)
-    rank = next((i for i, d in enumerate(original.shape or ()) if d is not None), None)
-    inner_shape = () if rank is None else original.shape[rank:]
+    inner_shape = (original.shape or ())[ragged_rank(original) :]
     if raw:
         with at_records(column.row_splits):
             values, counts = from_raw(name, column.values, original)
@@ -599,43 +579,29 @@ def outside(values: Any, original: Original) -> BoolArray | None:
     is_whole = values.dtype.kind in "iu"
     wrong: BoolArray
     if dtype.name in SMALL_FLOATS:
-        wrong = _outside_floats(values, dtype)
-    elif not (dtype.kind in "biu" or dtype.name in EXTRA_INTEGERS) or (
-        is_whole and dtype.itemsize == 8  # two's complement
-    ):
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            back = values.astype(dtype).astype(np.float32)
+        wrong = (back != values) & ~(np.isnan(back) & np.isnan(values))
+        return wrong if wrong.any() else None
+    if dtype.name in EXTRA_INTEGERS:
+        n_bits, is_signed = int(dtype.name[-1]), dtype.name[0] != "u"
+        low, high = -(is_signed << (n_bits - 1)), (1 << (n_bits - is_signed)) - 1
+    elif dtype.kind == "b":
+        low, high = 0, 1
+    elif dtype.kind in "iu":
+        low, high = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+    else:
         return None
-    elif is_whole:
-        low, high = _limits(dtype)
+    if is_whole and dtype.itemsize == 8:  # two's complement
+        return None
+    if is_whole:
         if not values.size or (values.min() >= low and values.max() <= high):
             return None
         wrong = (values < low) | (values > high)
     else:
-        low, high = _limits(dtype)
         # Not `<= high`: a float32 has no number just below 2**63.
         wrong = ~((values >= low) & (values < high + 1) & (values == np.trunc(values)))
     return wrong if wrong.any() else None
-
-
-def _outside_floats(values: Any, dtype: np.dtype[Any]) -> BoolArray:
-    """Find the numbers that a small float does not have."""
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        back = values.astype(dtype).astype(np.float32)
-    wrong: BoolArray = (back != values) & ~(np.isnan(back) & np.isnan(values))
-    return wrong
-
-
-def _limits(dtype: np.dtype[Any]) -> tuple[int, int]:
-    if dtype.kind == "b":
-        return 0, 1
-    if dtype.name in EXTRA_INTEGERS:
-        n_bits = int(dtype.name[-1])
-        return (
-            (0, 2**n_bits - 1)
-            if dtype.name[0] == "u"
-            else (-(2 ** (n_bits - 1)), 2 ** (n_bits - 1) - 1)
-        )
-    info = np.iinfo(dtype)
-    return int(info.min), int(info.max)
 
 
 def _texts(key: str, values: Any, text: str | None) -> Any:
@@ -723,91 +689,62 @@ def with_carried(frame: Frame, *, any_category: bool = False) -> tuple[Frame, Sc
     times get the unit of their original. With `any_category`, values need not be among the categories:
     which features fit then depends on types alone, and is the same for all batches of a stream.
     """
-    specs: dict[str, FeatureSpec] = {}
-    originals: dict[str, Original] = {}
     columns = dict(frame.columns)
-    given = Schema({}) if frame.carried is None else frame.carried
-    for name, spec in given.items():
-        if name not in columns or isinstance(spec, SparseFeature):
+    items: dict[str, SchemaItem] = {}
+    for name, item in () if frame.carried is None else frame.carried.to_items().items():
+        if name not in columns or isinstance(item.spec, SparseFeature):
             continue
-        wanted = _expected(spec, given.originals.get(name))
-        if any_category:
-            wanted = replace(wanted, categories=None, ordered=False)
-        found = _natural(name, columns[name], frame.traits.get(name, {}))
+        if any_category and item.original is not None:
+            item = item._replace(original=replace(item.original, categories=None, ordered=False))  # noqa: PLW2901
+        wanted = _expected(item)
+        column = columns[name]
+        rows = column.rows if isinstance(column, MaskedRows) else column
+        own = with_traits(schema_of({name: rows}), {name: frame.traits.get(name, {})})
+        found = own.originals[name]
         if not _is_alike(found, wanted):
             continue
         if wanted.dtype.startswith(_TIMES):
-            columns[name] = _in_unit(name, columns[name], wanted.dtype)
-        specs[name] = spec
-        if name in given.originals:
-            originals[name] = given.originals[name]
-            if any_category:
-                originals[name] = replace(originals[name], categories=None, ordered=False)
-        if found.missing and isinstance(spec, FixedLenFeature):  # a default would come in its place
-            specs[name] = RaggedFeature(spec.dtype)
-            originals[name] = replace(wanted, missing=True)
-    return frame._replace(columns=columns), Schema(specs, originals)
+            columns[name] = _in_unit(name, column, wanted.dtype)
+        if found.missing and isinstance(item.spec, FixedLenFeature):  # not its default instead
+            item = SchemaItem(RaggedFeature(item.spec.dtype), replace(wanted, missing=True))  # noqa: PLW2901
+        items[name] = item
+    return frame._replace(columns=columns), Schema.of_items(items)
 
 
-def check_exact(
-    columns: Mapping[str, Any], schema: Mapping[str, Any], originals: Mapping[str, Original]
-) -> None:
+def check_exact(columns: Mapping[str, Any], schema: Schema) -> None:
     """Raise about what the carried features would not give back: null lists, and rounded floats."""
-    for name, column in columns.items():
-        original = originals.get(name)
+    for name, item in schema.to_items().items():
+        column, original = columns[name], item.original
         shape = None if original is None else original.shape
         if isinstance(column, MaskedRows) and (shape is None or None in shape):
             raise missing_row_error(name, column.mask)
-        is_float = kind_of(schema[name].dtype) is Kind.FLOAT
-        if original is not None and original.dtype == "float64" and is_float:
-            with at_records(_splits(column)):
-                _check_float32(name, getattr(column, "flat_values", column))
+        if original is None or original.dtype != "float64" or item.kind is not Kind.FLOAT:
+            continue
+        values = getattr(column, "flat_values", column)
+        with np.errstate(over="ignore", under="ignore"):
+            wrong = values.astype(np.float32) != values
+        wrong = np.ma.filled(wrong & ~np.isnan(values), fill_value=False)
+        wrong = wrong.any(axis=tuple(range(1, wrong.ndim)))
+        if wrong.any():
+            detail = "a number that is not exact in float32, in which the schema that came along "
+            detail += "stores it; give another schema, or none: table.replace_schema_metadata()"
+            number = int(wrong.argmax())
+            rows = column.rows if isinstance(column, MaskedRows) else column
+            for splits in reversed(getattr(rows, "nested_row_splits", ())):
+                number = record_of(splits, number)
+            raise column_error(name, detail, number, Reason.UNREPRESENTABLE)
 
 
-def _splits(column: Any) -> Any:
-    """Return where the flat values of each record start, and the end."""
-    rows = column.rows if isinstance(column, MaskedRows) else column
-    if not isinstance(rows, RaggedTensor):
-        return np.arange(len(rows) + 1)
-    splits = rows.row_splits
-    for inner in rows.nested_row_splits[1:]:
-        splits = inner[splits]
-    return splits
-
-
-def _check_float32(name: str, values: Any) -> None:
-    with np.errstate(over="ignore", under="ignore"):
-        wrong = values.astype(np.float32) != values
-    wrong = np.ma.filled(wrong & ~np.isnan(values), fill_value=False)
-    wrong = wrong.any(axis=tuple(range(1, wrong.ndim)))
-    if wrong.any():
-        detail = (
-            "a number that is not exact in float32, in which the schema that came along stores "
-        )
-        detail += "it; give another schema, or none: table.replace_schema_metadata()"
-        raise column_error(name, detail, int(wrong.argmax()), Reason.UNREPRESENTABLE)
-
-
-def _natural(name: str, column: Any, traits: dict[str, Any]) -> Original:
-    """Return the original that a column has by itself."""
-    rows = column.rows if isinstance(column, MaskedRows) else column
-    return with_traits(schema_of({name: rows}), {name: traits}).originals[name]
-
-
-def _expected(spec: Any, original: Original | None) -> Original:
+def _expected(item: SchemaItem) -> Original:
     """Return the original that a column has if it was made by a specification."""
-    if original is not None and original.shape is not None:
+    spec: Any = item.spec
+    original = item.original or Original(item.kind.label)
+    if original.shape is not None:
         return original
-    if isinstance(spec, RaggedFeature):
-        inner = [getattr(each, "length", None) for each in spec.partitions]
-        shape: tuple[int | None, ...] = (None, *inner)
-    elif isinstance(spec, VarLenFeature):
-        shape = (None,)
-    else:
-        shape = spec.shape if isinstance(spec, FixedLenFeature) else (None, *spec.shape)
-    if original is not None:
-        return replace(original, shape=shape)
-    return Original(kind_of(spec.dtype).dtype, shape)
+    if isinstance(spec, FixedLenFeature):
+        return replace(original, shape=spec.shape)
+    inner = [getattr(each, "length", None) for each in getattr(spec, "partitions", ())]
+    return replace(original, shape=(None, *inner, *getattr(spec, "shape", ())))
 
 
 def _is_alike(found: Original, wanted: Original) -> bool:
@@ -824,16 +761,10 @@ def _is_alike(found: Original, wanted: Original) -> bool:
         return False
     if wanted.dtype.startswith(_TIMES):
         return _is_time_like(found.dtype, wanted.dtype)
-    return bool(found.dtype == _dtype_in_arrow(wanted.dtype))
-
-
-def _dtype_in_arrow(name: str) -> str:
-    """Return the dtype of Arrow data for an original's, the nearest that there is."""
-    if name in EXTRA_FLOATS:
-        return "float32"
-    if name in EXTRA_INTEGERS:
-        return "uint8" if name.startswith("u") else "int8"
-    return name
+    nearest = "float32" if wanted.dtype in EXTRA_FLOATS else wanted.dtype
+    if wanted.dtype in EXTRA_INTEGERS:
+        nearest = "uint8" if wanted.dtype.startswith("u") else "int8"
+    return bool(found.dtype == nearest)
 
 
 def _is_time_like(found: str, wanted: str) -> bool:

@@ -45,11 +45,12 @@ from tfrecord_lite.schema import (
     Original,
     RaggedFeature,
     Schema,
+    SchemaItem,
     SequenceSchema,
 )
 from tfrecord_lite.schema.text import nearest
 from tfrecord_lite.storage import sidecar
-from tfrecord_lite.storage.widening import SchemaItem, as_missing, schema_of_items
+from tfrecord_lite.storage.widening import as_missing
 
 try:
     from pyspark.sql.datasource import (
@@ -390,7 +391,7 @@ class _Files:
                 if isinstance(sample, SequenceSchema):
                     sample = self._scan(None).schema
         if record_type != "SequenceExample" and not isinstance(sample, SequenceSchema):
-            return schema_of_items({field.name: _feature_of(field)[0] for field in fields})
+            return Schema.of_items({field.name: _feature_of(field)[0] for field in fields})
         known = sample.feature_lists if isinstance(sample, SequenceSchema) else ()
         context: dict[str, SchemaItem] = {}
         lists: dict[str, Any] = {}
@@ -404,7 +405,7 @@ class _Files:
                 lists[key] = FixedLenSequenceFeature([], stored)
             else:
                 context[key] = item
-        return SequenceSchema(schema_of_items(context), Schema(lists))
+        return SequenceSchema(Schema.of_items(context), Schema(lists))
 
     def spark_schema(self) -> Any:
         """Return the inferred schema, all of it nullable."""
@@ -748,7 +749,7 @@ def _rows_of(fields: list[Any], options: Mapping[str, Any]) -> _Rows:
     kinds = [_without_decimals(kind) for kind in _arrow_schema_of(StructType(fields)).types]
     named = list(zip(names, kinds, strict=True))
     if of_sequences:
-        features = SequenceSchema(schema_of_items(context), Schema(lists))
+        features = SequenceSchema(Schema.of_items(context), Schema(lists))
         metadata = {SCHEMA_KEY: features.to_json(None).encode()}
         filled = [name for name in names if name.startswith(_LISTS)]
     else:

@@ -50,7 +50,7 @@ from tfrecord_lite.schema.prepare import (
     require_specifications,
     specifications,
 )
-from tfrecord_lite.schema.schema import Original, Schema, SequenceSchema
+from tfrecord_lite.schema.schema import Original, Schema, SchemaItem, SequenceSchema, is_raw
 from tfrecord_lite.schema.summary import (
     FeatureListSummary,
     FeatureSummary,
@@ -79,6 +79,7 @@ __all__ = [
     "Ragged",
     "RaggedFeature",
     "Schema",
+    "SchemaItem",
     "SequenceSchema",
     "SequenceSummary",
     "Sparse",
@@ -89,6 +90,7 @@ __all__ = [
     "VarLenFeature",
     "Variable",
     "canonical",
+    "is_raw",
     "keys_to_read",
     "kind_of",
     "prepare",

@@ -12,13 +12,13 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, NamedTuple, Self
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
 from tfrecord_lite.schema import text
 from tfrecord_lite.schema.features import FeatureLike, FeatureSpec
-from tfrecord_lite.schema.kinds import EXTRA_DTYPES, numpy_dtype
+from tfrecord_lite.schema.kinds import EXTRA_DTYPES, Kind, kind_of, numpy_dtype
 from tfrecord_lite.schema.prepare import canonical, no_mapping_error, specifications
 from tfrecord_lite.shown import repr_html
 
@@ -96,10 +96,6 @@ class Original:
                 "text must be str, T, or a width such as S5 or U5, with dtype string; "
                 f"not {self.text!r} with dtype {self.dtype}"
             )
-        self._check_traits()
-
-    def _check_traits(self) -> None:
-        """Check what data frames know besides, and normalize categories."""
         if not isinstance(self.zone, str | None):
             raise TypeError(f"zone must be a str, not {self.zone!r}")
         if not isinstance(self.ordered, bool):
@@ -114,13 +110,17 @@ class Original:
 
     def __repr__(self) -> str:
         """Return the call that creates an equal one."""
-        shown = [f"dtype={self.dtype!r}", f"shape={self.shape!r}"]
-        shown += [f"text={self.text!r}"] if self.text is not None else []
-        shown += ["missing=True"] if self.missing else []
-        shown += [f"zone={self.zone!r}"] if self.zone is not None else []
-        shown += [f"categories={self.categories!r}"] if self.categories is not None else []
-        shown += ["ordered=True"] if self.ordered else []
-        return f"Original({', '.join(shown)})"
+        shown = ", ".join(f"{name}={value!r}" for name, value in self._members().items())
+        return f"Original({shown})"
+
+    def _members(self) -> dict[str, Any]:
+        """Return dtype, shape, and the other fields that are not the default."""
+        members = {field.name: getattr(self, field.name) for field in fields(self)}
+        rest = fields(self)[2:]
+        for field in rest:
+            if members[field.name] == field.default:
+                del members[field.name]
+        return members
 
 
 def _dtype_name(dtype: Any) -> str:
@@ -165,6 +165,37 @@ def _dimension(dim: Any) -> int | None:
     if not 0 <= number < 2**63:
         raise argument_error(f"a dimension must be between 0 and 2**63 - 1, not {number}")
     return number
+
+
+class SchemaItem(NamedTuple):
+    """A feature of a schema: its specification, and its original type if that is known."""
+
+    spec: FeatureSpec
+    original: Original | None
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of the list that is stored."""
+        return kind_of(self.spec.dtype)  # type: ignore[attr-defined]
+
+    @property
+    def is_raw(self) -> bool:
+        """Whether values are stored as their bytes: numbers in a feature of strings."""
+        return is_raw(self.original, self.kind)
+
+    def __str__(self) -> str:
+        """Return dtype and shape, for error texts."""
+        if self.original is None:
+            return type(self.spec).__name__
+        word = self.original.text or self.original.dtype
+        word = "missing" if self.original.missing else word
+        shape = ", ".join("?" if dim is None else str(dim) for dim in self.original.shape or ())
+        return f"{word} [{shape}]"
+
+
+def is_raw(original: Original | None, kind: Kind) -> bool:
+    """Return whether values are stored as their bytes: numbers in a feature of strings."""
+    return original is not None and kind is Kind.BYTES and original.dtype != "string"
 
 
 class Schema(Mapping[str, FeatureSpec]):
@@ -213,73 +244,81 @@ class Schema(Mapping[str, FeatureSpec]):
     True
     """
 
-    __slots__ = ("_features", "_originals")
+    __slots__ = ("_items",)
 
-    _features: dict[str, FeatureSpec]
-    _originals: dict[str, Original]
+    _items: dict[str, SchemaItem]
 
     def __init__(
         self, features: Mapping[str, FeatureLike], originals: Mapping[str, Original] | None = None
     ) -> None:
         if not isinstance(features, Mapping):
             raise no_mapping_error(features)
-        self._features = {name: canonical(name, spec) for name, spec in features.items()}
+        specs = {name: canonical(name, spec) for name, spec in features.items()}
         if originals is None:
             originals = features.originals if isinstance(features, Schema) else {}
         for name, original in originals.items():
-            if name not in self._features:
-                detail = f"no such feature for this original{text.nearest(name, self)}"
+            if name not in specs:
+                detail = f"no such feature for this original{text.nearest(name, specs)}"
                 raise argument_error(detail, key=str(name))
             if not isinstance(original, Original):
                 raise TypeError(f"original of feature {name!r} must be an Original")
-        self._originals = {name: originals[name] for name in self._features if name in originals}
+        self._items = {name: SchemaItem(spec, originals.get(name)) for name, spec in specs.items()}
+
+    @classmethod
+    def of_items(cls, items: Mapping[str, SchemaItem]) -> Self:
+        """Create a schema from specifications with their originals."""
+        originals = {n: item.original for n, item in items.items() if item.original is not None}
+        return cls({name: item.spec for name, item in items.items()}, originals)
+
+    def to_items(self) -> dict[str, SchemaItem]:
+        """Return specifications and originals by name, as a new dict."""
+        return dict(self._items)
 
     @property
     def features(self) -> dict[str, FeatureSpec]:
         """The specifications, as a new dict."""
-        return dict(self._features)
+        return {name: item.spec for name, item in self._items.items()}
 
     @property
     def originals(self) -> dict[str, Original]:
         """The original types of the features that have one, as a new dict."""
-        return dict(self._originals)
+        items = self._items.items()
+        return {name: item.original for name, item in items if item.original is not None}
 
     def __getitem__(self, name: str) -> FeatureSpec:
         """Return one specification; the error about an unknown name lists the nearest ones."""
         try:
-            return self._features[name]
+            return self._items[name].spec
         except KeyError:
             raise KeyError(f"no feature {name!r}{text.nearest(name, self)}") from None
 
     def __iter__(self) -> Iterator[str]:
         """Yield the names, in order."""
-        return iter(self._features)
+        return iter(self._items)
 
     def __len__(self) -> int:
         """Return the number of features."""
-        return len(self._features)
+        return len(self._items)
 
     def __contains__(self, name: object) -> bool:
         """Return whether there is a feature with this name."""
-        return name in self._features
+        return name in self._items
 
     def __eq__(self, other: object) -> bool:
         """Compare specifications and originals; their order does not matter."""
         if not isinstance(other, Schema):
             return NotImplemented
-        return self._features == other._features and self._originals == other._originals
+        return self._items == other._items
 
     def __hash__(self) -> int:
         """Return a hash that agrees with ``==``."""
-        return hash((frozenset(self._features.items()), frozenset(self._originals.items())))
+        return hash(frozenset(self._items.items()))
 
     def __or__(self, other: Schema) -> Self:
         """Merge two schemas; for names in both, `other` decides, as for dicts."""
         if not isinstance(other, Schema):
             return NotImplemented
-        # A feature of other comes with its original, or with none; ours does not remain.
-        ours = {name: item for name, item in self._originals.items() if name not in other}
-        return type(self)(self._features | other._features, ours | other._originals)
+        return self.of_items(self._items | other._items)
 
     def select(self, names: Iterable[str]) -> Self:
         """Return a schema of some features, in the order of `names`.
@@ -303,21 +342,19 @@ class Schema(Mapping[str, FeatureSpec]):
         ----  ---------------  -----  -----
         age   FixedLenFeature  int64  []
         """
-        chosen = {name: self[name] for name in names}
-        originals = {name: self._originals[name] for name in chosen if name in self._originals}
-        return type(self)(chosen, originals)
+        return self.of_items({name: SchemaItem(self[name], self._items[name][1]) for name in names})
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle as the call that creates an equal one."""
-        return (type(self), (self._features, self._originals))
+        return (type(self), (self.features, self.originals))
 
     def __str__(self) -> str:
         """Return a table with one line per feature."""
-        return text.table(self._features, self._originals)
+        return text.table(self.features, self.originals)
 
     def __repr__(self) -> str:
         """Return the table, without the middle of a long one."""
-        return text.table(self._features, self._originals, SHOWN_ROWS)
+        return text.table(self.features, self.originals, SHOWN_ROWS)
 
     _repr_html_ = repr_html
 
@@ -351,10 +388,15 @@ class Schema(Mapping[str, FeatureSpec]):
           }
         }
         """
-        return text.to_json(self._features, self._json_originals(), indent)
+        return text.write_document(text.FORMAT, {"features": self._described()}, indent)
 
-    def _json_originals(self) -> dict[str, dict[str, Any]]:
-        return {name: _json_members(original) for name, original in self._originals.items()}
+    def _described(self) -> dict[str, Any]:
+        """Return the features and their originals as JSON values."""
+        described = text.describe(self.features)
+        for name, original in self.originals.items():
+            members = original._members()  # noqa: SLF001 - of the same module
+            described[name]["original"] = {k: text.json_value(v) for k, v in members.items()}
+        return described
 
     @classmethod
     def from_json(cls, document: str | bytes) -> Self:
@@ -386,15 +428,17 @@ class Schema(Mapping[str, FeatureSpec]):
         name  VarLenFeature  string
         age   VarLenFeature  int64
         """
-        return cls._made(*text.from_json(document))
+        return cls._from_described("features", text.read_document(document, text.FORMAT))
 
     @classmethod
-    def _made(cls, features: dict[str, FeatureSpec], originals: dict[str, dict[str, Any]]) -> Self:
-        """Create a schema from what was read of JSON."""
+    def _from_described(cls, member: str, document: Mapping[str, Any]) -> Self:
+        """Create a schema from one member of what was read of JSON."""
+        features, described = text.read_features(member, document)
         try:
-            return cls(features, {name: Original(**item) for name, item in originals.items()})
+            originals = {name: Original(**members) for name, members in described.items()}
+            return cls(features, originals)
         except TypeError as error:
-            raise argument_error(str(error)) from error
+            raise argument_error(f"schema JSON: {error}") from error
 
 
 class _Parts(NamedTuple):
@@ -471,17 +515,15 @@ class SequenceSchema(_Parts):
 
     _repr_html_ = repr_html
 
-    def _title(self) -> str:
-        counts = plural(len(self.context), "context feature"), len(self.feature_lists)
-        return f"SequenceSchema of {counts[0]} and {plural(counts[1], 'feature list')}"
-
     def _tables(self, shown: int | None) -> str:
+        counts = plural(len(self.context), "context feature"), len(self.feature_lists)
+        title = f"SequenceSchema of {counts[0]} and {plural(counts[1], 'feature list')}"
         tables = [
             text.table(part.features, part.originals, shown, heading)
             for heading, part in (("context", self.context), ("feature lists", self.feature_lists))
             if part
         ]
-        return "\n\n".join([self._title(), *tables])
+        return "\n\n".join([title, *tables])
 
     def to_json(self, indent: int | None = 2) -> str:
         """Return the schema as JSON, for people and for :meth:`from_json`.
@@ -504,10 +546,7 @@ class SequenceSchema(_Parts):
         >>> json.loads(schema.to_json())["feature_lists"]
         {'words': {'specification': 'VarLenFeature', 'dtype': 'string'}}
         """
-        members = {
-            name: text.describe(part.features, part._json_originals())  # noqa: SLF001
-            for name, part in zip(self._fields, self, strict=True)
-        }
+        members = {name: part._described() for name, part in self._asdict().items()}  # noqa: SLF001
         return text.write_document(text.SEQUENCE_FORMAT, members, indent)
 
     @classmethod
@@ -534,16 +573,4 @@ class SequenceSchema(_Parts):
         words  FixedLenSequenceFeature  string  []
         """
         found = text.read_document(document, text.SEQUENCE_FORMAT)
-        parts = [Schema._made(*text.read_features(name, found)) for name in cls._fields]  # noqa: SLF001
-        return cls(*parts)
-
-
-def _json_members(original: Original) -> dict[str, Any]:
-    """Convert an original to JSON values, without those that are the default."""
-    members = {"dtype": original.dtype, "shape": original.shape}
-    members |= {} if original.text is None else {"text": original.text}
-    members |= {"missing": True} if original.missing else {}
-    members |= {} if original.zone is None else {"zone": original.zone}
-    if original.categories is not None:
-        members["categories"] = text.json_value(original.categories)
-    return members | ({"ordered": True} if original.ordered else {})
+        return cls(*(Schema._from_described(name, found) for name in cls._fields))  # noqa: SLF001

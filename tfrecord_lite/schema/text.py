@@ -27,7 +27,7 @@ import base64
 import binascii
 import json
 import math
-from dataclasses import MISSING, fields
+from dataclasses import fields
 from difflib import get_close_matches
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -39,7 +39,6 @@ from tfrecord_lite.schema.features import (
     PARTITIONS,
     SPECIFICATIONS,
     FeatureSpec,
-    Partition,
     RaggedFeature,
     SparseFeature,
 )
@@ -47,8 +46,6 @@ from tfrecord_lite.schema.kinds import Kind, is_float, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-
-    Described = tuple[dict[str, FeatureSpec], dict[str, dict[str, Any]]]
 
 FORMAT = "tfrecord_lite.Schema"
 SEQUENCE_FORMAT = "tfrecord_lite.SequenceSchema"
@@ -66,23 +63,9 @@ def _json_error(detail: str, key: str | None = None) -> InvalidArgumentError:
 # ------------------------------------------------------------------------------ writing
 
 
-def to_json(
-    features: Mapping[str, FeatureSpec],
-    originals: Mapping[str, Mapping[str, Any]],
-    indent: int | None,
-) -> str:
-    """Write canonical specifications and original types as JSON."""
-    return write_document(FORMAT, {"features": describe(features, originals)}, indent)
-
-
-def describe(
-    features: Mapping[str, FeatureSpec], originals: Mapping[str, Mapping[str, Any]]
-) -> dict[str, Any]:
-    """Convert canonical specifications and original types to JSON values."""
-    described = {name: _describe(spec) for name, spec in features.items()}
-    for name, original in originals.items():
-        described[name]["original"] = dict(original)
-    return described
+def describe(features: Mapping[str, FeatureSpec]) -> dict[str, Any]:
+    """Convert canonical specifications to JSON values."""
+    return {name: _describe(spec) for name, spec in features.items()}
 
 
 def write_document(format_name: str, members: Mapping[str, Any], indent: int | None) -> str:
@@ -132,123 +115,74 @@ def json_value(value: Any) -> Any:
 # ------------------------------------------------------------------------------ reading
 
 
-def from_json(document: str | bytes) -> Described:
-    """Read specifications and original types, whose values are not checked yet."""
-    return read_features("features", read_document(document, FORMAT))
-
-
 def read_document(document: str | bytes, format_name: str) -> dict[str, Any]:
     """Read a schema's JSON; check its format and version."""
     try:
-        found = json.loads(document, object_pairs_hook=_unique)
-    except RecursionError as error:
-        raise _json_error("nested too deeply") from error
-    except InvalidArgumentError:
-        raise
-    except ValueError as error:  # bad JSON, bad UTF-8, a number of thousands of digits
+        found = json.loads(document)
+    except (ValueError, RecursionError) as error:
         raise _json_error(f"not JSON that to_json wrote ({type(error).__name__})") from error
     if not isinstance(found, dict) or found.get("format") != format_name:
         raise _json_error(f'"format" must be "{format_name}", as to_json writes it')
     if found.get("version") != VERSION:
-        detail = (
-            f"schema JSON: version {found.get('version')!r}, this release reads version {VERSION}"
-        )
+        detail = f"schema JSON: version {found.get('version')!r}, this release reads {VERSION}"
         raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
     return found
 
 
-def read_features(member: str, document: Mapping[str, Any]) -> Described:
-    """Read the specifications and original types of one member of a schema's JSON."""
+def read_features(
+    member: str, document: Mapping[str, Any]
+) -> tuple[dict[str, FeatureSpec], dict[str, dict[str, Any]]]:
+    """Read the specifications and original types of one member; their values are not checked yet."""
     listed = document.get(member)
     if not isinstance(listed, dict) or not all(isinstance(item, dict) for item in listed.values()):
         raise _json_error(f'"{member}" must be an object of objects')
-    originals = {}
+    specs, originals = {}, {}
     for name, item in listed.items():
-        if "original" in item:
-            originals[name] = _original(name, item.pop("original"))
-    return {name: _rebuild(name, item) for name, item in listed.items()}, originals
+        original = item.pop("original", None)
+        try:
+            specs[name] = _specification(name, item)
+            if original is not None:
+                originals[name] = _original(name, original)
+        except TypeError as error:
+            raise _json_error(str(error), name) from error
+    return specs, originals
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object's members; raise if a name occurs twice."""
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise _json_error("an object has two members of the same name")
-    return found
-
-
-def _original(name: str, item: Any) -> dict[str, Any]:
-    """Check the form of an original; its dtype must be a name."""
-    known = ("dtype", "shape", "text", "missing", "zone", "categories", "ordered")
-    if not isinstance(item, dict) or not {"dtype"} <= item.keys() <= set(known):
-        raise _json_error(f"original must have dtype, and at most {', '.join(known[1:])}", name)
-    if not isinstance(item["dtype"], str) or not isinstance(item.get("shape"), list | None):
-        raise _json_error("original: dtype must be a name, shape a list or null", name)
-    if not isinstance(item.get("text"), str | None) or not isinstance(
-        item.get("missing", False), bool
-    ):
-        raise _json_error("original: text must be a name or null, missing true or false", name)
-    if not isinstance(item.get("categories"), list | None):
-        raise _json_error("original: categories must be a list or null", name)
-    if item.get("categories") is not None:
-        item["categories"] = tuple(_category(name, value, item) for value in item["categories"])
-    return item
-
-
-def _category(name: str, value: Any, item: dict[str, Any]) -> Any:
-    """Return a category as :func:`json_value` was given it."""
-    is_bytes = item["dtype"] == "string" and item.get("text") is None
-    decoded = _decoded(name, value, is_float=is_float(item["dtype"]))
-    return decoded.encode() if is_bytes and isinstance(decoded, str) else decoded
-
-
-def _rebuild(name: str, item: dict[str, Any]) -> FeatureSpec:
+def _specification(name: str, values: dict[str, Any]) -> FeatureSpec:
     """Create a specification from its JSON values."""
-    values = dict(item)
-    word = values.pop("specification", None)
-    cls = _SPECIFICATIONS.get(word) if isinstance(word, str) else None
-    if cls is None:
-        raise _json_error(f"{word!r} is not one of {', '.join(_SPECIFICATIONS)}", name)
-    _check_members(name, values, cls)
-    for field in ("dtype", "row_splits_dtype"):
-        if not isinstance(values.get(field, ""), str):
-            raise _json_error(f"{field} must be a name, such as int64", name)
+    cls = _class(name, values, "specification", _SPECIFICATIONS)
     if "partitions" in values:
-        values["partitions"] = _rebuild_partitions(name, values["partitions"])
-    try:
-        if values.get("default_value") is not None:
-            kind = kind_of(values["dtype"], name)
-            default = _decoded(name, values["default_value"], is_float=kind is Kind.FLOAT)
-            values["default_value"] = default
-        return cls(**values)
-    except TypeError as error:
-        raise _json_error(str(error), name) from error
-
-
-def _check_members(name: str, values: Mapping[str, Any], cls: type) -> None:
-    """Check that all members are arguments of `cls`, and that none without default is missing."""
-    known = {field.name: field for field in fields(cls)}
-    if unknown := sorted(values.keys() - known.keys()):
-        raise _json_error(f"{cls.__name__} has no {', '.join(unknown)}", name)
-    needed = {n for n, f in known.items() if f.default is MISSING}
-    if missing := sorted(needed - values.keys()):
-        raise _json_error(f"{cls.__name__} needs {', '.join(missing)}", name)
-
-
-def _rebuild_partitions(name: str, items: Any) -> list[Partition]:
-    """Create the partitions of a RaggedFeature."""
-    if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
-        raise _json_error("partitions must be a list of objects", name)
-    made = []
-    for item in items:
-        values = dict(item)
-        word = values.pop("partition", None)
-        cls = _PARTITIONS.get(word) if isinstance(word, str) else None
-        if cls is None:
-            raise _json_error(f"{word!r} is not one of {', '.join(_PARTITIONS)}", name)
-        _check_members(name, values, cls)
-        made.append(cls(**values))
+        values["partitions"] = [
+            _class(name, one, "partition", _PARTITIONS)(**one) for one in values["partitions"]
+        ]
+    if values.get("default_value") is not None:
+        is_float = kind_of(values.get("dtype"), name) is Kind.FLOAT
+        values["default_value"] = _decoded(name, values["default_value"], is_float=is_float)
+    made: FeatureSpec = cls(**values)
     return made
+
+
+def _class(name: str, values: Any, member: str, known: Mapping[str, type[Any]]) -> Any:
+    """Return the class that a member names, which is taken out."""
+    word = values.pop(member, None) if isinstance(values, dict) else values
+    if not isinstance(word, str) or word not in known:
+        raise _json_error(f"{word!r} is not one of {', '.join(known)}", name)
+    return known[word]
+
+
+def _original(name: str, members: Any) -> dict[str, Any]:
+    """Return the arguments of an original; categories as :func:`json_value` was given them."""
+    if not isinstance(members, dict) or not isinstance(members.get("dtype"), str):
+        raise _json_error("an original must be an object with a dtype", name)
+    if members.get("categories") is None:
+        return members
+    is_bytes = members["dtype"] == "string" and members.get("text") is None
+    decoded = [
+        _decoded(name, value, is_float=is_float(members["dtype"]))
+        for value in members["categories"]
+    ]
+    categories = [v.encode() if is_bytes and isinstance(v, str) else v for v in decoded]
+    return {**members, "categories": categories}
 
 
 def _decoded(name: str, value: Any, *, is_float: bool) -> Any:

@@ -13,9 +13,8 @@
 ``infer``          :func:`summarize` and :func:`infer_schema`, for data without a schema
 ``sidecar``        schema files, written and read: ours, and with ``formats`` those of others
 ``structure``      nested dicts and tuples, as columns by name and back
-``builder``        rows as batches of columns, and the one schema that fits all of them
+``builder``        rows or frames, as batches of columns, and the one schema that fits all of them
 ``widening``       one schema for what was stored by either of two
-``frame_schema``   batches of Arrow data, and the one schema that fits all of them
 ``given``          columns and rows in the form of a schema that is given to :func:`save`
 ``formats``        schemas of Super Serial, TensorFlow Datasets and TFX
 =================  ==========================================================================

@@ -1,48 +1,53 @@
-"""Rows in batches of columns, and the one schema that fits all of them.
+"""Batches as columns, and the one schema that fits all of them.
 
 The first batch decides how each column is stored; what comes later may widen that, see
-:mod:`~tfrecord_lite.storage.widening`. A row that does not fit raises an error with its
-number and the column's name.
+:mod:`~tfrecord_lite.storage.widening`. A table's schema depends on its types, and on whether anything
+is null: of a stream each batch has one, and they are widened to that of the whole table. With a
+schema that is given, batches are brought into its form, see :mod:`~tfrecord_lite.storage.given`.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tfrecord_lite.convert.arrow import check_traits, with_traits
 from tfrecord_lite.convert.lossless import (
     RAW,
+    check_exact,
     inexact_integers,
+    item_of,
     original_dtype,
     schema_of,
+    with_carried,
     with_values,
 )
 from tfrecord_lite.convert.normalize import normalize
 from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.storage.given import given_column, unknown_error
+from tfrecord_lite.schema import Schema, SchemaItem
+from tfrecord_lite.storage.given import given_column, given_columns, unknown_error
 from tfrecord_lite.storage.structure import completed, flatten
 from tfrecord_lite.storage.widening import (
     MISSING_ROW,
     IncompatibleError,
-    SchemaItem,
     as_missing,
     as_ragged,
     is_empty_lists,
     is_untyped,
-    items_of,
-    schema_of_items,
     widened,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from tfrecord_lite.schema import Schema
+    from tfrecord_lite.convert.arrow import Frame, Traits
+    from tfrecord_lite.schema import Original
     from tfrecord_lite.storage.structure import Structure
 
 _BATCH_ROWS = 1024
@@ -83,24 +88,22 @@ def _weight(item: Any) -> int:
 
 
 class SchemaBuilder:
-    """Turns batches of rows into columns, and remembers the schema that fits all so far.
+    """Turns batches, all of rows or all of frames, into columns; widens one schema for all."""
 
-    With a schema that is given, rows are brought into its form, and may lack features.
-    """
-
-    def __init__(self, given: Schema | None = None) -> None:
-        self._given = given
+    def __init__(self, given: Schema | None = None, *, lossless: bool = True) -> None:
+        self._given, self._lossless = given, lossless
         self._structure: Structure | None = None
         self._columns: dict[str, _Column] = {}
-        self._take: Callable[[Any], tuple[Any, ...]] | None = None
         self._n_rows = 0
+        self.originals: dict[str, Original] = {}
+        """Those that columns of frames have by themselves, if a schema is given."""
 
     @property
     def schema(self) -> Schema:
-        """The schema of every row so far, with the columns in the order of the structure."""
+        """The schema of everything so far, with the columns in the order of the first batch."""
         if self._given is not None:
             return self._given
-        return schema_of_items({name: column.described() for name, column in self._columns.items()})
+        return Schema.of_items({name: column.described() for name, column in self._columns.items()})
 
     @property
     def structure(self) -> Structure:
@@ -108,23 +111,25 @@ class SchemaBuilder:
         found = {} if self._structure is None else self._structure
         return found if self._given is None else completed(found, self._given)
 
-    def add(self, rows: list[Any]) -> tuple[dict[str, Any], Schema]:
+    def add_rows(self, rows: list[Any]) -> tuple[dict[str, Any], Schema]:
         """Return rows as columns, and the schema to write these with.
 
         Both omit columns with nothing but None or empty lists. Raises InvalidArgumentError
         about the first row that does not fit the schema, or those before it.
         """
         columns = {}
-        given = None if self._given is None else items_of(self._given)
-        found = self._values_of(rows) if given is None else self._found_in(rows)
+        given = None if self._given is None else self._given.to_items()
+        found = self._values_of(rows) if given is None else self._found_in(rows, given)
         for name, values in found.items():
-            make: Any = self._columns[name].with_values if given is None else None
-            if given is not None:
-                make = partial(given_column, name, item=given[name])
+            make: Any = (
+                self._columns[name].with_values
+                if given is None
+                else partial(given_column, name, item=given[name])
+            )
             try:
                 made = make(values)
             except (IncompatibleError, InvalidArgumentError) as error:
-                number, cause = first_misfit(values, make, error)
+                number, cause = _first_misfit(values, make, error)
                 if isinstance(cause, IncompatibleError):
                     cause = InvalidArgumentError(Reason.WRONG_KIND, detail=str(cause))
                 raise cause.at(index=self._n_rows + number, key=name) from None
@@ -135,74 +140,97 @@ class SchemaBuilder:
         self._n_rows += len(rows)
         return columns, self.schema.select(columns) if given is None else self.schema
 
+    def add_frame(self, frame: Frame) -> tuple[dict[str, Any], Schema]:
+        """Return a batch of Arrow data as columns, and the schema to write these with.
+
+        Both omit columns of nothing but empty lists. An error has the record's number in the batch.
+        """
+        if self._given is not None:
+            check_traits(frame.columns, frame.traits, self._given)
+            self.originals |= originals_of(frame.columns, frame.traits)
+            return given_columns(frame.columns, self._given), self._given
+        frame, carried = with_carried(frame)
+        check_exact(frame.columns, carried)
+        own = {n: column for n, column in frame.columns.items() if n not in carried}
+        own = {name: normalize(name, column, "strict") for name, column in own.items()}
+        schema = (
+            carried | with_traits(schema_of(own, lossless=self._lossless), frame.traits)
+        ).select(frame.columns)
+        for name, item in schema.to_items().items():
+            # Without rows there were no categories.
+            old = self._columns[name].item if self._n_rows else None
+            both = item if old is None or old.original is None else old
+            try:
+                if old is not None and None not in (old.original, item.original):
+                    both = widened(name, old, item)
+            except IncompatibleError as error:
+                detail = f"this batch differs from those before it: {error}"
+                raise InvalidArgumentError(
+                    Reason.WRONG_KIND, index=0, key=name, detail=detail
+                ) from None
+            self._columns[name] = _Column(name, both)
+        self._n_rows += frame.n_rows
+        made = given_columns({name: frame.columns[name] for name in carried}, carried) | own
+        made = {name: column for name, column in made.items() if not is_empty_lists(column)}
+        return made, schema.select(made)
+
     def _values_of(self, rows: list[Any]) -> dict[str, list[Any]]:
         """Return the values of each column."""
         if self._structure is None:
             self._structure, leaves = flatten(rows[0])
-            names = list(leaves)
-            self._columns = {name: _Column(name) for name in names}
-            if names and isinstance(rows[0], dict) and list(rows[0]) == names:
-                get = itemgetter(*names)
-                self._take = get if len(names) > 1 else lambda row: (get(row),)
-        if self._take is not None:
-            values = self._values_of_flat_dicts(rows, self._take)
-            if values is not None:
-                return dict(zip(self._columns, values, strict=True))
-        columns: dict[str, list[Any]] = {name: [] for name in self._columns}
+            self._columns = {name: _Column(name) for name in leaves}
+        names = list(self._columns)
+        if (flat := _values_of_flat_dicts(rows, names)) is not None:
+            return flat
+        columns: dict[str, list[Any]] = {name: [] for name in names}
         for i, row in enumerate(rows):
             structure, leaves = flatten(row)
             if structure != self._structure:
-                raise self._structure_error(i, leaves)
+                raise self._structure_error(leaves).at(index=self._n_rows + i)
             for name, value in leaves.items():
                 columns[name].append(value)
         return columns
 
-    def _found_in(self, rows: list[Any]) -> dict[str, list[Any]]:
+    def _structure_error(self, leaves: Mapping[str, Any]) -> InvalidArgumentError:
+        """Return the error about a row of another structure than the first."""
+        for name in self._columns:
+            if name not in leaves:
+                detail = "the row lacks this value; give None for a missing one"
+                return InvalidArgumentError(Reason.MISSING, key=name, detail=detail)
+        added = next((name for name in leaves if name not in self._columns), None)
+        detail = "the row has this value, but earlier rows do not"
+        if added is None:
+            detail = "the row is nested differently than earlier rows"
+        return InvalidArgumentError(Reason.BAD_ARGUMENT, key=added, detail=detail)
+
+    def _found_in(self, rows: list[Any], given: Mapping[str, SchemaItem]) -> dict[str, list[Any]]:
         """Return the values of each feature of the schema; None where a row lacks it."""
-        values: dict[str, list[Any]] = {name: [None] * len(rows) for name in self.schema}
+        values: dict[str, list[Any]] = {name: [None] * len(rows) for name in given}
         for i, row in enumerate(rows):
             structure, leaves = flatten(row)
             self._structure = structure if self._structure is None else self._structure
             for name, value in leaves.items():
                 if name not in values:
-                    raise unknown_error(name, self.schema).at(index=self._n_rows + i)
+                    raise unknown_error(name, given).at(index=self._n_rows + i)
                 values[name][i] = value
         return values
 
-    def _values_of_flat_dicts(
-        self, rows: list[Any], take: Callable[[Any], tuple[Any, ...]]
-    ) -> list[list[Any]] | None:
-        """Return the values of each column; None if a row is not a flat dict like the first."""
-        size = len(self._columns)
-        if not all(type(row) is dict and len(row) == size for row in rows):
-            return None
-        try:
-            columns = list(map(list, zip(*map(take, rows), strict=True)))
-        except KeyError:
-            return None
-        is_nested = any(issubclass(cls, Mapping) for col in columns for cls in set(map(type, col)))
-        return None if is_nested else columns
 
-    def _structure_error(self, i: int, leaves: Mapping[str, Any]) -> InvalidArgumentError:
-        """Return the error about a row of another structure than the first."""
-        index = self._n_rows + i
-        for name in self._columns:
-            if name not in leaves:
-                detail = "the row lacks this value; give None for a missing one"
-                return InvalidArgumentError(Reason.MISSING, index=index, key=name, detail=detail)
-        added = next((name for name in leaves if name not in self._columns), None)
-        detail = "the row has this value, but earlier rows do not"
-        if added is None:
-            detail = "the row is nested differently than earlier rows"
-        return InvalidArgumentError(Reason.BAD_ARGUMENT, index=index, key=added, detail=detail)
+def _values_of_flat_dicts(rows: list[Any], names: list[str]) -> dict[str, list[Any]] | None:
+    """Return the values of each column; None if a row is not a flat dict of these names."""
+    if not names or not all(type(row) is dict and len(row) == len(names) for row in rows):
+        return None
+    try:
+        columns = {name: list(map(itemgetter(name), rows)) for name in names}
+    except KeyError:
+        return None
+    types = {cls for column in columns.values() for cls in set(map(type, column))}
+    return None if any(issubclass(cls, Mapping) for cls in types) else columns
 
 
-_Misfit = TypeVar("_Misfit", bound=Exception)
-
-
-def first_misfit(
-    values: list[Any], make: Callable[[list[Any]], object], error: _Misfit
-) -> tuple[int, _Misfit]:
+def _first_misfit(
+    values: list[Any], make: Callable[[list[Any]], object], error: Exception
+) -> tuple[int, Any]:
     """Return the number of the first value that `make` rejects, and its error; all raise `error`."""
     low, high = 0, len(values)  # values[:low] fit, values[:high] do not
     while high - low > 1:
@@ -210,7 +238,7 @@ def first_misfit(
         try:
             make(values[:middle])
         except (IncompatibleError, InvalidArgumentError) as cause:
-            high, error = middle, cast("_Misfit", cause)
+            high, error = middle, cause
         else:
             low = middle
     return high - 1, error
@@ -218,7 +246,7 @@ def first_misfit(
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """One column of the rows so far."""
+    """One column of the batches so far."""
 
     name: str
     item: SchemaItem | None = None
@@ -231,7 +259,7 @@ class _Column:
         if self.item is not None:
             return self.item
         nothing: list[Any] = [None] if self.has_missing else [[]]
-        return items_of(schema_of({self.name: nothing}))[self.name]
+        return item_of(self.name, normalize(self.name, nothing, "strict"))
 
     def with_values(self, values: list[Any]) -> tuple[_Column, Any]:
         """Return the column with more rows, and these rows as arrays (None without any value).
@@ -253,7 +281,7 @@ class _Column:
             raise IncompatibleError("None cannot be told from an empty list here; give one of them")
         item = self.item
         if not (is_missing or is_empty):
-            new = items_of(schema_of({self.name: made}))[self.name]
+            new = item_of(self.name, made)
             if text is not None and new.original is not None:
                 new = new._replace(original=replace(new.original, text=text))
             item = new if item is None else widened(self.name, item, new)
@@ -285,3 +313,13 @@ class _Column:
             return floats
 
         return with_values(made, change)
+
+
+def originals_of(columns: Mapping[str, Any], traits: Traits) -> dict[str, Original]:
+    """Return the originals that columns have by themselves; without those that have none."""
+    found: dict[str, Original] = {}
+    for name, column in columns.items():
+        with contextlib.suppress(InvalidArgumentError):
+            schema = with_traits(schema_of({name: column}), {name: traits.get(name, {})})
+            found |= schema.originals
+    return found

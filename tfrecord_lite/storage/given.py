@@ -25,19 +25,17 @@ from tfrecord_lite.convert.types import WHOLE, at_records, column_error
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
 from tfrecord_lite.schema import FixedLenFeature, Kind, RaggedFeature
 from tfrecord_lite.schema.text import nearest
-from tfrecord_lite.storage.widening import items_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from tfrecord_lite.arrays import BoolArray
-    from tfrecord_lite.schema import Original, Schema
-    from tfrecord_lite.storage.widening import SchemaItem
+    from tfrecord_lite.schema import Original, Schema, SchemaItem
 
 
 def given_columns(columns: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
     """Return columns as the schema has them, without those that have no value."""
-    items = items_of(schema)
+    items = schema.to_items()
     for name in columns:
         if name not in schema:
             raise unknown_error(name, schema)
@@ -45,7 +43,7 @@ def given_columns(columns: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
     return {name: column for name, column in found.items() if column is not None}
 
 
-def unknown_error(name: str, schema: Schema) -> InvalidArgumentError:
+def unknown_error(name: str, schema: Iterable[str]) -> InvalidArgumentError:
     """Return the error about a feature that is not in the schema."""
     return argument_error(f"this feature is not in the schema{nearest(name, schema)}", key=name)
 

@@ -43,7 +43,7 @@ from tfrecord_lite.files.names import expand, name_of
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.progress import check_progress, reported, title_of
 from tfrecord_lite.reader import reader_with
-from tfrecord_lite.schema import SequenceSchema
+from tfrecord_lite.schema import Schema, SchemaItem, SequenceSchema
 from tfrecord_lite.schema.text import nearest
 from tfrecord_lite.storage import sidecar
 from tfrecord_lite.storage.infer import infer_schema
@@ -52,11 +52,8 @@ from tfrecord_lite.storage.structure import is_flat_dict, rebuild
 from tfrecord_lite.storage.structure import merged as merged_structures
 from tfrecord_lite.storage.widening import (
     IncompatibleError,
-    SchemaItem,
     as_absent,
     as_ragged,
-    items_of,
-    schema_of_items,
     widened,
 )
 
@@ -69,7 +66,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.options import ReadOptions
     from tfrecord_lite.progress import Progress
     from tfrecord_lite.reader import TFRecordReader
-    from tfrecord_lite.schema import Schema
     from tfrecord_lite.storage.sidecar import SchemaLike
     from tfrecord_lite.storage.structure import Structure
 
@@ -292,7 +288,7 @@ def _merged(merged: Sidecar, one: Sidecar, source: Source) -> Sidecar:
     if isinstance(merged.schema, SequenceSchema) or isinstance(one.schema, SequenceSchema):
         detail = "this file's schema differs from that of the files before; give schema"
         raise argument_error(detail, source=name_of(source))
-    ours, theirs = items_of(merged.schema), items_of(one.schema)
+    ours, theirs = merged.schema.to_items(), one.schema.to_items()
     if ours and theirs and not ours.keys() & theirs.keys():
         detail = "this file has none of the features of those before it"
         raise argument_error(detail, source=name_of(source))
@@ -312,7 +308,7 @@ def _merged(merged: Sidecar, one: Sidecar, source: Source) -> Sidecar:
             raise argument_error(detail, source=name_of(source), key=name) from None
     structure = None if is_flat_dict(structure) else structure
     dataframe = merged_description(merged.dataframe, one.dataframe)
-    return Sidecar(schema_of_items(items), structure, dataframe=dataframe)
+    return Sidecar(Schema.of_items(items), structure, dataframe=dataframe)
 
 
 def _widened(name: str, ours: SchemaItem, theirs: SchemaItem) -> SchemaItem:
@@ -359,7 +355,7 @@ class Loader:
         self._with_objects = with_objects
         self._structure = _structure_of(described)
         self._names: Sequence[str] = list(schema)
-        self._raw = {name for name, item in items_of(schema).items() if item.is_raw}
+        self._raw = {name for name, item in schema.to_items().items() if item.is_raw}
         # Raw values must be in one column; one object per string would only slow this down.
         make: Any = parser_of_all if rejects_others else ExampleParser
         self._parse: Any = make(schema, strings="BytesColumn") if schema else None

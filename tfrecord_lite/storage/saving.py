@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Mapping, Sized
+from collections.abc import Iterable, Iterator, Mapping, Sized
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,9 +30,8 @@ from tfrecord_lite.files.output import remove
 from tfrecord_lite.progress import check_progress, metered
 from tfrecord_lite.schema import Schema, SequenceSchema
 from tfrecord_lite.storage import sidecar
-from tfrecord_lite.storage.builder import SchemaBuilder, row_batches
+from tfrecord_lite.storage.builder import SchemaBuilder, originals_of, row_batches
 from tfrecord_lite.storage.data_files import DataFiles, data_names
-from tfrecord_lite.storage.frame_schema import FrameSchema, originals_of
 from tfrecord_lite.storage.given import given_columns
 from tfrecord_lite.storage.sidecar import Sidecar
 from tfrecord_lite.storage.structure import completed, flatten
@@ -233,34 +232,58 @@ def _write_columns(files: DataFiles, data: Any, given: Schema | None) -> Sidecar
     files.n_records = frame.n_rows if is_bare else _num_records(columns | made)
     # As in rows: empty lists of nothing have no kind, so that other files may have one.
     made = {name: column for name, column in made.items() if not is_empty_lists(column)}
-    if made:
-        for block in encode_column_batches(made, schema):
-            files.put(block)
-    else:
-        files.put([b""] * files.n_records)
+    _put_columns(files, made, schema, files.n_records)
     return Sidecar(schema, structure, dataframe=described)
 
 
 def _write_frames(files: DataFiles, frames: Iterable[Frame], given: Schema | None) -> Sidecar:
     """Write Arrow data as they come."""
-    stream = FrameSchema(given)
-    n_rows = 0
+    builder = SchemaBuilder(given)
     described: Description | None = None
+    first = 0
     for frame in frames:
-        try:
-            columns, schema = stream.add(frame)
-            for block in encode_column_batches(columns, schema) if columns else ():
-                files.put(block)
-        except InvalidArgumentError as error:
-            index = None if error.index is None else n_rows + error.index
-            raise error.at(index=index) from None
-        if not columns:
-            files.put([b""] * frame.n_rows)
-        n_rows += frame.n_rows
-        described = frame.described() if frame.described is not None else None
+        with _numbered_from(first):
+            columns, schema = builder.add_frame(frame)
+            _put_columns(files, columns, schema, frame.n_rows)
+        first += frame.n_rows
+        described = None if frame.described is None else frame.described()
     if given is not None:
-        described = fitting_description(described, given, stream.originals)
-    return Sidecar(stream.schema, None, dataframe=described)
+        described = fitting_description(described, given, builder.originals)
+    return Sidecar(builder.schema, None, dataframe=described)
+
+
+def _write_rows(files: DataFiles, rows: Iterable[Any], given: Schema | None) -> Sidecar:
+    builder = SchemaBuilder(given)
+    files.n_records = len(rows) if isinstance(rows, Sized) else None
+    first = 0
+    for batch in row_batches(rows):
+        if is_frame(batch[0]):
+            detail = f"a {type(batch[0]).__name__} in place of a row; give the tables as one stream"
+            detail += ": pyarrow.RecordBatchReader.from_batches(schema, batches)"
+            raise argument_error(detail).at(index=first)
+        columns, schema = builder.add_rows(batch)
+        with _numbered_from(first):
+            _put_columns(files, columns, schema, len(batch))
+        first += len(batch)
+    return Sidecar(builder.schema, builder.structure)
+
+
+@contextlib.contextmanager
+def _numbered_from(first: int) -> Iterator[None]:
+    """Make errors about a record of a batch name its number among all."""
+    try:
+        yield
+    except InvalidArgumentError as error:
+        raise error.at(index=None if error.index is None else first + error.index) from None
+
+
+def _put_columns(files: DataFiles, columns: Mapping[str, Any], schema: Schema, n_rows: int) -> None:
+    """Write columns; without any, records without features."""
+    if not columns:
+        files.put([b""] * n_rows)
+        return
+    for block in encode_column_batches(columns, schema):
+        files.put(block)
 
 
 def _num_records(columns: Mapping[str, Any]) -> int:
@@ -273,28 +296,3 @@ def _num_records(columns: Mapping[str, Any]) -> int:
             raise argument_error(detail, key=name)
         found = size
     return found or 0
-
-
-def _write_rows(files: DataFiles, rows: Iterable[Any], given: Schema | None) -> Sidecar:
-    stream = SchemaBuilder(given)
-    files.n_records = len(rows) if isinstance(rows, Sized) else None
-    n_rows = 0
-    for batch in row_batches(rows):
-        if batch and is_frame(batch[0]):
-            detail = (
-                f"a {type(batch[0]).__name__} in place of a row; give the tables as one stream: "
-            )
-            detail += "pyarrow.RecordBatchReader.from_batches(schema, batches)"
-            raise argument_error(detail).at(index=n_rows)
-        columns, schema = stream.add(batch)
-        if columns:
-            try:
-                for block in encode_column_batches(columns, schema):
-                    files.put(block)
-            except InvalidArgumentError as error:
-                index = None if error.index is None else n_rows + error.index
-                raise error.at(index=index) from None
-        else:  # nothing but None and empty lists
-            files.put([b""] * len(batch))
-        n_rows += len(batch)
-    return Sidecar(stream.schema, stream.structure)

@@ -22,15 +22,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, cast
 
 import numpy as np
 
 from tfrecord_lite.columns import RaggedTensor
-from tfrecord_lite.convert.lossless import (
-    is_raw,
-    original_dtype,
-)
+from tfrecord_lite.convert.lossless import original_dtype, ragged_rank, specification_of
 from tfrecord_lite.errors import argument_error
 from tfrecord_lite.schema import (
     FixedLenFeature,
@@ -38,72 +35,28 @@ from tfrecord_lite.schema import (
     Original,
     RaggedFeature,
     Schema,
+    SchemaItem,
     SequenceSchema,
     SparseFeature,
-    kind_of,
 )
 from tfrecord_lite.schema.kinds import EXTRA_FLOATS, EXTRA_INTEGERS
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from tfrecord_lite.schema import FeatureSpec
-
-
 MISSING_ROW = "a value is missing where lengths vary; give an empty list instead"
-
-
-class SchemaItem(NamedTuple):
-    """A feature's specification and its original, as a schema has them."""
-
-    spec: FeatureSpec
-    original: Original | None
-
-    @property
-    def kind(self) -> Kind:
-        """The kind of the list that is stored."""
-        return kind_of(self.spec.dtype)  # type: ignore[attr-defined]
-
-    @property
-    def is_raw(self) -> bool:
-        """Whether values are stored as their bytes."""
-        return is_raw(self.original, self.kind)
-
-    def __str__(self) -> str:
-        """Return dtype and shape, for error texts."""
-        if self.original is None:
-            return type(self.spec).__name__
-        word = self.original.text or self.original.dtype
-        word = "missing" if self.original.missing else word
-        shape = ", ".join("?" if dim is None else str(dim) for dim in self.original.shape or ())
-        return f"{word} [{shape}]"
-
-
-def items_of(schema: Schema) -> dict[str, SchemaItem]:
-    """Return the items of a schema by name."""
-    originals = schema.originals
-    return {name: SchemaItem(spec, originals.get(name)) for name, spec in schema.items()}
-
-
-def schema_of_items(items: Mapping[str, SchemaItem]) -> Schema:
-    """Return the schema with these items."""
-    originals = {name: item.original for name, item in items.items() if item.original is not None}
-    return Schema({name: item.spec for name, item in items.items()}, originals)
 
 
 def check_originals(schema: Schema | SequenceSchema) -> None:
     """Raise about the first original whose shape its specification cannot have."""
     schema = schema.context if isinstance(schema, SequenceSchema) else schema
-    for name, item in items_of(schema).items():
+    for name, item in schema.to_items().items():
         shape = None if item.original is None else item.original.shape
         if shape is not None and not _can_have(item, shape):
-            detail = f"the original shape {list(shape)} does not go with the {_described(item)}"
+            detail = f"the original shape {list(shape)} does not go with {item.spec!r}"
             raise argument_error(detail, key=name)
 
 
 def _can_have(item: SchemaItem, shape: tuple[Any, ...]) -> bool:
     """Return whether the values that a specification reads can make up a shape."""
-    rank = next((i for i, dim in enumerate(shape) if dim is not None), len(shape))
+    rank = 0 if item.original is None else ragged_rank(item.original)
     is_whole = None not in shape
     if isinstance(item.spec, FixedLenFeature):
         if item.is_raw:
@@ -115,14 +68,6 @@ def _can_have(item: SchemaItem, shape: tuple[Any, ...]) -> bool:
             return is_whole
         return None not in shape[rank:] and (is_whole or 0 not in shape[rank:])
     return True
-
-
-def _described(item: SchemaItem) -> str:
-    """Return a specification's class and shape, for error texts."""
-    shape = getattr(item.spec, "shape", None)
-    of = "" if shape is None else f" of shape {list(shape)}"
-    raw = ", which reads raw values" if item.is_raw else ""
-    return f"{type(item.spec).__name__}{of}{raw}"
 
 
 class IncompatibleError(Exception):
@@ -168,10 +113,16 @@ def widened(
         if not missing_as_empty:
             raise IncompatibleError(MISSING_ROW)
         missing = False
-    splits = [getattr(item.spec, "row_splits_dtype", None) for item in (old, new)]
-    longest = np.int64 if np.dtype(np.int64) in splits else None
-    original = Original(dtype, shape, text, missing, **traits)
-    return SchemaItem(_specification(name, old.kind, original, longest, raw=old.is_raw), original)
+    return _stored(name, old.kind, Original(dtype, shape, text, missing, **traits))
+
+
+def _stored(name: str, kind: Kind, original: Original, splits_dtype: Any = np.int64) -> SchemaItem:
+    """Return the item of an original that was wider from some record on."""
+    spec = specification_of(name, kind, original, splits_dtype)
+    if isinstance(spec, FixedLenFeature) and None in original.shape:
+        # Empty rows that were written before the dtype was known are records without the feature.
+        spec = replace(spec, default_value=b"")
+    return SchemaItem(spec, original)
 
 
 def as_missing(name: str, item: SchemaItem) -> SchemaItem:
@@ -202,8 +153,7 @@ def as_ragged(name: str, item: SchemaItem, *, missing_as_empty: bool = False) ->
     if original != empty:
         varying = item._replace(original=empty)
         return widened(name, item, varying, missing_as_empty=missing_as_empty)
-    splits_dtype = getattr(item.spec, "row_splits_dtype", None)
-    return SchemaItem(_specification(name, item.kind, empty, splits_dtype, raw=item.is_raw), empty)
+    return _stored(name, item.kind, empty, getattr(item.spec, "row_splits_dtype", np.int64))
 
 
 def _traits(before: Original, after: Original) -> dict[str, Any]:
@@ -269,24 +219,3 @@ def _shape(before: Original, after: Original) -> tuple[int | None, ...]:
         f"the shape {list(new or ())} here, but {list(old or ())} before; "
         "only the first dimension may vary between batches"
     )
-
-
-def _specification(
-    name: str, kind: Kind, original: Original, splits_dtype: Any, *, raw: bool
-) -> FeatureSpec:
-    """Return the specification of such values, as schema_of has it."""
-    shape = original.shape
-    # The number of leading dimensions that vary.
-    rank = next((i for i, dim in enumerate(shape) if dim is not None), len(shape))
-    if original.missing:
-        return RaggedFeature(kind.dtype)
-    if rank == 0:
-        return FixedLenFeature(() if raw else shape, kind.dtype)
-    if raw and rank == 1:
-        # Empty rows written before the dtype was known are records without the feature.
-        return FixedLenFeature([], bytes, b"")
-    partitions = [
-        RaggedFeature.RowLengths(f"{name}/row_lengths_{level}") for level in range(1, rank - raw)
-    ]
-    dtype = np.int64 if splits_dtype is None else splits_dtype
-    return RaggedFeature(kind.dtype, partitions=partitions, row_splits_dtype=dtype, validate=True)

@@ -25,8 +25,8 @@ from tfrecord_lite.records.sink import RecordSink
 from tfrecord_lite.records.stream import RecordStream
 from tfrecord_lite.schema import SequenceSchema
 from tfrecord_lite.storage import sidecar
+from tfrecord_lite.storage.builder import SchemaBuilder
 from tfrecord_lite.storage.data_files import DataFiles
-from tfrecord_lite.storage.frame_schema import FrameSchema
 from tfrecord_lite.storage.sidecar import Sidecar
 
 if TYPE_CHECKING:
@@ -234,11 +234,11 @@ class _ExampleEncoder:
         pa = imported()
         fields = [_without_categories(field) for field in schema]
         self._schema = pa.schema(fields, schema.metadata)
-        self._frames = FrameSchema(None, lossless=is_exact)
+        self._frames = SchemaBuilder(lossless=is_exact)
         self.rounded: dict[str, None] = {}
         empty = pa.RecordBatch.from_pylist([], self._schema)
         frame = open_columns(empty)
-        self._frames.add(frame)
+        self._frames.add_frame(frame)
         self._types = frame.described() if frame.described is not None else None
 
     def blocks(self, batch: Any) -> Iterator[Any]:
@@ -251,7 +251,7 @@ class _ExampleEncoder:
             name: column.rows if isinstance(column, MaskedRows) else column
             for name, column in frame.columns.items()
         }
-        columns, schema = self._frames.add(frame._replace(columns=found))
+        columns, schema = self._frames.add_frame(frame._replace(columns=found))
         for name, column in columns.items():
             flat = getattr(column, "flat_values", column)
             if flat.dtype == np.float64 and getattr(schema[name], "dtype", None) == np.float32:

@@ -44,6 +44,7 @@ from tfrecord_lite.schema import (
     Original,
     RaggedFeature,
     Schema,
+    SchemaItem,
     SequenceSchema,
     SparseFeature,
     VarLenFeature,
@@ -52,7 +53,7 @@ from tfrecord_lite.schema.text import nearest
 from tfrecord_lite.sniff import text_of
 from tfrecord_lite.storage.loading import described_by, loader_of, reader_ahead
 from tfrecord_lite.storage.sidecar import Sidecar
-from tfrecord_lite.storage.widening import SchemaItem, as_absent, items_of, schema_of_items
+from tfrecord_lite.storage.widening import as_absent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -545,8 +546,8 @@ class _Sample:
             raise error.at(detail=detail, source=name) from None
         if isinstance(schema, SequenceSchema) or self._size is None:
             return Sidecar(schema)
-        items = {name: _as_optional(name, item) for name, item in items_of(schema).items()}
-        return Sidecar(schema_of_items(items))
+        items = {name: _as_optional(name, item) for name, item in schema.to_items().items()}
+        return Sidecar(Schema.of_items(items))
 
     def _ahead(self) -> Any:
         return reader_ahead(self._sources, self._options).blocks()
@@ -583,13 +584,13 @@ def _as_lists(described: Sidecar) -> Sidecar:
         context = _as_lists(Sidecar(schema.context)).schema
         return described._replace(schema=SequenceSchema(context, lists))
     items: dict[str, SchemaItem] = {}
-    for name, item in items_of(schema).items():
+    for name, item in schema.to_items().items():
         spec = item.spec
         if isinstance(spec, SparseFeature):
             items |= _sparse_items(spec, item)
         else:
             items[name] = _as_list(item)
-    return described._replace(schema=schema_of_items(items))
+    return described._replace(schema=Schema.of_items(items))
 
 
 def _sparse_items(spec: SparseFeature, item: SchemaItem) -> dict[str, SchemaItem]:
@@ -619,13 +620,13 @@ def with_varying_lists(table: TFRecordTable) -> TFRecordTable:
     """Return an inferred table whose lists may have any length, not only that of those in the sample."""
     if isinstance(table.schema, SequenceSchema):
         return table
-    items = items_of(table.schema)
+    items = table.schema.to_items()
     for name, item in items.items():
         original = item.original or Original(item.kind.dtype, getattr(item.spec, "shape", ()))
         if original.shape and None not in original.shape:
             varying = replace(original, shape=(None,), missing=False)
             items[name] = SchemaItem(RaggedFeature(item.kind.dtype), varying)
-    batches = RecordBatches(Sidecar(schema_of_items(items)), hint=table._batches._hint)  # noqa: SLF001 - the same class
+    batches = RecordBatches(Sidecar(Schema.of_items(items)), hint=table._batches._hint)  # noqa: SLF001 - the same class
     return TFRecordTable(batches, table._reading)  # noqa: SLF001 - of this module
 
 
@@ -640,7 +641,7 @@ def _with_text(described: Sidecar, text: Any, looked: _Sample) -> Sidecar:
         if text is True:
             return described
         raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
-    names = [name for name, item in items_of(schema).items() if _may_be_text(item)]
+    names = [name for name, item in schema.to_items().items() if _may_be_text(item)]
     if isinstance(text, str):
         raise TypeError(f"text must be a bool or a list of names, not the str {text!r}")
     if text is True:
@@ -651,10 +652,10 @@ def _with_text(described: Sidecar, text: Any, looked: _Sample) -> Sidecar:
             if name not in names:
                 detail = f"{name!r} in text is not a column of byte strings{nearest(name, names)}"
                 raise argument_error(detail)
-    items = items_of(schema)
+    items = schema.to_items()
     for name in chosen:
         items[name] = items[name]._replace(original=_text_original(items[name]))
-    return described._replace(schema=schema_of_items(items))
+    return described._replace(schema=Schema.of_items(items))
 
 
 def _may_be_text(item: SchemaItem) -> bool:
