@@ -8,10 +8,11 @@ the GIL. Spawned processes would have to import everything first, and cannot tak
 from __future__ import annotations
 
 import os
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from threading import Event
-from typing import TYPE_CHECKING, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from tfrecord_lite.errors import (
     MAX_SPANS,
@@ -25,7 +26,6 @@ from tfrecord_lite.errors import (
 from tfrecord_lite.files.names import expand, is_file_object, name_of
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.progress import (
-    Meter,
     check_progress,
     metered,
     title_of,
@@ -34,6 +34,7 @@ from tfrecord_lite.progress import (
 from tfrecord_lite.reader import check_message_class, parse_messages
 from tfrecord_lite.records.damage import DamageLog
 from tfrecord_lite.records.stream import RecordStream
+from tfrecord_lite.schema import SequenceSchema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -45,8 +46,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.files.names import Source, Sources
     from tfrecord_lite.options import ReadOptions
     from tfrecord_lite.progress import Progress
-    from tfrecord_lite.records.damage import SkippingStream
-    from tfrecord_lite.schema import FeatureLike, SequenceSchema
+    from tfrecord_lite.schema import FeatureLike
 
     AnySchema: TypeAlias = Mapping[str, FeatureLike] | SequenceSchema
 
@@ -147,57 +147,41 @@ def verify_each(
 
     `sources` holds no patterns; the other arguments are those of :func:`verify`.
     """
-    num_threads = (
-        (os.cpu_count() or 1) if num_threads is None else require_int("num_threads", num_threads, 1)
-    )
-    message_check(messages or None, schema)  # reject a wrong schema before anything is read
+    if num_threads is None:
+        num_threads = os.cpu_count() or 1
+    num_threads = min(require_int("num_threads", num_threads, 1), len(sources))
+    _new_check(messages, schema)  # reject a wrong schema before anything is read
     check_progress(progress)
-    num_threads = 1 if any(map(is_file_object, sources)) else min(num_threads, len(sources))
-    return _metered(_Task(options, messages, schema), sources, num_threads, progress)
+    is_over = Event()
 
-
-def _metered(
-    task: _Task, sources: list[Source], num_threads: int, progress: Progress
-) -> Iterator[FileReport]:
-    """Yield the reports, and show the progress."""
-    with metered(progress, title_of(sources) if sources else "", "bytes") as meter:
-        if meter.is_on:
-            meter.expect(total_bytes(sources))
-        task = replace(task, meter=meter)
-        if num_threads <= 1:
-            yield from map(task.report, sources)
-        else:
-            yield from _in_threads(task, sources, num_threads)
-        meter.finish()
-
-
-@dataclass(frozen=True, slots=True)
-class _Task:
-    """What to check of each file."""
-
-    options: ReadSettings
-    messages: bool | type[Message]
-    schema: AnySchema | None
-    meter: Meter = field(default_factory=Meter)
-    is_over: Event = field(default_factory=Event)
-
-    def report(self, source: Source) -> FileReport:
-        """Check one file."""
+    def report(source: Source) -> FileReport:
         try:
-            stream = RecordStream(source, self.options)
+            stream = RecordStream(source, options)
         # ValueError is what fsspec's file systems raise about URLs.
         except (OSError, ImportError, ValueError) as error:
             return FileReport(name_of(source), 0, 0, failure=error)
         records = DamageLog("skip", None).skipping(stream)
+        check = _new_check(messages, schema)
         errors: list[InvalidArgumentError] = []
-        n_errors, failure = 0, None
+        n_errors, failure, are_large = 0, None, False
         try:
-            for wrong in self._errors(stream, records):
-                n_errors += 1
-                if n_errors <= MAX_SPANS:
-                    errors.append(wrong)
+            while not is_over.is_set():
+                offset, file_offset = stream.offset, stream.file_offset
+                taken = records.next_records() if are_large else records.next_block()
+                if taken is None:
+                    break
+                if check is not None:
+                    for wrong in _errors_in(cast("Block", taken), check):
+                        n_errors += 1
+                        if n_errors <= MAX_SPANS:
+                            errors.append(wrong)
+                n_bytes, n_records = stream.offset - offset, len(taken)
+                del taken  # so that the next ones can use this memory
+                # For checksums alone, large records are read in the faster way.
+                are_large = check is None and n_bytes >= _LARGE_RECORD_BYTES * n_records
+                meter.advance(stream.file_offset - file_offset)
         except (OSError, TFRecordError) as error:
-            if error is self.meter.error:
+            if error is meter.error:
                 raise
             failure = error
         finally:
@@ -209,93 +193,53 @@ class _Task:
             failure=failure,
         )
 
-    def _errors(
-        self, stream: RecordStream, records: SkippingStream
-    ) -> Iterator[InvalidArgumentError]:
-        """Read a file to its end, and yield the errors of its messages."""
-        check = message_check(self.messages or None, self.schema)
-        are_large = False
-        while not self.is_over.is_set():
-            offset, file_offset = stream.offset, stream.file_offset
-            taken = records.next_records() if are_large else records.next_block()
-            if taken is None:
-                return
-            if check is not None:
-                yield from errors_in(cast("Block", taken), check)
-            n_bytes, n_records = stream.offset - offset, len(taken)
-            del taken  # so that the next ones can use this memory
-            # For checksums alone, large records are read in the faster way.
-            are_large = check is None and n_bytes >= _LARGE_RECORD_BYTES * n_records
-            self.meter.advance(stream.file_offset - file_offset)
-
-
-def _in_threads(task: _Task, sources: list[Source], num_threads: int) -> Iterator[FileReport]:
-    """Yield reports in order; stop the threads when the caller stops iterating."""
-    with ThreadPoolExecutor(num_threads, "tfrecord-verify") as threads:
-        try:
-            yield from threads.map(task.report, sources)
-        finally:
-            task.is_over.set()
-            threads.shutdown(cancel_futures=True)
+    with metered(progress, title_of(sources) if sources else "", "bytes") as meter:
+        if meter.is_on:
+            meter.expect(total_bytes(sources))
+        if num_threads <= 1 or any(map(is_file_object, sources)):
+            yield from map(report, sources)
+        else:
+            with ThreadPoolExecutor(num_threads, "tfrecord-verify") as threads:
+                try:
+                    yield from threads.map(report, sources)
+                finally:  # also if the caller stops early
+                    is_over.set()
+                    threads.shutdown(cancel_futures=True)
+        meter.finish()
 
 
 Check: TypeAlias = "Callable[[Block], object]"
 """Raises an InvalidArgumentError about the first wrong record of a block."""
 
 
-def message_check(
-    messages: type[Message] | Literal[True] | None, schema: AnySchema | None
-) -> Check | None:
+def _new_check(messages: type[Message] | bool, schema: AnySchema | None) -> Check | None:  # noqa: FBT001
     """Return a check of the messages of a block, for one thread; None if there is none to make."""
-    if schema is not None:
-        return _parser(schema)
-    if messages is True:
-        return _example_check()
-    return _class_check(messages) if messages else None
-
-
-def _parser(schema: AnySchema) -> Check:
-    """Return the parser for a schema."""
-    from tfrecord_lite.example import parse  # noqa: PLC0415 - loads the engine
-    from tfrecord_lite.example.sequence import parse as sequence_parse  # noqa: PLC0415
-    from tfrecord_lite.schema import SequenceSchema  # noqa: PLC0415
-
     if isinstance(schema, SequenceSchema):
+        from tfrecord_lite.example.sequence import parse as sequence_parse  # noqa: PLC0415
+
         return sequence_parse.SequenceExampleParser(*schema, pad=False)
-    return parse.ExampleParser(schema)
+    if schema is not None:
+        from tfrecord_lite.example import parse  # noqa: PLC0415 - loads the engine
+
+        return parse.ExampleParser(schema)
+    if messages is True:
+        from tfrecord_lite.example import survey  # noqa: PLC0415 - loads the engine
+
+        seen, check_type = survey.Survey(), survey.check_of_either()
+
+        def check_example(block: Block) -> None:
+            check_type(block)
+            survey.reject_sequences(block)
+            seen.add(block)
+
+        return check_example
+    if not messages:
+        return None
+    check_message_class(messages)
+    return lambda block: deque(parse_messages(block, messages), maxlen=0)
 
 
-def _example_check() -> Check:
-    """Return a check that each record is an Example."""
-    from tfrecord_lite.example.survey import (  # noqa: PLC0415 - loads the engine
-        Survey,
-        check_of_either,
-        reject_sequences,
-    )
-
-    survey = Survey()
-    check_type = check_of_either()
-
-    def check(block: Block) -> None:
-        check_type(block)
-        reject_sequences(block)
-        survey.add(block)
-
-    return check
-
-
-def _class_check(message_class: type[Message]) -> Check:
-    """Return a check that parses each record as a message of a class."""
-    check_message_class(message_class)
-
-    def check(block: Block) -> None:
-        for _ in parse_messages(block, message_class):
-            pass
-
-    return check
-
-
-def errors_in(block: Block, check: Check) -> Iterator[InvalidArgumentError]:
+def _errors_in(block: Block, check: Check) -> Iterator[InvalidArgumentError]:
     """Yield an error for each wrong record of a block.
 
     After a wrong record, records are checked in groups that double in size: many wrong ones
