@@ -321,7 +321,7 @@ class TestFileObjects:
         writer = TFRecordWriter(full, compression)
         writer.write(b"one")
         for _ in range(2):
-            with pytest.raises(OSError, match=r"write\(\) has taken none of \d+ bytes") as caught:
+            with pytest.raises(OSError, match="has taken nothing") as caught:
                 writer.flush()
             assert caught.value.filename == "<Full>"
         del writer._sink

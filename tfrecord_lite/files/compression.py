@@ -26,7 +26,7 @@ import contextlib
 import os
 import sys
 import zlib
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
@@ -37,25 +37,6 @@ if TYPE_CHECKING:
 
 MEM_LEVEL = 9
 """TensorFlow's default, and zlib's highest; zlib's own default is 8 (rule O7)."""
-
-
-class Decompressor(Protocol):
-    """A running decompression of one stream, as :class:`bz2.BZ2Decompressor`."""
-
-    @property
-    def eof(self) -> bool:
-        """Whether the stream has ended."""
-
-    @property
-    def needs_input(self) -> bool:
-        """Whether nothing more comes out before more is put in."""
-
-    @property
-    def unused_data(self) -> bytes:
-        """Input after the end of the stream."""
-
-    def decompress(self, data: bytes, max_length: int) -> bytes:
-        """Take `data` in; return at most `max_length` bytes."""
 
 
 class Compressor(Protocol):
@@ -72,31 +53,15 @@ class Compressor(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
-    """How to compress, by the names of TFRecordOptions; TensorFlow's defaults (rules O7, O8)."""
-
-    compression_level: int | None = None
-    compression_method: int = zlib.DEFLATED
-    window_bits: int | None = None
-    mem_level: int = MEM_LEVEL
-    compression_strategy: int = zlib.Z_DEFAULT_STRATEGY
-    flush_mode: int = zlib.Z_PARTIAL_FLUSH
-
-    def __str__(self) -> str:
-        """List what differs from the defaults."""
-        values = {field: getattr(self, field.name) for field in fields(self)}
-        return ", ".join(f"{f.name}={value}" for f, value in values.items() if value != f.default)
-
-
-@dataclass(frozen=True, slots=True)
 class Codec:
     """One row of the table."""
 
     name: str
     is_start: Callable[[bytes], bool]
     """Whether one or more bytes can be the start of a stream."""
-    decompressor: Callable[[], Decompressor]
-    compressor: Callable[[Settings], Compressor]
+    decompressor: Callable[[], Any]
+    """What makes a decompressor of one stream, with the interface of :class:`bz2.BZ2Decompressor`."""
+    compressor: Callable[[TFRecordOptions], Compressor]
     errors: Callable[[], tuple[type[Exception], ...]]
     """What its decompressor raises for corrupt data."""
     joinable: bool
@@ -152,25 +117,32 @@ def _zlib_errors() -> tuple[type[Exception], ...]:
 
 
 @contextlib.contextmanager
-def _checking(library: str, settings: Settings) -> Iterator[None]:
+def _checking(library: str, options: TFRecordOptions) -> Iterator[None]:
     """Raise a library's error about settings out of range as one of ours."""
     try:
         yield
     except (ValueError, OverflowError) as error:
-        detail = f"{library} rejects the options ({settings}): {error}"
+        detail = f"{library} rejects {options!r}: {error}"
         raise argument_error(detail) from None
 
 
 class _ZlibCompressor:
-    def __init__(self, settings: Settings, window_bits: int) -> None:
-        self._flush_mode = settings.flush_mode
-        with _checking("zlib", settings):
+    def __init__(self, options: TFRecordOptions, window_bits: int) -> None:
+        """Use TensorFlow's defaults (rules O7, O8) for what the options do not say."""
+        flushes = (zlib.Z_SYNC_FLUSH, zlib.Z_FULL_FLUSH)
+        known = options.flush_mode in flushes
+        self._flush_mode = cast("int", options.flush_mode) if known else zlib.Z_PARTIAL_FLUSH
+
+        def given(value: int | None, default: int) -> int:
+            return default if value is None else value
+
+        with _checking("zlib", options):
             self._inner = zlib.compressobj(
-                -1 if settings.compression_level is None else settings.compression_level,
-                settings.compression_method,
-                window_bits if settings.window_bits is None else settings.window_bits,
-                settings.mem_level,
-                settings.compression_strategy,
+                given(options.compression_level, -1),
+                given(options.compression_method, zlib.DEFLATED),
+                given(options.window_bits, window_bits),
+                given(options.mem_level, MEM_LEVEL),
+                given(options.compression_strategy, zlib.Z_DEFAULT_STRATEGY),
             )
 
     def compress(self, data: bytes | bytearray | memoryview) -> bytes:
@@ -186,9 +158,9 @@ class _ZlibCompressor:
 class _Bz2Compressor:
     """A bz2 compressor whose flush ends one stream and begins the next: bz2 has no other."""
 
-    def __init__(self, settings: Settings) -> None:
-        self._level = 9 if settings.compression_level is None else settings.compression_level
-        with _checking("bz2", settings):
+    def __init__(self, options: TFRecordOptions) -> None:
+        self._level = 9 if options.compression_level is None else options.compression_level
+        with _checking("bz2", options):
             self._inner = bz2.BZ2Compressor(self._level)
         self._is_fresh = True
 
@@ -220,9 +192,9 @@ def _zstd_module() -> Any:
 
 
 class _ZstdCompressor:
-    def __init__(self, settings: Settings) -> None:
-        with _checking("zstd", settings):
-            self._inner: Any = _zstd_module().ZstdCompressor(level=settings.compression_level)
+    def __init__(self, options: TFRecordOptions) -> None:
+        with _checking("zstd", options):
+            self._inner: Any = _zstd_module().ZstdCompressor(level=options.compression_level)
 
     def compress(self, data: bytes | bytearray | memoryview) -> bytes:
         return bytes(self._inner.compress(data))
@@ -256,7 +228,7 @@ CODECS: dict[str, Codec] = {
             name="GZIP",
             is_start=lambda head: head[:2] == b"\x1f\x8b"[: len(head)],
             decompressor=lambda: _Zlib(_GZIP_BITS),
-            compressor=lambda settings: _ZlibCompressor(settings, _GZIP_BITS),
+            compressor=lambda options: _ZlibCompressor(options, _GZIP_BITS),
             errors=_zlib_errors,
             joinable=True,
             endings=(".gz", ".gzip"),
@@ -266,7 +238,7 @@ CODECS: dict[str, Codec] = {
             name="ZLIB",
             is_start=_is_zlib_start,
             decompressor=lambda: _Zlib(zlib.MAX_WBITS),
-            compressor=lambda settings: _ZlibCompressor(settings, zlib.MAX_WBITS),
+            compressor=lambda options: _ZlibCompressor(options, zlib.MAX_WBITS),
             errors=_zlib_errors,
             joinable=False,
             endings=(".zlib", ".zz"),
@@ -466,26 +438,6 @@ class TFRecordOptions:
             if value is not None and name != "compression_type":
                 parts.append(f"{name}={value!r}")
         return f"TFRecordOptions({', '.join(parts)})"
-
-    def settings(self) -> Settings:
-        """Return the settings of a compressor.
-
-        Examples
-        --------
-        >>> TFRecordOptions("GZIP", compression_level=9).settings().compression_level
-        9
-        """
-        flushes = (zlib.Z_SYNC_FLUSH, zlib.Z_FULL_FLUSH)
-        return Settings(
-            compression_level=self.compression_level,
-            compression_method=zlib.DEFLATED
-            if self.compression_method is None
-            else self.compression_method,
-            window_bits=self.window_bits,
-            mem_level=MEM_LEVEL if self.mem_level is None else self.mem_level,
-            compression_strategy=self.compression_strategy or zlib.Z_DEFAULT_STRATEGY,
-            flush_mode=self.flush_mode if self.flush_mode in flushes else zlib.Z_PARTIAL_FLUSH,
-        )
 
 
 def is_infer(compression: CompressionType) -> bool:

@@ -15,7 +15,7 @@ A stream made to inflate without end takes time, not memory; :class:`InflationLi
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.errors import DataLossError, Reason
 from tfrecord_lite.files.compression import detect
@@ -34,18 +34,6 @@ _CAREFUL_BYTES = 256
 
 _RATIO_FROM_BYTES = 1024 * 1024
 """Content from which on the ratio counts; less is not a bomb, and may be very even."""
-
-
-class RawInput(Protocol):
-    """The compressed bytes that :class:`Inflated` reads."""
-
-    rewindable: bool
-
-    def read(self, n_bytes: int) -> bytes:
-        """Return the next bytes, at most `n_bytes`, none at the end."""
-
-    def rewind(self) -> None:
-        """Go back to the first byte."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +63,9 @@ class InflationLimits:
 
 
 class Inflated:
-    """The content of a compressed stream, read piece by piece; `raw` is not closed here.
+    """The content of a compressed stream, read piece by piece.
+
+    `raw`, a :data:`tfrecord_lite.files.input.InputFile`, is not closed here.
 
     Memory is constant whatever the ratio: no call inflates more than it was asked for. A
     decompressor that meets corrupt data drops what it had inflated in that call. If `raw` can be
@@ -85,7 +75,7 @@ class Inflated:
 
     def __init__(
         self,
-        raw: RawInput,
+        raw: Any,
         codec: Codec,
         source: str | None = None,
         limits: InflationLimits | None = None,

@@ -11,7 +11,7 @@ import errno
 import io
 import os
 import stat
-from typing import IO, TYPE_CHECKING, Protocol, cast
+from typing import IO, TYPE_CHECKING, TypeAlias, cast
 
 from tfrecord_lite.errors import DataLossError, Reason
 from tfrecord_lite.files.names import (
@@ -29,36 +29,8 @@ if TYPE_CHECKING:
 _PIECE_BYTES = 1024 * 1024
 
 
-class InputFile(Protocol):
-    """The bytes of one file, in order."""
-
-    name: str
-    rewindable: bool
-
-    def readinto(self, view: memoryview) -> int:
-        """Read the next bytes into `view`; return how many, 0 at the end of the file."""
-
-    def read(self, n_bytes: int) -> bytes:
-        """Return the next bytes, at most `n_bytes`, none at the end of the file."""
-
-    def peek(self, n_bytes: int) -> bytes:
-        """Return the next bytes without taking them, fewer only at the end of the file."""
-
-    def skip(self, n_bytes: int) -> None:
-        """Skip the next bytes, also beyond the end of the file."""
-
-    def remaining(self) -> int:
-        """Return how many bytes follow, unless the file is cut; 0 if that is not known."""
-
-    def rewind(self) -> None:
-        """Go back to the first byte."""
-
-    def close(self) -> None:
-        """Close the file, but not a file object of the user's."""
-
-
 class _LocalInput:
-    """A regular file, read at an offset of our own."""
+    """A regular file, read at an offset of our own; the methods are those of any InputFile."""
 
     rewindable = True
 
@@ -70,6 +42,7 @@ class _LocalInput:
         self._begin = 0  # the first offset read
 
     def readinto(self, view: memoryview) -> int:
+        """Read the next bytes into `view`; return how many, 0 at the end of the file."""
         n_bytes = os.preadv(self._file.fileno(), [view], self._offset)
         if n_bytes == 0:
             self._check_end()
@@ -77,6 +50,7 @@ class _LocalInput:
         return n_bytes
 
     def read(self, n_bytes: int) -> bytes:
+        """Return the next bytes, at most `n_bytes`, none at the end of the file."""
         data = os.pread(self._file.fileno(), n_bytes, self._offset)
         if not data:
             self._check_end()
@@ -93,21 +67,26 @@ class _LocalInput:
             raise DataLossError(Reason.TRUNCATED, source=self.name, detail=detail)
 
     def peek(self, n_bytes: int) -> bytes:
+        """Return the next bytes without taking them, fewer only at the end of the file."""
         return os.pread(self._file.fileno(), n_bytes, self._offset)
 
     def skip(self, n_bytes: int) -> None:
+        """Skip the next bytes, also beyond the end of the file."""
         self._offset += n_bytes
         self._begin = self._offset
 
     def remaining(self) -> int:
+        """Return how many bytes follow, unless the file is cut; 0 if that is not known."""
         if self._size <= self._offset:
             self._size = os.fstat(self._file.fileno()).st_size
         return max(self._size - self._offset, 0)
 
     def rewind(self) -> None:
+        """Go back to the first byte."""
         self._offset = self._begin = 0
 
     def close(self) -> None:
+        """Close the file, but not a file object of the user's."""
         self._file.close()
 
 
@@ -169,6 +148,10 @@ class _ObjectInput:
     def close(self) -> None:
         if self._owned:
             self._file.close()
+
+
+InputFile: TypeAlias = "_LocalInput | _ObjectInput"
+"""The bytes of one file, in order."""
 
 
 def open_seekable(name: str, storage_options: StorageOptions = None) -> IO[bytes]:

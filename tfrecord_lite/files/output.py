@@ -20,7 +20,7 @@ import os
 import stat
 from typing import IO, TYPE_CHECKING, Any, cast
 
-from tfrecord_lite.errors import FailedPreconditionError, InvalidArgumentError, Reason, plural
+from tfrecord_lite.errors import FailedPreconditionError, InvalidArgumentError, Reason
 from tfrecord_lite.files.names import (
     check_binary,
     is_url,
@@ -36,14 +36,36 @@ except ImportError:  # not POSIX
     fcntl = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tfrecord_lite.files.names import Source, StorageOptions
+
+
+class _LocalFiles:
+    """The file system of local files, as fsspec's are."""
+
+    exists = staticmethod(os.path.lexists)
+    rm = staticmethod(os.remove)
+
+    @staticmethod
+    def mv(old: str, new: str) -> None:
+        """Give a file another name, which outlives a power cut where that can be done."""
+        os.replace(old, new)
+        if not hasattr(os, "O_DIRECTORY"):
+            return
+        with contextlib.suppress(OSError):
+            directory = os.open(os.path.dirname(new), os.O_RDONLY | os.O_DIRECTORY)
+            try:
+                os.fsync(directory)
+            finally:
+                os.close(directory)
 
 
 class OutputFile:
     """A file being written.
 
-    One that is to appear complete has the name `temporary` until :meth:`commit`; `filesystem` is
-    fsspec's of a remote one.
+    One that is to appear complete has the name `temporary` until :meth:`commit` moves it to its
+    place. Of a remote one `filesystem` is fsspec's, and `place_of` returns where a URL is there.
     """
 
     def __init__(
@@ -53,15 +75,15 @@ class OutputFile:
         *,
         owned: bool = True,
         temporary: str | None = None,
-        filesystem: Any = None,
-        storage_options: StorageOptions = None,
+        filesystem: Any = _LocalFiles,
+        place_of: Callable[[str], str] = os.path.realpath,
     ) -> None:
         self.name = name  # path or URL, for errors
         self._file = file
         self._owned = owned  # to be closed here
         self._temporary = temporary
         self._filesystem = filesystem
-        self._storage_options = storage_options
+        self._place_of = place_of
         self._place: str | None = None  # where commit has moved it
         self._sync_error: OSError | None = None
         # Where the next write goes in a local file; None for others, which know it themselves.
@@ -103,18 +125,12 @@ class OutputFile:
             del pending[0]
 
     def _put(self, data: memoryview) -> int:
-        """Hand bytes to the file; return how many it took, at least one."""
-        try:
-            n_bytes = self._file.write(data)
-        except BlockingIOError as error:  # of a buffer that has room for a part only
-            if not error.characters_written:
-                raise
-            return error.characters_written
+        """Hand bytes to the file; return how many it took."""
+        n_bytes = self._file.write(data)
         if n_bytes is None and isinstance(self._file, io.RawIOBase):
             raise BlockingIOError(errno.EAGAIN, "non-blocking, and takes no more now")
         if n_bytes == 0:
-            detail = f"its write() has taken none of {plural(len(data), 'byte')}"
-            raise OSError(errno.EIO, detail)
+            raise OSError(errno.EIO, "its write() has taken nothing")
         # Objects that return None have taken all.
         return len(data) if n_bytes is None else n_bytes
 
@@ -165,22 +181,14 @@ class OutputFile:
 
     def commit(self) -> None:
         """Move a finished atomic file to its place. May be called twice."""
-        if self._temporary is None or self._place is not None:
-            return
-        if self._filesystem is None:
-            os.replace(self._temporary, os.path.realpath(self.name))
-            _sync_directory(os.path.dirname(self._temporary))
-        else:
-            self._filesystem.mv(self._temporary, self._path_of(self.name))
-        self._place = self.name
+        if self._temporary is not None and self._place is None:
+            place = self._place_of(self.name)
+            self._filesystem.mv(self._temporary, place)
+            self._place = place
 
     def replaces(self, name: str) -> bool:
         """Whether :meth:`commit` would replace a file."""
-        if self._temporary is None:
-            return False
-        if self._filesystem is None:
-            return os.path.lexists(os.path.realpath(name))
-        return bool(self._filesystem.exists(self._path_of(name)))
+        return self._temporary is not None and self._filesystem.exists(self._place_of(name))
 
     @property
     def is_placed(self) -> bool:
@@ -189,13 +197,9 @@ class OutputFile:
 
     def take_back(self) -> None:
         """Undo :meth:`commit`."""
-        if self._temporary is None or self._place is None:
-            return
-        if self._filesystem is None:
-            os.replace(os.path.realpath(self._place), self._temporary)
-        else:
-            self._filesystem.mv(self._path_of(self._place), self._temporary)
-        self._place = None
+        if self._place is not None:
+            self._filesystem.mv(self._place, self._temporary)
+            self._place = None
 
     def abandon(self) -> None:
         """Close the file; remove an atomic one that was not committed."""
@@ -205,24 +209,7 @@ class OutputFile:
         finally:
             if self._temporary is not None and self._place is None:
                 with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-                    (os.remove if self._filesystem is None else self._filesystem.rm)(
-                        self._temporary
-                    )
-
-    def _path_of(self, url: str) -> str:
-        return remote_place(url, self._storage_options)[1]
-
-
-def _sync_directory(path: str) -> None:
-    """Sync a directory, so that a new name in it outlives a power cut, where that can be done."""
-    if not hasattr(os, "O_DIRECTORY"):
-        return
-    with contextlib.suppress(OSError):
-        directory = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(directory)
-        finally:
-            os.close(directory)
+                    self._filesystem.rm(self._temporary)
 
 
 def open_output(
@@ -374,7 +361,7 @@ def _remote_output(url: str, storage_options: StorageOptions, *, atomic: bool) -
             file,
             temporary=temporary,
             filesystem=filesystem,
-            storage_options=storage_options,
+            place_of=lambda url: remote_place(url, storage_options)[1],
         )
     except NotImplementedError:
         scheme = url.partition(":")[0]

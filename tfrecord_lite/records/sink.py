@@ -69,7 +69,7 @@ class RecordSink:
         codec = codec_named(self.compression)
         if not isinstance(options, TFRecordOptions):
             options = TFRecordOptions(options)
-        self._compressor = None if codec is None else codec.compressor(options.settings())
+        self._compressor = None if codec is None else codec.compressor(options)
         self._records: list[Buffer] = []
         self._n_bytes = 0  # of the pending records, framed
         self._n_framed = 0  # records that are not pending any more

@@ -15,7 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.convert.arrow import imported
 from tfrecord_lite.errors import argument_error
-from tfrecord_lite.files.compression import Settings, codec_named, compression_of_name, detect
+from tfrecord_lite.files.compression import (
+    TFRecordOptions,
+    codec_named,
+    compression_of_name,
+    detect,
+)
 from tfrecord_lite.files.inflate import MAGIC_BYTES, Inflated
 from tfrecord_lite.files.input import open_input
 from tfrecord_lite.files.names import is_file_object, is_url, name_of, opening_error
@@ -112,7 +117,7 @@ class TargetFile(io.RawIOBase):
         is_device = is_path and not is_url(name_of(target)) and _is_special(name_of(target))
         self._output: OutputFile = open_output(target, atomic=is_path and not is_device)
         codec = codec_named(compression)
-        self._compressor = None if codec is None else codec.compressor(Settings())
+        self._compressor = None if codec is None else codec.compressor(TFRecordOptions())
         self._n_bytes = 0
 
     def writable(self) -> bool:
