@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-EVENTS = "the records are TensorBoard events, not {}s; tfrecord_lite.read_events reads them"
+EVENTS = (
+    "the records are TensorBoard events, not {}s; tfrecord_lite.apps.events.read_events reads them"
+)
 LISTS = (
     "the records look like lists of Examples with a context; read them with "
     "messages(ExampleListWithContext)"

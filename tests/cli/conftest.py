@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from tfrecord_lite.cli import main, rearranging
+from tfrecord_lite.cli import main
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +24,6 @@ class Done(NamedTuple):
 def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Done]:
     """Return a function that runs the command line with its arguments."""
     monkeypatch.setenv("COLUMNS", "100")
-    monkeypatch.setattr(rearranging, "LONG_SECONDS", 60.0)  # a slow machine prints no more
 
     def run_main(*arguments: object) -> Done:
         try:

@@ -98,7 +98,7 @@ class TestWhatItSays:
             ((source, tmp_path / "c.csv", "--features", "n:float32"), "feature 'n'"),
             ((source, tmp_path / "c.csv", "--features", "n=3"), "'n=3' is not a feature"),
             ((source, tmp_path / "no" / "c.csv"), "No such file or directory"),
-            (("no*.csv", tmp_path / "c.csv"), "tfrecord: no file matches the pattern 'no*.csv'"),
+            (("no*.csv", tmp_path / "c.csv"), "no file matches the pattern 'no*.csv'"),
         ]:
             done = run("convert", *arguments)
             assert (done.status, done.out, len(done.err)) == (2, [], 1), arguments

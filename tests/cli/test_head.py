@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.cli.samples import JPEG, damage, feature, features, flower, write
+from tests.cli.samples import damage, flower, write
 from tfrecord_lite import TFRecordFile, encode_example
-from tfrecord_lite.messages import Example, FeatureList, FeatureLists, SequenceExample
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,52 +68,3 @@ class TestRecord:
 
         assert numbers(run("head", "--record", -1, path).out) == [4]
         assert run("head", "--record", 0, path).status == 1
-
-
-class TestImageFiles:
-    def test_images_are_written_as_they_are(self, run: Run, tmp_path: Path) -> None:
-        path = write(tmp_path / "train.tfrecord.gz", map(flower, range(5)), "GZIP")
-
-        done = run("head", "-n", 4, "--image", "image", "-o", tmp_path / "out" / "x", path)
-
-        written = sorted((tmp_path / "out" / "x").iterdir())
-        assert done.status == 0
-        assert [file.name for file in written] == [f"train-{i:06d}.jpg" for i in range(4)]
-        assert [file.read_bytes() for file in written] == [JPEG] * 4
-        assert done.out == [f"{file}  JPEG 640 x 480, 1.6 KiB" for file in written]
-
-    def test_frames_and_several_values_have_numbers(self, run: Run, tmp_path: Path) -> None:
-        frames = FeatureList(feature=[feature(JPEG), feature(PNG, JPEG)])
-        record = SequenceExample(feature_lists=FeatureLists(feature_list={"frames": frames}))
-        path = write(tmp_path / "a.tfrecords", [flower(0), record.SerializeToString()])
-
-        done = run("head", "--json", "--record=1", "--image=frames", "-o", tmp_path / "out", path)
-
-        assert [json.loads(line)["width"] for line in done.out] == [640, 32, 640]
-        assert sorted(file.name for file in (tmp_path / "out").iterdir()) == [
-            "a-000001-0000.jpg",
-            "a-000001-0001-0000.png",
-            "a-000001-0001-0001.jpg",
-        ]
-
-    def test_lists_of_examples(self, run: Run, tmp_path: Path) -> None:
-        example = Example(features=features(image=feature(PNG))).SerializeToString()
-        record = 2 * (bytes([0x0A, len(example)]) + example)
-        path = write(tmp_path / "a", [record])
-
-        assert run("head", "--image=image", "-o", tmp_path / "out", path).status == 0
-        assert sorted(file.name for file in (tmp_path / "out").iterdir()) == [
-            "a-000000-0001.png",
-            "a-000000-0002.png",
-        ]
-
-    @pytest.mark.parametrize("name", ["..%2f..\x1b[31m.tfrecord", ".tfrecord", "-", "a b?.tfr"])
-    def test_names_of_files_stay_in_the_folder(self, run: Run, tmp_path: Path, name: str) -> None:
-        folder = tmp_path / "in"
-        folder.mkdir()
-        path = write(folder / name, [flower(1)])
-
-        assert run("head", "--image=image", "-o", tmp_path / "out", path).status == 0
-        (file,) = (tmp_path / "out").iterdir()
-        assert file.name.endswith("-000000.jpg")
-        assert file.name.isprintable()

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.cli.samples import feature, features, write
-from tfrecord_lite.cli.images import drawn
+from tfrecord_lite.cli.pictures import drawn
 from tfrecord_lite.messages import Example
 
 if TYPE_CHECKING:

@@ -127,13 +127,13 @@ SOUND = [flower(i) for i in range(12)]
         ),
         (None, ["--skip-damage"], (1, "8 records, 4 features", "skipped 1 damaged place")),
         (None, ["--columns=zro", "--skip-damage"], (2, None, "no feature 'zro'")),
-        ([b"some text"] * 9, [], (2, None, "look like text")),
+        ([b"some text"] * 9, [], (2, None, "the records are of the type text")),
         (
             [ranking(3)] * 9,
             [],
-            (2, None, "ExampleListWithContext, of which there are no statistics"),
+            (2, None, "ExampleListWithContext, not Examples"),
         ),
-        ([event(step) for step in range(9)], [], (2, None, "TensorBoard event, of which")),
+        ([event(step) for step in range(9)], [], (2, None, "TensorBoard event, not Examples")),
         ([], [], (2, None, "No such file or directory")),
     ],
 )

@@ -1,11 +1,12 @@
 """The command ``tfrecord``: inspect, check, repair, index, rearrange and convert record files, pack images.
 
-A verb's module has ``HELP``, ``add_arguments`` and ``run``, and is imported when it is used:
+A verb is two functions, ``add_VERB``, which declares its arguments, and ``run_VERB``, whose docstring is its help. Their
+module is imported when the verb is used:
 
 ::
 
-    info  head (and cat)  view  schema  stats  diff  verify  recover  index
-    rearranging (merge, split, shuffle, sample, filter)  pack  unpack  convert  sql  completion
+    info (and index)  head (and cat)  view  schema  stats (and diff)  damage (verify, recover)
+    rearranging (merge, split, shuffle, sample, filter)  images (pack, unpack)  convert  sql  completion
 
 What they share:
 
@@ -16,7 +17,7 @@ What they share:
     console     standard output and error, exit status
     style       colours, columns of text, sizes, lines of JSON
     display     a record as text or JSON
-    images      its images, on the terminal and to files
+    pictures    its images, on the terminal
 """
 
 from __future__ import annotations

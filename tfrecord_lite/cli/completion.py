@@ -11,15 +11,6 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.cli.console import Console
 
-HELP = """\
-Print a script by which Tab completes verbs, options and files. Needs pip install 'tfrecord-numpy[cli]'.
-
-examples:
-  eval "$(tfrecord completion bash)"                            in ~/.bashrc
-  tfrecord completion zsh > ~/.zfunc/_tfrecord                  a folder of $fpath
-  tfrecord completion tcsh > ~/.tfrecord.csh                    source it in ~/.tcshrc
-
-exit status: 0 if the script was printed, 2 if not."""
 
 SHELLS = ("bash", "zsh", "tcsh")
 
@@ -28,13 +19,23 @@ FILES = {"FILE", "SRC", "DST", "SCHEMA", "PAGE", "A", "B"}
 FOLDERS = {"FOLDER", "DIR"}
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_completion(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("shell", choices=SHELLS, metavar="SHELL", help="bash, zsh or tcsh")
 
 
-def run(args: argparse.Namespace, console: Console) -> None:
-    """Print the script."""
+def run_completion(args: argparse.Namespace, console: Console) -> None:
+    """Print a script by which Tab completes verbs, options and files in a shell.
+
+    Needs pip install 'tfrecord-numpy[cli]'.
+
+    examples:
+      eval "$(tfrecord completion bash)"                            in ~/.bashrc
+      tfrecord completion zsh > ~/.zfunc/_tfrecord                  a folder of $fpath
+      tfrecord completion tcsh > ~/.tfrecord.csh                    source it in ~/.tcshrc
+
+    exit status: 0 if the script was printed, 2 if not.
+    """
     from tfrecord_lite.cli.app import make_parser  # noqa: PLC0415 - which imports this module
 
     try:

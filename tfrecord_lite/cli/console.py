@@ -15,7 +15,7 @@ from enum import IntEnum
 from typing import Any
 
 from tfrecord_lite.cli.style import Styled, bad, has_colour, json_line, plain
-from tfrecord_lite.errors import printable
+from tfrecord_lite.errors import argument_error, printable
 from tfrecord_lite.progress import bars_hidden, is_terminal
 
 
@@ -69,15 +69,20 @@ class Console:
         except OSError as error:
             raise OutputError from error
 
-    def open_output(self) -> Any:
+    def open_output(self, *, is_text: bool) -> Any:
         """Return standard output as a binary file, on a terminal without control characters.
 
-        Raises OutputError if it is closed.
+        Raises OutputError if it is closed, InvalidArgumentError if it is a terminal and gets no text.
         """
         if sys.stdout is None:
             raise OutputError
         self.flush()
-        return _Escaped(self) if is_terminal(sys.stdout) else sys.stdout.buffer
+        if not is_terminal(sys.stdout):
+            return sys.stdout.buffer
+        if not is_text:
+            detail = "it is a terminal; redirect it, or name a file"
+            raise argument_error(detail, source="standard output")
+        return _Escaped(self)
 
     def say_json(self, value: object) -> None:
         """Write a value as JSON on one line, with escapes unless standard output is UTF-8."""

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import OutputError, Status
 from tfrecord_lite.cli.style import json_line
-from tfrecord_lite.errors import DataLossError, argument_error, human_bytes, plural
-from tfrecord_lite.progress import is_terminal
+from tfrecord_lite.errors import argument_error, human_bytes, plural
 
 if TYPE_CHECKING:
     import argparse
@@ -21,27 +20,11 @@ if TYPE_CHECKING:
     from tfrecord_lite.cli.console import Console
     from tfrecord_lite.schema import Schema
 
-HELP = """\
-Convert SRC, one file or several of any known format, to DST. The endings of the names tell the
-formats: .tfrecord, .parquet, .arrow or .feather, .csv, .tsv, .jsonl, and compression, as .csv.gz.
-If DST is a directory, each SRC becomes a file in it. Needs pip install 'tfrecord-numpy[arrow]'.
-
-examples:
-  tfrecord convert train.tfrecord train.parquet
-  tfrecord convert 'train-*.tfrecord' out/ --to parquet --jobs 4
-  tfrecord convert big.parquet train.tfrecord --bytes-per-shard 200MB --jobs 2 --resume
-  tfrecord convert train.tfrecord small.csv --columns label,name --where 'label > 3' --limit 100
-  tfrecord convert t.csv t.tfrecord --features 'label:int64,box:float32[4],tags:text[?],weight:float32?'
-  tfrecord convert - - --from csv --to jsonl < table.csv
-
-exit status: 0 if all was converted; 1 if a file is damaged (with --skip-damage, the rest was
-converted); 2 after any other error."""
-
 _COMPRESSIONS = ("none", "gz", "gzip", "zst", "zstd", "bz2", "zlib", "snappy", "lz4", "brotli")
 _FEATURE = re.compile(r"(?P<name>.+):(?P<dtype>\w+)(?:\[(?P<shape>[\d?, ]*)\])?(?P<lacking>\??)")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_convert(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     group: Any = parser.add_argument_group("formats")
     inputs.add(group, "--from FORMAT", "the format of all SRC", dest="from_")
@@ -60,7 +43,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("output")
     inputs.add_shards(group)
     text = "of Parquet and Arrow inside, of others of the file: none, gz, zst, bz2, zlib, snappy, lz4, brotli"
-    inputs.add(group, "--compression NAME", text, choices=_COMPRESSIONS)
+    more: Any = {"choices": _COMPRESSIONS, "dest": "output_compression"}
+    inputs.add(group, "--compression NAME", text, **more)
     text = "store float64 in TFRecords exactly, as byte strings; by default as float32"
     inputs.add(group, "--float64", text)
     text = "processes, which share the files to be written (default: 1)"
@@ -75,73 +59,59 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add(parser, "target DST", "a file, a directory, or - for standard output")
 
 
-def run(args: argparse.Namespace, console: Console) -> None:
-    """Convert the files."""
+def run_convert(args: argparse.Namespace, console: Console) -> None:
+    """Convert SRC, one file or several of any known format, to DST.
+
+    The endings of the names tell the formats: .tfrecord, .parquet, .arrow or .feather, .csv, .tsv, .jsonl,
+    and compression, as .csv.gz. If DST is a directory, each SRC becomes a file in it. Needs
+    pip install 'tfrecord-numpy[arrow]'.
+
+    examples:
+      tfrecord convert train.tfrecord train.parquet
+      tfrecord convert 'train-*.tfrecord' out/ --to parquet --jobs 4
+      tfrecord convert big.parquet train.tfrecord --bytes-per-shard 200MB --jobs 2 --resume
+      tfrecord convert train.tfrecord small.csv --columns label,name --where 'label > 3' --limit 100
+      tfrecord convert t.csv t.tfrecord --features 'label:int64,box:float32[4],tags:text[?],weight:float32?'
+      tfrecord convert - - --from csv --to jsonl < table.csv
+
+    exit status: 0 if all was converted; 1 if a file is damaged (with --skip-damage, the rest was
+    converted); 2 after any other error.
+    """
     from tfrecord_lite.apps.tables.conversion import (  # noqa: PLC0415 - only this verb needs it
         Settings,
         convert,
     )
-    from tfrecord_lite.options import ReadSettings  # noqa: PLC0415 - only this verb needs it
 
-    try:
-        settings = Settings(
+    target = args.target
+    if target == "-":
+        is_text = args.to is None or args.to.lower() in ("csv", "tsv", "jsonl")
+        target = console.open_output(is_text=is_text)
+    if "-" in args.sources and sys.stdin is None:
+        raise argument_error("standard input is closed")
+    summary = convert(
+        [sys.stdin.buffer if name == "-" else name for name in args.sources],
+        target,
+        Settings(
             from_=args.from_,
             to=args.to,
             schema=args.schema if args.features is None else parse_features(args.features),
             text=False if args.text is None else args.text == "all" or inputs.names(args.text),
             sample=args.sample,
-            options=ReadSettings(**inputs.read_options(args, has_compression=False)),
+            options=inputs.settings_of(args),
             columns=None if args.columns is None else tuple(args.columns),
             condition=args.where,
             make_condition=_condition,
             limit=args.limit,
-            compression=args.compression,
+            compression=args.output_compression,
             is_exact=args.float64,
-        )
-        summary = convert(
-            [_source(name) for name in args.sources],
-            _target(args, console),
-            settings,
-            num_shards=args.num_shards,
-            shard_bytes=args.bytes_per_shard,
-            num_jobs=args.jobs,
-            overwrite=args.overwrite,
-            resume=args.resume,
-        )
-    except DataLossError as error:
-        inputs.complain_of(error, str(args.sources[0]), console)
-        return
-    except (OSError, ImportError, ValueError, TypeError) as error:
-        _check_output(error, args)
-        text = str(error)
-        about = next((source for source in args.sources if source in text), args.target)
-        console.complain(inputs.text_of(error, about))
-        return
+        ),
+        num_shards=args.num_shards,
+        shard_bytes=args.bytes_per_shard,
+        num_jobs=args.jobs,
+        overwrite=args.overwrite,
+        resume=args.resume,
+    )
     _show(summary, args, console)
-
-
-def _check_output(error: Exception, args: argparse.Namespace) -> None:
-    """Raise OutputError if standard output has failed."""
-    if args.target == "-" and isinstance(error, BrokenPipeError):
-        raise OutputError from error
-
-
-def _target(args: argparse.Namespace, console: Console) -> Any:
-    """Return DST; of a terminal a file object that shows text only."""
-    if args.target != "-":
-        return args.target
-    is_text = (args.to or "").lower() in ("csv", "tsv", "jsonl")
-    if is_terminal(sys.stdout) and args.to is not None and not is_text:
-        raise argument_error("standard output is a terminal; redirect it, or name a file")
-    return console.open_output()
-
-
-def _source(name: str) -> Any:
-    if name != "-":
-        return name
-    if sys.stdin is None:
-        raise argument_error("standard input is closed")
-    return sys.stdin.buffer
 
 
 def _condition(text: str, names: Sequence[str]) -> Any:
@@ -152,47 +122,39 @@ def _condition(text: str, names: Sequence[str]) -> Any:
 
 def parse_features(text: str) -> Schema:
     """Parse features in their short form, such as ``x:int64,box:float32[4],tags:text[?]``."""
-    from tfrecord_lite.schema import Schema  # noqa: PLC0415 - only this verb needs it
-
-    schema = Schema({})
-    for item in re.split(r",(?![^\[]*\])", text):
-        match = _FEATURE.fullmatch(item.strip())
-        if match is None:
-            detail = f"{item.strip()!r} is not a feature, expected NAME:TYPE, as in box:float32[4]"
-            raise argument_error(detail)
-        if match["name"] in schema:
-            raise argument_error(f"the feature {match['name']!r} is there twice")
-        schema |= _feature(match)
-    return schema
-
-
-def _feature(match: re.Match[str]) -> Schema:
     import numpy as np  # noqa: PLC0415 - only this verb needs it
 
     from tfrecord_lite.columns import RaggedTensor  # noqa: PLC0415 - only this verb needs it
     from tfrecord_lite.convert.lossless import schema_of  # noqa: PLC0415 - only this verb needs it
-    from tfrecord_lite.schema import Schema  # noqa: PLC0415 - only this verb needs it
-    from tfrecord_lite.storage.widening import as_missing  # noqa: PLC0415 - only this verb needs it
 
-    name, word = match["name"], match["dtype"]
-    dims = [dim.strip() for dim in (match["shape"] or "").split(",") if dim.strip()]
-    if "?" in dims[1:]:
-        raise argument_error(f"feature {name!r}: only the first dimension may vary")
-    inner = [int(dim) for dim in dims if dim != "?"]
-    try:
-        dtype = {"bytes": "O", "string": "O", "text": "T", "str": "T"}.get(word) or np.dtype(word)
-    except TypeError:
-        detail = f"feature {name!r}: unknown type {word!r}, expected int64, float32, bytes or text"
-        raise argument_error(detail) from None
-    rows = 0 if dtype != "T" else 1  # without a value, objects are not known to be text
-    flat: Any = np.full((rows, *inner), "", "O") if rows else np.zeros((0, *inner), dtype)
-    is_ragged = bool(dims) and dims[0] == "?"
-    schema = schema_of(
-        {name: RaggedTensor(flat, np.array([0, rows][: rows + 1])) if is_ragged else flat}
-    )
-    if not match["lacking"] or is_ragged:
-        return schema
-    return Schema.of_items({name: as_missing(name, schema.to_items()[name])})
+    columns: dict[str, Any] = {}
+    for item in map(str.strip, re.split(r",(?![^\[]*\])", text)):
+        match = _FEATURE.fullmatch(item)
+        if match is None:
+            detail = f"{item!r} is not a feature, expected NAME:TYPE, as in box:float32[4]"
+            raise argument_error(detail)
+        name, word = match["name"], match["dtype"]
+        if name in columns:
+            raise argument_error(f"the feature {name!r} is there twice")
+        dims = [dim.strip() for dim in (match["shape"] or "").split(",") if dim.strip()]
+        if "?" in dims[1:]:
+            raise argument_error(f"feature {name!r}: only the first dimension may vary")
+        inner = [int(dim) for dim in dims if dim != "?"]
+        is_text, is_bytes = word in ("text", "str"), word in ("bytes", "string")
+        try:
+            dtype = np.dtype("O" if is_text or is_bytes else word)
+        except TypeError:
+            detail = f"unknown type {word!r}, expected int64, float32, bytes or text"
+            raise argument_error(f"feature {name!r}: {detail}") from None
+        # Without a value, objects are not known to be text.
+        flat: Any = np.full((int(is_text), *inner), "" if is_text else 0, dtype)
+        if dims[:1] == ["?"]:
+            columns[name] = RaggedTensor(flat, np.array([0, len(flat)][: len(flat) + 1]))
+        elif match["lacking"]:
+            columns[name] = np.ma.masked_array(flat, np.zeros(flat.shape, bool))
+        else:
+            columns[name] = flat
+    return schema_of(columns)
 
 
 # ----------------------------------------------------------------------------------- summary
@@ -200,58 +162,41 @@ def _feature(match: re.Match[str]) -> Schema:
 
 def _show(summary: Summary, args: argparse.Namespace, console: Console) -> None:
     for name, error in summary.failures:
-        _check_output(error, args)
-        status = Status.FAILED
-        if isinstance(error, DataLossError):
-            status = inputs.status_of(error.reason)
+        if args.target == "-" and isinstance(error, BrokenPipeError):
+            raise OutputError from error
         line = inputs.text_of(error, name)
-        console.complain(line if name in line else f"{name} was not written: {line}", status)
+        console.complain(
+            line if name in line else f"{name} was not written: {line}", inputs.status_of(error)
+        )
     if summary.damage.num_damaged:
         console.complain(summary.damage.summary(), Status.DAMAGED)
     if summary.rounded:
         names = ", ".join(map(repr, summary.rounded))
-        with contextlib.suppress(OSError):
-            console.note(f"float64 was rounded to float32 in {names}; --float64 keeps it")
+        console.note(f"float64 was rounded to float32 in {names}; --float64 keeps it")
+    outputs, kept = summary.outputs, summary.kept
     if args.json:
-        document = _document(summary)
-        _say(console, args, document)
-    elif summary.outputs or summary.kept:
-        _say(console, args, f"{args.target}: {_line(summary)}")
-    if summary.failures and args.target != "-" and not args.resume and summary.outputs:
-        kept = plural(len(summary.outputs), "complete file")
-        console.complain(f"{kept} stayed; --resume continues with the others", console.status)
-
-
-def _say(console: Console, args: argparse.Namespace, what: Any) -> None:
-    if args.target != "-":
-        console.say_json(what) if args.json else console.say(what)
-    elif args.json and sys.stderr is not None:
-        with contextlib.suppress(OSError):
-            sys.stderr.write(json_line(what, is_ascii=True) + "\n")
-
-
-def _line(summary: Summary) -> str:
-    n_bytes = sum(output.n_bytes for output in summary.outputs)
-    rows = sum(output.rows for output in summary.outputs)
-    text = f"wrote {plural(rows, 'row')}, {human_bytes(n_bytes)}"
-    if len(summary.outputs) + len(summary.kept) > 1:
-        text += f", in {plural(len(summary.outputs), 'file')}"
-    if summary.kept:
-        text += f"; kept {plural(len(summary.kept), 'complete file')}"
-    return text
-
-
-def _document(summary: Summary) -> dict[str, Any]:
-    pairs = [(output, False) for output in summary.outputs]
-    pairs += [(output, True) for output in summary.kept]
-    return {
-        "outputs": [
-            {"file": output.name, "rows": output.rows, "bytes": output.n_bytes, "kept": kept}
-            for output, kept in sorted(pairs, key=lambda pair: pair[0].name)
-        ],
-        "failures": [{"file": name, "error": str(error)} for name, error in summary.failures],
-        "rows": summary.rows,
-        "seconds": round(summary.seconds, 3),
-        "damaged_places": summary.damage.num_damaged,
-        "rounded": summary.rounded,
-    }
+        document = {
+            "outputs": [
+                {"file": one.name, "rows": one.rows, "bytes": one.n_bytes, "kept": one in kept}
+                for one in sorted([*outputs, *kept], key=lambda one: one.name)
+            ],
+            "failures": [{"file": name, "error": str(error)} for name, error in summary.failures],
+            "rows": summary.rows,
+            "seconds": round(summary.seconds, 3),
+            "damaged_places": summary.damage.num_damaged,
+            "rounded": summary.rounded,
+        }
+        if args.target != "-":
+            console.say_json(document)
+        elif sys.stderr is not None:
+            with contextlib.suppress(OSError):
+                sys.stderr.write(json_line(document, is_ascii=True) + "\n")
+    elif args.target != "-" and (outputs or kept):
+        n_bytes = sum(output.n_bytes for output in outputs)
+        line = f"wrote {plural(sum(one.rows for one in outputs), 'row')}, {human_bytes(n_bytes)}"
+        line += f", in {plural(len(outputs), 'file')}" * (len(outputs) + len(kept) > 1)
+        line += f"; kept {plural(len(kept), 'complete file')}" * bool(kept)
+        console.say(f"{args.target}: {line}")
+    if summary.failures and args.target != "-" and not args.resume and outputs:
+        stayed = plural(len(outputs), "complete file")
+        console.complain(f"{stayed} stayed; --resume continues with the others", console.status)

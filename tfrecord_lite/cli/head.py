@@ -1,4 +1,4 @@
-"""``tfrecord head``: print the first records of each file, or those of some numbers."""
+"""``tfrecord head`` and ``cat``: print the first records of each file, those of some numbers, or all."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tfrecord_lite.cli import inputs, style
 from tfrecord_lite.cli.display import json_of, record_lines
-from tfrecord_lite.cli.images import ImageFiles, can_draw, draw_all
+from tfrecord_lite.cli.pictures import can_draw, draw_all
 from tfrecord_lite.errors import DataLossError, FailedPreconditionError, plural
 from tfrecord_lite.example.content import ContentType, ExampleList, detect, is_sequence
 from tfrecord_lite.files.names import INDEX_SUFFIX
@@ -28,48 +28,27 @@ if TYPE_CHECKING:
 
     Numbered: TypeAlias = Iterator[tuple[int, bytes]]
 
-_JSON = """
-With --json, one object per line: an Example is {"name": [values], ...}, any other record {"text": "..."}
-or {"base64": "..."}."""
-HELP = {
-    "head": """\
-Print the first records of each file, or those given by --record: features with kind, number of values
-and values, text as text, and images, sounds and tensors by what they are.
 
-examples:
-  tfrecord head -n 1 --full train.tfrecord
-  tfrecord head --record 1000 --record -1 train.tfrecord     one of them, and the last
-  tfrecord head -n 1 --images train.tfrecord                 with its pictures
-  tfrecord head -n 9 --image image/encoded -o pictures train.tfrecord
-"""
-    + _JSON,
-    "cat": """\
-Print all records of each file, as head does the first ones.
-
-examples:
-  tfrecord cat train.tfrecord | less
-  tfrecord cat --json 'train-*.tfrecord' > train.jsonl
-"""
-    + _JSON,
-}
-
-
-def add_arguments(parser: argparse.ArgumentParser, verb: str) -> None:
+def add_head(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    if verb == "head":
-        which = parser.add_mutually_exclusive_group()
-        number = inputs.count_of("records", at_least=0)
-        inputs.add(which, "-n N", "records to print per file (default: 3)", number, default=3)
-        text = "print record N instead, from 0, or from the end if negative; or several, as --record=0,7,-1"
-        inputs.add(which, "--record N", text, _numbers, action="extend")
-        inputs.add_columns(parser, "these features only")
-        text = "draw images below their records; needs pip install 'tfrecord-numpy[image]'"
-        inputs.add(parser, "--images", text)
-        text = (
-            "write the images, sounds or films of this feature to files in the folder of -o instead"
-        )
-        inputs.add(parser, "--image KEY", text)
-        inputs.add(parser, "-o/--output DIR", "the folder for --image")
+    which = parser.add_mutually_exclusive_group()
+    number = inputs.count_of("records", at_least=0)
+    inputs.add(which, "-n N", "records to print per file (default: 3)", number, default=3)
+    text = "print record N instead, from 0, or from the end if negative; or several, as --record=0,7,-1"
+    inputs.add(which, "--record N", text, _numbers, action="extend")
+    inputs.add_columns(parser, "these features only")
+    text = "draw images below their records; needs pip install 'tfrecord-numpy[image]'"
+    inputs.add(parser, "--images", text)
+    _add_form(parser)
+
+
+def add_cat(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments, and what those of head are here."""
+    _add_form(parser)
+    parser.set_defaults(n=None, record=None, columns=None, images=False)
+
+
+def _add_form(parser: argparse.ArgumentParser) -> None:
     form = parser.add_mutually_exclusive_group()
     inputs.add_json(form, "one JSON object per record")
     inputs.add(form, "--full", "print everything, however long")
@@ -84,69 +63,60 @@ def _numbers(text: str) -> list[int]:
         raise argparse.ArgumentTypeError(detail) from None
 
 
-def run(args: argparse.Namespace, console: Console) -> None:
-    """Print the records, or write their images."""
-    if args.verb == "cat":
-        _run_cat(args, console)
-        return
-    if (args.image is None) != (args.output is None):
-        console.complain("--image KEY and -o DIR need each other")
-        return
-    sources = inputs.find(args, console)
-    shown: ImageFiles | Printer
-    if args.image is not None:
-        shown = ImageFiles(console, args.image, args.output, as_json=args.json)
-    else:
-        is_drawn = args.images and not args.json and can_draw(console)
-        with_names = len(sources) > 1
-        shown = Printer(
-            console, args, with_names=with_names, columns=args.columns, is_drawn=is_drawn
-        )
+def run_head(args: argparse.Namespace, console: Console) -> None:
+    """Print the first records of each file, or those given by --record.
 
-    def show_some(stream: Records, progress: Callable[[], None]) -> None:
-        shown.begin()
+    Features are printed with kind, number of values and values, text as text, and images, sounds and tensors
+    by what they are.
+
+    examples:
+      tfrecord head -n 1 --full train.tfrecord
+      tfrecord head --record 1000 --record -1 train.tfrecord     one of them, and the last
+      tfrecord head -n 1 --images train.tfrecord                 with its pictures
+
+    With --json, one object per line: an Example is {"name": [values], ...}, any other record {"text": "..."}
+    or {"base64": "..."}.
+    """
+    sources = inputs.find(args, console)
+    printer = Printer(console, args, with_names=len(sources) > 1)
+
+    def show(stream: Records, progress: Callable[[], None]) -> None:
+        printer.begin()
         if args.record is None:
             found = _first_records(stream, args.n, progress)
         else:
             found = _numbered(stream, set(args.record), args, console, progress)
         try:
             for number, record in found:
-                shown.show(record, number, stream.name)
+                printer.show(record, number, stream.name)
         finally:
-            shown.finish(stream.name)
+            printer.finish(stream.name)
 
     # The first records take long only if they are many, which are printed.
-    inputs.for_each(sources, args, console, show_some, is_shown=args.record is not None)
+    is_shown = args.record is not None or (args.n is None and not is_terminal(sys.stdout))
+    inputs.for_each(sources, args, console, show, is_shown=is_shown)
 
 
-def _run_cat(args: argparse.Namespace, console: Console) -> None:
-    """Print all records."""
-    sources = inputs.find(args, console)
-    printer = Printer(console, args, with_names=len(sources) > 1)
+def run_cat(args: argparse.Namespace, console: Console) -> None:
+    """Print all records of each file, as head does the first ones.
 
-    def print_all(stream: Records, progress: Callable[[], None]) -> None:
-        printer.begin()
-        for number, record in _first_records(stream, None, progress):
-            printer.show(record, number, stream.name)
+    examples:
+      tfrecord cat train.tfrecord | less
+      tfrecord cat --json 'train-*.tfrecord' > train.jsonl
 
-    inputs.for_each(sources, args, console, print_all, is_shown=not is_terminal(sys.stdout))
+    With --json, one object per line: an Example is {"name": [values], ...}, any other record {"text": "..."}
+    or {"base64": "..."}.
+    """
+    run_head(args, console)
 
 
 class Printer:
     """Prints the records of one file after the other."""
 
-    def __init__(
-        self,
-        console: Console,
-        args: argparse.Namespace,
-        *,
-        with_names: bool,
-        columns: list[str] | None = None,
-        is_drawn: bool = False,
-    ) -> None:
+    def __init__(self, console: Console, args: argparse.Namespace, *, with_names: bool) -> None:
         self._console = console
-        self._columns = None if columns is None else frozenset(columns)
-        self._is_drawn = is_drawn
+        self._columns = None if args.columns is None else frozenset(args.columns)
+        self._is_drawn = args.images and not args.json and can_draw(console)
         self._as_json: bool = args.json
         self._width = None if args.full else shutil.get_terminal_size((100, 24)).columns
         self._with_names = with_names
@@ -179,7 +149,7 @@ class Printer:
             say()
         self._is_first = False
         is_event = content.type is ContentType.EVENT and is_new
-        hint = " (tfrecord_lite.read_events reads these)" * is_event
+        hint = " (tfrecord_lite.apps.events.read_events reads these)" * is_event
         label = style.heading(f"record {index}" + f" of {name}" * self._with_names)
         say(label + f": {content.type}, {plural(len(record), 'byte')}{hint}")
         for line in record_lines(content, self._width):
@@ -225,39 +195,32 @@ def _numbered(
 
     By an index if there is one beside the file, and it fits.
     """
-    forward = {number for number in numbers if number >= 0}
-    from_end: dict[int, bytes] = {}
-    index = f"{stream.name}{INDEX_SUFFIX}"
+    forward = sorted(number for number in numbers if number >= 0)
     file = None
-    if not args.skip_damage and args.compression in ("infer", "none") and os.path.isfile(index):  # noqa: PTH113 - may be a URL
+    if not args.skip_damage and os.path.isfile(stream.name + INDEX_SUFFIX):  # noqa: PTH113 - may be a URL
         from tfrecord_lite.index import TFRecordFile  # noqa: PLC0415 - loads much
 
-        most = inputs.settings_of(args).max_record_bytes
-        with contextlib.suppress(FailedPreconditionError, DataLossError):  # an old index
-            file = TFRecordFile(stream.name, max_record_bytes=most)
+        # The index may be old.
+        with contextlib.suppress(FailedPreconditionError, DataLossError):
+            file = TFRecordFile(stream.name, **inputs.read_options(args))
     if file is not None:
         with file:
             n_records = len(file)
-            yield from ((number, file[number]) for number in sorted(forward) if number < n_records)
-            places = [n + n_records for n in numbers if -n_records <= n < 0]
-            from_end = {place: file[place] for place in places if place not in forward}
+            from_end = sorted({n + n_records for n in numbers if -n_records <= n < 0} - {*forward})
+            yield from ((n, file[n]) for n in (*forward, *from_end) if n < n_records)
     else:
-        last: deque[tuple[int, bytes]] = deque(
-            maxlen=-min(numbers, default=0) if min(numbers) < 0 else 0
-        )
-        most_wanted = max(forward, default=-1)
-        while (last.maxlen or stream.n_records <= most_wanted) and (
-            records := stream.next_records()
-        ) is not None:
+        last: deque[tuple[int, bytes]] = deque(maxlen=max(-min(numbers), 0))
+        while last.maxlen or stream.n_records <= forward[-1]:
+            if (records := stream.next_records()) is None:
+                break
             progress()
-            first = stream.n_records - len(records)
-            here = forward.intersection(range(first, stream.n_records))
-            yield from ((number, records[number - first]) for number in sorted(here))
-            last.extend(enumerate(records, first))
+            found = list(enumerate(records, stream.n_records - len(records)))
+            yield from (pair for pair in found if pair[0] in numbers)
+            last.extend(found)
         n_records = stream.n_records
-        wanted = {n + n_records for n in numbers if n < 0} - forward
-        from_end = {place: record for place, record in last if place in wanted}
-    yield from sorted(from_end.items())
+        yield from (
+            pair for pair in last if pair[0] - n_records in numbers and pair[0] not in numbers
+        )
     for number in sorted(n for n in numbers if not -n_records <= n < n_records):
         has = plural(n_records, "record")
         console.complain(f"{stream.name}: there is no record {number}; it has {has}")

@@ -1,228 +1,200 @@
-"""Encoded images of records: drawn on the terminal (``head --images``), or written to files (``--image``).
-
-On the terminal they are half blocks: each character is U+2580, whose colour is one pixel, and the
-background's the pixel below. Pillow decodes them and makes them smaller, within the limits of
-:mod:`tfrecord_lite.apps.markup.pictures`; nothing of their bytes reaches the terminal as it is.
-
-A file is named by its record's file and number, and what comes before the image in the record::
-
-    train-000007.jpg            the feature of record 7 in train.tfrecord
-    train-000007-0003.jpg       step 3 of a feature list; or value 3, if a feature has several
-"""
+"""``tfrecord pack`` and ``unpack``: images to record files, and back."""
 
 from __future__ import annotations
 
-import errno
 import os
-import re
-import shutil
-from itertools import islice
-from pathlib import Path
-from typing import TYPE_CHECKING
+import warnings
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from tfrecord_lite.apps.markup.pictures import shrunk
+from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Status
-from tfrecord_lite.errors import human_bytes, plural
-from tfrecord_lite.example.content import ContentType, detect
-from tfrecord_lite.example.outline import sections
-from tfrecord_lite.schema.text import nearest
-from tfrecord_lite.sniff import recognize, recognize_value
+from tfrecord_lite.cli.style import exact_bytes
+from tfrecord_lite.errors import Reason, TFRecordError, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    import argparse
 
-    from tfrecord_lite.arrays import Uint8Array
+    from tfrecord_lite.apps.images.lists import ImageReport
     from tfrecord_lite.cli.console import Console
-    from tfrecord_lite.example.content import Content
 
-_MAX_IMAGES = 4
-"""Per record, on the terminal."""
-_FORMATS = ("BMP", "GIF", "JPEG", "PNG", "WEBP", "TIFF", "JPEG2000", "AVIF")
-"""As Pillow names them."""
-_MAX_ENCODED_BYTES = 64 << 20
-_MAX_COLUMNS, _MAX_LINES = 64, 20
-_ENDING = re.compile(r"(\.tfrecords?|\.tfr)?(\.(gz|zlib|zst|bz2))?$", re.IGNORECASE)
-_UNSAFE = re.compile(r"[^\w.-]+")
-_MAX_STEM = 100
-
-
-def _values(content: Content) -> Iterator[tuple[str, str, bytes]]:
-    """Yield a record's byte strings: the feature's name, what tells it apart in it, the bytes."""
-    if content.message is None:
-        yield "record", "", content.record
-        return
-    for number, section in enumerate(sections(content.message)):
-        part = f"-{number:04d}" if content.type is ContentType.EXAMPLE_LIST else ""
-        for row in section.rows:
-            for step, feature in enumerate(row.steps):
-                place = f"{part}-{step:04d}" if row.is_list else part
-                values = feature.bytes_list.value
-                for i, value in enumerate(values):
-                    yield row.name, f"{place}-{i:04d}" if len(values) > 1 else place, value
+_PACKING = (
+    *("labels", "label_offset", "path_column", "label_column", "columns", "root"),
+    *("seed", "num_shards", "bytes_per_shard", "overwrite"),
+)
+_KEYS = {
+    "image": "the image's bytes (default: image/encoded, or the only one like an image)",
+    "format": "its format (default: image/format)",
+    "filename": "its file's name (default: image/filename, filename, ...)",
+    "label": "the number of its class (default: image/class/label, label, ...)",
+    "text": "the name of its class (default: image/class/text, class_name, ...)",
+}
 
 
-# ------------------------------------------------------------------------------ terminal
+def add_pack(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    inputs.add_json(parser)
+    inputs.add_overwrite(parser)
+    inputs.add(parser, "--strict", "write nothing if an image cannot be packed")
+    inputs.add(parser, "--no-check", "read the images' headers only, do not decode them")
+    inputs.add_jobs(parser, "images")
+    group = parser.add_argument_group("labels and lists")
+    inputs.add(group, "--labels FILE", "the names of the classes by number (default: all, sorted)")
+    text = "add N to each label; 1 leaves 0 to the background (default: 0)"
+    number = inputs.count_of("classes", at_least=0)
+    inputs.add(group, "--label-offset N", text, number, default=0)
+    inputs.add(group, "--path-column NAME", "of a list (default: path, file, ...)")
+    inputs.add(group, "--label-column NAME", "of a list (default: label, class, ...)")
+    inputs.add_columns(group, "the other columns of a list to keep (default: all)")
+    inputs.add(group, "--root FOLDER", "of the paths in a list (default: the folder of the list)")
+    group = parser.add_argument_group("order and files")
+    inputs.add_seed(group, "of the shuffle (default: 0)", default=0)
+    inputs.add(group, "--no-shuffle", "keep images sorted, or in the order of the list")
+    inputs.add_shards(group)
+    inputs.add(parser, "source SRC", "a folder, or a list of images")
+    inputs.add(parser, "target DST", "a path or a URL, or shards, as in train@8.tfrecord")
 
 
-def can_draw(console: Console) -> bool:
-    """Whether images can be drawn; complain if only Pillow is missing."""
-    if not (console.has_colour and console.is_utf8):
-        return False
-    try:
-        import PIL  # noqa: F401, PLC0415 - optional
-    except ImportError:
-        console.complain("--images needs Pillow: pip install 'tfrecord-numpy[image]'")
-        return False
-    return True
+def run_pack(args: argparse.Namespace, console: Console) -> None:
+    """Pack a folder or list of images into record files.
 
+    Write the images in SRC to DST, an Example for each, with the features of TensorFlow's scripts for
+    ImageNet. SRC is a folder, with a folder for each class or without, or a list: a .csv, .tsv, .parquet
+    or .jsonl file with the path and the label of an image in each row. Images that are damaged are left
+    out and listed. Needs pip install 'tfrecord-numpy[image]'.
 
-def draw_all(content: Content, console: Console) -> None:
-    """Write the name and the picture of each image in a record, up to :data:`_MAX_IMAGES`."""
-    found = (
-        (name + place, value)
-        for name, place, value in _values(content)
-        if (media := recognize(value)) is not None and media.kind == "image"
-    )
-    for name, data in islice(found, _MAX_IMAGES):
-        console.say(f"  {name}:")
-        try:
-            picture = drawn(data)
-        except Exception:  # noqa: BLE001 - decoders raise anything
-            picture = None
-        if picture is None:
-            console.say("  (cannot be decoded, or has too many pixels)")
-        else:
-            console.draw(picture)
-    if next(found, None) is not None:
-        console.say("  ... more images")
+    examples:
+      tfrecord pack photos train@8.tfrecord
+      tfrecord pack --labels labels.txt more-photos validation.tfrecord
+      tfrecord pack --path-column file --label-column breed dogs.csv dogs@4.tfrecord
 
-
-def drawn(data: bytes) -> str | None:
-    """Return an encoded image in half blocks; None if it has too many pixels.
-
-    Raises anything that Pillow does.
+    exit status: 0 if all images were packed; 1 if some were left out or, with --strict, DST was not
+    written; 2 after any other error.
     """
-    columns, _ = shutil.get_terminal_size((80, 24))
-    size = max(min(columns - 3, _MAX_COLUMNS), 1), 2 * _MAX_LINES
-    image = None if len(data) > _MAX_ENCODED_BYTES else shrunk(data, size, _FORMATS)
-    if image is None:
-        return None
-    pixels: Uint8Array = np.asarray(image.convert("RGBA"))
-    if len(pixels) % 2:
-        pixels = np.concatenate([pixels, np.zeros_like(pixels[:1])])
-    lines = []
-    for upper, lower in zip(pixels[::2].tolist(), pixels[1::2].tolist(), strict=True):
-        line, before = "", ""
-        for top, low in zip(upper, lower, strict=True):
-            colours, char = _cell(top, low)
-            # Colours last until others come: write them where they change.
-            line += char if colours == before else f"\x1b[{colours}m{char}"
-            before = colours
-        lines.append(f"  {line}\x1b[0m")
-    return "\n".join(lines)
+    from tfrecord_lite.apps.images.pack import (  # noqa: PLC0415 - only this verb needs it
+        NotPackedError,
+        pack_images,
+    )
 
-
-def _cell(top: list[int], low: list[int]) -> tuple[str, str]:
-    """Return the colours and the character of two pixels; a transparent one has no colour."""
-    has_top, has_low = top[3] >= 128, low[3] >= 128
-    if has_top and has_low:
-        return f"{_colour(38, top)};{_colour(48, low)}", "\u2580"
-    if has_top or has_low:
-        return f"0;{_colour(38, top if has_top else low)}", "\u2580" if has_top else "\u2584"
-    return "0", " "
-
-
-def _colour(layer: int, pixel: list[int]) -> str:
-    """Return the code of a colour: 24 bits, or the nearest of the cube of 6 x 6 x 6."""
-    red, green, blue, _ = pixel
-    if os.environ.get("COLORTERM", "").lower() in ("truecolor", "24bit"):
-        return f"{layer};2;{red};{green};{blue}"
-    red, green, blue = (0 if x < 48 else 1 if x < 115 else (x - 35) // 40 for x in pixel[:3])
-    return f"{layer};5;{16 + 36 * red + 6 * green + blue}"
-
-
-# --------------------------------------------------------------------------------- files
-
-
-class ImageFiles:
-    """Writes the images that one feature holds, file by file, and never over another file."""
-
-    def __init__(self, console: Console, key: str, folder: str, *, as_json: bool) -> None:
-        self._console = console
-        self._key = key
-        self._folder = Path(folder)
-        self._as_json = as_json
-        self.begin()
-
-    def begin(self) -> None:
-        """Begin with another file of records."""
-        self._likely: ContentType | None = None
-        self._n_records = 0
-        self._n_without = 0
-        self._names: set[str] = set()
-
-    def show(self, record: bytes, index: int, source: str) -> None:
-        """Write the images of a record, given its number and the name of its file."""
-        content = detect(record, self._likely)
-        if content.type is not ContentType.EMPTY:
-            self._likely = content.type
-        self._n_records += 1
-        if content.message is not None:
-            self._names.update(row.name for part in sections(content.message) for row in part.rows)
-        values = [(place, value) for name, place, value in _values(content) if name == self._key]
-        self._n_without += not values
-        for place, value in values:
-            found = recognize_value(value)
-            media = found.media
-            if media is None:
-                where = f"{source}: record {index}, feature {self._key!r}"
-                self._console.complain(f"{where}: expected an encoded image, found {found}")
-                continue
-            path = self._folder / f"{_stem(source)}-{index:06d}{place}{media.ending}"
-            self._write(path, value)
-            if self._as_json:
-                self._console.say_json(
-                    {
-                        "file": source,
-                        "record": index,
-                        "image": str(path),
-                        "format": media.format,
-                        "bytes": len(value),
-                        "width": media.width,
-                        "height": media.height,
-                    }
-                )
-            else:
-                self._console.say(f"{path}  {media}, {human_bytes(len(value))}")
-
-    def _write(self, path: Path, data: bytes) -> None:
+    if args.target == "-":
+        console.complain("images are written to files, not to standard output; name DST")
+        return
+    with warnings.catch_warnings():  # Pillow's, about images with too many pixels
+        warnings.filterwarnings("ignore", "Image size ", RuntimeWarning)
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-        except FileExistsError:
-            detail = "is not a folder; name one with -o"
-            raise NotADirectoryError(errno.ENOTDIR, detail, str(self._folder)) from None
-        try:
-            with path.open("xb") as file:
-                file.write(data)
-        except FileExistsError:
-            detail = "exists; remove it, or name another folder with -o"
-            raise FileExistsError(errno.EEXIST, detail, str(path)) from None
+            report = pack_images(
+                args.source,
+                args.target,
+                check=not args.no_check,
+                shuffle=not args.no_shuffle,
+                num_threads=args.jobs,
+                on_error="raise" if args.strict else "skip",
+                **{name: getattr(args, name) for name in _PACKING},
+            )
+        except NotPackedError as error:
+            report = error.report
+    left_out = {
+        "image": len(report.problems),
+        "hidden file": report.num_hidden,
+        "other file": report.num_other,
+    }
+    if args.json:
+        names = {"source": args.source, "output": report.paths or None}
+        more = {"hidden": report.num_hidden, "other": report.num_other}
+        _say_json(report, console, names, more)
+        return
+    _say_problems(report, console)
+    if any(left_out.values()):
+        counts = ", ".join(plural(count, noun) for noun, count in left_out.items() if count)
+        console.say(f"{args.source}: left out {counts}")
+    if report.paths:
+        files = "" if len(report.paths) == 1 else f" in {len(report.paths):,} files"
+        console.say(f"{args.target}: wrote {_images_of(report)}{files}")
+    else:
+        console.say(f"{args.target}: not written")
 
-    def finish(self, source: str) -> None:
-        """Report the records of a file that lack the feature."""
-        if not self._n_without:
-            return
-        of = f"{self._n_without:,} of {plural(self._n_records, 'record')}"
-        has_none = self._n_without == self._n_records
-        hint = nearest(self._key, self._names - {self._key}) if has_none else ""
-        status = Status.FAILED if has_none else Status.INTACT
-        text = f"{source}: {of} without byte strings in a feature {self._key!r}{hint}"
-        self._console.complain(text, status)
+
+def add_unpack(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    inputs.add_json(parser)
+    text = "the list of the images, .csv, or .jsonl for lists of values too (default: manifest.csv)"
+    inputs.add(parser, "--manifest NAME", text, default="manifest.csv")
+    group = parser.add_argument_group("features")
+    for name, text in _KEYS.items():
+        inputs.add(group, f"--{name}-key KEY", f"the feature with {text}")
+    inputs.add_files(parser)
+    inputs.add(parser, "folder FOLDER", "the folder to make")
 
 
-def _stem(source: str) -> str:
-    """Return a data file's name without its ending, as part of the name of an image's file."""
-    base = re.split(r"[/\\]", source.rstrip("/\\"))[-1]
-    return _UNSAFE.sub("_", _ENDING.sub("", base))[-_MAX_STEM:].strip("_.") or "record"
+def run_unpack(args: argparse.Namespace, console: Console) -> None:
+    """Write the images in record files to a folder.
+
+    Write each image in the files to FOLDER/CLASS/NAME, as it is, and manifest.csv, which lists them with
+    their other features. FOLDER must not exist, or be empty; it appears when it is complete.
+
+    examples:
+      tfrecord unpack 'train-*.tfrecord' photos
+      tfrecord unpack --image-key jpg --label-key cls shard.tfrecord photos
+
+    exit status: 0 if everything was written; 1 if a file is damaged or a record has no image, when
+    nothing is written without --skip-damage; 2 after any other error.
+    """
+    from tfrecord_lite.apps.images import unpack_images  # noqa: PLC0415 - only this verb needs it
+
+    sources = inputs.find(args, console)
+    if not sources or console.status:
+        return
+    keys = {f"{name}_key": getattr(args, f"{name}_key") for name in _KEYS}
+    options = inputs.read_options(args)
+    try:
+        report = unpack_images(sources, args.folder, manifest=args.manifest, **keys, **options)
+    except TFRecordError as error:
+        if error.reason is not Reason.MISSING or error.index is None:
+            raise
+        console.complain(inputs.text_of(error, args.folder), Status.DAMAGED)
+        return
+    damage = report.damage if report.damage is not None and report.damage.num_damaged else None
+    if damage is not None:
+        console.worsen(Status.DAMAGED)
+    if args.json:
+        names = {"output": report.paths[0], "manifest": report.labels_path}
+        _say_json(report, console, names, {"left_out": report.left_out})
+        return
+    _say_problems(report, console)
+    if damage is not None:
+        console.say(damage.summary())
+    if report.left_out:
+        console.say(f"{report.labels_path}: left out {', '.join(report.left_out)}")
+    console.say(f"{args.folder}: wrote {_images_of(report)}")
+
+
+# -------------------------------------------------------------------------------- reports
+
+
+def _say_problems(report: ImageReport, console: Console) -> None:
+    """Print a line for each image that was left out."""
+    for path, detail in report.problems:
+        console.say(f"{path}: {detail}")
+        console.worsen(Status.DAMAGED)
+
+
+def _images_of(report: ImageReport) -> str:
+    """Say how many images there are, of how many classes and bytes."""
+    classes = plural(len(report.classes), "class", "classes")
+    of = f" of {classes}" if report.classes else ""
+    return f"{plural(report.num_images, 'image')}{of}, {exact_bytes(report.num_bytes)}"
+
+
+def _say_json(
+    report: ImageReport, console: Console, before: dict[str, Any], after: dict[str, Any]
+) -> None:
+    """Print an object for each image that was left out, and one about all."""
+    for path, detail in report.problems:
+        console.say_json({"file": os.fsencode(path).decode(errors="replace"), "detail": detail})
+        console.worsen(Status.DAMAGED)
+    counts = {
+        "images": report.num_images,
+        "image_bytes": report.num_bytes,
+        "classes": report.classes,
+        "problems": len(report.problems),
+    }
+    console.say_json({**before, **counts, **after, "seconds": round(report.seconds, 3)})

@@ -1,4 +1,4 @@
-"""``tfrecord info``: count records; show their sizes, compression and content."""
+"""``tfrecord info`` and ``index``: what files hold, and where."""
 
 from __future__ import annotations
 
@@ -11,10 +11,14 @@ import numpy as np
 from tfrecord_lite.cli import inputs, style
 from tfrecord_lite.cli.display import feature_lines
 from tfrecord_lite.cli.style import aligned, exact_bytes
-from tfrecord_lite.errors import DataLossError, human_bytes, plural
+from tfrecord_lite.errors import (
+    DataLossError,
+    human_bytes,
+    plural,
+)
 from tfrecord_lite.example.content import ContentType, Message, detect, detect_all
 from tfrecord_lite.example.outline import sections
-from tfrecord_lite.files.names import local_size
+from tfrecord_lite.files.names import local_size, name_of
 from tfrecord_lite.records.damage import NOT_DAMAGE, SkippingStream
 
 if TYPE_CHECKING:
@@ -24,19 +28,12 @@ if TYPE_CHECKING:
     from tfrecord_lite.cli.console import Console
     from tfrecord_lite.cli.inputs import Records
 
-HELP = """\
-Read each file to its end, and show how many records it has, their sizes, the compression, what the
-first records seem to hold, and of a single file the features of its first record.
-
-examples:
-  tfrecord info train.tfrecord
-  tfrecord info --json *.tfrecord | jq -s 'map(.records) | add'"""
 
 _N_SAMPLES, _MAX_SAMPLE_BYTES = 8, 1024 * 1024
 """Content is guessed from that many first records, fewer if they are huge."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_info(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     inputs.add_json(parser, "one JSON object per file")
     inputs.add_files(parser)
@@ -72,8 +69,16 @@ class _Info:
         return ", ".join(self.types) or "no records"
 
 
-def run(args: argparse.Namespace, console: Console) -> None:
-    """Read and show the files."""
+def run_info(args: argparse.Namespace, console: Console) -> None:
+    """Count records, show sizes, compression and content.
+
+    Each file is read to its end, to show how many records it has, their sizes, the
+    compression, what the first records seem to hold, and of a single file the features of its first record.
+
+    examples:
+      tfrecord info train.tfrecord
+      tfrecord info --json *.tfrecord | jq -s 'map(.records) | add'
+    """
     sources = inputs.find(args, console)
     infos: list[_Info] = []
 
@@ -240,3 +245,36 @@ def _row(info: _Info) -> list[str]:
         info.content if info.is_known else "-",
         style.line(info.name, style.bad(" (DAMAGED)" if info.damage else "")),
     ]
+
+
+# --------------------------------------------------------------------------------- index
+
+
+def add_index(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    inputs.add_json(parser, "one JSON object per file")
+    inputs.add_files(parser, can_skip=False)
+
+
+def run_index(args: argparse.Namespace, console: Console) -> None:
+    """Write an index, for random access.
+
+    The index of FILE is FILE.idx: the offset and size of each record in bytes. Compressed files, and
+    those with a damaged length, get none.
+
+    examples:
+      tfrecord index 'train-*.tfrecord'
+    """
+    from tfrecord_lite.index import TFRecordFile  # noqa: PLC0415 - not light
+
+    for source in inputs.find(args, console):
+        try:
+            with TFRecordFile(source, index=None, **inputs.read_options(args)) as file:
+                (name,), n_records = file.save_index(), len(file)
+        except (OSError, ImportError, ValueError) as error:
+            inputs.complain_of(error, name_of(source), console)
+            continue
+        if args.json:
+            console.say_json({"file": name_of(source), "index": name, "records": n_records})
+        else:
+            console.say(f"{name}: {plural(n_records, 'record')}")

@@ -8,7 +8,6 @@ file is read.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import os
 import re
 import sys
@@ -17,7 +16,7 @@ from functools import partial
 from typing import IO, TYPE_CHECKING, Any, TypeAlias, cast
 
 from tfrecord_lite.cli.console import Status
-from tfrecord_lite.errors import DataLossError, Reason, TFRecordError
+from tfrecord_lite.errors import DamagedSpan, DataLossError
 from tfrecord_lite.files.compression import CODECS
 from tfrecord_lite.files.names import expand, name_of, without_companions
 from tfrecord_lite.options import ReadSettings
@@ -31,14 +30,12 @@ if TYPE_CHECKING:
     from tfrecord_lite.cli.console import Console
     from tfrecord_lite.errors import DamageReport
     from tfrecord_lite.files.names import Source
-    from tfrecord_lite.progress import Meter
     from tfrecord_lite.records.damage import SkippingStream
 
 Records: TypeAlias = "RecordStream | SkippingStream"
 """The records of an open file, either to the first damage or past all of it."""
 
 COMPRESSIONS = {"none": "", **{name.lower(): name for name in CODECS}}
-_READING = {**COMPRESSIONS, "infer": "infer"}
 _SIZE = re.compile(r"(\d+)(?:([kmgt])(i?))?b?", re.IGNORECASE)
 
 
@@ -89,23 +86,23 @@ def add_reading(
         add(group, "--skip-damage", text)
     if has_compression:
         text = "infer (the default) detects it from each file's first bytes"
-        add(group, "--compression", text, str.lower, choices=_READING, default="infer")
+        choices = [*COMPRESSIONS, "infer"]
+        add(group, "--compression", text, str.lower, choices=choices, default="infer")
     add(group, "--max-record-bytes N", "larger records are damage (default: 2GiB)", size)
     text = "stop reading a compressed file that inflates to more"
     add(group, "--max-inflated-bytes N", f"{text} (default: no limit)", positive_size)
-    add(
-        group, "--max-inflated-ratio X", f"{text} than X times its size (default: no limit)", _ratio
-    )
+    text += " than X times its size (default: no limit)"
+    add(group, "--max-inflated-ratio X", text, number("a number above 0", lambda x: x > 0))
 
 
-def read_options(args: argparse.Namespace, *, has_compression: bool = True) -> dict[str, Any]:
+def read_options(args: argparse.Namespace) -> dict[str, Any]:
     """Return the keywords of readers that the arguments stand for; skipped damage is only reported."""
     names = ("max_record_bytes", "max_inflated_bytes", "max_inflated_ratio")
     given = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
-    if has_compression:
-        given["compression"] = _READING[args.compression]
     if getattr(args, "skip_damage", False):
         given["on_error"] = skip_quietly
+    if (compression := getattr(args, "compression", None)) is not None:
+        given["compression"] = COMPRESSIONS.get(compression, compression)
     return given
 
 
@@ -139,11 +136,12 @@ def add_seed(parser: Any, what: str, default: int | None = None) -> None:
     add(parser, "--seed N", what, seed, default=default)
 
 
-def add_shards(group: Any, size_text: str = "write files of about this size, as 200MB") -> Any:
+def add_shards(group: Any) -> Any:
     """Declare how many files to write; return the group, to add other ways to say so."""
     shards = group.add_mutually_exclusive_group()
     add(shards, "--num-shards N", "write N files", count_of("shards"))
-    add(shards, "--bytes-per-shard SIZE", size_text, positive_size)
+    text = "write files of about this size, as 200MB"
+    add(shards, "--bytes-per-shard SIZE", text, positive_size)
     return shards
 
 
@@ -180,17 +178,24 @@ def size(text: str) -> int:
 
 def positive_size(text: str) -> int:
     """Parse a number of bytes above 0."""
-    n_bytes = size(text)
-    if not n_bytes:
-        raise argparse.ArgumentTypeError("expected more than 0")
-    return n_bytes
+    if (n_bytes := size(text)) > 0:
+        return n_bytes
+    raise argparse.ArgumentTypeError("expected more than 0")
 
 
-def _ratio(text: str) -> float:
-    with contextlib.suppress(ValueError):
-        if (ratio := float(text)) > 0:
-            return ratio
-    raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
+def number(what: str, fits: Callable[[float], bool]) -> Callable[[str], float]:
+    """Return a parser of numbers in a range."""
+
+    def parse(text: str) -> float:
+        try:
+            found = float(text)
+        except ValueError:
+            found = float("nan")
+        if not fits(found):
+            raise argparse.ArgumentTypeError(f"{text!r} is not {what}")
+        return found
+
+    return parse
 
 
 def count_of(noun: str, *, at_least: int = 1) -> Callable[[str], int]:
@@ -233,13 +238,10 @@ def find(args: argparse.Namespace, console: Console) -> list[Source]:
     sources: list[Source] = []
     for file in args.files:
         try:
-            if file == "-" and sys.stdin is None:
-                console.complain("standard input is closed")
-                continue
             sources += [source_of(file)] if file == "-" else expand(file)
         # ValueError is what file systems raise for a URL that they do not accept.
         except (OSError, ImportError, ValueError) as error:
-            console.complain(text_of(error, file))
+            console.complain(str(error) if file == "-" else text_of(error, file))
     return without_companions(sources)
 
 
@@ -261,32 +263,25 @@ def for_each(
     n_before = 0
     with metered(None if is_shown else False, title_of(sources), "bytes") as meter:
         total = total_bytes(sources) if meter.is_on else None
+
+        def show(stream: RecordStream) -> None:
+            meter.update(n_before + stream.file_offset, total)
+
         for source in sources:
             try:
-                stream = RecordStream(source, settings)
+                with closing(RecordStream(source, settings)) as stream:
+                    work(stream if log is None else log.skipping(stream), partial(show, stream))
+                    n_before += stream.file_offset
             except (OSError, ImportError, ValueError) as error:
-                console.complain(text_of(error, name_of(source)))
-                continue
-            try:
-                with closing(stream):
-                    place = partial(_update, meter, stream, n_before, total)
-                    work(stream if log is None else log.skipping(stream), place)
-            except (OSError, TFRecordError) as error:
                 complain_of(error, name_of(source), console)
-            n_before += stream.file_offset
     if log is not None:
         complain_of_skipped(log.report(), console)
-
-
-def _update(meter: Meter, stream: RecordStream, n_before: int, total: int | None) -> None:
-    if meter.is_on:
-        meter.update(n_before + stream.file_offset, total)
 
 
 def complain_of_skipped(report: DamageReport | None, console: Console) -> None:
     """Report what was skipped, if anything was."""
     if report is not None and report.num_damaged:
-        status = max(status_of(span.reason) for span in report.spans)
+        status = max(status_of(span) for span in report.spans)
         console.complain(report.summary(), status)
 
 
@@ -295,13 +290,13 @@ def complain_of_skipped(report: DamageReport | None, console: Console) -> None:
 
 def complain_of(error: Exception, name: str, console: Console) -> None:
     """Report why a file could not be read or written, or not to its end."""
-    status = status_of(error.reason) if isinstance(error, DataLossError) else Status.FAILED
-    console.complain(text_of(error, name), status)
+    console.complain(text_of(error, name), status_of(error))
 
 
-def status_of(reason: Reason) -> Status:
-    """Return the exit status for a file with bytes that break the format."""
-    return Status.FAILED if reason in NOT_DAMAGE else Status.DAMAGED
+def status_of(found: Any) -> Status:
+    """Return the exit status for an error or a damaged span: whether bytes break the format."""
+    is_damage = isinstance(found, (DataLossError, DamagedSpan)) and found.reason not in NOT_DAMAGE
+    return Status.DAMAGED if is_damage else Status.FAILED
 
 
 def text_of(error: Any, name: str) -> str:
@@ -315,10 +310,7 @@ def text_of(error: Any, name: str) -> str:
     name = os.fsdecode(about) if isinstance(about, (str, bytes)) else name
     name = name if name.strip() else repr(name)
     if reason := getattr(error, "strerror", None):
-        return f"{name}: {reason}" + "; --overwrite replaces it" * _can_be_replaced(error)
+        can_replace = isinstance(error, FileExistsError) and reason == os.strerror(error.errno or 0)
+        return f"{name}: {reason}" + "; --overwrite replaces it" * can_replace
     text = str(error) or type(error).__name__
     return text if name in text else f"{name}: {text}"
-
-
-def _can_be_replaced(error: OSError) -> bool:
-    return isinstance(error, FileExistsError) and error.strerror == os.strerror(error.errno or 0)

@@ -2,99 +2,39 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import os
-import sys
-import time
-import warnings
 from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import OutputError, Status
 from tfrecord_lite.cli.style import exact_bytes
-from tfrecord_lite.errors import InvalidArgumentError, argument_error, human_bytes, plural
+from tfrecord_lite.errors import InvalidArgumentError, argument_error, plural
 from tfrecord_lite.files.names import is_file_object, name_of
 from tfrecord_lite.reader import reader_with
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Callable, Iterator
 
-    from tfrecord_lite.apps.rearrange import Rearranged
     from tfrecord_lite.arrays import BoolArray
     from tfrecord_lite.block import Block
     from tfrecord_lite.cli.console import Console
-    from tfrecord_lite.files.names import Source
     from tfrecord_lite.reader import TFRecordReader
 
-_HELP = """{}
+_DST = """
+
 DST is one file, or shards: 'train@8.tfrecord', or a plain name with --num-shards, --bytes-per-shard or
---records-per-shard. Its ending chooses the compression (.gz, .zlib, .zst, .bz2).
-
-examples:
-{}
-
+--records-per-shard. Its ending chooses the compression (.gz, .zlib, .zst, .bz2)."""
+_STATUS = """\
 exit status: 0 if DST was written; 1 if a file is damaged, and DST was not written (with
 --skip-damage, it was); 2 after any other error."""
-_TEXTS = {
-    "merge": (
-        "Write the records of all FILEs to DST, one file after the other.",
-        """\
-  tfrecord merge 'part-*.tfrecord' all.tfrecord
-  tfrecord merge a.tfrecord b.tfrecord.gz - | ssh host 'cat > all.tfrecord'""",
-    ),
-    "split": (
-        "Divide the records of all FILEs among shards, in their order.",
-        """\
-  tfrecord split --num-shards 8 train.tfrecord train.tfrecord
-  tfrecord split --bytes-per-shard 200MB huge.tfrecord train.tfrecord.gz
-  tfrecord split --records-per-shard 10000 huge.tfrecord 'out/{shard:03d}.tfrecord'""",
-    ),
-    "shuffle": (
-        """\
-Write the records of all FILEs to DST in random order, every order being equally likely. Records that
-do not fit into --memory wait in a temporary file beside DST.""",
-        """\
-  tfrecord shuffle --seed 1 'train-*.tfrecord' 'shuffled@64.tfrecord'
-  tfrecord shuffle --memory 8GB huge.tfrecord.gz shuffled.tfrecord.gz""",
-    ),
-    "sample": (
-        "Write N records of all FILEs to DST, drawn without replacement, in their order.",
-        """\
-  tfrecord sample -n 1000 'train-*.tfrecord' small.tfrecord
-  tfrecord sample --fraction 0.01 --seed 1 train.tfrecord small.tfrecord""",
-    ),
-    "filter": (
-        """\
-Write the records for which an SQL expression over the features is true to DST. A feature that a record
-lacks is null. Needs pip install 'tfrecord-numpy[sql]'.""",
-        """\
-  tfrecord filter --where 'label = 3 and width > 100' train.tfrecord threes.tfrecord
-  tfrecord filter --where '"image/class/label" is not null' train.tfrecord labelled.tfrecord""",
-    ),
-}
-HELP = {verb: _HELP.format(*texts) for verb, texts in _TEXTS.items()}
-
-LONG_SECONDS = 1.0
-"""From this time on it is printed."""
 
 
-def add_arguments(parser: argparse.ArgumentParser, verb: str) -> None:
-    """Declare what is done with the records, the files, and how to read and write."""
-    if verb == "sample":
-        size = parser.add_mutually_exclusive_group(required=True)
-        inputs.add(size, "-n N", "how many records", inputs.count_of("records", at_least=0))
-        text = "this part of the records, from 0 to 1; reads the files twice"
-        inputs.add(size, "--fraction X", text, _fraction)
-    if verb == "filter":
-        text = "an expression of DuckDB's over the features"
-        inputs.add(parser, "--where SQL", text, required=True)
-        inputs.add_schema(parser, parser)
-    if verb in ("sample", "shuffle"):
-        inputs.add_seed(parser, "draw the same each time (default: a seed is drawn, and printed)")
-    if verb == "shuffle":
-        text = "how much memory to use for records (default: 1GiB)"
-        inputs.add(parser, "--memory SIZE", text, inputs.positive_size, default=1024**3)
+def add_merge(parser: Any) -> None:
+    """Declare the files, and how to read and write."""
+    parser.description += _DST
+    parser.epilog = parser.epilog.partition("exit status:")[0] + _STATUS
     group = parser.add_argument_group("writing")
     inputs.add_overwrite(group)
     text = "compression of DST (default: by the ending of its name)"
@@ -103,100 +43,130 @@ def add_arguments(parser: argparse.ArgumentParser, verb: str) -> None:
     text = "begin the next file when one holds this many records"
     inputs.add(shards, "--records-per-shard N", text, inputs.count_of("records"))
     inputs.add_files(parser)
-    inputs.add(
-        parser, "target DST", "the new file: a path, a URL, shards, or - for standard output"
-    )
+    text = "the new file: a path, a URL, shards, or - for standard output"
+    inputs.add(parser, "target DST", text)
 
 
-def _fraction(text: str) -> float:
-    with contextlib.suppress(ValueError):
-        if 0 <= (fraction := float(text)) <= 1:
-            return fraction
-    raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to 1")
+def run_merge(args: argparse.Namespace, console: Console) -> None:
+    """Write the records of all FILEs to DST, one file after the other.
+
+    examples:
+      tfrecord merge 'part-*.tfrecord' all.tfrecord
+      tfrecord merge a.tfrecord b.tfrecord.gz - | ssh host 'cat > all.tfrecord'
+    """
+    _run("merge_files", args, console)
 
 
-def run(args: argparse.Namespace, console: Console) -> None:
-    """Rearrange the records of the files that the arguments name; report the outcome."""
+add_split = add_merge
+
+
+def run_split(args: argparse.Namespace, console: Console) -> None:
+    """Divide the records of all FILEs among shards, in their order.
+
+    examples:
+      tfrecord split --num-shards 8 train.tfrecord train.tfrecord
+      tfrecord split --bytes-per-shard 200MB huge.tfrecord train.tfrecord.gz
+      tfrecord split --records-per-shard 10000 huge.tfrecord 'out/{shard:03d}.tfrecord'
+    """
+    _run("split_files", args, console)
+
+
+def add_shuffle(parser: argparse.ArgumentParser) -> None:
+    """Declare the seed and the memory too."""
+    inputs.add_seed(parser, "draw the same each time (default: a seed is drawn, and printed)")
+    text = "how much memory to use for records (default: 1GiB)"
+    inputs.add(parser, "--memory SIZE", text, inputs.positive_size, default=1024**3)
+    add_merge(parser)
+
+
+def run_shuffle(args: argparse.Namespace, console: Console) -> None:
+    """Write all records of all FILEs to DST in random order, every order being equally likely.
+
+    Records that do not fit into --memory wait in a temporary file beside DST.
+
+    examples:
+      tfrecord shuffle --seed 1 'train-*.tfrecord' 'shuffled@64.tfrecord'
+      tfrecord shuffle --memory 8GB huge.tfrecord.gz shuffled.tfrecord.gz
+    """
+    _run("shuffle_records", args, console, seed=args.seed, memory_bytes=args.memory)
+
+
+def add_sample(parser: argparse.ArgumentParser) -> None:
+    """Declare the size of the sample, and the seed, too."""
+    size = parser.add_mutually_exclusive_group(required=True)
+    inputs.add(size, "-n N", "how many records", inputs.count_of("records", at_least=0))
+    text = "this part of the records, from 0 to 1; reads the files twice"
+    part = inputs.number("a number from 0 to 1", lambda x: 0 <= x <= 1)
+    inputs.add(size, "--fraction X", text, part)
+    inputs.add_seed(parser, "draw the same each time (default: a seed is drawn, and printed)")
+    add_merge(parser)
+
+
+def run_sample(args: argparse.Namespace, console: Console) -> None:
+    """Write N records of all FILEs to DST, drawn without replacement, in their order.
+
+    examples:
+      tfrecord sample -n 1000 'train-*.tfrecord' small.tfrecord
+      tfrecord sample --fraction 0.01 --seed 1 train.tfrecord small.tfrecord
+    """
+    _run("sample_records", args, console, n=args.n, fraction=args.fraction, seed=args.seed)
+
+
+def add_filter(parser: argparse.ArgumentParser) -> None:
+    """Declare the condition and the schema too."""
+    text = "an expression of DuckDB's over the features"
+    inputs.add(parser, "--where SQL", text, required=True)
+    inputs.add_schema(parser, parser)
+    add_merge(parser)
+
+
+def run_filter(args: argparse.Namespace, console: Console) -> None:
+    """Write the records for which an SQL expression over the features is true to DST.
+
+    A feature that a record lacks is null. Needs pip install 'tfrecord-numpy[sql]'.
+
+    examples:
+      tfrecord filter --where 'label = 3 and width > 100' train.tfrecord threes.tfrecord
+      tfrecord filter --where '"image/class/label" is not null' train.tfrecord labelled.tfrecord
+    """
+    _run("filter_records", args, console)
+
+
+def _run(name: str, args: argparse.Namespace, console: Console, **more: Any) -> None:
+    """Rearrange the records by a function of this name; report the outcome."""
     from tfrecord_lite.apps import rearrange  # noqa: PLC0415 - loads much
 
-    work: Callable[..., Rearranged]
-    more: dict[str, Any] = {}
-    match args.verb:
-        case "merge":
-            work = rearrange.merge_files
-        case "split":
-            work = rearrange.split_files
-        case "shuffle":
-            work = rearrange.shuffle_records
-            more = {"seed": args.seed, "memory_bytes": args.memory}
-        case "sample":
-            work = rearrange.sample_records
-            more = {"n": args.n, "fraction": args.fraction, "seed": args.seed}
-        case _:
-
-            def work(reader: TFRecordReader, target: Any, **options: Any) -> Rearranged:
-                condition = _condition(args, reader)
-                return rearrange.filter_records(reader, target, condition, **options)
-
     sources = inputs.find(args, console)
-    target = _target(args, console)
-    if console.status != Status.INTACT or target is None:
+    target: Any = args.target
+    if target == "-":
+        target = console.open_output(is_text=False)
+    if console.status != Status.INTACT:
         return
     reader = reader_with(sources, inputs.settings_of(args))
-    chosen = args.output_compression
-    started = time.monotonic()
-    with warnings.catch_warnings(record=True) as notes:
-        warnings.simplefilter("always", UserWarning)
-        try:
-            done = work(
-                reader,
-                target,
-                num_shards=args.num_shards,
-                bytes_per_shard=args.bytes_per_shard,
-                records_per_shard=args.records_per_shard,
-                compression="infer" if chosen is None else inputs.COMPRESSIONS[chosen],
-                overwrite=args.overwrite,
-                **more,
-            )
-        except OSError as error:
-            if args.target == "-" and error.filename == "<stdout>":
-                raise OutputError from error
-            raise
-    for text in dict.fromkeys(str(note.message) for note in notes):
-        console.complain(text, Status.INTACT)
+    if name == "filter_records":
+        more["keep"] = _condition(args, reader)
+    if args.output_compression is not None:
+        more["compression"] = inputs.COMPRESSIONS[args.output_compression]
+    for option in ("num_shards", "bytes_per_shard", "records_per_shard", "overwrite"):
+        more[option] = getattr(args, option)
+    try:
+        done = getattr(rearrange, name)(reader, target, **more)
+    except OSError as error:
+        if args.target == "-" and error.filename == "<stdout>":
+            raise OutputError from error
+        raise
     inputs.complain_of_skipped(reader.report, console)
-    if args.target != "-":
-        console.say(_summary(done, time.monotonic() - started, args))
-
-
-def _target(args: argparse.Namespace, console: Console) -> Source | None:
-    """Return the target; None, after a complaint, if standard output cannot be it."""
-    if args.target != "-":
-        name: str = args.target
-        return name
-    if sys.stdout is None:
-        console.complain("standard output is closed")
-        return None
-    if sys.stdout.isatty():
-        console.complain("standard output is a terminal; redirect it, or name a file")
-        return None
-    return sys.stdout.buffer
-
-
-def _summary(done: Rearranged, seconds: float, args: argparse.Namespace) -> str:
-    """Return the line about what was written."""
+    if args.target == "-":
+        return
     name = done.paths[0]
     if len(done.paths) > 1:
         name += f" to {os.path.basename(done.paths[-1])}"  # noqa: PTH119 - may be a URL
     count = plural(done.num_records, "record")
     if args.verb in ("sample", "filter"):
         count = f"{done.num_records:,} of {plural(done.num_read, 'record')}"
-    line = f"{name}: wrote {count}, {exact_bytes(done.nbytes)}"
-    if seconds >= LONG_SECONDS:
-        line += f", in {seconds:.1f} s ({human_bytes(int(done.nbytes / seconds))}/s)"
-    if done.seed is not None and args.seed is None:
-        line += f"; --seed {done.seed} draws the same"
-    return line
+    is_drawn = done.seed is not None and args.seed is None
+    seed = f"; --seed {done.seed} draws the same" if is_drawn else ""
+    console.say(f"{name}: wrote {count}, {exact_bytes(done.nbytes)}{seed}")
 
 
 def _condition(args: argparse.Namespace, reader: TFRecordReader) -> Callable[[Block], BoolArray]:

@@ -18,19 +18,12 @@ if TYPE_CHECKING:
     from tfrecord_lite.cli.inputs import Records
     from tfrecord_lite.schema import SequenceSummary, Summary
 
-HELP = """\
-Show for each feature of Examples or SequenceExamples its kind, how many records have it, the number
-of its values and their range; then the schema that parses them. All files are one data set.
-
-examples:
-  tfrecord schema 'train-*.tfrecord'
-  tfrecord schema --max-records 1000 train@10
-  tfrecord schema --json train.tfrecord > train.tfrecord.schema.json"""
 
 _N_SAMPLES = 8
+_OTHERS = (ContentType.EXAMPLE_LIST, ContentType.EVENT, ContentType.TEXT, ContentType.UNKNOWN)
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_schema(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     inputs.add_json(parser, "the schema as one line of JSON")
     inputs.add(
@@ -47,8 +40,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add_files(parser)
 
 
-def run(args: argparse.Namespace, console: Console) -> None:
-    """Infer and show the schema."""
+def run_schema(args: argparse.Namespace, console: Console) -> None:
+    """Infer the features of all records, and how to parse them.
+
+    Shown are the kind of each feature, how many records have it, the number of its values and their range;
+    then the schema that parses them. All files are one data set.
+
+    examples:
+      tfrecord schema 'train-*.tfrecord'
+      tfrecord schema --max-records 1000 train@10
+      tfrecord schema --json train.tfrecord > train.tfrecord.schema.json
+    """
     from tfrecord_lite.example.survey import Survey  # noqa: PLC0415 - loads the engine
 
     survey = Survey()
@@ -72,10 +74,10 @@ def run(args: argparse.Namespace, console: Console) -> None:
 
 
 def check_content(block: Block, name: str) -> None:
-    """Raise if most of the first records are of another type, which reads better than a field."""
-    types = detect_all(block[:_N_SAMPLES])
-    if types and types[0] is ContentType.UNKNOWN:
-        detail = "the records are not Examples; tfrecord head shows their bytes"
+    """Raise if most of the first records of a file are of another type, which reads better than a field."""
+    kind = next(iter(detect_all(block[:_N_SAMPLES])), None)
+    if kind in _OTHERS:
+        detail = f"the records are of the type {kind}, not Examples; tfrecord head shows them"
         raise InvalidArgumentError(Reason.MALFORMED, source=name, detail=detail)
 
 

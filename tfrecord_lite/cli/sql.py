@@ -15,10 +15,10 @@ import numpy as np
 
 from tfrecord_lite.cli import inputs, style
 from tfrecord_lite.cli.console import OutputError
-from tfrecord_lite.cli.style import aligned
 from tfrecord_lite.errors import argument_error, plural, printable
 from tfrecord_lite.files.names import expand, is_file_object, is_same_file, is_url, name_of
 from tfrecord_lite.progress import is_terminal, metered
+from tfrecord_lite.schema.text import aligned
 
 if TYPE_CHECKING:
     import argparse
@@ -26,24 +26,12 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.cli.console import Console
 
-HELP = """\
-Run a query over files of Examples, and print its rows. A quoted name in the FROM clause is a path, a
-URL, a pattern or shards; files that DuckDB reads by itself (.csv, .parquet, .json) can be joined. With
--o, the ending of FILE is its format. Needs pip install 'tfrecord-numpy[sql]'.
-
-examples:
-  tfrecord sql "select label, count(*) from 'train-*.tfrecord' group by 1"
-  tfrecord sql "describe 'train.tfrecord'"
-  tfrecord sql "select a.* from 'a.tfrecord' a join 'b.parquet' b using (id)" -o both.parquet
-
-exit status: 0 if the query was run; 1 if a file is damaged, and FILE was not written; 2 after any
-other error."""
 
 _MAX_ROWS = 40
 _MAX_CELL = 60
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_sql(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     inputs.add(parser, "query QUERY", "a query in DuckDB's SQL")
     form = parser.add_mutually_exclusive_group()
@@ -57,8 +45,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add_reading(parser)
 
 
-def run(args: argparse.Namespace, console: Console) -> None:
-    """Run the query."""
+def run_sql(args: argparse.Namespace, console: Console) -> None:
+    """Run a query over files of Examples, and print its rows.
+
+    A quoted name in the FROM clause is a path, a
+    URL, a pattern or shards; files that DuckDB reads by itself (.csv, .parquet, .json) can be joined. With
+    -o, the ending of FILE is its format. Needs pip install 'tfrecord-numpy[sql]'.
+
+    examples:
+      tfrecord sql "select label, count(*) from 'train-*.tfrecord' group by 1"
+      tfrecord sql "describe 'train.tfrecord'"
+      tfrecord sql "select a.* from 'a.tfrecord' a join 'b.parquet' b using (id)" -o both.parquet
+
+    exit status: 0 if the query was run; 1 if a file is damaged, and FILE was not written; 2 after any
+    other error.
+    """
     from tfrecord_lite.integrations.duckdb import sql  # noqa: PLC0415 - needs duckdb
 
     options: Any = {"sample": args.sample, **inputs.read_options(args)}
@@ -143,7 +144,7 @@ def _copy(reader: Any, target: Any, kind: str, max_rows: int | None) -> int:
 def _print_file(reader: Any, kind: str, args: argparse.Namespace, console: Console) -> None:
     """Print the rows in a text format."""
     try:
-        _copy(reader, console.open_output(), kind, args.max_rows)
+        _copy(reader, console.open_output(is_text=True), kind, args.max_rows)
     except BrokenPipeError as error:
         raise OutputError from error
 
@@ -163,11 +164,8 @@ def _print_table(reader: Any, max_rows: int, console: Console) -> None:
         rows += [list(row) for row in zip(*columns, strict=True)]
     alignment = "".join(">" if _is_number(field.type) else "<" for field in reader.schema)
     head = [printable(name) for name in names]
-    table = [head, ["-" * len(name) for name in head], *rows[:max_rows]]
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    table[1] = ["-" * width for width in widths]
     width = shutil.get_terminal_size((100, 24)).columns
-    lines = aligned(table, alignment)
+    lines = aligned([head, *rows[:max_rows]], alignment)
     for line in style.table(
         line if len(line) <= width else f"{line[: width - 3]}..." for line in lines
     ):

@@ -1,7 +1,8 @@
-"""``tfrecord stats``: how the values of each feature are distributed."""
+"""``tfrecord stats`` and ``diff``: how the values of each feature are distributed, and where that differs."""
 
 from __future__ import annotations
 
+import argparse
 import math
 import shutil
 import textwrap
@@ -12,13 +13,11 @@ from tfrecord_lite.cli.console import Status
 from tfrecord_lite.cli.display import bytes_text
 from tfrecord_lite.cli.schema import check_content
 from tfrecord_lite.cli.style import aligned
-from tfrecord_lite.errors import InvalidArgumentError, Reason, TFRecordError, plural
-from tfrecord_lite.example.content import OTHERS, ContentType, detect_all
+from tfrecord_lite.errors import DataLossError, InvalidArgumentError, TFRecordError, plural
 from tfrecord_lite.progress import metered, title_of
 from tfrecord_lite.schema.text import nearest, shown_name
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Callable, Iterator
 
     from tfrecord_lite.apps.statistics import (
@@ -34,21 +33,8 @@ if TYPE_CHECKING:
     from tfrecord_lite.cli.inputs import Records
     from tfrecord_lite.progress import Meter
 
-HELP = """\
-Show for each feature of Examples or SequenceExamples how its values are distributed: of numbers the
-range, mean, standard deviation, median and a histogram, of byte strings the most frequent ones and what
-they are. All files are one data set.
 
-examples:
-  tfrecord stats --columns label,age 'train-*.tfrecord'
-  tfrecord stats --sample 10000 train@1024
-  tfrecord stats --json train.tfrecord | jq .features.age.numbers.mean"""
-
-_N_LOOKED_AT = 8
-_OTHERS = ContentType.EXAMPLE_LIST, ContentType.EVENT
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_stats(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     inputs.add_json(parser, "one JSON object")
     inputs.add_columns(parser, "show these features only")
@@ -57,8 +43,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add_files(parser)
 
 
-def run(args: argparse.Namespace, console: Console) -> None:
-    """Compute and show the statistics."""
+def run_stats(args: argparse.Namespace, console: Console) -> None:
+    """Show how the values of each feature are distributed.
+
+    Shown are of numbers the range, mean, standard deviation, median and a histogram, of byte strings the most
+    frequent ones and what they are. All files are one data set.
+
+    examples:
+      tfrecord stats --columns label,age 'train-*.tfrecord'
+      tfrecord stats --sample 10000 train@1024
+      tfrecord stats --json train.tfrecord | jq .features.age.numbers.mean
+    """
     from tfrecord_lite.apps.statistics.statistics import Collector  # noqa: PLC0415 - loads the engine
 
     collector = Collector(skip_malformed=args.skip_damage)
@@ -68,7 +63,7 @@ def run(args: argparse.Namespace, console: Console) -> None:
         is_first = True
         while (block := stream.next_block()) is not None:
             if is_first:
-                _check(block, stream.name)
+                check_content(block, stream.name)
             is_first = False
             _add(block, collector)
             progress()
@@ -83,18 +78,6 @@ def run(args: argparse.Namespace, console: Console) -> None:
     statistics = collector.statistics()
     if sources and (statistics.num_records or not console.status):
         _show(statistics, sample, args, console)
-
-
-def _check(block: Block, name: str) -> None:
-    """Raise if most of the first records of a file are of a type that there are no statistics of."""
-    check_content(block, name)
-    kind = next(iter(detect_all(block[:_N_LOOKED_AT])), None)
-    if kind in _OTHERS:
-        detail = f"the records are of the type {kind}, of which there are no statistics; tfrecord view shows them"
-        raise InvalidArgumentError(Reason.UNSUPPORTED, source=name, detail=detail)
-    if kind in OTHERS and kind is not ContentType.SEQUENCE_EXAMPLE:
-        detail = f"the records {OTHERS[kind].format(wanted='Example')}"
-        raise InvalidArgumentError(Reason.MALFORMED, source=name, detail=detail)
 
 
 def _add(block: Block, collector: Collector) -> None:
@@ -134,7 +117,7 @@ def _add_sample(
         return None
     try:
         for block in sample.blocks[:1]:
-            _check(block, block.place(0).source or "")
+            check_content(block, block.place(0).source or "")
         meter.expect_more(sum(block.nbytes for block in sample.blocks))
         for block in sample.blocks:
             _add(block, collector)
@@ -329,3 +312,78 @@ def _string_texts(strings: StringStatistics) -> list[str]:
         if count > 1 or are_few
     ]
     return texts
+
+
+# ----------------------------------------------------------------------------------- diff
+
+
+def add_diff(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    inputs.add_json(parser, "one JSON object")
+    inputs.add(parser, "--no-records", "compare distributions only, not the records one by one")
+    text = "allow differences up to this one; may be repeated"
+    more: Any = {"action": "append", "default": []}
+    inputs.add(parser, "--threshold NAME=VALUE", text, _threshold, **more)
+    inputs.add(parser, "a A", "a path, a URL, a pattern or shards; - for standard input")
+    inputs.add(parser, "b B", "the same of the other data set")
+    inputs.add_reading(parser, can_skip=True)
+
+
+def _threshold(text: str) -> tuple[str, float]:
+    """Parse a name and a number."""
+    name, _, value = text.partition("=")
+    try:
+        return name.strip(), float(value)
+    except ValueError:
+        detail = f"{text!r} is not a threshold, such as distance=0.01"
+        raise argparse.ArgumentTypeError(detail) from None
+
+
+def run_diff(args: argparse.Namespace, console: Console) -> None:
+    """Compare two data sets: schemas, statistics, records.
+
+    Compared are the features and their specifications, how their values are distributed, and if both have
+    equally many records, these one by one. A says what to expect, and B is judged.
+
+    examples:
+      tfrecord diff old.tfrecord new.tfrecord
+      tfrecord diff --no-records --threshold distance=0.01 train@8 eval.tfrecord
+      tfrecord diff --json a.tfrecord b.tfrecord | jq '.findings[].feature'
+
+    thresholds, each a share or a distance from 0 to 1:
+      presence    0.05  of records that have the feature
+      distance    0.05  of two distributions
+      range       0.01  of numbers outside of A's range
+      new_values  0.001 of values that A, with few different ones, never has
+
+    exit status: 0 if the data sets are the same within the thresholds, 1 if they differ, 2 after an
+    error, damage too.
+    """
+    from tfrecord_lite.apps.statistics.comparison import compare  # noqa: PLC0415 - loads the engine
+    from tfrecord_lite.reader import reader_with  # noqa: PLC0415 - as the next one
+
+    thresholds = dict(args.threshold)
+    if args.a == args.b == "-":
+        console.complain("only one of A and B can be standard input")
+        return
+    options = inputs.settings_of(args)
+    a, b = (reader_with(inputs.source_of(name), options) for name in (args.a, args.b))
+    try:
+        comparison = compare(a, b, records=not args.no_records, thresholds=thresholds)
+    except DataLossError as error:
+        console.complain(str(error))  # 1 is for data sets that differ
+        return
+    for reader in (a, b):
+        if reader.report is not None and reader.report.num_damaged:
+            inputs.complain_of_skipped(reader.report, console)
+            console.worsen(Status.FAILED)
+    if args.json:
+        console.say_json(comparison.describe())
+    else:
+        width = shutil.get_terminal_size((100, 24)).columns
+        title, *lines = comparison.lines(width)
+        console.say(style.heading(title))
+        for line in style.table(lines, has_names=True):
+            console.say(line)
+    if not comparison.is_same:
+        console.worsen(Status.DAMAGED)

@@ -15,19 +15,8 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.cli.console import Console
 
-HELP = """\
-Make a page that shows what is in the files: size, compression and damage; the schema; a chart of each
-feature; and a table of records, with images, sounds, texts and tensors. It is one HTML file, and
-opens in the browser without -o. Needs pip install 'tfrecord-numpy[view]'.
 
-examples:
-  tfrecord view train.tfrecord
-  tfrecord view --columns image,label 'train-*.tfrecord' -o train.html
-
-exit status: 0 if the page was made, even if it shows damage; 2 after an error."""
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_view(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     inputs.add(parser, "-o/--output PAGE", "write the page to this file; - is standard output")
     inputs.add_overwrite(parser, "PAGE if it exists")
@@ -42,8 +31,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add_files(parser, can_skip=False)
 
 
-def run(args: argparse.Namespace, console: Console) -> None:
-    """Make the page, and show it."""
+def run_view(args: argparse.Namespace, console: Console) -> None:
+    """Make a page that shows what is in the files.
+
+    It shows size, compression and damage; the schema; a chart of each
+    feature; and a table of records, with images, sounds, texts and tensors. It is one HTML file, and
+    opens in the browser without -o. Needs pip install 'tfrecord-numpy[view]'.
+
+    examples:
+      tfrecord view train.tfrecord
+      tfrecord view --columns image,label 'train-*.tfrecord' -o train.html
+
+    exit status: 0 if the page was made, even if it shows damage; 2 after an error.
+    """
     from tfrecord_lite.apps.viewer.page import open_page, view  # noqa: PLC0415 - loads much
 
     sources = inputs.find(args, console)

@@ -60,7 +60,7 @@ OTHERS = {
     "read them with sequence_examples(), batches of them with parse_sequence_example",
     ContentType.EXAMPLE_LIST: "look like lists of Examples with a context; read them with "
     "messages(ExampleListWithContext)",
-    ContentType.EVENT: "are TensorBoard events, not {wanted}s; tfrecord_lite.read_events reads them",
+    ContentType.EVENT: "are TensorBoard events, not {wanted}s; tfrecord_lite.apps.events.read_events reads them",
     ContentType.TEXT: "look like text, not like {wanted}s; tfrecord cat prints them",
 }
 """What to say of records of another type than the wanted one."""

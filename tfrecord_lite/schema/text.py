@@ -235,12 +235,16 @@ def table_rows(
     return [[row[i] for i in used] for row in (header, *rows)]
 
 
-def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return the lines of a table, with a rule after the first row."""
+def aligned(rows: Sequence[Sequence[str]], alignment: str = "") -> list[str]:
+    """Return the lines of a table, with a rule after the first row; ``>`` is a column to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     ruled = [rows[0], ["-" * width for width in widths], *rows[1:]]
+    sides = alignment or "<" * len(widths)
     return [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        "  ".join(
+            cell.rjust(width) if side == ">" else cell.ljust(width)
+            for cell, width, side in zip(row, widths, sides, strict=True)
+        ).rstrip()
         for row in ruled
     ]
 

@@ -39,7 +39,7 @@ HINTS = {
     "saved_model": _MODEL,
     "sequence_mask": "use np.arange(maxlen) < lengths.numpy()[..., None]",
     "strings": "use the methods of Python's bytes and str on what .numpy() returns",
-    "summary": "use tfrecord_lite.read_events to read event files",
+    "summary": "use tfrecord_lite.apps.events.read_events to read event files",
 }
 """What to use instead of names at the top level; NumPy for any other."""
 

@@ -1,0 +1,213 @@
+"""``tfrecord verify`` and ``recover``: find damaged places, and save what is between them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tfrecord_lite.cli import inputs, style
+from tfrecord_lite.cli.console import Status
+from tfrecord_lite.cli.style import exact_bytes
+from tfrecord_lite.errors import DamageReport, FileReport, Reason, lost_of, plural
+
+if TYPE_CHECKING:
+    import argparse
+
+    from tfrecord_lite.cli.console import Console
+    from tfrecord_lite.errors import DamagedSpan
+
+
+def add_verify(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    inputs.add_json(parser)
+    inputs.add(parser, "--messages", "also check that every record is a tf.train.Example")
+    inputs.add(
+        parser, "--schema SCHEMA", "also check that every record can be parsed with this schema"
+    )
+    inputs.add_jobs(parser, "files")
+    inputs.add_files(parser, can_skip=False)
+
+
+def run_verify(args: argparse.Namespace, console: Console) -> None:
+    """Check every checksum, report every damaged place.
+
+    A damaged place is told by the number of its record, its offset in bytes (after decompression), what is
+    wrong, and how many bytes are lost.
+
+    examples:
+      tfrecord verify 'train-*.tfrecord' && echo everything is intact
+      tfrecord verify --schema train.schema.json 'train-*.tfrecord'
+      tfrecord verify --json 'train-*.tfrecord' | jq 'select(.sound == false).file'
+    """
+    from tfrecord_lite.recovery.verify import verify_each  # noqa: PLC0415 - only this verb needs it
+
+    schema: Any = None
+    if args.schema is not None:
+        from tfrecord_lite.storage import load_schema  # noqa: PLC0415 - not light
+
+        schema = load_schema(args.schema)
+    checked: list[FileReport] = []
+    for report in verify_each(
+        inputs.find(args, console),
+        inputs.settings_of(args),
+        messages=args.messages,
+        schema=schema,
+        num_threads=args.jobs,
+    ):
+        for span in report.spans:
+            console.worsen(inputs.status_of(span))
+        if report.num_message_errors:
+            console.worsen(Status.DAMAGED)
+        if args.json:
+            _say_json(report, console)
+        else:
+            _say_places(report, console)
+        if report.failure is not None:
+            inputs.complain_of(report.failure, report.source, console)
+        elif not args.json and not _is_foreign(report):
+            console.say(style.line(report.source, ": ", *_summary(report)))
+            checked.append(report)
+    if len(checked) > 1:
+        total = f"total of {plural(len(checked), 'file')}: "
+        console.say(style.line(total, *_summary(*checked)))
+
+
+def _say_places(report: FileReport, console: Console) -> None:
+    """Print every damaged place, and every record that cannot be parsed, as text."""
+    for span in report.spans:
+        lost = "" if _is_foreign(report) else _lost_in(span)
+        console.say(f"{span.error()}{lost}")
+    if left_out := report.num_damaged - len(report.spans):
+        console.say(f"{report.source}: {left_out:,} more damaged places")
+    for error in report.message_errors:
+        console.say(str(error.at(source=report.source)))
+
+
+def _lost_in(span: DamagedSpan) -> str:
+    """Return how much was lost, as the end of a sentence."""
+    if not span.length:
+        return ""
+    lost = f"{plural(span.length, 'byte')} lost"
+    if not span.breaks_off:
+        return f"; {lost}"
+    return f"; at least {lost}" + ", and whatever came after" * (not span.records_after)
+
+
+def _is_foreign(report: FileReport) -> bool:
+    """Whether the file is not a TFRecord file, of which there is nothing to sum up."""
+    return any(span.reason is Reason.NOT_A_TFRECORD for span in report.spans)
+
+
+def _summary(*reports: FileReport) -> list[str]:
+    """Return the parts of a line about some files."""
+    all_of = DamageReport(reports)
+    n_bytes = sum(report.record_bytes for report in reports)
+    intact = f"{plural(all_of.records, 'intact record')}, {exact_bytes(n_bytes)}"
+    if all_of.is_sound:
+        return [style.good("ok"), f": {intact}"]
+    found = [style.bad("DAMAGED"), f": {_losses(*reports)}; "] if all_of.num_damaged else []
+    if n_unparsed := sum(report.num_message_errors for report in reports):
+        unparsed = f"{plural(n_unparsed, 'record')} that cannot be parsed"
+        found += [style.bad(unparsed), "; "]
+    return [*found, intact]
+
+
+def _losses(*reports: FileReport) -> str:
+    """Return the number of damaged places, and the bytes lost there."""
+    all_of = DamageReport(reports)
+    is_lost = all_of.lost_bytes > 0 or all_of.breaks_off
+    return plural(all_of.num_damaged, "damaged place") + f", {lost_of(all_of)} lost" * is_lost
+
+
+def _say_json(report: FileReport, console: Console, **more: Any) -> None:
+    """Print the same as JSON, with `more` in the object about the file."""
+
+    def say(**fields: Any) -> None:
+        console.say_json({"file": report.source, **fields})
+
+    for span in report.spans:
+        damage = span.error()
+        say(
+            index=span.index,
+            offset=span.offset,
+            length=span.length,
+            reason=span.reason.name,
+            detail=damage.detail,
+            records_before=span.records_before,
+            records_after=span.records_after,
+        )
+    for error in report.message_errors:
+        say(
+            index=error.index,
+            offset=error.offset,
+            reason=error.reason.name,
+            key=error.key,
+            detail=error.detail,
+        )
+    failure = report.failure
+    say(
+        sound=report.is_sound,
+        records=report.records,
+        record_bytes=report.record_bytes,
+        damaged_places=report.num_damaged,
+        lost_bytes=report.lost_bytes,
+        breaks_off=report.breaks_off,
+        message_errors=report.num_message_errors,
+        error=None if failure is None else inputs.text_of(failure, report.source),
+        **more,
+    )
+
+
+# ------------------------------------------------------------------------------- recover
+
+
+def add_recover(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    inputs.add_json(parser)
+    inputs.add_overwrite(parser, "DST if it exists")
+    inputs.add(parser, "--strict", "exit with status 1 if anything was lost")
+    inputs.add_reading(parser)
+    inputs.add(parser, "source SRC", "a path, or a URL")
+    inputs.add(parser, "target DST", "the new file: a path, or a URL")
+
+
+def run_recover(args: argparse.Namespace, console: Console) -> None:
+    """Write every intact record of a damaged file to a new one.
+
+    Records of SRC whose checksums are right are written to DST, and what was lost is printed. SRC is never
+    changed. DST is compressed as its name says (.gz, .zlib, .zst, .bz2), otherwise as SRC.
+
+    examples:
+      tfrecord recover damaged.tfrecord saved.tfrecord
+      tfrecord recover --strict copy.tfrecord saved.tfrecord || echo something was lost
+
+    exit status: 0 if DST was written, whatever was lost; 1 if not one intact record was found or, with
+    --strict, if anything was lost; 2 after any other error.
+    """
+    if "-" in (args.source, args.target):
+        console.complain("recover reads and writes files, not standard input and output; name them")
+        return
+    from tfrecord_lite.recovery.recover import recover  # noqa: PLC0415 - only this verb needs it
+
+    options = inputs.read_options(args)
+    try:
+        report = recover(args.source, args.target, overwrite=args.overwrite, **options)
+        found = report.files[0]
+    except (OSError, ImportError, ValueError) as error:
+        found = FileReport(args.source, 0, 0, failure=error)
+    # Of a damaged file without intact records, none is written.
+    is_written = found.failure is None and (found.records > 0 or not found.num_damaged)
+    if args.json:
+        _say_json(found, console, output=args.target if is_written else None)
+    else:
+        _say_places(found, console)
+    if found.failure is not None:
+        inputs.complain_of(found.failure, found.source, console)
+        return
+    if found.num_damaged and (args.strict or not is_written):
+        console.worsen(Status.DAMAGED)
+    if not args.json:
+        lost = style.bad(_losses(found)) if found.num_damaged else style.good("nothing was lost")
+        console.say(style.line(found.source, ": ", lost))
+        saved = f"{plural(found.records, 'record')}, {exact_bytes(found.record_bytes)}"
+        done = f"wrote {saved}" if is_written else "not written, as no intact record was found"
+        console.say(f"{args.target}: {done}")
