@@ -12,6 +12,7 @@ import pytest
 
 from tests.cli.samples import damage
 from tfrecord_lite import TFRecordReader, TFRecordWriter, save
+from tfrecord_lite.cli.convert import parse_features
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -261,3 +262,17 @@ def test_a_feature_that_comes_after_the_sample_is_not_lost(run: Run, tmp_path: P
     assert run("convert", "--sample", 3, "--columns", "x", source, target).status == 0
     assert run("convert", "--sample", "all", "--overwrite", source, target).status == 0
     assert json.loads(target.read_text().splitlines()[-1]) == {"late": 3, "x": 1, "y": 2}
+
+
+@pytest.mark.parametrize("word", ["int64", "float32", "bytes", "text", "bool"])
+@pytest.mark.parametrize(("shape", "expected"), [("", ()), ("[2]", (2,)), ("[?]", (None,))])
+@pytest.mark.parametrize("lacking", ["", "?"])
+def test_features_in_short(
+    word: str, shape: str, expected: tuple[int | None, ...], lacking: str
+) -> None:
+    original = parse_features(f"x:{word}{shape}{lacking}").originals["x"]
+
+    assert original.dtype == ("string" if word in ("bytes", "text") else word)
+    assert original.text == ("str" if word == "text" else None)
+    assert original.shape == expected
+    assert original.missing == bool(lacking and shape != "[?]")

@@ -126,8 +126,11 @@ def parse_features(text: str) -> Schema:
 
     from tfrecord_lite.columns import RaggedTensor  # noqa: PLC0415 - only this verb needs it
     from tfrecord_lite.convert.lossless import schema_of  # noqa: PLC0415 - only this verb needs it
+    from tfrecord_lite.schema import Schema  # noqa: PLC0415 - only this verb needs it
+    from tfrecord_lite.storage.widening import as_missing  # noqa: PLC0415 - only this verb needs it
 
     columns: dict[str, Any] = {}
+    lacking: list[str] = []
     for item in map(str.strip, re.split(r",(?![^\[]*\])", text)):
         match = _FEATURE.fullmatch(item)
         if match is None:
@@ -150,11 +153,11 @@ def parse_features(text: str) -> Schema:
         flat: Any = np.full((int(is_text), *inner), "" if is_text else 0, dtype)
         if dims[:1] == ["?"]:
             columns[name] = RaggedTensor(flat, np.array([0, len(flat)][: len(flat) + 1]))
-        elif match["lacking"]:
-            columns[name] = np.ma.masked_array(flat, np.zeros(flat.shape, bool))
         else:
             columns[name] = flat
-    return schema_of(columns)
+            lacking += [name] * bool(match["lacking"])
+    items = schema_of(columns).to_items()
+    return Schema.of_items(items | {name: as_missing(name, items[name]) for name in lacking})
 
 
 # ----------------------------------------------------------------------------------- summary
