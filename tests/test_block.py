@@ -145,12 +145,6 @@ def test_places_count_from_the_end_too(items: list[bytes]) -> None:
                 block[wrong]
 
 
-def test_an_object_array_of_bytes_may_be_the_records() -> None:
-    items = np.array([b"ab", b"c"], object)
-
-    assert list(Block.from_records(items)) == [b"ab", b"c"]  # type: ignore[arg-type]
-
-
 @given(testing.records(), st.slices(8))
 def test_a_slice_is_the_slice_of_the_list_on_the_same_memory(
     items: list[bytes], part: slice
@@ -189,12 +183,6 @@ def test_extents_may_reach_the_last_byte_before_the_spare_ones() -> None:
     block = Block(data, np.array([9, 10]), np.array([1, 0]))
 
     assert list(block) == [b"\x09", b""]
-
-
-def test_records_from_memory_know_their_number_only() -> None:
-    block = Block.from_records([b"a", b"b"])
-
-    assert block.place(1) == Place(None, 1, None)
 
 
 @given(testing.records(min_size=1))

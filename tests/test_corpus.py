@@ -58,14 +58,6 @@ def test_records_are_right_with_the_compression_given(sample: CorpusFile) -> Non
 
 
 @every_file
-def test_blocks_hold_the_same_records(sample: CorpusFile) -> None:
-    for n_records in (None, 1, 100):
-        blocks = TFRecordReader(sample.path).blocks(n_records)
-
-        assert digest(record for block in blocks for record in block) == truth(sample)
-
-
-@every_file
 def test_lengths_are_right(sample: CorpusFile) -> None:
     lengths = [
         length

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import gc
 import io
 import multiprocessing
 import os
 import pickle
 import random
 import tracemalloc
-import warnings
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -198,22 +196,6 @@ class TestLargeRecords:
             assert out + rest == items[:index]
             assert loss == (Reason.TRUNCATED, starts[index], index)
 
-    def test_a_growing_file_of_large_records(self, tmp_path: Path) -> None:
-        path = tmp_path / "growing"
-        items = [bytes([i]) * size for i, size in enumerate((100, 50_000, 2_000_000, 32_768, 3))]
-        stream = bytes(frame(items))
-        path.write_bytes(b"")
-        iterator = tf_record_iterator(str(path))
-        out = []
-        for start in range(0, len(stream), 700_000):
-            with path.open("ab") as file:
-                file.write(stream[start : start + 700_000])
-            part, _ = outcome_of(iterator)
-            out += part
-
-        assert out == items
-        iterator.close()
-
     def test_without_verifying_damaged_data_comes_out(self, tmp_path: Path) -> None:
         stream = bytearray(STREAM)
         stream[STARTS[2] + 12] ^= 1
@@ -277,23 +259,6 @@ class TestIterations:
         assert [item for item, _, _ in mixed] == [item for _, item, _ in mixed] == ITEMS[:20]
         assert list(chain(*(block for _, _, block in mixed))) == ITEMS[:140]
         assert list(first) == list(second) == ITEMS[20:]
-
-    def test_threads_may_read_at_once(self, path: str) -> None:
-        reader = TFRecordReader([path, path])
-
-        with ThreadPoolExecutor(4) as pool:
-            for items in pool.map(lambda _: list(reader), range(8)):
-                assert items == ITEMS * 2
-
-    def test_an_iteration_that_is_given_up_leaves_no_file_open(self, path: str) -> None:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", ResourceWarning)
-            for start in (iter, TFRecordReader.blocks):
-                next(start(TFRecordReader(path)))
-            next(tf_record_iterator(path))
-            for _ in tf_record_iterator(path):
-                pass
-            gc.collect()
 
     def test_the_file_is_read_as_it_is_at_the_iteration(self, tmp_path: Path) -> None:
         path = tmp_path / "later"
@@ -394,19 +359,6 @@ class TestErrors:
             assert (error.reason, error.offset, error.index) == (Reason.TRUNCATED, 17, 1)
             assert error.source == str(second)
 
-    @pytest.mark.parametrize("n_records", [None, 1, 2, 5])
-    def test_a_missing_file_is_found_after_all_records_before_it(
-        self, tmp_path: Path, n_records: int | None
-    ) -> None:
-        first = written(tmp_path / "first", [b"1", b"2", b"3"])
-        blocks = TFRecordReader([first, tmp_path / "missing"]).blocks(n_records)
-        out: list[bytes] = []
-
-        with pytest.raises(FileNotFoundError):
-            out.extend(record for block in blocks for record in block)
-
-        assert out == [b"1", b"2", b"3"]
-
 
 class TestClosing:
     def test_a_closed_reader_begins_no_iteration(self, path: str) -> None:
@@ -434,39 +386,6 @@ class TestClosing:
 
         assert caught.value.reason is Reason.CLOSED
 
-    @pytest.mark.parametrize("n_taken", [0, 1, 3])
-    @pytest.mark.parametrize(
-        "begin",
-        [
-            iter,
-            lambda reader: reader.blocks(2),
-            lambda reader: reader.examples(),
-            lambda reader: reader.sequence_examples(),
-            lambda reader: reader.messages(Int64List),
-        ],
-    )
-    def test_after_close_an_iteration_gives_nothing(
-        self, begin: Callable[[TFRecordReader], Any], n_taken: int
-    ) -> None:
-        files = [io.BytesIO(frame([b""] * 10)) for _ in range(2)]
-        iterator = begin(TFRecordReader(files))
-        for _ in range(n_taken):
-            next(iterator)
-
-        iterator.close()
-
-        assert list(iterator) == []
-        iterator.close()
-        assert next(iterator, None) is None
-
-    def test_an_iteration_that_an_error_ended_can_be_closed(self) -> None:
-        iterator: Any = iter(TFRecordReader(io.BytesIO(STREAM[:-1])))
-        with pytest.raises(DataLossError):
-            list(iterator)
-
-        iterator.close()
-        iterator.close()
-
     def test_a_file_object_of_the_user_stays_open(self) -> None:
         file = io.BytesIO(STREAM)
         with TFRecordReader(file) as reader:
@@ -487,13 +406,6 @@ class TestProcesses:
         assert again.sources == reader.sources
         assert repr(again) == repr(reader)
         records.close()  # type: ignore[attr-defined]
-
-    def test_options_are_pickled_along(self, path: str) -> None:
-        reader = TFRecordReader(path, "", max_record_bytes=5)
-
-        again = pickle.loads(pickle.dumps(reader))
-
-        assert outcome_of(iter(again)) == ([b""], (Reason.RECORD_TOO_LARGE, 16, 1))
 
     def test_a_reader_of_a_file_object_cannot_be_pickled(self, path: str) -> None:
         with open(path, "rb") as file:  # noqa: PTH123

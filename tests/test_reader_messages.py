@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.parameter_ids import named
-from tests.support.subprocesses import run_fresh
 from tfrecord_lite import TFRecordReader, TFRecordWriter, testing
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.messages import Example, Int64List, SequenceExample
@@ -89,17 +88,3 @@ def test_the_file_is_closed_after_a_malformed_record_though_the_error_is_kept(
 def test_what_is_no_class_of_messages_is_a_type_error_at_once(given: Any) -> None:
     with pytest.raises(TypeError, match="protobuf message class"):
         TFRecordReader(file_of()).messages(given)
-
-
-def test_classes_of_event_files_load_when_they_are_asked_for() -> None:
-    out = run_fresh(
-        "import sys\n"
-        "from tfrecord_lite import messages\n"
-        "print('tfrecord_lite.messages.event_pb2' in sys.modules)\n"
-        "print(messages.Event.DESCRIPTOR.full_name, messages.Summary.DESCRIPTOR.full_name)\n"
-        "print(messages.ExampleListWithContext.DESCRIPTOR.full_name)"
-    )
-
-    assert out == (
-        "False\ntensorflow.Event tensorflow.Summary\ntensorflow.serving.ExampleListWithContext\n"
-    )

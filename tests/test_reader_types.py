@@ -117,16 +117,6 @@ def test_sequences_are_noticed_after_one_without_lists(tmp_path: Path) -> None:
     assert (error.reason, error.index) == (Reason.MALFORMED, 1)
 
 
-def test_each_file_is_looked_at(tmp_path: Path) -> None:
-    paths = [write(tmp_path / "a", [flower(0)]), write(tmp_path / "b", [event(1)])]
-    rows: list[Any] = []
-
-    error = raised_by(lambda: rows.extend(TFRecordReader(paths).examples()))
-
-    assert (error.source, error.index) == (str(paths[1]), 0)
-    assert len(rows) == 1
-
-
 @pytest.mark.parametrize("first", [b"", NO_FEATURES, b"\x1a\x00" + flower(1)])
 def test_examples_need_not_begin_with_features(tmp_path: Path, first: bytes) -> None:
     path = write(tmp_path / "a", [first, flower(0), flower(1)])
@@ -164,9 +154,3 @@ def test_events_are_not_valid_examples(tmp_path: Path) -> None:
     assert not file.is_sound
     assert [error.index for error in file.message_errors] == [0, 1, 2]
     assert file.message_errors[0].detail == EVENTS.format("Example")
-
-
-def test_lists_of_examples_are_not_called_sequences(tmp_path: Path) -> None:
-    (file,) = verify(write(tmp_path / "a", [ranking(2)] * 2), messages=True).files
-
-    assert [error.detail for error in file.message_errors] == [LISTS] * 2

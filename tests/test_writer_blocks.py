@@ -205,16 +205,3 @@ def test_a_writer_is_not_copied(tmp_path: Path, copied: Callable[[Any], Any]) ->
         with pytest.raises(TypeError, match="cannot be pickled or copied"):
             copied(writer)
         writer.close()
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("verify", [True, False])
-def test_parts_of_blocks_from_several_reads_are_written_whole(tmp_path: Path, verify: bool) -> None:
-    items = [bytes([i % 251]) * (300 + i % 7) for i in range(12_000)]  # several megabytes
-    (tmp_path / "a").write_bytes(reference.encode(items))
-    reader = TFRecordReader(tmp_path / "a", verify=verify)
-
-    for blocks in (reader.blocks(), reader.blocks(1_000), [Block.concat(list(reader.blocks()))]):
-        with TFRecordWriter(tmp_path / "b") as writer:
-            writer.write_blocks(blocks)
-        assert (tmp_path / "b").read_bytes() == (tmp_path / "a").read_bytes()

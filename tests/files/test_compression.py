@@ -333,13 +333,6 @@ class TestWhatFollows:
         assert read(io.BytesIO(stream), name) == expected
         assert read(Pipe(stream, most), name) == expected
 
-    @by_way("ZLIB")
-    def test_c5_a_second_zlib_stream_is_an_error_after_all_records(self, name: str) -> None:
-        stream = compress(name, STREAM) * 2
-        expected = (ITEMS, (Reason.TRAILING_DATA, len(STREAM), len(ITEMS)))
-
-        assert read(io.BytesIO(stream), name) == expected
-
 
 class TestWrongCompression:
     @pytest.mark.parametrize("found", ["", *NAMES])
@@ -467,20 +460,6 @@ class TestMemory:
         stream = compress(name, bytes(frame([bytes(2**19)])))
 
         assert len(list(TFRecordReader(io.BytesIO(stream), name, max_inflated_ratio=1))) == 1
-
-    def test_a_long_stream_is_read_in_constant_memory(self, name: str) -> None:
-        n_records = pick(20_000, 50_000)
-        stream = compress(name, bytes(frame([bytes(1000)] * n_records)))
-
-        tracemalloc.start()
-        try:
-            n_read = sum(1 for _ in TFRecordReader(io.BytesIO(stream), name))
-            peak = tracemalloc.get_traced_memory()[1]
-        finally:
-            tracemalloc.stop()
-
-        assert n_read == n_records
-        assert peak <= self.MOST_BYTES
 
 
 class TestSettings:

@@ -13,7 +13,6 @@ from tests.support.parameter_ids import named
 from tfrecord_lite import (
     FixedLenFeature,
     ShardedTFRecordWriter,
-    TFRecordDataset,
     TFRecordReader,
     TFRecordWriter,
     load,
@@ -21,12 +20,10 @@ from tfrecord_lite import (
     recover,
     save,
     summarize,
-    tf,
     verify,
 )
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.files.compression import CODECS, TFRecordOptions, detect
-from tfrecord_lite.reader import tf_record_iterator
 from tfrecord_lite.records.framing import frame
 
 if TYPE_CHECKING:
@@ -68,14 +65,6 @@ def write_shards(path: Path, **keywords: Any) -> list[str]:
     return writer.paths
 
 
-def write_by_size(path: Path, **keywords: Any) -> list[str]:
-    pattern = path.parent / f"{{shard}}{path.name}"
-    with ShardedTFRecordWriter(pattern, bytes_per_shard=1, **keywords) as writer:
-        writer.write(b"record")
-        writer.write(b"record")
-    return writer.paths
-
-
 def save_columns(path: Path, **keywords: Any) -> list[str]:
     save(path, {"x": np.arange(3)}, **keywords)
     return [str(path)]
@@ -93,7 +82,6 @@ WRITERS: dict[str, Callable[..., list[str]]] = {
     "atomic": lambda path, **keywords: write(path, atomic=True, **keywords),
     "append": lambda path, **keywords: write(path, mode="a", **keywords),
     "shards": write_shards,
-    "shards by size": write_by_size,
     "save": save_columns,
     "recover": recover_to,
 }
@@ -211,32 +199,6 @@ class TestTensorFlowsOptions:
             TFRecordWriter(tmp_path / "a", name)
         with pytest.raises(InvalidArgumentError):
             TFRecordOptions(name)
-
-    def test_the_writers_of_the_namespace_go_by_them_alone(self, tmp_path: Path) -> None:
-        path = str(tmp_path / "a.gz")
-        for writer_class in (
-            tf.io.TFRecordWriter,
-            tf.python_io.TFRecordWriter,
-            tf.compat.v1.python_io.TFRecordWriter,
-        ):
-            for options, compression in ((None, ""), ("ZLIB", "ZLIB")):
-                with writer_class(path, options) as writer:
-                    writer.write(b"record")
-                assert compressions_of([path]) == {compression}
-        records = tf.data.Dataset.from_tensor_slices([b"record"])
-        tf.data.experimental.TFRecordWriter(path).write(records)
-        assert compressions_of([path]) == {""}
-
-    def test_what_reads_by_tensorflows_rules_infers_nothing_else(self, tmp_path: Path) -> None:
-        path = tmp_path / "a"
-        write(path, compression="GZIP")
-
-        assert list(TFRecordDataset(path)) == [b"record"]
-        for name in ("gzip", "infer"):
-            with pytest.raises(InvalidArgumentError):
-                TFRecordDataset(path, name)
-        with pytest.raises(ValueError, match="CRC"):
-            list(tf_record_iterator(path))
 
 
 READERS: dict[str, Callable[..., Any]] = {

@@ -6,7 +6,6 @@ import errno
 import multiprocessing
 import os
 import signal
-import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -61,18 +60,6 @@ def held_elsewhere(path: Path, mode: str) -> Iterator[tuple[int, Connection]]:
     child.join()
 
 
-def add_records(path: Path, name: bytes, n_records: int) -> None:
-    """Append records one by one, each as soon as nobody else does; a child process."""
-    for i in range(n_records):
-        while True:
-            try:
-                append(path, b"%s %d" % (name, i))
-                break
-            except FailedPreconditionError as error:
-                assert error.reason is Reason.IN_USE  # noqa: PT017 - a child has no pytest
-                time.sleep(0.001)
-
-
 @pytest.mark.parametrize("mode", ["a", "w"])
 def test_the_second_writer_is_rejected_until_the_first_is_closed(tmp_path: Path, mode: Any) -> None:
     path = tmp_path / "a"
@@ -108,24 +95,6 @@ def test_a_lock_dies_with_its_process(tmp_path: Path) -> None:
     append(path)
 
     assert list(TFRecordReader(path)) == [b"theirs", b"added"]
-
-
-@pytest.mark.full
-def test_many_processes_lose_no_record(tmp_path: Path) -> None:
-    path, n_records = tmp_path / "a", 25
-    names = [b"one", b"two", b"three"]
-    children = [context.Process(target=add_records, args=(path, name, n_records)) for name in names]
-    for child in children:
-        child.start()
-    for child in children:
-        child.join()
-
-    assert [child.exitcode for child in children] == [0, 0, 0]
-    found = list(TFRecordReader(path))
-    for name in names:
-        mine = [record for record in found if record.split()[0] == name]
-        assert mine == [b"%s %d" % (name, i) for i in range(n_records)]
-    assert len(found) == 3 * n_records
 
 
 def test_a_torn_file_that_is_written_anew_stays_locked(tmp_path: Path) -> None:

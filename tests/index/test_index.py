@@ -34,7 +34,6 @@ from tfrecord_lite.errors import (
 )
 from tfrecord_lite.index import RecordIndex, tf_record_random_reader
 from tfrecord_lite.index.file import _MAX_OPEN
-from tfrecord_lite.index.index import load_index, save_index
 from tfrecord_lite.messages import Example
 from tfrecord_lite.records.framing import frame
 
@@ -97,14 +96,6 @@ def test_a_file_is_a_sequence_like_the_list_of_its_records(
             assert file.__getitems__(some) == [records[i] for i in some]
 
 
-def test_records_of_any_size_come_whole(tmp_path: Path) -> None:
-    records = [bytes([i]) * size for i, size in enumerate((0, 1, 300, 3_000_000, 17, 70_000))]
-    file = TFRecordFile(write(tmp_path / "a", records * 2))
-
-    assert list(file) == records * 2
-    assert file.__getitems__([3, 9, 0, 5, 4, 3]) == [records[i % 6] for i in (3, 9, 0, 5, 4, 3)]
-
-
 @pytest.mark.parametrize("index", [12, -13, np.int64(99)])
 def test_a_number_that_is_not_there_is_an_index_error(shards: list[Path], index: int) -> None:
     file = TFRecordFile(shards)
@@ -128,14 +119,6 @@ def test_what_is_no_number_is_a_type_error(shards: list[Path]) -> None:
     ):
         with pytest.raises(TypeError, match=r"must be (an integer|a vector of integers)"):
             ask()
-
-
-def test_numpy_numbers_are_numbers(shards: list[Path]) -> None:
-    file = TFRecordFile(shards)
-
-    assert file[np.int32(3)] == example(3)  # type: ignore[call-overload]
-    assert file.__getitems__(np.array([7, 1], np.uint8)) == [example(7), example(1)]  # type: ignore[arg-type]
-    assert file.__getitems__([]) == []
 
 
 def test_columns_of_any_records(shards: list[Path]) -> None:
@@ -333,17 +316,6 @@ def test_an_index_that_cannot_be_is_refused(offsets: list[int], sizes: list[int]
         RecordIndex(np.array(offsets, np.int64), np.array(sizes, np.int64))
 
     assert caught.value.reason is Reason.BAD_ARGUMENT
-
-
-def test_a_large_index_goes_to_text_and_back(tmp_path: Path) -> None:
-    sizes = np.random.default_rng(1).integers(16, 2**20, 150_000)
-    index = RecordIndex(np.cumsum(sizes) - sizes, sizes)
-
-    save_index(index, str(tmp_path / "a"))
-    again = load_index(str(tmp_path / "a"))
-
-    assert (again.offsets == index.offsets).all()
-    assert (again.sizes == index.sizes).all()
 
 
 def _read_back(file: TFRecordFile, indices: list[int], results: object) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tests.support.http_files import serving
-from tfrecord_lite import FixedLenFeature, TFRecordDataset, TFRecordFile, encode_example
+from tfrecord_lite import TFRecordFile
 from tfrecord_lite.errors import (
     DataLossError,
     FailedPreconditionError,
@@ -257,15 +257,6 @@ def test_a_compressed_remote_file_is_unsupported(server: FileServer) -> None:
     assert caught.value.reason is Reason.UNSUPPORTED
 
 
-def test_an_empty_remote_file_has_no_records(server: FileServer) -> None:
-    server.files["/none"] = b""
-    file = TFRecordFile([f"{server.url}/none", f"{server.url}/small"])
-
-    assert len(file) == len(SMALL)
-    assert file[0] == SMALL[0]
-    assert len(TFRecordFile(f"{server.url}/none")) == 0
-
-
 def test_the_reader_at_offsets_reads_urls(server: FileServer) -> None:
     reader = tf_record_random_reader(f"{server.url}/small")
 
@@ -274,15 +265,3 @@ def test_the_reader_at_offsets_reads_urls(server: FileServer) -> None:
     assert reader.read(offset)[0] == SMALL[1]
     with pytest.raises(IndexError):
         reader.read(len(server.files["/small"]))
-
-
-def test_records_of_urls_in_random_order_and_as_columns(server: FileServer) -> None:
-    rows = [encode_example({"n": i}) for i in range(50)]
-    server.files["/rows"] = bytes(frame(rows))
-    features = {"n": FixedLenFeature([], "int64")}
-    file = TFRecordFile(f"{server.url}/rows")
-
-    assert np.asarray(file.parse([30, 2], features)["n"]).tolist() == [30, 2]
-    data = TFRecordDataset(f"{server.url}/rows").shuffle_all(seed=3)
-    assert sorted(data) == sorted(rows)
-    assert list(data) != rows

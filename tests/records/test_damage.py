@@ -327,17 +327,6 @@ class TestMembers:
         recover(path, folder / "saved", compression=compression, overwrite=True)
         return list(TFRecordReader(folder / "saved"))
 
-    def test_junk_between_members(self, tmp_path: Path) -> None:
-        first, second, third = self.MEMBERS
-        looks_like = b"\x1f\x8b\x08\0" + bytes(50)
-
-        assert self.saved(tmp_path, first, b"junk", second, looks_like, third) == RECORDS
-
-    def test_a_file_that_begins_in_the_middle_of_a_member(self, tmp_path: Path) -> None:
-        first, second, third = self.MEMBERS
-
-        assert self.saved(tmp_path, first[20:], second, third, compression="GZIP") == RECORDS[3:]
-
     def test_a_member_that_begins_in_the_middle_of_a_record(self, tmp_path: Path) -> None:
         stream = b"".join(FRAMES)
         first, second = gzip.compress(stream[:100]), gzip.compress(stream[100:])

@@ -6,7 +6,6 @@ import gzip
 import io
 import itertools
 import pickle
-import tracemalloc
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +27,6 @@ from tfrecord_lite.errors import (
 )
 from tfrecord_lite.messages import Example
 from tfrecord_lite.records import crc32c, damage
-from tfrecord_lite.records.decoder import CHUNK_BYTES
 from tfrecord_lite.records.framing import HEADER_BYTES, frame
 
 if TYPE_CHECKING:
@@ -128,11 +126,6 @@ class TestSkip:
 
             assert list(reader) == without(9)
 
-    def test_damage_that_nobody_looks_at(self, tmp_path: Path) -> None:
-        reader = TFRecordReader(damaged(tmp_path, "a", 7), verify=False, on_error="skip")
-
-        assert len(list(reader)) == 100
-
     def test_examples_and_messages(self, tmp_path: Path) -> None:
         stream = frame([encode_example({"n": i}) for i in range(10)])
         stream[len(stream) // 10 * 4 + 15] ^= 1
@@ -154,53 +147,6 @@ class TestSkip:
 
         with pytest.raises(InvalidArgumentError):
             list(TFRecordReader(tmp_path / "a", on_error="skip").examples())
-
-    def test_another_compression_than_the_one_named_is_no_damage(self, tmp_path: Path) -> None:
-        path = damaged(tmp_path, "a")
-
-        with pytest.raises(DataLossError) as caught:
-            list(TFRecordReader(path, "GZIP", on_error="skip"))
-
-        assert caught.value.reason is Reason.COMPRESSION
-
-    def test_a_file_that_is_not_there(self, tmp_path: Path) -> None:
-        paths = [damaged(tmp_path, "a", 1), tmp_path / "missing"]
-        reader = TFRecordReader(paths, on_error="skip")
-
-        with pytest.warns(DataLossWarning), pytest.raises(FileNotFoundError):
-            list(reader)
-
-        assert reader.report is not None
-        assert reader.report.num_damaged == 1
-
-
-class TestWithin:
-    """Records in the data of a record, and what becomes of them."""
-
-    INNER = encode_record(b"inner") * 2
-    OUTER = encode_record(INNER)
-    NEXT = encode_record(b"next")
-
-    def found(self, stream: bytes, **options: Any) -> list[bytes]:
-        return list(TFRecordReader(io.BytesIO(stream), "", on_error=str, **options))
-
-    def test_damaged_data_is_not_looked_into_if_a_record_follows(self) -> None:
-        outer = bytearray(self.OUTER)
-        outer[-1] ^= 1
-
-        assert self.found(bytes(outer) + self.NEXT) == [b"next"]
-        assert self.found(bytes(outer)) == []
-
-    def test_nobody_can_tell_where_there_is_no_length(self) -> None:
-        outer = bytearray(self.OUTER)
-        outer[0] ^= 1
-
-        assert self.found(bytes(outer) + self.NEXT) == [b"inner", b"inner", b"next"]
-
-    def test_a_record_beyond_the_limit_is_looked_into(self) -> None:
-        records = self.found(self.OUTER + self.NEXT, max_record_bytes=5)
-
-        assert records == [b"inner", b"inner", b"next"]
 
 
 class TestCallable:
@@ -265,12 +211,6 @@ class TestArguments:
 
         assert copy.report is None
         assert list(copy) == without(1)
-
-    def test_without_going_on_there_is_no_report(self, tmp_path: Path) -> None:
-        reader = TFRecordReader(damaged(tmp_path, "a"))
-        list(reader)
-
-        assert reader.report is None
 
 
 def test_a_report_keeps_the_first_spans_and_counts_all(
@@ -346,20 +286,6 @@ def test_forged_heads_that_promise_much_are_linear_work(
 
         assert sum(1 for _ in read(reader)) == n_heads * n_sound
         assert n_checked <= 5 * len(stream)
-
-
-@pytest.mark.parametrize("junk", [bytes(1000), np.random.default_rng(1).bytes(1000)])
-def test_junk_of_megabytes_takes_no_memory(junk: bytes) -> None:
-    stream = io.BytesIO(junk * 16_000 + frame(RECORDS))
-    reader = TFRecordReader(stream, "", on_error=str)
-
-    tracemalloc.start()
-    records = list(reader)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-
-    assert records == RECORDS
-    assert peak <= 8 * CHUNK_BYTES
 
 
 class TestLoad:

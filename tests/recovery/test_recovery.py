@@ -80,12 +80,6 @@ class TestVerify:
         assert [file.is_sound for file in report.files] == [True, False, False, True]
         assert report.records == 2
 
-    def test_another_compression_than_the_one_named_is_a_failure(self, tmp_path: Path) -> None:
-        (file,) = verify(write(tmp_path / "a", [b"one"]), compression="GZIP").files
-
-        assert isinstance(file.failure, DataLossError)
-        assert file.failure.reason is Reason.COMPRESSION
-
     def test_file_objects_are_read_one_after_the_other(self) -> None:
         stream = io.BytesIO(frame([b"one"]))
 
@@ -272,13 +266,6 @@ class TestRecover:
 
         assert (tmp_path / "new").read_bytes() == b"precious"
         assert sorted(found.name for found in tmp_path.iterdir()) == ["a", "new"]
-
-    def test_an_empty_file_is_copied(self, tmp_path: Path) -> None:
-        (tmp_path / "a").touch()
-
-        recover(tmp_path / "a", tmp_path / "new")
-
-        assert (tmp_path / "new").read_bytes() == b""
 
     def test_a_remote_file(self) -> None:
         fsspec = pytest.importorskip("fsspec")
