@@ -13,30 +13,34 @@ is repeated, since its worker died, reads the same records, and replaces the fil
 
 from __future__ import annotations
 
-import errno
 import os
 import uuid
 from contextlib import closing
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from tfrecord_lite.apps.tables.partitions import TablePartition
-from tfrecord_lite.apps.tables.parts import PartFolder, part_ending, write_part
-from tfrecord_lite.apps.tables.table import scan
+from tfrecord_lite.apps.tables.parts import part_ending, write_part
 from tfrecord_lite.convert.arrow import imported, library
 from tfrecord_lite.errors import argument_error
 from tfrecord_lite.files.names import in_directories, is_url
 from tfrecord_lite.index.ranges import RangeReader, join_reports, record_ranges
+from tfrecord_lite.integrations.engines import (
+    absolute,
+    files_there_error,
+    folder_to_write,
+    scan_for_workers,
+    with_columns,
+)
 from tfrecord_lite.options import ReadOptions, ReadSettings, WriteOptions
 from tfrecord_lite.schema import SequenceSchema
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Unpack
 
-    from tfrecord_lite.apps.tables.parts import WrittenPart
+    from tfrecord_lite.apps.tables.partitions import TablePartition
+    from tfrecord_lite.apps.tables.parts import PartFolder, WrittenPart
     from tfrecord_lite.apps.tables.table import ScanOptions, TFRecordTable
     from tfrecord_lite.errors import DamageReport
     from tfrecord_lite.files.names import Sources
@@ -107,9 +111,7 @@ def read_tfrecord(
     dataframe = library("dask.dataframe", "dask")
     if dtype_backend not in (None, "pyarrow"):
         raise argument_error(f"dtype_backend is {dtype_backend!r}, expected 'pyarrow' or None")
-    if options.pop("num_workers", 0):
-        raise argument_error("num_workers is for one machine; Dask's workers read here")
-    table = scan(_absolute(paths), columns, schema=schema, **options)
+    table = scan_for_workers(paths, columns, schema, options)
     path_column = "path" if include_path_column is True else include_path_column or None
     if path_column in table.column_names:
         detail = (
@@ -142,8 +144,7 @@ def _frame_of(
     """Read a partition; Dask names the columns that an expression needs, since there is no default."""
     names = set(columns)
     chosen = [name for name in part.arrow_schema.names if name in names]
-    if chosen != part.arrow_schema.names:  # all of them notice features that the sample lacked
-        part = part.select(chosen)
+    part = with_columns(part, chosen)
     batches = list(part.read())
     if not len(part.arrow_schema):  # the number of rows is in the batches alone
         n_rows = sum(batch.num_rows for batch in batches)
@@ -309,17 +310,8 @@ def _report(part: RecordRange, options: ReadSettings) -> DamageReport | None:
 
 
 def _ranges(paths: Sources, options: ReadSettings, blocksize: _Blocksize) -> list[RecordRange]:
-    return record_ranges(_absolute(paths), options, max_bytes=_bytes_of(blocksize))
-
-
-def _absolute(paths: Sources) -> list[Any]:
-    """Name local files from the root on, since workers may be in another directory than the caller."""
-    return [
-        os.path.abspath(os.fsdecode(each))
-        if isinstance(each, (str, bytes, os.PathLike)) and not is_url(os.fsdecode(each))
-        else each
-        for each in in_directories(paths)
-    ]
+    names = list(map(absolute, in_directories(paths)))
+    return record_ranges(names, options, max_bytes=_bytes_of(blocksize))
 
 
 def _state_of(sources: Iterable[str]) -> str:
@@ -365,7 +357,7 @@ def to_tfrecord(
         The directory, or a URL, which the workers have to see under this name; it is made if it is not there.
     overwrite : bool, default False
         Remove the files that are there, once the new ones are complete; new ones have other names than those then. Otherwise there must be none. The frame
-        must not be read from this directory.
+        may be read from this directory, and is gone with its files then.
     write_index : bool, default False
         Store the index, too, as columns.
     name_function : callable, optional
@@ -395,7 +387,7 @@ def to_tfrecord(
         If the directory has files, and `overwrite` is not asked for.
     InvalidArgumentError
         For a value or a type of column that cannot be stored, with file, record and column; for two
-        partitions with one name; with `overwrite`, for a frame that is read from this directory.
+        partitions with one name.
     TypeError
         If this is not a DataFrame of Dask.
 
@@ -418,16 +410,11 @@ def to_tfrecord(
     delayed = library("dask", "dask").delayed
     if not isinstance(frame, library("dask.dataframe", "dask").DataFrame):
         raise TypeError(f"expected a dask.dataframe.DataFrame, not {type(frame).__name__}")
-    folder, ending = os.fspath(path).rstrip("/") or "/", part_ending(options.get("compression"))
-    folder = folder if is_url(folder) else os.path.abspath(folder)
-    files = PartFolder(folder, options.get("storage_options"))
+    ending = part_ending(options.get("compression"))
+    folder, files = folder_to_write(path, options.get("storage_options"))
     before = files.names()
     if before and not overwrite:
-        detail = "the directory has files; overwrite=True replaces them"
-        raise FileExistsError(errno.EEXIST, detail, folder)
-    if before and any(_is_in(source, folder) for source in _sources_of(frame)):
-        detail = "overwrite=True would replace files that the frame is yet to be read from"
-        raise argument_error(f"{folder}: {detail}; write to another directory")
+        raise files_there_error(folder, "overwrite=True replaces them")
     partitions = frame.to_delayed()
     names = [
         f"{name_function(i) if name_function else f'part.{i:05d}'}{ending}"
@@ -445,22 +432,6 @@ def to_tfrecord(
     ]
     done = delayed(_finish)(parts, files, before)
     return done.compute(**(compute_kwargs or {})) if compute else done
-
-
-def _sources_of(frame: Any) -> Iterator[str]:
-    """Yield the files of which a frame is read by :func:`read_tfrecord`, with repetitions."""
-    for expression in frame.expr.walk():
-        for operand in expression.operands:
-            for parts in operand if isinstance(operand, (list, tuple)) else ():
-                for part in parts if isinstance(parts, (list, tuple)) else (parts,):
-                    if isinstance(part, TablePartition):
-                        yield part.source
-
-
-def _is_in(source: str, folder: str) -> bool:
-    if is_url(source) or is_url(folder):
-        return source.rpartition("/")[0] == folder
-    return Path(source).resolve().parent == Path(folder).resolve()
 
 
 def _write(frame: Any, path: str, write_index: bool, options: dict[str, Any]) -> WrittenPart | None:  # noqa: FBT001 - an argument of a task

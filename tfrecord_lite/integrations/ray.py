@@ -14,21 +14,22 @@ reads the same records, and replaces the file that it may have left.
 
 from __future__ import annotations
 
-import errno
-import glob
-import os
 import uuid
 from contextlib import closing
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfrecord_lite.apps.tables.parts import PartFolder, part_ending, write_part
-from tfrecord_lite.apps.tables.table import scan
+from tfrecord_lite.apps.tables.parts import part_ending, write_part
 from tfrecord_lite.convert.arrow import imported
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, require_int
-from tfrecord_lite.files.names import in_directories, is_url
-from tfrecord_lite.files.remote import remote_place
+from tfrecord_lite.integrations.engines import (
+    files_there_error,
+    folder_to_write,
+    scan_for_workers,
+    with_columns,
+)
 from tfrecord_lite.records.damage import warn_of_damage
 
 try:
@@ -41,28 +42,22 @@ except ImportError as _error:
     raise ImportError(_detail) from None
 
 if TYPE_CHECKING:
-
-    class _Foreign:
-        """What type checkers see of Ray's classes, which have no annotations."""
-
-        def __init__(self, *arguments: Any, **options: Any) -> None: ...
-        def __getattr__(self, name: str) -> Any: ...
-
-    _SourceBase = _Foreign
-    _SinkBase = _Foreign
-else:
-    _SourceBase = Datasource
-    _SinkBase = Datasink
-
-if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Literal, Unpack
 
     from tfrecord_lite.apps.tables.partitions import TablePartition
     from tfrecord_lite.apps.tables.parts import WrittenPart
     from tfrecord_lite.apps.tables.table import ScanOptions, TFRecordTable
-    from tfrecord_lite.files.compression import CompressionType
-    from tfrecord_lite.files.names import Sources, StorageOptions
+    from tfrecord_lite.files.names import Sources
+    from tfrecord_lite.integrations.engines import Foreign
+    from tfrecord_lite.options import WriteOptions
+
+    _SourceBase = Foreign
+    _SinkBase = Foreign
+else:
+    _SourceBase = Datasource
+    _SinkBase = Datasink
 
 __all__ = [
     "TFRecordDatasink",
@@ -183,15 +178,10 @@ class TFRecordDatasource(_SourceBase):
         self._projection_map: dict[str, str] | None = None  # which the base class reads
         if num_tasks is not None:
             require_int("override_num_blocks", num_tasks, 1)
-        if options.pop("num_workers", 0):
-            raise argument_error("num_workers is for one machine; Ray's tasks are the workers here")
-        table = scan(
-            [_absolute(path) for path in in_directories(paths)], columns, schema=schema, **options
-        )
+        table = scan_for_workers(paths, columns, schema, options)
         if include_paths and "path" in table.column_names:
-            raise argument_error(
-                "there is a column 'path' already, so include_paths= cannot add it"
-            )
+            detail = "there is a column 'path' already, so include_paths= cannot add it"
+            raise argument_error(detail)
         self._table: TFRecordTable = table
         self._form = _BlockForm(table.arrow_schema, tensors=tensors, with_path=include_paths)
         self._num_tasks = num_tasks
@@ -220,40 +210,23 @@ class TFRecordDatasource(_SourceBase):
             n_bytes = sum(part.nbytes for part in self._divided(1))
             parallelism = min(parallelism, max(n_bytes // _LEAST_TASK_BYTES, 1))
         form = self._form.select(self.get_projection_map())
-        return [
-            # All columns notice features that the sample lacked, a selection does not.
-            self._task(
-                part if form.columns == part.arrow_schema.names else part.select(form.columns),
-                form,
-                per_task_row_limit,
+        tasks = []
+        for part in self._divided(parallelism):
+            n_rows, limit = part.num_rows, per_task_row_limit
+            metadata = BlockMetadata(
+                num_rows=n_rows if n_rows is None or limit is None else min(n_rows, limit),
+                size_bytes=_estimated(part),
+                input_files=(part.source,),
+                exec_stats=None,
             )
-            for part in self._divided(parallelism)
-        ]
+            read = partial(_read, with_columns(part, form.columns), form, limit)
+            tasks.append(ReadTask(read, metadata, schema=form.schema, per_task_row_limit=limit))
+        return tasks
 
     def _divided(self, num_tasks: int) -> list[TablePartition]:
         if num_tasks not in self._partitions:
             self._partitions[num_tasks] = self._table.partitions(num_partitions=num_tasks)
         return self._partitions[num_tasks]
-
-    def _task(self, part: TablePartition, form: _BlockForm, limit: int | None) -> Any:
-        n_rows = part.num_rows
-        metadata = BlockMetadata(
-            num_rows=n_rows if n_rows is None or limit is None else min(n_rows, limit),
-            size_bytes=_estimated(part),
-            input_files=(part.source,),
-            exec_stats=None,
-        )
-        return ReadTask(
-            _Read(part, form, limit), metadata, schema=form.schema, per_task_row_limit=limit
-        )
-
-
-def _absolute(path: Any) -> Any:
-    """Return a local path from the root on, since workers may be in another directory than the driver."""
-    if not isinstance(path, (str, bytes, os.PathLike)):
-        return path
-    name = os.fsdecode(path)
-    return name if is_url(name) else os.path.abspath(name)
 
 
 def _estimated(part: TablePartition) -> int | None:
@@ -265,23 +238,17 @@ def _estimated(part: TablePartition) -> int | None:
     return part.nbytes if is_plain else part.nbytes * _INFLATION
 
 
-class _Read:
-    """Reads the blocks of one task."""
-
-    def __init__(self, part: TablePartition, form: _BlockForm, limit: int | None) -> None:
-        self._part, self._form, self._limit = part, form, limit
-
-    def __call__(self) -> Iterator[Any]:
-        """Yield tables of some megabytes."""
-        with closing(self._part.read()) as batches:
-            n_rows = 0
-            for batch in batches:
-                yield self._form.table(batch, self._part.source)
-                n_rows += len(batch)
-                if self._limit is not None and n_rows >= self._limit:
-                    break
-            if batches.report is not None:
-                warn_of_damage(batches.report)  # which Ray shows on the driver
+def _read(part: TablePartition, form: _BlockForm, limit: int | None) -> Iterator[Any]:
+    """Yield tables of some megabytes, in a worker."""
+    with closing(part.read()) as batches:
+        n_rows = 0
+        for batch in batches:
+            yield form.table(batch, part.source)
+            n_rows += len(batch)
+            if limit is not None and n_rows >= limit:
+                break
+        if batches.report is not None:
+            warn_of_damage(batches.report)  # which Ray shows on the driver
 
 
 class _BlockForm:
@@ -338,9 +305,6 @@ class _BlockForm:
         return ArrowTensorArray.from_numpy(values.reshape(len(array), *shape))
 
 
-# -------------------------------------------------------------------------------- damage
-
-
 # --------------------------------------------------------------------------------- write
 
 
@@ -350,12 +314,11 @@ def write_tfrecords(
     *,
     mode: Literal["append", "overwrite", "error", "ignore"] = "append",
     min_rows_per_file: int | None = None,
-    compression: CompressionType = None,
     lossless: bool = False,
     sidecar: bool = True,
-    storage_options: StorageOptions = None,
     concurrency: int | None = None,
     remote_args: Mapping[str, Any] | None = None,
+    **options: Unpack[WriteOptions],
 ) -> list[WrittenPart]:
     """Write a ``ray.data.Dataset`` as files of Examples into a directory, one file per task.
 
@@ -371,17 +334,16 @@ def write_tfrecords(
     min_rows_per_file : int, optional
         Collect blocks until there are this many rows, if there are as many. Without it, files may be small: as small as the
         blocks of `ds`.
-    compression : str, int, TFRecordOptions or None, optional
-        "GZIP", "ZSTD", ...: the names of the files end accordingly. By default none.
     lossless : bool, default False
         Store float64 as its bytes, so that it comes back exactly, and only by this library. By default it becomes
         float32, as Ray's own writer and TensorFlow have it.
     sidecar : bool, default True
         Write ``FILE.schema.json`` beside each file, from which types and shapes come back.
-    storage_options : dict, optional
-        Options for fsspec, which opens URLs.
     concurrency, remote_args : optional
         As for ``ray.data.Dataset.write_datasink``.
+    **options
+        How files are written: :class:`~tfrecord_lite.options.WriteOptions`. The names of the files end as `compression`
+        has them; by default there is none.
 
     Returns
     -------
@@ -414,10 +376,9 @@ def write_tfrecords(
         path,
         mode=mode,
         min_rows_per_file=min_rows_per_file,
-        compression=compression,
         lossless=lossless,
         sidecar=sidecar,
-        storage_options=storage_options,
+        **options,
     )
     if sink.is_ignored:
         return []
@@ -434,34 +395,24 @@ class TFRecordDatasink(_SinkBase):
         *,
         mode: str = "append",
         min_rows_per_file: int | None = None,
-        compression: CompressionType = None,
         lossless: bool = False,
         sidecar: bool = True,
-        storage_options: StorageOptions = None,
+        **options: Unpack[WriteOptions],
     ) -> None:
         if mode not in _MODES:
             raise argument_error(f"mode is {mode!r}, expected one of {', '.join(_MODES)}")
-        self._folder, self._mode = _absolute(os.fspath(path).rstrip("/") or "/"), mode
-        self._files = PartFolder(self._folder, storage_options)
+        self._mode = mode
+        self._folder, self._files = folder_to_write(path, options.get("storage_options"))
         if min_rows_per_file is not None:
             require_int("min_rows_per_file", min_rows_per_file, 1)
         self._min_rows = min_rows_per_file
-        self._ending = part_ending(compression)
-        self._options: dict[str, Any] = {
-            "compression": compression,
-            "lossless": lossless,
-            "sidecar": sidecar,
-            "storage_options": storage_options,
-        }
+        self._ending = part_ending(options.get("compression"))
+        self._options: dict[str, Any] = {**options, "lossless": lossless, "sidecar": sidecar}
         self.written: list[WrittenPart] = []
         """The files, when all are complete."""
-        self._begin()
-
-    def _begin(self) -> None:
-        """Get ready for a write; each has names of its own, so that one sink may write several data sets."""
         self._id = uuid.uuid4().hex
+        """Of one write: a sink may write several data sets."""
         self._before: list[str] = []
-        self._is_begun = False
 
     @property
     def is_ignored(self) -> bool:
@@ -479,13 +430,13 @@ class TFRecordDatasink(_SinkBase):
 
     def on_write_start(self, schema: Any = None) -> None:
         """Look at what is there, on the driver."""
-        if self._is_begun:
-            return  # Ray may call it again
-        before = self._files.names()
+        # Ray may call this again.
+        before = [name for name in self._files.names() if not name.startswith(self._id)]
         if before and self._mode == "error":
-            detail = "the directory has files; mode='append' or 'overwrite' writes all the same"
-            raise FileExistsError(errno.EEXIST, detail, self._folder)
-        self._before, self._is_begun = before, True
+            raise files_there_error(
+                self._folder, "mode='append' or 'overwrite' writes all the same"
+            )
+        self._before = before
 
     def write(self, blocks: Iterable[Any], ctx: Any) -> WrittenPart | None:
         """Write the blocks of a task, in a worker."""
@@ -502,24 +453,19 @@ class TFRecordDatasink(_SinkBase):
         """Remove the files that are replaced, on the driver."""
         found = [part for part in write_result.write_returns if part is not None]
         self.written = sorted(found, key=lambda part: part.path)
-        self._files.remove(self._unfinished())
+        self._remove_own(f".{self._id}_")  # which workers were writing when they were killed
         if self._mode == "overwrite":
             self._files.remove(self._before)
-        self._begin()
+        self._id = uuid.uuid4().hex
 
     def on_write_failed(self, error: Exception) -> None:
-        """Remove the files of the tasks that were complete, on the driver."""
-        self._files.remove([name for name in self._files.names() if name.startswith(self._id)])
-        self._files.remove(self._unfinished())
-        self._begin()
+        """Remove the files of the tasks, complete or not, on the driver."""
+        self._remove_own(f".{self._id}_", self._id)
+        self._id = uuid.uuid4().hex
 
-    def _unfinished(self) -> list[str]:
-        """Return the files that workers were writing when they were killed."""
-        pattern = f".{self._id}_*"
-        if not is_url(self._folder):
-            return glob.glob(pattern, root_dir=self._folder)
-        filesystem, path = remote_place(self._folder, self._options["storage_options"])
-        return [name.rpartition("/")[2] for name in filesystem.glob(f"{path}/{pattern}")]
+    def _remove_own(self, *prefixes: str) -> None:
+        names = self._files.names(hidden=True)
+        self._files.remove([name for name in names if name.startswith(prefixes)])
 
 
 _MODES = ("append", "overwrite", "error", "ignore")

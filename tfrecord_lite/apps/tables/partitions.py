@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from tfrecord_lite.apps.tables.batches import RecordBatches
+    from tfrecord_lite.block import Block
     from tfrecord_lite.errors import DamageReport
     from tfrecord_lite.index.ranges import RecordRange
     from tfrecord_lite.options import ReadSettings
@@ -121,6 +122,19 @@ class TablePartition:
         return f"<TablePartition of {self.source}{part}>"
 
 
+def fitting_blocks(records: RangeReader, size: int | None) -> Iterator[Block]:
+    """Yield the records of a range in blocks of `size`, or of about 4 MB, and close the file."""
+    with closing(records):
+        wanted = size
+        while (block := records.next_block(wanted)) is not None:
+            # What the first read brings tells how many records fit.
+            most = size or fitting_size(block, LEAST)
+            step = wanted or most
+            for first in range(0, len(block), step):
+                yield block[first : first + step]
+            wanted = most
+
+
 class PartitionReader:
     """Iterator of the record batches of a partition.
 
@@ -139,14 +153,8 @@ class PartitionReader:
         self._made = self._of_blocks(batches, size)
 
     def _of_blocks(self, batches: RecordBatches, size: int | None) -> Iterator[Any]:
-        with closing(self._records) as records:
-            wanted = size
-            while (block := records.next_block(wanted)) is not None:
-                # What the first read brings tells how many records fit.
-                most = size or fitting_size(block, LEAST)
-                for first in range(0, len(block), wanted or most):
-                    yield batches.of(block[first : first + (wanted or most)])
-                wanted = most
+        for block in fitting_blocks(self._records, size):
+            yield batches.of(block)
 
     @property
     def report(self) -> DamageReport | None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfrecord_lite.apps.tables.batches import fitting_size
+from tfrecord_lite.block import Block
 from tfrecord_lite.convert.arrow import SCHEMA_KEY, form_of, imported, open_columns
 from tfrecord_lite.convert.lists import MaskedRows
 from tfrecord_lite.errors import InvalidArgumentError
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tfrecord_lite.apps.tables.table import TFRecordTable
-    from tfrecord_lite.block import Block
     from tfrecord_lite.errors import FileReport
     from tfrecord_lite.files.names import Source, StorageOptions
     from tfrecord_lite.options import ReadSettings
@@ -261,7 +261,7 @@ class _ExampleEncoder:
         if columns:
             yield from encode_column_batches(columns, schema)
         elif len(batch):
-            yield [b""] * len(batch)
+            yield Block.from_records([b""] * len(batch))
 
     def described(self) -> Sidecar:
         """Return what the sidecar says of all batches."""
