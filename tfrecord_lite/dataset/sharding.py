@@ -9,8 +9,10 @@ Workers of torch's ``DataLoader`` are recognised, without importing torch.
 
 from __future__ import annotations
 
+import copy
 import sys
 from dataclasses import dataclass
+from typing import Any
 
 from tfrecord_lite.dataset.batching import Batch
 from tfrecord_lite.dataset.plan import PlanNode, Stage, chain
@@ -65,6 +67,13 @@ def worker_part(plan: PlanNode, n_workers: int, number: int) -> PlanNode:
     for node in nodes[last + 1 :]:
         if isinstance(node, Stage):
             part = node.with_input(part)
+    return part
+
+
+def part_of(dataset: Any, n_workers: int, number: int) -> Any:
+    """Return what one worker reads of a data set, in the same epoch."""
+    part = copy.copy(dataset)
+    part._plan = worker_part(part._plan, n_workers, number)  # noqa: SLF001 - the room's own
     return part
 
 

@@ -218,6 +218,11 @@ class ExampleParser(Generic[_ColumnT_co]):
         return partial(cls, strings=self._reader.strings), (self._features,)
 
 
+def features_of(parser: ExampleParser[Any]) -> dict[str, Any]:
+    """Return the features of a parser, for packages that ask for their shapes."""
+    return parser._features  # noqa: SLF001 - the room's own
+
+
 def parser_of_all(
     features: Mapping[str, FeatureLike], *, strings: StringForm
 ) -> ExampleParser[Column]:

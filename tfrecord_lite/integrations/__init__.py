@@ -5,6 +5,7 @@
     beam           pipelines of Apache Beam read files and write shards
     dask           data frames and bags of Dask: read_tfrecord, read_records, to_tfrecord
     duckdb         queries over files in SQL, conditions on batches
+    indexed        Examples by number, as torch and Grain have them
     grain          Examples as Grain's sources and iterable data sets
     keras          records as Keras' data sets of batches
     pandas         its frames and columns, for ``convert/arrow``

@@ -423,7 +423,8 @@ def to_tfrecord(
     if len(set(names)) < len(names):
         raise argument_error("name_function gives the same name for two partitions")
     if set(names) & set(before):  # files of before stay until all new ones are complete
-        names = [f"{uuid.uuid4().hex}-{name}" for name in names]
+        write_id = uuid.uuid4().hex
+        names = [f"{write_id}-{name}" for name in names]
     settings = {**options, "lossless": lossless, "sidecar": sidecar}
     write = delayed(_write)
     parts = [

@@ -16,24 +16,20 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.dataset import Dataset
-from tfrecord_lite.dataset.batching import is_dense
-from tfrecord_lite.dataset.sharding import worker_part
-from tfrecord_lite.errors import TFRecordError, argument_error, require_int
-from tfrecord_lite.example.parse import ExampleParser
-from tfrecord_lite.index import TFRecordFile
+from tfrecord_lite.dataset.sharding import part_of
+from tfrecord_lite.errors import argument_error, require_int
+from tfrecord_lite.integrations.indexed import IndexedExamples
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from tfrecord_lite.columns import Column
-    from tfrecord_lite.files.names import Sources
     from tfrecord_lite.index.file import Indices
-    from tfrecord_lite.schema import FeatureLike
 
 __all__ = ["ExampleSource", "iter_dataset"]
 
 
-class ExampleSource:
+class ExampleSource(IndexedExamples):
     """The Examples of files by number, parsed: a random access data source of Grain.
 
     Grain's threads may share it, and its processes get a copy with the index, but no open files.
@@ -66,28 +62,13 @@ class ExampleSource:
     [37]
     """
 
-    def __init__(
-        self, file: TFRecordFile | Sources, features: Mapping[str, FeatureLike] | ExampleParser[Any]
-    ) -> None:
-        self.file: TFRecordFile = file if isinstance(file, TFRecordFile) else TFRecordFile(file)
-        self._parser = features if isinstance(features, ExampleParser) else ExampleParser(features)
-
-    def __len__(self) -> int:
-        """Return the number of records."""
-        return len(self.file)
-
     def __getitem__(self, index: int) -> dict[str, Column]:
         """Return one Example, as ``ExampleParser.parse_single`` does."""
-        return self._single(self.file[require_int("index", index)], index)
+        return self._rows([require_int("index", index)])[0]
 
     def __getitems__(self, indices: Sequence[int]) -> list[dict[str, Column]]:
         """Return many Examples, each as ``[i]``, read and parsed at once."""
-        if len(indices) > 1 and is_dense(self._parser._features):  # noqa: SLF001 - only their shapes matter
-            columns: dict[str, Any] = self.parse(indices)
-            # With an ellipsis a row without dimensions is an array, too.
-            return [{name: c[i, ...] for name, c in columns.items()} for i in range(len(indices))]
-        block = self.file.block(indices)
-        return [self._single(record, i) for record, i in zip(block, indices, strict=True)]
+        return self._rows(indices)
 
     _getitems = __getitems__  # Grain's name
 
@@ -103,14 +84,7 @@ class ExampleSource:
         >>> ExampleSource("people.tfrecord", {"age": int}).parse([2, 0])
         {'age': array([37, 36])}
         """
-        return self.file.parse(indices, self._parser)
-
-    def _single(self, record: bytes, index: int) -> dict[str, Column]:
-        try:
-            return self._parser.parse_single(record)
-        except TFRecordError as error:
-            name, place, offset = self.file.place(int(index))
-            raise error.at(source=name, index=place, offset=offset) from None
+        return self._columns(indices)
 
     def __repr__(self) -> str:
         """Name files and features; Grain's ``DataLoader`` compares it with that in a checkpoint."""
@@ -189,7 +163,11 @@ def _class() -> Any:
             return {"position": json.dumps(self._elements.state_dict())}
 
         def set_state(self, state: dict[str, str]) -> None:
-            self._elements.load_state_dict(_position(state))
+            try:
+                position = json.loads(state["position"])
+            except (KeyError, TypeError, ValueError):
+                position = None  # which the data set's iterator rejects
+            self._elements.load_state_dict(position)
 
         @property
         def report(self) -> Any:
@@ -215,9 +193,7 @@ def _class() -> Any:
             number, n_parts = sl.start or 0, 1 if sl.step is None else sl.step
             if sl.stop is not None or n_parts < 1 or not 0 <= number < n_parts:
                 raise argument_error(f"expected slice(part, None, number of parts), not {sl}")
-            part = copy.copy(self._dataset)
-            part._plan = worker_part(part._plan, n_parts, number)  # noqa: SLF001 - a part of a copy
-            self._dataset = part
+            self._dataset = part_of(self._dataset, n_parts, number)
 
         def __reduce__(self) -> Any:
             return _empty, (), self.__dict__
@@ -226,14 +202,6 @@ def _class() -> Any:
             return f"RecordIterDataset({self._dataset!r})"
 
     return RecordIterDataset
-
-
-def _position(state: Any) -> Any:
-    """Return what a state says, or something that the data set's iterator rejects."""
-    try:
-        return json.loads(state["position"])
-    except (KeyError, TypeError, ValueError):
-        return None
 
 
 def _empty() -> Any:

@@ -29,18 +29,18 @@ import numpy as np
 
 from tfrecord_lite.columns import RaggedTensor, SparseTensor
 from tfrecord_lite.dataset import Dataset, DatasetIterator
-from tfrecord_lite.dataset.batching import is_dense
 from tfrecord_lite.dataset.sharding import register_with_torch
-from tfrecord_lite.errors import InvalidArgumentError, Reason, TFRecordError
-from tfrecord_lite.example.parse import ExampleParser
-from tfrecord_lite.index import TFRecordFile
+from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.integrations.indexed import IndexedExamples
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Self
 
     from tfrecord_lite.arrays import AnyArray
+    from tfrecord_lite.example.parse import ExampleParser
     from tfrecord_lite.files.names import Sources
+    from tfrecord_lite.index import TFRecordFile
     from tfrecord_lite.schema import FeatureLike
 
 __all__ = ["IndexedTensors", "IterableTensors", "as_tensors", "jagged"]
@@ -215,7 +215,7 @@ class _TensorIterator:
         self._elements.close()
 
 
-class IndexedTensors:
+class IndexedTensors(IndexedExamples):
     """The Examples of a :class:`tfrecord_lite.TFRecordFile` as tensors: a map-style data set.
 
     ``[i]`` is one record, ``[[i, j, ...]]`` a batch of columns. Whole batches are fastest::
@@ -250,36 +250,18 @@ class IndexedTensors:
         self, file: TFRecordFile | Sources, features: Mapping[str, FeatureLike] | ExampleParser[Any]
     ) -> None:
         _torch()
-        self.file: TFRecordFile = file if isinstance(file, TFRecordFile) else TFRecordFile(file)
-        self._parser = features if isinstance(features, ExampleParser) else ExampleParser(features)
-
-    def __len__(self) -> int:
-        """Return the number of records."""
-        return len(self.file)
+        super().__init__(file, features)
 
     def __getitem__(self, index: int | Sequence[int] | AnyArray) -> dict[str, Any]:
         """Return one record as ``parse_single`` does, or many as columns."""
         numbers = np.asarray(index)  # samplers give numbers, lists or tensors
         if numbers.ndim == 0:
             return self.__getitems__(numbers[None])[0]
-        return as_tensors(self.file.parse(numbers, self._parser))  # type: ignore[no-any-return]
+        return as_tensors(self._columns(numbers))  # type: ignore[no-any-return]
 
     def __getitems__(self, indices: Sequence[int] | AnyArray) -> list[dict[str, Any]]:
         """Return a list of single records, which ``DataLoader`` stacks."""
-        if len(indices) > 1 and is_dense(self._parser._features):  # noqa: SLF001 - only their shapes matter
-            columns = self[indices]
-            return [
-                {name: column[i] for name, column in columns.items()} for i in range(len(indices))
-            ]
-        block = self.file.block(indices)
-        return [self._single(record, int(i)) for record, i in zip(block, indices, strict=True)]
-
-    def _single(self, record: bytes, index: int) -> dict[str, Any]:
-        try:
-            return as_tensors(self._parser.parse_single(record))  # type: ignore[no-any-return]
-        except TFRecordError as error:
-            name, place, offset = self.file.place(index)
-            raise error.at(source=name, index=place, offset=offset) from None
+        return as_tensors(self._rows(indices))  # type: ignore[no-any-return]
 
 
 def _torch() -> Any:

@@ -1,0 +1,52 @@
+"""The Examples of files by number, parsed: what the data sources of torch and Grain have in common."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tfrecord_lite.errors import TFRecordError
+from tfrecord_lite.example.parse import ExampleParser, features_of
+from tfrecord_lite.index import TFRecordFile
+from tfrecord_lite.schema import FixedLenFeature
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tfrecord_lite.columns import Column
+    from tfrecord_lite.files.names import Sources
+    from tfrecord_lite.index.file import Indices
+    from tfrecord_lite.schema import FeatureLike
+
+
+class IndexedExamples:
+    """A :class:`TFRecordFile` and a parser."""
+
+    def __init__(
+        self, file: TFRecordFile | Sources, features: Mapping[str, FeatureLike] | ExampleParser[Any]
+    ) -> None:
+        self.file: TFRecordFile = file if isinstance(file, TFRecordFile) else TFRecordFile(file)
+        self._parser = features if isinstance(features, ExampleParser) else ExampleParser(features)
+
+    def __len__(self) -> int:
+        """Return the number of records."""
+        return len(self.file)
+
+    def _columns(self, indices: Indices) -> dict[str, Column]:
+        """Return a batch of Examples as columns."""
+        return self.file.parse(indices, self._parser)
+
+    def _rows(self, indices: Any) -> list[dict[str, Any]]:
+        """Return many Examples, each as ``parse_single`` does, read at once and parsed at once if that is the same."""
+        features = features_of(self._parser).values()
+        if len(indices) > 1 and all(isinstance(each, FixedLenFeature) for each in features):
+            columns: dict[str, Any] = self._columns(indices)
+            # With an ellipsis a row without dimensions is an array, too.
+            return [{name: c[i, ...] for name, c in columns.items()} for i in range(len(indices))]
+        rows = []
+        for record, index in zip(self.file.block(indices), indices, strict=True):
+            try:
+                rows.append(self._parser.parse_single(record))
+            except TFRecordError as error:
+                name, place, offset = self.file.place(int(index))
+                raise error.at(source=name, index=place, offset=offset) from None
+        return rows
