@@ -58,6 +58,7 @@ def test_sound_images(run: Run) -> None:
     assert done == (0, ["a: wrote 5 images of 2 classes, 350 bytes"], [])
 
 
+@pytest.mark.needs("arrow")
 def test_the_options(run: Run) -> None:
     Path("list.csv").write_text("img,kind,a,b\nphotos/rose/0.png,rose,1,2\n")
     Path("names.txt").write_text("tulip\nrose\n")

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from tests.support.shown_html import parsed
 from tfrecord_lite import encode_example
-from tfrecord_lite.apps.markup.cells import Budget, Cells
+from tfrecord_lite.apps.markup.cells import Cells
+from tfrecord_lite.apps.markup.pictures import Budget
 from tfrecord_lite.apps.viewer.records import describe_record
 from tfrecord_lite.block import Place
 from tfrecord_lite.example.content import detect

@@ -24,7 +24,8 @@ from tests.apps.viewer.images import (
 )
 from tests.apps.viewer.shown_records import cells_of, check_cell, plain
 from tfrecord_lite import serialize_tensor
-from tfrecord_lite.apps.markup.cells import Budget, Cells, colours
+from tfrecord_lite.apps.markup.cells import Cells, colours
+from tfrecord_lite.apps.markup.pictures import Budget
 
 if TYPE_CHECKING:
     from tfrecord_lite.apps.viewer.records import Cell

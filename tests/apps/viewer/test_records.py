@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.apps.viewer.shown_records import HOSTILE, check_cell, plain, shown
 from tests.support.corpus import corpus_files
 from tfrecord_lite import TFRecordReader, encode_example
-from tfrecord_lite.apps.markup.cells import Budget
+from tfrecord_lite.apps.markup.pictures import Budget
 from tfrecord_lite.example.content import ContentType
 from tfrecord_lite.messages import SequenceExample
 

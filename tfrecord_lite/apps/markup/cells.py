@@ -23,18 +23,16 @@ from __future__ import annotations
 import base64
 import io
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
 from tfrecord_lite.apps.markup.charts import short_numbers
 from tfrecord_lite.apps.markup.pictures import (
-    SHOWN_BY_BROWSERS,
+    Budget,
     Thumbnail,
-    is_too_large,
     picture,
-    pixels_to_decode,
     thumbnail,
     thumbnail_of_pixels,
 )
@@ -76,36 +74,6 @@ _SIZES = (
 """Features that say how pixels lie in a list beside them; the last two may be missing."""
 SIZE_NAMES = frozenset(name for names in _SIZES for name in names)
 _NOTHING = Html("")
-
-
-@dataclass(slots=True)
-class Budget:
-    """What the contents of one page may still take, all together; cells take it as they are made."""
-
-    characters: int = 8_000_000
-    """Of markup, without pictures and sounds."""
-    card_characters: int = 4_000_000
-    """Of the cards and the schema."""
-    pictures: int = 1000
-    pixels: int = 300_000_000
-    """That may be decoded, which takes some seconds for all of them; a JPEG's count a quarter."""
-    picture_bytes: int = 8 << 20
-    """Of thumbnails and strips."""
-    detail_bytes: int = 16 << 20
-    """Of large pictures and sounds."""
-
-    @property
-    def is_spent(self) -> bool:
-        """Whether nothing more is shown."""
-        return self.characters <= 0
-
-    def take(self, **amounts: int) -> bool:
-        """Take some of each; return whether all was left, otherwise nothing is taken."""
-        if any(getattr(self, name) < amount for name, amount in amounts.items()):
-            return False
-        for name, amount in amounts.items():
-            setattr(self, name, getattr(self, name) - amount)
-        return True
 
 
 class Form(NamedTuple):
@@ -289,44 +257,18 @@ class Cells:
         if media.kind != "image" or not data:
             return Form(escaped(what))
         size = _SMALL_SIZE if is_small else self._size
-        small = self._thumbnail(data, media, size)
+        small = thumbnail(data, media, self.budget, size, is_kept=not self._is_page)
         if isinstance(small, str):
             return Form(_span("note", f"{small}: {what}"))
         name = f"{media.format} image" if below else what  # a caption is not said twice
         html = Html(_image(small, name, size) + below)
         if not self._is_page or max(media.width or 0, media.height or 0) <= size:
             return Form(html)
-        large = self._thumbnail(data, media, _LARGE_SIZE)
+        options = {"is_detail": True, "is_kept": False}
+        large = thumbnail(data, media, self.budget, _LARGE_SIZE, **options)
         if isinstance(large, str):
             return Form(html)
         return Form(html, _image(large, f"{what}, larger", _LARGE_SIZE))
-
-    def _thumbnail(self, data: bytes, media: Media, size: int) -> Thumbnail | str:
-        """Return an image of at most `size` pixels each way, or why there is none."""
-        if media.mime not in SHOWN_BY_BROWSERS:
-            return f"{media.format} is not shown here"
-        n_pixels = (media.width or 0) * (media.height or 0)
-        broken = f"broken {media.format}, which cannot be decoded"
-        if is_too_large(media.mime, n_pixels):
-            return f"not decoded, as {n_pixels:,} pixels are too many"
-        try:
-            n_decoded = pixels_to_decode(data)
-        except ImportError:
-            n_decoded = n_pixels
-        if n_decoded is None:
-            return broken
-        n_pixels = max(n_pixels, n_decoded)  # it may be more than the image says
-        if is_too_large(media.mime, n_pixels):
-            return "not decoded, as it would take too long"
-        cost = n_pixels // 4 if media.format == "JPEG" else n_pixels
-        if not self.budget.take(pictures=1, pixels=cost):
-            return "not shown, as there are enough pictures"
-        # What is encoded reaches a page only after it was decoded.
-        made = thumbnail(data, media.mime, size, **({"as_is_bytes": 0} if self._is_page else {}))
-        if made is None:
-            return broken
-        pot = "detail_bytes" if size == _LARGE_SIZE else "picture_bytes"
-        return made if self.budget.take(**{pot: len(made.data)}) else "not shown: the page is full"
 
     def _pixels_form(self, pixels: Uint8Array) -> Form:
         """Show pixels of shape (height, width), or with 1, 3 or 4 channels."""

@@ -13,6 +13,7 @@ import struct
 import sys
 import warnings
 import zlib
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -22,13 +23,15 @@ from tfrecord_lite.apps.markup.tables import Html, escaped
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from tfrecord_lite.sniff import Media
+
     Uint8Array = npt.NDArray[np.uint8]
 
-SHOWN_BY_BROWSERS = ("image/jpeg", "image/png", "image/gif", "image/webp", "image/bmp")
+_SHOWN_BY_BROWSERS = ("image/jpeg", "image/png", "image/gif", "image/webp", "image/bmp")
 _FORMATS = ("BMP", "GIF", "JPEG", "PNG", "WEBP")  # the same as Pillow names them
 
 _SMALL_BYTES, _LARGEST_BYTES = 8 << 10, 64 << 10
-"""An image of so many bytes is used as it is; one of more than the second only as a thumbnail."""
+"""An image of so many bytes is used as it is; without Pillow, one of up to the second."""
 _MAX_PIXELS, _MAX_JPEG_PIXELS = 16 << 20, 64 << 20
 """Images of more are not decoded. Of a JPEG, only an eighth of the rows may have to be computed."""
 _MAX_ENCODED_BYTES = 64 << 20
@@ -39,6 +42,36 @@ _EXACT_SIZE = 64
 """Images of at most so many pixels each way lose nothing: their pixels may be seen one by one."""
 
 
+@dataclass(slots=True)
+class Budget:
+    """What the contents of one page may still take, all together; cells take it as they are made."""
+
+    characters: int = 8_000_000
+    """Of markup, without pictures and sounds."""
+    card_characters: int = 4_000_000
+    """Of the cards and the schema."""
+    pictures: int = 1000
+    pixels: int = 300_000_000
+    """That may be decoded, which takes some seconds for all of them; a JPEG's count a quarter."""
+    picture_bytes: int = 8 << 20
+    """Of thumbnails and strips."""
+    detail_bytes: int = 16 << 20
+    """Of large pictures and sounds."""
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether nothing more is shown."""
+        return self.characters <= 0
+
+    def take(self, **amounts: int) -> bool:
+        """Take some of each; return whether all was left, otherwise nothing is taken."""
+        if any(getattr(self, name) < amount for name, amount in amounts.items()):
+            return False
+        for name, amount in amounts.items():
+            setattr(self, name, getattr(self, name) - amount)
+        return True
+
+
 class Thumbnail(NamedTuple):
     """An encoded image that is small enough to be part of a page."""
 
@@ -46,45 +79,56 @@ class Thumbnail(NamedTuple):
     mime: str
 
 
-def is_too_large(mime: str, n_pixels: int) -> bool:
-    """Return whether :func:`thumbnail` does not decode an image, because of its pixels."""
-    return n_pixels > (_MAX_JPEG_PIXELS if mime == "image/jpeg" else _MAX_PIXELS)
-
-
-def pixels_to_decode(data: bytes) -> int | None:
-    """Return how many pixels it takes to decode an image; None if it cannot be opened.
-
-    That is Pillow's size, which may be larger than the one that the image begins with; the pixels of
-    a JPEG of very many scans count several times. Raises ImportError without Pillow.
-    """
-    from PIL import Image  # noqa: PLC0415 - optional
-
-    try:
-        return _n_pixels(_opened(data, _FORMATS), data)
-    except Image.DecompressionBombError:
-        return sys.maxsize
-    except Exception:  # noqa: BLE001 - decoders raise anything
-        return None
-
-
 def thumbnail(
-    data: bytes, mime: str, size: int = 128, *, as_is_bytes: int = _SMALL_BYTES
-) -> Thumbnail | None:
-    """Return an image of at most `size` pixels each way; None if it cannot be made.
+    data: bytes,
+    media: Media,
+    budget: Budget,
+    size: int = 128,
+    *,
+    is_detail: bool = False,
+    is_kept: bool = True,
+) -> Thumbnail | str:
+    """Return an image of at most `size` pixels each way, or why there is none.
 
-    `mime` is that of `data`, as `media.recognize` finds it. An image of at most `as_is_bytes` is
-    returned as it is, of any size in pixels; without Pillow, one of somewhat more too.
+    A small one is returned as it is if `is_kept`, of any size in pixels. What it takes is taken from
+    the budget, of which details have a part of their own.
     """
-    if mime not in SHOWN_BY_BROWSERS or len(data) > _MAX_ENCODED_BYTES:
-        return None
-    if len(data) <= as_is_bytes:
-        return Thumbnail(data, mime)
+    n_pixels = (media.width or 0) * (media.height or 0)
+    broken = f"broken {media.format}, which cannot be decoded"
+    made: Thumbnail | None = None
+    if media.mime not in _SHOWN_BY_BROWSERS:
+        return f"{media.format} is not shown here"
+    if _is_too_large(media.format, n_pixels):
+        return f"not decoded, as {n_pixels:,} pixels are too many"
     try:
-        return _made(data, size)
+        opened = _opened(data, _FORMATS)
+        n_pixels = max(n_pixels, _n_pixels(opened, data))  # it may be more than the image says
     except ImportError:
-        return Thumbnail(data, mime) if len(data) <= _LARGEST_BYTES else None
-    except Exception:  # noqa: BLE001 - decoders raise anything
-        return None
+        if len(data) > _LARGEST_BYTES:
+            return "not shown without Pillow"
+        made = Thumbnail(data, media.mime)
+    except Exception as error:  # noqa: BLE001 - decoders raise anything
+        if type(error).__name__ != "DecompressionBombError":
+            return broken
+        n_pixels = sys.maxsize
+    if _is_too_large(media.format, n_pixels) or len(data) > _MAX_ENCODED_BYTES:
+        return "not decoded, as it would take too long"
+    if not budget.take(pictures=1, pixels=n_pixels // 4 if media.format == "JPEG" else n_pixels):
+        return "not shown, as there are enough pictures"
+    if is_kept and len(data) <= _SMALL_BYTES:
+        made = Thumbnail(data, media.mime)
+    if made is None:
+        try:
+            small = _shrunk(opened, (size, size))
+        except Exception:  # noqa: BLE001 - decoders raise anything
+            return broken
+        # PNG if it may be transparent or is tiny, otherwise JPEG.
+        is_exact = small.mode == "RGBA" or max(small.size) <= _EXACT_SIZE
+        out = io.BytesIO()
+        small.save(out, "PNG" if is_exact else "JPEG", quality=85)
+        made = Thumbnail(out.getvalue(), "image/png" if is_exact else "image/jpeg")
+    pot = "detail_bytes" if is_detail else "picture_bytes"
+    return made if budget.take(**{pot: len(made.data)}) else "not shown: the page is full"
 
 
 def thumbnail_of_pixels(pixels: Uint8Array, size: int = 128) -> Thumbnail:
@@ -120,32 +164,27 @@ def picture(
     )
 
 
-def _made(data: bytes, size: int) -> Thumbnail | None:
-    """Encode a smaller image: PNG if it may be transparent or is tiny, otherwise JPEG."""
-    small = shrunk(data, (size, size))
-    if small is None:
-        return None
-    is_exact = small.mode == "RGBA" or max(small.size) <= _EXACT_SIZE
-    out = io.BytesIO()
-    small.save(out, "PNG" if is_exact else "JPEG", quality=85)
-    return Thumbnail(out.getvalue(), "image/png" if is_exact else "image/jpeg")
-
-
 def shrunk(data: bytes, size: tuple[int, int], formats: tuple[str, ...] = _FORMATS) -> Any:
     """Decode an image and make it smaller, if it is larger; Pillow's, RGB or RGBA.
 
     None if it has too many pixels, or scans over them. `formats` are those allowed, as Pillow names
     them. Raises ImportError without Pillow, and anything for bytes that are not an image.
     """
+    opened = _opened(data, formats)
+    return None if _is_too_large(opened.format, _n_pixels(opened, data)) else _shrunk(opened, size)
+
+
+def _shrunk(opened: Any, size: tuple[int, int]) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        opened = _opened(data, formats)
-        if is_too_large(f"image/{opened.format.lower()}", _n_pixels(opened, data)):
-            return None
         opened.draft("RGB", size)
         small = _in_colour(opened)
         small.thumbnail(size)
         return small.convert("RGBA" if small.mode == "RGBA" else "RGB")
+
+
+def _is_too_large(format_name: str, n_pixels: int) -> bool:
+    return n_pixels > (_MAX_JPEG_PIXELS if format_name == "JPEG" else _MAX_PIXELS)
 
 
 def _opened(data: bytes, formats: tuple[str, ...]) -> Any:

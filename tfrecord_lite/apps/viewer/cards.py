@@ -26,14 +26,13 @@ from tfrecord_lite.sniff import text_of
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
-    from tfrecord_lite.apps.markup.cells import Budget
+    from tfrecord_lite.apps.markup.pictures import Budget
     from tfrecord_lite.apps.statistics import (
         Distribution,
         FeatureStatistics,
         Statistics,
         StringStatistics,
     )
-    from tfrecord_lite.arrays import AnyArray
 
 MAX_CARDS = 4000
 """Most cards of a page; the others are only counted."""
@@ -90,47 +89,47 @@ def make_cards(
     """
     groups = [("context" if statistics.is_sequence else "", statistics.features)]
     groups.append(("feature list", statistics.feature_lists))
-    n_cards = sum(len(group) for _, group in groups)
-    is_brief = n_cards > _MANY_CARDS
-    cards = (
-        _card(section, name, found, statistics.num_records, specs, is_brief=is_brief)
-        for section, group in groups
-        for name, found in group.items()
-        if not chosen or name in chosen
-    )
-    made = []
-    for card in itertools.islice(cards, MAX_CARDS):
-        if not budget.take(card_characters=card.n_characters):
-            break
-        made.append(card)
+    is_brief = len(statistics) > _MANY_CARDS
+    made: list[Card] = []
+    for section, group in groups:
+        for name, found in group.items():
+            if chosen and name not in chosen:
+                continue
+            spec = specs.get(f"{section}/{name}", "")
+            card = _card(section, name, found, statistics.num_records, spec, is_brief=is_brief)
+            if len(made) == MAX_CARDS or not budget.take(card_characters=card.n_characters):
+                return made
+            made.append(card)
     return made
 
 
 def _card(
-    section: str,
-    name: str,
-    found: FeatureStatistics,
-    n_records: int,
-    specs: Mapping[str, str],
-    *,
-    is_brief: bool,
+    section: str, name: str, found: FeatureStatistics, n_records: int, spec: str, *, is_brief: bool
 ) -> Card:
     chart, caption = _chart(found, name, is_brief=is_brief)
-    is_bars = bool(chart) and not caption
-    examples = _examples(found.strings) if found.strings and not is_bars else ()
+    strings = found.strings
+    examples = _examples(strings) if strings and (caption or not chart) else ()
     if examples:  # which say more than the sizes of short texts
         chart, caption = "", ()
+    count = found.num_records
+    presence = "in every record" if count == n_records else "in no record"
+    if 0 < count < n_records:
+        presence = f"in {percent(count / n_records)} of records"
+    lengths = f"{_span(found.lengths)} {'value' if found.lengths.max == 1 else 'values'}"
+    if found.steps is not None:
+        noun = "step" if found.steps.max == 1 else "steps"
+        lengths = f"{_span(found.steps)} {noun}, {lengths} each"
     return Card(
         name=shortened(name, _MAX_NAME) or repr(name),
         section=section,
         kind=", ".join(kind.label for kind in found.kinds) or "unset",
-        share=found.num_records / n_records if n_records else 0.0,
-        presence=_presence(found.num_records, n_records),
-        lengths=_lengths(found),
-        spec=specs.get(f"{section}/{name}", ""),
+        share=count / n_records if n_records else 0.0,
+        presence=presence,
+        lengths=lengths,
+        spec=spec,
         chart=Html(chart),
         caption=caption,
-        contents=tuple(_contents(found.strings)) if found.strings else (),
+        contents=tuple(_contents(strings)) if strings else (),
         examples=examples,
         facts=tuple(_facts(found, has_range=bool(caption))),
     )
@@ -149,19 +148,6 @@ def percent(share: float) -> str:
     return f"{share * 100:.3g} %"
 
 
-def _presence(count: int, n_records: int) -> str:
-    if count == n_records:
-        return "in every record"
-    return f"in {percent(count / n_records)} of records" if n_records else "in no record"
-
-
-def _lengths(found: FeatureStatistics) -> str:
-    values = f"{_span(found.lengths)} {'value' if found.lengths.max == 1 else 'values'}"
-    if found.steps is None:
-        return values
-    return f"{_span(found.steps)} {'step' if found.steps.max == 1 else 'steps'}, {values} each"
-
-
 def _span(numbers: Distribution) -> str:
     low, high = numbers.min or 0, numbers.max or 0
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
@@ -177,28 +163,21 @@ def _chart(found: FeatureStatistics, name: str, *, is_brief: bool) -> tuple[str,
     n_bars = _FEW_TOP if is_brief else _TOP
     numbers, strings = found.numbers, found.strings
     if numbers is not None:
-        if numbers.min is None or numbers.min == numbers.max:
-            return "", ()  # the figures say so
-        values = _few_values(numbers, n_bars)
-        if values:
-            return bars(values, f"Values of {shown}", total=numbers.count), ()
-        counts, edges, is_integer = _histogram(numbers, n_bins)
-        title = f"Histogram of the values of {shown}"
-        chart = histogram(counts, edges, title, is_integer=is_integer)
-        return chart, tuple(_figures(numbers, [numbers.min, numbers.max or 0]))
+        few = _few_values(numbers, n_bars)
+        if few and numbers.min != numbers.max:  # otherwise the figures say so
+            return bars(few, f"Values of {shown}", total=numbers.count), ()
+        ends = [numbers.min or 0, numbers.max or 0]
+        caption = tuple(_figures(numbers, ends))
+        return _histogram(numbers, n_bins, f"Histogram of the values of {shown}", caption)
     if strings is None or not strings.lengths.count:
         return "", ()
     labels = _labels(strings, n_bars)
     if labels:
-        chart = bars(labels, f"Most frequent values of {shown}", total=strings.lengths.count)
-        return chart, ()
-    low, high = strings.lengths.min or 0, strings.lengths.max or 0
-    if low == high:
-        return "", ()
-    counts, edges, is_integer = _histogram(strings.lengths, n_bins)
+        total = strings.lengths.count
+        return bars(labels, f"Most frequent values of {shown}", total=total), ()
+    low, high = (human_bytes(int(n or 0)) for n in (strings.lengths.min, strings.lengths.max))
     title = f"Histogram of the sizes of {shown}"
-    chart = histogram(counts, edges, title, is_integer=is_integer)
-    return chart, (human_bytes(int(low)), "bytes per value", human_bytes(int(high)))
+    return _histogram(strings.lengths, n_bins, title, (low, "bytes per value", high))
 
 
 def _few_values(numbers: Distribution, n_bars: int) -> list[tuple[str, int]]:
@@ -210,17 +189,22 @@ def _few_values(numbers: Distribution, n_bars: int) -> list[tuple[str, int]]:
     return [(f"{v:.0f}", count) for v, count in zip(lows, counts.tolist(), strict=True)]
 
 
-def _histogram(numbers: Distribution, n_bins: int) -> tuple[AnyArray, AnyArray, bool]:
-    """Return a histogram, and whether its bins are of equally many integers, if there are few."""
-    low, high = numbers.min or 0, numbers.max or 0
+def _histogram(
+    numbers: Distribution, n_bins: int, title: str, caption: tuple[str, ...]
+) -> tuple[str, tuple[str, ...]]:
+    """Return a histogram of numbers that differ; its bins have equally many integers, if these are few."""
+    low, high = numbers.min, numbers.max
+    if low is None or high is None or low == high:
+        return "", ()
     if numbers.is_integer and high - low < 1 << 20:
         lows, highs, counts = numbers.buckets()
         if (lows == highs).all():
             width = -(-int(high - low + 1) // n_bins)
             places = (lows - low).astype(np.int64) // width
             binned = np.bincount(places, weights=counts).astype(np.int64)
-            return binned, int(low) + width * np.arange(binned.size + 1), True
-    return *numbers.histogram(n_bins), False
+            edges = int(low) + width * np.arange(binned.size + 1)
+            return histogram(binned, edges, title, is_integer=True), caption
+    return histogram(*numbers.histogram(n_bins), title), caption
 
 
 def _figures(numbers: Distribution, values: Iterable[float]) -> list[str]:
@@ -265,39 +249,37 @@ def _contents(strings: StringStatistics) -> Iterator[str]:
 
 def _facts(found: FeatureStatistics, *, has_range: bool) -> Iterator[tuple[str, str]]:
     """Yield names and figures; the range only if it is not below a chart."""
-    if found.numbers is not None:
-        yield from _numbers(found.numbers, has_range=has_range)
-    if found.strings is not None:
-        yield from _strings(found.strings, has_range=has_range)
-
-
-def _numbers(numbers: Distribution, *, has_range: bool) -> Iterator[tuple[str, str]]:
-    low, high = numbers.min, numbers.max
-    if low is None or high is None:
-        yield "values", "none" if not numbers.count else "all NaN"
-    elif low == high:
-        yield "always", _figures(numbers, [low])[0]
-    else:
-        figures = {"min": low, "median": numbers.quantile(0.5), "mean": numbers.mean, "max": high}
-        known = {name: value for name, value in figures.items() if value is not None}
-        for name, text in zip(known, _figures(numbers, known.values()), strict=True):
-            if not (has_range and name in {"min", "max"}):
-                yield name, text
-        if numbers.num_zeros:
-            yield "zeros", percent(numbers.num_zeros / numbers.count)
-    for name, count in (("NaN", numbers.num_nan), ("infinite", numbers.num_inf)):
-        if count:
-            yield name, percent(count / numbers.count)
-
-
-def _strings(strings: StringStatistics, *, has_range: bool) -> Iterator[tuple[str, str]]:
-    if strings.num_distinct is not None and strings.lengths.count:
-        about = "" if strings.is_exact else "about "
-        yield "distinct", f"{about}{strings.num_distinct:,}"
-    low, high = strings.lengths.min, strings.lengths.max
-    if low is not None and high is not None and not has_range:
-        few, many = human_bytes(int(low)), human_bytes(int(high))
-        yield "size", few if low == high else f"{few} to {many}"
+    numbers, strings = found.numbers, found.strings
+    if numbers is not None:
+        low, high = numbers.min, numbers.max
+        if low is None or high is None:
+            yield "values", "none" if not numbers.count else "all NaN"
+        elif low == high:
+            yield "always", _figures(numbers, [low])[0]
+        else:
+            figures = {"min": low, "median": numbers.quantile(0.5), "mean": numbers.mean}
+            known = {
+                n: value for n, value in (figures | {"max": high}).items() if value is not None
+            }
+            for name, text in zip(known, _figures(numbers, known.values()), strict=True):
+                if not (has_range and name in {"min", "max"}):
+                    yield name, text
+        n_zeros = numbers.num_zeros if low != high else 0
+        for name, count in (
+            ("zeros", n_zeros),
+            ("NaN", numbers.num_nan),
+            ("infinite", numbers.num_inf),
+        ):
+            if count:
+                yield name, percent(count / numbers.count)
+    if strings is not None:
+        if strings.num_distinct is not None and strings.lengths.count:
+            yield "distinct", f"{strings.num_distinct:,}"
+        if strings.lengths.count and not has_range:
+            few, many = (
+                human_bytes(int(n or 0)) for n in (strings.lengths.min, strings.lengths.max)
+            )
+            yield "size", few if few == many else f"{few} to {many}"
 
 
 def shortened(text: str, limit: int) -> str:

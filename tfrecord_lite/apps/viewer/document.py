@@ -12,10 +12,9 @@ import hashlib
 import os
 import re
 from collections import Counter
-from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jinja2 import DictLoader, Environment, StrictUndefined
 from markupsafe import Markup
@@ -41,39 +40,13 @@ _Key: TypeAlias = tuple[str, str, int]  # section, name, and how many of these a
 _ASSETS = resources.files("tfrecord_lite.apps.viewer") / "assets"
 
 
-@dataclass(frozen=True, slots=True)
-class _Notice:
-    """Something to know before all else."""
-
-    title: str
-    texts: tuple[str, ...]
-    items: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class _Column:
+class _Column(NamedTuple):
     """A feature that has a column in the table of records."""
 
     key: _Key
     label: str
     is_number: bool
     """Whether each record has one number in it."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """A record in the table."""
-
-    title: str
-    label: str
-    source: str
-    """The file, if there are several."""
-    about: str
-    in_columns: list[tuple[_Column, Cell | None]]
-    entries: list[tuple[int | None, Cell]]
-    """All cells, and the number of the column for those that have one."""
-    more: str
-    n_hidden: int
 
 
 def render(report: Report) -> str:
@@ -89,7 +62,7 @@ def render(report: Report) -> str:
         what=_what(report),
         facts=list(_facts(report)),
         notices=list(_notices(report)),
-        files=report.files[:_MAX_FILES],
+        files=list(report.files.items())[:_MAX_FILES],
         n_more_files=max(len(report.files) - _MAX_FILES, 0),
         schema=visible(report.schema),
         cards=report.cards,
@@ -139,7 +112,7 @@ def _policy(css: str, script: str) -> str:
 
 
 def _title(report: Report) -> str:
-    first = report.files[0].name
+    first = next(iter(report.files))
     title = shortened(re.split(r"[/\\]", first)[-1] or first, _MAX_TITLE)
     n_more = len(report.files) - 1
     return f"{title} and {plural(n_more, 'more file')}" if n_more else title
@@ -177,7 +150,7 @@ def _facts(report: Report) -> Iterator[tuple[str, str, str]]:
         yield "records", _num_text(sample, n_sampled), remark
     if report.statistics is not None:
         yield "features", f"{report.n_features:,}", ""
-    sizes = [file.n_bytes for file in report.files]
+    sizes = report.files.values()
     if None not in sizes:
         yield "on disk", human_bytes(sum(size or 0 for size in sizes)), ""
     if sample is not None:
@@ -191,10 +164,11 @@ def _facts(report: Report) -> Iterator[tuple[str, str, str]]:
             yield "checksums", text, "" if sample.is_whole else "of the records read"
 
 
-def _notices(report: Report) -> Iterator[_Notice]:
+def _notices(report: Report) -> Iterator[tuple[str, tuple[str, ...], tuple[str, ...]]]:
+    """Yield what to know before all else: title, texts, items."""
     damage = report.sample.report if report.sample else None
     if damage is not None and damage.num_damaged:
-        of_one = f"{report.files[0].name}: " if len(report.files) == 1 else ""
+        of_one = f"{next(iter(report.files))}: " if len(report.files) == 1 else ""
         texts = (str(span).removeprefix(of_one) for span in damage.spans[:_MAX_DAMAGE])
         spans = tuple(map(visible, texts))
         hint = "The records on this page are intact; “tfrecord recover” saves all intact records to a new file."
@@ -204,9 +178,9 @@ def _notices(report: Report) -> Iterator[_Notice]:
             f"{plural(damage.num_damaged, 'damaged place')}, {lost_of(damage, human_bytes)} lost."
         )
         if report.first_bytes:
-            yield _Notice("Not a TFRecord file", spans + more)
+            yield "Not a TFRecord file", spans + more, ()
         else:
-            yield _Notice("Damage", (lost, hint), spans + more)
+            yield "Damage", (lost, hint), spans + more
     failures = [file for file in (damage.files if damage else ()) if file.failure is not None]
     problems = [f"{file.source}: {file.failure}" for file in failures] + list(report.problems)
     if problems:
@@ -215,7 +189,7 @@ def _notices(report: Report) -> Iterator[_Notice]:
             if report.sample is None
             else "Not everything could be read"
         )
-        yield _Notice(title, tuple(visible(text) for text in problems[:_MAX_DAMAGE]))
+        yield title, tuple(map(visible, problems[:_MAX_DAMAGE])), ()
 
 
 # ------------------------------------------------------------------------------ the table
@@ -259,24 +233,25 @@ def _columns(records: tuple[RecordView, ...]) -> list[_Column]:
     for record in records:
         for key, cell in _keyed(record):
             found.setdefault(key, []).append(cell)
-    order = {key: i for i, key in enumerate(found)}
     has_picture = {
         key: 4 * sum("<img" in cell.html for cell in cells) >= len(records)
         for key, cells in found.items()
     }
     is_single = {key: all(cell.count == "1" for cell in cells) for key, cells in found.items()}
-    best = sorted(
-        found,
-        key=lambda key: (
-            not has_picture[key],
-            -len(found[key]),
-            not is_single[key],
-            found[key][0].kind != "string",
-        ),
-    )[:_MAX_COLUMNS]
-    best.sort(key=lambda key: (not has_picture[key], order[key]))
+
+    def rank(key: _Key) -> tuple[Any, ...]:
+        is_name = found[key][0].kind == "string"
+        return not has_picture[key], -len(found[key]), not is_single[key], not is_name
+
+    best = sorted(found, key=rank)[:_MAX_COLUMNS]
+    best = sorted((key for key in found if key in best), key=lambda key: not has_picture[key])
     return [
-        _Column(key, found[key][0].label, is_single[key] and _is_number(found[key])) for key in best
+        _Column(
+            key,
+            found[key][0].label,
+            is_single[key] and {cell.kind for cell in found[key]} <= {"int64", "float32"},
+        )
+        for key in best
     ]
 
 
@@ -289,42 +264,29 @@ def _keyed(record: RecordView) -> Iterator[tuple[_Key, Cell]]:
         before[name] += 1
 
 
-def _is_number(cells: list[Cell]) -> bool:
-    return all(cell.kind in {"int64", "float32"} for cell in cells)
-
-
-def _rows(report: Report, columns: list[_Column]) -> Iterator[_Row]:
-    labels = _file_labels(report) if len(report.files) > 1 else {}
-    for record in report.records:
-        yield _row(record, columns, labels.get(record.place.source or "", ""))
-
-
-def _file_labels(report: Report) -> dict[str, str]:
-    """Return the names of the files, without the folders that all are in."""
-    names = [file.name for file in report.files]
-    common = os.path.commonprefix(names)  # noqa: RUF071 - cut after a folder in the next line
+def _rows(report: Report, columns: list[_Column]) -> Iterator[dict[str, Any]]:
+    """Yield what the template of a record needs."""
+    # The names of the files, without the folders that all are in.
+    common = os.path.commonprefix(list(report.files))  # noqa: RUF071 - cut after a folder in the next line
     start = max(common.rfind("/"), common.rfind("\\")) + 1
-    return {name: visible(short_name(name[start:])) for name in names}
-
-
-def _row(record: RecordView, columns: list[_Column], source: str) -> _Row:
-    cells = dict(_keyed(record))
-    in_columns = [(column, cells.get(column.key)) for column in columns]
     numbers = {column.key: i for i, column in enumerate(columns)}
-    entries = [(numbers.get(key), cell) for key, cell in cells.items()]
-    place = record.place
-    label = f"{place.index:,}" if place.index is not None else f"at {place.offset:,}"
-    where = [] if place.offset is None else [f"byte {place.offset:,}"]
-    whole = visible(short_name(place.source or ""))
-    about = ", ".join([record.size, *where, *([whole] if source not in {"", whole} else [])])
-    n_rest = sum(number is None for number, _ in entries) + record.n_hidden
-    return _Row(
-        title=f"record {label} of {source}" if source else f"record {label}",
-        label=label,
-        source=source,
-        about=about,
-        in_columns=in_columns,
-        entries=entries,
-        more=f"{plural(n_rest, 'more feature')} and details" if n_rest else "details",
-        n_hidden=record.n_hidden,
-    )
+    for record in report.records:
+        place, cells = record.place, dict(_keyed(record))
+        name = place.source or ""
+        source = visible(short_name(name[start:])) if len(report.files) > 1 else ""
+        whole = visible(short_name(name))
+        label = f"at {place.offset:,}" if place.index is None else f"{place.index:,}"
+        about = [plural(record.n_bytes, "byte")]
+        about += [] if place.offset is None else [f"byte {place.offset:,}"]
+        about += [whole] if source not in {"", whole} else []
+        n_rest = len(cells.keys() - numbers.keys()) + record.n_hidden
+        yield {
+            "title": f"record {label} of {source}" if source else f"record {label}",
+            "label": label,
+            "source": source,
+            "about": ", ".join(about),
+            "in_columns": [(column, cells.get(column.key)) for column in columns],
+            "entries": [(numbers.get(key), cell) for key, cell in cells.items()],
+            "more": f"{plural(n_rest, 'more feature')} and details" if n_rest else "details",
+            "n_hidden": record.n_hidden,
+        }

@@ -13,12 +13,11 @@ import errno
 import os
 import tempfile
 import webbrowser
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tfrecord_lite.errors import argument_error, require_int
-from tfrecord_lite.files.names import expand, is_file_object, is_same_file, is_url, name_of
+from tfrecord_lite.files.names import expand, is_file_object, is_same_file, name_of
 from tfrecord_lite.files.output import open_output
 from tfrecord_lite.options import ReadOptions, ReadSettings
 from tfrecord_lite.progress import check_progress, metered, title_of
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from typing import Unpack
 
-    from tfrecord_lite.files.names import Source, Sources, StorageOptions
+    from tfrecord_lite.files.names import Source, Sources
     from tfrecord_lite.progress import Progress
 
 NUM_RECORDS, SAMPLE_SIZE, MAX_BYTES = 200, 10_000, 16 << 20
@@ -133,23 +132,33 @@ def view(
             raise
         detail = "the page needs Jinja2 and Pillow: pip install 'tfrecord-numpy[view]'"
         raise ImportError(detail) from error
-    wanted = Wanted(_chosen(columns), num_records, sample_size, seed, max_bytes)
-    storage_options = settings.storage_options
-    sources = expand(paths, storage_options)
-    if output is not None and not is_file_object(output):
-        _check_output(name_of(output), sources, storage_options, overwrite=overwrite)
-    with metered(progress, title_of(sources), "bytes") as meter:
-        page = render(make_report(sources, wanted, settings, meter))
-        meter.finish()
+    chosen = frozenset([columns] if isinstance(columns, str) else columns or ())
+    for name in chosen:
+        if not isinstance(name, str):
+            raise TypeError(f"columns must be names, each a str, not {name!r}")
+    wanted = Wanted(chosen, num_records, sample_size, seed, max_bytes)
+    sources = expand(paths, settings.storage_options)
     is_temporary = output is None
     if output is None:
         output = str(Path(tempfile.mkdtemp(prefix="tfrecord-view-")) / "page.html")
-    file = open_output(output, atomic=not is_file_object(output), storage_options=storage_options)
+    elif not is_file_object(output):
+        place = name_of(output)
+        if not place:
+            raise argument_error("output is empty, expected the path of the page")
+        inputs = [name_of(source) for source in sources if not is_file_object(source)]
+        if any(is_same_file(place, name, settings.storage_options) for name in inputs):
+            detail = "the page would replace a file that it shows; give it another name"
+            raise argument_error(detail, source=place)
+    is_atomic = not is_file_object(output)
+    file = open_output(output, atomic=is_atomic, storage_options=settings.storage_options)
     try:
+        if not overwrite and file.replaces(file.name):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), file.name)  # noqa: TRY301 - as of any other error
+        with metered(progress, title_of(sources), "bytes") as meter:
+            page = render(make_report(sources, wanted, settings, meter))
+            meter.finish()
         file.write([page.encode("utf-8", "backslashreplace")])
         file.finish()
-        if not overwrite and file.replaces(file.name):  # made meanwhile, or at a URL
-            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), file.name)  # noqa: TRY301 - as of any other error
         file.commit()
     except BaseException:
         file.abandon()
@@ -157,31 +166,6 @@ def view(
     if open_browser or (open_browser is None and is_temporary):
         open_page(file.name)
     return file.name
-
-
-def _chosen(columns: object) -> frozenset[str]:
-    """Return the names of the features to show; empty for all."""
-    names = [columns] if isinstance(columns, str) else [] if columns is None else columns
-    is_known = isinstance(names, Iterable) and not isinstance(names, (bytes, bytearray))
-    found = list(names) if is_known else [names]  # type: ignore[call-overload]
-    for name in found:
-        if not isinstance(name, str):
-            raise TypeError(f"columns must be names, each a str, not {name!r}")
-    return frozenset(found)
-
-
-def _check_output(
-    name: str, sources: list[Source], storage_options: StorageOptions, *, overwrite: bool
-) -> None:
-    """Raise if the page would replace a file that is read, or any without being told to, or has no name."""
-    if not name:
-        raise argument_error("output is empty, expected the path of the page")
-    inputs = (name_of(source) for source in sources if not is_file_object(source))
-    if any(is_same_file(name, source, storage_options) for source in inputs):
-        detail = "the page would replace a file that it shows; give it another name"
-        raise argument_error(detail, source=name)
-    if not overwrite and not is_url(name) and Path(name).is_file():
-        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), name)
 
 
 def open_page(path: str) -> bool:

@@ -25,7 +25,7 @@ from tfrecord_lite.example.content import Content, ContentType
 from tfrecord_lite.example.outline import Row, kind_of, sections, values_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from tfrecord_lite.block import Place
     from tfrecord_lite.messages import Feature
@@ -69,14 +69,11 @@ class RecordView:
     n_hidden: int = 0
     """Number of features that are left out, because of the budget or their number."""
 
-    @property
-    def size(self) -> str:
-        """The record's size in words."""
-        return plural(self.n_bytes, "byte")
 
-
-def describe_record(content: Content, place: Place, cells: Cells) -> RecordView:
-    """Return the cells of a record; what is over the budget is left out, and counted.
+def describe_record(
+    content: Content, place: Place, cells: Cells, names: Collection[str] = ()
+) -> RecordView:
+    """Return the cells of a record, of these features or all; what is over the budget is left out, and counted.
 
     Values are looked at up to a bound; only steps of feature lists are all counted.
     """
@@ -90,6 +87,8 @@ def describe_record(content: Content, place: Place, cells: Cells) -> RecordView:
         for section in sections(content.message):
             sizes = _sizes(section.rows)
             for row in section.rows:
+                if names and row.name not in names:
+                    continue
                 if budget.is_spent or len(made) == _MAX_CELLS:
                     n_hidden += 1
                     continue
@@ -122,11 +121,7 @@ def _feature_form(feature: Feature, sizes: Mapping[str, int], cells: Cells) -> F
     """Show the values of a feature; `sizes` say how the pixels beside them lie."""
     values: Any = values_of(feature)
     if kind_of(feature) == "string":
-        return (
-            cells.strings_form(values, len(values), sizes)
-            if values
-            else cells.array_form(np.empty(0))
-        )
+        return cells.strings_form(values, len(values), sizes)
     dtype = np.float32 if kind_of(feature) == "float32" else np.int64
     return cells.array_form(np.array(values[:_MAX_EXAMINED], dtype), sizes, len(values))
 
@@ -162,9 +157,9 @@ def _event_values(record: bytes) -> list[tuple[str, str, Any]] | None:
     numbers = int, float, np.float32, bytes
     return [
         (
-            section,
+            title,
             name,
             value if isinstance(value, numbers) else str(value).encode("utf-8", "replace"),
         )
-        for section, name, value in found
+        for title, name, value in found
     ]

@@ -13,19 +13,22 @@ is damaged, empty or no TFRecord file at all has a report too, which says so.
 from __future__ import annotations
 
 import os
-from dataclasses import MISSING, dataclass, fields, replace
+from contextlib import suppress
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from textwrap import indent
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfrecord_lite.apps.markup.cells import Budget, Cells
+from tfrecord_lite.apps.markup.cells import Cells
+from tfrecord_lite.apps.markup.pictures import Budget
 from tfrecord_lite.apps.statistics.sampling import draw_sample
 from tfrecord_lite.apps.statistics.statistics import Collector
 from tfrecord_lite.apps.viewer.cards import Card, make_cards
 from tfrecord_lite.apps.viewer.records import describe_record
 from tfrecord_lite.errors import DataLossError, TFRecordError, argument_error, human_bytes, plural
-from tfrecord_lite.example.content import ContentType, ExampleList, detect, detect_all, is_sequence
+from tfrecord_lite.example.content import ContentType, detect, detect_all
 from tfrecord_lite.files.names import local_size, name_of
 from tfrecord_lite.progress import SILENT
 from tfrecord_lite.schema import Schema, SequenceSchema
@@ -33,14 +36,13 @@ from tfrecord_lite.schema.kinds import kind_of
 from tfrecord_lite.schema.text import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from tfrecord_lite.apps.statistics import Statistics
     from tfrecord_lite.apps.statistics.sampling import Sample
     from tfrecord_lite.apps.viewer.records import RecordView
     from tfrecord_lite.block import Place
     from tfrecord_lite.errors import InvalidArgumentError
-    from tfrecord_lite.example.content import Message
     from tfrecord_lite.files.names import Source
     from tfrecord_lite.options import ReadSettings
     from tfrecord_lite.progress import Meter
@@ -55,20 +57,11 @@ _WITH_STATISTICS = (ContentType.EXAMPLE, ContentType.SEQUENCE_EXAMPLE, ContentTy
 
 
 @dataclass(frozen=True, slots=True)
-class FileEntry:
-    """One file in the header of the page."""
-
-    name: str
-    """Path or URL."""
-    n_bytes: int | None
-    """Bytes on disk; None if not known."""
-
-
-@dataclass(frozen=True, slots=True)
 class Report:
     """All that the page shows."""
 
-    files: tuple[FileEntry, ...]
+    files: dict[str, int | None]
+    """Their bytes on disk by path or URL; None if not known."""
     sample: Sample | None
     """None if nothing could be read; `problems` say why."""
     types: tuple[ContentType, ...] = ()
@@ -104,7 +97,7 @@ def make_report(
     sources: list[Source], wanted: Wanted, options: ReadSettings, meter: Meter = SILENT
 ) -> Report:
     """Read a sample of the files, and describe it; `meter` is told of its bytes twice."""
-    files = tuple(FileEntry(name_of(source), local_size(source)) for source in sources)
+    files = {name_of(source): local_size(source) for source in sources}
     # A quarter each for cards and records, the rest for pictures, which take a third more as text.
     share, rest = wanted.max_bytes // 4, wanted.max_bytes // 6
     budget = Budget(share, card_characters=share, picture_bytes=rest, detail_bytes=rest)
@@ -136,11 +129,9 @@ def _first_bytes(source: Source) -> str:
     """Return the first bytes of a local file as lines of hex and text; empty for any other."""
     if not isinstance(source, (str, bytes, os.PathLike)):
         return ""
-    try:
-        with Path(os.fsdecode(source)).open("rb") as file:
-            data = file.read(_FIRST_BYTES)
-    except OSError:
-        return ""
+    data = b""
+    with suppress(OSError), Path(os.fsdecode(source)).open("rb") as file:
+        data = file.read(_FIRST_BYTES)
     lines = [data[i : i + 16] for i in range(0, len(data), 16)]
     texts = ("".join(chr(c) if 32 <= c < 127 else "." for c in line) for line in lines)
     return "\n".join(
@@ -164,10 +155,10 @@ def _with_statistics(report: Report, wanted: Wanted, budget: Budget, meter: Mete
         count = f"{plural(len(malformed), 'record')} of those read cannot be parsed as {report.types[0]}"
         problems = (*report.problems, f"{count}; the first: {malformed[0]}")
         report = replace(report, problems=problems)
-    names = {*statistics.features, *statistics.feature_lists}
     for name in sorted(wanted.features):
-        if name not in names:
-            raise argument_error(f"no such feature in the records{nearest(name, names)}", key=name)
+        if name not in statistics:
+            detail = f"no such feature in the records{nearest(name, statistics)}"
+            raise argument_error(detail, key=name)
     problems = report.problems
     schema: Schema | SequenceSchema | None = None
     try:
@@ -176,18 +167,14 @@ def _with_statistics(report: Report, wanted: Wanted, budget: Budget, meter: Mete
         problems = (*problems, f"There is no schema for all records: {error}")
     code = _code(schema, budget)
     cards = make_cards(statistics, _spec_texts(schema), wanted.features, budget)
-    n_features = len(statistics.features) + len(statistics.feature_lists)
-    is_chosen = [
-        not wanted.features or name in wanted.features
-        for name in (*statistics.features, *statistics.feature_lists)
-    ]
+    n_chosen = sum(not wanted.features or name in wanted.features for name in statistics)
     return replace(
         report,
         problems=problems,
         statistics=statistics,
         cards=tuple(cards),
-        n_features=n_features,
-        n_without_card=sum(is_chosen) - len(cards),
+        n_features=len(statistics),
+        n_without_card=n_chosen - len(cards),
         schema=code,
     )
 
@@ -241,30 +228,21 @@ def spec_code(spec: FeatureSpec) -> str:
     parts = []
     for item in fields(spec):  # type: ignore[arg-type]
         value = getattr(spec, item.name)
-        if item.default is not MISSING and repr(value) == repr(item.default):
-            continue
-        if item.name == "dtype":
-            value = kind_of(value).label
-        elif item.name == "shape":
-            value = list(value)
-        elif isinstance(value, np.dtype):
-            value = value.name
-        is_named = item.name not in ("shape", "dtype")
-        parts.append(f"{item.name}={value!r}" if is_named else repr(value))
+        if item.name in ("shape", "dtype"):
+            parts.append(repr(kind_of(value).label if item.name == "dtype" else list(value)))
+        elif repr(value) != repr(item.default):
+            named = value.name if isinstance(value, np.dtype) else value
+            parts.append(f"{item.name}={named!r}")
     return f"{type(spec).__name__}({', '.join(parts)})"
 
 
 def schema_code(schema: Schema | SequenceSchema) -> str:
     """Return a schema as Python that creates it, without the originals."""
     if isinstance(schema, Schema):
-        return f"Schema({_mapping_code(schema, '')})"
-    parts = (_mapping_code(part, "    ") for part in schema)
-    return "SequenceSchema(\n    " + ",\n    ".join(parts) + ",\n)"
-
-
-def _mapping_code(specs: Mapping[str, FeatureSpec], indent: str) -> str:
-    lines = "".join(f"{indent}    {name!r}: {spec_code(spec)},\n" for name, spec in specs.items())
-    return f"{{\n{lines}{indent}}}" if lines else "{}"
+        lines = [f"    {name!r}: {spec_code(spec)},\n" for name, spec in schema.items()]
+        return f"Schema({{\n{''.join(lines)}}})" if lines else "Schema({})"
+    parts = (indent(f"{schema_code(part)},\n", "    ") for part in schema)
+    return f"SequenceSchema(\n{''.join(parts)})"
 
 
 # ------------------------------------------------------------------------------ records
@@ -281,10 +259,7 @@ def _with_records(report: Report, wanted: Wanted, budget: Budget) -> Report:
         if budget.is_spent:
             is_cut = True
             break
-        content = detect(record, likely)
-        if wanted.features and content.message is not None:
-            _keep_only(content.message, wanted.features)
-        view = describe_record(content, place, cells)
+        view = describe_record(detect(record, likely), place, cells, wanted.features)
         budget.characters -= _WRAPPING * (1 + len(view.cells))
         shown.append(view)
     return replace(report, records=tuple(shown), is_cut=is_cut)
@@ -300,19 +275,3 @@ def _spread(sample: Sample, num_records: int) -> Iterator[tuple[bytes, Place]]:
         for i in here.tolist():
             yield block[i], block.place(i)
         first += len(block)
-
-
-def _keep_only(message: Message, names: Collection[str]) -> None:
-    """Remove all other features from a message, which is changed."""
-    if isinstance(message, ExampleList):
-        for part in (message.context, *message.examples):
-            _keep_only(part, names)
-        return
-    parts: list[Any] = (
-        [message.context.feature, message.feature_lists.feature_list]
-        if is_sequence(message)
-        else [message.features.feature]
-    )
-    for part in parts:
-        for name in [name for name in part if name not in names]:
-            del part[name]
