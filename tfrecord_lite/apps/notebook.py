@@ -123,26 +123,21 @@ class _Part:
         self.title = f"{plural(n_records, 'record')}, {plural(len(data), 'feature')}"
 
     def table(self, cells: Cells, num_records: int) -> Html:
-        names, rows = list(self._values), self._rows
+        values, rows = self._values, self._rows
         shown: Iterable[Sequence[Cell]]
         if rows is None and not self._is_batch:
-            shown = (
-                (escaped(name), _type_of(value), cells.cell(value))
-                for name, value in self._values.items()
-            )
+            shown = ((escaped(name), _type_of(v), cells.cell(v)) for name, v in values.items())
             header = ["feature", "type", "value"]
-            return table(header, shown, n_rows=len(names), noun="feature")
-        heads: list[Cell] = [*names]
+            return table(header, shown, n_rows=len(values), noun="feature")
+        # The first columns have cells; `table` counts the others by the header.
+        heads: list[Cell] = [*values]
+        first = list(values)[:MAX_COLUMNS]
         if rows is not None:
-            flat = (_flattened(row) for row in rows[:num_records])
-            shown = (
-                (i, *(cells.cell(row.get(name)) for name in names[:MAX_COLUMNS]))
-                for i, row in enumerate(flat)
-            )
-        else:  # the first columns have cells; `table` counts the others by the header
-            heads = [_head(name, type_text(column)) for name, column in self._values.items()]
-            first = islice(self._values.values(), MAX_COLUMNS)
-            columns = [cells.rows(column, num_records) for column in first]
+            flat = map(_flattened, rows[:num_records])
+            shown = ((i, *(cells.cell(row.get(n)) for n in first)) for i, row in enumerate(flat))
+        else:
+            heads = [_head(name, type_text(column)) for name, column in values.items()]
+            columns = [cells.rows(values[name], num_records) for name in first]
             shown = ((i, *row) for i, row in enumerate(zip(*columns, strict=True)))
         return table(
             ["#", *heads], shown, n_rows=self._n_records, noun="record",
@@ -150,13 +145,13 @@ class _Part:
         )  # fmt: skip
 
     def text(self) -> str:
-        title = f"<{self.title}{'; the first record:' if self._rows is not None else ''}>"
         type_of = type_text if self._is_batch else _type_of
         shown = islice(self._values.items(), MAX_COLUMNS)
         rows = [(shown_name(name)[:40], type_of(value), _brief(value)) for name, value in shown]
         lines = aligned([("name", "type", "values"), *rows]) if rows else []
         n_hidden = len(self._values) - len(rows)
         more = [f"... and {plural(n_hidden, 'more feature')}"] if n_hidden else []
+        title = f"<{self.title}{'; the first record:' if self._rows is not None else ''}>"
         return "\n".join([self._caption or title, *lines, *more])
 
 
@@ -164,21 +159,19 @@ def _parts_of(data: Any) -> list[_Part]:
     """Return the tables to make of what was given."""
     if isinstance(data, list) and all(isinstance(row, Mapping) for row in data[:100]):
         return [_Part(data)]
-    is_parts = isinstance(data, tuple) and 2 <= len(data) <= 3
-    if is_parts and all(isinstance(part, Mapping) for part in data):
+    if not isinstance(data, Mapping | tuple) or not data:
+        expected = "a parsed batch (a dictionary of columns, or a tuple of them) or a list"
+        raise TypeError(f"data must be {expected} of dictionaries, not {type(data).__name__}")
+    if isinstance(data, tuple) and 2 <= len(data) <= 3 and all(map(_is_mapping, data)):
         named = zip(data, _PARTS, strict=False)
         found = [(_flattened(part), caption) for part, caption in named if part]
         if found and all(_is_batch(columns) for columns, _ in found):
             return [_Part(columns, caption) for columns, caption in found]
-    if not isinstance(data, Mapping | tuple) or not data:
-        raise TypeError(_EXPECTED.format(type(data).__name__))
     return [_Part(_flattened(data))]
 
 
-_EXPECTED = (
-    "data must be a parsed batch (a dictionary of columns, or a tuple of them) or a list of "
-    "dictionaries, not {}"
-)
+def _is_mapping(data: Any) -> bool:
+    return isinstance(data, Mapping)
 
 
 def _flattened(data: Any, path: str = "") -> dict[str, Any]:
@@ -210,7 +203,7 @@ def _head(name: str, kind: str) -> Html:
 
 def _type_of(value: Any) -> str:
     """Return the type of one record's value."""
-    if isinstance(value, np.ndarray | BytesColumn | RaggedTensor | SparseTensor):
+    if isinstance(value, _COLUMNS):
         name = "string" if value.dtype == object else str(value.dtype)
         return f"{name} {list(value.shape)}"
     return f"{plural(len(value), 'step')}" if isinstance(value, list) else type(value).__name__
@@ -228,24 +221,20 @@ def _brief(value: Any) -> str:
 
 def html_of(thing: Any) -> str:
     """Return an object of the codec as HTML: what its class's ``_repr_html_`` calls."""
-    return _RENDERERS[next(c.__name__ for c in type(thing).__mro__ if c.__name__ in _RENDERERS)](
-        thing
-    )
+    names = (cls.__name__ for cls in type(thing).__mro__)
+    return _RENDERERS[next(name for name in names if name in _RENDERERS)](thing)
 
 
 def _bytes_column(column: BytesColumn) -> str:
-    cells = zip(Cells().rows(column), column[:MAX_ROWS].lengths.tolist(), strict=True)
-    rows = ((i, length, cell) for i, (cell, length) in enumerate(cells))
+    cells = zip(column[:MAX_ROWS].lengths.tolist(), Cells().rows(column), strict=True)
+    rows = ((i, *row) for i, row in enumerate(cells))
     title = f"BytesColumn of {plural(len(column), 'value')}, {plural(column.nbytes, 'byte')}"
     return panel(title, table(["#", "bytes", "value"], rows, n_rows=len(column), noun="value"))
 
 
 def _ragged(tensor: RaggedTensor) -> str:
-    cells = Cells().rows(tensor)
-    rows = ((i, len(tensor[i]), cell) for i, cell in enumerate(cells))
-    title = (
-        f"RaggedTensor of {plural(len(tensor), 'row')}: {type_text(tensor)}, shape {tensor.shape}"
-    )
+    rows = ((i, len(tensor[i]), cell) for i, cell in enumerate(Cells().rows(tensor)))
+    title = f"RaggedTensor of {plural(len(tensor), 'row')}: {_described(tensor)}"
     return panel(title, table(["row", "length", "values"], rows, n_rows=len(tensor)))
 
 
@@ -253,10 +242,12 @@ def _sparse(tensor: SparseTensor) -> str:
     n_values = len(tensor.values)
     places = (str(index.tolist()) for index in tensor.indices[:MAX_ROWS])
     rows = zip(places, Cells().rows(tensor.values), strict=True)
-    title = (
-        f"SparseTensor of {plural(n_values, 'value')}: {type_text(tensor)}, shape {tensor.shape}"
-    )
+    title = f"SparseTensor of {plural(n_values, 'value')}: {_described(tensor)}"
     return panel(title, table(["index", "value"], rows, n_rows=n_values, noun="value"))
+
+
+def _described(tensor: RaggedTensor | SparseTensor) -> str:
+    return f"{type_text(tensor)}, shape {tensor.shape}"
 
 
 def _schema(schema: Schema) -> str:
@@ -264,12 +255,11 @@ def _schema(schema: Schema) -> str:
 
 
 def _sequence_schema(schema: SequenceSchema) -> str:
-    parts = ("context", schema.context), ("feature lists", schema.feature_lists)
-    title = "SequenceSchema of " + " and ".join(
-        plural(len(part), name.rstrip("s").replace("context", "context feature"))
-        for name, part in parts
-    )
-    return panel(title, *(_schema_table(part, name) for name, part in parts if part))
+    context, lists = schema.context, schema.feature_lists
+    counts = plural(len(context), "context feature"), plural(len(lists), "feature list")
+    parts = [_schema_table(context, "context")] if context else []
+    parts += [_schema_table(lists, "feature lists")] if lists else []
+    return panel(f"SequenceSchema of {' and '.join(counts)}", *parts)
 
 
 def _schema_table(schema: Schema, caption: str = "") -> Html:

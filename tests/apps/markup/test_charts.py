@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import re
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -73,6 +74,16 @@ def test_gaps_are_gaps() -> None:
     (path,) = parse(sparkline([1, math.nan, 2, 3], "t")).iter("path")
 
     assert path.attrib["d"].count("M") == 2
+
+
+def test_a_long_line_keeps_its_extremes() -> None:
+    values = np.ones(100_000)
+    values[[31_234, 77_777]], values[50_000] = [5, -5], math.nan
+    (path,) = parse(sparkline(values, "t", height=24)).iter("path")
+    levels = [float(point.split()[1]) for point in re.findall(r"[ML]([^MLh]+)", path.attrib["d"])]
+
+    assert (min(levels), max(levels)) == (2, 22)
+    assert len(levels) <= 240
 
 
 def test_bars_are_a_list_with_escaped_labels() -> None:

@@ -133,23 +133,30 @@ def sparkline(
     True
     """
     y = np.asarray(values, np.float64).ravel()
-    x = np.arange(y.size, dtype=np.float64)
-    x, y = _thinned(x, y, width)
-    x, y = _scaled(x, _extent(x), 1, width - 1), _scaled(y, _extent(y), height - 2, 2)
+    x = np.arange(y.size)
+    if y.size > 2 * width:  # the smallest and the largest of each of `width` runs, in order
+        starts = np.linspace(0, y.size, width, endpoint=False).astype(np.int64)
+        run = np.searchsorted(starts, x, side="right")
+        order = np.lexsort((np.where(np.isfinite(y), y, np.nan), run))  # NaN comes last
+        n_known = np.add.reduceat(np.isfinite(y), starts)
+        x = np.unique(order[np.concatenate([starts, starts + np.maximum(n_known - 1, 0)])])
+        y = y[x]
+    is_point = np.isfinite(y)
+    known = y[is_point] if is_point.any() else np.zeros(1)
+    low, high = known.min() / 2, known.max() / 2  # halved, so that no difference overflows
+    with np.errstate(all="ignore"):
+        share = (y / 2 - low) / (high - low) if high - low > 1e-300 else np.full(y.shape, 0.5)
+        levels = height - 2 - share * (height - 4)
+    places = 1 + x * ((width - 2) / max(x.max(initial=0), 1))
     commands, is_down = [], False
-    for is_point, at, level in zip(
-        (np.isfinite(x) & np.isfinite(y)).tolist(), x.tolist(), y.tolist(), strict=True
-    ):
-        if is_point:
+    for is_here, at, level in zip(is_point.tolist(), places.tolist(), levels.tolist(), strict=True):
+        if is_here:
             commands.append(f"{'L' if is_down else 'M'}{at:.1f} {level:.1f}")
             if not is_down:
                 commands.append("h0.01")  # a lone point is a dot
-        is_down = is_point
+        is_down = is_here
     path = "".join(commands)
     return _svg("sparkline", title, width, height, f'<path class="line" d="{path}"/>')
-
-
-# ---------------------------------------------------------------------------------- parts
 
 
 def _svg(
@@ -161,41 +168,3 @@ def _svg(
         f'viewBox="0 0 {width} {height}" width="{width}" height="{height}"{ratio} '
         f'fill="currentColor">{content}</svg>'
     )
-
-
-def _extent(values: AnyArray) -> tuple[float, float]:
-    """Return the smallest and largest finite value, apart from each other."""
-    finite = values[np.isfinite(values)]
-    if not finite.size:
-        return 0.0, 1.0
-    low, high = float(finite.min()), float(finite.max())
-    if high / 2 - low / 2 < 1e-300:
-        room = abs(low) / 2 if abs(low) > 1e-290 else 0.5
-        return max(low - room, -1.7e308), min(high + room, 1.7e308)
-    return low, high
-
-
-def _thinned(x: AnyArray, y: AnyArray, n_pixels: int) -> tuple[AnyArray, AnyArray]:
-    """Keep the smallest and the largest y of each of `n_pixels` runs of points, in order."""
-    n_points = min(x.size, y.size)
-    x, y = x[:n_points], y[:n_points]
-    if n_points <= 2 * n_pixels:
-        return x, y
-    starts = np.linspace(0, n_points, n_pixels + 1).astype(np.int64)
-    kept: set[int] = {0, n_points - 1}
-    known = np.where(np.isfinite(y), y, np.nan)
-    for low, high in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
-        run = known[low:high]
-        if np.isnan(run).all():
-            kept.add(low)
-        else:
-            kept |= {low + int(np.nanargmin(run)), low + int(np.nanargmax(run))}
-    chosen = np.asarray(sorted(kept))
-    return x[chosen], y[chosen]
-
-
-def _scaled(values: AnyArray, extent: tuple[float, float], start: int, stop: int) -> AnyArray:
-    """Map values from their extent to pixels; halved, so that no difference overflows."""
-    low, high = extent[0] / 2, extent[1] / 2
-    with np.errstate(all="ignore"):
-        return start + (values / 2 - low) / (high - low) * (stop - start)
