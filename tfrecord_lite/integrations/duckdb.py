@@ -17,6 +17,7 @@ import os
 import re
 from contextlib import closing
 from functools import cache
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -104,9 +105,8 @@ def sql(
     """
     if not isinstance(query, str):
         raise TypeError(f"a query must be a str, not {type(query).__name__}")
-    run = _Run(query, imported().connect(":memory:"))
+    run = _Run(query, {"schema": schema, "text": True, **options})
     try:
-        run.register({"schema": schema, "text": True, **options})
         reader = run.reader()
     except BaseException:
         run.connection.close()
@@ -115,28 +115,23 @@ def sql(
 
 
 class _Run:
-    """One run of a query."""
+    """One run of a query, and the tables of the files that it names."""
 
-    def __init__(self, query: str, connection: Any) -> None:
-        self.query = query
-        self.connection = connection
+    def __init__(self, query: str, options: Any) -> None:
+        self.query, self.connection = query, imported().connect(":memory:")
         self._tables: dict[str, TFRecordTable] = {}
         self._absent: dict[str, Exception] = {}
         self._failures: list[Exception] = []
-
-    def register(self, options: Any) -> None:
-        """Make a table of each file that the query names."""
-        for match in _FILE.finditer(self.query):
+        for match in _FILE.finditer(query):
             name = match[1].replace("''", "'") if match[1] else match[2].replace('""', '"')
             if name in self._tables or _DUCKDB_FILES.search(name):
                 continue
             try:
-                self._tables[name] = scan(name, **options)
+                table = self._tables[name] = scan(name, **options)
             except (OSError, TFRecordError) as error:  # it need not be a file
                 self._absent[name] = error
             else:
-                source = _dataset_class()(self._tables[name], self._failures)
-                self.connection.register(name, source)
+                self.connection.register(name, _dataset_class()(table, self._failures))
 
     def reader(self) -> Any:
         """Begin the query, and return a RecordBatchReader of its rows."""
@@ -151,11 +146,10 @@ class _Run:
 
     def batches(self, reader: Any) -> Iterator[Any]:
         """Yield the rows."""
-        pa = arrow()
         with closing(self.connection), closing(reader):
             try:
                 yield from reader
-            except (imported().Error, pa.ArrowException, OSError) as error:
+            except (imported().Error, arrow().ArrowException, OSError) as error:
                 raise self._explained(error) from None
 
     def _explained(self, error: Exception) -> Exception:
@@ -172,7 +166,12 @@ class _Run:
             detail = f"there is no column {unknown[1]!r}{_hint(unknown[1], self.query, names)}"
             return argument_error(detail)
         detail = f"the query cannot be run: {first_line(error)}"
-        return argument_error(f"{detail}{_hint_of_quotes(self.query, text)}")
+        for name in _BARE_NAME.findall(self.query):
+            is_unknown = f"Table with name {name} does not exist" in text
+            if is_unknown or _LIKE_A_FILE.search(name) or os.path.exists(name):
+                detail += f"; the name of a file is in quotes: from '{name}'"
+                break
+        return argument_error(detail)
 
 
 def names_in(query: str) -> list[str]:
@@ -182,15 +181,6 @@ def names_in(query: str) -> list[str]:
         for single, double in _QUOTED.findall(query)
     ]
     return list(dict.fromkeys([*quoted, *_BARE_NAME.findall(query)]))
-
-
-def _hint_of_quotes(query: str, text: str) -> str:
-    """Return the end of an error text about a query that may name a file without quotes."""
-    for name in _BARE_NAME.findall(query):
-        is_unknown = f"Table with name {name} does not exist" in text
-        if is_unknown or _LIKE_A_FILE.search(name) or os.path.exists(name):
-            return f"; the name of a file is in quotes: from '{name}'"
-    return ""
 
 
 @cache
@@ -203,8 +193,7 @@ def _dataset_class() -> Any:
         """A table as a dataset."""
 
         def __init__(self, table: TFRecordTable, failures: list[Exception]) -> None:
-            self._table = table
-            self._failures = failures
+            self._table, self._failures = table, failures
 
         @property
         def schema(self) -> Any:
@@ -220,12 +209,11 @@ def _dataset_class() -> Any:
             is_whole = columns is None or {*chosen} == {*names}
             table = self._table if is_whole else self._table.select(chosen)
             schema = table.select(wanted).arrow_schema
-            batches = self._batches(table, wanted, filter)
-            return _Scanner(pa.RecordBatchReader.from_batches(schema, batches))
+            reader = pa.RecordBatchReader.from_batches(schema, self._rows(table, wanted, filter))
+            # DuckDB takes anything with these names for a scanner.
+            return SimpleNamespace(projected_schema=schema, to_reader=lambda: reader)
 
-        def _batches(
-            self, table: TFRecordTable, wanted: list[str], condition: Any
-        ) -> Iterator[Any]:
+        def _rows(self, table: TFRecordTable, wanted: list[str], condition: Any) -> Iterator[Any]:
             try:
                 for batch in table.to_batches():
                     kept = pa.Table.from_batches([batch])
@@ -236,18 +224,6 @@ def _dataset_class() -> Any:
                 raise
 
     return Scanned
-
-
-class _Scanner:
-    """What DuckDB takes for a scanner of pyarrow's."""
-
-    def __init__(self, reader: Any) -> None:
-        self.projected_schema = reader.schema
-        self._reader = reader
-
-    def to_reader(self) -> Any:
-        """Return the rows."""
-        return self._reader
 
 
 def where(expression: str, column_names: Sequence[str]) -> Where:
@@ -305,7 +281,8 @@ class Where:
 
     def __init__(self, expression: str, column_names: Sequence[str]) -> None:
         self._given = expression, list(column_names)
-        self._connection = _connect()
+        # Without threads of its own, which a fork would lose.
+        self._connection = imported().connect(":memory:", config={"threads": 1})
         self.columns = _columns_of(self._connection, expression, self._given[1])
         number = "row"
         while number in map(str.lower, self.columns):
@@ -373,31 +350,27 @@ def first_line(error: Exception) -> str:
     return str(error).partition("\n")[0].strip()
 
 
-def _connect() -> Any:
-    """Return a database in memory without threads of its own, which a fork would lose."""
-    return imported().connect(":memory:", config={"threads": 1})
-
-
 def _condition_error(detail: str) -> InvalidArgumentError:
     return argument_error(f"the condition cannot be evaluated: {detail}")
 
 
 def _columns_of(connection: Any, expression: str, names: list[str]) -> list[str]:
     """Return the columns that a condition uses, or raise if it is not a condition."""
-    tree = _parsed(connection, expression)
-    nodes = list(_nodes(tree))
+    nodes = list(_nodes(_parsed(connection, expression)))
     if any(node.get("class") == "STAR" for node in nodes):
         return names
-    found = {
-        _match(node["column_names"][0], names)
-        for node in nodes
-        if node.get("class") == "COLUMN_REF"
-    }
-    unknown = {name for name, is_known in found if not is_known}
+    used: set[str] = set()
+    unknown: set[str] = set()
+    for node in nodes:
+        if node.get("class") == "COLUMN_REF":
+            name = node["column_names"][0]
+            # Case counts only between columns.
+            alike = [name] if name in names else [n for n in names if n.lower() == name.lower()]
+            used.update(alike[:1])
+            unknown.update([] if alike else [name])
     if unknown and not any(node.get("class") in _OWN_NAMES for node in nodes):
         name = min(unknown, key=expression.lower().find)
         raise argument_error(f"there is no column {name!r}{_hint(name, expression, names)}")
-    used = {name for name, is_known in found if is_known}
     if len({name.lower() for name in used}) < len(used):
         detail = "two columns whose names differ only in case, which are one to DuckDB"
         raise _condition_error(detail)
@@ -435,13 +408,6 @@ def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
     if isinstance(tree, list):
         for item in tree:
             yield from _nodes(item)
-
-
-def _match(name: str, names: list[str]) -> tuple[str, bool]:
-    """Return the column of a name, and whether there is one; case counts only between columns."""
-    if name in names:
-        return name, True
-    return next(((each, True) for each in names if each.lower() == name.lower()), (name, False))
 
 
 def _hint(name: str, expression: str, names: list[str]) -> str:
