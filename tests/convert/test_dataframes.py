@@ -188,19 +188,6 @@ def test_an_index_that_is_not_a_range_is_encoded_too() -> None:
     assert list(schema_of(frame.set_axis([5, 6]))) == ["x", "__index_level_0__"]
 
 
-def test_times_with_a_zone_are_encoded_in_utc() -> None:
-    times = pd.to_datetime(["2024-03-31 01:30", "2024-10-27 01:30"]).tz_localize("UTC")
-    ticks = times.tz_localize(None).to_numpy()
-
-    for zoned in (
-        times.tz_convert("Europe/Berlin"),
-        pl.Series(times).dt.convert_time_zone("Asia/Tokyo"),
-    ):
-        found = normalize("t", zoned, "strict")
-        assert (found == ticks).all()
-        assert list(encode_examples({"t": zoned})) == list(encode_examples({"t": found}))
-
-
 def test_columns_without_a_value_have_the_type_of_the_frame(tmp_path: Path) -> None:
     frame = pl.DataFrame(
         {"s": [None, None], "l": [[], []]}, schema={"s": pl.String, "l": pl.List(pl.String)}

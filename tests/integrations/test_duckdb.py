@@ -197,16 +197,6 @@ def test_any_file_has_the_values_that_arrow_has(drawn: tuple[Any, list[bytes]]) 
         ) == exact(expected)
 
 
-def test_a_table_is_found_by_the_name_of_its_variable(tmp_path: Path) -> None:
-    save(tmp_path / "x", {"label": np.arange(9), "name": [f"n{i % 2}" for i in range(9)]})
-    t = scan(tmp_path / "x")
-    assert len(t.column_names) == 2
-    found = duckdb().sql("select name, count(*), max(label) from t group by 1 order by 1")
-    assert found.fetchall() == [("n0", 5, 8), ("n1", 4, 7)]
-    joined = duckdb().sql("select a.label from t a join t b on a.label = b.label + 7 order by 1")
-    assert joined.fetchall() == [(7,), (8,)]
-
-
 def test_a_limit_reads_no_further(tmp_path: Path) -> None:
     t = scan(damaged(tmp_path), schema=FEATURES, batch_size=10)
     assert rows("select label from t limit 3", t=t) == [(0,), (1,), (2,)]

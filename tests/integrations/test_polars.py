@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -148,23 +147,6 @@ def test_only_a_read_of_records_is_parsed_for_a_few_rows(
     assert sum(sizes) < 60_000
 
 
-@ENGINES
-def test_queries_of_several_files(tmp_path: Path, engine: Any) -> None:
-    for i in range(3):
-        save(tmp_path / f"part-{i}", {"label": np.arange(4) + i, "text": [f"ü{i}"] * 4})
-    frame = lazy(str(tmp_path / "part-*"))
-    parts = [lazy(tmp_path / f"part-{i}") for i in range(3)]
-
-    whole = frame.collect(engine=engine)
-    assert pl().concat(parts).collect(engine=engine).equals(whole)
-    joined = frame.join(parts[1], on="label").select("label", "text_right")
-    assert joined.collect(engine=engine).height == 10
-    counted = frame.group_by("text").len().sort("text").collect(engine=engine)
-    assert counted.rows() == [("ü0", 4), ("ü1", 4), ("ü2", 4)]
-    assert frame.sort("label", descending=True).head(1).collect(engine=engine).rows() == [(5, "ü2")]
-    assert whole.equals(frame.collect(engine=engine))  # a second time
-
-
 def test_shapes_without_values_are_an_error_instead_of_a_panic(tmp_path: Path) -> None:
     path = write(tmp_path / "x", [record(label=[1])])
     with pytest.raises(InvalidArgumentError) as caught:
@@ -179,28 +161,3 @@ def test_names_that_polars_takes_for_patterns(tmp_path: Path) -> None:
     assert frame.collect().to_dicts() == [{name: i for i, name in enumerate(names)}]
     assert frame.select(pl().nth(1)).collect().rows() == [(1,)]
     assert frame.filter(pl().nth(0) == 0).select(pl().nth(3)).collect().rows() == [(3,)]
-
-
-def test_dtypes_come_back(tmp_path: Path) -> None:
-    columns = {
-        "when": np.array(["2024-05-01T12:00", "NaT"], "M8[us]"),
-        "how_long": np.array([3, 4], "m8[ms]"),
-        "is": np.array([True, False]),
-        "small": np.array([1, 255], np.uint8),
-        "large": np.ma.MaskedArray([2**63 - 1, 0], [False, True]),
-        "exact": np.array([0.1, np.inf]),
-        "box": np.zeros((2, 2, 3), np.float32),
-    }
-    save(tmp_path / "x", columns)
-    frame = lazy(tmp_path / "x").collect()
-    assert frame.equals(scan(tmp_path / "x").to_polars())
-    assert frame["large"].to_list() == [2**63 - 1, None]
-    assert list(map(str, frame.dtypes)) == [
-        "Datetime(time_unit='us', time_zone=None)",
-        "Duration(time_unit='ms')",
-        "Boolean",
-        "UInt8",
-        "Int64",
-        "Float64",
-        "Array(Float32, shape=(2, 3))",
-    ]

@@ -138,16 +138,6 @@ class TestOutputs:
         assert made(tmp_path / "out") == ["0.parquet", "1.parquet", "2.parquet"]
         assert ids(*sorted((tmp_path / "out").glob("*.parquet"))) == [*range(5)] * 3
 
-    def test_a_directory_of_tfx(self, tmp_path: Path, source: Path) -> None:
-        folder = tmp_path / "Split-eval"
-        folder.mkdir()
-        convert(source, target=tmp_path / "b.tfrecord.gz")
-        (tmp_path / "b.tfrecord.gz").rename(folder / "data_tfrecord-00000-of-00001.gz")
-
-        convert(folder, target=f"{tmp_path}/out/", to="parquet")
-
-        assert made(tmp_path / "out") == ["data_tfrecord-00000-of-00001.parquet"]
-
     def test_shards_in_a_directory(self, tmp_path: Path, source: Path) -> None:
         convert(source, target=f"{tmp_path}/out/", to="parquet", num_shards=2)
 
@@ -184,7 +174,7 @@ class TestOutputs:
 class TestRows:
     @pytest.mark.parametrize("shards", [None, 3])
     @pytest.mark.parametrize("ending", ["tfrecord", "parquet", "csv"])
-    @pytest.mark.parametrize("limit", [0, 1, 7000, 20_000, 50_000])
+    @pytest.mark.parametrize("limit", [0, 7000, 50_000])
     def test_a_limit_is_exact(
         self, tmp_path: Path, source: Path, ending: str, limit: int, shards: int | None
     ) -> None:
@@ -486,26 +476,17 @@ class TestResume:
     def test_keeps_what_is_complete(self, tmp_path: Path, source: Path) -> None:
         target = tmp_path / "b.parquet"
         shards = interrupted(source, target)
+        assert manifests(tmp_path) == [".b.parquet.convert"]
         before = [path.stat().st_mtime_ns for path in shards[:2]]
         shards[0].unlink()
 
         summary = convert(source, target=target, num_shards=3, resume=True)
 
         assert ids(*shards) == list(range(20_000))
+        assert manifests(tmp_path) == []
         assert shards[0].stat().st_mtime_ns != before[0]
         assert shards[1].stat().st_mtime_ns == before[1]
         assert (len(summary.kept), len(summary.outputs), summary.rows) == (1, 2, 20_000)
-
-    def test_the_manifest_is_there_until_all_is_complete(
-        self, tmp_path: Path, source: Path
-    ) -> None:
-        target = tmp_path / "b.parquet"
-        interrupted(source, target)
-        assert manifests(tmp_path) == [".b.parquet.convert"]
-
-        convert(source, target=target, num_shards=3, resume=True)
-
-        assert manifests(tmp_path) == []
 
     @pytest.mark.parametrize("change", ["source", "sidecar", "columns", "compression", "shards"])
     def test_with_other_settings_is_an_error(
@@ -606,8 +587,7 @@ if __name__ == "__main__":
 
 class TestInterrupts:
     @pytest.mark.skipif(os.name != "posix", reason="signals")
-    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-    @pytest.mark.parametrize("jobs", [1, 2])
+    @pytest.mark.parametrize(("number", "jobs"), [(signal.SIGINT, 2), (signal.SIGTERM, 1)])
     def test_leave_no_temporary_files(
         self, tmp_path: Path, source: Path, number: int, jobs: int
     ) -> None:
@@ -642,19 +622,29 @@ class TestProcesses:
     def test_end_without_a_word(self, tmp_path: Path) -> None:
         program = "import sys; from tfrecord_lite.cli import main; sys.exit(main(sys.argv[1:]))"
         paths = [records(tmp_path / f"{i}.tfrecord", 0, 9) for i in range(5)]
-        for _ in range(3):
-            command = [sys.executable, "-c", program, "convert", *map(str, paths)]
-            command += [f"{tmp_path}/out/", "--to", "tfrecord", "--jobs", "3", "--overwrite"]
-            done = subprocess.run(command, check=False, capture_output=True, timeout=60)
-            assert (done.returncode, done.stderr) == (0, b"")
+        command = [sys.executable, "-c", program, "convert", *map(str, paths)]
+        command += [f"{tmp_path}/out/", "--to", "tfrecord", "--jobs", "3", "--overwrite"]
+        done = subprocess.run(command, check=False, capture_output=True, timeout=60)
+        assert (done.returncode, done.stderr) == (0, b"")
 
 
 MEMORY = """
 import sys
-from tfrecord_lite.cli import main
-main(sys.argv[1:])
-with open("/proc/self/status") as file:  # ru_maxrss would begin with that of the tests' process
-    print(next(line.split()[1] for line in file if line.startswith("VmHWM")))
+from tfrecord_lite.apps.tables.conversion import Settings, convert
+
+early = late = 0
+
+def note(done, total):
+    global early, late
+    with open("/proc/self/status") as file:  # without files that are mapped into memory
+        size = next(int(line.split()[1]) for line in file if line.startswith("RssAnon"))
+    if done <= 0.4 * total:
+        early = max(early, size)
+    late = max(late, size)
+
+summary = convert([sys.argv[1]], sys.argv[2], Settings(), progress=note)
+assert not summary.failures, summary.failures
+print(early, late)
 """
 
 
@@ -671,24 +661,16 @@ with open("/proc/self/status") as file:  # ru_maxrss would begin with that of th
         ("d.jsonl", "e.tfrecord"),
     ],
 )
-def test_memory_is_flat_over_a_file_five_times_larger(
-    tmp_path: Path, first: str, second: str
-) -> None:
-    peaks = []
-    for n_rows in (240_000, 1_200_000):
-        folder = tmp_path / str(n_rows)
-        folder.mkdir()
-        path = folder / "a.tfrecord"
-        with TFRecordWriter(path) as writer:
-            for start in range(0, n_rows, 20_000):
-                n = np.arange(start, start + 20_000)
-                writer.write_examples(
-                    {"id": n, "x": np.ones((20_000, 16), np.float32) * n[:, None]}
-                )
-        if first != path.name:
-            run_fresh(MEMORY, "convert", path, folder / first)
-        peaks.append(int(run_fresh(MEMORY, "convert", folder / first, folder / second).split()[-1]))
+def test_memory_does_not_grow_with_the_rows(tmp_path: Path, first: str, second: str) -> None:
+    """Once pools and allocators are warm: how much these take at first differs from run to run."""
+    with TFRecordWriter(tmp_path / "a.tfrecord") as writer:
+        for start in range(0, 1_600_000, 20_000):
+            n = np.arange(start, start + 20_000)
+            writer.write_examples({"id": n, "x": np.ones((20_000, 16), np.float32) * n[:, None]})
+    if first != "a.tfrecord":
+        run_fresh(MEMORY, tmp_path / "a.tfrecord", tmp_path / first)
 
-    small, large = peaks
-    # In KB. As CSV the large file has 160 MB more, in Arrow 80 MB; allocators take some 30 MB more.
-    assert large < small + 70_000, peaks
+    early, late = map(int, run_fresh(MEMORY, tmp_path / first, tmp_path / second).split())
+
+    # In KB. What was read in between takes 65 MB in Arrow, 160 MB as CSV.
+    assert late < early + 40_000, (early, late)

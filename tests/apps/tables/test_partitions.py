@@ -147,13 +147,6 @@ def test_a_file_that_has_changed(path: str) -> None:
     assert raised.value.reason is Reason.STALE_INDEX
 
 
-def test_a_partition_is_closed_before_its_end(path: str) -> None:
-    reader = scan(path).partitions()[0].read(10)
-    assert len(next(reader)) == 10
-    reader.close()
-    assert list(reader) == []
-
-
 def test_repr(path: str) -> None:
     table = scan(path)
     assert repr(table.partitions()[0]) == f"<TablePartition of {path}>"

@@ -181,46 +181,6 @@ def test_original_types_are_arrows(path: Path) -> None:
     assert found.column("missing").to_pylist() == [None, "x"]
 
 
-def test_the_bits_of_nan_are_kept(path: Path) -> None:
-    bits = np.array([0x7FF8000000000001, 0xFFF0000000000002], np.uint64)
-    save(path, {"x": bits.view(np.float64)})
-    found = scan(path).to_arrow().column("x").to_numpy()
-
-    assert found.view(np.uint64).tolist() == bits.tolist()
-
-
-def test_categories_and_zones_come_back(path: Path) -> None:
-    import pyarrow as pa
-
-    table = pa.table(
-        {
-            "c": pa.array(["b", None, "a"]).dictionary_encode(),
-            "t": pa.array([1, None, 2**40], pa.timestamp("us", "Europe/Berlin")),
-            "d": pa.array([1, 2, None], pa.date32()),
-            "s": pa.array(["x", None, ""], pa.string()),
-            "l": pa.array([["a"], [], ["b", "c"]], pa.large_list(pa.string())),
-        }
-    )
-    save(path, table)
-    found = scan(path).to_arrow()
-
-    assert found.schema.remove_metadata() == table.schema
-    assert found.to_pydict() == table.to_pydict()
-
-
-def test_an_unknown_category_names_the_record(path: Path) -> None:
-    import pyarrow as pa
-
-    save(path, pa.table({"c": pa.array(["a", "b"]).dictionary_encode()}))
-    schema = scan(path).schema
-    write(path, [{"c": "a"}, {"c": "z"}])
-    (path.parent / "data.tfrecord.schema.json").unlink()
-
-    with pytest.raises(InvalidArgumentError, match="is not one of the categories") as caught:
-        scan(path, schema=schema).to_arrow()
-    assert (caught.value.index, caught.value.key) == (1, "c")
-
-
 def test_specifications_that_depend_on_the_batch_are_lists(path: Path) -> None:
     write(path, [{"a": [1], "i": [2], "v": [0.5]}, {"a": [1, 2, 3, 4], "i": [], "v": []}])
     table = scan(
@@ -512,13 +472,6 @@ def test_a_file_object_cannot_be_read_twice(path: Path) -> None:
     write(path, [{"x": 1}])
     with path.open("rb") as file, pytest.raises(TypeError, match="opened again"):
         scan(file)
-
-
-def test_files_with_and_without_sidecars_need_features(tmp_path: Path) -> None:
-    save(tmp_path / "x-0", {"n": [1]})
-    write(tmp_path / "x-1", [{"n": 2}])
-    with pytest.raises(InvalidArgumentError, match="give schema"):
-        scan([tmp_path / "x-0", tmp_path / "x-1"])
 
 
 def test_several_files_are_one_table(tmp_path: Path) -> None:
