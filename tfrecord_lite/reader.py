@@ -337,9 +337,9 @@ class TFRecordReader:
         """
         from tfrecord_lite.example.content import ContentType  # noqa: PLC0415 - loads the engine
         from tfrecord_lite.example.survey import TypeCheck  # noqa: PLC0415
-        from tfrecord_lite.example.to_dicts import ExampleDecoder  # noqa: PLC0415
+        from tfrecord_lite.example.to_dicts import Decoder  # noqa: PLC0415
 
-        return self._rows(TypeCheck(ContentType.EXAMPLE), ExampleDecoder().parts)
+        return self._rows(TypeCheck(ContentType.EXAMPLE), Decoder().parts)
 
     def sequence_examples(self) -> Iterator[SequenceRow]:
         """Yield the SequenceExamples of all files as dictionaries, without a schema.
@@ -368,12 +368,10 @@ class TFRecordReader:
         """
         from tfrecord_lite.example.content import ContentType  # noqa: PLC0415 - loads the engine
         from tfrecord_lite.example.survey import TypeCheck  # noqa: PLC0415
-        from tfrecord_lite.example.to_dicts import (  # noqa: PLC0415
-            SequenceExampleDecoder,
-        )
+        from tfrecord_lite.example.to_dicts import Decoder  # noqa: PLC0415
 
         check = TypeCheck(ContentType.SEQUENCE_EXAMPLE, ContentType.EXAMPLE)
-        return self._rows(check, SequenceExampleDecoder().parts)
+        return self._rows(check, Decoder(of_sequences=True).parts)
 
     def messages(self, message_class: type[AnyMessage]) -> Iterator[AnyMessage]:
         r"""Yield the records of all files as messages of a protobuf class.

@@ -11,7 +11,7 @@ import pytest
 from tests.support.corpus import corpus_files
 from tfrecord_lite import Block, TFRecordReader, decode_example
 from tfrecord_lite.example.decode import batch as engine_batch
-from tfrecord_lite.example.to_dicts import ExampleDecoder
+from tfrecord_lite.example.to_dicts import Decoder
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -46,13 +46,13 @@ def rows_one_by_one(block: Block) -> list[Row]:
 
 
 def rows_by_batch(block: Block) -> list[Row]:
-    return ExampleDecoder()(block)
+    return Decoder()(block)
 
 
 def rows_by_a_large_batch(block: Block) -> list[Row]:
     """Decode the records many times over, so that layouts are learnt."""
     times = 40 // len(block) + 1
-    rows = ExampleDecoder()(Block.concat([block] * times))
+    rows = Decoder()(Block.concat([block] * times))
     return rows[-len(block) :]
 
 

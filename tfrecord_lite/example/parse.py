@@ -137,8 +137,8 @@ class ExampleParser(Generic[_ColumnT_co]):
         """
         block = as_block(serialized)
         names = checked_names(example_names, (len(block),))
-        # Of the type that the overloads of __init__ say.
-        return cast("dict[str, _ColumnT_co]", self._parse(block, names, single=False))
+        (columns,) = self._parse(block, [0, len(block)], names)
+        return cast("dict[str, _ColumnT_co]", columns)  # as the overloads of __init__ say
 
     def parse_batches(self, block: Block, splits: Sequence[int]) -> list[dict[str, _ColumnT_co]]:
         """Parse several batches at once, at little more than the cost of one.
@@ -170,13 +170,7 @@ class ExampleParser(Generic[_ColumnT_co]):
         [{'age': array([36, 41])}, {'age': array([37])}]
         """
         bounds = checked_splits(splits, len(block))
-
-        def parse(some: Block) -> list[dict[str, Column]]:
-            stops = some.offsets + some.lengths
-            own = bounds if some is block else [0, len(some)]
-            return self._reader.read_batches(some.data, some.offsets, stops, own)
-
-        found = parse_or_first_error(block, None, parse)
+        found = self._parse(block, bounds)
         for columns, (start, stop) in zip(found, pairwise(bounds), strict=True):
             if columns and not any(map(_n_values, columns.values())):
                 TypeCheck(ContentType.EXAMPLE)(block[start:stop])
@@ -197,14 +191,23 @@ class ExampleParser(Generic[_ColumnT_co]):
         {'name': array(b'Ada', dtype=object), 'age': array(36)}
         """
         block = Block.from_records([as_bytes(serialized)])
-        return self._parse(block, checked_names(name, ()), single=True)
+        (columns,) = self._parse(block, [0, 1], checked_names(name, ()), single=True)
+        return columns
 
     def _parse(
-        self, block: Block, names: Sequence[str] | None, *, single: bool
-    ) -> dict[str, Column]:
-        def parse(block: Block) -> dict[str, Column]:
-            stops = block.offsets + block.lengths
-            return self._reader.read(block.data, block.offsets, stops, single=single)
+        self,
+        block: Block,
+        splits: list[int],
+        names: Sequence[str] | None = None,
+        *,
+        single: bool = False,
+    ) -> list[dict[str, Column]]:
+        """Parse several batches at once; the error is about the first message that is wrong."""
+
+        def parse(some: Block) -> list[dict[str, Column]]:
+            own = splits if some is block else [0, len(some)]
+            stops = some.offsets + some.lengths
+            return self._reader.read(some.data, some.offsets, stops, own, single=single)
 
         return parse_or_first_error(block, names, parse)
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -128,10 +128,19 @@ class Survey:
             raise
         self._is_sequence = is_sequence
         self._n_records += len(block)
-        for one in found:
-            one.count(self._features, self._feature_lists)
+        for key, n_steps, lists, summary in found:
+            if isinstance(summary, FeatureListSummary):
+                before = self._feature_lists.get(key)
+                self._feature_lists[key] = summary if before is None else before + summary
+            else:
+                kinds = self._features.setdefault(key, {})
+                for kind, one in summary.items():
+                    kinds[kind] = kinds[kind] + one if kind in kinds else one
             if self._observer is not None:
-                one.show(self._observer)
+                if n_steps is not None:
+                    self._observer.add_steps(key, n_steps)
+                for each in lists:
+                    self._observer.add_lists(each)
 
     def summary(self) -> Summary | SequenceSummary:
         """Return the summary so far, features sorted by name."""
@@ -143,42 +152,15 @@ class Survey:
         return SequenceSummary(summary, dict(sorted(lists.items())))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Feature:
-    """One feature of a block of Examples, or of contexts."""
+class _Found(NamedTuple):
+    """One feature, or one feature list, of a block."""
 
     key: bytes
-    lists: list[tuple[KindLists, ListSummary]]
-    """None if it has no kind in any record."""
-
-    def count(self, features: dict[bytes, dict[Kind, ListSummary]], _: object) -> None:
-        kinds = features.setdefault(self.key, {})
-        for lists, summary in self.lists:
-            kinds[lists.kind] = kinds[lists.kind] + summary if lists.kind in kinds else summary
-
-    def show(self, observer: Observer) -> None:
-        for lists, _ in self.lists:
-            observer.add_lists(lists)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _FeatureList:
-    """One feature list of a block of SequenceExamples."""
-
-    key: bytes
-    n_steps: Int64Array
-    """Of each record with the list."""
+    n_steps: Int64Array | None
+    """Of each record with the feature list; None for a feature."""
     lists: list[KindLists]
-    summary: FeatureListSummary
-
-    def count(self, _: object, feature_lists: dict[bytes, FeatureListSummary]) -> None:
-        before = feature_lists.get(self.key)
-        feature_lists[self.key] = self.summary if before is None else before + self.summary
-
-    def show(self, observer: Observer) -> None:
-        observer.add_steps(self.key, self.n_steps)
-        for lists in self.lists:
-            observer.add_lists(lists)
+    """One per kind; none if it has no kind in any record."""
+    summary: FeatureListSummary | dict[Kind, ListSummary]
 
 
 class _Reader:
@@ -187,43 +169,37 @@ class _Reader:
     def __init__(self) -> None:
         self._features, self._lists = DiscoveredKeys(), DiscoveredKeys()
 
-    def read(self, block: Block, *, is_sequence: bool) -> list[_Feature | _FeatureList]:
+    def read(self, block: Block, *, is_sequence: bool) -> list[_Found]:
         """Read a block; raises WireError about one of the malformed records."""
-        if not is_sequence:
-            return self._read_features(block)
-        batch = read_sequences(self._lists, block)
-        if batch is None:  # too many keys for one table
-            return _by_halves(partial(self.read, is_sequence=True), block)
-        found = self._read_features(batch.contexts(block))
-        lists = [
-            _feature_list(batch, number, key, block)
-            for number, key in enumerate(self._lists.table.keys)
-        ]
-        return found + [one for one in lists if one is not None]
-
-    def _read_features(self, block: Block) -> list[_Feature | _FeatureList]:
-        batch = self._features.read_examples(block)
-        if batch is None:
-            return _by_halves(self._read_features, block)
-        found: list[_Feature | _FeatureList] = []
+        contexts, found = block, []
+        if is_sequence:
+            batch = read_sequences(self._lists, block)
+            if batch is None:  # too many keys for one table
+                return self._read_halves(block, is_sequence=True)
+            contexts = batch.contexts(block)
+            for number, key in enumerate(self._lists.table.keys):
+                one = _feature_list(batch, number, key, block)
+                if one is not None:
+                    found.append(one)
+        features = self._features.read_examples(contexts)
+        if features is None:
+            return self._read_halves(contexts, is_sequence=False) + found
         for number, key in enumerate(self._features.table.keys):
-            kinds = _kinds_of(batch.kinds(number), len(block))
-            lists = []
-            for kind, having in kinds:
-                values = batch.lists(number, kind).values
-                read = _lists(key, kind, values, having, len(block), is_step=False)
-                lists.append((read, _summary(read, having, block.place)))
+            kinds = _kinds_of(features.kinds(number), len(block))
             # A feature may be present without a kind, or hidden by a later entry with the key.
-            if kinds or batch.present(number).any():
-                found.append(_Feature(key, lists))
+            if not kinds and not features.present(number).any():
+                continue
+            lists, summary = [], {}
+            for kind, having in kinds:
+                values = features.lists(number, kind).values
+                lists.append(_lists(key, kind, values, having, len(block), is_step=False))
+                summary[kind] = _summary(lists[-1], having, block.place)
+            found.append(_Found(key, None, lists, summary))
         return found
 
-
-def _by_halves(
-    read: Callable[[Block], list[_Feature | _FeatureList]], block: Block
-) -> list[_Feature | _FeatureList]:
-    middle = len(block) // 2
-    return read(block[:middle]) + read(block[middle:])
+    def _read_halves(self, block: Block, *, is_sequence: bool) -> list[_Found]:
+        halves = block[: len(block) // 2], block[len(block) // 2 :]
+        return [one for half in halves for one in self.read(half, is_sequence=is_sequence)]
 
 
 def _kinds_of(kinds: Uint8Array | int, n_messages: int) -> list[tuple[Kind, Int64Array | None]]:
@@ -236,13 +212,11 @@ def _kinds_of(kinds: Uint8Array | int, n_messages: int) -> list[tuple[Kind, Int6
 
 def _feature_list(
     batch: SequenceMessageBatch, number: int, key: bytes, block: Block
-) -> _FeatureList | None:
+) -> _Found | None:
     """Read one feature list of a batch; None if no record has it."""
     kinds = batch.kinds(number)
-    present = [kinds] if isinstance(kinds, int) else np.flatnonzero(np.bincount(kinds)).tolist()
-    wanted = [Kind(kind) for kind in present if kind] or [Kind.FLOAT]
-    lists = {kind: batch.lists(number, kind) for kind in wanted}
-    one = lists[wanted[0]]
+    lists = {kind: batch.lists(number, kind) for kind in batch.kinds_present(number)}
+    one = next(iter(lists.values()))
     if not one.is_present.any():
         return None
     n_steps = int(one.n_steps.sum())
@@ -260,7 +234,7 @@ def _feature_list(
     each = one.n_steps[one.is_present]
     spread = int(each.min()), int(each.max())
     summary = FeatureListSummary(each.size, n_steps, spread, FeatureSummary(values))
-    return _FeatureList(key, each, list(read.values()), summary)
+    return _Found(key, each, list(read.values()), summary)
 
 
 def _lists(

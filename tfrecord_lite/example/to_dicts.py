@@ -16,7 +16,7 @@ A single message is read by the protobuf runtime, which is faster than a lockste
 from __future__ import annotations
 
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypedDict, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from tfrecord_lite.schema import Kind
 from tfrecord_lite.wire.fields import renumbered
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from tfrecord_lite.block import Block
     from tfrecord_lite.example.decode.batch import MessageBatch
@@ -56,8 +56,6 @@ class SequenceRow(TypedDict):
     feature_lists: dict[str, list[AnyArray]]
 
 
-AnyRow = TypeVar("AnyRow")
-
 _ROWS_AT_ONCE = 256
 _BYTES_AT_ONCE = 1024 * 1024
 """Dictionaries made at a time, and about the bytes of their messages."""
@@ -66,24 +64,26 @@ _WIDE_BYTES = 256
 """Rows of this size and more are copied, so that one row does not keep its batch in memory."""
 
 
-class _Decoder(Generic[AnyRow]):
-    """Decodes batches of messages; remembers their keys, so it is not thread-safe."""
+class Decoder:
+    """Decodes batches of Examples, or of SequenceExamples, into dictionaries.
 
-    message_type: ClassVar[str]
+    Remembers the keys of the last batch, so it is not thread-safe.
+    """
 
-    def __init__(self) -> None:
-        self._keys = DiscoveredKeys()
+    def __init__(self, *, of_sequences: bool = False) -> None:
+        self._of_sequences = of_sequences
+        self._keys, self._list_keys = DiscoveredKeys(), DiscoveredKeys()
 
-    def __call__(self, block: Block) -> list[AnyRow]:
+    def __call__(self, block: Block) -> list[Any]:
         """Decode a block, as :func:`decode_examples` or :func:`decode_sequence_examples`."""
         return list(chain.from_iterable(self.parts(block)))
 
-    def one(self, serialized: bytes | str) -> AnyRow:
+    def one(self, serialized: bytes | str) -> Any:
         """Decode one message."""
         record = as_bytes(serialized)
         return (self._by_runtime([record]) or self(as_block([record])))[0]
 
-    def parts(self, block: Block) -> Iterator[list[AnyRow]]:
+    def parts(self, block: Block) -> Iterator[list[Any]]:
         """Read a block, and return an iterator that makes its dictionaries, a few at a time.
 
         The block must stay as it is until then.
@@ -91,98 +91,71 @@ class _Decoder(Generic[AnyRow]):
         rows = self._by_runtime(block) if len(block) <= FEW else None
         if rows is not None:
             return iter([rows])
-        batches = parse_or_first_error(block, None, self._read, self.message_type)
-        at_once = self._at_once(block)
-        return chain.from_iterable(batch.parts(at_once) for batch in batches)
+        message_type = "SequenceExample" if self._of_sequences else "Example"
+        batches = parse_or_first_error(block, None, self._read, message_type)
+        at_once = _SEQUENCES_AT_ONCE
+        if not self._of_sequences:
+            n_bytes = max(int(block.lengths.sum()), 1)
+            at_once = min(_BYTES_AT_ONCE * len(block) // n_bytes + 1, _ROWS_AT_ONCE)
+        return chain.from_iterable(parts(at_once) for parts in batches)
 
-    def _by_runtime(self, records: Iterable[bytes]) -> list[AnyRow] | None:
+    def _by_runtime(self, records: Iterable[bytes]) -> list[Any] | None:
         """Decode a few messages with the protobuf runtime; None if it is unsure of one."""
-        return by_runtime(lambda runtime: [self._row_of(runtime, record) for record in records])
 
-    def _row_of(self, runtime: Any, serialized: bytes) -> AnyRow:
-        """Decode one message with the protobuf runtime; raises UnsureError."""
-        raise NotImplementedError
+        def read(runtime: Any) -> list[Any]:
+            if not self._of_sequences:
+                return [runtime.row_of(record) for record in records]
+            return [_sequence_row(runtime, record) for record in records]
 
-    def _at_once(self, block: Block) -> int:
-        """Return how many of a block's dictionaries are made at a time."""
-        raise NotImplementedError
+        return by_runtime(read)
 
-    def _read(self, block: Block) -> list[Any]:
-        """Read a block, in several batches if it has too many keys for one table.
+    def _read(self, block: Block) -> list[Callable[[int], Iterator[list[Any]]]]:
+        """Read a block; return functions that make its dictionaries, so many at a time.
 
-        Raises WireError about one of the malformed messages, maybe not the first.
+        Several if it has too many keys for one table. Raises WireError about one of the malformed
+        messages, maybe not the first.
         """
-        raise NotImplementedError
-
-    def _read_halves(self, block: Block) -> list[Any]:
+        if not self._of_sequences:
+            batch = self._keys.read_examples(block)
+            if batch is not None:
+                return [_Decoded(batch, self._keys.table.keys, None).parts]
+        elif (sequences := read_sequences(self._list_keys, block)) is not None:
+            batch = self._keys.read_examples(sequences.contexts(block))
+            if batch is not None:
+                keys = enumerate(self._list_keys.table.keys)
+                lists = [_DecodedList(sequences, number, key.decode()) for number, key in keys]
+                return [_Decoded(batch, self._keys.table.keys, lists).parts]
+        rows = self._by_runtime(block)
+        if rows is not None:
+            return [lambda _: iter([rows])]
         middle = len(block) // 2
         found = self._read(block[:middle])
         with renumbered(middle):
             return found + self._read(block[middle:])
 
 
-class ExampleDecoder(_Decoder[Row]):
-    """Decodes batches of Examples into dictionaries."""
-
-    message_type = "Example"
-
-    def rows(self, block: Block) -> list[Row]:
-        """Decode a batch; raises WireError about any of the messages that are malformed."""
-        return [
-            row for batch in self._read(block) for rows in batch.parts(len(block)) for row in rows
-        ]
-
-    def _row_of(self, runtime: Any, serialized: bytes) -> Row:
-        return cast("Row", runtime.row_of(serialized))
-
-    def _at_once(self, block: Block) -> int:
-        n_bytes = max(int(block.lengths.sum()), 1)
-        return min(_BYTES_AT_ONCE * len(block) // n_bytes + 1, _ROWS_AT_ONCE)
-
-    def _read(self, block: Block) -> list[_DecodedExamples | _DecodedRows]:
-        batch = self._keys.read_examples(block)
-        if batch is not None:
-            return [_DecodedExamples(batch, self._keys.table.keys)]
-        one_by_one = self._by_runtime(block)
-        return self._read_halves(block) if one_by_one is None else [_DecodedRows(one_by_one)]
+def _sequence_row(runtime: Any, serialized: bytes) -> SequenceRow:
+    """Decode a SequenceExample with the protobuf runtime; raises UnsureError."""
+    message = runtime.sequence_of(serialized)
+    lists: dict[str, Any] = {}
+    for name, feature_list in message.feature_lists.feature_list.items():
+        steps = [runtime.array_of(feature) for feature in feature_list.feature]
+        lists[name] = [values for _, values in steps]
+        _match_empty(lists[name], np.array([kind for kind, _ in steps], np.uint8))
+    return {"context": runtime.arrays_of(message.context), "feature_lists": lists}
 
 
-class SequenceExampleDecoder(_Decoder[SequenceRow]):
-    """Decodes batches of SequenceExamples into dictionaries."""
+class _Decoded:
+    """Messages that were read together: the features of all, and those that only some have.
 
-    message_type = "SequenceExample"
+    Of SequenceExamples, these are the contexts, and `lists` the feature lists.
+    """
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._context = ExampleDecoder()
-
-    def _row_of(self, runtime: Any, serialized: bytes) -> SequenceRow:
-        message = runtime.sequence_of(serialized)
-        lists: dict[str, Any] = {}
-        for name, feature_list in message.feature_lists.feature_list.items():
-            steps = [runtime.array_of(feature) for feature in feature_list.feature]
-            lists[name] = [values for _, values in steps]
-            _match_empty(lists[name], np.array([kind for kind, _ in steps], np.uint8))
-        return {"context": runtime.arrays_of(message.context), "feature_lists": lists}
-
-    def _at_once(self, _: Block) -> int:
-        return _SEQUENCES_AT_ONCE
-
-    def _read(self, block: Block) -> list[_DecodedSequences]:
-        batch = read_sequences(self._keys, block)
-        if batch is None:
-            return self._read_halves(block)
-        contexts = self._context.rows(batch.contexts(block))
-        keys = enumerate(self._keys.table.keys)
-        lists = [_DecodedList(batch, number, key.decode()) for number, key in keys]
-        return [_DecodedSequences(contexts, lists)]
-
-
-class _DecodedExamples:
-    """Messages that were read together: the features of all, and those that only some have."""
-
-    def __init__(self, batch: MessageBatch, keys: tuple[bytes, ...]) -> None:
+    def __init__(
+        self, batch: MessageBatch, keys: tuple[bytes, ...], lists: list[_DecodedList] | None
+    ) -> None:
         self._n_rows = batch.n_messages
+        self._lists = lists
         self._names: list[str] = []
         self._arrays: list[_Arrays] = []
         self._partial: list[tuple[str, Int64Array, _Arrays]] = []
@@ -197,10 +170,15 @@ class _DecodedExamples:
                     arrays = _Arrays(batch.lists(number, kind))
                     self._partial.append((key.decode(), having, arrays))
 
-    def parts(self, at_once: int) -> Iterator[list[Row]]:
+    def parts(self, at_once: int) -> Iterator[list[Any]]:
         """Make the dictionaries, so many at a time."""
         for first in range(0, self._n_rows, max(at_once, 1)):
-            yield self._rows(first, min(first + at_once, self._n_rows))
+            rows: list[Any] = self._rows(first, min(first + at_once, self._n_rows))
+            if self._lists is not None:
+                rows = [{"context": row, "feature_lists": {}} for row in rows]
+                for steps in self._lists:
+                    steps.add_to(rows, first)
+            yield rows
 
     def _rows(self, first: int, last: int) -> list[Row]:
         names = self._names
@@ -218,44 +196,13 @@ class _DecodedExamples:
         return rows
 
 
-class _DecodedRows:
-    """Dictionaries that were made otherwise, in the place of :class:`_DecodedExamples`."""
-
-    def __init__(self, rows: list[Row]) -> None:
-        self._rows = rows
-
-    def parts(self, _: int) -> Iterator[list[Row]]:
-        """Return all."""
-        return iter([self._rows])
-
-
-class _DecodedSequences:
-    """Messages that were read together: their contexts, and the feature lists of some of them."""
-
-    def __init__(self, contexts: list[Row], lists: list[_DecodedList]) -> None:
-        self._contexts = contexts
-        self._lists = lists
-
-    def parts(self, at_once: int) -> Iterator[list[SequenceRow]]:
-        """Make the dictionaries, so many at a time."""
-        for first in range(0, len(self._contexts), at_once):
-            rows: list[SequenceRow] = [
-                {"context": context, "feature_lists": {}}
-                for context in self._contexts[first : first + at_once]
-            ]
-            for steps in self._lists:
-                steps.add_to(rows, first)
-            yield rows
-
-
 class _DecodedList:
     """The steps of one feature list in all messages of a batch, as arrays."""
 
     def __init__(self, batch: SequenceMessageBatch, number: int, name: str) -> None:
         self._name = name
         kinds = batch.kinds(number)
-        present = [kinds] if isinstance(kinds, int) else np.flatnonzero(np.bincount(kinds)).tolist()
-        wanted = [Kind(kind) for kind in present if kind] or [Kind.FLOAT]
+        wanted = batch.kinds_present(number)
         lists = batch.lists(number, wanted[0])
         self._splits = row_splits(lists.n_steps).tolist()
         self._is_present = None if lists.is_present.all() else lists.is_present.tolist()
@@ -268,8 +215,9 @@ class _DecodedList:
                 for i in np.flatnonzero(kinds == kind).tolist():
                     steps[i] = others[i]
             self._some = lambda first, last: steps[first:last]
-        has_empty = len(present) > 1 and present[0] == 0
-        self._kinds = lists.steps.kind if has_empty else None
+        self._kinds = None
+        if not isinstance(kinds, int) and kinds.any() and not kinds.all():
+            self._kinds = lists.steps.kind  # some steps have no kind
 
     def add_to(self, rows: list[SequenceRow], first: int) -> None:
         """Add the list to those rows that have it; the first row is number `first`."""
@@ -354,7 +302,8 @@ def decode_example(serialized: bytes | str) -> Row:
     >>> decode_example(ada)
     {'age': array([36])}
     """
-    return ExampleDecoder().one(serialized)
+    row: Row = Decoder().one(serialized)
+    return row
 
 
 def decode_examples(serialized: Serialized) -> list[Row]:
@@ -386,7 +335,7 @@ def decode_examples(serialized: Serialized) -> list[Row]:
     [b'Alan'] [41]
     [b'Grace'] None
     """
-    return ExampleDecoder()(as_block(serialized))
+    return Decoder()(as_block(serialized))
 
 
 def decode_sequence_example(serialized: bytes | str) -> SequenceRow:
@@ -416,7 +365,8 @@ def decode_sequence_example(serialized: bytes | str) -> SequenceRow:
     >>> decode_sequence_example(encode_sequence_example(row))
     {'context': {'id': array([1])}, 'feature_lists': {'tokens': [array([5, 6]), array([7])]}}
     """
-    return SequenceExampleDecoder().one(serialized)
+    row: SequenceRow = Decoder(of_sequences=True).one(serialized)
+    return row
 
 
 def decode_sequence_examples(serialized: Serialized) -> list[SequenceRow]:
@@ -447,4 +397,4 @@ def decode_sequence_examples(serialized: Serialized) -> list[SequenceRow]:
     [1] [array([5]), array([6])]
     [2] [array([7])]
     """
-    return SequenceExampleDecoder()(as_block(serialized))
+    return Decoder(of_sequences=True)(as_block(serialized))

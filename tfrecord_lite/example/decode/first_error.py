@@ -12,7 +12,6 @@ That costs little more than reading the batch once, however many messages are wr
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from difflib import SequenceMatcher
 from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
@@ -22,7 +21,7 @@ from tfrecord_lite.schema.text import listed
 from tfrecord_lite.wire.scalar import LEN, WireError, walk
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from tfrecord_lite.block import Block
 
@@ -56,15 +55,6 @@ class MisfitError(Exception):
         detail = malformed + self.detail + has + named
         error = InvalidArgumentError(self.reason, key=self.key, detail=detail)
         return block.place(self.message).locate(error)
-
-
-@contextmanager
-def numbered_from(n_before: int) -> Iterator[None]:
-    """Count a misfit's message from the first of several batches, not from that of its own."""
-    try:
-        yield
-    except MisfitError as misfit:
-        raise misfit.moved(n_before) from None
 
 
 def parse_or_first_error(

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -27,13 +27,12 @@ from tfrecord_lite.errors import Reason, argument_error, require_int
 from tfrecord_lite.example.decode import build
 from tfrecord_lite.example.decode.batch import LayoutMemory, MessageBatch
 from tfrecord_lite.example.decode.build import FeatureColumn
-from tfrecord_lite.example.decode.first_error import MisfitError, numbered_from
+from tfrecord_lite.example.decode.first_error import MisfitError
 from tfrecord_lite.schema import Dense, Kind, Padded, Ragged, Sparse, VarLen, keys_to_read
 from tfrecord_lite.wire.keys import KeyTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import Self
 
     from tfrecord_lite.arrays import AnyArray, BoolArray, Int64Array, Uint8Array
     from tfrecord_lite.columns import Column
@@ -49,13 +48,6 @@ _MOST_OTHERS = 64
 """Keys that are not asked for, and are looked at in one go."""
 
 
-class _Copied(Protocol):
-    def copy(self) -> Self: ...
-
-
-AnyColumn = TypeVar("AnyColumn", bound=_Copied)
-
-
 class ColumnReader:
     """Keys to read as columns: the kind and number of each, and a table of them; prepared once."""
 
@@ -69,21 +61,53 @@ class ColumnReader:
         self.numbers: dict[str, int] = {key: number for number, key in enumerate(self.kinds)}
         self.table: KeyTable = KeyTable([key.encode() for key in self.kinds])
 
-    @staticmethod
-    def columns(read: Callable[[str], AnyColumn]) -> Callable[[str], AnyColumn]:
-        """Return a function that reads each key once, and copies it for further results.
+    def results(self, batch: Any, splits: list[int], *, single: bool) -> list[dict[str, Any]]:
+        """Build the results of several batches, which were read as one; `splits` are theirs.
 
-        So no two results share memory.
+        No two results share memory. Raises WireError or MisfitError about one of the messages that
+        are wrong, maybe not the first.
         """
-        found: dict[str, AnyColumn] = {}
+        is_cut = len(splits) > 2
+        found: dict[str, list[Any]] = {}
+        used: set[tuple[str, int]] = set()
 
-        def column(key: str) -> AnyColumn:
-            if key in found:
-                return found[key].copy()
-            found[key] = read(key)
-            return found[key]
+        def column(key: str) -> Any:
+            if key not in found:
+                whole = self._column(batch, key)
+                found[key] = whole.cut(splits) if is_cut else [whole]
+            if (key, number) in used:
+                return found[key][number].copy()
+            used.add((key, number))
+            return found[key][number]
 
-        return column
+        results: list[dict[str, Any]] = [{} for _ in splits[1:]]
+        for name, feature in self.prepared.items():
+            whole = self._at_once(batch, feature, single=single, is_cut=is_cut)
+            for number, (start, stop) in enumerate(pairwise(splits)):
+                if whole is not None:
+                    results[number][name] = self._slice(whole, start, stop) if is_cut else whole
+                    continue
+                try:
+                    results[number][name] = self._build(feature, column, single=single)
+                except MisfitError as misfit:
+                    raise misfit.moved(start) from None
+        return results
+
+    def _at_once(self, batch: Any, feature: Prepared, *, single: bool, is_cut: bool) -> Any:
+        """Build the result of a feature of which nothing needs to be checked; None of another."""
+        raise NotImplementedError
+
+    def _slice(self, whole: Any, start: int, stop: int) -> Any:
+        """Return the part of some messages of what was built at once, copied."""
+        raise NotImplementedError
+
+    def _column(self, batch: Any, key: str) -> Any:
+        """Read a column, which has the methods ``cut`` and ``copy``."""
+        raise NotImplementedError
+
+    def _build(self, feature: Prepared, column: Callable[[str], Any], *, single: bool) -> Any:
+        """Build the result of a feature, given what reads its columns."""
+        raise NotImplementedError
 
 
 class FeatureReader(ColumnReader):
@@ -109,49 +133,16 @@ class FeatureReader(ColumnReader):
         """Whether a feature that is not asked for, and has values, is an error."""
 
     def read(
-        self, data: Uint8Array, starts: Int64Array, stops: Int64Array, *, single: bool
-    ) -> dict[str, Column]:
-        """Parse messages; raises WireError or MisfitError about any of those that are wrong."""
-        batch = self._messages(data, starts, stops)
-        column = self.columns(lambda key: self._column(batch, key))
-
-        def build_one(feature: Prepared) -> Column:
-            even = self._even(batch, feature, single=single)
-            return _build(feature, column, single=single) if even is None else even
-
-        return build_all(self.prepared, build_one)
-
-    def read_batches(
-        self, data: Uint8Array, starts: Int64Array, stops: Int64Array, splits: list[int]
+        self,
+        data: Uint8Array,
+        starts: Int64Array,
+        stops: Int64Array,
+        splits: list[int],
+        *,
+        single: bool,
     ) -> list[dict[str, Column]]:
-        """Parse messages at once, and build the results of several batches; `splits` are theirs.
-
-        The results are what :meth:`read` gives of each batch. Raises WireError or MisfitError with any
-        number, if one of the messages is wrong.
-        """
-        if len(splits) == 2:  # nothing to cut
-            return [self.read(data, starts, stops, single=False)]
-        messages = self._messages(data, starts, stops)
-        even, others = {}, {}
-        for name, feature in self.prepared.items():
-            even[name] = self._even(messages, feature, single=False)
-            if even[name] is None:
-                others[name] = feature
-        keys = dict.fromkeys(key for feature in others.values() for key, _ in feature.reads())
-        columns = {key: self._column(messages, key).cut(splits) for key in keys}
-        results: list[dict[str, Column]] = []
-        for number, (start, stop) in enumerate(pairwise(splits)):
-            column = self.columns(lambda key, number=number: columns[key][number])  # type: ignore[misc]
-            with numbered_from(start):
-                results.append(
-                    {
-                        name: _build(self.prepared[name], column, single=False)
-                        if whole is None
-                        else owned_slice(whole, start, stop)
-                        for name, whole in even.items()
-                    }
-                )
-        return results
+        """Parse the messages of several batches at once; as :meth:`results`."""
+        return self.results(self._messages(data, starts, stops), splits, single=single)
 
     def _messages(self, data: Uint8Array, starts: Int64Array, stops: Int64Array) -> MessageBatch:
         table, memory = self._learnt
@@ -161,8 +152,9 @@ class FeatureReader(ColumnReader):
             batch = MessageBatch(data, starts, stops, table, memory)
         return batch
 
-    def _even(self, batch: MessageBatch, feature: Prepared, *, single: bool) -> Any:
-        """Build the result of a feature of which nothing needs to be checked; None of another."""
+    def _at_once(
+        self, batch: MessageBatch, feature: Prepared, *, single: bool, is_cut: bool
+    ) -> Any:
         if not isinstance(feature, Dense) or feature.key not in self._read_once:
             return None
         values = batch.even(self.numbers[feature.key], feature.kind)
@@ -170,6 +162,9 @@ class FeatureReader(ColumnReader):
             return None
         flat = owned_values(values.flat, feature.kind, self.strings)
         return build.shaped(flat, feature, batch.n_messages, single=single)
+
+    def _slice(self, whole: Any, start: int, stop: int) -> Any:
+        return owned_slice(whole, start, stop)
 
     def _others(self, batch: MessageBatch, table: KeyTable) -> list[bytes]:
         """Return keys of a batch that are not in its table.
@@ -190,19 +185,23 @@ class FeatureReader(ColumnReader):
         is_missing = None if self._no_kind_is_missing else ~batch.present(number)
         return column_of(key, kind, lists, self.strings, is_missing)
 
-
-def build_all(features: Mapping[str, Any], build_one: Callable[[Any], Any]) -> dict[str, Any]:
-    """Build the results of all features; of several misfits, raise the first message's."""
-    results = {}
-    misfits = []
-    for name, feature in features.items():
-        try:
-            results[name] = build_one(feature)
-        except MisfitError as misfit:
-            misfits.append(misfit)
-    if misfits:
-        raise min(misfits, key=lambda misfit: misfit.message)
-    return results
+    def _build(
+        self, feature: Prepared, column: Callable[[str], FeatureColumn], *, single: bool
+    ) -> Column:
+        match feature:
+            case Dense():
+                return build.dense(column(feature.key), feature, single=single)
+            case Padded():
+                return build.padded(column(feature.key), feature, single=single)
+            case VarLen():
+                return build.var_len(column(feature.key), single=single)
+            case Sparse():
+                indices = [column(key) for key in feature.index_keys]
+                return build.sparse(column(feature.value_key), indices, feature, single=single)
+            case Ragged():
+                keys = [key for key, _ in feature.reads()[1:]]
+                partitions = {key: column(key) for key in keys}
+                return build.ragged(column(feature.key), partitions, feature, single=single)
 
 
 def column_of(
@@ -225,23 +224,6 @@ def owned_values(flat: Any, kind: Kind, strings: str) -> FlatValues:
     if kind is Kind.BYTES and strings == "BytesColumn":
         return BytesColumn.from_list(flat.tolist())
     return flat  # type: ignore[no-any-return]
-
-
-def _build(feature: Prepared, column: Callable[[str], FeatureColumn], *, single: bool) -> Column:
-    match feature:
-        case Dense():
-            return build.dense(column(feature.key), feature, single=single)
-        case Padded():
-            return build.padded(column(feature.key), feature, single=single)
-        case VarLen():
-            return build.var_len(column(feature.key), single=single)
-        case Sparse():
-            indices = [column(key) for key in feature.index_keys]
-            return build.sparse(column(feature.value_key), indices, feature, single=single)
-        case Ragged():
-            keys = [key for key, _ in feature.reads()[1:]]
-            partitions = {key: column(key) for key in keys}
-            return build.ragged(column(feature.key), partitions, feature, single=single)
 
 
 def as_block(serialized: Serialized) -> Block:

@@ -46,6 +46,7 @@ from tfrecord_lite.example.decode.oneof import (
 )
 from tfrecord_lite.example.proto import FEATURE_LISTS, FEATURES
 from tfrecord_lite.example.sequence.steps import find_plain, find_steps
+from tfrecord_lite.schema import Kind
 from tfrecord_lite.wire.fields import Fields, renumbered, tokenise
 
 if TYPE_CHECKING:
@@ -57,7 +58,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.example.decode.oneof import Flat
     from tfrecord_lite.example.decode.runtime import RuntimeSequences
     from tfrecord_lite.example.sequence.steps import PlainSteps
-    from tfrecord_lite.schema import Kind
     from tfrecord_lite.wire.keys import KeyTable
 
 _Number = TypeVar("_Number", bound=np.generic)
@@ -251,6 +251,12 @@ class SequenceMessageBatch:
         """Return the kind of each step of a list, one number if all are of one."""
         sizes = [group.n_steps(number) for _, group in self._groups]
         return _one_or_all([group.kinds(number) for _, group in self._groups], sizes)
+
+    def kinds_present(self, number: int) -> list[Kind]:
+        """Return the kinds that steps of a list have; one to read it with if they have none."""
+        kinds = self.kinds(number)
+        found = [kinds] if isinstance(kinds, int) else np.flatnonzero(np.bincount(kinds)).tolist()
+        return [Kind(kind) for kind in found if kind] or [Kind.FLOAT]
 
     def padded_floats(
         self, number: int, n_values: int, *, most_times: int | None = None

@@ -9,7 +9,7 @@ from __future__ import annotations
 from copy import copy
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -20,7 +20,6 @@ from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.decode import build
 from tfrecord_lite.example.decode.first_error import (
     MisfitError,
-    numbered_from,
     parse_or_first_error,
 )
 from tfrecord_lite.example.decode.reader import (
@@ -29,7 +28,6 @@ from tfrecord_lite.example.decode.reader import (
     as_block,
     as_bytes,
     as_one_message,
-    build_all,
     checked_names,
     checked_splits,
     column_of,
@@ -114,8 +112,7 @@ class SequenceExampleParser:
             if isinstance(feature, Dense) and feature.default is None and feature.size
         ]
         self._context = FeatureReader(context, strings, no_kind_is_missing=False)
-        self._lists = FeatureListReader(lists, strings)
-        self._pad = pad
+        self._lists = FeatureListReader(lists, strings, pad=pad)
 
     def __call__(
         self, serialized: Serialized, example_names: Sequence[str] | None = None
@@ -166,7 +163,7 @@ class SequenceExampleParser:
             key = self._required[0].key
             detail = f"a batch of 0 messages has no value for the required feature {key!r}"
             raise InvalidArgumentError(Reason.MISSING, key=key, detail=detail)
-        return self._checked(block, names, single=False)
+        return self._parse(block, [0, len(block)], names)[0]
 
     def parse_block(self, block: Block) -> tuple[Results, Results, Lengths]:
         """Parse a block; one without messages gives results without rows, whatever is required.
@@ -179,7 +176,7 @@ class SequenceExampleParser:
         >>> lists["tokens"].shape, lengths["tokens"].shape
         ((0, 0), (0,))
         """
-        return self._checked(block, None, single=False)
+        return self._parse(block, [0, len(block)])[0]
 
     def parse_single(
         self, serialized: bytes | str, name: str | None = None
@@ -202,28 +199,7 @@ class SequenceExampleParser:
         block = as_block([as_bytes(serialized)])
         named = np.ravel([] if name is None else name)  # also a name in a list (rule Q1)
         names = checked_names(named, (1,))
-        return self._checked(block, names, single=True)
-
-    def _checked(
-        self, block: Block, names: Sequence[str] | None, *, single: bool
-    ) -> tuple[Results, Results, Lengths]:
-        """Parse; the error is about the first message that is wrong."""
-        parse = partial(self._parse, single=single)
-        return parse_or_first_error(block, names, parse, "SequenceExample")
-
-    def _parse(self, block: Block, *, single: bool) -> tuple[Results, Results, Lengths]:
-        """Parse; the error is about one of the messages that are wrong, maybe not the first."""
-        starts, stops = block.offsets, block.offsets + block.lengths
-        batch = SequenceMessageBatch(block.data, starts, stops, self._lists.table)
-        lengths: Lengths = {}
-
-        def read(part: FeatureReader | FeatureListReader) -> Results:
-            if isinstance(part, FeatureListReader):
-                return part.read(batch, lengths, single=single, pad=self._pad)
-            return part.read(block.data, starts, batch.context_stops, single=single)
-
-        found = build_all({"context": self._context, "lists": self._lists}, read)
-        return found["context"], found["lists"], lengths
+        return self._parse(block, [0, 1], names, single=True)[0]
 
     def parse_batches(
         self, block: Block, splits: Sequence[int]
@@ -256,23 +232,27 @@ class SequenceExampleParser:
         >>> [lists["tokens"].tolist() for _, lists, _ in parser.parse_batches(block, [0, 2, 3])]
         [[[5, 6], [7, 0]], [[8]]]
         """
-        bounds = checked_splits(splits, len(block))
+        return self._parse(block, checked_splits(splits, len(block)))
+
+    def _parse(
+        self,
+        block: Block,
+        splits: list[int],
+        names: Sequence[str] | None = None,
+        *,
+        single: bool = False,
+    ) -> list[tuple[Results, Results, Lengths]]:
+        """Parse several batches at once; the error is about the first message that is wrong."""
 
         def parse(some: Block) -> list[tuple[Results, Results, Lengths]]:
-            return self._parse_batches(some, bounds if some is block else [0, len(some)])
+            own = splits if some is block else [0, len(some)]
+            data, starts, stops = some.data, some.offsets, some.offsets + some.lengths
+            batch = SequenceMessageBatch(data, starts, stops, self._lists.table)
+            contexts = self._context.read(data, starts, batch.context_stops, own, single=single)
+            lists = self._lists.read(batch, own, single=single)
+            return [(context, *found) for context, found in zip(contexts, lists, strict=True)]
 
-        return parse_or_first_error(block, None, parse, "SequenceExample")
-
-    def _parse_batches(
-        self, block: Block, splits: list[int]
-    ) -> list[tuple[Results, Results, Lengths]]:
-        if len(splits) == 2:  # nothing to cut
-            return [self._parse(block, single=False)]
-        starts, stops = block.offsets, block.offsets + block.lengths
-        batch = SequenceMessageBatch(block.data, starts, stops, self._lists.table)
-        contexts = self._context.read_batches(block.data, starts, batch.context_stops, splits)
-        lists = self._lists.read_batches(batch, splits, pad=self._pad)
-        return [(context, *found) for context, found in zip(contexts, lists, strict=True)]
+        return parse_or_first_error(block, names, parse, "SequenceExample")
 
     def __repr__(self) -> str:
         """Return the numbers of features and lists, and the names of the first."""
@@ -284,7 +264,7 @@ class SequenceExampleParser:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the specifications, not what was learnt."""
-        remake = partial(SequenceExampleParser, strings=self._lists.strings, pad=self._pad)
+        remake = partial(SequenceExampleParser, strings=self._lists.strings, pad=self._lists.pad)
         return remake, self._features
 
 
@@ -321,54 +301,46 @@ class FeatureListColumn:
 class FeatureListReader(ColumnReader):
     """Reads feature lists out of batches of SequenceExamples."""
 
+    def __init__(
+        self,
+        prepared: Mapping[str, Prepared],
+        strings: Literal["ndarray", "BytesColumn"],
+        *,
+        pad: bool,
+    ) -> None:
+        super().__init__(prepared, strings)
+        self.pad = pad
+
     def read(
-        self, batch: SequenceMessageBatch, lengths: Lengths, *, single: bool, pad: bool = True
-    ) -> Results:
-        """Build all results; the lengths of padded ones go into `lengths`.
-
-        Raises MisfitError about one of the messages that are wrong, maybe not the first.
-        """
-        column = self.columns(lambda key: self._column(batch, key))
-
-        def build_one(feature: Prepared) -> Column:
-            if isinstance(feature, Padded) and feature.kind is Kind.FLOAT and pad and not single:
-                found = batch.padded_floats(self.numbers[feature.key], feature.size)
-                if found is not None:
-                    values, lengths[feature.key] = found
-                    return values.reshape(*values.shape[:2], *feature.shape)
-            return _build(feature, column, lengths, single=single, pad=pad)
-
-        return build_all(self.prepared, build_one)
-
-    def read_batches(
-        self, messages: SequenceMessageBatch, splits: list[int], *, pad: bool
+        self, batch: SequenceMessageBatch, splits: list[int], *, single: bool
     ) -> list[tuple[Results, Lengths]]:
-        """Build the results and lengths of several batches of messages; `splits` are theirs."""
-        whole = {}
-        for name, feature in self.prepared.items():
-            if isinstance(feature, Padded) and feature.kind is Kind.FLOAT and pad:
-                number = self.numbers[feature.key]
-                whole[name] = messages.padded_floats(number, feature.size, most_times=_MOST_PADDING)
-        others = [feature for name, feature in self.prepared.items() if whole.get(name) is None]
-        keys = dict.fromkeys(key for feature in others for key, _ in feature.reads())
-        columns = {key: self._column(messages, key).cut(splits) for key in keys}
+        """Build the results of several batches, and the lengths of padded ones."""
         out: list[tuple[Results, Lengths]] = []
-        for number, (start, stop) in enumerate(pairwise(splits)):
-            column = self.columns(lambda key, number=number: columns[key][number])  # type: ignore[misc]
+        for found in self.results(batch, splits, single=single):
             lengths: Lengths = {}
-            found: Results = {}
             for name, feature in self.prepared.items():
-                padded = whole.get(name)
-                if padded is None:
-                    with numbered_from(start):
-                        found[name] = _build(feature, column, lengths, single=False, pad=pad)
-                    continue
-                values, n_steps = padded[0][start:stop], padded[1][start:stop].copy()
-                values = values[:, : int(n_steps.max(initial=0))].copy()
-                found[name] = values.reshape(*values.shape[:2], *cast("Padded", feature).shape)
-                lengths[cast("Padded", feature).key] = n_steps
+                if isinstance(feature, Padded) and (self.pad or single):
+                    found[name], lengths[feature.key] = found[name]
             out.append((found, lengths))
         return out
+
+    def _at_once(
+        self, batch: SequenceMessageBatch, feature: Prepared, *, single: bool, is_cut: bool
+    ) -> Any:
+        if not isinstance(feature, Padded) or feature.kind is not Kind.FLOAT:
+            return None
+        if single or not self.pad:
+            return None
+        most_times = _MOST_PADDING if is_cut else None
+        number = self.numbers[feature.key]
+        found = batch.padded_floats(number, feature.size, most_times=most_times)
+        if found is None:
+            return None
+        return found[0].reshape(*found[0].shape[:2], *feature.shape), found[1]
+
+    def _slice(self, whole: Any, start: int, stop: int) -> Any:
+        values, n_steps = whole[0], whole[1][start:stop].copy()
+        return values[start:stop, : int(n_steps.max(initial=0))].copy(), n_steps
 
     def _column(self, batch: SequenceMessageBatch, key: str) -> FeatureListColumn:
         """Read one list; raise for messages with steps of another kind (rule L6)."""
@@ -380,26 +352,19 @@ class FeatureListReader(ColumnReader):
             raise _at_message(misfit, lists.n_steps) from None
         return FeatureListColumn(key, lists, steps)
 
-
-def _build(
-    feature: Prepared,
-    column: Callable[[str], FeatureListColumn],
-    lengths: Lengths,
-    *,
-    single: bool,
-    pad: bool,
-) -> Column:
-    match feature:
-        case Padded() if not pad and not single:
-            return _unpadded(column(feature.key), feature)
-        case Padded():
-            result, lengths[feature.key] = _padded(column(feature.key), feature, single=single)
-            return result
-        case Ragged():
-            partitions = {key: column(key) for key, _ in feature.reads()[1:]}
-            return _ragged(column(feature.key), partitions, feature, single=single)
-        case _:  # a VarLenFeature (rule Q3)
-            return _var_len(column(feature.reads()[0][0]), single=single)
+    def _build(
+        self, feature: Prepared, column: Callable[[str], FeatureListColumn], *, single: bool
+    ) -> Any:
+        match feature:
+            case Padded() if not self.pad and not single:
+                return _unpadded(column(feature.key), feature)
+            case Padded():
+                return _padded(column(feature.key), feature, single=single)
+            case Ragged():
+                partitions = {key: column(key) for key, _ in feature.reads()[1:]}
+                return _ragged(column(feature.key), partitions, feature, single=single)
+            case _:  # a VarLenFeature (rule Q3)
+                return _var_len(column(feature.reads()[0][0]), single=single)
 
 
 def _at_message(misfit: MisfitError, n_steps: Int64Array) -> MisfitError:
