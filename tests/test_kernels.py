@@ -22,16 +22,16 @@ from tfrecord_lite.block import Block
 from tfrecord_lite.errors import DataLossError
 from tfrecord_lite.example.decode import plain
 from tfrecord_lite.example.decode.plain import PlainMatch
-from tfrecord_lite.example.sequence import steps
+from tfrecord_lite.example.sequence import batch as steps
 from tfrecord_lite.example.sequence.encode import encode_sequence_examples
 from tfrecord_lite.messages import Example, Feature
 from tfrecord_lite.records import crc32c
 from tfrecord_lite.records.decoder import FrameDecoder
 from tfrecord_lite.records.framing import frame
 from tfrecord_lite.wire.keys import KeyTable
-from tfrecord_lite.wire.pack import varint_run
 from tfrecord_lite.wire.packed import varint_runs
 from tfrecord_lite.wire.scalar import WireError
+from tfrecord_lite.wire.varint import varint_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -282,7 +282,7 @@ def count_steps(
 ) -> tuple[int, int]:
     """Count the plain, short steps of each list, with the tag of their kind; 0 if others are in it.
 
-    As :func:`tfrecord_lite.example.sequence.steps.find_plain`, whose lists these are. Returns the
+    As :func:`tfrecord_lite.example.sequence.batch.find_plain`, whose lists these are. Returns the
     number of steps of all lists; and the bytes of each, 0 if they differ.
     """
     total, size = 0, UNSURE

@@ -13,8 +13,7 @@ from tfrecord_lite import encode_example, encode_examples, encode_sequence_examp
 from tfrecord_lite.arrays import ByteRanges
 from tfrecord_lite.convert.lossless import schema_of
 from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.wire.emit import emit_fields
-from tfrecord_lite.wire.parts import Part
+from tfrecord_lite.wire.emit import Part, emit_fields
 from tfrecord_lite.wire.scalar import WireError
 
 ma = np.ma.MaskedArray

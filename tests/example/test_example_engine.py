@@ -48,7 +48,7 @@ from tests.support.reference_example import ABSENT, BYTES, FLOAT, INT64, Feature
 from tests.support.skips import in_c
 from tests.support.subprocesses import run_fresh
 from tfrecord_lite.example.decode import batch as engine_batch
-from tfrecord_lite.example.decode import learn as learning
+from tfrecord_lite.example.decode import layout
 from tfrecord_lite.example.decode.batch import LayoutMemory, MessageBatch
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.wire.keys import KeyTable
@@ -57,7 +57,7 @@ from tfrecord_lite.wire.scalar import WireError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from tfrecord_lite.example.decode.oneof import FeatureValues
+    from tfrecord_lite.example.decode.entries import FeatureValues
 
 
 fills = st.sampled_from([b"\0", b"\xff", b"\x80", b"\x0a\x05", b"\x0a\xf5" + b"\xff" * 8 + b"\1"])
@@ -306,7 +306,7 @@ def test_learning_in_vain_is_not_tried_at_every_batch() -> None:
     orders = itertools.islice(itertools.permutations(EVERY_FORM), 500)
     batch = [plain({key: EVERY_FORM[key] for key in keys}) for keys in orders]
     memory = LayoutMemory()
-    with mock.patch.object(engine_batch, "learn", wraps=learning.learn) as learn:
+    with mock.patch.object(engine_batch, "learn", wraps=layout.learn) as learn:
         tried = []
         for _ in range(12):
             learn.reset_mock()

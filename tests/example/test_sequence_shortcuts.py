@@ -26,7 +26,6 @@ from tfrecord_lite.arrays import lanes, short_lanes
 from tfrecord_lite.block import SPARE_BYTES, Block
 from tfrecord_lite.errors import InvalidArgumentError
 from tfrecord_lite.example.sequence import batch as sequences
-from tfrecord_lite.example.sequence import steps
 from tfrecord_lite.wire import packed
 from tfrecord_lite.wire.keys import KeyTable
 from tfrecord_lite.wire.varint import read_short, read_varints
@@ -97,9 +96,9 @@ def assert_padded(parser: Any, batch: Any, rows: Many[Many[Any]]) -> None:
 def _pieces(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let batches be read in one piece, or in many."""
     if request.param in ("steps._COPIED_BYTES", "all"):
-        monkeypatch.setattr(steps, "_COPIED_BYTES", 100)
+        monkeypatch.setattr(sequences, "_COPIED_BYTES", 100)
     if request.param in ("steps._AT_ONCE", "all"):
-        monkeypatch.setattr(steps, "_AT_ONCE", 4)
+        monkeypatch.setattr(sequences, "_AT_ONCE", 4)
         monkeypatch.setattr(packed, "_GROUP_VALUES", 3)
     if request.param == "all":
         monkeypatch.setattr(sequences, "_GROUP_BYTES", 150)

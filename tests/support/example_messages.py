@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from tfrecord_lite.errors import InvalidArgumentError
-    from tfrecord_lite.example.decode.oneof import FeatureValues
+    from tfrecord_lite.example.decode.entries import FeatureValues
 
 # What the tests take from here, and the package has for its users too.
 __all__ = ["UNKNOWN_NUMBERS", "Below", "len_field", "mutate", "varint"]

@@ -15,8 +15,6 @@ from tfrecord_lite import Block, encode_examples
 from tfrecord_lite.arrays import ByteRanges, scatter
 from tfrecord_lite.records.framing import frame, frame_in_place, frame_pieces
 from tfrecord_lite.wire import emit
-from tfrecord_lite.wire import parts as wire_parts
-from tfrecord_lite.wire.pack import varint_rows, varint_run
 from tfrecord_lite.wire.scalar import (
     WireError,
     content_start,
@@ -25,6 +23,7 @@ from tfrecord_lite.wire.scalar import (
     varint,
     varint_size,
 )
+from tfrecord_lite.wire.varint import varint_rows, varint_run
 
 int64s = st.one_of(
     st.integers(-(2**63), 2**63 - 1),
@@ -175,10 +174,10 @@ def test_parts_are_written_in_order_into_every_message(
         present = [not is_optional or chance.random() < 0.7 for _ in range(n_messages)]
         sizes = np.array([len(p) for p in payloads])
         data = np.frombuffer(b"".join(payloads), np.uint8)
-        payload: wire_parts.Payload = wire_parts.compact(data, np.cumsum(sizes) - sizes, sizes)
+        payload: emit.Payload = emit.compact(data, np.cumsum(sizes) - sizes, sizes)
         if chance.random() < 0.3:
-            payload = wire_parts.Objects(payloads, sizes)
-        parts.append(wire_parts.Part(some, payload, np.array(present) if is_optional else None))
+            payload = emit.Objects(payloads, sizes)
+        parts.append(emit.Part(some, payload, np.array(present) if is_optional else None))
         for i in range(n_messages):
             wanted[i] += nested(some, payloads[i]) if present[i] else b""
 
@@ -186,14 +185,14 @@ def test_parts_are_written_in_order_into_every_message(
 
     block = Block(data, offsets, lengths)
     assert block.to_list() == [nested((b"\x0a",), content) for content in wanted]
-    assert (offsets[1:] - offsets[:-1] - lengths[:-1] == wire_parts.GAP_BYTES).all()
+    assert (offsets[1:] - offsets[:-1] - lengths[:-1] == emit.GAP_BYTES).all()
 
 
-def field_of(lengths: list[int]) -> tuple[bytes, list[wire_parts.Part]]:
+def field_of(lengths: list[int]) -> tuple[bytes, list[emit.Part]]:
     """Return a field of many messages with payloads of these lengths, which are not there."""
     starts = np.zeros(len(lengths), np.int64)
     payload = ByteRanges(np.zeros(9, np.uint8), starts, np.array(lengths, np.int64))
-    return b"", [wire_parts.Part((b"\x0a",), payload)]
+    return b"", [emit.Part((b"\x0a",), payload)]
 
 
 def test_a_message_larger_than_protobuf_reads_is_refused_before_it_is_made() -> None:

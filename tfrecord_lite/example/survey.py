@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tfrecord_lite.block import Block, Place
-    from tfrecord_lite.example.decode.oneof import Flat, ListValues
+    from tfrecord_lite.example.decode.entries import Flat, ListValues
     from tfrecord_lite.example.sequence.batch import SequenceMessageBatch
 
 

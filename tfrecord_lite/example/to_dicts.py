@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.block import Block
     from tfrecord_lite.example.decode.batch import MessageBatch
-    from tfrecord_lite.example.decode.oneof import FeatureValues
+    from tfrecord_lite.example.decode.entries import FeatureValues
     from tfrecord_lite.example.decode.reader import Serialized
     from tfrecord_lite.example.sequence.batch import SequenceMessageBatch
 

@@ -3,18 +3,16 @@
 ::
 
     scalar     one varint, one message: wire types, WireError, walk
-    varint     bytes to numbers, many at a time
-    pack       numbers to bytes, many at a time
+    varint     bytes to numbers and back, many at a time
     fields     N messages to their fields, in lockstep
     packed     runs of varints, end to end, to numbers
     repeated   all values of a repeated field, packed or not, of N messages
     keys       which of some known strings stands at each of many offsets
     template   messages that look alike: their common bytes are checked, not parsed
-    parts      the parts of N messages: payloads, and the lengths around them
-    emit       parts to N messages
+    emit       N messages of parts: payloads, and the lengths around them
 
         reading    bytes ─> fields ─> repeated ─> packed ─> values        (template: in one step)
-        writing    values ─> pack ─> parts ─> emit ─> bytes
+        writing    values ─> varint ─> emit ─> bytes
 
 Parsing one message is a loop over its fields, which is slow in Python. But N messages can be
 parsed *in lockstep*: one NumPy step reads the next tag and length of all N.

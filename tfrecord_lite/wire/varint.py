@@ -1,4 +1,4 @@
-"""Base-128 varints to numbers, many at a time; :mod:`.pack` is the other direction.
+"""Base-128 varints to numbers and back, many at a time.
 
 A varint stores a number 7 bits per byte, lowest first; the top bit of a byte says that
 another follows. Ten bytes hold 64 bits, so a negative ``int64`` takes ten.
@@ -14,6 +14,19 @@ The ninth and tenth byte, for the few numbers that have them, come with one more
 Bits after the 64th are dropped, as protobuf's own decoders do (rule W16).
 
 Format: https://protobuf.dev/programming-guides/encoding/#varints
+
+From numbers to bytes:
+
+::
+
+    spread     open gaps for the top bits, in three steps: 56 -> 28+28, 28 -> 14+14, 14 -> 7+7
+    continue   set the top bit of all bytes but the last
+    place      store whole words, each over the unused bytes of the one before it
+
+A number below 2**56 becomes one 64-bit word that way; the ninth and tenth byte of the few
+others come in a second word. All varints are minimal, as protobuf writes them.
+
+Format: https://protobuf.dev/programming-guides/encoding/#varints
 """
 
 from __future__ import annotations
@@ -22,19 +35,23 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from tfrecord_lite import jit
 from tfrecord_lite.arrays import (
     LANE_BYTES,
+    AnyArray,
     BoolArray,
     Int64Array,
     Uint8Array,
     Uint32Array,
     Uint64Array,
+    row_splits,
 )
-from tfrecord_lite.wire.scalar import MAX_VARINT_BYTES
+from tfrecord_lite.wire.scalar import MAX_VARINT_BYTES, varint_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import numpy.typing as npt
 
 Words = TypeVar("Words", "Uint64Array", "Uint32Array")
 
@@ -158,3 +175,113 @@ def decode_sized(
     differs |= is_empty
     values = squeeze(loaded, longest).view(np.int64)
     return values, differs if np.count_nonzero(differs) else None
+
+
+_RUN_VALUES = 8 * 1024
+"""Values encoded at once, so that intermediate arrays stay in the cache."""
+
+# Each step of _spread splits groups of bits: bound, bits that stay, bits that move, by how much.
+_SPREAD_STEPS = (
+    (1 << 28, 0x000000000FFFFFFF, 0x00FFFFFFF0000000, 4),
+    (1 << 14, 0x00003FFF00003FFF, 0x0FFFC0000FFFC000, 2),
+    (1 << 7, 0x007F007F007F007F, 0x3F803F803F803F80, 1),
+)
+_IN_32_BITS = 1 << 28
+_IN_64_BITS = 1 << 56
+# Top bits of all bytes but the last, by the number of bytes.
+_CONTINUED = np.array(
+    [int.from_bytes(b"\x80" * max(min(n - 1, LANE_BYTES), 0), "little") for n in range(11)],
+    np.uint64,
+)
+_CONTINUED_32 = _CONTINUED[:5].astype(np.uint32)
+
+
+def varint_sizes(values: npt.NDArray[np.unsignedinteger[Any]]) -> Uint8Array:
+    """Return how many bytes each of many unsigned numbers takes, 1 to 10; uint8, owned."""
+    sizes = np.ones(values.shape, np.uint8)
+    largest = int(values.max(initial=0))
+    for n_bits in range(7, 64, 7):
+        if largest >> n_bits == 0:
+            break
+        sizes += (values >= values.dtype.type(1 << n_bits)).view(np.uint8)
+    return sizes
+
+
+def _spread(values: Words, largest: int) -> Words:
+    """Put 7 bits into each byte of numbers below 2**56, or 2**28 for uint32."""
+    word, mask = values.dtype.type, int(~values.dtype.type(0))
+    for bound, low, high, shift in _SPREAD_STEPS:
+        if largest >= bound and high & mask:
+            values = values & word(low & mask) | (values & word(high & mask)) << word(shift)
+    return values
+
+
+def varint_rows(values: Int64Array) -> tuple[Uint8Array, Uint8Array]:
+    """Encode int64 numbers, each at the start of a row of its own.
+
+    Returns the rows, uint8, shape (n, 8 or 16), zeros after each varint; and the bytes of each
+    varint, uint8, shape (n,). Both are owned.
+    """
+    unsigned = values.view(np.uint64)
+    sizes = varint_sizes(unsigned)
+    largest = int(unsigned.max(initial=0))
+    if largest < _IN_64_BITS:
+        words = _spread(unsigned, largest) | _CONTINUED.take(sizes, mode="clip")
+        return words.view(np.uint8).reshape(-1, LANE_BYTES), sizes
+    cells = np.zeros((values.size, 2 * LANE_BYTES), np.uint8)
+    words = cells.view(np.uint64)
+    below = unsigned & np.uint64(_IN_64_BITS - 1)
+    words[:, 0] = _spread(below, _IN_64_BITS - 1) | _CONTINUED.take(sizes, mode="clip")
+    above = unsigned >> np.uint64(56)
+    words[:, 1] = (above & np.uint64(0x7F)) | (above >> np.uint64(7)) * np.uint64(0x180)
+    return cells, sizes
+
+
+def varint_run(values: Int64Array) -> tuple[Uint8Array, Uint8Array | int]:
+    r"""Encode int64 numbers end to end, as a packed field stores them.
+
+    Returns the bytes, which own their memory, and the bytes of each varint; a plain number if all
+    have as many.
+
+    >>> data, sizes = varint_run(np.array([1, 300]))
+    >>> data.tobytes(), sizes.tolist()
+    (b'\x01\xac\x02', [1, 2])
+    """
+    unsigned = values.view(np.uint64)
+    largest = int(unsigned.max(initial=0))
+    if largest < 1 << 7:
+        return unsigned.astype(np.uint8), 1
+    sizes = np.empty(values.size, np.uint8)
+    if jit.kernels is not None:
+        data = np.empty(jit.kernels.varint_sizes(unsigned, sizes), np.uint8)
+        jit.kernels.encode_varints(unsigned, data)
+        return data, sizes
+    out = np.empty(values.size * varint_size(largest) + 2 * LANE_BYTES, np.uint8)
+    n_bytes = 0
+    for first in range(0, values.size, _RUN_VALUES):
+        some = slice(first, first + _RUN_VALUES)
+        n_bytes += _encode_into(out[n_bytes:], unsigned[some], sizes[some])
+    data = out[:n_bytes]
+    # The room that was allocated may be several times as large.
+    return data.copy() if 2 * n_bytes < out.size else data, sizes
+
+
+def _encode_into(out: Uint8Array, values: Uint64Array, sizes: Uint8Array) -> int:
+    """Encode numbers end to end, fill in their sizes, and return the bytes of all."""
+    largest = int(values.max(initial=0))
+    if largest < _IN_32_BITS:
+        narrow: Uint32Array = values.astype(np.uint32)
+        sizes[:] = varint_sizes(narrow)
+        spread = _spread(narrow, largest)
+        cells: AnyArray = spread | _CONTINUED_32.take(sizes, mode="clip")
+    elif largest < _IN_64_BITS:
+        sizes[:] = varint_sizes(values)
+        cells = _spread(values, largest) | _CONTINUED.take(sizes, mode="clip")
+    else:
+        wide, sizes[:] = varint_rows(values.view(np.int64))
+        cells = wide.view(np.dtype((np.void, 2 * LANE_BYTES)))[:, 0]
+    splits = row_splits(sizes.astype(np.int64))
+    # Each is stored with the zeros after it, and the next one over those.
+    width = cells.dtype.itemsize
+    np.ndarray((out.size - width + 1,), cells.dtype, out, strides=(1,))[splits[:-1]] = cells
+    return int(splits[-1])

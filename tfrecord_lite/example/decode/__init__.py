@@ -3,19 +3,17 @@
 ::
 
     bytes ─> batch ─┬─> runtime         a few messages: the protobuf runtime
-                    ├─> layout, learn   messages that look alike: check all bytes but the values
+                    ├─> layout          messages that look alike: check all bytes but the values
                     ├─> plain           short entries in any order: all at once, keys by a hash
-                    └─> entries         any encoding, on oneof
+                    └─> entries         any encoding
                           │
                           ╰─> FeatureValues ─> reader ─> build ─> result
 
     batch         messages to the values of each feature, by the fastest reader that can
     runtime       a few messages, read by the protobuf runtime
-    layout        what messages of one writer look like, and the values where they do
-    learn         a layout, learnt from a few messages
+    layout        what messages of one writer look like, learnt from a few; the values where they do
     plain         messages with short entries, in any order
-    entries       messages in any legal encoding; the map entries of Features and FeatureLists
-    oneof         for each of many Features: which list counts, and its values
+    entries       messages in any legal encoding: their map entries, which list counts, its values
     reader        prepared specifications and messages to results
     build         values to dense, padded, sparse and ragged results
     first_error   the error about the first message that is wrong

@@ -20,10 +20,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
-from tfrecord_lite.example.decode.entries import GeneralMessages
-from tfrecord_lite.example.decode.layout import LayoutMatch
-from tfrecord_lite.example.decode.learn import learn
-from tfrecord_lite.example.decode.oneof import FeatureValues, ListValues, merge
+from tfrecord_lite.example.decode.entries import FeatureValues, GeneralMessages, ListValues, merge
+from tfrecord_lite.example.decode.layout import LayoutMatch, learn
 from tfrecord_lite.example.decode.plain import PlainMatch
 from tfrecord_lite.wire.fields import renumbered
 from tfrecord_lite.wire.keys import KeyTable

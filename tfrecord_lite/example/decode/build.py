@@ -36,8 +36,8 @@ from tfrecord_lite.arrays import (
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.columns.bytes import FlatValues, as_array, owned_slice
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
+from tfrecord_lite.example.decode.entries import NO_VALUES, FeatureValues, ListValues
 from tfrecord_lite.example.decode.first_error import MisfitError
-from tfrecord_lite.example.decode.oneof import NO_VALUES, FeatureValues, ListValues
 from tfrecord_lite.schema import Dense, Kind, Padded, RaggedFeature
 
 if TYPE_CHECKING:

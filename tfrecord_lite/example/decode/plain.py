@@ -35,9 +35,8 @@ from tfrecord_lite.arrays import (
     row_splits,
     rows,
 )
-from tfrecord_lite.example.decode.entries import distinct
+from tfrecord_lite.example.decode.entries import LIST_READERS, ListValues, distinct
 from tfrecord_lite.example.decode.layout import bodies
-from tfrecord_lite.example.decode.oneof import LIST_READERS, ListValues
 from tfrecord_lite.example.proto import (
     ENTRY_TAG,
     KEY_TAG,

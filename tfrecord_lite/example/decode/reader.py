@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.arrays import AnyArray, BoolArray, Int64Array, Uint8Array
     from tfrecord_lite.columns import Column
     from tfrecord_lite.columns.bytes import FlatValues
-    from tfrecord_lite.example.decode.oneof import FeatureValues
+    from tfrecord_lite.example.decode.entries import FeatureValues
     from tfrecord_lite.schema import Prepared
 
     Serialized: TypeAlias = Block | Sequence[bytes | str] | AnyArray

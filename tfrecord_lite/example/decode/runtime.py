@@ -15,7 +15,7 @@ import numpy as np
 from google.protobuf.internal import api_implementation
 from google.protobuf.message import DecodeError
 
-from tfrecord_lite.example.decode.oneof import FeatureListValues, FeatureValues, ListValues
+from tfrecord_lite.example.decode.entries import FeatureListValues, FeatureValues, ListValues
 from tfrecord_lite.messages import Example, SequenceExample
 from tfrecord_lite.schema import Kind
 

@@ -42,10 +42,9 @@ from tfrecord_lite.example.proto import (
     VALUE_TAG,
 )
 from tfrecord_lite.schema import Kind
-from tfrecord_lite.wire.emit import emit_fields, emit_run
-from tfrecord_lite.wire.pack import varint_rows, varint_run
-from tfrecord_lite.wire.parts import Fixed, Objects, Part, Short, compact
+from tfrecord_lite.wire.emit import Fixed, Objects, Part, Short, compact, emit_fields, emit_run
 from tfrecord_lite.wire.scalar import WireError, varint
+from tfrecord_lite.wire.varint import varint_rows, varint_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable
@@ -53,7 +52,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.convert.arrow import DataFrame, Frame
     from tfrecord_lite.convert.lists import ValueLists
     from tfrecord_lite.schema import FeatureLike
-    from tfrecord_lite.wire.parts import Payload
+    from tfrecord_lite.wire.emit import Payload
 
 __all__ = ["encode_example", "encode_examples"]
 

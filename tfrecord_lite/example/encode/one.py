@@ -18,9 +18,9 @@ from tfrecord_lite.convert.normalize import normalize
 from tfrecord_lite.convert.types import ByteItems, column_error
 from tfrecord_lite.example.proto import ENTRY_TAG, KEY_TAG, KIND_TAGS, LIST_VALUE_TAG, VALUE_TAG
 from tfrecord_lite.schema import Kind
-from tfrecord_lite.wire.pack import varint_run
-from tfrecord_lite.wire.parts import prefix_bytes
+from tfrecord_lite.wire.emit import prefix_bytes
 from tfrecord_lite.wire.scalar import varint
+from tfrecord_lite.wire.varint import varint_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -15,54 +15,436 @@ of all lists.
 
 The protobuf runtime decides what a message means, as for Examples: of several lists with one
 key the last counts, whole; several values in one entry are joined.
+
+Where the steps are::
+
+    FeatureList   1 feature ─> Feature   1 bytes_list, 2 float_list, 3 int64_list
+
+A step starts where the one before it ends, so a list has to be walked. But programs write
+all steps of a list alike. A *plain* step holds one string, or one packed run of numbers,
+after a prefix of known form, and its content goes on to the next step::
+
+    0a r  (0a | 12 | 1a) r-2  0a r-4  content ...
+    ╰─────────── prefix ───────────╯
+          r bytes, up to the next step
+
+:func:`find_plain` guesses all steps of many lists in one go, without walking from one to the
+next: either all have the size of the first, or they start where bytes look like a prefix. A
+guess is right for a list if prefixes and sizes lead from its start exactly to its end. The
+other lists are walked in lockstep by :func:`find_steps`.
+
+Steps of one size lie at even distances: where the first is and how many there are is all
+that needs to be known about a list. So floats of one size are padded without looking at any step::
+
+    in the buffer        p 1 p 2 p 3 ..      p 4 ......      (p: a prefix)
+    a copy per list      p 1 p 2 p 3         p 4 x x x x     as long as the longest
+    prefixes left out      1   2   3           4   x   x     a view, with strides
+    the rest is 0          1   2   3           4   0   0
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from tfrecord_lite import jit
 from tfrecord_lite.arrays import (
     BoolArray,
     ByteRanges,
     Float32Array,
     Int64Array,
     Uint8Array,
+    gather,
+    lanes,
     ranges,
     row_splits,
+    rows,
 )
 from tfrecord_lite.example.decode import batch
-from tfrecord_lite.example.decode.entries import MapEntries, distinct, submessages
-from tfrecord_lite.example.decode.oneof import (
+from tfrecord_lite.example.decode.entries import (
+    NO_VALUES,
     FeatureListValues,
     FeatureValues,
     ListValues,
+    MapEntries,
     MergedFeatures,
     common_buffer,
+    distinct,
+    join,
     merge,
+    submessages,
 )
-from tfrecord_lite.example.proto import FEATURE_LISTS, FEATURES
-from tfrecord_lite.example.sequence.steps import find_plain, find_steps
+from tfrecord_lite.example.proto import (
+    FEATURE_LISTS,
+    FEATURES,
+    KIND_OF_TAG,
+    KIND_TAGS,
+    LIST_VALUE_TAG,
+    STEP,
+    STEP_TAG,
+)
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.wire.fields import Fields, renumbered, tokenise
+from tfrecord_lite.wire.packed import varint_runs
+from tfrecord_lite.wire.repeated import repeated_len
+from tfrecord_lite.wire.scalar import LEN, content_start, read_length
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import numpy.typing as npt
 
     from tfrecord_lite.block import Block
     from tfrecord_lite.example.decode.batch import DiscoveredKeys
-    from tfrecord_lite.example.decode.entries import LocatedEntries
-    from tfrecord_lite.example.decode.oneof import Flat
+    from tfrecord_lite.example.decode.entries import Flat, LocatedEntries
     from tfrecord_lite.example.decode.runtime import RuntimeSequences
-    from tfrecord_lite.example.sequence.steps import PlainSteps
     from tfrecord_lite.wire.keys import KeyTable
+
+_STEP_DEPTH, _FEATURE_DEPTH, _LIST_DEPTH = 3, 4, 5
+
+_PREFIX_BYTES = 6
+"""The prefix of a short step."""
+_SHORTEST, _LONGEST = 4, 0x7F
+_SEARCHED = 40
+"""Longer steps are not searched for: looking at every byte would cost more than walking."""
+_AT_ONCE = 8 * 1024
+"""The number of steps that are looked at together; they stay in the cache."""
+_TYPICAL = 8
+"""About the bytes of a step that is searched for."""
+_MOST_WRONG = 0.5
+"""The share of lists that a guess may be wrong for before another one is made."""
+_COPIED_BYTES = 128 * 1024
+"""Bytes of lists that are copied at once; they stay in the cache."""
+
+
+def find_plain(data: Uint8Array, starts: Int64Array, stops: Int64Array) -> PlainSteps | None:
+    """Find the FeatureLists that have plain steps only; best if all are of one key.
+
+    `starts` and `stops` are int64, shape (n_lists,). Lists without steps count as plain. None
+    if there are no others, or the guess is right for none.
+    """
+    filled = np.flatnonzero(stops > starts)
+    if not filled.size:
+        return None
+    sample = filled[filled.size // 2]
+    view = memoryview(data)[int(starts[sample]) : int(stops[sample])]  # type: ignore[arg-type]
+    first = _first_step(view)
+    if first is None:
+        return None
+    if jit.kernels is not None and first.size <= _LONGEST:
+        return _compiled(jit.kernels, data, starts, stops, first)
+    is_plain = stops == starts
+    some_starts, some_stops = starts[filled], stops[filled]
+    counts = np.zeros(starts.size, np.int64)
+    contents: EvenContents | ByteRanges
+    found = _even(data, some_starts, some_stops, first)
+    if found is not None:
+        is_plain[filled] = found > 0
+        counts[filled] = found
+        firsts = starts[is_plain] + len(first.prefix)
+        contents = EvenContents(data, firsts, first.size, first.length)
+    else:
+        if first.size > _SEARCHED:
+            return None
+        found, contents = _searched(data, some_starts, some_stops, first.kind)
+        if not len(contents):
+            return None
+        is_plain[filled] = found > 0
+        counts[filled] = found
+    return PlainSteps(is_plain, first.kind, counts[is_plain], contents)
+
+
+def _compiled(
+    kernels: Any, data: Uint8Array, starts: Int64Array, stops: Int64Array, first: _StepForm
+) -> PlainSteps | None:
+    """Walk from step to step by a kernel, which costs less than a guess."""
+    counts = np.empty(starts.size, np.int64)
+    tag = KIND_TAGS[first.kind][0]
+    n_steps, size = kernels.count_steps(data, starts, stops, tag, counts)
+    if not n_steps:
+        return None
+    is_plain = (counts > 0) | (stops == starts)
+    counts, starts = counts[is_plain], starts[is_plain]
+    contents: EvenContents | ByteRanges
+    if size:
+        contents = EvenContents(data, starts + _PREFIX_BYTES, size, size - _PREFIX_BYTES)
+    else:
+        places = np.empty((2, n_steps), np.int64)
+        kernels.steps_at(data, starts, counts, places)
+        contents = ByteRanges(data, *places)
+    return PlainSteps(is_plain, first.kind, counts, contents)
+
+
+@dataclass(frozen=True, slots=True)
+class _StepForm:
+    """The form of a plain step."""
+
+    kind: Kind
+    prefix: bytes
+    """Its bytes before the content."""
+    length: int
+    """Bytes of the content."""
+
+    @property
+    def size(self) -> int:
+        return len(self.prefix) + self.length
+
+
+def _first_step(view: memoryview) -> _StepForm | None:
+    """Return the form of a list's first step; None if that is not plain."""
+    feature = content_start(view, 0, None, STEP_TAG[0])
+    if feature is None or feature >= len(view):
+        return None
+    stop = feature + read_length(view, 0)[0]
+    tag = view[feature] if feature < stop <= len(view) else 0
+    values = content_start(view, feature, stop, tag)
+    content = content_start(view, values, stop, LIST_VALUE_TAG[0]) if values is not None else None
+    if content is None or not KIND_OF_TAG[tag]:
+        return None
+    kind, length = Kind(int(KIND_OF_TAG[tag])), stop - content
+    if kind is Kind.FLOAT and length % 4:
+        return None
+    return _StepForm(kind, bytes(view[:content]), length)
+
+
+def _even(
+    data: Uint8Array, starts: Int64Array, stops: Int64Array, first: _StepForm
+) -> Int64Array | None:
+    """Count the steps of each list, 0 where not all have the form of the first; shape (n_lists,).
+
+    None if the sizes of some lists, or most prefixes, do not fit that form.
+    """
+    length = stops - starts
+    counts = length // first.size
+    if (counts * first.size != length).any():
+        return None
+    wrong = np.zeros(starts.size, np.bool_)
+    words = lanes(data)
+    for some in _slices(counts):
+        at = ranges(starts[some], counts[some], first.size)  # where each step would start
+        differs = np.zeros(at.size, np.bool_)
+        for place in range(0, len(first.prefix), 8):
+            part = first.prefix[place : place + 8]
+            unused = np.uint64(64 - 8 * len(part))
+            loaded = words[at + place] if place else words[at]
+            loaded ^= np.uint64(int.from_bytes(part, "little"))
+            loaded <<= unused
+            differs |= loaded != 0
+        if differs.any():
+            wrong[some][np.repeat(np.arange(counts[some].size), counts[some])[differs]] = True
+    if wrong.mean() > _MOST_WRONG:
+        return None
+    return np.where(wrong, 0, counts)
+
+
+def _slices(counts: Int64Array) -> Iterator[slice]:
+    """Divide lists into slices of about :data:`_AT_ONCE` steps, or of one list."""
+    ends = np.cumsum(counts)
+    begin = 0
+    while begin < counts.size:
+        done = int(ends[begin - 1]) if begin else 0
+        end = max(int(np.searchsorted(ends, done + _AT_ONCE, side="right")), begin + 1)
+        yield slice(begin, end)
+        begin = end
+
+
+def _searched(
+    data: Uint8Array, starts: Int64Array, stops: Int64Array, kind: Kind
+) -> tuple[Int64Array, ByteRanges]:
+    """Find short steps of one kind by what their prefixes look like.
+
+    Returns the steps of each list, 0 where the guess is wrong; and the contents of all others.
+    """
+    parts = [
+        _search(data, starts[some], stops[some], kind)
+        for some in _slices((stops - starts) // _TYPICAL)
+    ]
+    counts, start, length = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return counts, ByteRanges(data, start, length)
+
+
+def _search(
+    data: Uint8Array, starts: Int64Array, stops: Int64Array, kind: Kind
+) -> tuple[Int64Array, Int64Array, Int64Array]:
+    """Search some of the lists: the steps of each, and start and length of each content."""
+    splits = row_splits(stops - starts)
+    joined = np.concatenate([gather(data, starts, stops - starts), np.zeros(8, np.uint8)])
+    # Whether a prefix starts at each byte of the lists, end to end. Comparing bytes that lie
+    # side by side costs little, so all six are.
+    room = joined[1:]
+    looks = joined[:-8] == STEP_TAG[0]
+    looks &= joined[2:-6] == KIND_TAGS[kind][0]
+    looks &= joined[4:-4] == LIST_VALUE_TAG[0]
+    looks &= room[:-7] - joined[3:-5] == np.uint8(2)
+    looks &= room[:-7] - joined[5:-3] == np.uint8(4)
+    place = np.flatnonzero(looks)  # of each prefix, in the lists end to end
+    bounds = np.searchsorted(place, splits)
+    counts = np.diff(bounds)
+    some = counts > 0
+    size = np.empty_like(place)  # of the content: up to the next prefix, or the end of the list
+    size[:-1] = place[1:]
+    size[bounds[1:][some] - 1] = splits[1:][some]
+    size -= place
+    size -= _PREFIX_BYTES
+    rooms = room[place]
+    is_broken = size != rooms - np.uint8(_SHORTEST)
+    is_broken |= rooms - np.uint8(_SHORTEST) > _LONGEST - _SHORTEST
+    if kind is Kind.FLOAT:
+        is_broken |= size & 3 != 0
+    is_bad = np.append(place, -1)[bounds[:-1]] != splits[:-1]  # does not start with a prefix
+    if is_broken.any() or is_bad.any():
+        which = np.repeat(np.arange(starts.size), counts)
+        is_bad[which[is_broken]] = True
+        is_good = ~is_bad[which]
+        place, size = place[is_good], size[is_good]
+        counts[is_bad] = 0
+    place += np.repeat(starts - splits[:-1] + _PREFIX_BYTES, counts)
+    return counts, place, size
+
+
+def find_steps(
+    data: Uint8Array, starts: Int64Array, stops: Int64Array
+) -> tuple[Int64Array, Fields]:
+    """Find the steps of many FeatureLists, of any form.
+
+    `starts` and `stops` are int64, shape (n_lists,). Return the steps of each list, shape
+    (n_lists,), and the fields of all Features; their owner is the number of the step. Raises
+    WireError with the number of the list.
+    """
+    counts, features = repeated_len(data, starts, stops, STEP, _STEP_DEPTH)
+    with renumbered(np.repeat(np.arange(starts.size), counts)):
+        return counts, _fields_of(data, features.starts, features.starts + features.lengths)
+
+
+def _fields_of(data: Uint8Array, starts: Int64Array, stops: Int64Array) -> Fields:
+    """Split Features into fields; most are one list, which one look tells, or empty."""
+    length = stops - starts
+    words = lanes(data)[starts]  # a tag and a length of one byte each, and more
+    kind = KIND_OF_TAG[(words & np.uint64(0xFF)).view(np.int64)]
+    is_one = (words >> np.uint64(8)) & np.uint64(0xFF) == (length - 2).view(np.uint64)
+    is_one &= (kind != 0) & (length <= _LONGEST + 2)
+    one = np.flatnonzero(is_one)
+    types = np.full(one.size, LEN, np.uint8)
+    found = Fields(one, kind[one].astype(np.int32), types, starts[one] + 2, stops[one])
+    odd = np.flatnonzero(~is_one & (length > 0))
+    if not odd.size:
+        return found
+    with renumbered(odd):
+        rest = tokenise(data, starts[odd], stops[odd], _FEATURE_DEPTH)
+    return join([found, replace(rest, owner=odd[rest.owner])])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EvenContents:
+    """Contents of steps, of one length and at one distance in all lists."""
+
+    data: Uint8Array
+    first: Int64Array
+    """Where the content of each list's first step starts; shape (n_lists,)."""
+    size: int
+    """Bytes from one step to the next."""
+    length: int
+    """Bytes of a content."""
+
+    def starts(self, counts: Int64Array) -> Int64Array:
+        """Return where each content starts, given the steps of each list; shape (n_steps,)."""
+        return ranges(self.first, counts, self.size)
+
+    def pad(self, counts: Int64Array, out: Float32Array) -> None:
+        """Copy all contents, as :meth:`PlainSteps.pad`.
+
+        Every list is copied at the length of the longest one. Contents are at the same offsets in
+        all these copies, so no step is looked at.
+        """
+        data = self.data
+        if jit.kernels is not None:
+            jit.kernels.pad_steps(data, self.first, counts, self.size, out.view(np.uint8))
+            return
+        n_lists, longest = out.shape[:2]
+        step = np.dtype((np.void, self.length))
+        to = out.reshape(-1).view(step).reshape(n_lists, longest)
+        width = (longest - 1) * self.size + self.length
+        last = data.size - width  # later starts are copied from a buffer with more room
+        is_late = self.first > last
+        base = max(last, 0)
+        tail = np.concatenate([data[base:], np.zeros(width, np.uint8)])
+        for source, which, first in (
+            (data, np.flatnonzero(~is_late), self.first),
+            (tail, np.flatnonzero(is_late), self.first - base),
+        ):
+            for begin in range(0, which.size, at_once := max(_COPIED_BYTES // width, 1)):
+                some = which[begin : begin + at_once]
+                copied = rows(source, width)[first[some]]
+                strides = (width, self.size)
+                steps = np.ndarray((some.size, longest), step, copied, strides=strides)
+                steps[np.arange(longest) >= counts[some, None]] = np.zeros((), step)
+                to[some] = steps
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PlainSteps:
+    """The plain steps of many lists, all of one kind."""
+
+    is_plain: BoolArray
+    """Which lists have plain steps only; shape (n_lists,)."""
+    kind: Kind
+    counts: Int64Array
+    """Steps of each of these lists; shape (is_plain.sum(),)."""
+    contents: EvenContents | ByteRanges
+    """The content of each of their steps."""
+
+    def values(self, kind: Kind) -> ListValues:
+        """Read the values of all steps; none if they are of another kind.
+
+        Raises WireError with the number of the list.
+        """
+        if kind != self.kind:
+            return ListValues(0, NO_VALUES[kind])
+        contents, data = self.contents, self.contents.data
+        if isinstance(contents, ByteRanges):
+            start, lengths = contents.starts, contents.lengths
+        else:
+            start, length = contents.starts(self.counts), contents.length
+            if kind is Kind.FLOAT:
+                if not length:
+                    return ListValues(0, np.empty(0, np.float32))
+                return ListValues(length // 4, rows(data, length)[start].view("<f4"))
+            lengths = np.broadcast_to(length, start.shape)
+        if kind is Kind.BYTES:
+            return ListValues(1, ByteRanges(data, start, lengths))
+        if kind is Kind.FLOAT:
+            return ListValues(lengths >> 2, gather(data, start, lengths).view("<f4"))
+        with (
+            renumbered(np.flatnonzero(self.is_plain)),
+            renumbered(np.repeat(np.arange(self.counts.size), self.counts)),
+        ):
+            counts, numbers = varint_runs(ByteRanges(data, start, lengths))
+        return ListValues(1 if (counts == 1).all() else counts, numbers)
+
+    def are_floats(self, n_values: int) -> bool:
+        """Say whether all steps of all lists are `n_values` floats, and lie evenly."""
+        return (
+            self.kind is Kind.FLOAT
+            and isinstance(self.contents, EvenContents)
+            and self.contents.length == 4 * n_values > 0
+            and bool(self.is_plain.all())
+        )
+
+    def pad(self, out: Float32Array) -> None:
+        """Store the steps of each list in a row, zeros after them; only if :meth:`are_floats`.
+
+        `out` is float32, shape (n_lists, longest, n_values): contiguous, and at least as long as
+        the longest list.
+        """
+        if isinstance(self.contents, EvenContents):
+            self.contents.pad(self.counts, out)
+
 
 _Number = TypeVar("_Number", bound=np.generic)
 
-_LIST_DEPTH = 5
 _FEW = 2
 """Most messages that the protobuf runtime reads: it takes longer for many steps."""
 _GROUP_BYTES = 2**23

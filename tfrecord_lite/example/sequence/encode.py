@@ -83,8 +83,7 @@ from tfrecord_lite.example.proto import (
     VALUE_TAG,
 )
 from tfrecord_lite.schema import Kind
-from tfrecord_lite.wire.emit import emit_fields, emit_run
-from tfrecord_lite.wire.parts import Part, compact
+from tfrecord_lite.wire.emit import Part, compact, emit_fields, emit_run
 from tfrecord_lite.wire.scalar import WireError
 
 if TYPE_CHECKING:

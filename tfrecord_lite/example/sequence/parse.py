@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.block import Block
     from tfrecord_lite.columns import Column
     from tfrecord_lite.example.decode.build import FeatureColumn
-    from tfrecord_lite.example.decode.oneof import FeatureListValues
+    from tfrecord_lite.example.decode.entries import FeatureListValues
     from tfrecord_lite.example.decode.reader import Serialized
     from tfrecord_lite.schema import FeatureLike, Prepared
 
