@@ -273,17 +273,16 @@ def encode_lists(found: Mapping[str, ValueLists], n_records: int | None = None) 
     """Encode value lists, one per feature, as Examples; `n_records` if there may be none."""
     if n_records is None:
         n_records = count_records(found.items())
+    return encode_fields([(FEATURES_TAG, features_parts(found))], n_records)
+
+
+def encode_fields(fields: list[tuple[bytes, list[Part]]], n_records: int) -> Block:
+    """Encode the fields of messages: a tag and parts each; RECORD_TOO_LARGE about one of them."""
     try:
-        data, offsets, lengths = emit_fields([(FEATURES_TAG, features_parts(found))], n_records)
+        return Block(*emit_fields(fields, n_records))
     except WireError as error:
-        raise too_large_error(error) from None
-    return Block(data, offsets, lengths)
-
-
-def too_large_error(error: WireError) -> InvalidArgumentError:
-    """Return the error about a message that is too large to be written."""
-    reason = Reason.RECORD_TOO_LARGE
-    return InvalidArgumentError(reason, index=error.message, detail=error.detail)
+        reason = Reason.RECORD_TOO_LARGE
+        raise InvalidArgumentError(reason, index=error.message, detail=error.detail) from None
 
 
 class _HasRecords(Protocol):

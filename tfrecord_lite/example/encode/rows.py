@@ -7,11 +7,11 @@ values. What it keeps of them is a copy, already checked::
 
     {"x": 0.5, "n": 7, "tags": [b"a", b"b"], "v": array, "w": array}
           │        │            │                 │           │
-          ╰─ struct.pack ─╯     ╰─ strings        ╰─ concatenate, one per dtype
+          ╰─ struct.pack ─╯     ╰─ strings        ╰─ copies
              "<fq"
 
 The rows become value lists without another look: their numbers lie in memory as those of a structured
-array, and arrays of a dtype end to end. A row of a new form, or one with large, unusual or wrong
+array, and vectors end to end. A row of a new form, or one with large, unusual or wrong
 values, is encoded alone at once, so the call that passes a bad row raises, and keeps nothing of it.
 Every row, and every record that is written between rows, has a number; they come out in order.
 
@@ -29,13 +29,14 @@ wrong, is None: the rows then go one by one, and the one that is wrong raises th
 from __future__ import annotations
 
 import struct
+from functools import partial
 from itertools import chain
 from operator import attrgetter, countOf, itemgetter
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
-from tfrecord_lite.arrays import ByteRanges, gather, row_splits
+from tfrecord_lite.arrays import ByteRanges, row_splits
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import RaggedTensor
 from tfrecord_lite.convert.lists import ValueLists
@@ -54,17 +55,17 @@ from tfrecord_lite.example.proto import FEATURES_TAG
 from tfrecord_lite.schema import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from typing_extensions import Buffer
 
-    from tfrecord_lite.arrays import AnyArray
+    from tfrecord_lite.arrays import AnyArray, Int64Array
     from tfrecord_lite.convert.lists import Counts
 
 _MAX_ROWS = 1024
 _MAX_BYTES = 2 * 1024 * 1024
 """When a buffer is full."""
-_MAX_PLANS = 8
+MAX_PLANS = 8
 """Forms that are collected at a time; each becomes a batch of its own."""
 _MAX_FORMS = 256
 """Forms that are remembered."""
@@ -83,13 +84,18 @@ _ndim_of = attrgetter("ndim")
 
 
 class Waiting:
-    """Records among rows that wait, and how many there are of both. Not thread-safe."""
+    """Rows of some forms, and records between them, until they are written. Not thread-safe.
+
+    Everything is copied: a row may change after it was added.
+    """
+
+    of_sequences = False
 
     def __init__(self) -> None:
         self._n = 0
         self._n_bytes = 0
-        self._records: list[bytes] = []
-        self._record_order: list[int] = []
+        self._records: list[tuple[int, bytes]] = []
+        self._active: list[Plan] = []
 
     def __len__(self) -> int:
         """Return the number of rows and records."""
@@ -102,8 +108,7 @@ class Waiting:
 
     def add_record(self, record: bytes) -> None:
         """Add a record that is encoded already."""
-        self._records.append(record)
-        self._record_order.append(self._n)
+        self._records.append((self._n, record))
         self._n += 1
         self._n_bytes += len(record)
 
@@ -112,24 +117,39 @@ class Waiting:
         for record in records.views() if isinstance(records, Block) else records:
             self.add_record(bytes(record))
 
-    def _clear(self) -> None:
-        """Forget the records; there are no rows any more."""
+    def _keep(self, plan: Plan, taken: Any, n_bytes: int) -> None:
+        """Add a row that a plan took apart."""
+        if not plan.rows:
+            self._active.append(plan)
+        plan.rows.append((self._n, taken))
+        self._n += 1
+        self._n_bytes += n_bytes
+
+    def take(self) -> list[Any] | Block:
+        """Return everything as records, bytes-like and in order, and start anew."""
+        blocks = [plan.encoded() for plan in self._active]
+        found: list[Any] | Block
+        if len(blocks) == 1 and not self._records:
+            found = blocks[0]
+        else:
+            order = [number for plan in self._active for number, _ in plan.rows]
+            order += [number for number, _ in self._records]
+            records: list[Any] = [record for block in blocks for record in block.views()]
+            records += [record for _, record in self._records]
+            found = [records[i] for i in np.argsort(np.array(order, np.int64)).tolist()]
+        for plan in self._active:
+            plan.rows = []
         self._n = self._n_bytes = 0
-        self._records, self._record_order = [], []
+        self._records, self._active = [], []
+        return found
 
 
 class RowBuffer(Waiting):
-    """Rows and records, in the order in which they came.
-
-    Rows are checked and copied as they are added; they may change afterwards.
-    """
-
-    of_sequences = False
+    """Rows of Examples and records, in the order in which they came."""
 
     def __init__(self) -> None:
         super().__init__()
         self._forms: dict[Any, RowPlan | bool] = {}
-        self._active: list[RowPlan] = []
         self._last: RowPlan | None = None
 
     def add(self, row: Mapping[str, Any]) -> list[Buffer] | None:
@@ -139,43 +159,25 @@ class RowBuffer(Waiting):
         Raises as :func:`~tfrecord_lite.encode_example`, and is then unchanged.
         """
         plan = self._last
-        if type(row) is not dict:
-            return self._add_alone(row)
-        values = tuple(row.values())
-        if plan is not None and plan.keys == tuple(row) and plan.types == tuple(map(type, values)):
-            taken = plan.take(values)
-            if taken is not None:
-                plan.rows.append((self._n, taken))
-                self._n += 1
-                self._n_bytes += taken[0]
+        taken = None
+        if type(row) is dict:
+            values = tuple(row.values())
+            is_only = False
+            types = tuple(map(type, values))
+            if plan is not None and plan.keys == tuple(row) and plan.types == types:
+                taken = plan.take(values)
+                is_only = plan.is_only
+            if taken is None and not is_only and not _has_large_string(values):
+                plan = self._plan_for(tuple(row), values)
+                taken = None if plan is None else plan.take(values)
+            if plan is not None and taken is not None:
+                self._last = plan
+                self._keep(plan, taken, taken[0])
                 return None
-            if plan.is_only:
-                return self._add_alone(row)
-        return self._add_other(row, values)
-
-    def _add_alone(self, row: Mapping[str, Any]) -> list[Buffer] | None:
-        """Encode a row alone."""
         pieces = encode_features(FEATURES_TAG, row)
         if not self._n and sum(map(len, pieces)) >= LARGE_BYTES:  # type: ignore[arg-type]
             return pieces
         self.add_record(b"".join(pieces))
-        return None
-
-    def _add_other(self, row: Mapping[str, Any], values: tuple[Any, ...]) -> list[Buffer] | None:
-        """Add a row of another form than the last one, or one to be encoded alone."""
-        strings = [value for value in map(only_string, values) if type(value) is bytes]
-        if any(len(string) >= LARGE_BYTES for string in strings):
-            return self._add_alone(row)
-        plan = self._plan_for(tuple(row), values)
-        taken = None if plan is None else plan.take(values)
-        if plan is None or taken is None:
-            return self._add_alone(row)
-        if not plan.rows:
-            self._active.append(plan)
-        plan.rows.append((self._n, taken))
-        self._last = plan
-        self._n += 1
-        self._n_bytes += taken[0]
         return None
 
     def _plan_for(self, keys: tuple[Any, ...], values: tuple[Any, ...]) -> RowPlan | None:
@@ -198,44 +200,14 @@ class RowBuffer(Waiting):
                 plan = self._forms[form] = RowPlan(keys, values)
             except (UnplannedError, TypeError, ValueError):
                 plan = self._forms[form] = False
-        if not isinstance(plan, RowPlan):
+        if not isinstance(plan, RowPlan) or (not plan.rows and len(self._active) >= MAX_PLANS):
             return None
-        has_room = plan.rows or len(self._active) < _MAX_PLANS
-        return plan if has_room else None
-
-    def take(self) -> list[Any] | Block:
-        """Return everything as records, bytes-like and in order, and start anew."""
-        plans = self._active
-        blocks, orders = [], []
-        for plan in plans:
-            order, rows = zip(*plan.rows, strict=True)
-            blocks.append(encode_lists(plan.columns(rows), len(rows)))
-            orders.append(order)
-        records = in_order(blocks, orders, self._records, self._record_order)
-        for plan in plans:
-            plan.rows = []
-        self._active, self._last = [], None
-        self._clear()
-        return records
+        return plan
 
 
-def in_order(
-    blocks: list[Block],
-    orders: Sequence[Sequence[int]],
-    records: list[bytes],
-    record_order: list[int],
-) -> list[Any] | Block:
-    """Merge the records of blocks, and single ones, by their numbers; one block stays one."""
-    if len(blocks) == 1 and not records:
-        return blocks[0]
-    found: list[Any] = list(chain.from_iterable([block.views() for block in blocks]))
-    if records:
-        found += records
-        orders = [*orders, record_order]
-    if len(orders) > 1:
-        places = np.argsort(np.fromiter(chain(*orders), np.int64, len(found)))
-        found = [found[i] for i in places.tolist()]
-    return found
+def _has_large_string(values: Iterable[Any]) -> bool:
+    strings = (value for value in map(only_string, values) if type(value) is bytes)
+    return any(len(string) >= LARGE_BYTES for string in strings)
 
 
 class UnplannedError(Exception):
@@ -254,7 +226,6 @@ def _chooser(places: list[int]) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
 
 _OBJECT = np.dtype(object)
 dtype_of: Callable[[Any], np.dtype[Any]] = attrgetter("dtype")
-_size_of = attrgetter("size")
 
 
 def is_list(value: Any) -> bool:
@@ -270,77 +241,44 @@ def dtypes_of(values: Iterable[Any]) -> tuple[np.dtype[Any], ...]:
     return tuple([value.dtype for value in values if type(value) is np.ndarray])
 
 
-def _packer(value: Any) -> tuple[Callable[[Any], bytes], np.dtype[Any]]:
-    """Return a callable that packs values like this long list, and the dtype it packs.
+def _copier(value: Any) -> tuple[Callable[[Any], AnyArray], int]:
+    """Return a function that copies vectors like this array or long list, and bytes per value.
 
-    The callable raises TypeError for a value of another type than this one.
+    It raises TypeError for values of another type than these, and ArithmeticError for one too large.
     """
+    if type(value) is np.ndarray and value.dtype == float:
+        return lambda array: rounded(array).ravel(), 8
+    if type(value) is np.ndarray and value.dtype in EXACT_DTYPES:
+        return lambda array: array.flatten(), value.dtype.itemsize
     types = set(map(type, value)) if type(value) in (list, tuple) else set()
-    for cls, letter, name in ((int, "q", "<i8"), (float, "f", "<f4")):
+    for cls, letter, dtype in ((int, "q", "<i8"), (float, "f", "<f4")):
         if types == {cls}:
-            return _list_packer(cls, letter), np.dtype(name)
+            return partial(_list_copy, cls, letter, dtype), 8
     raise UnplannedError
 
 
-def _list_packer(cls: type, letter: str) -> Callable[[Any], bytes]:
+def _list_copy(cls: type, letter: str, dtype: str, values: Any) -> AnyArray:
     # struct packs any number as a float, rounded, and a masked one as an integer.
-    def pack(values: Any) -> bytes:
-        numbers = plain_numbers(values) if values and type(values[0]) is cls else None
-        if numbers is not None:
-            data: bytes = (rounded(numbers) if cls is float else numbers.astype(np.int64)).tobytes()
-            return data
-        if not values or countOf(map(type, values), cls) != len(values):
-            raise TypeError
-        return struct.pack(f"<{len(values)}{letter}", *values)
-
-    return pack
+    numbers = plain_numbers(values) if values and type(values[0]) is cls else None
+    if numbers is not None:
+        return rounded(numbers) if cls is float else numbers.astype(np.int64)
+    if not values or countOf(map(type, values), cls) != len(values):
+        raise TypeError
+    return np.frombuffer(struct.pack(f"<{len(values)}{letter}", *values), dtype)
 
 
-class _Arrays:
-    """The arrays of one dtype in each row."""
+class Plan(Protocol):
+    """Takes rows of one form apart."""
 
-    def __init__(self, dtype: np.dtype[Any]) -> None:
-        self.dtype = dtype
-        self.keys: list[str] = []
-        self.places: list[int] = []
+    rows: list[tuple[int, Any]]
+    """What it took of each row, with the row's number."""
 
-    def copied(self, arrays: tuple[AnyArray, ...]) -> bytes:
-        """Return the values of one row's arrays; floats of 64 bits rounded."""
-        if len(arrays) == 1:
-            flat = arrays[0]
-        else:
-            try:
-                flat = np.concatenate(arrays)
-            except ValueError:  # of different dimensions
-                flat = np.concatenate([array.ravel() for array in arrays])
-        if self.dtype == float:
-            flat = rounded(flat)
-        data: bytes = flat.tobytes()
-        return data
-
-    def columns(self, rows: list[tuple[bytes, list[int]]]) -> Iterator[tuple[str, ValueLists]]:
-        """Yield the value lists of each key, given the bytes and the sizes of each row's arrays."""
-        dtype = np.dtype(np.float32) if self.dtype == float else self.dtype
-        flat = np.frombuffer(b"".join([data for data, _ in rows]), dtype)
-        sizes = np.array([sizes for _, sizes in rows], np.int64)
-        if flat.size and (sizes == sizes[0]).all():
-            stops = np.cumsum(sizes[0]).tolist()
-            table = flat.reshape(len(rows), -1)
-            for key, start, stop in zip(self.keys, [0, *stops], stops, strict=False):
-                yield key, normalize(key, table[:, start:stop])
-            return
-        starts = row_splits(sizes.ravel())[:-1].reshape(len(rows), -1)
-        for i, key in enumerate(self.keys):
-            own = flat
-            if len(self.keys) > 1:
-                places, n_bytes = dtype.itemsize * starts[:, i], dtype.itemsize * sizes[:, i]
-                own = gather(flat.view(np.uint8), places, n_bytes).view(dtype)
-            yield key, normalize(key, RaggedTensor(own, row_splits(sizes[:, i])))
+    def encoded(self) -> Block:
+        """Return the rows taken as messages."""
 
 
-TakenRow: TypeAlias = tuple[int, bytes, Any, list[bytes], list[tuple[bytes, list[int]]]]
-"""What a plan took of a row: about how many bytes; the numbers, packed; the strings; the long lists,
-packed; and of each dtype the arrays' values and sizes."""
+TakenRow: TypeAlias = tuple[int, bytes, Any, list["AnyArray"]]
+"""What a plan took of a row: about how many bytes; the numbers, packed; the strings; the vectors."""
 
 
 class RowPlan:
@@ -371,19 +309,17 @@ class RowPlan:
             raise UnplannedError
         self._place(values)
         self.rows: list[tuple[int, TakenRow]] = []
-        """The rows taken, with their numbers: one item each, so that none is there in part."""
+        """The rows taken, with their numbers."""
 
     def _place(self, values: tuple[Any, ...]) -> None:
         """Decide where each value goes; places count a row's values, then those of its short lists."""
         numbers: list[int] = []
         strings: list[int] = []
-        long: list[int] = []
+        vectors: list[int] = []
         code = "<"
         self._fields: list[tuple[str, str, int]] = []  # key, letter, values per row
         self._texts: list[tuple[str, int]] = []  # key, strings per row
-        groups: dict[np.dtype[Any], _Arrays] = {}
-        self._vectors: list[tuple[str, np.dtype[Any]]] = []
-        self._packers: list[Callable[[Any], bytes]] = []
+        self._vectors: list[tuple[str, Callable[[Any], AnyArray], int]] = []
         place = len(values)
         lengths = iter(self._list_lengths)
         types = chain(self._list_types)
@@ -404,20 +340,12 @@ class RowPlan:
             elif held and held <= PLAIN_STRINGS:
                 self._texts.append((key, len(where)))
                 strings += where
-            elif type(value) is np.ndarray and (
-                value.dtype in EXACT_DTYPES or value.dtype == float
-            ):
-                group = groups.setdefault(value.dtype, _Arrays(value.dtype))
-                group.keys.append(key)
-                group.places.append(i)
             else:
-                pack, dtype = _packer(value)
-                self._vectors.append((key, dtype))
-                self._packers.append(pack)
-                long.append(i)
+                self._vectors.append((key, *_copier(value)))
+                vectors.append(i)
         self._pack = struct.Struct(code).pack
-        self._numbers, self._texts_of, self._long_of = map(_chooser, (numbers, strings, long))
-        self._groups = [(_chooser(group.places), group) for group in groups.values()]
+        choosers = map(_chooser, (numbers, strings, vectors))
+        self._numbers, self._texts_of, self._vectors_of = choosers
         chosen = self._texts_of((*values, *chain.from_iterable(self._choose_lists(values))))
         self._has_str = str in map(type, chosen)
         self._row_bytes = struct.calcsize(code) + sum(len(key) + 16 for key in self.keys)
@@ -433,30 +361,23 @@ class RowPlan:
             values += flat
         n_bytes = self._row_bytes
         strings: Any = self._texts_of(values)
-        long: list[bytes] = []
-        arrays: list[tuple[bytes, list[int]]] = []
+        vectors: list[AnyArray] = []
         try:
             packed = self._pack(*self._numbers(values))
             if self._has_str:
                 strings = [s.encode() if type(s) is str else s for s in strings]
-            if self._packers:
-                found = self._long_of(values)
-                if 8 * sum(map(len, found)) > LARGE_BYTES:  # before it is copied
+            for value, (_, copy, n_each) in zip(
+                self._vectors_of(values), self._vectors, strict=True
+            ):
+                n_bytes += n_each * (value.size if type(value) is np.ndarray else len(value))
+                if n_bytes > LARGE_BYTES:  # before it is copied
                     return None
-                long = [pack(v) for pack, v in zip(self._packers, found, strict=True)]
-                n_bytes += sum(map(len, long))
-            for choose, group in self._groups:
-                found = choose(values)
-                sizes = list(map(_size_of, found))
-                n_bytes += group.dtype.itemsize * sum(sizes)
-                if n_bytes > LARGE_BYTES:
-                    return None
-                arrays.append((group.copied(found), sizes))
+                vectors.append(copy(value))
         except (ArithmeticError, TypeError, UnicodeEncodeError, struct.error):
             return None  # encoding the row alone raises the error
         if strings:
             n_bytes += sum(map(len, strings))
-        return (n_bytes, packed, strings, long, arrays) if n_bytes <= LARGE_BYTES else None
+        return (n_bytes, packed, strings, vectors) if n_bytes <= LARGE_BYTES else None
 
     def _values_of_lists(self, values: tuple[Any, ...]) -> tuple[Any, ...] | None:
         """Return the values of a row's short lists, end to end; None if their lengths are others."""
@@ -473,7 +394,7 @@ class RowPlan:
     def columns(self, rows: Sequence[TakenRow]) -> dict[str, ValueLists]:
         """Return rows taken as value lists, one per key."""
         n_rows = len(rows)
-        _, numbers, strings, long, arrays = zip(*rows, strict=True)
+        _, numbers, strings, vectors = zip(*rows, strict=True)
         found: dict[str, ValueLists] = {}
         dtypes = {"q": "<i8", "f": "<f4"}
         fields = [(str(i), dtypes[letter], (n,)) for i, (_, letter, n) in enumerate(self._fields)]
@@ -486,17 +407,16 @@ class RowPlan:
             found[key] = ValueLists(n_rows, kind, count, flat)
         if self._texts:
             found |= self._string_columns(n_rows, list(chain.from_iterable(strings)))
-        for i, (_, group) in enumerate(self._groups):
-            found |= group.columns([of_row[i] for of_row in arrays])
-        for i, (key, dtype) in enumerate(self._vectors):
-            parts = [of_row[i] for of_row in long]
-            flat = np.frombuffer(b"".join(parts), dtype)
-            counts = np.fromiter(map(len, parts), np.int64, n_rows) // dtype.itemsize
-            is_even = int(counts.min()) == int(counts.max())
-            even = flat.reshape(n_rows, -1) if is_even and flat.size else None
-            column = RaggedTensor(flat, row_splits(counts)) if even is None else even
-            found[key] = normalize(key, column)
+        for i, (key, _, _) in enumerate(self._vectors):
+            parts = [of_row[i] for of_row in vectors]
+            counts = np.fromiter(map(len, parts), np.int64, n_rows)
+            found[key] = _joined_vectors(key, np.concatenate(parts), counts)
         return found
+
+    def encoded(self) -> Block:
+        """Return the rows taken as messages."""
+        _, rows = zip(*self.rows, strict=True)
+        return encode_lists(self.columns(rows), len(rows))
 
     def _string_columns(self, n_rows: int, strings: list[bytes]) -> dict[str, ValueLists]:
         """Return the lists of strings; in the buffer the strings of a row are together."""
@@ -618,8 +538,13 @@ def _arrays(key: str, values: list[Any]) -> ValueLists | None:
         return None
     if int(counts.min()) < 1:
         return None
-    if isinstance(_one_or_all(counts), int):
-        return normalize(key, flat.reshape(len(values), -1))
+    return _joined_vectors(key, flat, counts)
+
+
+def _joined_vectors(key: str, flat: AnyArray, counts: Int64Array) -> ValueLists:
+    """Return the lists of vectors that lie end to end."""
+    if flat.size and isinstance(_one_or_all(counts), int):
+        return normalize(key, flat.reshape(counts.size, -1))
     return normalize(key, RaggedTensor(flat, row_splits(counts)))
 
 

@@ -54,11 +54,11 @@ from tfrecord_lite.convert.types import (
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.encode.columns import (
     count_records,
+    encode_fields,
     entry_levels,
     feature_parts,
     features_parts,
     sorted_keys,
-    too_large_error,
 )
 from tfrecord_lite.example.encode.one import (
     content_of,
@@ -68,11 +68,11 @@ from tfrecord_lite.example.encode.one import (
     feature_content,
 )
 from tfrecord_lite.example.encode.rows import (
+    MAX_PLANS,
     RowPlan,
     TakenRow,
     UnplannedError,
     Waiting,
-    in_order,
 )
 from tfrecord_lite.example.proto import (
     ENTRY_TAG,
@@ -84,21 +84,19 @@ from tfrecord_lite.example.proto import (
 )
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.wire.emit import Part, compact, emit_fields, emit_run
-from tfrecord_lite.wire.scalar import WireError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 __all__ = ["encode_sequence_example", "encode_sequence_examples"]
 
-_MAX_PLANS = 8
-"""Forms that are collected at a time; each becomes a batch of its own."""
 _LARGE_BYTES = 256 * 1024
 """A record with a larger list is encoded alone."""
 _FORMATS: dict[Any, tuple[str, np.dtype[Any]]] = {
     **dict.fromkeys(PLAIN_INTEGERS, ("q", np.dtype("<i8"))),
     **dict.fromkeys(PLAIN_FLOATS, ("f", np.dtype("<f4"))),
 }
+_NO_CONTEXT: TakenRow = (0, b"", (), [])
 _BYTES = np.dtype(object)
 _dtype_of = attrgetter("dtype")
 
@@ -310,10 +308,7 @@ def _encode_columns(
     if lists is not None:
         entries = [_list_part(raw, key, lists[key]) for raw, key in sorted_keys(lists)]
         fields.append((FEATURE_LISTS_TAG, entries))
-    try:
-        return Block(*emit_fields(fields, n_records))
-    except WireError as error:
-        raise too_large_error(error) from None
+    return encode_fields(fields, n_records)
 
 
 def _list_part(raw: bytes, key: str, column: _ListColumn) -> Part:
@@ -461,10 +456,7 @@ def _as_block(records: list[Any] | Block) -> Block:
 
 
 class SequenceRowBuffer(Waiting):
-    """Records of sequences, and messages between them, in their order.
-
-    Everything is copied: a record may change after it was added.
-    """
+    """Rows of SequenceExamples and records, in the order in which they came."""
 
     of_sequences = True
 
@@ -492,40 +484,30 @@ class SequenceRowBuffer(Waiting):
                 return False
             found.append(values)
         types = tuple([(values.dtype, values.counts is None) for values in found])
-        form = (tuple(row), tuple(lists), types)
-        n_bytes = self._take(form, row, context, found)
-        if not n_bytes:
-            return False
-        self._n += 1
-        self._n_bytes += n_bytes
-        return True
-
-    def _take(
-        self, form: Any, row: dict[str, Any], context: dict[str, Any], lists: list[_StepValues]
-    ) -> int:
-        alike = self._plans.setdefault(form, [])
+        alike = self._plans.setdefault((tuple(row), tuple(lists), types), [])
+        n_bytes = 1 + sum([values.n_bytes for values in found])
         for plan in alike:
-            if n_bytes := plan.take(self._n, context, lists):
-                return n_bytes
-        if sum(map(len, self._plans.values())) >= _MAX_PLANS:
-            return 0
-        try:
-            plan = _SequencePlan({**row, "context": context} if context else row)
-        except (UnplannedError, TypeError, ValueError):
-            return 0
-        n_bytes = plan.take(self._n, context, lists)
-        if n_bytes:
+            taken = plan.take(context)
+            if taken is not None:
+                break
+        else:
+            if len(self._active) >= MAX_PLANS:
+                return False
+            try:
+                plan = _SequencePlan({**row, "context": context} if context else row)
+            except (UnplannedError, TypeError, ValueError):
+                return False
+            taken = plan.take(context)
+            if taken is None:
+                return False
             alike.append(plan)
-        return n_bytes
+        self._keep(plan, (taken, found), n_bytes + taken[0])
+        return True
 
     def take(self) -> list[Any] | Block:
         """Return everything as messages, in order, and start anew."""
-        plans = list(chain.from_iterable(self._plans.values()))
-        blocks = [plan.encoded() for plan in plans]
-        orders = [[number for number, _, _ in plan.rows] for plan in plans]
-        found = in_order(blocks, orders, self._records, self._record_order)
+        found = super().take()
         self._plans = {}
-        self._clear()
         return found
 
 
@@ -543,28 +525,22 @@ class _SequencePlan:
         for key in chain(context, self._lists):
             encoded_key(key)
         self._context = RowPlan(tuple(context), tuple(context.values())) if context else None
-        self.rows: list[tuple[int, TakenRow | None, list[_StepValues]]] = []
+        self.rows: list[tuple[int, tuple[TakenRow, tuple[_StepValues, ...]]]] = []
         """Of each record its number, its context, and its lists."""
 
-    def take(self, number: int, context: dict[str, Any], lists: list[_StepValues]) -> int:
-        """Take a record; return about how many bytes, 0 if its context has another form."""
+    def take(self, context: dict[str, Any]) -> TakenRow | None:
+        """Take the context of a record; None if it has another form."""
         plan = self._context
-        taken = None
-        n_bytes = 1 + sum(values.n_bytes for values in lists)
-        if tuple(context) != (() if plan is None else plan.keys):
-            return 0
-        if plan is not None:
-            values = tuple(context.values())
-            taken = plan.take(values) if plan.types == tuple(map(type, values)) else None
-            if taken is None:
-                return 0
-            n_bytes += taken[0]
-        self.rows.append((number, taken, lists))
-        return n_bytes
+        if plan is None:
+            return None if context else _NO_CONTEXT
+        values = tuple(context.values())
+        if tuple(context) != plan.keys or plan.types != tuple(map(type, values)):
+            return None
+        return plan.take(values)
 
     def encoded(self) -> Block:
         """Return the records taken as messages."""
-        _, contexts, lists = zip(*self.rows, strict=True)
+        contexts, lists = zip(*[taken for _, taken in self.rows], strict=True)
         context = {} if self._context is None else self._context.columns(contexts)
         steps = {
             key: _joined(key, taken)
