@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.example.sequence.encode import SequenceRowBuffer
     from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import Source, StorageOptions
-    from tfrecord_lite.files.output import OutputFile
     from tfrecord_lite.schema import FeatureLike
 
 __all__ = ["MessageWriter", "TFRecordWriter", "as_record"]
@@ -485,7 +484,7 @@ class TFRecordWriter(MessageWriter):
     [b'Ada', b'text is written as UTF-8']
     """
 
-    _sink: RecordSink | None = None  # None when closed
+    _is_closed = True  # until the file is open
 
     def __init__(
         self,
@@ -500,10 +499,15 @@ class TFRecordWriter(MessageWriter):
     ) -> None:
         self._atomic = atomic
         self._name = name_of(path)
-        _check_choice("mode", mode, ("w", "a"))
-        _check_choice("torn", torn, ("raise", "cut"))
         # Arguments are checked before the file is emptied.
-        compression = _one_of(options, compression)
+        for name, value, choices in (("mode", mode, ("w", "a")), ("torn", torn, ("raise", "cut"))):
+            if value not in choices:
+                raise argument_error(f"{name} is {value!r}, expected one of {choices}")
+        if options is not None:
+            if not is_infer(compression):
+                raise argument_error("both options and compression were given; give one of them")
+            TFRecordOptions.get_compression_type_string(options)
+            compression = options
         settings = compression_to_write(path, compression)
         check_storage_options(storage_options, path)
         append = mode == "a"
@@ -512,13 +516,19 @@ class TFRecordWriter(MessageWriter):
             if append:
                 if is_infer(compression) and local_size(path):
                     settings = TFRecordOptions(_compression_of(path))
-                file = _ready_to_append(file, path, settings, torn)
+                n_bytes = _whole_bytes(path, settings, torn)
+                if n_bytes is None:
+                    _rewrite_whole_records(path, settings)
+                    file.abandon()
+                    file = open_output(path, append=True)
+                    n_bytes = local_size(path) or 0
+                file.keep(n_bytes)
             self._sink = RecordSink(file, settings)
         except BaseException:
             file.abandon()
             raise
+        self._is_closed = False
         self._add = self._sink.add
-        self._compression, self._n_written = self._sink.compression, 0
 
     def write(self, record: bytes | bytearray | str | Block) -> None:
         """Write one record, or all of a block.
@@ -548,7 +558,7 @@ class TFRecordWriter(MessageWriter):
         >>> list(TFRecordReader("names.tfrecord"))
         [b'Ada', b'Alan', b'Grace']
         """
-        if self._sink is None:
+        if self._is_closed:
             raise self._closed()
         if type(record) is not bytes:
             if isinstance(record, Block):
@@ -561,22 +571,20 @@ class TFRecordWriter(MessageWriter):
             self._add(record)
 
     def _check_open(self) -> None:
-        if self._sink is None:
+        if self._is_closed:
             raise self._closed()
 
+    def _closed(self) -> FailedPreconditionError:
+        detail = "the writer is closed; open another"
+        return FailedPreconditionError(Reason.CLOSED, source=self._name, detail=detail)
+
     def _put(self, records: Sequence[Buffer] | Block) -> None:
-        if self._sink is None:
-            raise self._closed()
         self._sink.add_all(records)
 
     def _put_pieces(self, pieces: Sequence[Buffer]) -> None:
-        if self._sink is None:
-            raise self._closed()
         self._sink.add_pieces(pieces)
 
     def _put_block(self, block: Block) -> None:
-        if self._sink is None:
-            raise self._closed()
         self._sink.add_block(block)
 
     def flush(self) -> None:
@@ -590,8 +598,7 @@ class TFRecordWriter(MessageWriter):
         ...     print(list(TFRecordReader("names.tfrecord")))
         [b'Ada']
         """
-        if self._sink is None:
-            raise self._closed()
+        self._check_open()
         self._put_rows()
         self._sink.flush()
 
@@ -606,26 +613,19 @@ class TFRecordWriter(MessageWriter):
         >>> list(TFRecordReader("names.tfrecord"))
         [b'Ada']
         """
-        if self._sink is None:
+        if self._is_closed:
             return
         self._put_rows()
         self._sink.finish()
         self._sink.commit()
-        self._n_written = self._sink.n_records
-        self._sink = None
+        self._is_closed = True
 
     def __repr__(self) -> str:
         """Name the file and its compression, and count the records written so far."""
-        sink = self._sink
-        n_records = self._n_written if sink is None else sink.n_records + len(self._rows or ())
-        state = "closed" if sink is None else "open"
-        parts = [plural(n_records, "record"), self._compression or "uncompressed", state]
+        n_records = self._sink.n_records + len(self._rows or ())
+        state = "closed" if self._is_closed else "open"
+        parts = [plural(n_records, "record"), self._sink.compression or "uncompressed", state]
         return f"<TFRecordWriter of {short_name(self._name)}: {', '.join(parts)}>"
-
-    def _closed(self) -> FailedPreconditionError:
-        return FailedPreconditionError(
-            Reason.CLOSED, source=self._name, detail="the writer is closed; open another"
-        )
 
     def __enter__(self) -> Self:
         """Return the writer itself."""
@@ -638,64 +638,29 @@ class TFRecordWriter(MessageWriter):
         traceback: TracebackType | None,
     ) -> None:
         """Close; after an error, an atomic writer leaves the old file as it was."""
-        if self._sink is not None and self._atomic and kind is not None:
-            self._sink.abandon()
-            self._sink = None
         try:
-            self.close()
-        except BaseException:
-            # Nobody can try again.
-            if self._sink is not None:
+            if not self._atomic or kind is None:
+                self.close()
+        finally:
+            if not self._is_closed:  # nobody can try again
+                self._is_closed = True
                 self._sink.abandon()
-            self._sink = None
-            raise
 
     def __del__(self) -> None:
         """Close a forgotten writer, as TensorFlow does; an atomic one leaves no file."""
-        sink, self._sink = self._sink, None
-        if sink is None or not sink.belongs_here:
+        if self._is_closed or not self._sink.belongs_here:
             return
+        self._is_closed = True
         text = f"the writer of {self._name} was not closed"
         try:
             warnings.warn(text, ResourceWarning, 2, source=self)
         finally:  # a warning may be an error
             if self._atomic:
-                sink.abandon()
+                self._sink.abandon()
             else:
                 if self._rows:
-                    sink.add_all(self._rows.take())
-                sink.finish()
-
-
-def _one_of(options: CompressionType, compression: CompressionType) -> CompressionType:
-    """Return the argument that was given, TensorFlow's or ours."""
-    if options is None:
-        return compression
-    if not is_infer(compression):
-        detail = "both options and compression were given; give one of them"
-        raise argument_error(detail)
-    TFRecordOptions.get_compression_type_string(options)
-    return options
-
-
-def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        detail = f"{name} is {value!r}, expected one of {choices}"
-        raise argument_error(detail)
-
-
-def _ready_to_append(
-    file: OutputFile, path: Source, options: TFRecordOptions, torn: str
-) -> OutputFile:
-    """Return the locked file, to be written to after its whole records."""
-    n_bytes = _whole_bytes(path, options, torn)
-    if n_bytes is None:
-        _rewrite_whole_records(path, options)
-        file.abandon()
-        file = open_output(path, append=True)
-        n_bytes = local_size(path) or 0
-    file.keep(n_bytes)
-    return file
+                    self._sink.add_all(self._rows.take())
+                self._sink.finish()
 
 
 def _whole_bytes(path: Source, options: TFRecordOptions, torn: str) -> int | None:
@@ -719,14 +684,18 @@ def _whole_bytes(path: Source, options: TFRecordOptions, torn: str) -> int | Non
             pass
     except DataLossError as error:
         if error.reason not in (Reason.TRUNCATED, Reason.COMPRESSED_TRUNCATED):
-            _check_compression(path, compression)
-            raise
+            found = _compression_of(path)
+            if found == compression:
+                raise
+            detail = (
+                f"by its first bytes the file's compression is {found or 'none'}, "
+                f"not {compression or 'none'}"
+            )
+            raise argument_error(detail, source=name_of(path)) from None
         if torn == "raise":
             detail = f"{error.detail}; pass torn='cut' to cut off the torn end and append"
             raise error.at(detail=detail) from None
-        if compression:
-            return None
-        return error.offset or 0
+        return None if compression else error.offset or 0
     finally:
         stream.close()
     return size
@@ -736,18 +705,6 @@ def _compression_of(path: Source) -> str:
     """Return the compression of a file by its first bytes."""
     with contextlib.closing(RecordStream(path)) as stream:
         return stream.compression
-
-
-def _check_compression(path: Source, compression: str) -> None:
-    """Raise if a file that cannot be read has another compression."""
-    found = _compression_of(path)
-    if found != compression:
-        detail = (
-            f"by its first bytes the file's compression is {found or 'none'}, "
-            f"not {compression or 'none'}"
-        )
-        source = name_of(path)
-        raise argument_error(detail, source=source) from None
 
 
 def _rewrite_whole_records(path: Source, options: TFRecordOptions) -> None:

@@ -31,6 +31,7 @@ from tfrecord_lite.errors import (
     DataLossWarning,
     FileReport,
     Reason,
+    plural,
 )
 from tfrecord_lite.progress import bars_hidden
 from tfrecord_lite.records.framing import HEADER_BYTES, OVERHEAD_BYTES, is_header
@@ -154,15 +155,11 @@ class DamageLog:
 
 def too_many_error(error: DataLossError | DamagedSpan, n_before: int) -> DataLossError:
     """Return the error about damage after the `n_before` spans that were skipped."""
-    if n_before == 0:
-        limit = "max_errors=0 allows no damage to be skipped"
-    else:
-        places = (
-            "1 damaged place before it was"
-            if n_before == 1
-            else f"{n_before} damaged places before it were"
-        )
-        limit = f"{places} skipped, the limit of max_errors"
+    limit = "max_errors=0 allows no damage to be skipped"
+    if n_before:
+        were = "was" if n_before == 1 else "were"
+        places = plural(n_before, "damaged place")
+        limit = f"{places} before it {were} skipped, the limit of max_errors"
     detail = f"{error.detail or error.reason}; {limit}"
     return DataLossError(error.reason, error.offset, error.source, error.index, detail=detail)
 
@@ -182,6 +179,8 @@ class SkippingStream:
     """
 
     def __init__(self, stream: RecordStream, log: DamageLog, *, may_be_torn: bool = False) -> None:
+        self.name: str = stream.name
+        self.compression: str = stream.compression
         self._stream = stream
         self._decoder = stream.decoder
         self._may_be_torn = may_be_torn
@@ -334,16 +333,6 @@ class SkippingStream:
     def is_closed(self) -> bool:
         """Whether the file is closed."""
         return self._stream.is_closed
-
-    @property
-    def name(self) -> str:
-        """Path or URL."""
-        return self._stream.name
-
-    @property
-    def compression(self) -> str:
-        """The compression that was given or found."""
-        return self._stream.compression
 
     @property
     def offset(self) -> int:

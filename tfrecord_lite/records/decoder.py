@@ -374,8 +374,14 @@ class FrameDecoder:
         self._edges = self._edges[: n_known + first + 1]
         if is_wrong[first]:
             self._error = self._damage(HEADER_BYTES)
-        else:
-            self._error = self._too_large_error(int(lengths[first]))
+            return
+        detail = (
+            f"its length says {lengths[first]} bytes, the limit is {self.max_record_bytes}; "
+            "raise max_record_bytes to read larger records"
+        )
+        offset, index = self._base + self._next, self._n_given + self._edges.size - 1
+        reason = Reason.RECORD_TOO_LARGE
+        self._error = DataLossError(reason, offset, self.source, index, detail=detail)
 
     def _next_edges(self, n_records: int | None) -> Int64Array | None:
         """Return where the next records start, and where the last ends; None if not there yet."""
@@ -408,19 +414,9 @@ class FrameDecoder:
         self._mean_bytes = int(edges[n_intact] - edges[0]) // n_intact + 1
         return n_intact
 
-    def _place(self) -> tuple[int, str | None, int]:
-        """Return offset, source and index of the record at `_next`."""
-        return self._base + self._next, self.source, self._n_given + self._edges.size - 1
-
     def _damage(self, n_bytes: int) -> DataLossError:
         """Return the error about the frame at `_next`, which takes `n_bytes`."""
         frame = self._view[self._next : min(self._next + n_bytes, self._stop)]
-        # No index can disagree here, so it is damage.
-        return cast("DataLossError", frame_error(frame, n_bytes, *self._place()))
-
-    def _too_large_error(self, length: int) -> DataLossError:
-        detail = (
-            f"its length says {length} bytes, the limit is {self.max_record_bytes}; "
-            "raise max_record_bytes to read larger records"
-        )
-        return DataLossError(Reason.RECORD_TOO_LARGE, *self._place(), detail=detail)
+        index = self._n_given + self._edges.size - 1
+        error = frame_error(frame, n_bytes, self._base + self._next, self.source, index)
+        return cast("DataLossError", error)  # no index can disagree here, so it is damage

@@ -136,30 +136,28 @@ class RecordSink:
 
     def _write_frames(self, frames: bytearray | memoryview, n_records: int) -> None:
         """Write what is pending, then these frames."""
-        self._check_open()
         self._take_pending()
-        self._n_framed += n_records
-        self._take(frames)
+        self._take(frames, n_records)
         self._file.write(self._unwritten)
 
     def _drain(self) -> None:
         """Frame, compress and write what is pending."""
-        if self._records:
-            self._check_open()
-            self._take_pending()
+        self._take_pending()
         self._file.write(self._unwritten)
 
     def _take_pending(self) -> None:
         if self._records:
-            frames = frame(self._records)
-            self._n_framed += len(self._records)
-            self._records, self._n_bytes = [], 0
-            self._take(frames)
+            records, self._records, self._n_bytes = self._records, [], 0
+            self._take(frame(records), len(records))
 
-    def _take(self, frames: bytearray | memoryview) -> None:
+    def _take(self, frames: bytearray | memoryview, n_records: int) -> None:
         """Put frames after what is unwritten, compressed if asked."""
+        if self._is_ended:
+            detail = "the writer is closed; open another"
+            raise FailedPreconditionError(Reason.CLOSED, source=self._file.name, detail=detail)
         compressor = self._compressor
         self._unwritten.append(frames if compressor is None else compressor.compress(frames))
+        self._n_framed += n_records
 
     def flush(self) -> None:
         """Make every record readable that was added so far (rule O6)."""
@@ -182,13 +180,6 @@ class RecordSink:
         self._is_ended, self._buffer_bytes = True, 0
         self._file.write(self._unwritten)
         self._file.finish()
-
-    def _check_open(self) -> None:
-        """Raise if the end of the file is made already."""
-        if self._is_ended:
-            self._records.clear()
-            detail = "the writer is closed; open another"
-            raise FailedPreconditionError(Reason.CLOSED, source=self._file.name, detail=detail)
 
     def commit(self) -> None:
         """Rename the finished file, if it was written under a temporary name."""

@@ -95,29 +95,27 @@ class RecordStream:
         ``TRUNCATED`` for a file that ends inside a record (rules R2, R3); ``NOT_A_TFRECORD`` for
         one that begins as files of another format do.
         """
+        decoder = self.decoder
+        wanted = n_records or self._block_records
         try:
-            return self._next_block(n_records)
+            while (block := decoder.next_block(n_records)) is None:
+                if self.reuses_memory:
+                    decoder.recycle(wanted)
+                try:
+                    goes_on = self.fill(wanted)
+                except (DataLossError, OSError) as error:
+                    # Return the records before it first; the next call meets the error again.
+                    if not len(rest := decoder.rest()):
+                        raise
+                    self._read_error = error if isinstance(error, OSError) else None
+                    return rest
+                if not goes_on:
+                    if len(rest := decoder.rest()):
+                        return rest
+                    decoder.close()
+                    return None
         except DataLossError as error:
             raise self._explained(error) from None
-
-    def _next_block(self, n_records: int | None) -> Block | None:
-        decoder = self.decoder
-        while (block := decoder.next_block(n_records)) is None:
-            if self.reuses_memory:
-                decoder.recycle(n_records or self._block_records)
-            try:
-                goes_on = self.fill(n_records or self._block_records)
-            except (DataLossError, OSError) as error:
-                # Return the records before it first; the next call meets the error again.
-                if not len(rest := decoder.rest()):
-                    raise
-                self._read_error = error if isinstance(error, OSError) else None
-                return rest
-            if not goes_on:
-                if len(rest := decoder.rest()):
-                    return rest
-                decoder.close()
-                return None
         return block
 
     def next_records(self) -> list[bytes] | None:
@@ -125,22 +123,22 @@ class RecordStream:
 
         Raises as :meth:`next_block`.
         """
+        decoder = self.decoder
         try:
-            return self._next_records()
+            while (records := decoder.next_records()) is None:
+                length = decoder.next_length
+                # Only if the file is long enough for it, and nobody has set an end.
+                is_raw = self._content is self._file and not self.is_closed and self._end is None
+                if length >= _LARGE_RECORD_BYTES and is_raw and self._file.remaining() >= length:
+                    record = decoder.next_large(self._file.read)
+                    if record is not None:
+                        return [record]
+                decoder.recycle()
+                if not self.fill(None):
+                    decoder.close()
+                    return None
         except DataLossError as error:
             raise self._explained(error) from None
-
-    def _next_records(self) -> list[bytes] | None:
-        decoder = self.decoder
-        while (records := decoder.next_records()) is None:
-            if self._is_large(decoder.next_length):
-                record = decoder.next_large(self._file.read)
-                if record is not None:
-                    return [record]
-            decoder.recycle()
-            if not self.fill(None):
-                decoder.close()
-                return None
         return records
 
     @property
@@ -184,11 +182,6 @@ class RecordStream:
     def end_here(self) -> None:
         """Read nothing more of the file."""
         self._end = self.offset + self.decoder.pending_bytes
-
-    def _is_large(self, length: int) -> bool:
-        """Whether to read the next record directly; only if the file is long enough for it."""
-        is_raw = self._content is self._file and not self.is_closed and self._end is None
-        return length >= _LARGE_RECORD_BYTES and is_raw and self._file.remaining() >= length
 
     def fill(self, n_records: int | None) -> bool:
         """Read more of the file into the decoder; False at its end."""
