@@ -1,15 +1,62 @@
 """Schemas that other programs wrote: a text in, a Schema out.
 
-================================  ============================================  ===========
-:func:`superserial.from_yaml`     the YAML header of Super Serial               needs yaml
-:func:`tfds.from_json`            ``features.json`` of TensorFlow Datasets
-:func:`dataset_info.from_json`    ``dataset_info.json`` beside it: splits, files
-:func:`tfx.from_text`             ``schema.pbtxt`` of TFX, tensorflow-metadata
-================================  ============================================  ===========
+=============================  ============================================  ===========
+:func:`superserial.from_yaml`  the YAML header of Super Serial               needs yaml
+:func:`tfds.from_json`         ``features.json`` of TensorFlow Datasets
+:func:`tfx.from_text`          ``schema.pbtxt`` of TFX, tensorflow-metadata
+=============================  ============================================  ===========
 
-The module ``natural`` has the specifications of tensors stored as lists of the nearest kind, which
-the first two share.
+Most programs store tensors in an Example as a flat list of the nearest kind: bools and integers
+become int64, floats float32, and strings stay as they are. The shape is not stored; a schema has
+it, from which :func:`specification` makes the feature.
 
-No I/O: :func:`tfrecord_lite.load_schema` opens the files. Nothing in a text can name code, and
-sizes in it are checked, with no memory allocated for them.
+No I/O: :func:`tfrecord_lite.load_schema` opens the files.
 """
+
+from __future__ import annotations
+
+import numpy as np
+
+from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.schema import FixedLenFeature, Kind, Original, RaggedFeature, SchemaItem
+from tfrecord_lite.schema.kinds import is_float
+
+Shape = tuple[int | None, ...]
+"""Shape of one example's value, with None for a dimension that varies."""
+
+
+def nearest_kind(name: str, dtype: str) -> Kind:
+    """Return the kind of list that stores values of a dtype; raise for complex and unknown ones."""
+    try:
+        known = Original(dtype).dtype
+    except (TypeError, InvalidArgumentError):
+        known = "complex"
+    if known == "string":
+        return Kind.BYTES
+    if is_float(known):
+        return Kind.FLOAT
+    if known.startswith("complex"):
+        detail = f"values of dtype {dtype!r} cannot be stored as int64, float32 or strings"
+        raise InvalidArgumentError(Reason.UNSUPPORTED, key=name, detail=detail)
+    return Kind.INT64
+
+
+def specification(name: str, dtype: str, shape: Shape, *, optional: bool = False) -> SchemaItem:
+    """Return the specification of a tensor that was stored flat, and its original if it differs.
+
+    FixedLenFeature for a known shape; RaggedFeature without partitions if the first dimension
+    varies, or the feature is `optional`.
+    """
+    kind = nearest_kind(name, dtype)
+    if None in shape[1:]:
+        detail = f"only the first dimension of the shape may be unknown, not those of {list(shape)}"
+        raise InvalidArgumentError(Reason.UNSUPPORTED, key=name, detail=detail)
+    is_plain = dtype == kind.label
+    if None not in shape and not optional:
+        spec = FixedLenFeature(shape, kind.dtype)
+        return SchemaItem(spec, None if is_plain else Original(dtype, shape))
+    # The original's shape says how values divide into rows.
+    missing = None not in shape
+    is_plain = is_plain and not missing and len(shape) == 1
+    original = None if is_plain else Original(dtype, shape, missing=missing)
+    return SchemaItem(RaggedFeature(kind.dtype, row_splits_dtype=np.int64), original)

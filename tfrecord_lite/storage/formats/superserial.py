@@ -26,27 +26,8 @@ from typing import Any
 
 from tfrecord_lite.errors import InvalidArgumentError, argument_error
 from tfrecord_lite.schema import Schema
-from tfrecord_lite.storage.formats.natural import Shape, specification
-
-_DTYPES = {
-    1: "float32",
-    2: "float64",
-    3: "int32",
-    4: "uint8",
-    5: "int16",
-    6: "int8",
-    7: "string",
-    8: "complex64",
-    9: "int64",
-    10: "bool",
-    14: "bfloat16",
-    17: "uint16",
-    18: "complex128",
-    19: "float16",
-    22: "uint32",
-    23: "uint64",
-}
-"""TensorFlow's DataType enumeration."""
+from tfrecord_lite.storage.formats import specification
+from tfrecord_lite.tensors.dtypes import type_of_number
 
 
 def from_yaml(text: str | bytes) -> Schema:
@@ -84,31 +65,25 @@ def from_mapping(header: Any) -> Schema:
     """Read a parsed header: name -> ``{"shape": list of int or None, "dtype": int}``."""
     if not isinstance(header, Mapping) or not header:
         raise _header_error("there are no features")
-    specs, originals = {}, {}
+    items = {}
     for name, item in header.items():
         if not isinstance(name, str):
             raise _header_error(f"a feature's name must be a string, not {type(name).__name__}")
-        dtype, shape = _dtype_and_shape(name, item)
-        specs[name], original = specification(name, dtype, shape)
-        if original is not None:
-            originals[name] = original
-    return Schema(specs, originals)
-
-
-def _dtype_and_shape(name: str, item: Any) -> tuple[str, Shape]:
-    """Check the description of one feature."""
-    if not isinstance(item, Mapping) or not {"shape", "dtype"} <= item.keys():
-        raise _header_error("a feature must have a shape and a dtype", name)
-    number, shape = item["dtype"], item["shape"]
-    # To Python a bool is an int, but it is not the number of a dtype.
-    dtype = _DTYPES.get(number) if type(number) is int else None
-    if dtype is None:
-        raise _header_error(f"the dtype is {number!r}, which is not the number of a dtype", name)
-    if not isinstance(shape, list | tuple) or not all(type(d) is int or d is None for d in shape):
-        raise _header_error("a shape must be a list of numbers", name)
-    if any(d is not None and d < 0 for d in shape):
-        raise _header_error("a dimension must not be negative", name)
-    return dtype, tuple(shape)
+        if not isinstance(item, Mapping) or not {"shape", "dtype"} <= item.keys():
+            raise _header_error("a feature must have a shape and a dtype", name)
+        number, shape = item["dtype"], item["shape"]
+        if type(number) is not int:
+            raise _header_error(f"the dtype is {number!r}, not the number of a dtype", name)
+        if not isinstance(shape, list | tuple):
+            raise _header_error("a shape must be a list of numbers", name)
+        if not all(dim is None or (type(dim) is int and dim >= 0) for dim in shape):
+            raise _header_error("a dimension must be a number that is not negative, or null", name)
+        try:
+            dtype = type_of_number(number, "the dtype is").name
+        except InvalidArgumentError as error:
+            raise error.at(key=name) from None
+        items[name] = specification(name, dtype, tuple(shape))
+    return Schema.of_items(items)
 
 
 def _header_error(detail: str, key: str | None = None) -> InvalidArgumentError:

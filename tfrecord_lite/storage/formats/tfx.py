@@ -40,12 +40,7 @@ from tfrecord_lite.schema import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    import numpy.typing as npt
-
-    Represented = tuple[str, FeatureSpec, set[str]]
-    """The name and specification of a representation, and the columns that it reads."""
+    from collections.abc import Iterable
 
 _KINDS: dict[int, Kind] = {tfmd.BYTES: Kind.BYTES, tfmd.INT: Kind.INT64, tfmd.FLOAT: Kind.FLOAT}
 _DEFAULTS: dict[Kind, tuple[str, ...]] = {
@@ -186,33 +181,35 @@ class _Reader:
             raise _schema_error("the indices must be features of type INT", name)
         return SparseFeature(keys, value, self._kind(value, name).dtype, sizes, is_sorted)
 
-    def _represented(self, name: str, wanted: tfmd.TensorRepresentation) -> Represented:
+    def _represented(
+        self, name: str, wanted: tfmd.TensorRepresentation
+    ) -> tuple[str, FeatureSpec, set[str]]:
+        """Return the name and specification of a representation, and the columns that it reads."""
         word = wanted.WhichOneof("kind")
-        build = _REPRESENTATIONS.get(word or "")
-        if build is None:
-            raise _schema_error("the representation is of no known kind", name)
-        return build(self, name, getattr(wanted, word or ""))
+        given: Any = getattr(wanted, word or "", None)
+        match word:
+            case "dense_tensor":
+                key = given.column_name
+                kind, shape = self._kind(key, name), _shape(name, given.shape)
+                default = None
+                if given.HasField("default_value"):
+                    default = _default(name, given.default_value, kind, shape)
+                # A dense feature is named by its key; the representation may have another name.
+                return key, FixedLenFeature(shape, kind.dtype, default), {key}
+            case "varlen_sparse_tensor":
+                key = given.column_name
+                return key, VarLenFeature(self._kind(key, name).dtype), {key}
+            case "sparse_tensor":
+                keys, value = list(given.index_column_names), given.value_column_name
+                sizes = self._sizes(name, keys, given.dense_shape)
+                spec = self._sparse(name, keys, value, sizes, is_sorted=given.already_sorted)
+                return name, spec, {*keys, value}
+            case "ragged_tensor":
+                return self._ragged(name, given)
+            case _:
+                raise _schema_error("the representation is of no known kind", name)
 
-    def _dense_tensor(self, name: str, wanted: Any) -> Represented:
-        key = wanted.column_name
-        kind, shape = self._kind(key, name), _shape(name, wanted.shape)
-        default = None
-        if wanted.HasField("default_value"):
-            default = _default(name, wanted.default_value, kind, shape)
-        # A dense feature is named by its key; the representation may have another name.
-        return key, FixedLenFeature(shape, kind.dtype, default), {key}
-
-    def _varlen_tensor(self, name: str, wanted: Any) -> Represented:
-        key = wanted.column_name
-        return key, VarLenFeature(self._kind(key, name).dtype), {key}
-
-    def _sparse_tensor(self, name: str, wanted: Any) -> Represented:
-        keys, value = list(wanted.index_column_names), wanted.value_column_name
-        sizes = self._sizes(name, keys, wanted.dense_shape)
-        spec = self._sparse(name, keys, value, sizes, is_sorted=wanted.already_sorted)
-        return name, spec, {*keys, value}
-
-    def _ragged_tensor(self, name: str, wanted: Any) -> Represented:
+    def _ragged(self, name: str, wanted: Any) -> tuple[str, FeatureSpec, set[str]]:
         steps = list(wanted.feature_path.step)
         if len(steps) != 1:
             detail = f"the path {steps} must have one step, as an Example is not nested"
@@ -224,19 +221,10 @@ class _Reader:
             else:
                 partitions.append(RaggedFeature.UniformRowLength(part.uniform_row_length))
         is_short = wanted.row_partition_dtype == tfmd.TensorRepresentation.INT32
-        splits: npt.DTypeLike = np.int32 if is_short else np.int64
-        kind = self._kind(steps[0], name)
-        spec = RaggedFeature(kind.dtype, steps[0], partitions, splits)
+        splits = np.int32 if is_short else np.int64
+        spec = RaggedFeature(self._kind(steps[0], name).dtype, steps[0], partitions, splits)
         keyed = {p.key for p in partitions if isinstance(p, RaggedFeature.RowLengths)}
         return name, spec, {steps[0], *keyed}
-
-
-_REPRESENTATIONS: dict[str, Callable[[_Reader, str, Any], Represented]] = {
-    "dense_tensor": _Reader._dense_tensor,  # noqa: SLF001 - methods of the reader
-    "varlen_sparse_tensor": _Reader._varlen_tensor,  # noqa: SLF001
-    "sparse_tensor": _Reader._sparse_tensor,  # noqa: SLF001
-    "ragged_tensor": _Reader._ragged_tensor,  # noqa: SLF001
-}
 
 
 def _is_in_use(feature: tfmd.Feature | tfmd.SparseFeature) -> bool:
