@@ -31,7 +31,7 @@ from tfrecord_lite.files.compression import compression_to_write
 from tfrecord_lite.files.names import expand, is_url, name_of
 from tfrecord_lite.index.ranges import RANGE_BYTES, RangeReader, record_ranges
 from tfrecord_lite.options import ReadOptions, ReadSettings
-from tfrecord_lite.storage.loading import loader_of
+from tfrecord_lite.storage.loading import Loader
 from tfrecord_lite.storage.sidecar import Sidecar
 from tfrecord_lite.writer import TFRecordWriter
 
@@ -279,7 +279,7 @@ def _elements_of(
     if elements == "arrow":
         return partial(_tables, table=table), imported().Table
     if elements == "columns":
-        loader = loader_of(Sidecar(table.schema), table.column_names, None)
+        loader = Loader(Sidecar(table.schema), table.column_names, None)
         return partial(_columns, loader=loader), dict[str, Any]
     if elements == "dicts":
         return partial(_dicts, table=table), dict[str, Any]

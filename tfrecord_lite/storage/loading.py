@@ -58,7 +58,7 @@ from tfrecord_lite.storage.widening import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Sequence
     from typing import Unpack
 
     from tfrecord_lite.convert.arrow import Library
@@ -155,7 +155,7 @@ def load(
         infer_schema(reader_ahead(sources, settings), progress=ahead)
     )
     blocks = reported(reader.blocks(), progress, title_of(sources))
-    return loader_of(described, columns, as_).whole(blocks)
+    return Loader(described, columns, as_).whole(blocks)
 
 
 def described_by(
@@ -167,50 +167,11 @@ def described_by(
     return sidecar.resolve_schema(schema, options.storage_options)
 
 
-def reader_ahead(sources: list[Source], options: ReadSettings) -> TFRecordReader:
+def reader_ahead(sources: Sources, options: ReadSettings) -> TFRecordReader:
     """Return a reader for a first look; damage is reported when the data are read, not before."""
-    return (
-        reader_with(sources, options)
-        if options.on_error == "raise"
-        else _silent_reader(sources, options)
-    )
-
-
-def loader_of(
-    described: Sidecar,
-    columns: Sequence[str] | None,
-    as_: Library | None,
-    *,
-    with_objects: bool = True,
-    rejects_others: bool = False,
-) -> Loader:
-    """Return the loader of all features, or of some in the order asked for.
-
-    Without objects, byte strings are BytesColumns, or MaskedBytes. It may reject Examples with
-    values of features that are not in the schema.
-    """
-    schema = described.schema
-    if isinstance(schema, SequenceSchema):
-        if as_ is not None:
-            detail = "SequenceExamples have no data frame; load them with as_=None"
-            raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
-        return _SequenceLoader(schema, columns, with_objects=with_objects)
-    if columns is not None:
-        # The index of a frame comes along.
-        index = [] if as_ is None else index_names(described.dataframe)
-        names = dict.fromkeys([*_known(columns, schema), *index])
-        described = Sidecar(schema.select(names), dataframe=described.dataframe)
-    if as_ is None:
-        return Loader(described, with_objects=with_objects, rejects_others=rejects_others)
-    return _FrameLoader(described, as_)
-
-
-def _known(columns: Sequence[str], names: Collection[str]) -> list[str]:
-    """Return the columns asked for; raise if one is not among the names."""
-    columns = names_of(columns)
-    if not all(name in names for name in columns):
-        raise _unknown_error(columns, names)
-    return columns
+    if options.on_error != "raise":
+        options = replace(options, on_error=lambda span: None, max_errors=None)  # noqa: ARG005
+    return reader_with(sources, options)
 
 
 def names_of(columns: Sequence[str]) -> list[str]:
@@ -223,21 +184,18 @@ def names_of(columns: Sequence[str]) -> list[str]:
     return list(columns)
 
 
-def _unknown_error(columns: list[str], known: Collection[str]) -> InvalidArgumentError:
-    """Return the error about the first name that is not a feature, with those that are."""
-    name = next(name for name in columns if name not in known)
-    names = list(known)
-    shown = ", ".join(map(repr, names[:_SHOWN_NAMES])) + ", ..." * (len(names) > _SHOWN_NAMES)
-    nested = next((each for each in names if "/" in each), None)
-    paths = "" if nested is None else f"; nested names are paths, such as {nested!r}"
-    choices = nearest(name, names) or f"; there are {shown}"
-    return argument_error(f"no feature {name!r}{choices}{paths}")
-
-
-def _silent_reader(sources: Sources, options: ReadSettings) -> TFRecordReader:
-    """Return a reader for a first look at the data, which skips damage and does not report it."""
-    silent = replace(options, on_error=lambda span: None, max_errors=None)  # noqa: ARG005
-    return reader_with(sources, silent)
+def _known(columns: Sequence[str], known: Collection[str]) -> list[str]:
+    """Return the columns asked for; raise about the first that is not known, with those that are."""
+    columns = names_of(columns)
+    unknown = [name for name in columns if name not in known]
+    if unknown:
+        names = list(known)
+        shown = ", ".join(map(repr, names[:_SHOWN_NAMES])) + ", ..." * (len(names) > _SHOWN_NAMES)
+        nested = next((each for each in names if "/" in each), None)
+        paths = "" if nested is None else f"; nested names are paths, such as {nested!r}"
+        choices = nearest(unknown[0], names) or f"; there are {shown}"
+        raise argument_error(f"no feature {unknown[0]!r}{choices}{paths}")
+    return columns
 
 
 # --------------------------------------------------------- one schema from many sidecars
@@ -252,10 +210,15 @@ def _sidecar_of(sources: list[Source], options: ReadSettings) -> Sidecar | None:
     ]
     if not any(one for _, one in found):
         return None
-    alike = [None if one is None else _without_labels(one) for _, one in found]
+
+    def without(one: Sidecar | None) -> Sidecar | None:
+        """Return what the sidecars of a frame's shards have in common."""
+        return one and one._replace(dataframe=without_labels(one.dataframe))
+
+    alike = [without(one) for _, one in found]
     if any(one != alike[0] for one in alike):
         # A file without records goes with any others.
-        found = [pair for pair in found if not _is_empty(pair[0], options)] or found
+        found = [pair for pair in found if _has_records(pair[0], options)] or found
     merged: Sidecar | None = None
     for source, one in found:
         if one is None:
@@ -263,7 +226,7 @@ def _sidecar_of(sources: list[Source], options: ReadSettings) -> Sidecar | None:
             raise argument_error(detail, source=name_of(source))
         if merged is None:
             merged = one
-        elif _without_labels(merged) == _without_labels(one):
+        elif without(merged) == without(one):
             described = merged_description(merged.dataframe, one.dataframe)
             merged = merged._replace(dataframe=described)
         else:
@@ -271,16 +234,9 @@ def _sidecar_of(sources: list[Source], options: ReadSettings) -> Sidecar | None:
     return merged
 
 
-def _without_labels(one: Sidecar) -> Sidecar:
-    """Return what the sidecars of a frame's shards have in common."""
-    return one._replace(dataframe=without_labels(one.dataframe))
-
-
-def _is_empty(source: Source, options: ReadSettings) -> bool:
-    """Return whether a file has no records."""
-    blocks: Any = _silent_reader(source, options).blocks(1)
-    with closing(blocks):
-        return next(blocks, None) is None
+def _has_records(source: Source, options: ReadSettings) -> bool:
+    with closing(reader_ahead(source, options).blocks(1)) as blocks:  # type: ignore[type-var]
+        return next(blocks, None) is not None
 
 
 def _merged(merged: Sidecar, one: Sidecar, source: Source) -> Sidecar:
@@ -345,57 +301,102 @@ def _structure_of(described: Sidecar) -> Structure:
 
 
 class Loader:
-    """Turns blocks of Examples into the data that were saved."""
+    """Turns blocks of records into the data that were saved, or into a data frame.
+
+    Columns are named by path, of SequenceExamples by part: ``context/label``. Without objects, byte
+    strings are BytesColumns, or MaskedBytes. It may reject Examples with values of features that are
+    not in the schema.
+    """
 
     def __init__(
-        self, described: Sidecar, *, with_objects: bool = True, rejects_others: bool = False
+        self,
+        described: Sidecar,
+        columns: Sequence[str] | None = None,
+        library: Library | None = None,
+        *,
+        with_objects: bool = True,
+        rejects_others: bool = False,
     ) -> None:
-        schema = described.schema
-        self._schema: Schema = schema
-        self._with_objects = with_objects
+        schema: Any = described.schema
+        self._library, self._dataframe = library, described.dataframe
+        self._with_objects = with_objects and library is None
+        self._is_sequence = isinstance(schema, SequenceSchema)
         self._structure = _structure_of(described)
-        self._names: Sequence[str] = list(schema)
-        self._raw = {name for name, item in schema.to_items().items() if item.is_raw}
+        if self._is_sequence:
+            if library is not None:
+                detail = "SequenceExamples have no data frame; load them with as_=None"
+                raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
+            parts = schema._asdict()
+            self._structure = {p: {n: f"{p}/{n}" for n in specs} for p, specs in parts.items()}
+            schema = Schema.of_items(
+                {f"{p}/{n}": i for p, specs in parts.items() for n, i in specs.to_items().items()}
+            )
+        if columns is not None:
+            names = _known(columns, schema)
+            # The index of a frame comes along.
+            index = [] if library is None else index_names(described.dataframe)
+            schema = schema.select(dict.fromkeys([*names, *index]))
+            self._structure = {name: name for name in names}
+        self._schema: Schema = schema
         # Raw values must be in one column; one object per string would only slow this down.
-        make: Any = parser_of_all if rejects_others else ExampleParser
-        self._parse: Any = make(schema, strings="BytesColumn") if schema else None
+        self._parse: Any = None
+        if schema and self._is_sequence:
+            chosen = [
+                {
+                    n.removeprefix(f"{p}/"): spec
+                    for n, spec in schema.items()
+                    if n.startswith(f"{p}/")
+                }
+                for p in parts
+            ]
+            self._parse = SequenceExampleParser(*chosen, strings="BytesColumn", pad=False)
+        elif schema:
+            make: Any = parser_of_all if rejects_others else ExampleParser
+            self._parse = make(schema, strings="BytesColumn")
         self._is_first = True
 
-    def whole(self, blocks: Iterator[Block]) -> Any:
-        """Return the records of all blocks."""
-        parts: dict[str, list[Any]] = {name: [] for name in self._names}
-        n_records = 0
-        for columns, n_rows in self._columns(blocks):
-            n_records += n_rows
-            for name, column in columns.items():
-                parts[name].append(column)
-        if not any(parts.values()):
-            return self._data(self.columns_of(Block.from_records([])), range(n_records))
-        # Parts are dropped once joined, so that only one column is in memory twice.
-        whole = {name: join(parts.pop(name)) for name in list(parts)}
-        return self._data(whole, range(n_records))
-
-    def _data(self, columns: dict[str, Any], rows: range) -> Any:
-        """Return columns as the data that were saved; the range is of all rows."""
-        return rebuild(self._structure, columns)
-
-    def _columns(self, blocks: Any) -> Iterator[tuple[dict[str, Any], int]]:
+    def whole(self, blocks: Any) -> Any:
+        """Return the records of all blocks; a Table in as many chunks."""
+        parts: dict[str, list[Any]] = {name: [] for name in self._schema}
+        tables = []
+        n_rows = 0
         with closing(blocks):
             for block in blocks:
-                yield self.columns_of(block), len(block)
+                columns = self.columns_of(block)
+                n_rows += len(block)
+                if self._library is not None:
+                    tables.append(self._table(columns, len(block)))
+                    continue
+                for name, column in columns.items():
+                    parts[name].append(column)
+        if not n_rows:
+            columns = self.columns_of(Block.from_records([]))
+            if self._library is None:
+                return rebuild(self._structure, columns)
+            tables = [self._table(columns, 0)]
+        if self._library is None:
+            # Parts are dropped once joined, so that only one column is in memory twice.
+            return rebuild(self._structure, {name: join(parts.pop(name)) for name in list(parts)})
+        originals = self._schema.originals
+        return joined_frame(self._library, tables, originals, self._dataframe, range(n_rows))
+
+    def _table(self, columns: dict[str, Any], n_rows: int) -> Any:
+        library: Any = self._library
+        return table_for(library, columns, self._schema.originals, self._dataframe, range(n_rows))
 
     def columns_of(self, block: Block) -> dict[str, Any]:
-        """Return the columns of a block."""
-        reject_sequences(block, is_first=self._is_first)
-        self._is_first = False
-        return self._originals(self._parse(block), block) if self._parse else {}
-
-    def _originals(self, found: dict[str, Any], block: Block) -> dict[str, Any]:
-        """Give the columns of a block their original types."""
-        parsed = {
-            name: column if name in self._raw else self._finished(column)
-            for name, column in found.items()
-        }
+        """Return the columns of a block, with their original types."""
+        if not self._is_sequence:
+            reject_sequences(block, is_first=self._is_first)
+            self._is_first = False
+        if self._parse is None:
+            return {}
+        if self._is_sequence:
+            context, lists, _ = self._parse.parse_block(block)
+            parsed = {f"context/{name}": column for name, column in context.items()}
+            parsed |= {f"feature_lists/{name}": column for name, column in lists.items()}
+        else:
+            parsed = self._parse(block)
         try:
             columns = restored(parsed, self._schema, with_objects=self._with_objects)
         except InvalidArgumentError as error:
@@ -407,73 +408,9 @@ class Loader:
         except (ValueError, OverflowError) as error:
             # From NumPy, about shapes that no array can have.
             raise argument_error(f"no array can have the schema's originals: {error}") from None
-        return {name: self._finished(column) for name, column in columns.items()}
-
-    def _finished(self, column: Any) -> Any:
-        return _as_objects(column) if self._with_objects else column
-
-
-class _FrameLoader(Loader):
-    """Turns blocks of Examples into data frames."""
-
-    def __init__(self, described: Sidecar, library: Library) -> None:
-        super().__init__(described, with_objects=False)
-        self._library = library
-        self._dataframe = described.dataframe
-
-    def whole(self, blocks: Iterator[Block]) -> Any:
-        """Return the records of all blocks; a Table in as many chunks."""
-        tables, n_rows = [], 0
-        for columns, n_records in self._columns(blocks):
-            tables.append(self._table(columns, range(n_records)))
-            n_rows += n_records
-        if not tables:
-            tables = [self._table(self.columns_of(Block.from_records([])), range(0))]
-        return self._frame(tables, range(n_rows))
-
-    def _data(self, columns: dict[str, Any], rows: range) -> Any:
-        return self._frame([self._table(columns, rows)], rows)
-
-    def _table(self, columns: dict[str, Any], rows: range) -> Any:
-        originals = self._schema.originals
-        return table_for(self._library, columns, originals, self._dataframe, rows)
-
-    def _frame(self, tables: list[Any], rows: range) -> Any:
-        return joined_frame(self._library, tables, self._schema.originals, self._dataframe, rows)
-
-
-class _SequenceLoader(Loader):
-    """Turns blocks of SequenceExamples into data; the columns are named by part."""
-
-    def __init__(
-        self, schema: SequenceSchema, columns: Sequence[str] | None, *, with_objects: bool = True
-    ) -> None:
-        parts = dict(zip(schema._fields, schema, strict=True))
-        paths = {f"{part}/{name}": (part, name) for part, specs in parts.items() for name in specs}
-        structure: Structure = {
-            part: {name: f"{part}/{name}" for name in specs} for part, specs in parts.items()
-        }
-        if columns is not None:
-            names = _known(columns, paths)
-            structure = {name: name for name in names}
-            chosen = [paths[name] for name in names]
-            schema = SequenceSchema(
-                *(specs.select(n for p, n in chosen if p == part) for part, specs in parts.items())
-            )
-        chosen_names = list(paths if columns is None else names)
-        super().__init__(Sidecar(schema.context, structure), with_objects=with_objects)
-        self._names = chosen_names
-        has_some = schema.context or schema.feature_lists
-        self._parse = (
-            SequenceExampleParser(*schema, strings="BytesColumn", pad=False) if has_some else None
-        )
-
-    def columns_of(self, block: Block) -> dict[str, Any]:
-        if self._parse is None:
-            return {}
-        context, lists, _ = self._parse.parse_block(block)
-        columns = {f"context/{n}": c for n, c in self._originals(context, block).items()}
-        return columns | {f"feature_lists/{n}": self._finished(c) for n, c in lists.items()}
+        if not self._with_objects:
+            return columns
+        return {name: _as_objects(column) for name, column in columns.items()}
 
 
 def _as_objects(column: Any) -> Any:

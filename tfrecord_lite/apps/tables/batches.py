@@ -15,7 +15,7 @@ from tfrecord_lite.convert.arrow import SCHEMA_KEY
 from tfrecord_lite.errors import InvalidArgumentError, argument_error
 from tfrecord_lite.schema import SequenceSchema
 from tfrecord_lite.schema.text import nearest
-from tfrecord_lite.storage.loading import loader_of, names_of
+from tfrecord_lite.storage.loading import Loader, names_of
 from tfrecord_lite.storage.sidecar import Sidecar
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class RecordBatches:
     ) -> None:
         self.described = described
         schema = described.schema
-        self._loader = loader_of(
+        self._loader = Loader(
             described,
             names,
             None,

@@ -51,7 +51,7 @@ from tfrecord_lite.schema import (
 )
 from tfrecord_lite.schema.text import nearest
 from tfrecord_lite.sniff import text_of
-from tfrecord_lite.storage.loading import described_by, loader_of, reader_ahead
+from tfrecord_lite.storage.loading import Loader, described_by, reader_ahead
 from tfrecord_lite.storage.sidecar import Sidecar
 from tfrecord_lite.storage.widening import as_absent
 
@@ -482,7 +482,7 @@ class TFRecordTable:
 
     def _loaded(self, name: Library, progress: Progress) -> Any:
         check_progress(progress)
-        loader = loader_of(self._batches.described, self.column_names, name)
+        loader = Loader(self._batches.described, self.column_names, name)
         return loader.whole(self._reading.blocks(None, progress=progress))
 
 
@@ -674,7 +674,7 @@ def _text_original(item: SchemaItem) -> Original:
 
 def _texts_in(described: Sidecar, names: list[str], looked: _Sample) -> list[str]:
     """Return the columns whose byte strings in a sample are all printable text, and some not empty."""
-    loader = loader_of(Sidecar(described.schema.select(names)), None, None, with_objects=False)
+    loader = Loader(Sidecar(described.schema.select(names)), None, None, with_objects=False)
     sizes, texts = dict.fromkeys(names, 0), dict.fromkeys(names, True)
     for block in looked.blocks() if names else ():
         for name, column in loader.columns_of(block).items():

@@ -9,7 +9,7 @@ from tfrecord_lite.apps.tfds.info import Directory, count_error
 from tfrecord_lite.apps.tfds.splits import parts_of
 from tfrecord_lite.convert.arrow import check_library
 from tfrecord_lite.reader import TFRecordReader
-from tfrecord_lite.storage.loading import loader_of
+from tfrecord_lite.storage.loading import Loader
 from tfrecord_lite.storage.sidecar import Sidecar
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def load_tfds(
     found = Directory(directory, storage_options)
     pieces = _pieces(found, split)
     described = Sidecar(found.schema())
-    return loader_of(described, columns, as_).whole(_blocks(pieces, storage_options))
+    return Loader(described, columns, as_).whole(_blocks(pieces, storage_options))
 
 
 def _pieces(found: Directory, expression: str) -> list[_Piece]:
