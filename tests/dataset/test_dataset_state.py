@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.support.effort import at_most, some
 from tests.support.small_files import FEATURES, numbers, plain, write_files
 from tfrecord_lite import Dataset, FixedLenFeature, TFRecordDataset, TFRecordWriter, VarLenFeature
-from tfrecord_lite.dataset import batching, interleave, records, shuffle
+from tfrecord_lite.dataset import batching, records, shuffle
 from tfrecord_lite.errors import FailedPreconditionError, InvalidArgumentError, Reason
 from tfrecord_lite.records.stream import RecordStream
 
@@ -108,7 +108,6 @@ def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(records, "RecordStream", Stream)
     monkeypatch.setattr(records, "_MOST_RECORDS", 3)
-    monkeypatch.setattr(interleave, "_MOST_RECORDS", 6)
     monkeypatch.setattr(shuffle, "_MOST_STEPS", 4)
     monkeypatch.setattr(shuffle, "_FEW", 2)
     monkeypatch.setattr(batching, "_MOST_RECORDS", 8)
@@ -176,12 +175,11 @@ def test_a_state_of_other_stages_is_rejected(tmp_path: Path) -> None:
     state = iter(TFRecordDataset(names).shuffle(2, 1)).state_dict()
 
     others = {
-        "stage 2 is missing, but Shuffle in the state": TFRecordDataset(names),
-        "stage 2 is Batch, but Shuffle in the state": TFRecordDataset(names).batch(2),
-        r"stage 2 \(Shuffle\) has buffer_size=3, but buffer_size=2 in the state": (
-            TFRecordDataset(names).shuffle(3, 1)
-        ),
+        r"stage 2 is missing, but Shuffle\(": TFRecordDataset(names),
+        r"stage 2 is Batch\(.*, but Shuffle\(": TFRecordDataset(names).batch(2),
+        r"buffer_size=3.* but .*buffer_size=2": TFRecordDataset(names).shuffle(3, 1),
         "with the same seeds in all shuffles": TFRecordDataset(names).shuffle(2, 2),
+        "n_parts=2.* but .*n_parts=1.* num_workers": TFRecordDataset(names).shard(2, 0),
     }
     for text, other in others.items():
         with pytest.raises(InvalidArgumentError, match=text) as caught:
@@ -189,14 +187,6 @@ def test_a_state_of_other_stages_is_rejected(tmp_path: Path) -> None:
         assert caught.value.reason is Reason.BAD_ARGUMENT
     with pytest.raises(InvalidArgumentError):
         iter(TFRecordDataset(names).shuffle(2, 1)).load_state_dict({})
-
-
-def test_a_state_of_another_number_of_workers_names_them(tmp_path: Path) -> None:
-    dataset = TFRecordDataset(write_files(tmp_path, [4]))
-    state = iter(dataset.shard(2, 0)).state_dict()
-
-    with pytest.raises(InvalidArgumentError, match=r"n_parts=3, but n_parts=2 .* num_workers"):
-        iter(dataset.shard(3, 0)).load_state_dict(state)
 
 
 def test_other_files_are_noticed(tmp_path: Path) -> None:
@@ -338,15 +328,12 @@ def test_a_state_of_another_pipeline_is_rejected(tmp_path: Path) -> None:
     iter(parsed({"s": text, "n": int_n})).load_state_dict(iter(pairs[1][0]).state_dict())
 
 
-@pytest.mark.parametrize("key", ["version", "stages", "epoch", "at"])
-@pytest.mark.parametrize("value", [None, "gone", 7, [None], {"at": None}])
-def test_what_is_not_a_state_is_rejected(tmp_path: Path, key: str, value: Any) -> None:
+def test_what_is_not_a_state_is_rejected(tmp_path: Path) -> None:
     run = iter(TFRecordDataset(write_files(tmp_path, [4])))
-    state = {**run.state_dict(), key: value}
-    if value == "gone":
-        del state[key]
+    state = run.state_dict()
+    others: list[Any] = [{**state, "version": 7}, {"version": 1}, {}, [], None]
+    others += [{k: v for k, v in state.items() if k != key} for key in state]
 
-    others: list[Any] = [state, {"version": 1}, {}, [], None]
     for each in others:
         with pytest.raises(InvalidArgumentError, match="state") as caught:
             run.load_state_dict(each)

@@ -1,36 +1,48 @@
-"""Dataset: the stages that users chain, as methods."""
+"""Dataset: the stages that users chain, as methods; DatasetIterator: one iteration, which can be resumed."""
 
 from __future__ import annotations
 
 import multiprocessing
 import os
+from collections.abc import Mapping
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Generic, overload
 
 from tfrecord_lite.dataset import batching, sharding
 from tfrecord_lite.dataset.batching import Batch, Parse
-from tfrecord_lite.dataset.cache import Cache
-from tfrecord_lite.dataset.iterator import DatasetIterator, T_co
-from tfrecord_lite.dataset.plan import PlanNode, Run, RunDamage, chain, summary
-from tfrecord_lite.dataset.prefetch import Prefetch
+from tfrecord_lite.dataset.feed import further
+from tfrecord_lite.dataset.plan import PlanNode, Run, RunDamage, chain, describe, feed_of, summary
 from tfrecord_lite.dataset.random_order import seed_of
 from tfrecord_lite.dataset.records import Files, ShuffledRecords
 from tfrecord_lite.dataset.shuffle import Shuffle
-from tfrecord_lite.dataset.stages import Enumerate, Filter, Map, Repeat, Shard, Skip, Take
+from tfrecord_lite.dataset.stages import (
+    Cache,
+    Enumerate,
+    Filter,
+    Map,
+    Prefetch,
+    Repeat,
+    Shard,
+    Skip,
+    Take,
+)
 from tfrecord_lite.dataset.workers import Processes
 from tfrecord_lite.errors import InvalidArgumentError, Reason, require_int
 from tfrecord_lite.schema import specifications
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Literal, Self, TypeAlias, TypeVar, TypeVarTuple
+    from collections.abc import Callable
+    from typing import Literal, Self, TypeAlias, TypeVarTuple
 
     import numpy as np
+    from typing_extensions import TypeVar
 
     from tfrecord_lite.arrays import AnyArray, Int64Array, ObjectArray
     from tfrecord_lite.columns import Column
     from tfrecord_lite.errors import DamageReport
     from tfrecord_lite.schema import DenseLike, FeatureLike
 
+    T_co = TypeVar("T_co", covariant=True, default=Any)
     U = TypeVar("U")
     Parts = TypeVarTuple("Parts")
     Columns: TypeAlias = dict[str, Column]
@@ -38,10 +50,179 @@ if TYPE_CHECKING:
     Leaf: TypeAlias = float | np.generic | AnyArray
     """An element that :meth:`Dataset.batch` stacks to an array."""
 
+else:  # only type checkers need the default
+    from typing import TypeVar
+
+    T_co = TypeVar("T_co", covariant=True)
+
 _AUTO = 2
 """Number of elements to prefetch if none is given."""
 _ALL = -(2**63)
 """The smallest count; as any negative one, it means all elements."""
+_MOST_SHOWN = 200
+"""Characters of a stage in an error about a state."""
+
+
+class DatasetIterator(Generic[T_co]):
+    """One iteration over a data set, which can be stopped and resumed.
+
+    Notes
+    -----
+    It has the methods of torchdata's ``Stateful`` protocol. Only one thread at a time may use it.
+    Its files, threads and processes are released when it ends, is closed or is forgotten.
+
+    Examples
+    --------
+    >>> with TFRecordWriter("names.tfrecord") as writer:
+    ...     writer.write(Block.from_records([b"Ada", b"Alan", b"Grace"]))
+    >>> iterator = iter(TFRecordDataset("names.tfrecord"))
+    >>> next(iterator), iterator.state_dict()["epoch"]
+    (b'Ada', [0])
+    """
+
+    def __init__(
+        self, plan: PlanNode, epoch: tuple[int, ...], begun: Callable[[Run], object]
+    ) -> None:
+        self._plan = plan
+        self._begun = begun
+        """Called with each run that this iterator begins."""
+        self._begin(epoch, None)
+
+    def _begin(self, epoch: tuple[int, ...], state: Any) -> None:
+        self._run = Run(epoch, damage=RunDamage(is_skipped=self._plan.skips_damage))
+        self._begun(self._run)
+        self._feed = feed_of(self._plan, self._run, state)
+        self._before = self._feed.state()  # before the ready elements
+        self._ready: list[Any] = []
+        self._n_taken = 0  # of the ready elements
+        self._is_closed = False
+
+    def __iter__(self) -> Self:
+        """Return the iterator itself."""
+        return self
+
+    def __next__(self) -> T_co:
+        """Return the next element."""
+        if self._n_taken == len(self._ready):
+            self._make_ready()
+        item = self._ready[self._n_taken]
+        self._n_taken += 1
+        return item  # type: ignore[no-any-return]
+
+    def __repr__(self) -> str:
+        """Name the stages."""
+        return f"<{type(self).__name__}: {summary(self._plan)}>"
+
+    def _make_ready(self) -> None:
+        """Make the elements of the next chunk."""
+        if self._is_closed:
+            raise StopIteration
+        self._before, self._ready, self._n_taken = self._feed.state(), [], 0
+        chunk = self._feed.take()
+        if chunk is None:
+            raise StopIteration
+        self._ready = chunk.elements()
+
+    @property
+    def report(self) -> DamageReport | None:
+        """What this iteration has read and lost so far; see :attr:`Dataset.report`."""
+        return self._run.damage.report()
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return where the iterator stands: after the last element it gave.
+
+        Returns
+        -------
+        dict
+            Plain data, fit for JSON: numbers of files, records and steps. Never records.
+
+        Examples
+        --------
+        >>> import json
+        >>> with TFRecordWriter("names.tfrecord") as writer:
+        ...     writer.write(Block.from_records([b"Ada", b"Alan", b"Grace"]))
+        >>> iterator = iter(TFRecordDataset("names.tfrecord"))
+        >>> first = next(iterator)
+        >>> state = json.dumps(iterator.state_dict())  # in a checkpoint, with the model
+        >>> resumed = iter(TFRecordDataset("names.tfrecord"))
+        >>> resumed.load_state_dict(json.loads(state))
+        >>> list(resumed)
+        [b'Alan', b'Grace']
+        """
+        return {
+            "version": 1,
+            "stages": describe(self._plan),
+            "epoch": list(self._run.epoch),
+            "at": self._at(),
+        }
+
+    def _at(self) -> dict[str, Any]:
+        return further(self._before, self._n_taken)
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        """Go on where another iterator stood, of a data set made in the same way.
+
+        The data set's next iteration is the epoch after that of the state.
+
+        Raises
+        ------
+        InvalidArgumentError
+            ``BAD_ARGUMENT`` if this is not a state, or one of other stages, settings, seeds,
+            features or numbers of files.
+
+        Notes
+        -----
+        If files have fewer records than they had, iteration raises a FailedPreconditionError,
+        ``STALE_INDEX``. Other changes of their contents are not detected.
+
+        Examples
+        --------
+        >>> with TFRecordWriter("names.tfrecord") as writer:
+        ...     writer.write(Block.from_records([b"Ada", b"Alan", b"Grace"]))
+        >>> names = TFRecordDataset("names.tfrecord").shuffle(3, seed=7)
+        >>> iterator = iter(names)
+        >>> first, state = next(iterator), iterator.state_dict()
+        >>> resumed = iter(names)
+        >>> resumed.load_state_dict(state)
+        >>> first, list(resumed)
+        (b'Alan', [b'Ada', b'Grace'])
+        """
+        is_state = isinstance(state_dict, Mapping) and state_dict.keys() >= {
+            "stages",
+            "epoch",
+            "at",
+        }
+        if not is_state or state_dict.get("version") != 1:
+            detail = "not a state; expected what state_dict of a data set's iterator returned"
+            raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+        pairs = zip_longest(describe(self._plan), state_dict["stages"], fillvalue="missing")
+        for number, (here, there) in enumerate(pairs, 1):
+            if here != there:
+                detail = (
+                    f"stage {number} is {here:.{_MOST_SHOWN}}, but {there:.{_MOST_SHOWN}} in the state; "
+                    "make both data sets in the same way, with the same seeds in all shuffles "
+                    "and the same num_workers in a DataLoader of torch"
+                )
+                raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+        self._feed.close()
+        self._begin(tuple(state_dict["epoch"]), state_dict["at"])
+
+    def close(self) -> None:
+        """End the iteration; a second call does nothing.
+
+        Examples
+        --------
+        >>> with TFRecordWriter("names.tfrecord") as writer:
+        ...     writer.write(Block.from_records([b"Ada", b"Alan", b"Grace"]))
+        >>> iterator = iter(TFRecordDataset("names.tfrecord").prefetch(1))
+        >>> first = next(iterator)
+        >>> iterator.close()  # the thread and the file
+        >>> list(iterator)
+        []
+        """
+        self._before, self._ready, self._n_taken = self._at(), [], 0
+        self._is_closed = True
+        self._feed.close()
 
 
 class Dataset(Generic[T_co]):

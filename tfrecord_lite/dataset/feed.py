@@ -15,7 +15,6 @@ So a node makes one state per chunk, and yet there is one between any two elemen
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -40,9 +39,6 @@ class Feed:
 
     An error of the node is raised after all elements before it, and again by each later call: a
     generator that has raised would otherwise look like one that has ended.
-
-    A run belongs to the process that began it. In a fork, its files would be read from the same
-    offsets, each process missing what the other took, and its threads do not exist.
     """
 
     def __init__(
@@ -56,7 +52,6 @@ class Feed:
         self._chunk: Chunk | None = None
         self._n_taken = 0  # of the chunk
         self._error: BaseException | None = None
-        self._process = os.getpid()
 
     def state(self) -> dict[str, Any]:
         """Return the state before the first element that was not taken yet."""
@@ -102,8 +97,6 @@ class Feed:
         """Get a chunk with elements left to take; False at the end."""
         if self._error is not None:
             raise self._error
-        if self._process != os.getpid():
-            raise _forked_error(self._process)
         try:
             while (pair := next(self._pairs, None)) is not None:
                 chunk, after = pair
@@ -117,14 +110,13 @@ class Feed:
             self._error = error
             raise
         if self._to_skip:
-            self._error = _misfit_error()
+            detail = "there are fewer elements than when the state was taken"
+            self._error = FailedPreconditionError(Reason.STALE_INDEX, detail=detail)
             raise self._error
         return False
 
     def close(self) -> None:
         """End the run of the node: close its files, end its threads and processes."""
-        if self._process != os.getpid():
-            return
         close = getattr(self._pairs, "close", None)
         if close is not None:
             close()
@@ -152,16 +144,3 @@ def elements(feed: Feed) -> Iterator[tuple[Any, Chunk, int, dict[str, Any]]]:
 def further(state: dict[str, Any], n: int) -> dict[str, Any]:
     """Return a feed's state after the next `n` elements of the same chunk."""
     return {**state, "skip": state["skip"] + n}
-
-
-def _forked_error(process: int) -> FailedPreconditionError:
-    detail = (
-        f"process {process}, of which this one is a fork, began this iteration; "
-        "start another one here, from the first one's state_dict to go on"
-    )
-    return FailedPreconditionError(Reason.UNSUPPORTED, detail=detail)
-
-
-def _misfit_error() -> FailedPreconditionError:
-    detail = "there are fewer elements than when the state was taken"
-    return FailedPreconditionError(Reason.STALE_INDEX, detail=detail)

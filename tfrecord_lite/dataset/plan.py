@@ -22,6 +22,7 @@ from tfrecord_lite.records.damage import DamageLog
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Self
 
     from tfrecord_lite.dataset.feed import Pair, State
     from tfrecord_lite.options import ReadSettings
@@ -140,6 +141,25 @@ class PlanNode:
     def worker_part(self, n_workers: int, worker: int) -> PlanNode:
         """Return a node that gives one worker's part of the elements, divided the fastest way."""
         return self.part(n_workers, worker)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source(PlanNode):
+    """Node without input, of whose elements every `n_parts`-th is given, from `number` on."""
+
+    n_parts: int = 1
+    number: int = 0
+
+    def part(self, n_parts: int, number: int) -> Self:
+        """Return a node that gives every `n_parts`-th of these elements, from `number` on."""
+        step, first = self.n_parts * n_parts, self.number + self.n_parts * number
+        return replace(self, n_parts=step, number=first)
+
+    def settings(self) -> dict[str, Any]:
+        """Return the settings, the part last."""
+        settings = super().settings()
+        part = {name: settings.pop(name) for name in ("n_parts", "number")}
+        return {**settings, **part}
 
 
 @dataclass(frozen=True, kw_only=True)

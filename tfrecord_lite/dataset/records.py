@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfrecord_lite.dataset import random_order as order
-from tfrecord_lite.dataset.chunks import RecordChunk
-from tfrecord_lite.dataset.interleave import interleaved
-from tfrecord_lite.dataset.plan import MemoryKey, PlanNode, Run
+from tfrecord_lite.dataset.chunks import RecordChunk, join
+from tfrecord_lite.dataset.plan import MemoryKey, Run, Source
 from tfrecord_lite.errors import (
     FailedPreconditionError,
-    InvalidArgumentError,
     Reason,
     TFRecordError,
     plural,
@@ -35,18 +33,20 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.block import Block
     from tfrecord_lite.dataset.feed import Pair, State
-    from tfrecord_lite.files.names import StorageOptions
     from tfrecord_lite.records.damage import DamageLog, SkippingStream
+
+    Read = Callable[[int, int], Iterator[RecordChunk]]
+    """Reads file `number`, after its first `n` records."""
 
 _MOST_RECORDS = 4096
 _LARGE_RECORDS = 8
 """Number of large records to read at a time, from each open file."""
 _ABOUT_BYTES = 4 * 1024 * 1024
-"""About the bytes to read at a time in random order."""
+"""About the bytes of a chunk in random order, or of whole rounds of files in turns."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Files(PlanNode):
+class Files(Source):
     """The records of files: one file after the other, or several in turns."""
 
     names: tuple[str, ...]
@@ -55,8 +55,6 @@ class Files(PlanNode):
     options: ReadSettings = field(default_factory=ReadSettings)
     cycle_length: int = 1
     block_length: int = 1
-    n_parts: int = 1
-    number: int = 0
     seed: int | None = None
     """Seed of a random order of the files; None keeps theirs."""
     is_seeded: bool = True
@@ -66,12 +64,6 @@ class Files(PlanNode):
     def skips_damage(self) -> bool:
         """Whether damage is skipped, rather than raised."""
         return self.options.on_error != "raise"
-
-    def part(self, n_parts: int, number: int) -> Files:
-        """Return a node that gives every `n_parts`-th record, from `number` on."""
-        return replace(
-            self, n_parts=self.n_parts * n_parts, number=self.number + self.n_parts * number
-        )
 
     def worker_part(self, n_workers: int, worker: int) -> Files:
         """Divide by files if there are enough and this is not a part yet."""
@@ -105,7 +97,7 @@ class Files(PlanNode):
         read = functools.partial(self._read, self._order(run), log, verify=verify)
         at = state["at"] if state else None
         if self.cycle_length > 1:
-            return interleaved(read, len(self.names), self.cycle_length, self.block_length, at)
+            return _interleaved(read, len(self.names), self.cycle_length, self.block_length, at)
         return self._in_order(read, at)
 
     def _part_of(self, pairs: Iterator[tuple[RecordChunk, State]], state: State) -> Iterator[Pair]:
@@ -202,33 +194,23 @@ def _damage_error(chunk: RecordChunk, number: int) -> TFRecordError:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ShuffledRecords(PlanNode):
-    """All records of uncompressed files, in random order."""
+class ShuffledRecords(Source):
+    """All records of uncompressed files, in random order; the process keeps their index."""
 
-    files: IndexedFiles
+    names: tuple[str, ...]
+    options: ReadSettings
     seed: int
     is_seeded: bool
     reshuffles: bool = True
-    n_parts: int = 1
-    number: int = 0
-
-    def part(self, n_parts: int, number: int) -> ShuffledRecords:
-        """Return a node that gives every `n_parts`-th record in that order, from `number` on."""
-        return replace(
-            self, n_parts=self.n_parts * n_parts, number=self.number + self.n_parts * number
-        )
-
-    def settings(self) -> dict[str, Any]:
-        """Add the number of files."""
-        return {**super().settings(), "n_files": len(self.files.names)}
+    key: MemoryKey = field(default_factory=MemoryKey, compare=False)
 
     def size(self) -> int:
         """Return the number of records of this part."""
-        return len(range(self.number, len(self.files.opened()), self.n_parts))
+        return len(range(self.number, len(self._opened()), self.n_parts))
 
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:
         """Yield the records of this part."""
-        file = self.files.opened()
+        file = self._opened()
         key = run.key(self.seed, 0, reshuffles=self.reshuffles)
         wanted = order.permutation(key, len(file))[self.number :: self.n_parts]
         n_bytes = sum(int(index.sizes.sum()) for index in file.indexes)
@@ -253,26 +235,15 @@ class ShuffledRecords(PlanNode):
                 {"taken": at, "of": len(file)},
             )
 
-
-@dataclass(frozen=True, kw_only=True)
-class IndexedFiles:
-    """Files whose records are read by number; the process keeps their index once it is made."""
-
-    names: tuple[str, ...]
-    verify: bool
-    max_record_bytes: int
-    storage_options: StorageOptions = field(default=None, compare=False)
-    key: MemoryKey = field(default_factory=MemoryKey, compare=False)
-
-    def opened(self) -> TFRecordFile:
+    def _opened(self) -> TFRecordFile:
         """Open the files, or return them as opened before if they have not changed."""
         file: TFRecordFile | None = self.key.recall()
         if file is None or file.is_stale:
             file = TFRecordFile(
                 self.names,
-                verify=self.verify,
-                max_record_bytes=self.max_record_bytes,
-                storage_options=self.storage_options,
+                verify=self.options.verify,
+                max_record_bytes=self.options.max_record_bytes,
+                storage_options=self.options.storage_options,
             )
             self.key.keep(file)
         return file
@@ -289,15 +260,109 @@ class IndexedFiles:
             self.key.keep(kept)
 
 
-def shuffled_records(files: Files, **settings: Any) -> ShuffledRecords:
-    """Return the records of files in random order instead, for files that skip no damage."""
-    if files.skips_damage:
-        detail = "shuffle_all needs intact files: recover the files first, and leave out on_error"
-        raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
-    indexed = IndexedFiles(
-        names=files.names,
-        verify=files.options.verify,
-        max_record_bytes=files.options.max_record_bytes,
-        storage_options=files.options.storage_options,
-    )
-    return ShuffledRecords(files=indexed, n_parts=files.n_parts, number=files.number, **settings)
+# Several files at a time, in turns, as TensorFlow's ``interleave`` and ``num_parallel_reads``:
+# `cycle_length` slots take turns; each holds an open file, or is empty. In its turn a slot gives the
+# next `block_length` records of its file; if the file has fewer, it gives those and becomes empty. An
+# empty slot first opens the next file, if there is one. As long as no file ends, many rounds are done
+# at once, by permuting record numbers.
+
+
+class _OpenFile:
+    """A file in a slot, with the records that were read and not given yet."""
+
+    def __init__(self, read: Read, file: int, n_taken: int) -> None:
+        self.file = file
+        self.n_taken = n_taken
+        self.error: Exception | None = None
+        self._chunks = read(file, n_taken)
+        self._ready: list[RecordChunk] = []
+        self.n_ready = 0
+        self.n_bytes = 0
+        self._is_at_end = False
+
+    def fill(self, wanted: int, most: int = 0, about_bytes: int = 0) -> None:
+        """Read until `wanted` records are ready, or up to `most` if they are small."""
+        while not self._is_at_end and (
+            self.n_ready < wanted or (self.n_ready < most and self.n_bytes < about_bytes)
+        ):
+            try:
+                chunk = next(self._chunks, None)
+            except Exception as error:  # noqa: BLE001 - it is raised when its turn comes
+                self.error, chunk = error, None
+            if chunk is None:
+                self._is_at_end = True
+                return
+            self._ready.append(chunk)
+            self.n_ready += len(chunk)
+            self.n_bytes += int(chunk.lengths.sum())
+
+    def take(self, wanted: int) -> list[RecordChunk]:
+        """Return the next records, fewer only at the end."""
+        self.fill(wanted)
+        out = []
+        while wanted and self._ready:
+            chunk = self._ready.pop(0)
+            if len(chunk) > wanted:
+                self._ready.insert(0, chunk[wanted:])
+                chunk = chunk[:wanted]
+            out.append(chunk)
+            wanted -= len(chunk)
+            self.n_taken += len(chunk)
+            self.n_ready -= len(chunk)
+            self.n_bytes -= int(chunk.lengths.sum())
+        return out
+
+
+def _interleaved(
+    read: Read, n_files: int, cycle_length: int, block_length: int, state: State
+) -> Iterator[tuple[RecordChunk, State]]:
+    """Yield the records of files in turns, each chunk with the state after it."""
+    at: dict[str, Any] = state or {"next": 0, "turn": 0, "slots": [None] * cycle_length}
+    next_file, turn = at["next"], at["turn"]
+    slots = [_OpenFile(read, *where) if where else None for where in at["slots"]]
+    while next_file < n_files or any(slots):
+        active = [slot for slot in slots[turn:] + slots[:turn] if slot is not None]
+        is_steady = next_file == n_files or len(active) == cycle_length
+        n_rounds = _whole_rounds(active, block_length) if is_steady else 0
+        chunk: RecordChunk | None
+        error = None
+        if n_rounds:
+            chunk = _take_rounds(active, n_rounds, block_length)
+        else:
+            slot = slots[turn]
+            if slot is None and next_file < n_files:
+                slot = slots[turn] = _OpenFile(read, next_file, 0)
+                next_file += 1
+            pieces = [] if slot is None else slot.take(block_length)
+            if slot is not None and sum(map(len, pieces)) < block_length:
+                error = slot.error
+                slots[turn] = None if error is None else slot
+            if error is None:  # otherwise it remains this slot's turn, also in a resumed run
+                turn = (turn + 1) % cycle_length
+            chunk = join(pieces) if pieces else None  # type: ignore[assignment]
+        if chunk is not None:
+            where = [None if slot is None else [slot.file, slot.n_taken] for slot in slots]
+            yield chunk, {"next": next_file, "turn": turn, "slots": where}
+        if error is not None:
+            raise error
+
+
+def _whole_rounds(files: list[_OpenFile], block_length: int) -> int:
+    """Read ahead in each file; return the number of rounds in which no file ends."""
+    most = max(_MOST_RECORDS // (len(files) * block_length), 1)
+    for file in files:
+        file.fill(block_length, most * block_length, _ABOUT_BYTES // len(files))
+    round_bytes = sum(file.n_bytes * block_length // max(file.n_ready, 1) for file in files)
+    most = max(min(most, _ABOUT_BYTES // max(round_bytes, 1)), 1)
+    return min(most, *(file.n_ready // block_length for file in files))
+
+
+def _take_rounds(files: list[_OpenFile], n_rounds: int, block_length: int) -> RecordChunk:
+    """Take whole rounds at once."""
+    pieces = [piece for file in files for piece in file.take(n_rounds * block_length)]
+    # Record numbers in the order of the pieces, by (file, round, turn); wanted by round first.
+    shape = (len(files), n_rounds, block_length)
+    numbers = np.arange(len(files) * n_rounds * block_length).reshape(shape)
+    chunk: Any = join(pieces)
+    mixed: RecordChunk = chunk[numbers.transpose(1, 0, 2).reshape(-1)]
+    return mixed

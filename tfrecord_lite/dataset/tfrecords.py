@@ -1,28 +1,44 @@
-"""TFRecordDataset: the records of files, and the order in which they come."""
+"""TFRecordDataset: the records of files, and their order; read_batches: batches of them in one call."""
 
 from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 from tfrecord_lite.dataset.dataset import Dataset
 from tfrecord_lite.dataset.random_order import seed_of
-from tfrecord_lite.dataset.records import Files, shuffled_records
-from tfrecord_lite.errors import InvalidArgumentError, Reason, require_int
+from tfrecord_lite.dataset.records import Files, ShuffledRecords
+from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, require_int
 from tfrecord_lite.files.compression import TFRecordOptions
 from tfrecord_lite.files.names import expand, is_file_object, name_of
 from tfrecord_lite.options import ReadOptions, ReadSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from os import PathLike
 
+    from tfrecord_lite.arrays import AnyArray
+    from tfrecord_lite.columns import Column
+    from tfrecord_lite.dataset.dataset import Columns
     from tfrecord_lite.dataset.plan import PlanNode
     from tfrecord_lite.files.compression import CompressionType
+    from tfrecord_lite.schema import DenseLike, FeatureLike
+
+    class Keywords(ReadOptions, total=False):
+        """Keywords of read_batches that do not change the type of its elements."""
+
+        shuffle: bool | int | Literal["all"]
+        seed: int | None
+        num_epochs: int | None
+        shard: tuple[int, int] | None
+        drop_remainder: bool
+        num_workers: int
 
     Paths = str | bytes | PathLike[str] | Iterable[str | bytes | PathLike[str]]
 
+_BUFFER_SIZE = 10_000
+"""Number of records that ``shuffle=True`` draws from, as make_batched_features_dataset does."""
 _MOST_OPEN = 16
 """Largest number of files that take turns, if none is given."""
 
@@ -189,7 +205,21 @@ class TFRecordDataset(Dataset[bytes]):
         ([b'Alan', b'Grace', b'Ada'], [b'Grace', b'Ada', b'Alan'])
         """
         settings = self._order(seed, reshuffle_each_iteration)
-        return dataset_of(shuffled_records(self._files(), **settings))
+        files = self._files()
+        if files.skips_damage:
+            detail = (
+                "shuffle_all needs intact files: recover the files first, and leave out on_error"
+            )
+            raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
+        return dataset_of(
+            ShuffledRecords(
+                names=files.names,
+                options=files.options,
+                n_parts=files.n_parts,
+                number=files.number,
+                **settings,
+            )
+        )
 
     def shard(self, num_shards: int, index: int) -> TFRecordDataset:
         """Give every `num_shards`-th record, from number `index` on: one rank's part.
@@ -250,3 +280,120 @@ def dataset_of(plan: PlanNode) -> TFRecordDataset:
     dataset = TFRecordDataset.__new__(TFRecordDataset)
     Dataset.__init__(dataset, plan)
     return dataset
+
+
+@overload
+def read_batches(
+    paths: Paths,
+    schema: Mapping[str, DenseLike],
+    batch_size: int,
+    *,
+    label_key: None = None,
+    **keywords: Unpack[Keywords],
+) -> Dataset[dict[str, AnyArray]]: ...
+@overload
+def read_batches(
+    paths: Paths,
+    schema: Mapping[str, DenseLike],
+    batch_size: int,
+    *,
+    label_key: str,
+    **keywords: Unpack[Keywords],
+) -> Dataset[tuple[dict[str, AnyArray], AnyArray]]: ...
+@overload
+def read_batches(
+    paths: Paths,
+    schema: Mapping[str, FeatureLike],
+    batch_size: int,
+    *,
+    label_key: None = None,
+    **keywords: Unpack[Keywords],
+) -> Dataset[Columns]: ...
+@overload
+def read_batches(
+    paths: Paths,
+    schema: Mapping[str, FeatureLike],
+    batch_size: int,
+    *,
+    label_key: str,
+    **keywords: Unpack[Keywords],
+) -> Dataset[tuple[Columns, Column]]: ...
+def read_batches(
+    paths: Paths,
+    schema: Mapping[str, FeatureLike],
+    batch_size: int,
+    *,
+    shuffle: bool | int | Literal["all"] = False,
+    seed: int | None = None,
+    num_epochs: int | None = 1,
+    label_key: str | None = None,
+    shard: tuple[int, int] | None = None,
+    drop_remainder: bool = False,
+    num_workers: int = 0,
+    **options: Unpack[ReadOptions],
+) -> Dataset[Any]:
+    """Read files of Examples as batches of columns.
+
+    Parameters
+    ----------
+    paths : str, PathLike, or an iterable of them
+        Paths, URLs and patterns, as for :class:`TFRecordReader`.
+    schema : mapping of str to feature specification
+        The features to read, and how.
+    batch_size : int
+    shuffle : bool, int or "all", optional
+        The size of a shuffle's buffer; True for 10,000 records; ``"all"`` for
+        :meth:`TFRecordDataset.shuffle_all`. False and 0 keep the order.
+    seed : int, optional
+        Seed of the shuffle.
+    num_epochs : int or None, optional
+        Number of rounds through all records; None for ever.
+    label_key : str, optional
+        A feature to take out: elements are then (features, label).
+    shard : tuple of int, optional
+        (number of ranks, this rank): this rank's part of the records.
+    drop_remainder : bool, optional
+        Leave out a last batch that is not full.
+    num_workers : int, optional
+        Number of processes that do the work; 0 does it in this one.
+    **options
+        How files are read: :class:`~tfrecord_lite.options.ReadOptions`.
+
+    Returns
+    -------
+    Dataset
+        Its elements are dictionaries of columns; with `label_key`, pairs (columns, label).
+
+    Raises
+    ------
+    TypeError
+        If `shuffle` is none of these, `shard` not a pair, or an option unknown.
+    InvalidArgumentError, TypeError, FileNotFoundError
+        As the methods of :class:`TFRecordDataset` that this calls.
+
+    Examples
+    --------
+    >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+    >>> for batch in read_batches("people.tfrecord", {"name": bytes, "age": int}, 2):
+    ...     print(batch["name"], batch["age"])
+    [b'Ada' b'Alan'] [36 41]
+    [b'Grace'] [37]
+    """
+    if isinstance(shuffle, str) and shuffle != "all":
+        raise argument_error(f"shuffle is {shuffle!r}, expected True, False, 'all' or a number")
+    if isinstance(shuffle, (bool, str)):
+        buffer_size = _BUFFER_SIZE if shuffle is True else 0
+    else:
+        buffer_size = require_int("shuffle", shuffle, 0)
+    records = dataset_of(files_of(paths, ReadSettings(**options)))
+    dataset: Dataset[Any] = records.shuffle_all(seed) if shuffle == "all" else records
+    if shard is not None:
+        if not isinstance(shard, (tuple, list)) or len(shard) != 2:
+            raise TypeError(f"shard must be (number of ranks, this rank), not {shard!r}")
+        dataset = dataset.shard(*shard)
+    if buffer_size:
+        dataset = dataset.shuffle(buffer_size, seed)
+    if num_epochs != 1:
+        dataset = dataset.repeat(num_epochs)
+    dataset = dataset.batch(batch_size, drop_remainder).parse_example(schema, label_key=label_key)
+    return dataset.in_processes(num_workers)

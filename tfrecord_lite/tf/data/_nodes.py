@@ -18,7 +18,7 @@ from tfrecord_lite.columns import RaggedTensor, SparseTensor
 from tfrecord_lite.dataset.batching import Batch, stack
 from tfrecord_lite.dataset.chunks import BatchChunk, Chunk, ObjectChunk, RecordChunk
 from tfrecord_lite.dataset.feed import Feed, elements
-from tfrecord_lite.dataset.plan import Content, PlanNode, Run, Stage, feed_of
+from tfrecord_lite.dataset.plan import Content, PlanNode, Run, Source, Stage, feed_of
 from tfrecord_lite.dataset.records import Files
 from tfrecord_lite.dataset.shuffle import Shuffle
 from tfrecord_lite.dataset.stages import Shard
@@ -54,22 +54,10 @@ def rows_of(structure: Any) -> int:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Numbered(PlanNode):
-    """Elements by number, of which every n-th is taken."""
-
-    gives: ClassVar[Content | None] = "objects"
-    n_parts: int = 1
-    number: int = 0
-
-    def part(self, n_parts: int, number: int) -> PlanNode:
-        step, first = self.n_parts * n_parts, self.number + self.n_parts * number
-        return replace(self, n_parts=step, number=first)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Slices(_Numbered):
+class Slices(Source):
     """The rows of arrays."""
 
+    gives: ClassVar[Content | None] = "objects"
     arrays: Any
     n_rows: int
 
@@ -89,9 +77,10 @@ class Slices(_Numbered):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Calls(_Numbered):
+class Calls(Source):
     """The elements that a function yields, called again for each epoch."""
 
+    gives: ClassVar[Content | None] = "objects"
     function: Callable[[], Any]
 
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:
