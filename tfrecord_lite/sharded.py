@@ -7,7 +7,6 @@ to be read at full speed.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import warnings
 from typing import TYPE_CHECKING
@@ -15,7 +14,6 @@ from typing import TYPE_CHECKING
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import (
     FailedPreconditionError,
-    InvalidArgumentError,
     Reason,
     argument_error,
     plural,
@@ -143,20 +141,10 @@ class ShardedTFRecordWriter(MessageWriter):
                 "expected 'name@10', or '{shard}' in the name with one of the two arguments"
             )
             raise argument_error(detail)
-        try:
-            names = shard_names(pattern, 1 if by_bytes else num_shards)
-        except InvalidArgumentError:
-            raise
-        except KeyError as error:
-            field = f"{{{error.args[0]}}}"
-            detail = f"unknown field {field} in the pattern; expected {{shard}} or {{num_shards}}"
-            raise argument_error(detail, source=pattern) from None
-        except (AttributeError, LookupError, TypeError, ValueError):  # of str.format
-            names = None
-        if not names or len(set(names)) < len(names):
-            raise argument_error(
-                f"the pattern {pattern!r} names no shard; expected 'name@10' or '{{shard}}'"
-            )
+        names = shard_names(pattern, 1 if by_bytes else num_shards)
+        if not names:
+            detail = f"the pattern {pattern!r} names no shard; expected 'name@10' or '{{shard}}'"
+            raise argument_error(detail)
         return names
 
     def write(self, record: bytes | bytearray | str | Block) -> None:
@@ -173,7 +161,7 @@ class ShardedTFRecordWriter(MessageWriter):
         [b'Ada', b'Grace']
         """
         if not self._is_open:
-            raise self._closed()
+            self._check_open()  # raises
         if type(record) is not bytes:
             if isinstance(record, Block):
                 self._write_block(record)
@@ -186,53 +174,48 @@ class ShardedTFRecordWriter(MessageWriter):
 
     def _check_open(self) -> None:
         if not self._is_open:
-            raise self._closed()
+            detail = "the writer is closed; open another"
+            raise FailedPreconditionError(Reason.CLOSED, source=self._pattern, detail=detail)
 
-    def _closed(self) -> FailedPreconditionError:
-        return FailedPreconditionError(
-            Reason.CLOSED, source=self._pattern, detail="the writer is closed; open another"
-        )
+    def _add(self, record: bytes) -> None:
+        if self._filling is not None:
+            self._put([record])
+            return
+        sink = self._sinks[self._next]
+        self._next = (self._next + 1) % len(self._sinks)
+        sink.add(record)
 
     def _put(self, records: Sequence[Buffer] | Block) -> None:
-        """Give encoded records to the shards in turn."""
-        if isinstance(records, Block):
-            records = records.views()
+        if self._filling is None:
+            self._deal(records)
+            return
         n_taken = 0
         try:
-            for record in records:
-                sink = self._next_sink()
-                if self._filling is not None:
-                    self._filling.take_one(len(record))  # type: ignore[arg-type]
-                n_taken += 1  # by the sink, even if it cannot write
-                sink.add(record)
+            while n_taken < len(records):
+                if self._filling.is_full:
+                    self._files.finish_file(-1)
+                    names = shard_names(self._pattern, len(self._sinks) + 1) or []
+                    self._files.open(names[-1])
+                    self._filling.begin_next()
+                n_records = self._filling.take(records[n_taken:])
+                part = records[n_taken : n_taken + n_records]
+                n_taken += n_records  # by the sink, even if it cannot write
+                _give(part, self._sinks[-1])
         except BaseException:
             self._row_buffer().add_records(records[n_taken:])  # for another attempt
             raise
 
     def _put_block(self, block: Block) -> None:
-        if self._filling is None:
-            self._deal(block)
-            return
-        n_taken = 0
-        try:
-            while n_taken < len(block):
-                sink = self._next_sink()
-                n_records = self._filling.take(block.lengths[n_taken:])
-                part = block[n_taken : n_taken + n_records]
-                n_taken += n_records  # by the sink, even if it cannot write
-                sink.add_block(part)
-        except BaseException:
-            self._row_buffer().add_records(block[n_taken:])  # for another attempt
-            raise
+        self._put(block)
 
-    def _deal(self, block: Block) -> None:
-        """Give the records of a block to the shards in turn; each shard's at once."""
+    def _deal(self, records: Sequence[Buffer] | Block) -> None:
+        """Give records to the shards in turn; each shard's at once."""
         n_shards, first = len(self._sinks), self._next
-        self._next = (first + len(block)) % n_shards
+        self._next = (first + len(records)) % n_shards
         failures = []
-        for step in range(min(n_shards, len(block))):
+        for step in range(min(n_shards, len(records))):
             try:
-                self._sinks[(first + step) % n_shards].add_block(block[step::n_shards])
+                _give(records[step::n_shards], self._sinks[(first + step) % n_shards])
             except Exception as error:  # noqa: BLE001 - raised when all shards have theirs
                 failures.append(error)
         if failures:
@@ -240,24 +223,6 @@ class ShardedTFRecordWriter(MessageWriter):
 
     def _put_pieces(self, pieces: Sequence[Buffer]) -> None:
         self._add(b"".join(pieces))
-
-    def _add(self, data: bytes) -> None:
-        if self._filling is None:
-            self._next_sink().add(data)
-        else:
-            self._put([data])
-
-    def _next_sink(self) -> RecordSink:
-        """Return the shard that takes the next record."""
-        if self._filling is None:
-            sink = self._sinks[self._next]
-            self._next = (self._next + 1) % len(self._sinks)
-            return sink
-        if self._filling.is_full:
-            self._files.finish_file(-1)
-            self._files.open((shard_names(self._pattern, len(self._sinks) + 1) or [""])[-1])
-            self._filling.begin_next()
-        return self._sinks[-1]
 
     def close(self) -> None:
         """Finish all files, then move each to its place. May be called twice.
@@ -284,10 +249,7 @@ class ShardedTFRecordWriter(MessageWriter):
             file.name = path
         self._files.commit()
         self.paths, self._is_done = paths, True
-        self._unlock()
-
-    def _unlock(self) -> None:
-        if self._lock is not None and all(sink.belongs_here for sink in self._sinks):
+        if self._lock is not None:
             unlock_set(self._lock)
 
     def __repr__(self) -> str:
@@ -316,9 +278,11 @@ class ShardedTFRecordWriter(MessageWriter):
         []
         """
         self._is_open, self._is_done = False, True
-        with contextlib.ExitStack() as stack:  # one failure does not stop the others
-            stack.callback(self._unlock)
-            stack.callback(self._files.abandon)
+        try:
+            self._files.abandon()
+        finally:
+            if self._lock is not None:
+                unlock_set(self._lock)
 
     def __enter__(self) -> Self:
         """Return the writer itself."""
@@ -347,3 +311,10 @@ class ShardedTFRecordWriter(MessageWriter):
                 warnings.warn(text, ResourceWarning, 2, source=self)
             finally:  # a warning may be an error
                 self.abandon()
+
+
+def _give(records: Sequence[Buffer] | Block, sink: RecordSink) -> None:
+    if isinstance(records, Block):
+        sink.add_block(records)
+    else:
+        sink.add_all(records)

@@ -52,7 +52,8 @@ def shard_names(pattern: str, num_shards: int | None = None) -> list[str] | None
     Raises
     ------
     InvalidArgumentError
-        ``BAD_ARGUMENT`` for more shards after an ``@`` than five digits can number.
+        ``BAD_ARGUMENT`` for more shards after an ``@`` than five digits can number, and for fields that
+        do not give each shard a name of its own.
 
     Examples
     --------
@@ -62,7 +63,16 @@ def shard_names(pattern: str, num_shards: int | None = None) -> list[str] | None
     sharded = _SHARDED.fullmatch(pattern)
     if "{shard" in pattern:
         count = num_shards or 0
-        return [pattern.format(shard=shard, num_shards=count) for shard in range(count)]
+        try:
+            names = [pattern.format(shard=shard, num_shards=count) for shard in range(count)]
+        except (AttributeError, LookupError, TypeError, ValueError):
+            names = [""] * 2
+        if len(set(names)) < len(names):
+            detail = (
+                "the pattern does not name the shards; expected {shard}, and maybe {num_shards}"
+            )
+            raise argument_error(detail, source=pattern)
+        return names
     if sharded is None:
         return None
     stem, suffix, count = sharded["stem"], sharded["suffix"], int(sharded["count"])

@@ -28,7 +28,6 @@ from tfrecord_lite.records.stream import RecordStream
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from tfrecord_lite.arrays import Int64Array
     from tfrecord_lite.files.compression import TFRecordOptions
     from tfrecord_lite.files.names import Source, StorageOptions
     from tfrecord_lite.files.output import OutputFile
@@ -144,12 +143,15 @@ class Filling:
         """Go on with the next shard."""
         self._shard, self._done = self._shard + 1, 0
 
-    def take_one(self, n_bytes: int) -> None:
-        """Count a record in this shard."""
-        self._done += n_bytes + OVERHEAD_BYTES if self._by_bytes else 1
-
-    def take(self, lengths: Int64Array) -> int:
-        """Count as many of the next records in this shard as there is room for; return how many."""
+    def take(self, records: Any) -> int:
+        """Count as many of the next records, at least one, in this shard as there is room for; return how many."""
+        if len(records) == 1:
+            self._done += len(records[0]) + OVERHEAD_BYTES if self._by_bytes else 1
+            return 1
+        is_block = isinstance(records, Block)
+        lengths = (
+            records.lengths if is_block else np.fromiter(map(len, records), np.int64, len(records))
+        )
         sizes = lengths + OVERHEAD_BYTES if self._by_bytes else np.ones_like(lengths)
         before = self._done + np.cumsum(sizes) - sizes  # in the shard, before each record
         n_taken = int(np.searchsorted(before, self._limit))
@@ -161,7 +163,7 @@ class Filling:
         while len(block):
             if self.is_full:
                 self.begin_next()
-            n_taken = self.take(block.lengths)
+            n_taken = self.take(block)
             yield self._shard, block[:n_taken]
             block = block[n_taken:]
 

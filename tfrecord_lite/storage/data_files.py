@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import InvalidArgumentError, argument_error, require_int
 from tfrecord_lite.files.compression import compression_of_name
-from tfrecord_lite.files.names import shard_names
+from tfrecord_lite.files.names import name_of, shard_names
 from tfrecord_lite.progress import SILENT
 from tfrecord_lite.records.file_set import Evenly, FileSet, Filling, Spool
 from tfrecord_lite.storage import sidecar
@@ -33,19 +33,14 @@ def data_names(name: str, num_shards: int | None) -> list[str]:
     if num_shards is None:
         return _names_without_number(name)
     num_shards = require_int("num_shards", num_shards, 1)
-    try:
-        names = shard_names(name, num_shards)
-        if names is None:
-            stem, ending = os.path.splitext(name)  # noqa: PTH122 - may be a URL
-            if compression_of_name(name):
-                stem, inner = os.path.splitext(stem)  # noqa: PTH122
-                ending = inner + ending
-            names = shard_names(f"{stem}@{num_shards}{ending}")
-    except InvalidArgumentError:
-        raise
-    except (AttributeError, LookupError, TypeError, ValueError):  # of str.format
-        names = None
-    if names is None or len(set(names)) != num_shards:
+    names = shard_names(name, num_shards)
+    if names is None:
+        stem, ending = os.path.splitext(name)  # noqa: PTH122 - may be a URL
+        if compression_of_name(name):
+            stem, inner = os.path.splitext(stem)  # noqa: PTH122
+            ending = inner + ending
+        names = shard_names(f"{stem}@{num_shards}{ending}") or []
+    if len(names) != num_shards:
         detail = (
             f"the name does not stand for num_shards={num_shards} files; expected a plain name, "
             f"'name@{num_shards}', or '{{shard}}' in it"
@@ -77,21 +72,22 @@ def _check_shadow(name: str) -> None:
 
 
 class DataFiles(FileSet):
-    """Files to which records are written, under temporary names, each with its fingerprint.
+    """Files to which records are written in order, one file after the other, each with its fingerprint.
 
-    Each shard has records that follow each other. Set `n_records` before :meth:`put` if it is known;
-    otherwise all are written to a :class:`Spool` first.
+    A file is opened with its first record, and finished when the next one is opened. Set `n_records`
+    before :meth:`put` if it is known; otherwise the records of several files are written to a
+    :class:`Spool` first.
     """
 
     def __init__(
         self,
-        names: list[str],
+        names: Sequence[Source],
         options: TFRecordOptions,
         storage_options: StorageOptions,
         meter: Meter = SILENT,
     ) -> None:
-        super().__init__(options, storage_options, len(names))
-        self.names = names
+        super().__init__(options, storage_options, 1)
+        self.names = list(names)
         self.n_records: int | None = None
         self._meter = meter
         self._n_put = 0
@@ -109,8 +105,10 @@ class DataFiles(FileSet):
         super().open(name, through or fingerprinting)
 
     def open_through(self, last: int) -> None:
-        """Open the files up to this one, and those before it."""
+        """Open the files up to this one, and finish those before it."""
         while len(self.files) <= last:
+            if self.files:
+                self.finish_file(-1)
             self.open(self.names[len(self.files)])
 
     def put(self, records: Block | Sequence[bytes]) -> None:
@@ -118,7 +116,7 @@ class DataFiles(FileSet):
         if self._cutter is None and (self.n_records is not None or len(self.names) == 1):
             self._cutter = Evenly(len(self.names), self.n_records or 0)
         if self._cutter is None:
-            self._spool = self._spool or Spool(self.names[0])
+            self._spool = self._spool or Spool(name_of(self.names[0]))
             self._spool.put(records)
         else:
             self._divide(records, self._cutter)
@@ -128,15 +126,15 @@ class DataFiles(FileSet):
     def _divide(self, records: Block | Sequence[bytes], cutter: Evenly | Filling) -> None:
         for shard, part in cutter.cut(records):  # type: ignore[arg-type]
             self.open_through(shard)
-            self._write(shard, part, is_whole=part is records)
+            self._write(part, is_whole=part is records)
 
-    def _write(self, shard: int, part: Any, *, is_whole: bool) -> None:
+    def _write(self, part: Any, *, is_whole: bool) -> None:
         # One by one if they are a part of a block; as views, as others share its memory.
         is_shared = isinstance(part, Block) and not is_whole
-        self.sinks[shard].add_all(part.views() if is_shared else part)
+        self.sinks[-1].add_all(part.views() if is_shared else part)
 
     def rows_of(self, shard: int) -> range:
-        """Return the numbers of the records in a shard, after all were written in order."""
+        """Return the numbers of the records in a shard, after all were written."""
         first = sum(sink.n_records for sink in self.sinks[:shard])
         return range(first, first + self.sinks[shard].n_records)
 
@@ -148,8 +146,7 @@ class DataFiles(FileSet):
                 self._divide(block, cutter)
             self._spool.close()
         self.open_through(len(self.names) - 1)
-        for i in range(len(self.files)):
-            self.finish_file(i)
+        self.finish_file(-1)
         self._meter.expect(self._n_put)
         self._meter.finish()
         return [file.fingerprint for file in self._fingerprinting]

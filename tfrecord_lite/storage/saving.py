@@ -179,7 +179,7 @@ def save(
     with metered(progress, name_of(path), "records") as meter:
         files = DataFiles(names, record_options, storage_options, meter)
         try:
-            files.open_through(len(names) - 1)
+            files.open_through(0)
             try:
                 written = write(files, data, given)
             except InvalidArgumentError as error:

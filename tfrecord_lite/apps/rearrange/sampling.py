@@ -22,7 +22,7 @@ from tfrecord_lite.files.names import name_of
 from tfrecord_lite.records.framing import compact
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Generator
 
     from typing_extensions import Unpack
 
@@ -35,8 +35,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.reader import TFRecordReader
 
 _N_WORDS = 2**20
-"""How many keys are made at a time."""
-_RANGE_BITS = 16
+"""How many keys are made at a time, at least."""
 
 
 def sample_records(
@@ -156,23 +155,16 @@ def _picked(read: Input, key: Key, n: int, total: int) -> Generator[Block, None,
 
 
 def threshold(key: Key, n: int, total: int) -> int:
-    """Return the `n`-th smallest of `total` keys, in constant memory; 0 if `n` is 0."""
+    """Return the `n`-th smallest of `total` keys, in the memory of `n` of them; 0 if `n` is 0."""
     if n == 0:
         return 0
-    shift = np.uint64(64 - _RANGE_BITS)
-    counts = np.zeros(2**_RANGE_BITS, np.int64)
-    for keys in _all_words(key, total):
-        counts += np.bincount((keys >> shift).astype(np.int64), minlength=counts.size)
-    ends = np.cumsum(counts)
-    where = int(np.searchsorted(ends, n))  # the range of keys that it is in
-    found = [keys[keys >> shift == np.uint64(where)] for keys in _all_words(key, total)]
-    before = int(ends[where - 1]) if where else 0
-    return int(np.sort(np.concatenate(found))[n - before - 1])
-
-
-def _all_words(key: Key, total: int) -> Iterator[Uint64Array]:
-    for first in range(0, total, _N_WORDS):
-        yield words(key, first, min(_N_WORDS, total - first))
+    smallest = np.empty(0, np.uint64)
+    n_words = max(_N_WORDS, n)  # so that each key is compared a few times only
+    for first in range(0, total, n_words):
+        smallest = np.concatenate([smallest, words(key, first, min(n_words, total - first))])
+        if smallest.size > n:
+            smallest = np.partition(smallest, n - 1)[:n]
+    return int(smallest.max())
 
 
 def _held(read: Input, key: Key, n: int) -> Generator[Block, None, None]:

@@ -112,22 +112,25 @@ class Target:
     storage_options: StorageOptions = None
 
     def __post_init__(self) -> None:
-        """Check the arguments, and that there is no such file yet."""
+        """Check the arguments, but not yet whether there are such files."""
         compression_to_write(self.target, self.compression)
-        for name in ("num_shards", "bytes_per_shard", "records_per_shard"):
-            if getattr(self, name) is not None:
-                require_int(name, getattr(self, name), 1)
-        if (self.is_open_ended or self.num_shards) and is_file_object(self.target):
-            detail = "a file object is one file; give a path for the shards"
-            raise argument_error(detail, source=name_of(self.target))
-        if (self.num_shards, self.bytes_per_shard, self.records_per_shard).count(None) < 2:
+        given = [
+            require_int(name, value, 1)
+            for name in ("num_shards", "bytes_per_shard", "records_per_shard")
+            if (value := getattr(self, name)) is not None
+        ]
+        name = name_of(self.target)
+        if given and is_file_object(self.target):
+            raise argument_error(
+                "a file object is one file; give a path for the shards", source=name
+            )
+        if len(given) > 1:
             detail = "give one of num_shards, bytes_per_shard and records_per_shard"
             raise argument_error(detail)
-        name = name_of(self.target)
         if self.is_open_ended and "{shard" not in name and shard_names(name):
             detail = "the name says how many shards there are; expected one without '@'"
             raise argument_error(detail, source=name)
-        self.names(1 if self.is_open_ended else self.num_shards)
+        self.names()
 
     @property
     def is_open_ended(self) -> bool:
@@ -137,18 +140,19 @@ class Target:
     @property
     def is_divided(self) -> bool:
         """Whether there are shards, maybe only one."""
-        return self.is_open_ended or self.names(self.num_shards) != [name_of(self.target)]
+        return self.is_open_ended or self.names() != [name_of(self.target)]
 
     @property
     def is_even(self) -> bool:
         """Whether records are divided evenly if their number is known."""
-        return not self.is_open_ended and len(self.names(self.num_shards)) > 1
+        return not self.is_open_ended and len(self.names()) > 1
 
-    def names(self, num_shards: int | None) -> list[str]:
-        """Return the names of the files, if there are this many shards."""
+    def names(self, num_shards: int = 1) -> list[str]:
+        """Return the names of the files; `num_shards` of them if their number depends on the records."""
         if is_file_object(self.target):
             return [name_of(self.target)]
-        return data_names(name_of(self.target), num_shards)
+        count = num_shards if self.is_open_ended else self.num_shards
+        return data_names(name_of(self.target), count)
 
     def open(self, sources: list[Source], described: Sidecar | None) -> Outputs:
         """Return the files, to be written to."""
@@ -165,17 +169,17 @@ def _place(name: str) -> str:
 class Outputs(DataFiles):
     """The files of a target: a context that lets them appear at its end, or removes them.
 
-    A shard is opened with its first record, and closed when it is full.
+    If the number of shards is not known yet, they have other names until then.
     """
 
     def __init__(self, target: Target, sources: list[Source], described: Sidecar | None) -> None:
-        # If the number of shards is not known yet, these are names until then.
-        names = target.names(1 if target.is_open_ended else target.num_shards)
         options = compression_to_write(target.target, target.compression)
+        self._is_named = not is_file_object(target.target)
+        names: list[Any] = target.names() if self._is_named else [target.target]
         super().__init__(names, options, target.storage_options)
         self._target = target
         self._sources = sources
-        self._described = described
+        self._described = described if self._is_named else None
         if target.is_open_ended:
             self._cutter = Filling(target.records_per_shard, target.bytes_per_shard)
         self._nbytes = 0
@@ -198,48 +202,40 @@ class Outputs(DataFiles):
         super().put(records)
         self._nbytes += records.nbytes  # type: ignore[union-attr]
 
-    def _write(self, shard: int, part: Block, *, is_whole: bool) -> None:
-        """Write records to a shard; collect few, so that no small pieces are written."""
+    def _write(self, part: Block, *, is_whole: bool) -> None:
+        """Write records with the checksums they were read with; collect few, to write no small pieces."""
         n_bytes = part.nbytes + len(part) * OVERHEAD_BYTES
         is_small = n_bytes < _SMALL_BYTES
         if is_small:
             self._few.append(compact(part))
             self._few_bytes += n_bytes
         if not is_small or self._few_bytes >= _SMALL_BYTES:
-            self._write_few(shard)
+            self._write_few()
         if not is_small:
-            self.sinks[shard].add_block(part)
+            self.sinks[-1].add_block(part)
 
-    def _write_few(self, shard: int) -> None:
-        """Write the records that were collected for a shard, frames and all."""
+    def _write_few(self) -> None:
+        """Write the records that were collected, frames and all."""
         few, self._few, self._few_bytes = self._few, [], 0
         if few:
-            self.sinks[shard].add_framed(Block.concat(few))
+            self.sinks[-1].add_framed(Block.concat(few))
 
     def finish_file(self, i: int) -> None:
         """Write what is pending for one file, and close it."""
-        if i == len(self.files) - 1:
-            self._write_few(i)
+        self._write_few()
         super().finish_file(i)
 
     def open_through(self, last: int) -> None:
-        """Open the files up to this one; close those before it, which are full."""
-        while len(self.files) <= last:
-            shard = len(self.files)
-            if shard:
-                self.finish_file(shard - 1)
-            if shard == len(self.names):
-                self.names: list[str] = self._target.names(2 * shard)
-            target = self._target.target
-            self.open(target if is_file_object(target) else self.names[shard])
+        """Open the files up to this one, under as many names as there need to be."""
+        if last >= len(self.names):
+            self.names = list(self._target.names(2 * last))
+        super().open_through(last)
 
     def _check_names(self) -> None:
         """Raise if a file that is read would be replaced, or any other without being asked to."""
-        if is_file_object(self._target.target):
-            return
-        names = (name_of(source) for source in self._sources if not is_file_object(source))
-        read = set(map(_place, names))
-        for name in self.names:
+        sources = (name_of(source) for source in self._sources if not is_file_object(source))
+        read = set(map(_place, sources))
+        for name in map(name_of, self.names if self._is_named else ()):
             if _place(name) in read:
                 detail = "the new file would replace one that is read; give another name"
                 raise argument_error(detail, source=name)
@@ -249,27 +245,29 @@ class Outputs(DataFiles):
     def result(self, num_read: int | None = None, seed: int | None = None) -> Rearranged:
         """Let all files appear, with sidecars or without, and return what was written."""
         if self._target.is_open_ended:
-            self.names = self._target.names(len(self.files))
+            self.names = list(self._target.names(len(self.files)))
         fingerprints = self.finish()
-        for file, name in zip(self.files, self.names, strict=True):
+        names = list(map(name_of, self.names))
+        for file, name in zip(self.files, names, strict=True):
             file.name = name
         self._check_names()
-        is_named = not is_file_object(self._target.target)
-        described = self._described if is_named else None
         replaced = [file.replaces(file.name) for file in self.files]
+        described = self._described
         if described is not None:
-            for name, fingerprint in zip(self.names, fingerprints, strict=True):
+            for name, fingerprint in zip(names, fingerprints, strict=True):
                 one = described._replace(fingerprint=fingerprint)
                 self.add_sidecar(f"{name}{SIDECAR_SUFFIX}", one)
         self.commit()
-        if described is None and is_named:  # sidecars of data that were replaced, or deleted before
-            for name, is_replaced in zip(self.names, replaced, strict=True):
+        if (
+            described is None and self._is_named
+        ):  # sidecars of data that were replaced, or deleted before
+            for name, is_replaced in zip(names, replaced, strict=True):
                 if is_replaced:
                     remove(f"{name}{SIDECAR_SUFFIX}", self._storage_options)
                 else:
                     sidecar.remove_stale(name, self._storage_options)
         return Rearranged(
-            tuple(self.names),
+            tuple(names),
             self._n_put,
             self._nbytes,
             self._n_put if num_read is None else num_read,
