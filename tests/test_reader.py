@@ -511,58 +511,6 @@ class TestIterator:
         with pytest.raises(StopIteration):
             next(iterator)
 
-    @pytest.mark.parametrize("n_taken", [0, 1, 7, 2000, len(ITEMS)])
-    def test_r8_reopened_it_continues_where_it_was(self, path: str, n_taken: int) -> None:
-        iterator = tf_record_iterator(path)
-        out = [next(iterator) for _ in range(n_taken)]
-        iterator.close()
-
-        iterator.reopen()
-
-        assert out + list(iterator) == ITEMS
-
-    @pytest.mark.parametrize("compression", ["", "GZIP"])
-    def test_r8_reopening_takes_constant_memory(self, tmp_path: Path, compression: str) -> None:
-        path = tmp_path / "long"
-        with TFRecordWriter(path, compression) as writer:
-            for i in range(20_000):
-                writer.write(b"%01000d" % i)
-        iterator = tf_record_iterator(str(path), compression)
-        for _ in range(19_000):
-            next(iterator)
-        iterator.close()
-
-        tracemalloc.start()
-        try:
-            iterator.reopen()
-            peak = tracemalloc.get_traced_memory()[1]
-        finally:
-            tracemalloc.stop()
-
-        assert [int(record) for record in iterator] == list(range(19_000, 20_000))
-        assert peak < 8 * 2**20
-        iterator.close()
-
-    def test_r8_a_file_that_became_shorter_has_no_more_records(self, tmp_path: Path) -> None:
-        path = written(tmp_path / "shorter", [b"one", b"two", b"three"])
-        iterator = tf_record_iterator(path)
-        assert [next(iterator), next(iterator)] == [b"one", b"two"]
-        iterator.close()
-        written(tmp_path / "shorter", [b"one"])
-
-        iterator.reopen()
-
-        assert list(iterator) == []
-        iterator.close()
-
-    def test_r8_only_a_closed_one_can_be_reopened(self, path: str) -> None:
-        iterator = tf_record_iterator(path)
-
-        with pytest.raises(FailedPreconditionError):
-            iterator.reopen()
-
-        assert list(iterator) == ITEMS
-
     def test_c1_nothing_is_found_out(self, tmp_path: Path) -> None:
         path = tmp_path / "compressed"
         with TFRecordWriter(path, "GZIP") as writer:

@@ -599,11 +599,9 @@ class RecordIterator:
     _stream: RecordStream | None = None
 
     def __init__(self, path: str | bytes | os.PathLike[str], compression: str) -> None:
-        self._path = path
-        self._options = ReadSettings(compression)
-        self._stream = RecordStream(path, self._options)
+        self._stream = RecordStream(path, ReadSettings(compression))
+        self._name = name_of(path)
         self._ready: Iterator[bytes] = iter(())
-        self._place = 0, 0  # offset and number of the next record, when closed
 
     def __iter__(self) -> Self:
         """Return the iterator itself."""
@@ -632,8 +630,6 @@ class RecordIterator:
         """Close the file, which ends the iteration. May be called twice."""
         if self._stream is not None:
             self._stream.close()
-            left = [len(record) + OVERHEAD_BYTES for record in self._ready]
-            self._place = self._stream.offset - sum(left), self._stream.n_records - len(left)
         self._stream = None
         self._ready = iter(())
 
@@ -642,38 +638,13 @@ class RecordIterator:
         if self._stream is not None:
             self._stream.close()
 
-    def reopen(self) -> None:
-        """Open the path again after close, and continue after the last record returned (R8).
-
-        That is at the same byte offset, whatever precedes it now.
-
-        Raises
-        ------
-        FailedPreconditionError
-            If the iterator is not closed.
-        DataLossError
-            If a compressed file is damaged before that place.
-        """
-        if self._stream is not None:
-            detail = "the iterator is open; close it first"
-            raise FailedPreconditionError(
-                Reason.UNSUPPORTED, source=self._stream.name, detail=detail
-            )
-        stream = RecordStream(self._path, self._options)
-        try:
-            stream.begin_at(*self._place)
-        except BaseException:
-            stream.close()
-            raise
-        self._stream = stream
-
     def __reduce__(self) -> NoReturn:
         """Raise: the file is open."""
         raise TypeError("an iteration over records cannot be pickled or copied; pickle the path")
 
     def __repr__(self) -> str:
         """Name the file."""
-        return f"<RecordIterator of {short_name(name_of(self._path))}>"
+        return f"<RecordIterator of {short_name(self._name)}>"
 
 
 def tf_record_iterator(
@@ -691,7 +662,7 @@ def tf_record_iterator(
     Returns
     -------
     RecordIterator
-        Yields ``bytes``; has ``close`` and ``reopen``.
+        Yields ``bytes``; has ``close``.
 
     Raises
     ------

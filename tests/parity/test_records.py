@@ -290,36 +290,6 @@ def test_a_cut_head_that_was_completed_is_returned(both: Both) -> None:
         assert next(theirs) == next(ours) == b"last"
 
 
-@rule("R8")
-@pytest.mark.parametrize("compression", COMPRESSIONS)
-def test_after_close_is_the_end_and_reopen_goes_on(both: Both, compression: str) -> None:
-    path = both.path(compressed(FILE, compression))
-    with both.readers(path, compression) as (theirs, ours):
-        for record in RECORDS:
-            assert next(theirs) == next(ours) == record
-            for reader in (theirs, ours):
-                reader.close()
-                reader.close()
-                assert isinstance(ask(next, reader).error, StopIteration)
-                reader.reopen()
-        for reader in (theirs, ours):
-            assert isinstance(ask(next, reader).error, StopIteration)
-        assert_same(ask(theirs.reopen), ask(ours.reopen))  # both are open
-
-
-@rule("R8")
-def test_reopen_needs_the_file(both: Both) -> None:
-    path = both.path(FILE, "gone")
-    with both.readers(path) as (theirs, ours):
-        assert next(theirs) == next(ours)
-        Path(path).unlink()
-        theirs.close()
-        ours.close()
-        their_answer, our_answer = ask(theirs.reopen), ask(ours.reopen)
-    assert_same(their_answer, our_answer)
-    assert isinstance(our_answer.error, FileNotFoundError)
-
-
 @rule("R9")
 def test_a_file_that_is_not_there_is_an_error_at_once(both: Both) -> None:
     for path in (both.path(name="none"), both.path(name="none").encode(), ""):

@@ -35,8 +35,6 @@ _DEFAULTS = ReadSettings()
 _LARGE_RECORD_BYTES = 32 * 1024
 """From this size on a record is read straight into its own bytes object."""
 
-_SKIP_BYTES = 64 * 1024
-
 _PEEK_BYTES, _LOOK_BYTES = 512, 64 * 1024
 """To tell a compression, and another format, of a file that goes on."""
 
@@ -162,18 +160,9 @@ class RecordStream:
         return cast("Inflated", self._content)
 
     def begin_at(self, offset: int, n_records: int) -> None:
-        """Start at this offset of the stream, after `n_records`; before anything is read.
-
-        The skipped bytes are not checked, and take constant memory; they are read only if the
-        file is compressed, where damage is raised, or cannot seek.
-        """
+        """Start an uncompressed file at this offset, after `n_records`; before anything is read."""
         self.decoder.begin_at(offset, n_records)
-        if self._content is self._file:
-            self._file.skip(offset)
-            return
-        room = memoryview(bytearray(min(offset, _SKIP_BYTES)))
-        while offset and (n_bytes := self._content.readinto(room[:offset])):
-            offset -= n_bytes
+        self._file.skip(offset)
 
     def end_at(self, offset: int | None) -> None:
         """End at this offset, where a record ends, as at the end of a file; None for its own end."""
