@@ -16,7 +16,7 @@ import threading
 import time
 from contextlib import ExitStack, closing
 from numbers import Real
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from tfrecord_lite.apps.events.parse import EventValues, Tags, parse_events
 from tfrecord_lite.apps.events.series import Events
@@ -105,13 +105,13 @@ def read_events(
     (('loss',), array([7]), array([0.5]))
     """
     options = ReadSettings(on_error=on_error, max_errors=max_errors)
-    sources, tags, torn = (
-        _sources(_checked(paths, storage_options), storage_options),
-        Tags(),
-        list[str](),
-    )
+    sources = _sources(_checked(paths, storage_options), storage_options)
     if not sources:
-        raise FileNotFoundError(_nothing_in(paths, storage_options))
+        folder = cast("str", paths)
+        runs = list(find_runs(folder, storage_options=storage_options))
+        hint = f"; there are runs in {', '.join(map(repr, runs[:3]))}" if runs else ""
+        raise FileNotFoundError(f"no file in {folder!r} is named *{_MARK}*{hint}")
+    tags, torn = Tags(), list[str]()
     log = DamageLog.begin(options.on_error, options.max_errors)
     parts: list[EventValues] = []
     try:
@@ -258,27 +258,19 @@ def find_runs(
     ['train', 'validation']
     """
     check_storage_options(storage_options, folder)
-    root = os.fspath(folder)
+    root: Any = os.fspath(folder)
     if is_url(root):
-        return _find_remote_runs(root, storage_options)
-    os.scandir(folder).close()  # raises the errors that os.walk would ignore
+        filesystem, place = remote_place(root, storage_options)
+        if not filesystem.isdir(place):
+            is_there = filesystem.exists(place)
+            raise (NotADirectoryError if is_there else FileNotFoundError)(root)
+        below, named = filesystem.walk(place), filesystem.unstrip_protocol
+    else:
+        os.scandir(root).close()  # raises the errors that os.walk would ignore
+        place, below, named = root, os.walk(root), str
     found = {
-        os.path.relpath(path, root): path
-        for path, _, names in os.walk(root)
-        if any(_MARK in name for name in names)
-    }
-    return dict(sorted(found.items()))
-
-
-def _find_remote_runs(url: str, storage_options: StorageOptions) -> dict[str, str]:
-    """Find all runs below a folder of a remote store."""
-    filesystem, root = remote_place(url, storage_options)
-    if not filesystem.isdir(root):
-        is_there = filesystem.exists(root)
-        raise (NotADirectoryError if is_there else FileNotFoundError)(url)
-    found = {
-        posixpath.relpath(path, root): filesystem.unstrip_protocol(path)
-        for path, _, names in filesystem.walk(root)
+        os.path.relpath(path, place): named(path)
+        for path, _, names in below
         if any(_MARK in name for name in names)
     }
     return dict(sorted(found.items()))
@@ -297,9 +289,12 @@ def _sources(paths: Sources, storage_options: StorageOptions) -> list[Source]:
     if isinstance(paths, (str, bytes, os.PathLike)):
         folder = os.fsdecode(paths)
         if is_url(folder):
-            found = _remote_event_files(folder, storage_options)
-            if found is not None:
-                return found
+            filesystem, place = remote_place(folder, storage_options)
+            if filesystem.isdir(place):
+                items = filesystem.ls(place, detail=True)
+                files = sorted(item["name"] for item in items if item["type"] == "file")
+                names = [name for name in files if _MARK in posixpath.basename(name)]
+                return [filesystem.unstrip_protocol(name) for name in names]
         elif os.path.isdir(folder):
             names = [name for name in sorted(os.listdir(folder)) if _MARK in name]
             local = [os.path.join(folder, name) for name in names]
@@ -355,21 +350,3 @@ def _look_at(source: Source) -> os.stat_result | None:
         return os.stat(source)
     except FileNotFoundError:
         return None
-
-
-def _remote_event_files(url: str, storage_options: StorageOptions) -> list[Source] | None:
-    """List the event files of a remote folder by name; None if the URL is not a folder's."""
-    filesystem, path = remote_place(url, storage_options)
-    if not filesystem.isdir(path):
-        return None
-    found = [item["name"] for item in filesystem.ls(path, detail=True) if item["type"] == "file"]
-    names = [name for name in sorted(found) if _MARK in posixpath.basename(name)]
-    return [filesystem.unstrip_protocol(name) for name in names]
-
-
-def _nothing_in(paths: Sources, storage_options: StorageOptions) -> str:
-    """Say that a folder has no event files, and which folders below it do."""
-    folder = cast("str", paths)
-    runs = list(find_runs(folder, storage_options=storage_options))
-    hint = f"; there are runs in {', '.join(map(repr, runs[:3]))}" if runs else ""
-    return f"no file in {folder!r} is named *{_MARK}*{hint}"

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import difflib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,10 +32,7 @@ from tfrecord_lite.apps.markup.tables import Html, panel, table
 from tfrecord_lite.errors import InvalidArgumentError, Reason, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import numpy.typing as npt
-    from google.protobuf.message import Message
 
     from tfrecord_lite.apps.events.parse import EventValues, Tags
     from tfrecord_lite.apps.markup.tables import Cell
@@ -43,7 +40,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.errors import DamageReport
     from tfrecord_lite.messages.summary_pb2 import SummaryMetadata
 
-_AnyMessage = TypeVar("_AnyMessage", bound="Message")
 CATEGORIES = ("scalars", "histograms", "images", "audio", "texts", "tensors")
 
 _CATEGORY_OF_FORM = {SIMPLE: "scalars", HISTO: "histograms", IMAGE: "images", AUDIO: "audio"}
@@ -149,15 +145,15 @@ class Events:
         """What was read of the files, and lost; None without ``on_error=``."""
         names = np.array([*tags.names, None], object)[:-1]
         self._names = names
-        plugins = [CATEGORIES.index(self._category_of_tensor(tag)) for tag in range(len(names))]
+        plugins = [
+            CATEGORIES.index(_CATEGORY_OF_PLUGIN.get(tags.plugin(tag), "tensors"))
+            for tag in range(len(names))
+        ]
         forms = np.zeros(TENSOR + 1, np.int64)
         for form, category in _CATEGORY_OF_FORM.items():
             forms[form] = CATEGORIES.index(category)
         of_tensor = np.array(plugins, np.int64)[values.tag]
         self._category = np.where(values.form == TENSOR, of_tensor, forms[values.form])
-
-    def _category_of_tensor(self, tag: int) -> str:
-        return _CATEGORY_OF_PLUGIN.get(self._tags.plugin(tag), "tensors")
 
     def __len__(self) -> int:
         """Return the number of values, of all categories."""
@@ -383,18 +379,14 @@ class Events:
         """Return the cells of one category of one tag."""
         values, name = self._values, str(self._names[tag])
         chosen = np.flatnonzero((values.tag == tag) & (self._category == category))
-        steps = values.step[chosen]
-        low, high = int(steps.min()), int(steps.max())
-        told = (
-            name,
-            CATEGORIES[category],
-            count,
-            f"{low:,}" if low == high else f"{low:,} .. {high:,}",
-        )
+        low, high = int(values.step[chosen].min()), int(values.step[chosen].max())
+        steps = f"{low:,}" if low == high else f"{low:,} .. {high:,}"
         numbers = values.number[chosen[values.is_number[chosen]]]
-        if CATEGORIES[category] != "scalars" or not numbers.size:
-            return (*told, None, None)
-        return (*told, f"{numbers[-1]:.6g}", Html(sparkline(numbers, f"{count} values of {name}")))
+        last = curve = None
+        if CATEGORIES[category] == "scalars" and numbers.size:
+            last = f"{numbers[-1]:.6g}"
+            curve = Html(sparkline(numbers, f"{count} values of {name}"))
+        return name, CATEGORIES[category], count, steps, last, curve
 
 
 # ------------------------------------------------------------------------------ contents
@@ -428,121 +420,77 @@ class Image:
 def decode(category: str, form: int, content: bytes | np.float32) -> Any:
     """Decode the message stored in the field `form` of a Value, or the number of a tensor.
 
-    A tensor becomes a value of its category, one of :data:`~.series.CATEGORIES`. Raises
+    A tensor becomes a value of its category, one of :data:`CATEGORIES`. Raises
     ``MALFORMED`` if it does not fit that; otherwise as :func:`parse_tensor`.
     """
     from tfrecord_lite.tensors.parse import parse_tensor  # noqa: PLC0415 - seldom needed
 
-    if isinstance(content, bytes) and form in _OLD_STYLES:
-        return _OLD_STYLES[form](content)
+    if isinstance(content, bytes) and form not in (TENSOR, SIMPLE):
+        return _old_style(form, content)
     array = parse_tensor(content) if isinstance(content, bytes) else np.array(content)
-    return _NEW_STYLES[category](array)
+    return _of_category(category, array)
 
 
-def _tensor(array: AnyArray) -> AnyArray:
-    return array
+def _of_category(category: str, array: AnyArray) -> Any:
+    """Return a tensor as a value of a category."""
+    is_strings, is_real = array.dtype == object, array.dtype.kind not in "Oc"
+    expected = None
+    if category == "scalars":
+        if array.size == 1 and is_real:
+            return float(array.item())
+        expected = "a scalar is one number"
+    elif category == "histograms":
+        if array.shape[1:] == (3,) and array.ndim == 2 and is_real:
+            return array.astype(np.float64)
+        expected = "a histogram is numbers of shape [k, 3]"
+    elif category == "images":
+        texts = array.tolist() if is_strings and array.ndim == 1 else []
+        # Python raises for very long numbers.
+        if len(texts) >= 2 and all(t.isdigit() and len(t) <= _MAX_SIZE_DIGITS for t in texts[:2]):
+            return Image(int(texts[0]), int(texts[1]), tuple(texts[2:]))
+        expected = "images are strings: width, height, then one per image"
+    elif category == "audio":
+        if is_strings and array.ndim in {1, 2} and array.shape[1:] in {(), (1,), (2,)}:
+            return tuple(array if array.ndim == 1 else array[:, 0])
+        expected = "audio is strings of shape [k] or [k, 2] (clips, labels)"
+    elif category == "texts":
+        if is_strings:
+            texts = np.empty(array.size, object)
+            texts[:] = [text.decode("utf-8", "surrogateescape") for text in array.ravel()]
+            return str(texts[0]) if array.size == 1 else texts.reshape(array.shape)
+        expected = "a text is strings"
+    if expected is None:
+        return array
+    dtype = "strings" if is_strings else array.dtype
+    detail = f"{expected}; found {dtype} of shape {list(array.shape)}"
+    raise InvalidArgumentError(Reason.MALFORMED, detail=detail)
 
 
-def _scalar(array: AnyArray) -> float:
-    if array.size != 1 or not _is_real(array):
-        raise _shape_error("a scalar is one number", array)
-    return float(array.item())
+def _old_style(form: int, stored: bytes) -> Any:
+    """Return a value that is stored as a message of its own type."""
+    from google.protobuf.message import DecodeError  # noqa: PLC0415 - not light
 
+    from tfrecord_lite.messages import HistogramProto, Summary  # noqa: PLC0415
 
-def _histogram(array: AnyArray) -> npt.NDArray[np.float64]:
-    if array.ndim != 2 or array.shape[1] != 3 or not _is_real(array):
-        raise _shape_error("a histogram is numbers of shape [k, 3]", array)
-    return array.astype(np.float64)
-
-
-def _images(array: AnyArray) -> Image:
-    texts = array.tolist() if array.ndim == 1 and array.dtype == object else []
-    if len(texts) < 2 or not all(map(_is_size, texts[:2])):
-        raise _shape_error("images are strings: width, height, then one per image", array)
-    return Image(int(texts[0]), int(texts[1]), tuple(texts[2:]))
-
-
-def _is_real(array: AnyArray) -> bool:
-    """Whether these are real numbers."""
-    return array.dtype.kind not in "Oc"
-
-
-def _is_size(text: bytes) -> bool:
-    """Whether this is the width or height of an image; Python raises for very long numbers."""
-    return text.isdigit() and len(text) <= _MAX_SIZE_DIGITS
-
-
-def _audio(array: AnyArray) -> tuple[bytes, ...]:
-    if array.dtype != object or array.ndim not in {1, 2} or array.shape[1:] not in {(), (1,), (2,)}:
-        raise _shape_error("audio is strings of shape [k] or [k, 2] (clips, labels)", array)
-    return tuple(array if array.ndim == 1 else array[:, 0])
-
-
-def _text(array: AnyArray) -> str | ObjectArray:
-    if array.dtype != object:
-        raise _shape_error("a text is strings", array)
-    texts = np.empty(array.size, object)
-    texts[:] = [text.decode("utf-8", "surrogateescape") for text in array.ravel()]
-    return str(texts[0]) if array.size == 1 else texts.reshape(array.shape)
-
-
-def _shape_error(expected: str, found: AnyArray) -> InvalidArgumentError:
-    dtype = "strings" if found.dtype == object else found.dtype
-    detail = f"{expected}; found {dtype} of shape {list(found.shape)}"
-    return InvalidArgumentError(Reason.MALFORMED, detail=detail)
-
-
-def _old_histogram(stored: bytes) -> npt.NDArray[np.float64]:
-    """Return left edge, right edge and count of the buckets, without empty ones at the ends."""
-    from tfrecord_lite.messages import HistogramProto  # noqa: PLC0415 - not light
-
-    histogram = _parsed(HistogramProto, stored)
-    counts, limits = np.array(histogram.bucket), np.array(histogram.bucket_limit)
+    kind: Any = {IMAGE: Summary.Image, HISTO: HistogramProto, AUDIO: Summary.Audio}[form]
+    try:
+        message = kind.FromString(stored)
+    except (DecodeError, UnicodeDecodeError):
+        detail = f"its bytes are not a {kind.DESCRIPTOR.full_name}"
+        raise InvalidArgumentError(Reason.MALFORMED, detail=detail) from None
+    if form == IMAGE:
+        return Image(message.width, message.height, (message.encoded_image_string,))
+    if form == AUDIO:
+        return (message.encoded_audio_string,)
+    counts, limits = np.array(message.bucket), np.array(message.bucket_limit)
     if counts.size != limits.size:
         detail = f"a histogram has {counts.size} counts, but {limits.size} limits"
         raise InvalidArgumentError(Reason.MALFORMED, detail=detail)
+    # Left edge, right edge and count of the buckets, without empty ones at the ends.
     filled = np.flatnonzero(counts > 0)
     if not filled.size:
         return np.empty((0, 3))
     first, last = int(filled[0]), int(filled[-1])
     inner = limits[first:last]
-    lefts, rights = np.append(histogram.min, inner), np.append(inner, histogram.max)
+    lefts, rights = np.append(message.min, inner), np.append(inner, message.max)
     return np.stack([lefts, rights, counts[first : last + 1]], 1)
-
-
-def _old_image(stored: bytes) -> Image:
-    from tfrecord_lite.messages import Summary  # noqa: PLC0415 - not light
-
-    image = _parsed(Summary.Image, stored)
-    return Image(image.width, image.height, (image.encoded_image_string,))
-
-
-def _old_audio(stored: bytes) -> tuple[bytes, ...]:
-    from tfrecord_lite.messages import Summary  # noqa: PLC0415 - not light
-
-    return (_parsed(Summary.Audio, stored).encoded_audio_string,)
-
-
-def _parsed(message_class: type[_AnyMessage], stored: bytes) -> _AnyMessage:
-    from google.protobuf.message import DecodeError  # noqa: PLC0415 - not light
-
-    try:
-        return message_class.FromString(stored)
-    except (DecodeError, UnicodeDecodeError):
-        detail = f"its bytes are not a {message_class.DESCRIPTOR.full_name}"
-        raise InvalidArgumentError(Reason.MALFORMED, detail=detail) from None
-
-
-_OLD_STYLES: dict[int, Callable[[bytes], Any]] = {
-    IMAGE: _old_image,
-    HISTO: _old_histogram,
-    AUDIO: _old_audio,
-}
-_NEW_STYLES: dict[str, Callable[[AnyArray], Any]] = {
-    "scalars": _scalar,
-    "histograms": _histogram,
-    "images": _images,
-    "audio": _audio,
-    "texts": _text,
-    "tensors": _tensor,
-}
