@@ -13,7 +13,7 @@ import numpy as np
 
 from tests.support.drawings import encoded, landscape, sound, walker
 from tfrecord_lite import TFRecordWriter, encode_examples, serialize_tensor
-from tfrecord_lite.messages import Event, HistogramProto, Summary, SummaryMetadata
+from tfrecord_lite.messages import Event, Summary, SummaryMetadata
 from tfrecord_lite.messages.tensor_pb2 import TensorProto
 from tfrecord_lite.records.framing import frame
 
@@ -79,12 +79,6 @@ def table_files(folder: Path) -> list[Path]:
     with TFRecordWriter(folder / "customers.tfrecord") as writer:
         writer.write_examples(table())
     return [folder / "customers.tfrecord"]
-
-
-def gzip_files(folder: Path) -> list[Path]:
-    with TFRecordWriter(folder / "customers.tfrecord.gz") as writer:
-        writer.write_examples(table())
-    return [folder / "customers.tfrecord.gz"]
 
 
 def text_files(folder: Path) -> list[Path]:
@@ -219,14 +213,6 @@ def _values(step: int, run: int, rng: np.random.Generator) -> Iterable[Summary.V
     if run == 0:
         yield _scalar("learning_rate", 1e-3 * 0.5 ** (step // 250))
         yield _scalar("gradient_norm", np.nan if step == 500 else rng.lognormal(0, 0.4))
-    if step % 100 == 0:
-        weights = rng.normal(0, 1 + step / 1000, 1000)
-        counts, edges = np.histogram(weights, 24)
-        histogram = HistogramProto(
-            min=edges[0], max=edges[-1], num=1000, sum=weights.sum(), bucket=counts
-        )
-        histogram.bucket_limit.extend(edges[1:])
-        yield Summary.Value(tag="weights/dense", histo=histogram)
     if step % 250 == 0:
         image, _ = landscape(step + run, 160, 120)
         content = Summary.Image(
@@ -381,7 +367,6 @@ KINDS: dict[str, Callable[[Path], list[Path]]] = {
     "mixed": mixed_files,
     "lines": line_files,
     "unknown": unknown_files,
-    "gzip": gzip_files,
     "damaged": damaged_files,
     "empty": empty_files,
     "wide": wide_files,

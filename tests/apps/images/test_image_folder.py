@@ -19,7 +19,6 @@ from tfrecord_lite import TFRecordReader, TFRecordWriter, decode_examples, encod
 from tfrecord_lite.apps.images import decode_image, encode_image, pack_images, unpack_images
 from tfrecord_lite.apps.images.image import image_info
 from tfrecord_lite.apps.images.pack import _in_order
-from tfrecord_lite.apps.images.unpack import _parts
 from tfrecord_lite.errors import DataLossError, DataLossWarning, InvalidArgumentError, Reason
 
 if TYPE_CHECKING:
@@ -83,7 +82,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 class TestPack:
     def test_the_features_of_a_record(self, here: Path) -> None:
-        write(here, {"in/cat/a.jpg": JPEG, "in/dog/below/b.png": PNG})
+        grey = encode_image(np.zeros((2, 3), np.uint8))
+        write(here, {"in/cat/a.jpg": JPEG, "in/dog/below/b.png": grey, "grey/a.png": grey})
 
         report = pack_images("in", "out.tfrecord", shuffle=False)
 
@@ -101,31 +101,18 @@ class TestPack:
         }
         assert second["image/filename"] == b"below/b.png"
         assert second["image/class/label"] == 1
-        assert (report.num_images, report.num_bytes) == (2, len(JPEG) + len(PNG))
+        assert (second["image/channels"], second["image/colorspace"]) == (1, b"grayscale")
+        assert (report.num_images, report.num_bytes) == (2, len(JPEG) + len(grey))
         assert report.classes == ["cat", "dog"]
         assert report.paths == ["out.tfrecord"]
         assert report.labels_path == "labels.txt"
         assert Path("labels.txt").read_text() == "cat\ndog\n"
-
-    def test_the_sidecar_tells_text_from_bytes(self, here: Path) -> None:
-        pack_images(pets(here), "out@3.tfrecord")
-
-        columns: Any = load("out@3.tfrecord")
-
-        assert set(columns["image/class/text"].tolist()) == {"cat", "dog"}
-        assert set(columns["image/format"].tolist()) == {"png", "jpeg", "gif"}
-        assert columns["image/class/label"].dtype == np.int64
-        assert type(columns["image/encoded"][0]) is bytes
-
-    def test_grey_images(self, here: Path) -> None:
-        write(here, {"in/a.png": encode_image(np.zeros((2, 3), np.uint8))})
-
-        report = pack_images("in", "out.tfrecord")
-
-        (row,) = rows_of("out.tfrecord")
-        assert (row["image/channels"], row["image/colorspace"]) == (1, b"grayscale")
+        loaded: Any = load("out.tfrecord")
+        assert loaded["image/class/text"].tolist() == ["cat", "dog"]
+        assert type(loaded["image/encoded"][0]) is bytes
         # Without folders there are no classes.
-        assert not any("class" in name for name in row)
+        report = pack_images("grey", "grey.tfrecord")
+        assert not any("class" in name for name in rows_of("grey.tfrecord")[0])
         assert (report.classes, report.labels_path) == ([], None)
 
     def test_files_are_the_same_whatever_the_number_of_threads(self, here: Path) -> None:
@@ -278,9 +265,11 @@ class TestPack:
             {"on_error": "warn"},
             {"labels": ["a", "a"]},
             {"labels": ["cat", "dogs"]},
+            {"labels": ["cat", "dog", "line\nbreak"]},
         ],
     )
     def test_wrong_arguments(self, here: Path, options: dict[str, Any]) -> None:
+        write(here, {"pets/line\nbreak/x.png": PNG} if "line\nbreak" in str(options) else {})
         with pytest.raises(InvalidArgumentError) as caught:
             pack_images(pets(here), "out", **options)
 
@@ -315,12 +304,6 @@ class TestLabels:
             assert pairs == {(0, "dog"), (2, "cat")}
             assert report.classes == ["dog", "bird", "cat"]
             assert Path("labels.txt").read_text() == "dog\nbird\ncat\n"
-
-    def test_a_name_that_no_line_can_hold(self, here: Path) -> None:
-        write(here, {"in/a\nb/x.png": PNG})
-
-        with pytest.raises(InvalidArgumentError, match="line break"):
-            pack_images("in", "a")
 
 
 def write_table(path: str, columns: dict[str, list[Any]]) -> str:
@@ -438,11 +421,8 @@ class TestManifests:
         ("name", "content"),
         [
             ("a.csv", b"path,label\nx.png\n"),
-            ("a.csv", b"path,path\nx.png,y\n"),
             ("a.csv", b"path\n\xff.png\n"),
-            ("a.csv", b""),
             ("a.jsonl", b"{path"),
-            ("a.jsonl", b"[1]"),
             ("a.jsonl", b'{"path": "1.png", "when": {"a": 1}}'),
             ("a.jsonl", b'{"path": "1.png", "label": [1]}'),
             ("a.txt", b"1.png"),
@@ -520,18 +500,14 @@ class TestRoundTrip:
         pack_images(f"out/{manifest}", "b", shuffle=False)
 
         assert report.left_out == []
+        row = {"image/encoded": PNG, "box": [1.5, 2.0], "raw": b"\xff", "one": 1, "path": 5}
+        left_out = unpack_images(write_records(here / "c", row), "c.d", manifest=manifest).left_out
+        assert left_out == ["box"] * (manifest[-1] == "v") + ["path", "raw"]
+        with pytest.raises(InvalidArgumentError):
+            unpack_images("a", "other", manifest=f"..\\{manifest}")
         assert Path("b").read_bytes() == Path("a").read_bytes()
         again: Any = load("b")
         assert {*again["id"].tolist()} == {2**62, -1, None, 0}
-
-    def test_lists_and_bytes_in_a_manifest(self, here: Path) -> None:
-        row = {"image/encoded": PNG, "box": [1.5, 2.0], "raw": b"\xff", "one": 1, "path": 5}
-        write_records(here / "a", row)
-
-        assert unpack_images("a", "csv").left_out == ["box", "path", "raw"]
-        assert unpack_images("a", "jsonl", manifest="m.jsonl").left_out == ["path", "raw"]
-        (line,) = Path("jsonl/m.jsonl").read_text().splitlines()
-        assert json.loads(line) == {"path": "00000000.png", "box": [1.5, 2.0], "one": 1}
 
 
 def write_records(path: Path, *rows: dict[str, Any]) -> Path:
@@ -587,14 +563,6 @@ class TestUnpack:
             for part in path.split("/"):
                 assert not part.startswith(".")
                 assert part.split(".")[0].lower() not in {"con", "aux", ""}
-
-    @given(st.text())
-    def test_parts_of_names_lead_nowhere(self, name: str) -> None:
-        parts = _parts(name)
-
-        assert parts
-        assert not {"", ".", ".."} & {*parts[:-1]}
-        assert not any("/" in part or "\\" in part for part in parts)
 
     def test_equal_names_get_numbers(self, here: Path) -> None:
         long = "ä" * 120 + ".jpg"
@@ -696,13 +664,6 @@ class TestUnpack:
 
         assert [*tree(here / "empty")] == ["00000000.png"]
         assert listed() == ["a", "empty", "file", "full"]
-
-    @pytest.mark.parametrize("manifest", ["a.txt", "x/a.csv", "..\\a.csv", ""])
-    def test_names_of_manifests(self, here: Path, manifest: str) -> None:
-        write_records(here / "a", {"image/encoded": PNG})
-
-        with pytest.raises(InvalidArgumentError):
-            unpack_images("a", "out", manifest=manifest)
 
 
 def is_sound(check: Callable[[bytes], object], content: bytes) -> bool:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import base64
 import io
 import sys
-import zlib
 from random import Random
-from struct import pack
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.apps.viewer.images import png_bomb
 from tests.support.shown_html import parsed
 from tfrecord_lite.apps.markup.pictures import Budget, Thumbnail, picture, thumbnail
 from tfrecord_lite.sniff import Media, recognize
@@ -90,14 +89,7 @@ def test_without_pillow_an_image_is_used_as_it_is_unless_it_is_large(
 
 @pytest.mark.needs("image")
 def test_an_image_of_too_many_pixels_is_not_decoded() -> None:
-    header = pack(">IIBBBBB", 60_000, 60_000, 8, 2, 0, 0, 0)
-    chunks = [(b"IHDR", header), (b"IDAT", zlib.compress(bytes(1_000_000))), (b"IEND", b"")]
-    bomb = b"\x89PNG\r\n\x1a\n" + b"".join(
-        pack(">I", len(data)) + name + data + pack(">I", zlib.crc32(name + data))
-        for name, data in chunks
-    )
-
-    assert small(bomb) == "not decoded, as 3,600,000,000 pixels are too many"
+    assert small(png_bomb(60_000, 60_000)) == "not decoded, as 3,600,000,000 pixels are too many"
 
 
 @pytest.mark.needs("image")

@@ -39,6 +39,9 @@ def test_counts_and_range_are_exact(numbers: np.ndarray) -> None:
     if finite.size:
         assert found.mean == pytest.approx(finite.mean(), rel=1e-9, abs=1e-9 * abs(finite).max())
         assert found.std == pytest.approx(finite.std(), rel=1e-6, abs=1e-9 * abs(finite).max())
+        quantile = found.quantile(0.3)
+        assert isinstance(quantile, int if numbers.dtype == np.int64 else float)
+        assert finite.min() <= quantile <= finite.max()
     else:
         assert found.mean is found.std is found.quantile(0.5) is None
 
@@ -57,10 +60,9 @@ def test_parts_add_up_in_any_order(numbers: np.ndarray, data: st.DataObject) -> 
         assert added == grown == whole
 
 
-@pytest.mark.parametrize("scale", [1, 1000])
-def test_coarse_parts_add_up_too(scale: int) -> None:
+def test_coarse_parts_add_up_too() -> None:
     rng = np.random.default_rng(0)
-    numbers = np.concatenate([rng.normal(size=20_000) * scale, rng.random(20_000)])
+    numbers = np.concatenate([rng.normal(size=20_000) * 1000, rng.random(20_000)])
     rng.shuffle(numbers)
     whole = Distribution.of(numbers)
     assert len(whole.buckets()[2]) <= MAX_BUCKETS
@@ -103,16 +105,6 @@ def test_quantiles_are_within_a_percent(kind: str) -> None:
         assert found.quantile(0.5) == pytest.approx(np.median(numbers), abs=200)
 
 
-@given(NUMBERS, st.floats(0, 1))
-def test_quantiles_are_within_the_range(numbers: np.ndarray, q: float) -> None:
-    finite = numbers[np.isfinite(numbers)]
-    found = Distribution.of(finite).quantile(q)
-    assert (found is None) == (not finite.size)
-    if found is not None:
-        assert finite.min().item() <= found <= finite.max().item()
-        assert isinstance(found, int if numbers.dtype == np.int64 else float)
-
-
 def test_times_in_nanoseconds_are_told_apart() -> None:
     times = 1_700_000_000_000_000_000 + np.arange(100)
     parts = [Distribution.of(part) for part in np.array_split(times, 7)]
@@ -126,7 +118,7 @@ def test_times_in_nanoseconds_are_told_apart() -> None:
 
 @given(st.lists(st.integers(-120, 120) | st.just(2**30), min_size=1))
 def test_a_quantile_between_two_numbers_is_the_smaller_one(numbers: list[int]) -> None:
-    for q in (0.25, 0.5, 0.75):
+    for q in (0, 0.25, 0.5, 0.75, 1):
         expected = np.quantile(numbers, q, method="lower")
         assert Distribution.of(np.array(numbers)).quantile(q) == expected
 
@@ -150,13 +142,6 @@ def test_a_quantile_among_zeros_is_zero() -> None:
     )
 
 
-@pytest.mark.parametrize("n", [2**53, 2**60, 2**63 - 1, -(2**63)])
-def test_large_integers_have_a_histogram(n: int) -> None:
-    counts, edges = Distribution.of(np.full(5, n)).histogram()
-    assert counts.tolist() == [5]
-    assert edges[0] < n < edges[1]
-
-
 def test_numbers_near_the_end_of_float64_overflow_in_silence() -> None:
     found = Distribution.of(np.array([1e308, 1e308, -1e308]))
     assert found.mean == pytest.approx(1e308 / 3)
@@ -177,19 +162,16 @@ def test_histograms_count_every_finite_number_once(numbers: np.ndarray, bins: in
     assert (np.diff(edges) > 0).all()
 
 
-def test_histogram_of_few_values_is_numpys() -> None:
-    numbers = np.random.default_rng(2).integers(0, 1000, 10_000)
-    counts, edges = Distribution.of(numbers).histogram(20)
-    assert np.array_equal(counts, np.histogram(numbers, edges)[0])
-    counts, edges = Distribution.of(np.array([3, 5, 5, 6])).histogram()
-    assert counts.tolist() == [1, 0, 2, 1]
-    assert edges.tolist() == [2.5, 3.5, 4.5, 5.5, 6.5]
-
-
-def test_histogram_of_many_values_is_nearly_numpys() -> None:
+def test_histograms_are_numpys_of_many_values_nearly() -> None:
     numbers = np.random.default_rng(3).normal(size=100_000)
     counts, edges = Distribution.of(numbers).histogram(30)
     assert abs(counts - np.histogram(numbers, edges)[0]).max() < 100
+    whole = np.random.default_rng(2).integers(0, 1000, 10_000)
+    counts, edges = Distribution.of(whole).histogram(20)
+    assert np.array_equal(counts, np.histogram(whole, edges)[0])
+    counts, edges = Distribution.of(np.array([3, 5, 5, 6])).histogram()
+    assert counts.tolist() == [1, 0, 2, 1]
+    assert edges.tolist() == [2.5, 3.5, 4.5, 5.5, 6.5]
 
 
 @given(st.integers(-(2**63), 2**63 - 1), st.integers(0, 5))

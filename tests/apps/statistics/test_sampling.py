@@ -158,7 +158,11 @@ def test_an_index_draws_by_number(
     with TFRecordFile(large) as file:
         (index,) = file.save_index()
     name = str(large)
+    whole = Path(index).read_bytes()
     try:
+        Path(index).write_text("0 20\n20 30\n")
+        assert "places" in draw_sample(large, max_bytes=1 << 20).method  # as it does not fit
+        Path(index).write_bytes(whole)
         if remote:
             server.files = {"/d": large.read_bytes(), "/d.idx": Path(index).read_bytes()}
             name = server.url + "/d"
@@ -173,17 +177,7 @@ def test_an_index_draws_by_number(
     numbers = [block.place(i).index for block in sample.blocks for i in range(len(block))]
     assert len(set(numbers)) == 1000
     assert abs(np.mean([n for n in numbers if n is not None]) / len(many) - 0.5) < 0.05
-    assert sum(map(len, taken(few))) <= 100_000
-    assert len(taken(few)) > 200
-
-
-def test_an_index_that_does_not_fit_is_not_used(large: Path) -> None:
-    index = large.with_name(large.name + ".idx")
-    index.write_text("0 20\n20 30\n")
-    try:
-        assert "places" in draw_sample(large, max_bytes=1 << 20).method
-    finally:
-        index.unlink()
+    assert 60_000 < sum(map(len, taken(few))) <= 100_000
 
 
 def test_damage_in_records_that_are_drawn_is_reported(tmp_path: Path) -> None:
@@ -238,15 +232,6 @@ def test_a_file_of_nothing_but_damage_takes_seconds(tmp_path: Path, max_bytes: i
     assert taken(sample) == []
     assert not sample.is_whole
     assert sample.report.num_damaged >= 10
-
-
-def test_a_record_that_is_too_large_is_left_out(tmp_path: Path) -> None:
-    path = write(tmp_path / "data", [os.urandom(5_000_000), b"small"])
-
-    sample = draw_sample(path, max_bytes=200_000)
-
-    assert sample.report.is_sound
-    assert taken(sample) in ([], [b"small"])
 
 
 def test_a_file_that_ends_inside_a_record_is_damaged(tmp_path: Path) -> None:
@@ -319,6 +304,7 @@ def test_of_many_large_files_some_are_opened(tmp_path: Path) -> None:
     sample = draw_sample(str(tmp_path / "*"), num_records=1000, max_bytes=500_000)
 
     assert sample.method == "records at 128 places of 64 of 100 files"
+    assert len({file.source for file in sample.report.files}) == len(sample.report.files) == 64
     assert len({record[:3] for record in taken(sample)}) > 50
     assert sample.num_records is None
     assert sum(map(len, taken(sample))) < 800_000
@@ -378,20 +364,3 @@ def test_all_records_are_those_of_the_reader(tmp_path: Path) -> None:
 
     assert taken(draw_sample(tmp_path / "data")) == list(reader)
     assert draw_sample(tmp_path / "data").report == reader.report
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("n_files", [65, 70, 127, 128, 200])
-def test_no_file_is_opened_twice(tmp_path: Path, n_files: int) -> None:
-    for i in range(n_files):
-        write(tmp_path / f"{i:03}", [b"%03d %03d" % (i, number) * 20 for number in range(20)])
-    counts = np.zeros(n_files)
-
-    for seed in range(40):
-        sample = draw_sample(str(tmp_path / "*"), num_records=10**5, max_bytes=100_000, seed=seed)
-        names = [file.source for file in sample.report.files]
-        assert len(set(names)) == len(names) == 64
-        assert len(set(taken(sample))) == len(taken(sample))
-        counts[[int(name[-3:]) for name in names]] += 1
-
-    assert abs(counts / 40 - 64 / n_files).max() < 0.45
