@@ -277,10 +277,8 @@ class Cells:
         if pixels.size < _MAX_EXAMINED_NUMBERS and pixels.max() == 1:  # a mask
             pixels, text = pixels * np.uint8(255), f"{text}, each 0 or 1"
         below = _span("caption", text) if self._is_page else _NOTHING
-        if not self.budget.take(pictures=1):
-            return Form(_span("note", f"not shown, as there are enough pictures: {text}"))
         small = thumbnail_of_pixels(pixels, self._size)
-        if not self.budget.take(picture_bytes=len(small.data)):
+        if not self.budget.take(pictures=1, picture_bytes=len(small.data)):
             return Form(_span("note", f"not shown, as the page is full: {text}"))
         html = Html(_image(small, "the pixels as an image" if below else text, self._size) + below)
         if not self._is_page or max(height, width) <= self._size:

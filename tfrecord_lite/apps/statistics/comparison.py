@@ -19,8 +19,6 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from tfrecord_lite.apps.markup import tables
 from tfrecord_lite.apps.statistics.drift import Finding, findings, thresholds_with
 from tfrecord_lite.apps.statistics.statistics import Collector, Statistics
@@ -456,23 +454,24 @@ def _are_same(one: list[Any] | None, other: list[Any] | None) -> bool:
 
 def _texts(one: list[Any] | None, other: list[Any] | None) -> tuple[str, str]:
     """Return short texts about the values of a feature, from the first that differs."""
-    if one is None or other is None:
+    if one is None or other is None or len(one) != len(other):
         return _alone(one), _alone(other)
-    if len(one) != len(other):
-        return plural(len(one), "step"), plural(len(other), "step")
     pairs = enumerate(zip(one, other, strict=True))
-    step, (a, b) = next(pair for pair in pairs if not _are_same(*([side] for side in pair[1])))
+    step, (a, b) = next((i, pair) for i, pair in pairs if not _are_same([pair[0]], [pair[1]]))
     where = f"step {step}: " if len(one) > 1 else ""
     at = byte = 0
     if a.dtype == b.dtype:
-        n_common = min(a.size, b.size)
-        bits = a.dtype if a.dtype == object else f"u{a.dtype.itemsize}"
-        differs = np.flatnonzero(a[:n_common].view(bits) != b[:n_common].view(bits))
-        at = int(differs[0]) if differs.size else n_common
-        if a.dtype == object and differs.size:
-            others = (i for i, (x, y) in enumerate(zip(a[at], b[at], strict=False)) if x != y)
-            byte = next(others, min(len(a[at]), len(b[at])))
+        bits = a.dtype if a.dtype == object else f"u{a.dtype.itemsize}"  # as NaN differs from NaN
+        at = _first_odd(a.view(bits), b.view(bits))
+        if a.dtype == object and at < min(a.size, b.size):
+            byte = _first_odd(a[at], b[at])
     return where + _side(a, at, byte), where + _side(b, at, byte)
+
+
+def _first_odd(a: Any, b: Any) -> int:
+    """Return the number of the first item that differs; that of the end of the shorter one if none does."""
+    pairs = enumerate(zip(a, b, strict=False))
+    return next((i for i, (x, y) in pairs if x != y), min(len(a), len(b)))
 
 
 def _alone(values: list[Any] | None) -> str:
@@ -483,13 +482,12 @@ def _alone(values: list[Any] | None) -> str:
 
 def _side(array: Any, at: int, byte: int) -> str:
     """Show some values from number `at` on; of a byte string what is around a byte."""
+    is_bytes = array.dtype == object
     if not array.size:
-        return f"no {'byte strings' if array.dtype == object else array.dtype}"
-    if array.dtype == object:
-        shown = [_bytes_text(value, byte) for value in array[at : at + 1]]
-    else:
-        shown = [str(value) for value in array[at : at + _MAX_VALUES]]
-    before = "..., " if at and shown else "..." * bool(at)
+        return f"no {'byte strings' if is_bytes else array.dtype}"
+    values = array[at : at + (1 if is_bytes else _MAX_VALUES)]
+    shown = [_bytes_text(value, byte) if is_bytes else str(value) for value in values]
+    before = ("..., " if shown else "...") * bool(at)
     text = before + ", ".join(shown) + ", ..." * (at + len(shown) < array.size)
     return text if array.size == len(shown) else f"{text} ({plural(array.size, 'value')})"
 

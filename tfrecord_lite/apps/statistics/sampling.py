@@ -59,8 +59,8 @@ from tfrecord_lite.index.handles import RemoteHandle, open_handle
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.progress import SILENT
 from tfrecord_lite.records.damage import DamageLog
-from tfrecord_lite.records.framing import OVERHEAD_BYTES, data_of_frame
-from tfrecord_lite.records.resync import find_headers
+from tfrecord_lite.records.framing import HEADER_BYTES, OVERHEAD_BYTES
+from tfrecord_lite.records.resync import RecordFinder, find_headers
 from tfrecord_lite.records.stream import RecordStream
 
 if TYPE_CHECKING:
@@ -83,8 +83,8 @@ _MAX_PLACES, _MAX_REMOTE, _REMOTE_BYTES = 64, 16, 512 * 1024
 """How many places a file has at most; of remote files, with fewer bytes each."""
 _MAX_READ = 4
 """How many times the budget is read at places."""
-_MAX_DAMAGE, _MAX_TRIES = 2000, 16
-"""A file is left after so many damaged places; a place after so many headers of damaged records."""
+_MAX_DAMAGE = 2000
+"""A file is left after so many damaged places."""
 _FEW = 8
 """How many large records of a compressed file are read together."""
 _BLOCK_RECORDS = 256
@@ -375,22 +375,20 @@ def _unnumbered(block: Block) -> Block:
 
 
 def _from_record(data: bytes, handle: AnyHandle, start: int, most: int) -> tuple[int, bytes]:
-    """Return bytes from an offset on from their first intact record on, or else a damaged one.
+    """Return where the first record in some bytes is, and the bytes from there on: an intact one if there is one.
 
-    They then have it whole, unless it has more than `most` bytes; none if there is no record. A file
-    begins with one.
+    If none is whole, the first is read, unless it has more than `most` bytes. A file begins with a record.
     """
-    starts, lengths = find_headers(np.frombuffer(data, np.uint8), most)
-    sizes = (lengths[:_MAX_TRIES] + OVERHEAD_BYTES).tolist()
-    for at, size in zip(starts.tolist(), sizes, strict=False):
-        if at and not start:
-            break
-        if at + size > len(data):  # only one: others may be many, and forged
+    view = np.frombuffer(data, np.uint8)
+    at = RecordFinder(most).find(view, 0, 0, is_end=True) if start else len(data)
+    if at is None or at == len(data):
+        starts, lengths = find_headers(view if start else view[:HEADER_BYTES], most)
+        if not starts.size:
+            return start, b"" if start else data
+        at, size = int(starts[0]), int(lengths[0]) + OVERHEAD_BYTES
+        if at + size > len(data):
             return start + at, handle.read(size, start + at)
-        if data_of_frame(data[at : at + size], size) is not None:
-            return start + at, data[at:]
-    at = int(starts[0]) if start and starts.size else 0
-    return start + at, data[at:] if starts.size or not start else b""
+    return start + at, data[at:]
 
 
 def _only(blocks: list[Block], numbers: Int64Array) -> list[Block]:
