@@ -16,7 +16,7 @@ import os
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -114,7 +114,8 @@ def summarize(
     >>> summary["age"].n_records
     2
     """
-    num_records = _checked(num_records)
+    if num_records is not None:
+        num_records = require_int("num_records", num_records, 1)
     check_progress(progress)
     survey = Survey()
     # Otherwise the file would stay open for as long as an error's traceback is referenced.
@@ -124,10 +125,6 @@ def summarize(
     return survey.summary()
 
 
-def _checked(num_records: int | None) -> int | None:
-    return None if num_records is None else require_int("num_records", num_records, 1)
-
-
 def blocks_of(
     data: Source | Any,
     options: ReadSettings,
@@ -135,21 +132,19 @@ def blocks_of(
     progress: Progress = None,
 ) -> Generator[Block, None, None]:
     """Yield the records of data as :func:`summarize` takes it, the first `num_records` only."""
-    columns, _, data = _columns_of(data, num_records)
+    columns, _, data = _opened(data, num_records)
     title = "records"
     blocks: Any
     if columns is not None:
         blocks = encode_column_batches(columns, schema_of(columns, lossless=False))
+    elif isinstance(data, _Records):
+        groups = iter(lambda: list(islice(data.items, _RECORDS_AT_A_TIME)), [])
+        blocks = (Block.from_records(group) for group in groups)
     elif isinstance(data, Block):
         blocks = (each for each in [data])
     else:
-        records, data = _records_of(data)
-        if records is not None:
-            blocks = records
-        else:
-            reader = data if isinstance(data, TFRecordReader) else reader_with(data, options)
-            title, blocks = title_of(reader.sources), reader.blocks()
-
+        reader = data if isinstance(data, TFRecordReader) else reader_with(data, options)
+        title, blocks = title_of(reader.sources), reader.blocks()
     yield from reported(_first(blocks, num_records), progress, title)
 
 
@@ -163,23 +158,50 @@ def _first(blocks: Any, num_records: int | None) -> Generator[Block, None, None]
                 return
 
 
-def _records_of(source: Any) -> tuple[Iterator[Block] | None, Any]:
-    """Return the blocks of records that are given one by one; or None, and the files."""
+class _Records(NamedTuple):
+    """Records that are given one by one."""
+
+    items: Iterator[bytes]
+
+
+def _opened(source: Any, num_records: int | None) -> tuple[dict[str, Any] | None, Traits, Any]:
+    """Return the columns of data to be encoded, up to `num_records`, and their traits.
+
+    Of other data None, and the data: a Block, _Records, or what a reader takes.
+    """
     if isinstance(source, (bytes, bytearray, memoryview)):
         raise TypeError("a single bytes object may be a path or a record; give a str or [record]")
-    if isinstance(source, (TFRecordReader, str, os.PathLike)) or is_file_object(source):
-        return None, source
-    if not isinstance(source, Iterable):
-        raise TypeError(
-            f"data must be files, records, columns or rows, not {type(source).__name__}"
-        )
-    items = iter(source)
-    head = list(islice(items, 1))
-    if head and not isinstance(head[0], (bytes, bytearray, memoryview, np.bytes_)):
-        return None, [*head, *items]
-    items = chain(head, items)
-    groups = iter(lambda: list(islice(items, _RECORDS_AT_A_TIME)), [])
-    return (Block.from_records(group) for group in groups), source
+    files = (TFRecordReader, str, os.PathLike)
+    if isinstance(source, (Block, _Records, *files)) or is_file_object(source):
+        return None, {}, source
+    traits: Traits = {}
+    if is_columns(source):
+        columns, traits, *_ = open_columns(source)
+    elif not isinstance(source, Iterable):
+        found = type(source).__name__
+        raise TypeError(f"data must be files, records, columns or rows, not {found}")
+    else:
+        items = iter(source)
+        head = list(islice(items, 1))
+        if not head or isinstance(head[0], (bytes, bytearray, memoryview, np.bytes_)):
+            return None, {}, _Records(chain(head, items))
+        if not isinstance(head[0], Mapping):
+            return None, {}, [*head, *items]
+        rows: Any = list(islice(chain(head, items), num_records))
+        for i, row in enumerate(rows):
+            if not isinstance(row, Mapping):
+                found = type(row).__name__
+                raise TypeError(f"row {i} must be a dict like those before it, not {found}")
+        names = dict.fromkeys(chain.from_iterable(rows))
+        columns = {name: [row.get(name) for row in rows] for name in names}
+    made = {name: normalize(name, column, "strict") for name, column in columns.items()}
+    if num_records is None:
+        return made, traits, source
+    for name, column in made.items():
+        if isinstance(column, SparseTensor):
+            detail = "a SparseTensor has no rows to cut to num_records; leave num_records out"
+            raise InvalidArgumentError(Reason.UNSUPPORTED, key=name, detail=detail)
+    return {name: column[:num_records] for name, column in made.items()}, traits, source
 
 
 def infer_schema(
@@ -239,7 +261,9 @@ def infer_schema(
     """
     if isinstance(data, Summary | SequenceSummary):
         return data.schema(variable=variable, defaults=defaults)
-    columns, traits, data = _columns_of(data, _checked(num_records))
+    if num_records is not None:
+        num_records = require_int("num_records", num_records, 1)
+    columns, traits, data = _opened(data, num_records)
     source = data if columns is None else columns
     summary = summarize(source, num_records=num_records, progress=progress, **options)
     schema = summary.schema(variable=variable, defaults=defaults)
@@ -253,41 +277,3 @@ def infer_schema(
         if varies and name in schema and (variable != "ragged" or name in (defaults or {})):
             specs[name] = schema[name]
     return with_traits(Schema(specs, described.originals), traits)
-
-
-def _columns_of(source: Any, num_records: int | None) -> tuple[dict[str, Any] | None, Traits, Any]:
-    """Return the columns of data to be encoded, up to `num_records`; None for other sources.
-
-    Also return their traits and the source, with the item that had to be taken from an iterator put back.
-    """
-    if isinstance(source, Summary | SequenceSummary | Block | TFRecordReader):
-        return None, {}, source
-    traits: Traits = {}
-    columns: Any = None
-    others = (str, bytes, bytearray, memoryview, os.PathLike, np.ndarray)
-    if is_columns(source):
-        columns, traits, *_ = open_columns(source)
-    elif isinstance(source, Iterable) and not (
-        isinstance(source, others) or is_file_object(source)
-    ):
-        items = iter(source)
-        head = list(islice(items, 1))
-        if not head or not isinstance(head[0], Mapping):
-            return None, {}, source if isinstance(source, Sequence) else chain(head, items)
-        rows: Any = list(islice(chain(head, items), num_records))
-        for i, row in enumerate(rows):
-            if not isinstance(row, Mapping):
-                found = type(row).__name__
-                raise TypeError(f"row {i} must be a dict like those before it, not {found}")
-        names = dict.fromkeys(chain.from_iterable(rows))
-        columns = {name: [row.get(name) for row in rows] for name in names}
-    if columns is None:
-        return None, {}, source
-    made = {name: normalize(name, column, "strict") for name, column in columns.items()}
-    if num_records is None:
-        return made, traits, source
-    for name, column in made.items():
-        if isinstance(column, SparseTensor):
-            detail = "a SparseTensor has no rows to cut to num_records; leave num_records out"
-            raise InvalidArgumentError(Reason.UNSUPPORTED, key=name, detail=detail)
-    return {name: column[:num_records] for name, column in made.items()}, traits, source

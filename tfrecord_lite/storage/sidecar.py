@@ -215,10 +215,7 @@ def read(path: Path, storage_options: StorageOptions = None) -> Sidecar:
                 raise argument_error(text, source=folder)
         name = features
     try:
-        with closing(open_input(name, storage_options)) as file:
-            if detail := _not_a_schema(name, file.peek(HEAD_BYTES)):
-                raise argument_error(detail)
-            content = _rest_of(file)
+        content = content_of(name, storage_options)
         tfds_info = None
         if os.path.basename(name) == "features.json":  # noqa: PTH119
             with contextlib.suppress(FileNotFoundError):
@@ -234,11 +231,10 @@ def read(path: Path, storage_options: StorageOptions = None) -> Sidecar:
 def content_of(name: str, storage_options: StorageOptions) -> bytes:
     """Read a whole file, without a byte order mark."""
     with closing(open_input(name, storage_options)) as file:
-        return _rest_of(file)
-
-
-def _rest_of(file: Any) -> bytes:
-    return b"".join(iter(lambda: file.read(_READ_BYTES), b"")).removeprefix(b"\xef\xbb\xbf")
+        if detail := _not_a_schema(name, file.peek(HEAD_BYTES)):
+            raise argument_error(detail, source=name)
+        content = b"".join(iter(lambda: file.read(_READ_BYTES), b""))
+    return content.removeprefix(b"\xef\xbb\xbf")
 
 
 def tfds_directory(directory: Path, storage_options: StorageOptions = None) -> str:
@@ -291,8 +287,7 @@ def _not_a_schema(name: str, head: bytes) -> str | None:
     found = looks_like(head, is_whole=len(head) < HEAD_BYTES)
     is_binary = b"\0" in head
     if is_header(head[:HEADER_BYTES]) or (found is None and is_binary and detect(head)):
-        beside = f"{name}{SIDECAR_SUFFIX}"
-        if os.path.isfile(beside):  # noqa: PTH113 - may be a URL
+        if os.path.isfile(beside := f"{name}{SIDECAR_SUFFIX}"):  # noqa: PTH113 - may be a URL
             return f"this is a data file; its sidecar is {beside}"
         return "this is a data file, not a schema; infer_schema makes one of its records"
     if found and (is_binary or found.startswith(_NEVER_SCHEMAS)):
@@ -319,9 +314,7 @@ def _parse_json(content: bytes, tfds_info: bytes | None) -> Sidecar:
     except (ValueError, RecursionError) as error:
         raise argument_error(f"not valid JSON ({type(error).__name__})") from None
     if not isinstance(found, dict):
-        words = {list: "an array", str: "a string", bool: "true or false", type(None): "null"}
-        detail = f"expected a JSON object with a schema, found {words.get(type(found), 'a number')}"
-        raise argument_error(detail)
+        raise argument_error("expected a JSON object with a schema")
     if found.get("format") == FORMAT:
         schema = Schema.from_json(content)
         structure = None
