@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support import golden
-from tfrecord_lite import arrays
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor, to_dense
 from tfrecord_lite.columns.join import join
-from tfrecord_lite.columns.ragged import _slice_ranges
 from tfrecord_lite.errors import InvalidArgumentError
 
 int64s = st.integers(-(2**63), 2**63 - 1)
@@ -151,18 +148,6 @@ def test_the_text_of_a_column_is_short() -> None:
 # ---------------------------------------------------------------------------------- ranges
 
 
-@given(st.lists(st.integers(0, 8)), slices)
-def test_a_slice_of_each_range_is_what_python_makes_of_it(sizes: list[int], key: slice) -> None:
-    starts = np.arange(len(sizes)) * 10
-
-    begins, lengths, step = _slice_ranges(starts, np.array(sizes, np.int64), key)
-
-    expected = [list(range(10 * i, 10 * i + size)[key]) for i, size in enumerate(sizes)]
-    found = arrays.ranges(begins, lengths, step).tolist()
-    assert found == flat(expected)
-    assert lengths.tolist() == [len(row) for row in expected]
-
-
 # -------------------------------------------------------------------- RaggedTensor: making
 
 
@@ -264,8 +249,10 @@ def test_uniform_rows_know_their_length() -> None:
     assert made[1:].shape == (2, 2)
     assert made[:, 1:].shape == (3, 1)
     assert made.numpy().tolist() == made.to_list()
-    with pytest.raises(IndexError):
-        made[:, 2]
+    assert made[:, -2].tolist() == [0, 2, 4]
+    for i in (2, -3):
+        with pytest.raises(IndexError):
+            made[:, i]
     assert RaggedTensor.from_uniform_row_length([], 0, 3).to_list() == [[], [], []]
     assert RaggedTensor.from_uniform_row_length([], 0).to_list() == []
     narrow = RaggedTensor.from_uniform_row_length([1, 2], 1, row_splits_dtype=np.int32)
@@ -502,13 +489,6 @@ def test_sparse_tensors_compare_as_a_whole() -> None:
         hash(tensor)
 
 
-def test_offsets_of_slices_begin_at_zero() -> None:
-    part = BytesColumn.from_list([b"abc", b"d", b"ef"])[1:]
-
-    assert part.offsets.tolist() == [0, 1, 3]
-    assert all(a <= b for a, b in pairwise(part.offsets.tolist()))
-
-
 # -------------------------------------------------------------------------------- to_dense
 
 
@@ -543,15 +523,6 @@ def test_joined_columns_are_the_rows_of_all(n_batches: int, dtype: str) -> None:
     assert joined.indices[:, 0].tolist() == [
         3 * i + row for i in range(n_batches) for row in (0, 2)
     ]
-
-
-def test_a_value_of_each_row_counts_from_either_end() -> None:
-    even = RaggedTensor.from_uniform_row_length([1, 2, 3, 4, 5, 6], 3)
-
-    assert [even[:, i].tolist() for i in range(-3, 3)] == [[1, 4], [2, 5], [3, 6]] * 2
-    for i in (-4, 3):
-        with pytest.raises(IndexError):
-            even[:, i]
 
 
 def kept(tensor: RaggedTensor) -> Any:

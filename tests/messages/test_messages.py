@@ -21,8 +21,6 @@ import numpy as np
 import pytest
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.internal import api_implementation
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.support import golden
 from tests.support.skips import in_c
@@ -92,34 +90,6 @@ SAMPLES: list[Message] = [
 CLASSES = [type(sample) for sample in SAMPLES]
 by_class = pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: type(sample).__name__)
 
-keys = st.text(max_size=8)
-features = st.one_of(
-    st.builds(Feature),
-    st.lists(st.binary(max_size=8), max_size=4).map(
-        lambda v: Feature(bytes_list=BytesList(value=v))
-    ),
-    # The runtime in Python keeps neither sign nor payload of a NaN.
-    st.lists(st.floats(width=32, allow_nan=IN_C), max_size=4).map(
-        lambda v: Feature(float_list=FloatList(value=v))
-    ),
-    st.lists(st.integers(-(2**63), 2**63 - 1), max_size=4).map(
-        lambda v: Feature(int64_list=Int64List(value=v))
-    ),
-)
-examples = st.dictionaries(keys, features, max_size=4).map(
-    lambda named: Example(features=Features(feature=named))
-)
-sequences = st.builds(
-    lambda context, lists: SequenceExample(
-        context=Features(feature=context),
-        feature_lists=FeatureLists(
-            feature_list={key: FeatureList(feature=steps) for key, steps in lists.items()}
-        ),
-    ),
-    st.dictionaries(keys, features, max_size=3),
-    st.dictionaries(keys, st.lists(features, max_size=3), max_size=3),
-)
-
 
 def run(code: str, **environ: str) -> str:
     """Run code in a fresh interpreter in which every warning is an error."""
@@ -150,20 +120,6 @@ class TestShape:
         assert Example.DESCRIPTOR.full_name == "tensorflow.Example"
         assert Feature.DESCRIPTOR.full_name == "tensorflow.Feature"
 
-    @by_class
-    def test_a_class_knows_where_it_lives(self, sample: Message) -> None:
-        cls = type(sample)
-
-        assert getattr(sys.modules[cls.__module__], cls.__qualname__) is cls
-        assert cls.__module__.startswith("tfrecord_lite.messages.")
-
-    def test_nested_classes_know_where_they_live(self) -> None:
-        entry = Features.FeatureEntry
-
-        assert entry.__module__ == feature_pb2.__name__
-        assert entry.__qualname__ == "Features.FeatureEntry"
-        assert entry(key="a").key == "a"
-
 
 def described(field: Any) -> tuple[int, str, str]:
     """Return a field's number, how often it occurs, and its type."""
@@ -187,14 +143,19 @@ def described(field: Any) -> tuple[int, str, str]:
 
 class TestCopies:
     @by_class
-    @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
-    def test_pickling_gives_an_equal_message_of_the_same_class(
-        self, sample: Message, protocol: int
-    ) -> None:
-        again = pickle.loads(pickle.dumps(sample, protocol))
-
-        assert type(again) is type(sample)
-        assert again == sample
+    def test_pickling_gives_an_equal_message_of_the_same_class(self, sample: Message) -> None:
+        cls = type(sample)
+        for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+            again = pickle.loads(pickle.dumps(sample, protocol))
+            assert type(again) is cls
+            assert again == sample
+        assert pickle.loads(pickle.dumps(cls)) is cls
+        assert getattr(sys.modules[cls.__module__], cls.__qualname__) is cls
+        entry = Features.FeatureEntry
+        assert (entry.__module__, entry.__qualname__) == (
+            feature_pb2.__name__,
+            "Features.FeatureEntry",
+        )
 
     def test_a_pickle_opens_in_a_process_that_has_imported_nothing(self) -> None:
         out = run(
@@ -204,10 +165,6 @@ class TestCopies:
         )
 
         assert out == f"{example_pb2.__name__} [-1, 0, {2**63 - 1}]\n"
-
-    @by_class
-    def test_classes_pickle(self, sample: Message) -> None:
-        assert pickle.loads(pickle.dumps(type(sample))) is type(sample)
 
     @by_class
     def test_deep_copies_are_equal_and_independent(self, sample: Message) -> None:
@@ -255,25 +212,8 @@ class TestPool:
 
         assert out == f"{implementation}\n"
 
-    def test_loading_twice_is_harmless(self) -> None:
-        again = POOL.AddSerializedFile(feature_pb2.DESCRIPTOR.serialized_pb)
-
-        assert again.name == "feature.proto"
-
 
 class TestWire:
-    @given(examples)
-    def test_examples_survive_the_round_trip(self, example: Example) -> None:
-        wire = example.SerializeToString(deterministic=True)
-
-        assert Example.FromString(wire).SerializeToString(deterministic=True) == wire
-
-    @given(sequences)
-    def test_sequence_examples_survive_the_round_trip(self, sequence: SequenceExample) -> None:
-        wire = sequence.SerializeToString(deterministic=True)
-
-        assert SequenceExample.FromString(wire).SerializeToString(deterministic=True) == wire
-
     def test_p6_deterministic_means_sorted_keys(self) -> None:
         named = {key: Feature(int64_list=Int64List(value=[1])) for key in "zebra"}
         wire = Features(feature=named).SerializeToString(deterministic=True)

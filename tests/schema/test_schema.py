@@ -159,13 +159,6 @@ def test_the_text_of_a_specification_makes_an_equal_one() -> None:
             assert eval(repr(spec)) == spec  # noqa: S307 - that is what repr is for
 
 
-def test_specifications_are_not_checked_before_they_are_used() -> None:
-    FixedLenFeature(None, None, object())
-    VarLenFeature(None)
-    FixedLenSequenceFeature("junk", "junk", "junk", "junk")  # type: ignore[arg-type]
-    SparseFeature(None, None, None, None)  # type: ignore[arg-type]
-
-
 # -------------------------------------------------------------------------------- preparing
 
 
@@ -213,14 +206,6 @@ def test_a_prepared_feature_says_what_to_read_and_what_to_build() -> None:
     }
     assert list(prepared) == list(features)
     pickle.loads(pickle.dumps(prepared))
-
-
-def test_an_empty_name_is_a_name() -> None:
-    assert keys_to_read(prepare({"": VarLenFeature(int)})) == {"": Kind.INT64}
-
-
-def test_a_default_of_no_values_is_none() -> None:
-    assert one(FixedLenFeature([2, 0], float, [])).default is None
 
 
 def test_a_default_is_a_copy() -> None:
@@ -356,15 +341,6 @@ def test_a_schema_prepares_to_the_same_as_its_features(features: dict[str, Featu
         assert pickle.dumps(feature) == pickle.dumps(expected[name])
 
 
-@given(names, specs)
-def test_the_canonical_form_is_its_own(name: str, spec: FeatureSpec) -> None:
-    once = canonical(name, spec)
-
-    assert canonical(name, once) == once
-    assert type(once) is type(spec)
-    hash(once)
-
-
 SCHEMA = Schema(
     {
         "image": FixedLenFeature([], bytes, b"\xff\0"),
@@ -491,17 +467,6 @@ def answers(name: str, first: str = "") -> list[str]:
     code = BY_NAME.format(name=name, first=first)
     run = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     return list(ast.literal_eval(run.stdout))
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_dtype_by_name_does_not_depend_on_what_was_imported(name: str) -> None:
-    pytest.importorskip("ml_dtypes")
-
-    found = answers(name)
-
-    assert found == answers(name, "import ml_dtypes")
-    assert found[0] == found[2] == name
-    assert f"not {name}" in found[1]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -32,7 +32,6 @@ from tfrecord_lite import (
     encode_sequence_example,
     load_schema,
     parse_sequence_example,
-    verify,
 )
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.schema import Kind, Original, SequenceSummary
@@ -256,15 +255,6 @@ def test_a_schema_of_examples_does_not_read_sequences(videos: Path) -> None:
     assert "SequenceSchema" in str(error)
 
 
-def test_verify_takes_a_schema_of_sequences(videos: Path) -> None:
-    schema = infer_schema(videos)
-
-    assert verify(videos, schema=schema).is_sound
-    wrong = SequenceSchema(None, {"audio": FixedLenSequenceFeature([3], "float32")})
-    (file,) = verify(videos, schema=wrong).files
-    assert file.num_message_errors == 10
-
-
 # ----------------------------------------------------------------------------------- which they are
 
 
@@ -277,10 +267,6 @@ def test_the_first_record_that_is_not_empty_decides(n_empty: int) -> None:
     summary = summarize([*empty, sequence, *empty])
     assert isinstance(summary, SequenceSummary)
     assert summary.n_records == 2 * n_empty + 1
-
-
-def test_a_context_alone_is_an_example() -> None:
-    assert infer_schema([encode_sequence_example({"context": {"a": 1}})]) == infer_schema([EXAMPLE])
 
 
 @pytest.mark.parametrize("n", [1, 30])
@@ -379,19 +365,6 @@ def test_a_schema_survives_json_and_pickle(specs: Any) -> None:
     assert pickle.loads(pickle.dumps(schema)) == schema
     assert hash(schema) == hash(SequenceSchema(*specs))
     assert schema.to_json(None).count("\n") == 0
-
-
-@pytest.mark.parametrize(
-    ("document", "reason"),
-    [
-        ("[]", Reason.BAD_ARGUMENT),
-        (Schema({}).to_json(), Reason.BAD_ARGUMENT),
-        ('{"format": "tfrecord_lite.SequenceSchema", "version": 1}', Reason.BAD_ARGUMENT),
-        ('{"format": "tfrecord_lite.SequenceSchema", "version": 9}', Reason.UNSUPPORTED),
-    ],
-)
-def test_other_json_is_not_a_schema(document: str, reason: Reason) -> None:
-    assert error_of(SequenceSchema.from_json, document).reason is reason
 
 
 def test_a_list_has_no_original_type() -> None:
