@@ -60,13 +60,15 @@ class RecordBatches:
         self._names = names
         self._hint = hint
         columns = self._columns(Block.from_records([]))
-        found = {
-            name: arrow.array_of(
-                name, column, *arrow.target(name, types.get(name), self._originals.get(name))
-            )
-            for name, column in columns.items()
-        }
-        self.schema: Any = _schema_of(found, described)
+        kinds = {name: arrow.target(name, types.get(name), None)[0] for name in columns}
+        pa = arrow.imported()
+        fields = [
+            pa.field(name, array.type)
+            for name, array in zip(columns, self._arrays(columns, kinds), strict=True)
+        ]
+        # The schema of the features is in the metadata.
+        metadata = {SCHEMA_KEY: schema.to_json(None).encode()}
+        self.schema: Any = pa.schema(fields, metadata)
         self._types = dict(zip(self.schema.names, self.schema.types, strict=True))
 
     @property
@@ -93,37 +95,27 @@ class RecordBatches:
             return record_batch.from_arrays([counted], ["rows"]).select([])
         try:
             columns = self._columns(block)
-            arrays = self._located(columns, block)
+            try:
+                arrays = self._arrays(columns, self._types)
+            except InvalidArgumentError as error:
+                raise (
+                    error if error.index is None else block.place(error.index).locate(error)
+                ) from None
         except InvalidArgumentError as error:
             if self._hint is None or error.key is None:
                 raise
             raise error.at(detail=f"{error.detail or error.reason}; {self._hint}") from None
-        return record_batch.from_arrays(list(arrays.values()), schema=self.schema)
-
-    def _located(self, columns: Mapping[str, Any], block: Block) -> dict[str, Any]:
-        try:
-            return self._arrays(columns)
-        except InvalidArgumentError as error:
-            if error.index is None:
-                raise
-            raise block.place(error.index).locate(error) from None
+        return record_batch.from_arrays(arrays, schema=self.schema)
 
     def _columns(self, block: Block) -> dict[str, Any]:
         found = self._loader.columns_of(block)
         return found if self._names is None else {name: found[name] for name in self._names}
 
-    def _arrays(self, columns: Mapping[str, Any]) -> dict[str, Any]:
-        return {
-            name: arrow.array_of(name, column, self._types[name], self._originals.get(name))
+    def _arrays(self, columns: Mapping[str, Any], types: Mapping[str, Any]) -> list[Any]:
+        return [
+            arrow.array_of(name, column, types.get(name), self._originals.get(name))
             for name, column in columns.items()
-        }
-
-
-def _schema_of(arrays: Mapping[str, Any], described: Sidecar) -> Any:
-    """Return the Arrow schema, with that of the features in its metadata."""
-    pa = arrow.imported()
-    fields = [pa.field(name, array.type) for name, array in arrays.items()]
-    return pa.schema(fields, {SCHEMA_KEY: described.schema.to_json(None).encode()})
+        ]
 
 
 def _selected(described: Sidecar, names: list[str]) -> Sidecar:

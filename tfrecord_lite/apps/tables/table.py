@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 from contextlib import closing
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -56,7 +56,7 @@ from tfrecord_lite.storage.sidecar import Sidecar
 from tfrecord_lite.storage.widening import as_absent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Unpack
 
     from tfrecord_lite.convert.arrow import Library
@@ -64,7 +64,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.dataset.feed import Pair, State
     from tfrecord_lite.files.names import Source, Sources
     from tfrecord_lite.progress import Progress
-    from tfrecord_lite.schema import FeatureSpec
     from tfrecord_lite.storage.sidecar import SchemaLike
 
 __all__ = ["ScanOptions", "TFRecordTable", "scan"]
@@ -167,9 +166,9 @@ def scan(
     sources = expand(paths, settings.storage_options)
     if any(map(is_file_object, sources)):
         raise TypeError("paths must be paths: files are opened again for each reading of the table")
-    looked = _Sample(sources, settings, sample)
+    looked = cache(lambda: _first_blocks(sources, settings, sample))
     found = described_by(_tfds_schema(sources) if schema is None else schema, sources, settings)
-    described = looked.inferred() if found is None else _as_lists(found)
+    described = _inferred(sources, settings, sample, looked) if found is None else _as_lists(found)
     if text is not False:
         described = _with_text(described, text, looked)
     hint = None if found is not None or sample is None else _FROM_SAMPLE
@@ -512,45 +511,40 @@ class _ToBatches(Stage):
 # -------------------------------------------------------------------------------- schema
 
 
-class _Sample:
-    """The records at the start of some files."""
+def _first_blocks(sources: list[Source], options: ReadSettings, size: int | None) -> list[Block]:
+    """Return the records at the start of some files, up to their number or size."""
+    found: list[Block] = []
+    n_left, n_bytes = size or 2**63, 0
+    ahead: Any = reader_ahead(sources, options).blocks()
+    with closing(ahead) as blocks:
+        for block in blocks:
+            found.append(block[:n_left])
+            n_left, n_bytes = n_left - len(block), n_bytes + block.nbytes
+            if n_left <= 0 or n_bytes >= _SAMPLE_BYTES:
+                break
+    return found
 
-    def __init__(self, sources: list[Source], options: ReadSettings, size: int | None) -> None:
-        self._sources = sources
-        self._options = options
-        self._size = size
-        self._found: list[Block] | None = None
 
-    def blocks(self) -> list[Block]:
-        """Return the records, up to their number or size."""
-        if self._found is None:
-            self._found, n_left, n_bytes = [], self._size or 2**63, 0
-            with closing(self._ahead()) as blocks:
-                for block in blocks:
-                    self._found.append(block[:n_left])
-                    n_left, n_bytes = n_left - len(block), n_bytes + block.nbytes
-                    if n_left <= 0 or n_bytes >= _SAMPLE_BYTES:
-                        break
-        return self._found
-
-    def inferred(self) -> Sidecar:
-        """Return the schema of the records."""
-        survey = Survey()
-        for block in self._ahead() if self._size is None else self.blocks():
-            survey.add(block)
-        try:
-            schema = survey.summary().schema()
-        except InvalidArgumentError as error:
-            name = name_of(self._sources[0]) if len(self._sources) == 1 else None
-            detail = f"{error.detail}; give schema, which says what the columns are"
-            raise error.at(detail=detail, source=name) from None
-        if isinstance(schema, SequenceSchema) or self._size is None:
-            return Sidecar(schema)
-        items = {name: _as_optional(name, item) for name, item in schema.to_items().items()}
-        return Sidecar(Schema.of_items(items))
-
-    def _ahead(self) -> Any:
-        return reader_ahead(self._sources, self._options).blocks()
+def _inferred(
+    sources: list[Source],
+    options: ReadSettings,
+    sample: int | None,
+    looked: Callable[[], list[Block]],
+) -> Sidecar:
+    """Return the schema of a sample, or of all records."""
+    survey = Survey()
+    for block in reader_ahead(sources, options).blocks() if sample is None else looked():
+        survey.add(block)
+    try:
+        schema = survey.summary().schema()
+    except InvalidArgumentError as error:
+        name = name_of(sources[0]) if len(sources) == 1 else None
+        detail = f"{error.detail}; give schema, which says what the columns are"
+        raise error.at(detail=detail, source=name) from None
+    if isinstance(schema, SequenceSchema) or sample is None:
+        return Sidecar(schema)
+    items = {name: _as_optional(name, item) for name, item in schema.to_items().items()}
+    return Sidecar(Schema.of_items(items))
 
 
 def _as_optional(name: str, item: SchemaItem) -> SchemaItem:
@@ -585,35 +579,22 @@ def _as_lists(described: Sidecar) -> Sidecar:
         return described._replace(schema=SequenceSchema(context, lists))
     items: dict[str, SchemaItem] = {}
     for name, item in schema.to_items().items():
-        spec = item.spec
-        if isinstance(spec, SparseFeature):
-            items |= _sparse_items(spec, item)
-        else:
-            items[name] = _as_list(item)
+        spec, original = item.spec, item.original
+        if isinstance(spec, SparseFeature):  # the lists of coordinates, and of values
+            keys = [spec.index_key] if isinstance(spec.index_key, str) else list(spec.index_key)
+            indices = item._replace(spec=RaggedFeature(np.int64), original=None)
+            items |= dict.fromkeys(keys, indices)
+            name = spec.value_key  # noqa: PLW2901 - under which the values are
+            if original is not None:  # a raw value is a string of its own, so a list of one
+                original = replace(original, shape=(None, None) if item.is_raw else (None,))
+        elif isinstance(spec, FixedLenSequenceFeature):
+            shape = (None, *spec.shape)
+            original = original or Original(spec.dtype, shape)
+        elif not isinstance(spec, VarLenFeature):
+            items[name] = item
+            continue
+        items[name] = item._replace(spec=RaggedFeature(spec.dtype), original=original)
     return described._replace(schema=Schema.of_items(items))
-
-
-def _sparse_items(spec: SparseFeature, item: SchemaItem) -> dict[str, SchemaItem]:
-    """Return the lists that a sparse feature is stored in: of coordinates, and of values."""
-    keys = [spec.index_key] if isinstance(spec.index_key, str) else list(spec.index_key)
-    original = item.original
-    if original is not None:  # a raw value is a string of its own, so a list of one
-        original = replace(original, shape=(None, None) if item.is_raw else (None,))
-    indices = item._replace(spec=RaggedFeature(np.int64), original=None)
-    values = item._replace(spec=RaggedFeature(spec.dtype), original=original)
-    return {**dict.fromkeys(keys, indices), spec.value_key: values}
-
-
-def _as_list(item: SchemaItem) -> SchemaItem:
-    """Return a feature that does not depend on the other records of a batch."""
-    spec: FeatureSpec = item.spec
-    if isinstance(spec, VarLenFeature):
-        return item._replace(spec=RaggedFeature(spec.dtype))
-    if isinstance(spec, FixedLenSequenceFeature):
-        shape = (None, *spec.shape)
-        original = item.original or Original(spec.dtype, shape)
-        return item._replace(spec=RaggedFeature(spec.dtype), original=original)
-    return item
 
 
 def with_varying_lists(table: TFRecordTable) -> TFRecordTable:
@@ -633,7 +614,7 @@ def with_varying_lists(table: TFRecordTable) -> TFRecordTable:
 # ---------------------------------------------------------------------------------- text
 
 
-def _with_text(described: Sidecar, text: Any, looked: _Sample) -> Sidecar:
+def _with_text(described: Sidecar, text: Any, looked: Callable[[], list[Block]]) -> Sidecar:
     """Return a schema that says which columns of byte strings are text."""
     schema = described.schema
     if isinstance(schema, SequenceSchema):
@@ -645,7 +626,7 @@ def _with_text(described: Sidecar, text: Any, looked: _Sample) -> Sidecar:
     if isinstance(text, str):
         raise TypeError(f"text must be a bool or a list of names, not the str {text!r}")
     if text is True:
-        chosen = _texts_in(described, names, looked)
+        chosen = _texts_in(described, names, looked() if names else [])
     else:
         chosen = list(text)
         for name in chosen:
@@ -654,7 +635,13 @@ def _with_text(described: Sidecar, text: Any, looked: _Sample) -> Sidecar:
                 raise argument_error(detail)
     items = schema.to_items()
     for name in chosen:
-        items[name] = items[name]._replace(original=_text_original(items[name]))
+        item = items[name]
+        if item.original is not None:
+            original = replace(item.original, text="str")
+        else:
+            shape = item.spec.shape if isinstance(item.spec, FixedLenFeature) else (None,)
+            original = Original("string", shape, "str")
+        items[name] = item._replace(original=original)
     return described._replace(schema=Schema.of_items(items))
 
 
@@ -665,37 +652,20 @@ def _may_be_text(item: SchemaItem) -> bool:
     return item.kind is Kind.BYTES and not getattr(item.spec, "partitions", ())
 
 
-def _text_original(item: SchemaItem) -> Original:
-    if item.original is not None:
-        return replace(item.original, text="str")
-    shape = item.spec.shape if isinstance(item.spec, FixedLenFeature) else (None,)
-    return Original("string", shape, "str")
-
-
-def _texts_in(described: Sidecar, names: list[str], looked: _Sample) -> list[str]:
-    """Return the columns whose byte strings in a sample are all printable text, and some not empty."""
+def _texts_in(described: Sidecar, names: list[str], blocks: list[Block]) -> list[str]:
+    """Return the columns whose byte strings are all printable text, and some not empty."""
     loader = Loader(Sidecar(described.schema.select(names)), None, None, with_objects=False)
     sizes, texts = dict.fromkeys(names, 0), dict.fromkeys(names, True)
-    for block in looked.blocks() if names else ():
+    for block in blocks:
         for name, column in loader.columns_of(block).items():
-            strings = _byte_strings(column)
-            sizes[name] += strings.nbytes
-            texts[name] = texts[name] and _is_text(strings)
+            flat: Any = column.values if isinstance(column, MaskedBytes) else column
+            flat = getattr(flat, "flat_values", flat)
+            if not isinstance(flat, BytesColumn):
+                flat = BytesColumn.from_list(np.ma.compressed(flat).tolist())
+            whole = flat.data[flat.offsets[0] : flat.offsets[-1]]
+            starts = (flat.offsets[:-1] - flat.offsets[0])[flat.lengths > 0]
+            # A first byte may not go on with the string before.
+            is_text = not ((whole[starts] & 0xC0) == 0x80).any()
+            sizes[name] += flat.nbytes
+            texts[name] = texts[name] and is_text and text_of(whole.tobytes()) is not None
     return [name for name in names if sizes[name] and texts[name]]
-
-
-def _byte_strings(column: Any) -> BytesColumn:
-    flat = column.values if isinstance(column, MaskedBytes) else column
-    flat = getattr(flat, "flat_values", flat)
-    if isinstance(flat, np.ma.MaskedArray):
-        flat = flat.compressed()
-    return flat if isinstance(flat, BytesColumn) else BytesColumn.from_list(flat.ravel().tolist())
-
-
-def _is_text(strings: BytesColumn) -> bool:
-    """Return whether each of some strings is UTF-8, without control characters."""
-    whole = strings.data[strings.offsets[0] : strings.offsets[-1]]
-    starts = (strings.offsets[:-1] - strings.offsets[0])[np.diff(strings.offsets) > 0]
-    if ((whole[starts] & 0xC0) == 0x80).any():  # the first byte goes on with the string before
-        return False
-    return text_of(whole.tobytes()) is not None
