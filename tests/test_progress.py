@@ -60,7 +60,7 @@ WORKS: dict[str, tuple[Work, str]] = {
     "sample": (lambda old, new, p: sample_records(old, new, 99, seed=1, progress=p), "bytes"),
     "convert": (
         lambda old, new, p: convert([str(old)], str(new), Settings(to="tfrecord"), progress=p),
-        "bytes",
+        "rows",
     ),
 }
 each_work = pytest.mark.parametrize("name", WORKS)

@@ -42,7 +42,6 @@ class Content(io.RawIOBase):
 
     def __init__(self, source: Source, options: ReadSettings) -> None:
         self.name: str = name_of(source)
-        self.n_read = 0  # bytes of the file
         try:
             self._file = open_input(source, options.storage_options)
         except OSError as error:
@@ -53,10 +52,9 @@ class Content(io.RawIOBase):
             if found not in ("GZIP", "ZSTD") and not compression_of_name(self.name):
                 found = ""
         codec = codec_named(found)
-        counted: Any = _Counted(self._file, self)
-        self._content = counted
+        self._content: Any = self._file
         if codec is not None:
-            self._content = Inflated(counted, codec, self.name, options.inflation)
+            self._content = Inflated(self._file, codec, self.name, options.inflation)
 
     def readable(self) -> bool:
         """Return True."""
@@ -74,24 +72,6 @@ class Content(io.RawIOBase):
         if not self.closed:
             self._file.close()
         super().close()
-
-
-class _Counted:
-    """An input that counts the bytes read of it."""
-
-    def __init__(self, file: Any, content: Content) -> None:
-        self._file, self._counter = file, content
-        self.rewindable, self.rewind = file.rewindable, file.rewind
-
-    def read(self, n_bytes: int) -> bytes:
-        data: bytes = self._file.read(n_bytes)
-        self._counter.n_read += len(data)
-        return data
-
-    def readinto(self, view: memoryview) -> int:
-        n_bytes: int = self._file.readinto(view)
-        self._counter.n_read += n_bytes
-        return n_bytes
 
 
 def seekable_file(source: Source, options: ReadSettings) -> Any:

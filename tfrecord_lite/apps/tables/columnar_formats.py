@@ -33,8 +33,6 @@ class _ColumnSource:
 
     columns: list[str] | None = None
     """Those to read; None for all."""
-    position = 0
-    """Bytes of the file that were read, about."""
 
     def __init__(self, source: Source, options: ReadSettings) -> None:
         self.name = name_of(source)
@@ -102,7 +100,6 @@ class ParquetSource(_ColumnSource):
                 continue
             size = _fitting(group.total_byte_size, group.num_rows)
             for batch in self._reader.iter_batches(size, [i], self.columns):
-                self.position = self._n_bytes * (row + len(batch)) // metadata.num_rows
                 if row + len(batch) > first_row:
                     yield row, batch
                 row += len(batch)
@@ -139,8 +136,7 @@ class ArrowSource(_ColumnSource):
         row = 0
         n_batches = 0 if self._is_stream else self._reader.num_record_batches
         whole = self._reader if self._is_stream else map(self._reader.get_batch, range(n_batches))
-        for i, batch in enumerate(whole, 1):
-            self.position = self._file.tell() if self._is_stream else self._n_bytes * i // n_batches
+        for batch in whole:
             if row + len(batch) > first_row:
                 yield row, batch
             row += len(batch)

@@ -49,7 +49,7 @@ from tfrecord_lite.files.names import (
     name_of,
 )
 from tfrecord_lite.options import ReadSettings
-from tfrecord_lite.progress import SILENT, check_progress, metered, title_of, total_bytes
+from tfrecord_lite.progress import SILENT, check_progress, metered, title_of
 from tfrecord_lite.schema import Schema
 from tfrecord_lite.storage.data_files import data_names
 from tfrecord_lite.storage.loading import described_by
@@ -64,8 +64,8 @@ if TYPE_CHECKING:
     from tfrecord_lite.storage.sidecar import SchemaLike
 
     _Damage: TypeAlias = tuple[FileReport, ...]
-    _Made: TypeAlias = "tuple[Output, int, _Damage]"
-    """What was written, how many bytes were read for it, and the damage in all sources so far."""
+    _Made: TypeAlias = "tuple[Output, _Damage]"
+    """What was written, and the damage in all sources so far."""
 
 __all__ = ["Settings", "Summary", "convert"]
 
@@ -197,7 +197,7 @@ def convert(
     resume: bool = False,
     progress: Progress = None,
 ) -> Summary:
-    """Convert files, and show the progress in bytes of the sources.
+    """Convert files, and show how many rows are done.
 
     Raises
     ------
@@ -211,7 +211,7 @@ def convert(
     started = monotonic()
     check_progress(progress)
     is_named = not any(map(is_file_object, sources))
-    with metered(progress, title_of(sources) if is_named else "<stdin>", "bytes") as meter:
+    with metered(progress, title_of(sources) if is_named else "<stdin>", "rows") as meter:
         plan, damage = _plan(sources, target, settings, num_shards, shard_bytes)
         log = _log_of(plan, target, resume=resume)
         done = _begin(plan, target, log, overwrite=overwrite, resume=resume)
@@ -219,9 +219,6 @@ def convert(
         summary = Summary(len(used), kept=list(done.values()))
         pending = [i for i in range(len(plan.outputs)) if i not in done]
         pieces = [piece for i in pending for piece in plan.outputs[i][1]]
-        if meter.is_on:
-            files = {name_of(piece.source): piece.source for piece in pieces}
-            meter.expect(total_bytes(list(files.values())))
         left = settings.limit
         if left is not None:
             left = max(left - sum(output.rows for output in summary.kept), 0)
@@ -232,7 +229,7 @@ def convert(
         with contextlib.closing(_made(plan, pending, num_jobs, left, meter)) as made:
             for index, make in made:
                 try:
-                    output, n_bytes, damage = make()
+                    output, damage = make()
                 except BrokenProcessPool:
                     detail = (
                         "a process that converted files has ended without a word; was it killed?"
@@ -245,8 +242,8 @@ def convert(
                     if not plan.is_per_source:
                         break
                     continue
-                meter.advance(n_bytes)
                 summary.outputs.append(output)
+                meter.update(sum(each.rows for each in summary.outputs))
                 if log is not None:
                     log.add(output)
                 for file in damage:  # which several outputs may have read
@@ -568,15 +565,13 @@ class _Maker:
         self._schema: Any = None  # of batches as they are written; None for records as they are
         self._row = 0  # of the source, the next one
         self._rest: Any = None  # of a batch
-        self._position = 0  # bytes of the source that were read
-        self._n_bytes = 0  # that were read for this output, and not told
         self._damage: _Damage = ()
 
     def make(self, index: int) -> _Made:
         """Make one output."""
         place, pieces = self._plan.outputs[index]
         target: Any = None
-        n_rows = self._n_bytes = 0
+        n_rows = 0
         try:
             for piece in pieces:
                 if self._left == 0 and target is not None:
@@ -588,6 +583,7 @@ class _Maker:
                     if len(taken):
                         target.write(taken)
                     n_rows += len(taken)
+                    self._meter.advance(len(taken))
                     if self._left is not None:
                         self._left -= len(taken)
                         if not self._left:
@@ -601,7 +597,7 @@ class _Maker:
             raise
         rounded = getattr(target, "rounded", ())
         output = Output(name_of(place), n_rows, local_size(place) or 0, rounded)
-        return output, self._n_bytes, (*self._damage, *_damage_of(self._source))
+        return output, (*self._damage, *_damage_of(self._source))
 
     def _go_to(self, piece: _Piece) -> None:
         """Open the source of a piece, unless it is open and the rows follow."""
@@ -612,7 +608,7 @@ class _Maker:
                 return
         self.close()
         self._source, self._condition = self._plan.open(piece)
-        self._piece, self._row, self._position = piece, piece.first, 0
+        self._piece, self._row = piece, piece.first
         columns = self._plan.settings.columns
         whole = self._schema = self._source.schema
         if whole is not None:
@@ -635,12 +631,6 @@ class _Maker:
                 self._rest = batch[stop:]
             taken = batch[skipped:stop] if skipped or stop < len(batch) else batch
             self._row += skipped + len(taken)
-            position = self._source.position
-            self._n_bytes += position - self._position
-            self._position = position
-            if self._meter.is_on:
-                self._meter.advance(self._n_bytes)
-                self._n_bytes = 0
             if len(taken):
                 yield taken if self._schema is None else self._formed(taken)
 

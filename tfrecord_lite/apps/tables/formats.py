@@ -147,8 +147,8 @@ def open_source(
     """Open a file of a format to read its rows.
 
     It has `names`, of all columns; `columns`, of those to read, which may be set first; `schema`, of
-    the batches (None if they are blocks of records); ``batches(first_row=0)``; ``count()`` of the rows,
-    after which only ``close()`` follows; and `position`, the bytes read so far. TFRecords are read as
+    the batches (None if they are blocks of records); ``batches(first_row=0)``; and ``count()`` of the
+    rows, after which only ``close()`` follows. TFRecords are read as
     `table` says; text has the `types` of a pyarrow.Schema, or by default those of its first block.
     """
     match kind:

@@ -74,11 +74,6 @@ class RecordSource:
         return None if self._table is None else self._table.arrow_schema
 
     @property
-    def position(self) -> int:
-        """Bytes of the file that were read."""
-        return 0 if self._stream is None else self._stream.file_offset
-
-    @property
     def damage(self) -> tuple[FileReport, ...]:
         """What was skipped so far; nothing if damage is raised."""
         return () if self._log is None else self._log.report().files

@@ -145,11 +145,6 @@ class _TextSource:
         ]
         return pa.schema(fields, None if types is None else types.metadata)
 
-    @property
-    def position(self) -> int:
-        """Bytes of the file that were read."""
-        return self._content.n_read
-
     def count(self) -> int:
         """Count the rows."""
         first = [] if self._first is None else [self._first]
