@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import os
-import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +17,6 @@ from tests.support.effort import at_most
 from tfrecord_lite import TFRecordReader, TFRecordWriter, decode_examples, encode_example, load
 from tfrecord_lite.apps.images import decode_image, encode_image, pack_images, unpack_images
 from tfrecord_lite.apps.images.image import image_info
-from tfrecord_lite.apps.images.pack import _in_order
 from tfrecord_lite.errors import DataLossError, DataLossWarning, InvalidArgumentError, Reason
 
 if TYPE_CHECKING:
@@ -275,22 +273,6 @@ class TestPack:
 
         assert caught.value.reason is Reason.BAD_ARGUMENT
         assert listed() == ["pets"]
-
-    def test_only_a_few_images_are_read_ahead(self) -> None:
-        n_read, lock = 0, threading.Lock()
-
-        def read(item: Any) -> Any:
-            nonlocal n_read
-            with lock:
-                n_read += 1
-            return item
-
-        ahead = 0
-        for i, item in enumerate(_in_order(read, range(500), 3)):  # type: ignore[arg-type]
-            assert item == i
-            ahead = max(ahead, n_read - i)
-
-        assert ahead <= 8
 
 
 class TestLabels:

@@ -15,10 +15,9 @@ import errno
 import os
 import stat
 import time
-from collections import deque
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -53,7 +52,7 @@ from tfrecord_lite.storage import save
 from tfrecord_lite.storage.data_files import data_names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from typing_extensions import Unpack
 
@@ -65,6 +64,8 @@ if TYPE_CHECKING:
 __all__ = ["pack_images"]
 
 LABELS_NAME = "labels.txt"
+_READ_AHEAD = 8
+"""Images that are read at a time, of each thread."""
 _MAX_BYTES = 2**31 - 2**20
 """No Example of 2 GB or more can be read."""
 
@@ -312,14 +313,18 @@ class _Packing:
         """Yield the features of each image that can be packed; raise in the end if these are not enough."""
         images = self._images
 
-        def read(picture: Picture) -> tuple[bytes, ImageInfo] | str:
-            return _read(picture.path, is_checked=self._is_checked)
-
-        with closing(_in_order(read, self._pictures, num_threads)) as found:
-            for done, (picture, each) in enumerate(zip(self._pictures, found, strict=True), 1):
-                if isinstance(each, str):
-                    images.leave_out(picture.path, each)
-                else:
+        read = partial(_read, is_checked=self._is_checked)
+        done, n_at_a_time = 0, _READ_AHEAD * num_threads
+        # Reading files, and nearly all of Pillow's decoding, lets other threads run.
+        with ThreadPoolExecutor(num_threads, thread_name_prefix="tfrecord-images") as pool:
+            while pictures := self._pictures[done : done + n_at_a_time]:
+                paths = [picture.path for picture in pictures]
+                for picture, each in zip(pictures, pool.map(read, paths), strict=True):
+                    done += 1
+                    meter.update(done, len(self._pictures))
+                    if isinstance(each, str):
+                        images.leave_out(picture.path, each)
+                        continue
                     content, info = each
                     self._n_images += 1
                     self._n_bytes += len(content)
@@ -336,7 +341,6 @@ class _Packing:
                     }
                     row |= {name: values[picture.row] for name, values in images.columns.items()}
                     yield {name: value for name, value in row.items() if value is not None}
-                meter.update(done, len(self._pictures))
         if not self._n_images or (self._is_strict and images.problems):
             raise _NothingWrittenError
 
@@ -370,25 +374,3 @@ def _read(path: str, *, is_checked: bool) -> tuple[bytes, ImageInfo] | str:
         return error.strerror or str(error)
     except InvalidArgumentError as error:
         return error.detail or str(error)
-
-
-def _in_order(
-    work: Callable[[Picture], Any], items: Iterable[Picture], num_threads: int
-) -> Generator[Any]:
-    """Yield the results of `work` in the order of the items; a few are made ahead by threads."""
-    if num_threads == 1:
-        yield from map(work, items)
-        return
-    # Reading files, and nearly all of Pillow's decoding, lets other threads run.
-    with ThreadPoolExecutor(num_threads, thread_name_prefix="tfrecord-images") as pool:
-        waiting: deque[Any] = deque()
-        try:
-            for item in items:
-                waiting.append(pool.submit(work, item))
-                if len(waiting) > 2 * num_threads:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
-        finally:
-            for future in waiting:
-                future.cancel()
