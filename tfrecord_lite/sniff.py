@@ -242,6 +242,13 @@ class _Format(NamedTuple):
     is_sure: bool = False
     """Whether damage never looks like it: 8 bytes of magic, or a closer look."""
 
+    def details(self, data: bytes) -> _Details:
+        """Return what the header tells, nothing if it is cut; None if this is another format after all."""
+        try:
+            return self.read(data)
+        except (StructError, IndexError):
+            return None if self.media is None else {}
+
 
 def _file(
     pattern: bytes, name: str, advice: str = "", *, is_sure: bool = False, read: Any = lambda _: {}
@@ -351,10 +358,7 @@ def recognize(data: bytes) -> Media | None:
     """
     for form in _FORMATS:
         if form.media is not None and form.begins.match(data):
-            try:
-                details = form.read(data)
-            except (StructError, IndexError):  # cut within the header
-                details = {}
+            details = form.details(data)
             return None if details is None else replace(form.media, **details)
     return None
 
@@ -381,13 +385,9 @@ def looks_like(head: bytes, *, is_whole: bool) -> str | None:
         return found
     is_header = head[4:8] == bytes(4)
     for form in _FORMATS:
-        if form.begins.match(head) and (form.is_sure or not is_header):
-            try:
-                is_one = form.read(head) is not None
-            except (StructError, IndexError):
-                is_one = form.media is not None
-            if is_one:
-                return f"{form.name} ({form.advice})" if form.advice else form.name
+        is_one = (form.is_sure or not is_header) and form.begins.match(head)
+        if is_one and form.details(head) is not None:
+            return f"{form.name} ({form.advice})" if form.advice else form.name
     if is_whole and _is_unframed_example(head):
         return (
             "serialized tf.train.Examples without the framing of records (TFRecordWriter writes it)"
@@ -537,46 +537,12 @@ def recognize_value(value: bytes) -> ValueContent:
     return ValueContent("text" if is_text else "bytes", "", n_bytes)
 
 
-_DTYPES = dict(
-    enumerate(
-        [
-            "float32",
-            "float64",
-            "int32",
-            "uint8",
-            "int16",
-            "int8",
-            "string",
-            "complex64",
-            "int64",
-            "bool",
-            "-",
-            "-",
-            "-",
-            "bfloat16",
-            "-",
-            "-",
-            "uint16",
-            "complex128",
-            "float16",
-            "-",
-            "-",
-            "uint32",
-            "uint64",
-            "float8_e5m2",
-            "float8_e4m3fn",
-            "float8_e4m3fnuz",
-            "float8_e4m3b11fnuz",
-            "float8_e5m2fnuz",
-            "int4",
-            "uint4",
-            "int2",
-            "uint2",
-            "float4_e2m1fn",
-        ],
-        1,
-    )
-)
+_DTYPES = (
+    "-", "float32", "float64", "int32", "uint8", "int16", "int8", "string", "complex64",
+    "int64", "bool", "-", "-", "-", "bfloat16", "-", "-", "uint16", "complex128", "float16",
+    "-", "-", "uint32", "uint64", "float8_e5m2", "float8_e4m3fn", "float8_e4m3fnuz",
+    "float8_e4m3b11fnuz", "float8_e5m2fnuz", "int4", "uint4", "int2", "uint2", "float4_e2m1fn",
+)  # fmt: skip
 """The dtypes of TensorProtos by number; a dash for those that have no elements of this kind."""
 _MAX_FIELDS = 200  # that many well-formed fields are proof enough
 _MAX_DIMS = 254
@@ -598,7 +564,7 @@ def _tensor(data: bytes) -> tuple[str, tuple[int, ...], int | None] | None:
         return None
     shape: list[int] = []
     try:
-        dtype = _DTYPES.get(read_varint(data, 1, len(data))[0], "-")
+        dtype = dict(enumerate(_DTYPES)).get(read_varint(data, 1, len(data))[0], "-")
         fields = list(islice(walk(data, 0, len(data)), _MAX_FIELDS))
         shapes = [(start, stop) for number, _, start, stop in fields if number == 2]
         kinds = {1: VARINT, 2: LEN, 3: VARINT, 4: LEN}
