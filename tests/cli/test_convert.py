@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tests.cli.samples import damage
-from tfrecord_lite import TFRecordReader, TFRecordWriter, save
+from tfrecord_lite import TFRecordReader, TFRecordWriter
 from tfrecord_lite.cli.convert import parse_features
 
 if TYPE_CHECKING:
@@ -157,23 +157,6 @@ class TestStandardStreams:
 
 
 class TestSettings:
-    def test_a_schema_file(self, run: Run, tmp_path: Path) -> None:
-        schema = save(
-            tmp_path / "a.tfrecord", {"x": np.array([0.1]), "when": np.array(["2024"], "M8[D]")}
-        )
-        (tmp_path / "schema.json").write_text(schema.to_json())
-        (tmp_path / "a.tfrecord.schema.json").unlink()
-
-        run(
-            "convert",
-            tmp_path / "a.tfrecord",
-            tmp_path / "b.csv",
-            "--schema",
-            tmp_path / "schema.json",
-        )
-
-        assert (tmp_path / "b.csv").read_text() == "x,when\n0.1,2024-01-01\n"
-
     def test_text(self, run: Run, tmp_path: Path, source: Path) -> None:
         import pyarrow.parquet as pq
 
@@ -198,18 +181,6 @@ class TestSettings:
         ]
         done = run("convert", source, tmp_path / "c.csv", "--where", "m > 3")
         assert (done.status, "there is no column 'm'" in done.err[0]) == (2, True)
-
-    def test_compression(self, run: Run, tmp_path: Path, source: Path) -> None:
-        import pyarrow.parquet as pq
-
-        run("convert", source, tmp_path / "b.parquet", "--compression", "zstd")
-        run("convert", source, f"{tmp_path}/out/", "--to", "csv", "--compression", "gz")
-        run("convert", source, tmp_path / "b.tfrecord", "--compression", "gz")
-
-        column = pq.read_metadata(tmp_path / "b.parquet").row_group(0).column(0)
-        assert column.compression == "ZSTD"
-        assert (tmp_path / "out" / "a.csv.gz").read_bytes()[:2] == b"\x1f\x8b"
-        assert (tmp_path / "b.tfrecord").read_bytes()[:2] == b"\x1f\x8b"
 
     @pytest.mark.parametrize("ending", ["csv", "parquet"])
     def test_float64(self, run: Run, tmp_path: Path, ending: str) -> None:

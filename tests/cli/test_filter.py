@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.cli.samples import flower, write
-from tests.support.untyped import load
 from tfrecord_lite import ExampleParser, TFRecordReader, TFRecordWriter, save
 
 if TYPE_CHECKING:
@@ -96,16 +95,3 @@ def test_what_comes_after_the_sample(run: Run, tmp_path: Path) -> None:
     assert (done.status, late.status, all_of_it.status) == (2, 2, 0)
     assert done.err[0].startswith(f"tfrecord: {path}: record 2, byte ")
     assert "there is no column 'y'" in late.err[0]
-
-
-def test_a_schema_file(run: Run, tmp_path: Path) -> None:
-    save(tmp_path / "a", {"x": [0.1, 0.7]})
-    schema = (tmp_path / "a.schema.json").rename(tmp_path / "schema.json")
-
-    done = run("filter", "--where", "x > 0.5", "--schema", schema, tmp_path / "a", tmp_path / "x")
-
-    assert done.status == 0
-    assert load(tmp_path / "x", schema=schema)["x"].tolist() == [0.7]
-    assert run("filter", "--where=x>1", "--schema=none", schema, tmp_path / "y").err == [
-        "tfrecord: none: No such file or directory"
-    ]

@@ -1,4 +1,4 @@
-"""``tfrecord pack``: what it prints, and its exit statuses."""
+"""``tfrecord pack`` and ``unpack``."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.cli.samples import draw_images
-from tfrecord_lite import load
+from tests.cli.samples import draw_images, tiny_png, write
+from tests.support.corpus import corpus_path
+from tfrecord_lite import encode_example, load
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,38 +18,8 @@ if TYPE_CHECKING:
 
     Run = Callable[..., Done]
 
-pytestmark = pytest.mark.needs("image")
 
-
-@pytest.fixture(autouse=True)
-def photos(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    draw_images(tmp_path / "photos")
-
-
-def names() -> list[str]:
-    return sorted(path.name for path in Path().iterdir())
-
-
-def test_what_cannot_be_packed_is_listed(run: Run) -> None:
-    done = run("pack", "photos", "a@2.tfrecord")
-
-    assert done.status == 1
-    assert done.out == [
-        "photos/rose/cut.png: the png image is damaged (cut off before its end)",
-        "photos: left out 1 image, 1 other file",
-        "a@2.tfrecord: wrote 5 images of 2 classes, 350 bytes in 2 files",
-    ]
-    assert names() == [
-        "a-00000-of-00002.tfrecord",
-        "a-00000-of-00002.tfrecord.schema.json",
-        "a-00001-of-00002.tfrecord",
-        "a-00001-of-00002.tfrecord.schema.json",
-        "labels.txt",
-        "photos",
-    ]
-
-
+@pytest.mark.needs("image")
 def test_sound_images(run: Run) -> None:
     Path("photos/rose/cut.png").unlink()
     Path("photos/notes.txt").unlink()
@@ -58,6 +29,7 @@ def test_sound_images(run: Run) -> None:
     assert done == (0, ["a: wrote 5 images of 2 classes, 350 bytes"], [])
 
 
+@pytest.mark.needs("image")
 @pytest.mark.needs("arrow")
 def test_the_options(run: Run) -> None:
     Path("list.csv").write_text("img,kind,a,b\nphotos/rose/0.png,rose,1,2\n")
@@ -77,3 +49,33 @@ def test_the_options(run: Run) -> None:
         .out[-1]
         .startswith("c: ")
     )
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    draw_images(tmp_path / "photos")
+
+
+def test_the_keys(run: Run, tmp_path: Path) -> None:
+    row = {"a": tiny_png(0), "b": "n", "c": 5, "d": "k", "e": "png"}
+    write(tmp_path / "b", [encode_example(row)])
+    keys = zip(["image", "filename", "label", "text", "format"], "abcde", strict=True)
+
+    done = run("unpack", *(f"--{name}-key={key}" for name, key in keys), "b", "out")
+
+    assert done.status == 0
+    assert Path("out/k/n.png").exists()
+
+
+def test_a_file_of_the_object_detection_api(run: Run) -> None:
+    folder = corpus_path()
+    if folder is None:
+        pytest.skip("no sample corpus")
+    (path,) = folder.glob("files/*/tests/assets/tf_detection_api_dataset/train.tfrecord")
+
+    done = run("unpack", "--manifest", "m.jsonl", path, "out")
+
+    assert done.status == 0
+    written = [path for path in Path("out").iterdir() if path.name != "m.jsonl"]
+    assert len(written) == len(Path("out/m.jsonl").read_text().splitlines())

@@ -37,17 +37,6 @@ each_verb = pytest.mark.parametrize(
 
 
 class TestMerge:
-    def test_files_and_patterns(self, run: Run, tmp_path: Path) -> None:
-        for i, codec in enumerate(["", "GZIP"]):
-            write(tmp_path / f"part-{i}", [b"%d" % i, b"x"], codec)
-        last = write(tmp_path / "last", [b"y"])
-        target = tmp_path / "all"
-
-        done = run("merge", tmp_path / "part-*", last, target)
-
-        assert done == (0, [f"{target}: wrote 5 records, 5 bytes"], [])
-        assert list(TFRecordReader(target)) == [b"0", b"x", b"1", b"x", b"y"]
-
     @pytest.mark.full
     def test_to_standard_output(self, tmp_path: Path) -> None:
         paths = [write(tmp_path / "a", [b"1"]), write(tmp_path / "b", [b"2"])]
@@ -146,52 +135,6 @@ def test_what_a_sidecar_says_is_one_line(run: Run, tmp_path: Path) -> None:
     assert "was written for other data" in other.err[0]
 
 
-@pytest.mark.parametrize(
-    ("names", "text"),
-    [
-        (["a", "missing"], "missing: No such file or directory"),
-        (["a", "*.none"], "*.none"),
-        (["json"], "it looks like JSON"),
-    ],
-)
-def test_failures_are_one_line(run: Run, tmp_path: Path, names: list[str], text: str) -> None:
-    save(tmp_path / "a", {"x": [1, 2]})
-    (tmp_path / "json").write_text('{"x": 1}\n')
-
-    done = run("merge", *(tmp_path / name for name in names), tmp_path / "x")
-
-    assert (done.status, done.out, len(done.err)) == (2, [], 1)
-    assert text in done.err[0]
-    assert not list(tmp_path.glob("*x*"))
-
-
-SHARDED = [b"%d" % i for i in range(10)]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "target", "counts"),
-    [
-        (["--num-shards", "3"], "x.gz", [3, 3, 4]),
-        ([], "x@4", [2, 3, 2, 3]),
-        (["--records-per-shard", "4"], "x.tfrecord", [4, 4, 2]),
-        (["--bytes-per-shard", "51"], "x-{shard}.of.{num_shards}", [3, 3, 3, 1]),
-        (["--bytes-per-shard", "1K"], "x", [10]),
-    ],
-)
-def test_split_shards(
-    run: Run, tmp_path: Path, arguments: list[str], target: str, counts: list[int]
-) -> None:
-    path = write(tmp_path / "a", SHARDED)
-
-    done = run("split", *arguments, path, tmp_path / target)
-
-    found = sorted(tmp_path.glob("x*"))
-    assert [len(list(TFRecordReader(shard))) for shard in found] == counts
-    assert list(TFRecordReader(tmp_path / "x*")) == SHARDED
-    name = f"{found[0]} to {found[-1].name}" if len(found) > 1 else found[0]
-    assert done == (0, [f"{name}: wrote 10 records, 10 bytes"], [])
-
-
 SHUFFLED = [b"%06d" % i * 40 for i in range(10_000)]
 
 
@@ -219,41 +162,3 @@ def test_shuffle_a_seed_is_drawn_and_told(run: Run, tmp_path: Path) -> None:
     run("shuffle", *told[1].split(), path, tmp_path / "2")
 
     assert (tmp_path / "1").read_bytes() == (tmp_path / "2").read_bytes()
-
-
-SAMPLED = [b"%03d" % i for i in range(200)]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "count"), [(["-n", "30"], 30), (["-n", "999"], 200), (["--fraction=0.1"], 20)]
-)
-def test_sample_how_many(run: Run, tmp_path: Path, arguments: list[str], count: int) -> None:
-    path = write(tmp_path / "a", SAMPLED)
-
-    done = run("sample", "--seed=1", *arguments, path, tmp_path / "x")
-
-    found = list(TFRecordReader(tmp_path / "x"))
-    assert found == sorted(set(found) & set(SAMPLED))
-    assert len(found) == count
-    assert done.out == [f"{tmp_path / 'x'}: wrote {count} of 200 records, {3 * count} bytes"]
-
-
-def test_sample_a_seed_is_drawn_and_told(run: Run, tmp_path: Path) -> None:
-    path = write(tmp_path / "a", SAMPLED)
-
-    (line,) = run("sample", "-n=9", path, tmp_path / "1").out
-    run("sample", "-n=9", *line.split("; ")[1].split()[:2], path, tmp_path / "2")
-
-    assert (tmp_path / "1").read_bytes() == (tmp_path / "2").read_bytes()
-
-
-def test_sample_a_fraction_of_standard_input(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
-
-    done = run("sample", "--fraction=0.5", "-", tmp_path / "x")
-
-    assert (done.status, done.out) == (2, [])
-    assert done.err[0].startswith("tfrecord: <stdin>: a fraction needs the number of records")
-    assert not list(tmp_path.iterdir())

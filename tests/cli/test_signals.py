@@ -31,7 +31,8 @@ def get_stuck(*_):
     time.sleep(600)
 
 number, ignored, *arguments = sys.argv[1:]
-signal.signal(int(number), signal.SIG_IGN if ignored == "ignored" else signal.SIG_DFL)
+default = signal.default_int_handler if int(number) == signal.SIGINT else signal.SIG_DFL
+signal.signal(int(number), signal.SIG_IGN if ignored == "ignored" else default)
 RecordSink.add_framed = get_stuck
 sys.exit(main(arguments))
 """
@@ -58,7 +59,7 @@ def source(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("number", NUMBERS)
+@pytest.mark.parametrize("number", [*NUMBERS, signal.SIGINT])
 def test_a_run_that_is_asked_to_end_leaves_no_file(source: Path, number: int) -> None:
     with start(number, "recover", source, source.with_name("new")) as process:
         assert len(list(source.parent.iterdir())) == 2  # the new file has a hidden name still

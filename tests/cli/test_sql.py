@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.cli.samples import damage, flower, odd, write
-from tfrecord_lite import TFRecordReader, encode_example, save, scan
+from tfrecord_lite import TFRecordReader, save, scan
 from tfrecord_lite.convert.arrow import imported
 
 if TYPE_CHECKING:
@@ -82,11 +82,6 @@ def test_a_file_is_not_replaced_by_its_own_rows(
         f"tfrecord: {output}: the query names this file; give another one for its rows"
     ]
     assert (folder / output).read_bytes() == before
-
-
-def test_the_sample_may_be_all_records(run: Run, folder: Path) -> None:
-    write(folder / "late", map(encode_example, [{"x": 1}] * 20_000 + [{"x": 2, "y": 3}]))
-    assert run("sql", "--sample", "all", "from 'late' where y = 3").out[2].split() == ["2", "3"]
 
 
 def test_schemas_are_given_inferred_or_beside(run: Run, folder: Path) -> None:

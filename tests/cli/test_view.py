@@ -57,11 +57,6 @@ def test_a_file_that_exists_stays_unless_it_is_to_be_replaced(run: Run) -> None:
         assert b"daisy" in Path(name).read_bytes()
 
 
-def test_features_may_have_spaces_between_them(run: Run) -> None:
-    assert run("view", "x", "--columns", "label, name,", "-o", "page.html").status == 0
-    assert Path("page.html").read_text("utf-8").count('<article class="card') == 2
-
-
 def test_the_page_opens_in_the_browser(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
 

@@ -1,0 +1,237 @@
+"""``tfrecord verify``, ``recover`` and ``--skip-damage``."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import subprocess
+import sys
+import zlib
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.cli.samples import damage, flower, write
+from tests.support.corpus import CorpusFile, corpus_files
+from tfrecord_lite import infer_schema, save
+from tfrecord_lite.records.framing import frame
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.cli.conftest import Done
+
+    Run = Callable[..., Done]
+
+
+def verify(run: Run, *arguments: object) -> tuple[list[dict[str, Any]], dict[str, Any], int]:
+    """Return the damaged places, the summary, and the exit status."""
+    done = run("verify", "--json", *arguments)
+    *places, summary = [json.loads(line) for line in done.out]
+    return places, summary, done.status
+
+
+@pytest.mark.parametrize("sample", corpus_files())
+def test_the_corpus_is_intact(run: Run, sample: CorpusFile) -> None:
+    done = run("verify", sample.path)
+
+    assert done.status == 0
+    assert len(done.out) == 1
+    assert done.out[0].startswith(f"{sample.path}: ok: {sample.truth['records']} intact record")
+
+
+def test_every_damaged_place_is_named_and_the_check_goes_on(run: Run, tmp_path: Path) -> None:
+    records = [b"%03d" % i * 100 for i in range(50)]
+    size = len(records[0]) + 16
+    path = write(tmp_path / "a", records)
+    damage(path, 3 * size + 20, 10 * size + 2, 11 * size + 9, 49 * size + size - 1)
+
+    places, summary, status = verify(run, path)
+
+    assert status == 1
+    assert [place["reason"] for place in places] == ["DATA_CRC", "LENGTH_CRC", "DATA_CRC"]
+    assert [place["offset"] for place in places] == [3 * size, 10 * size, 49 * size]
+    assert [place["index"] for place in places][:2] == [3, 10]
+    # Two neighbouring headers are gone, so that the damage of the first reaches to the third.
+    assert [place["length"] for place in places] == [size, 2 * size, size]
+    assert [place["records_before"] for place in places] == [3, 9, 46]
+    assert [place["records_after"] for place in places] == [43, 37, 0]
+    assert summary["sound"] is False
+    assert summary["records"] == 46
+    assert summary["record_bytes"] == 46 * len(records[0])
+    assert summary["damaged_places"] == 3
+
+
+@pytest.mark.parametrize("n_records", [0, 3])
+def test_every_verb_says_the_same_of_a_cut_stream(run: Run, tmp_path: Path, n_records: int) -> None:
+    path = tmp_path / "a.gz"
+    frames = frame([flower(i) for i in range(4)])
+    offset = len(frame([flower(i) for i in range(n_records)]))
+    packer = zlib.compressobj(wbits=31)
+    path.write_bytes(packer.compress(frames[: offset + 38]) + packer.flush(zlib.Z_SYNC_FLUSH))
+    said = f"{path}: record {n_records}, byte {offset}: the file ends before its"
+
+    for verb in ("info", "head", "cat", "schema", "verify", "recover"):
+        done = run(
+            verb, *["-n", "9"] * (verb == "head"), path, *[tmp_path / "b"] * (verb == "recover")
+        )
+        assert any(said in line for line in [*done.out, *done.err]), (verb, done)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.binary(max_size=200))
+def test_any_bytes_are_intact_or_damaged(run: Run, tmp_path: Path, data: bytes) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(data)
+
+    done = run("verify", path)
+
+    # Hypothesis also tries the first bytes of other formats, for it finds them in the source.
+    is_foreign = any("not a TFRecord file" in line for line in done.out)
+    assert done.status == (2 if is_foreign else 1 if data else 0)
+    assert done.err == []
+
+
+def test_what_a_shell_makes_of_a_pattern_is_data_only(run: Run, tmp_path: Path) -> None:
+    path = write(tmp_path / "a", [b"one"])
+    run("index", path)
+    (tmp_path / "a.schema.json").write_text("{}")
+
+    for files in ([path, f"{path}.idx", f"{path}.schema.json"], [f"{tmp_path}/a*"]):
+        done = run("verify", *files)
+        assert (done.status, len(done.out)) == (0, 1)
+
+
+class TestRecover:
+    @pytest.mark.parametrize("codec", ["GZIP", "ZLIB", "ZSTD", "BZ2"])
+    @pytest.mark.parametrize("place", [slice(20, 60), slice(-1, None)])
+    def test_no_words_of_a_library_about_a_corrupt_stream(
+        self, run: Run, tmp_path: Path, codec: str, place: slice
+    ) -> None:
+        path = write(tmp_path / "a", [bytes([i]) * 99 for i in range(99)], codec)
+        data = bytearray(path.read_bytes())
+        data[place] = bytes(0xFF ^ byte for byte in data[place])
+        path.write_bytes(data)
+
+        for verb in ("info", "verify", "recover"):
+            done = run(verb, path, *[tmp_path / "new"] * (verb == "recover"))
+            said = " ".join([*done.out, *done.err])
+            if codec != "ZSTD":  # which has a checksum only at its end
+                assert f"the {codec} stream is corrupt: " in said
+            assert not re.search(r"[Ee]rror -?\d|invalid|incorrect|unsupported", said)
+
+    @pytest.mark.parametrize("place", ["missing/new", "folder", "file/new", "/dev/full"])
+    def test_what_cannot_be_written_is_named(self, run: Run, tmp_path: Path, place: str) -> None:
+        path = write(tmp_path / "a", [b"one"])
+        (tmp_path / "folder").mkdir()
+        write(tmp_path / "file", [b"two"])
+        target = tmp_path / place
+
+        done = run("recover", path, target)
+
+        assert done.status == 2
+        (line,) = done.err
+        assert str(target) in line
+        assert str(path) not in line
+
+    def test_a_disk_that_takes_no_more_is_named(self, tmp_path: Path) -> None:
+        path, target = write(tmp_path / "a", [bytes(5_000_000)]), tmp_path / "new"
+        code = (
+            "import resource, sys\n"
+            "from tfrecord_lite.cli import main\n"
+            "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n"
+            f"sys.exit(main(['recover', {str(path)!r}, {str(target)!r}]))"
+        )
+
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=False
+        )
+
+        assert done.stderr == f"tfrecord: {target}: File too large\n"
+        assert done.returncode == 2
+        assert [found.name for found in tmp_path.iterdir()] == ["a"]
+
+
+class TestMessages:
+    def test_records_that_do_not_fit_a_schema(self, run: Run, tmp_path: Path) -> None:
+        path = write(tmp_path / "a", [flower(0), flower(1)])
+        schema = tmp_path / "flowers.schema.json"
+        schema.write_text(infer_schema(path).to_json())
+
+        assert run("verify", "--schema", schema, path).status == 0
+        write(path, [flower(0), b""])
+        error, summary = map(json.loads, run("verify", "--json", "--schema", schema, path).out)
+
+        assert (error["index"], error["reason"]) == (1, "MISSING")
+        assert error["key"] in ("image", "label", "name", "petals")
+        assert (summary["sound"], summary["message_errors"]) == (False, 1)
+
+
+@pytest.mark.parametrize("jobs", ["1", "2", "9"])
+def test_files_are_named_in_order_whatever_the_jobs(run: Run, tmp_path: Path, jobs: str) -> None:
+    paths = [write(tmp_path / f"{i}", [b"x" * i * 9999]) for i in range(9)]
+
+    done = run("verify", "--jobs", jobs, *paths)
+
+    assert [line.split(": ")[0] for line in done.out[:-1]] == list(map(str, paths))
+
+
+VERBS = ["info", "head", "cat", "schema"]
+
+
+SIZE = len(flower(0)) + 16
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Return a file of 10 records, of which number 2 and number 6 are damaged."""
+    file = write(tmp_path / "damaged", [flower(0)] * 10)
+    return damage(file, 2 * SIZE + 20, 6 * SIZE + 2)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_one_line_says_what_was_lost(run: Run, tmp_path: Path, path: Path, verb: str) -> None:
+    intact = write(tmp_path / "intact", [flower(1)])
+
+    done = run(verb, "--skip-damage", *["-n", 99] * (verb == "head"), path, intact)
+
+    assert done.status == 1
+    (line,) = done.err
+    assert line.startswith(
+        f"tfrecord: skipped 2 damaged places ({2 * SIZE:,} bytes) in 1 of 2 files, "
+    )
+    assert "and read 9 records; the first: " in line
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_what_is_no_damage_is_said_as_ever(run: Run, tmp_path: Path, verb: str) -> None:
+    path = tmp_path / "a.gz"
+    path.write_bytes(gzip.compress(frame([flower(0)]) + b"damage" + frame([flower(1)] * 1000)))
+
+    done = run(
+        verb, "--skip-damage", "--max-inflated-bytes", 20_000, *["-n", 99] * (verb == "head"), path
+    )
+
+    assert done.status == 2
+    assert any("max_inflated_bytes" in line for line in done.err)
+    assert any("skipped" in line for line in done.err)
+    assert run(verb, "--skip-damage", tmp_path / "missing").status == 2
+
+
+@pytest.mark.needs("arrow")
+@pytest.mark.filterwarnings("default")
+def test_a_warning_is_one_line(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "a.tfrecord"
+    save(path, {"x": np.arange(5000) / 10})
+    path.write_bytes(path.read_bytes()[:-30])
+
+    done = run("convert", "--skip-damage", path, tmp_path / "a.csv")
+
+    assert (done.status, len(done.err)) == (1, 2)
+    text = "not the bytes that its sidecar was written for, which is used all the same"
+    assert done.err[0] == f"tfrecord: {path}: {text}"
