@@ -1,11 +1,9 @@
-"""Files of other loaders: that the recipes are short, and those for DALI, MosaicML and img2dataset."""
+"""Files of other loaders: DALI's indexes, and the recipe for MosaicML; other recipes are run as blocks of the guide."""
 
 from __future__ import annotations
 
-import importlib
 import subprocess
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,14 +20,11 @@ from tfrecord_lite.cli import main
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
 pytestmark = pytest.mark.needs("arrow")
 
 JPEG = b"\xff\xd8\xff\xe0 a picture "
-
-
-def convert(*arguments: str | Path) -> None:
-    assert main(["convert", *map(str, arguments)]) == 0
 
 
 def write(path: Path, rows: Sequence[dict[str, Any]]) -> Path:
@@ -70,13 +65,6 @@ def blocks_of(title: str) -> list[str]:
     return [part.split("```", 1)[0] for part in section.split("```python\n")[1:]]
 
 
-@pytest.mark.needs("loaders")
-@pytest.mark.parametrize("title", ["webdataset", "ArrayRecord"])
-def test_recipes_are_short(title: str) -> None:
-    """That they work is tested as that of all blocks."""
-    assert all(len(block.splitlines()) <= 10 for block in blocks_of(title))
-
-
 @pytest.mark.parametrize("name", ["a.tar", "b-00000-of-00002.array_record", "c.tar.gz"])
 def test_their_files_are_recognised_by_name(
     tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
@@ -108,51 +96,6 @@ def test_an_index_is_what_tfrecord2idx_writes(tmp_path: Path) -> None:
     assert main(["index", str(source)]) == 0
     expected = as_tfrecord2idx(source)
     assert (tmp_path / "a.tfrecord.idx").read_text() == expected
-    script = Path(sys.executable).with_name("tfrecord2idx")
-    if script.exists():
-        other = tmp_path / "dali.idx"
-        subprocess.run([sys.executable, script, source, other], check=True)
-        assert other.read_text() == expected
-
-
-@pytest.mark.needs("dali")
-def test_dali_reads_with_the_index(tmp_path: Path) -> None:
-    dali: Any = importlib.import_module("nvidia.dali")
-    fn: Any = importlib.import_module("nvidia.dali.fn")
-    features: Any = importlib.import_module("nvidia.dali.tfrecord")
-    source = write(tmp_path / "a.tfrecord", rows_of(16))
-    assert main(["index", str(source)]) == 0
-
-    @dali.pipeline_def(batch_size=16, num_threads=1, device_id=None)  # type: ignore[untyped-decorator]
-    def pipeline() -> Any:
-        label = features.FixedLenFeature((), features.int64, -1)
-        index = f"{source}.idx"
-        found = fn.readers.tfrecord(
-            path=[str(source)], index_path=[index], features={"label": label}
-        )
-        return found["label"]
-
-    running = pipeline()
-    running.build()
-    (labels,) = running.run()
-    assert labels.as_array().ravel().tolist() == list(range(16))
-
-
-# ------------------------------------------------------------------------------ img2dataset
-
-
-def test_the_parquet_files_of_img2dataset_become_records(tmp_path: Path) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    row = {"key": "000000003", "jpg": JPEG, "caption": "a cat", "width": 256, "error_message": None}
-    rows = [row, row]
-    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "00000.parquet")
-    convert(tmp_path / "00000.parquet", tmp_path / "00000.tfrecord")
-    found = read(tmp_path / "00000.tfrecord")
-    assert found[1]["jpg"] == [JPEG]
-    assert found[1]["width"] == [256]
-    assert "error_message" not in found[1]  # no row has one
 
 
 # --------------------------------------------------------------------------------- MosaicML

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import warnings
@@ -16,6 +15,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.support.corpus import ROOT, CorpusFile, corpus_files
+from tests.support.engine_files import damage, kill_once
 from tests.support.http_files import serving
 from tests.support.small_files import write
 from tfrecord_lite import (
@@ -262,36 +262,21 @@ def test_urls_are_read_by_tasks(spark: Any, tmp_path: Path) -> None:
         found = read(spark, f"{server.url}/a.tfrecord")
         assert [row.n for row in found.collect()] == list(range(100))
         server.files.clear()
-        assert f"{server.url}/a.tfrecord" in str_of_any(found)
-
-
-def str_of_any(frame: Any) -> str:
-    with pytest.raises(Exception) as caught:  # noqa: PT011 - of several classes
-        frame.collect()
-    return str(caught.value)
+        with pytest.raises(Exception, match=f"{server.url}/a.tfrecord"):
+            found.collect()
 
 
 # ------------------------------------------------------------------------------------- damage
 
 
-@pytest.fixture
-def damaged(tmp_path: Path) -> str:
-    """Return a file in which record 100 and record 900 are damaged."""
-    path = tmp_path / "damaged.tfrecord"
-    records = list(encode_examples({"n": np.arange(1000)}))
-    frames = [bytearray(bytes(frame([record]))) for record in records]
-    for i in (100, 900):
-        frames[i][20] ^= 1
-    path.write_bytes(b"".join(frames))
-    return str(path)
-
-
-def test_damage_is_an_error_unless_it_is_skipped(spark: Any, damaged: str) -> None:
+def test_damage_is_an_error_unless_it_is_skipped(spark: Any, tmp_path: Path) -> None:
+    path = Path(numbered(tmp_path / "damaged.tfrecord", 1000))
+    damage(path, [100, 900])
     good = [n for n in range(1000) if n not in (100, 900)]
-    assert f"{damaged}: record 100, byte" in error_of(read(spark, damaged, "n int"))
+    assert f"{path}: record 100, byte" in error_of(read(spark, path, "n int"))
     for options in ({"mode": "DROPMALFORMED"}, {"onError": "skip", "maxErrors": "2"}):
-        assert [row.n for row in read(spark, damaged, **options).collect()] == good
-    text = error_of(read(spark, damaged, "n int", onError="skip", maxErrors="1"))
+        assert [row.n for row in read(spark, path, **options).collect()] == good
+    text = error_of(read(spark, path, "n int", onError="skip", maxErrors="1"))
     assert "record 900" in text
     assert "the limit of max_errors" in text
 
@@ -325,28 +310,21 @@ def test_what_is_written_comes_back(spark: Any, tmp_path: Path, options: Any) ->
     assert rows(found) == expected
 
 
-def test_only_records_are_written_unless_more_is_asked_for(spark: Any, tmp_path: Path) -> None:
-    made = spark.range(10).repartition(2)
-    names = put(made, tmp_path / "out")
-    assert names[0] == "_SUCCESS"
-    assert [name[:11] for name in names[1:]] == ["part-00000-", "part-00001-"]
-    assert all(name.endswith("-c000.tfrecord") for name in names[1:])
-    found = TFRecordReader(sorted((tmp_path / "out").glob("part-*"))).examples()
-    assert sorted(row["id"].item() for row in found) == list(range(10))
-
-
 @pytest.mark.parametrize(
     ("options", "ending", "name"),
     [
         ({"codec": "org.apache.hadoop.io.compress.GzipCodec"}, ".gz", "GZIP"),
         ({"compression": "deflate"}, ".deflate", "ZLIB"),
-        ({"compression": "none"}, ".tfrecord", ""),
+        ({"compression": "none"}, "", ""),
+        ({}, "", ""),
     ],
 )
 def test_compression(spark: Any, tmp_path: Path, options: Any, ending: str, name: str) -> None:
-    names = put(spark.range(5).coalesce(1), tmp_path / "out", **options)
-    assert names[1].endswith(ending)
-    assert len(list(TFRecordReader(tmp_path / "out" / names[1], name))) == 5
+    mark, *names = put(spark.range(5).repartition(2), tmp_path / "out", **options)
+    assert mark == "_SUCCESS"  # and no sidecars
+    assert [each[:11] for each in names] == ["part-00000-", "part-00001-"]
+    assert all(each.endswith(f"-c000.tfrecord{ending}") for each in names)
+    assert len(list(TFRecordReader([tmp_path / "out" / each for each in names], name))) == 5
     assert read(spark, tmp_path / "out", **options).count() == 5
 
 
@@ -482,15 +460,6 @@ def test_urls_are_written_by_tasks(spark: Any, tmp_path: Path) -> None:
 # ------------------------------------------------------------------------------------ retries
 
 
-def die_once(mark: str) -> None:
-    """Kill this process the first time that it is asked to."""
-    try:
-        os.close(os.open(mark, os.O_CREAT | os.O_EXCL))
-    except FileExistsError:
-        return
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
 class KillingWriter(TFRecordBatchWriter):
     """Dies when one task has written its files, but before Spark knows of them."""
 
@@ -498,7 +467,7 @@ class KillingWriter(TFRecordBatchWriter):
 
     def write(self, iterator: Iterator[Any]) -> Any:
         written = super().write(iterator)
-        die_once(self.mark)
+        kill_once(self.mark)
         return written
 
 
@@ -510,7 +479,7 @@ class KillingReader(TFRecordBatchReader):
     def read(self, partition: Any) -> Iterator[Any]:
         for batch in super().read(partition):
             yield batch
-            die_once(self.mark)
+            kill_once(self.mark)
 
 
 class KillsItself(TFRecordDataSource):
