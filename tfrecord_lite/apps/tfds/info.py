@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.apps.tfds import splits
@@ -138,15 +137,19 @@ def tfds_info(directory: Path, *, storage_options: StorageOptions = None) -> Tfd
     {'train': 3}
     """
     found = Directory(directory, storage_options)
+    info, schema = found.info, found.schema()
     return TfdsInfo(
         found.path,
-        found.info.name,
-        found.info.config,
-        found.info.version,
-        {name: found.n_records(split) for name, split in found.info.splits.items()},
-        schema := found.schema(),
+        info.name,
+        info.config,
+        info.version,
+        {
+            name: sum(found.lengths(split)) if split.n_records is None else split.n_records
+            for name, split in info.splits.items()
+        },
+        schema,
         found.label_names(schema),
-        {name: found.files_with_records(split) for name, split in found.info.splits.items()},
+        {name: split.files_with_records() for name, split in info.splits.items()},
     )
 
 
@@ -157,63 +160,43 @@ class Directory:
         check_storage_options(storage_options, directory)
         self.options: StorageOptions = storage_options
         self.path: str = sidecar.tfds_directory(directory, storage_options)
-        path = self._join("dataset_info.json")
+        self._folder = f"{self.path}/" if self.path else ""
+        place = f"{self._folder}dataset_info.json"
         try:
-            self.info: splits.DatasetInfo = splits.from_json(
-                sidecar.content_of(path, storage_options)
-            )
+            document = sidecar.content_of(place, storage_options)
+            self.info: splits.DatasetInfo = splits.from_json(document, self._folder)
         except InvalidArgumentError as error:
-            raise error.at(source=path) from None
-        self._counted: dict[str, tuple[int, ...]] = {}
-
-    def _join(self, name: str) -> str:
-        return f"{self.path}/{name}" if self.path else name
-
-    def files(self, split: Split) -> list[str]:
-        """Return the paths of a split's files."""
-        return [self._join(file) for file in split.files]
-
-    def files_with_records(self, split: Split) -> list[str]:
-        """Return the paths of a split's files, without those that are known to be empty."""
-        files = self.files(split)
-        return files if split.lengths is None else [*compress(files, split.lengths)]
-
-    def n_records(self, split: Split) -> int:
-        """Return the number of records of a split."""
-        return sum(self.lengths(split)) if split.n_records is None else split.n_records
+            raise error.at(source=place) from None
 
     def lengths(self, split: Split) -> tuple[int, ...]:
         """Return the number of records in each file; count them if it is not recorded."""
         if split.lengths is not None:
             return split.lengths
-        if split.name not in self._counted:
-            readers = [
-                TFRecordReader(file, verify=False, storage_options=self.options)
-                for file in self.files(split)
-            ]
-            counted = tuple(sum(map(len, reader.blocks())) for reader in readers)
-            if split.n_records not in (None, sum(counted)):
-                raise count_error(f"split {split.name!r}", sum(counted), split.n_records)
-            self._counted[split.name] = counted
-        return self._counted[split.name]
+        counts = []
+        for file in split.files:
+            reader = TFRecordReader(file, verify=False, storage_options=self.options)
+            counts.append(sum(map(len, reader.blocks())))
+        if split.n_records not in (None, sum(counts)):
+            raise count_error(f"split {split.name!r}", sum(counts), split.n_records)
+        return tuple(counts)
 
     def schema(self) -> Any:
         """Return how the records are parsed."""
         try:
-            return sidecar.read(self._join("features.json"), self.options).schema
+            return sidecar.read(f"{self._folder}features.json", self.options).schema
         except FileNotFoundError:
             pass
-        files = [
+        there = [
             file
             for split in self.info.splits.values()
-            for file in self.files_with_records(split)
+            for file in split.files_with_records()
             if sidecar.is_there(file, self.options)
         ]
-        if not files:
+        if not there:
             detail = "there is no features.json, and there are no data files to look at"
             raise argument_error(detail, source=self.path)
         # Damage is reported when the data are read, not before.
-        reader = TFRecordReader(files, on_error=lambda _: None, storage_options=self.options)
+        reader = TFRecordReader(there, on_error=lambda _: None, storage_options=self.options)
         return infer_schema(reader)
 
     def label_names(self, schema: Schema) -> dict[str, list[str]]:

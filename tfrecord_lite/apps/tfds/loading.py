@@ -111,14 +111,14 @@ def _pieces(found: Directory, expression: str) -> list[_Piece]:
     pieces = []
     for part in parts_of(expression, list(found.info.splits)):
         split = found.info.splits[part.split]
-        files = found.files(split)
         if part.is_whole:
-            counts: Sequence[int | None] = split.lengths or [None] * len(files)
-            pieces += [_Piece(f, 0, None, n) for f, n in zip(files, counts, strict=True) if n != 0]
+            counts: Sequence[int | None] = split.lengths or [None] * len(split.files)
+            whole = zip(split.files, counts, strict=True)
+            pieces += [_Piece(file, 0, None, n) for file, n in whole if n != 0]
             continue
         lengths = found.lengths(split)
         first, end = part.bounds(lengths)
-        for file, length in zip(files, lengths, strict=True):
+        for file, length in zip(split.files, lengths, strict=True):
             start, stop = max(first, 0), min(end, length)
             if start < stop:
                 pieces.append(_Piece(file, start, stop, length))

@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
@@ -28,10 +29,14 @@ class Split:
 
     name: str
     files: tuple[str, ...]
-    """Relative to the directory."""
+    """Paths or URLs."""
     lengths: tuple[int, ...] | None
     """Number of records in each file; None if it is not known."""
     n_records: int | None
+
+    def files_with_records(self) -> list[str]:
+        """Return the files without those that are known to be empty."""
+        return [*self.files] if self.lengths is None else [*compress(self.files, self.lengths)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +49,8 @@ class DatasetInfo:
     splits: dict[str, Split]
 
 
-def from_json(document: str | bytes) -> DatasetInfo:
-    """Read a ``dataset_info.json``."""
+def from_json(document: str | bytes, folder: str) -> DatasetInfo:
+    """Read a ``dataset_info.json`` of a folder."""
     try:
         found: Any = json.loads(document)
     except ValueError as error:
@@ -57,7 +62,7 @@ def from_json(document: str | bytes) -> DatasetInfo:
         detail = f"the data files are {file_format!r}, expected tfrecord"
         raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
     try:
-        splits = [_split(found["name"], item) for item in found.get("splits") or []]
+        splits = [_split(found["name"], item, folder) for item in found.get("splits") or []]
     except (AttributeError, LookupError, TypeError, ValueError):
         raise argument_error("the splits of this dataset_info.json are damaged") from None
     config, version = found.get("configName"), found.get("version")
@@ -69,7 +74,7 @@ def from_json(document: str | bytes) -> DatasetInfo:
     )
 
 
-def _split(dataset: str, item: Mapping[str, Any]) -> Split:
+def _split(dataset: str, item: Mapping[str, Any], folder: str) -> Split:
     """Read a split; JSON may hold its counts as strings."""
     name = item["name"]
     lengths = tuple(map(int, item.get("shardLengths") or ()))
@@ -90,7 +95,7 @@ def _split(dataset: str, item: Mapping[str, Any]) -> Split:
             "SHARD_X_OF_Y": f"{number:0{width}}-of-{n_shards:0{width}}",
         }
         template = item.get("filepathTemplate") or _TEMPLATE
-        files.append(_VARIABLE.sub(lambda found: words[found[1]], template))  # noqa: B023
+        files.append(folder + _VARIABLE.sub(lambda found: words[found[1]], template))  # noqa: B023
     if len(lengths) == n_shards:
         return Split(name, tuple(files), lengths, sum(lengths))
     return Split(name, tuple(files), None, n_records)
