@@ -88,23 +88,20 @@ def normalize(key: str, column: Any, policy: Policy = "lenient") -> Any:
     return convert(key, column)
 
 
-def _check_depth(key: str, values: Iterable[Any]) -> None:
+def _check_depth(key: str, values: Iterable[Any], n_levels: int = _MAX_LEVELS) -> None:
     """Reject sequences nested without end, or too deeply to recurse into them."""
-    level = [value for value in values if isinstance(value, _SEQUENCES)]
-    for _ in range(_MAX_LEVELS):
-        # Each object once: lists that hold themselves twice would double with every level.
-        inner: dict[int, Any] = {}
-        for sequence in level:
-            if isinstance(sequence, np.ndarray):
-                is_object = sequence.dtype.kind == "O"
-                items = np.asarray(sequence).ravel().tolist() if is_object else ()
-            else:
-                items = sequence
-            inner |= {id(v): v for v in items if isinstance(v, _SEQUENCES)}
-        level = list(inner.values())
-        if not level:
-            return
-    raise column_error(key, f"values nested too deeply: more than {_MAX_LEVELS} levels")
+    inner: dict[int, Any] = {}  # each object once: lists may hold themselves twice
+    for sequence in values:
+        if isinstance(sequence, np.ndarray):
+            is_object = sequence.dtype.kind == "O"
+            items: Any = np.asarray(sequence).ravel().tolist() if is_object else ()
+        else:
+            items = sequence if isinstance(sequence, _SEQUENCES) else ()
+        inner |= {id(v): v for v in items if isinstance(v, _SEQUENCES)}
+    if inner and n_levels == 1:
+        raise column_error(key, f"values nested too deeply: more than {_MAX_LEVELS} levels")
+    if inner:
+        _check_depth(key, inner.values(), n_levels - 1)
 
 
 # ------------------------------------------------------------------- lenient: to value lists
@@ -195,18 +192,6 @@ def _lists_of_sparse(key: str, column: SparseTensor) -> ValueLists:
         values = values.take(order)
     kind, flat = flat_list(key, values, splits)
     return ValueLists(n_records, kind, counts, flat)
-
-
-def _lists_of_bytes(key: str, column: BytesColumn) -> ValueLists:  # noqa: ARG001
-    return ValueLists(len(column), Kind.BYTES, 1, ranges_of(column))
-
-
-def _lists_of_masked_bytes(key: str, column: MaskedBytes) -> ValueLists:
-    return replace(_lists_of_bytes(key, column.values), present=~column.mask)
-
-
-def _lists_of_masked_rows(key: str, column: MaskedRows) -> ValueLists:
-    return replace(_lists_of_ragged(key, column.rows), present=~column.mask)
 
 
 def _lists_of_objects(key: str, column: Any) -> ValueLists:
@@ -302,9 +287,9 @@ _TO_LISTS: dict[type, Callable[[str, Any], ValueLists]] = {
     np.ndarray: _lists_of_array,
     RaggedTensor: _lists_of_ragged,
     SparseTensor: _lists_of_sparse,
-    BytesColumn: _lists_of_bytes,
-    MaskedBytes: _lists_of_masked_bytes,
-    MaskedRows: _lists_of_masked_rows,
+    BytesColumn: lambda _, column: ValueLists(len(column), Kind.BYTES, 1, ranges_of(column)),
+    MaskedBytes: lambda key, c: replace(normalize(key, c.values), present=~c.mask),
+    MaskedRows: lambda key, c: replace(normalize(key, c.rows), present=~c.mask),
     list: _lists_of_objects,
     tuple: _lists_of_objects,
 }

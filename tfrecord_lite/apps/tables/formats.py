@@ -17,6 +17,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tfrecord_lite.apps.tables.byte_files import Content, RowTarget, TargetFile
@@ -61,6 +62,9 @@ _OF_LOADERS = {
 UNTYPED = ("csv", "tsv", "jsonl")
 """Formats that have no types of their own, and may be compressed as a whole."""
 _SHARD_NUMBER = re.compile(r"-\d+-of-\d+$")
+_ENDING = re.compile(
+    rf"({'|'.join(map(re.escape, chain(*ENDINGS.values())))})(-\d+-of-\d+)?$", re.IGNORECASE
+)
 
 
 def format_named(name: str) -> str:
@@ -89,25 +93,15 @@ def format_of(name: str) -> str | None:
     >>> format_of("train-00000-of-00002.csv.gz"), format_of("a.tfrecord-00000-of-00002")
     ('csv', 'tfrecord')
     """
-    stem = _SHARD_NUMBER.sub("", _without_codec(name).lower())
-    stem = re.sub(r"@\d+$", "", stem)
-    for known, endings in ENDINGS.items():
-        if stem.endswith(endings):
-            return known
-    return None
+    match = _ENDING.search(re.sub(r"@\d+$", "", _without_codec(name)))
+    if match is None:
+        return None
+    return next(kind for kind, endings in ENDINGS.items() if match[1].lower() in endings)
 
 
 def stem_of(name: str) -> str:
     """Return a file's base name without the endings of its format and compression."""
-    base = os.path.basename(_without_codec(name))  # noqa: PTH119 - may be a URL
-    for endings in ENDINGS.values():
-        for ending in endings:
-            if base.lower().endswith(ending):
-                return base[: -len(ending)]
-            tail = re.search(rf"{re.escape(ending)}(-\d+-of-\d+)$", base.lower())
-            if tail:
-                return base[: tail.start()] + tail[1]
-    return base
+    return _ENDING.sub(r"\2", os.path.basename(_without_codec(name)))  # noqa: PTH119 - may be a URL
 
 
 def is_numbered(name: str) -> bool:
