@@ -32,7 +32,7 @@ from tfrecord_lite.cli.style import aligned
 from tfrecord_lite.errors import plural, printable
 from tfrecord_lite.example.content import ContentType, ExampleList, is_sequence
 from tfrecord_lite.example.outline import float_texts, kind_of, sections, values_of
-from tfrecord_lite.schema.kinds import Kind
+from tfrecord_lite.schema import Kind
 from tfrecord_lite.schema.text import shown_name
 from tfrecord_lite.sniff import OTHER_LABELS, recognize_value, text_of
 

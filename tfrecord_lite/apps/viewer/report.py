@@ -31,8 +31,7 @@ from tfrecord_lite.errors import DataLossError, TFRecordError, argument_error, h
 from tfrecord_lite.example.content import ContentType, detect, detect_all
 from tfrecord_lite.files.names import local_size, name_of
 from tfrecord_lite.progress import SILENT
-from tfrecord_lite.schema import Schema, SequenceSchema
-from tfrecord_lite.schema.kinds import kind_of
+from tfrecord_lite.schema import Schema, SequenceSchema, kind_of
 from tfrecord_lite.schema.text import nearest
 
 if TYPE_CHECKING:
