@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.support.shown_html import parsed
 from tfrecord_lite.apps.markup import tables
 from tfrecord_lite.apps.markup.pictures import Thumbnail, picture
-from tfrecord_lite.apps.markup.tables import escaped, note, panel, table
+from tfrecord_lite.apps.markup.tables import escaped, panel, table
 
 HOSTILE = st.one_of(
     st.text(),
@@ -32,7 +32,6 @@ def test_what_is_given_is_text_and_never_markup(name: str, rows: list[list[str]]
     whole = panel(
         name,
         table([name, "b", end], rows, n_rows=9, caption=name),
-        note(end),
         picture(Thumbnail(b"GIF", name), end, (1, 1)),
     )
     page = parsed(whole)

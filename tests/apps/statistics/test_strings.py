@@ -80,6 +80,7 @@ def test_too_many_strings_are_counted_within_a_known_bound() -> None:
     assert [value for value, _ in found.top(2)] == [b"often", b"rather often"]
     for value, count in found.counts.items():
         assert count <= true[value] <= count + found.max_missed
+    assert (found + found).max_missed >= 2 * found.max_missed
 
 
 def test_sizes_of_pictures_are_details() -> None:

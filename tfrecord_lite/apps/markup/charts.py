@@ -99,15 +99,6 @@ def _bin_names(edges: Sequence[float] | AnyArray, *, is_integer: bool) -> list[s
     return [f"{a} to {b}" for a, b in itertools.pairwise(short_numbers(map(float, edges)))]
 
 
-def bar(share: float) -> str:
-    """Draw a bar of a share from 0 to 1 of the width that it is given; without a title."""
-    percent = min(max(share, 0.0), 1.0) * 100
-    return (
-        '<svg class="chart bar" aria-hidden="true" height="8" fill="currentColor"><rect class="track" width="100%" '
-        f'height="8" rx="4"/><rect width="{percent:.4g}%" height="8" rx="4"/></svg>'
-    )
-
-
 def bars(items: Iterable[tuple[str, int]], title: str, *, total: int | None = None) -> str:
     """Draw a list with a label, a bar and a count per item; `total` is what is the whole width.
 
@@ -118,7 +109,10 @@ def bars(items: Iterable[tuple[str, int]], title: str, *, total: int | None = No
     whole = total or max((count for _, count in pairs), default=1) or 1
     rows = [
         f'<li><span class="label" title="{escape(label)}">{escape(label)}</span>'
-        f'{bar(count / whole)}<span class="count">{count:,}</span></li>'
+        '<svg class="chart bar" aria-hidden="true" height="8" fill="currentColor">'
+        '<rect class="track" width="100%" height="8" rx="4"/>'
+        f'<rect width="{min(count / whole, 1) * 100:.4g}%" height="8" rx="4"/></svg>'
+        f'<span class="count">{count:,}</span></li>'
         for label, count in pairs
     ]
     return f'<ol class="bars" aria-label="{escape(title)}">{"".join(rows)}</ol>'

@@ -1,10 +1,9 @@
-"""Panels of small tables, as notebooks show them: a title, tables and notes.
+"""Panels of small tables, as notebooks show them: a title, and tables.
 
 ::
 
     panel("Schema of 2 features",
-          table(["name", "dtype"], rows),           <- cells: text, a number, or Html
-          note("of the first 1,000 records"))
+          table(["name", "dtype"], rows))           <- cells: text, a number, or Html
 
 A cell that is a ``str`` is escaped, cut, and shows what cannot be printed as escapes; a number is short,
 and set to the right. Rows and columns beyond a limit are only counted.
@@ -95,14 +94,9 @@ def escaped(text: str, limit: int = MAX_TEXT) -> Html:
 
 
 def panel(title: str, *parts: Html) -> str:
-    """Return a whole representation: a title, and tables and notes below it."""
+    """Return a whole representation: a title, and tables below it."""
     head = f'<div class="tfl-title">{escaped(title)}</div>'
     return f'<div class="tfrecord-lite"><style>{_STYLE}</style>{head}{"".join(parts)}</div>'
-
-
-def note(text: str) -> Html:
-    """Return a line of text."""
-    return Html(f'<div class="tfl-note">{escaped(text, 1000)}</div>')
 
 
 def table(
@@ -143,15 +137,8 @@ def table(
 
 def _element(tag: str, cell: Cell, is_number: bool = False) -> str:  # noqa: FBT001, FBT002
     """Return a cell of a header or a row."""
-    scope = ' scope="col"' * (tag == "th")
-    kind = ' class="tfl-number"' * is_number
-    return f"<{tag}{scope}{kind}>{content(cell)}</{tag}>"
-
-
-def content(cell: Cell) -> Html:
-    """Return a cell as markup."""
-    if isinstance(cell, Html):
-        return cell
+    scope, kind = ' scope="col"' * (tag == "th"), ' class="tfl-number"' * is_number
     if isinstance(cell, int | float):
-        return Html(f"{cell:,}" if isinstance(cell, int) else f"{cell:.6g}")
-    return Html("" if cell is None else escaped(cell))
+        cell = Html(f"{cell:,}" if isinstance(cell, int) else f"{cell:.6g}")
+    content = cell if isinstance(cell, Html) else escaped(cell or "")
+    return f"<{tag}{scope}{kind}>{content}</{tag}>"

@@ -112,6 +112,11 @@ class Sample:
     compressions: tuple[str, ...]
     """Of the files that were opened, sorted; "" for none."""
 
+    @property
+    def num_read(self) -> int:
+        """Number of records in the blocks."""
+        return sum(map(len, self.blocks))
+
 
 @dataclass(frozen=True, slots=True)
 class _Part:

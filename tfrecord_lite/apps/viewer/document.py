@@ -125,7 +125,7 @@ def _what(report: Report) -> str:
         return "This could not be read as a TFRecord file."
     if report.first_bytes:
         return "There is no intact record in it."
-    if not _num_read(report):
+    if not sample.num_read:
         return "There are no records in " + (
             "this file." if len(report.files) == 1 else "these files."
         )
@@ -145,9 +145,9 @@ def _facts(report: Report) -> Iterator[tuple[str, str, str]]:
     """Yield the figures of the header: name, value, remark."""
     sample = report.sample
     if sample is not None:
-        n_sampled = _num_read(report)
+        n_sampled = sample.num_read
         remark = "" if sample.is_whole else f"statistics of {n_sampled:,}: {sample.method}"
-        yield "records", _num_text(sample, n_sampled), remark
+        yield "records", _num_text(sample), remark
     if report.statistics is not None:
         yield "features", f"{report.n_features:,}", ""
     sizes = report.files.values()
@@ -196,31 +196,24 @@ def _notices(report: Report) -> Iterator[tuple[str, tuple[str, ...], tuple[str, 
 
 
 def _records_note(report: Report) -> str:
+    """Say how many of the records are shown, and which."""
     n_shown, sample = len(report.records), report.sample
     if sample is None or n_shown == sample.num_records:
         return f"{n_shown:,}"
-    return f"{n_shown:,} of {_num_text(sample, _num_read(report))}, {_spread_note(report)}"
-
-
-def _num_read(report: Report) -> int:
-    return sum(map(len, report.sample.blocks)) if report.sample else 0
-
-
-def _num_text(sample: Sample, num_read: int) -> str:
-    """Return the number of records, or of those read if it is not known."""
-    return f"more than {num_read:,}" if sample.num_records is None else f"{sample.num_records:,}"
-
-
-def _spread_note(report: Report) -> str:
-    """Say which of the records are shown, where these are not all."""
     if report.is_cut:
-        return "as many as the page has room for"
-    sample = report.sample
-    if sample is None or sample.is_whole:
-        return "spread over all"
-    if len(report.records) == _num_read(report):
-        return f"all that were read: {sample.method}"
-    return f"spread over those that were read: {sample.method}"
+        which = "as many as the page has room for"
+    elif sample.is_whole:
+        which = "spread over all"
+    else:
+        those = "all that" if n_shown == sample.num_read else "spread over those that"
+        which = f"{those} were read: {sample.method}"
+    return f"{n_shown:,} of {_num_text(sample)}, {which}"
+
+
+def _num_text(sample: Sample) -> str:
+    """Return the number of records, or of those read if it is not known."""
+    n_records = sample.num_records
+    return f"more than {sample.num_read:,}" if n_records is None else f"{n_records:,}"
 
 
 def _columns(records: tuple[RecordView, ...]) -> list[_Column]:

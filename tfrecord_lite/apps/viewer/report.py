@@ -112,7 +112,7 @@ def make_report(
         first = _first_bytes(sources[0])
         return Report(files, None, problems=(str(error),), first_bytes=first)
     report = Report(files, sample, tuple(_types(sample)))
-    if not any(map(len, sample.blocks)) and sample.report.num_damaged:
+    if not sample.num_read and sample.report.num_damaged:
         return replace(report, first_bytes=_first_bytes(sources[0]))
     return _with_records(_with_statistics(report, wanted, budget, meter), wanted, budget)
 
@@ -266,7 +266,7 @@ def _with_records(report: Report, wanted: Wanted, budget: Budget) -> Report:
 
 def _spread(sample: Sample, num_records: int) -> Iterator[tuple[bytes, Place]]:
     """Yield records of a sample and their places: all, or as many as asked for."""
-    n_records = sum(map(len, sample.blocks))
+    n_records = sample.num_read
     wanted = np.unique(np.linspace(0, n_records - 1, min(num_records, n_records)).astype(np.int64))
     first = 0
     for block in sample.blocks:
