@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.support import reference
-from tests.support.file_objects import Bare, Pipe
+from tests.support.file_objects import Bare, Device, Pipe
 from tfrecord_lite import (
     ShardedTFRecordWriter,
     TFRecordDataset,
@@ -290,6 +290,19 @@ class TestFileObjects:
             ):
                 with pytest.raises(TypeError, match=f'text mode; open it in binary mode, "{mode}"'):
                     use(file)
+
+    def test_a_file_object_that_takes_nothing_is_an_error(self) -> None:
+        class Full(Device):
+            def write(self, _: Any) -> int:
+                return 0
+
+        full: Any = Full()
+        writer = TFRecordWriter(full)
+        writer.write(b"one")
+        with pytest.raises(OSError, match="has taken nothing") as caught:
+            writer.flush()
+        assert caught.value.filename == "<Full>"
+        writer._is_closed = True
 
     def test_names_in_errors(self, path: Path) -> None:
         with path.open("rb") as file:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import gzip
 import io
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -138,17 +139,19 @@ class TestReadErrors:
     def test_it_comes_after_all_before_it_and_a_new_iteration_reads_all(
         self, compress: Callable[[bytes], bytes], on_error: Any, error: Exception
     ) -> None:
-        file = Failing(compress(STREAM), 2_000_000, error)
-        reader = TFRecordReader(file, on_error=on_error)
-        found: list[bytes] = []
+        for by_block in (False, True):
+            file = Failing(compress(STREAM), 2_000_000, error)
+            reader = TFRecordReader(file, on_error=on_error)
+            records = chain.from_iterable(reader.blocks()) if by_block else iter(reader)
+            found: list[bytes] = []
 
-        with pytest.raises(type(error)) as caught:
-            found.extend(reader)
+            with pytest.raises(type(error)) as caught:
+                found.extend(records)
 
-        assert caught.value is error
-        assert found == RECORDS[: len(found)]
-        assert len(found) > 1000
-        assert list(reader) == RECORDS
+            assert caught.value is error
+            assert found == RECORDS[: len(found)]
+            assert len(found) > 1000
+            assert list(reader) == RECORDS
 
     def test_verify_reports_it_as_a_failure(self) -> None:
         error = OSError(5, "read error")

@@ -275,6 +275,16 @@ def test_an_index_tells_the_number_of_records_without_a_hop(tmp_path: Path) -> N
     assert sum(p.n_records or 0 for p in record_ranges(path, num_ranges=5)) == 99
 
 
+def test_a_limit_on_records_is_raised_where_the_record_is(tmp_path: Path) -> None:
+    path = written(tmp_path / "a", [b"x" * 10] * 20 + [b"y" * 50] + [b"x" * 10] * 20)
+    TFRecordFile(path).save_index()
+    options = ReadSettings(max_record_bytes=20)
+
+    with pytest.raises(DataLossError, match="record 20, byte 520") as raised:
+        read(record_ranges(path, options, num_ranges=8), options)
+    assert raised.value.reason is Reason.RECORD_TOO_LARGE
+
+
 def test_bad_arguments(tmp_path: Path) -> None:
     path = written(tmp_path / "a", [b""])
     with pytest.raises(InvalidArgumentError, match="max_bytes"):

@@ -151,6 +151,8 @@ class TestTornMembers:
         assert span.reason is Reason.COMPRESSED_TRUNCATED
         assert f"byte {len(first)} of the file" in (span.detail or "")
         assert (span.records_before, span.records_after) == (48, 30)
+        n_torn = len(zlib.decompressobj(31).decompress(first)) - len(frame(self.FIRST[:48]))
+        assert n_torn - 8 <= span.length == file.lost_bytes <= n_torn
 
 
 class TestStoredMembers:
@@ -301,6 +303,18 @@ class TestManyMembers:
         few, many = (count_read(data * n) for n in (1000, 8000))
 
         assert 0 < many < 10 * few
+
+    def test_members_that_take_all_others_for_their_data_are_linear_work(
+        self, count_read: Callable[[bytes], int], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(searching, "_FREE_COST", 0)
+        content = bytes(frame([b"one"]))
+        stored = len(content).to_bytes(2, "little")
+        stored += (0xFFFF ^ len(content)).to_bytes(2, "little") + content
+        # A record in a block, and the head of a block of 64 KB.
+        data = b"\x1f\x8b\x08" + bytes(7) + b"\0" + stored + b"\0\xff\xff\0\0"
+
+        assert count_read(data * 2000) < 50 * len(data) * 2000
 
     @pytest.mark.full
     def test_places_that_are_not_looked_at_are_in_the_report(

@@ -314,8 +314,8 @@ class TFRecordFile:
         ...     people.place(2)
         ('people-00001-of-00002.tfrecord', 1, 50)
         """
-        number, place = self._locate_one(require_int("index", index))
-        return self._names[number], place, int(self._indexes[number].offsets[place])
+        number, place, offset = self.places([require_int("index", index)])[0].tolist()
+        return self._names[number], place, offset
 
     def places(self, indices: Indices) -> Int64Array:
         """Return where many records are.
@@ -379,7 +379,15 @@ class TFRecordFile:
         ...     people.parse([2, 0], {"name": bytes, "age": int})
         {'name': array([b'Grace', b'Ada'], dtype=object), 'age': array([37, 36])}
         """
-        parser = self._parser_of(features)
+        from tfrecord_lite.example.parse import ExampleParser  # noqa: PLC0415 - loads the engine
+
+        if isinstance(features, ExampleParser):
+            parser = features
+        else:
+            kept = self._parser  # read once: another thread may replace it
+            if kept is None or kept[0] != features:
+                kept = self._parser = (dict(features or {}), ExampleParser(features))
+            parser = kept[1]
         block = self.block(indices)
         try:
             return parser(block)
@@ -388,18 +396,6 @@ class TFRecordFile:
                 raise
             name, place, offset = self.place(int(np.asarray(indices)[error.index]))
             raise error.at(source=name, index=place, offset=offset) from None
-
-    def _parser_of(
-        self, features: Mapping[str, FeatureLike] | ExampleParser[Any]
-    ) -> ExampleParser[Any]:
-        from tfrecord_lite.example.parse import ExampleParser  # noqa: PLC0415 - loads the engine
-
-        if isinstance(features, ExampleParser):
-            return features
-        kept = self._parser  # read once: another thread may replace it
-        if kept is None or kept[0] != features:
-            kept = self._parser = (dict(features or {}), ExampleParser(features))
-        return kept[1]
 
     def __iter__(self) -> Iterator[bytes]:
         """Yield all records, each as ``bytes`` of its own; reads a megabyte or more at a time."""
