@@ -150,7 +150,11 @@ def arrow_tables(draw: st.DrawFn) -> tuple[Any, list[dict[str, Any]]]:
         {name: values[i] for name, (_, values, _) in zip(names, drawn, strict=True)}
         for i in range(n)
     ]
-    return pa.table(arrays, names), rows
+    fields = [
+        pa.field(name, kind, nullable=None in values or kind == pa.null() or draw(st.booleans()))
+        for name, (kind, values, _) in zip(names, drawn, strict=True)
+    ]
+    return pa.table(arrays, schema=pa.schema(fields)), rows
 
 
 def leaves_of(row: Any, name: str = "") -> Iterator[tuple[str, Any]]:

@@ -330,6 +330,14 @@ class TestRows:
         shards = sorted(tmp_path.glob("d-*.jsonl"))
         assert [path.read_text() for path in shards] == ["", '{"id": 1, "x": 2.5}\n']
 
+    def test_columns_that_are_not_chosen_are_not_parsed(self, tmp_path: Path) -> None:
+        lines = ['{"id": 1, "x": 1}', '{"id": 2, "x": "a"}', '{"id": 3, "new": 1}']
+        (tmp_path / "a.jsonl").write_text("\n".join(lines))
+
+        convert(tmp_path / "a.jsonl", target=tmp_path / "b.parquet", columns=("id",))
+
+        assert ids(tmp_path / "b.parquet") == [1, 2, 3]
+
     @pytest.mark.parametrize("num_jobs", [1, 2])
     def test_progress_counts_rows(self, tmp_path: Path, source: Path, num_jobs: int) -> None:
         seen: list[tuple[int, int | None]] = []
