@@ -4,7 +4,7 @@
 
     frame ──bridge──┐
     table, stream ──┴─ open_column ──> columns, traits ──> records
-      └── describe_frame ──> description ──> sidecar
+                                   └── words ──describe──> description ──> sidecar
     columns, originals, description ── array_of ──> Table ──bridge──> frame
 
 Whatever has ``__arrow_c_stream__`` or ``__arrow_c_array__`` is read by pyarrow. The frames of another
@@ -13,8 +13,8 @@ library have a *bridge*, a module found by the name of their module, whose funct
 ===================================  ================================================================
 ``is_frame``, ``is_series``          whether an object of the library is one
 ``columns_of(frame)``                its columns, and the levels of its index, by name
-``open_column(name, series)``        values and traits of one
-``describe(frame)``                  a word per column, and what else makes a frame: JSON
+``open_column(name, series)``        values, traits and word of one
+``describe(frame, opened)``          a word per column, and what else makes a frame: JSON
 ``target(name, word, original)``     the Arrow type for a column that is to become what the word says
 ``is_fitting(word, original)``       whether it can
 ``frame_of(table, ...)``             the frame

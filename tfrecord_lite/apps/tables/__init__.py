@@ -7,9 +7,9 @@
     partitions   the parts of a table that tasks read; parts: the files that tasks write
     conversion   files of one format to files of another: shards, processes, resuming
     formats      the formats, by name: how a file of each is opened
-      record_format, columnar_formats, text_formats    TFRecords; Parquet and Arrow; CSV and JSON lines
-    texts        values as cells of CSV and values of JSON, and back
-    byte_files   compressed files as file objects; how to read all of them
+      record_format, columnar_formats   TFRecords; Parquet and Arrow
+      text_formats, texts               CSV and JSON lines: read; written
+    byte_files   compressed files as file objects
 """
 
 from __future__ import annotations
