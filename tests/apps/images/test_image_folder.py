@@ -466,6 +466,15 @@ class TestRoundTrip:
         pack_images(folder / "out" / "manifest.csv", folder / "b", shuffle=False, num_threads=1)
         assert (folder / "b").read_bytes() == (folder / "a").read_bytes()
 
+    def test_classes_that_look_like_numbers_keep_their_names(self, here: Path) -> None:
+        source = write(here / "in", {"1.50/01.png": PNG, "2/1.png": PNG})
+        pack_images(source, "a", shuffle=False)
+        unpack_images("a", "out")
+        pack_images("out/manifest.csv", "b", shuffle=False)
+
+        assert [row["image/class/text"] for row in rows_of("b")] == [b"1.50", b"2"]
+        assert Path("b").read_bytes() == Path("a").read_bytes()
+
     @pytest.mark.parametrize("manifest", ["manifest.csv", "list.jsonl"])
     def test_the_manifest_packs_the_same_again(self, here: Path, manifest: str) -> None:
         write(here, {f"{i}.png": picture(i) for i in range(4)})
