@@ -11,21 +11,20 @@ from __future__ import annotations
 
 import itertools
 import tracemalloc
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from unittest import mock
 
 import numpy as np
 import pytest
-from google.protobuf.internal import api_implementation
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import long_run
 from tests.support import reference_example as reference
+from tests.support.agreement import EXAMPLES
 from tests.support.effort import pick, some
 from tests.support.example_messages import (
     KEYS,
-    RUNTIME,
     Features,
     buffer_of,
     features_of,
@@ -66,17 +65,6 @@ FIVE = Feature(INT64, (5,))
 SIX = Feature(INT64, (6,))
 
 
-def keys_in(batch: Iterable[bytes]) -> set[bytes]:
-    """Return all keys of those messages that are sound as far as their keys."""
-    keys = set()
-    for message in batch:
-        try:
-            keys |= {entry.key for entry in reference.entries(message)}
-        except RejectedError:
-            continue
-    return keys
-
-
 def refused(message: bytes, asked: set[bytes] | None = None) -> bool:
     try:
         reference.parse(message, asked)
@@ -93,48 +81,19 @@ def assert_engine_agrees(
     batch: Sequence[bytes],
     asked: Iterable[bytes] | None = None,
     memory: LayoutMemory | None = None,
-    *,
-    way: Way = "fastest",
-    between: bytes = b"",
-    fill: bytes = b"\0",
+    **how: Any,
 ) -> int:
-    """Read a batch as the reference does; return how many messages were read a fast way.
-
-    That is by a layout, or for "plain" as plain entries.
-    """
-    keys = sorted(keys_in(batch)) if asked is None else list(asked)
-
-    def engine() -> tuple[list[Features], int]:
-        reading = read(batch, keys, memory, way=way, between=between, fill=fill)
-        n_fast = reading.n_plain if way == "plain" else reading.n_by_layout
-        return features_of(reading), n_fast
-
-    try:
-        expected = [with_a_kind(reference.parse(m, set(keys)), keys) for m in batch]
-    except RejectedError:
-        with pytest.raises(WireError) as caught:
-            engine()
-        assert refused(batch[caught.value.message], set(keys))
-        return 0
-    found, n_fast = engine()
-    assert found == expected
-    return n_fast
+    """Read a batch as the reference does; return how many messages were read a fast way."""
+    return EXAMPLES.assert_engine_agrees(batch, asked, memory=memory, **how)
 
 
 # --- any bytes
 
 
+@in_c
 @given(messages)
 def test_any_bytes_mean_to_the_reference_what_they_mean_to_the_runtime(message: bytes) -> None:
-    if api_implementation.Type() == "python":
-        return
-    try:
-        expected = runtime(message)
-    except RejectedError:
-        with pytest.raises(RejectedError):
-            reference.parse(message, dialect=RUNTIME)
-    else:
-        assert reference.parse(message, dialect=RUNTIME) == expected
+    EXAMPLES.assert_reference_agrees(message)
 
 
 @given(messages, st.integers(1, 60), ways)
@@ -151,7 +110,7 @@ def test_the_engine_reads_few_of_any_sort_between_any_bytes(
 
 @given(messages, st.binary(max_size=30))
 def test_the_engine_reads_or_refuses_every_prefix(message: bytes, behind: bytes) -> None:
-    keys = sorted(keys_in([message]))
+    keys = EXAMPLES.keys_in([message], 1)
     data = buffer_of([message + behind]).data
     table = KeyTable(keys)
     for stop in {*range(min(len(message), 60)), len(message)}:
@@ -210,7 +169,7 @@ def test_some_features_of_look_alikes(batch: list[bytes], asked: set[bytes], way
 
 @given(st.lists(mixed_batches(), min_size=2, max_size=4))
 def test_layouts_of_one_batch_serve_the_next(batches: list[list[bytes]]) -> None:
-    asked = sorted(keys_in(itertools.chain(*batches)))
+    asked = EXAMPLES.keys_in(itertools.chain(*batches), 1)
     memory = LayoutMemory()
     for batch in batches:
         assert_engine_agrees(batch, asked, memory)
@@ -699,7 +658,7 @@ def test_a_length_alone_takes_no_memory(length: int) -> None:
 def test_random_messages_are_read_as_the_runtime_reads_them(seed: int) -> None:
     """A million of them: ``python -m tests.long_run``."""
     n = pick(600, 2000)
-    count = long_run.run(n, seed)
+    count = long_run.run(EXAMPLES, n, seed)
 
     assert count["messages"] == n
     assert count["rejected"] > n // 40

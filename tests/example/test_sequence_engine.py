@@ -14,10 +14,10 @@ from google.protobuf.internal import api_implementation
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests import long_run_sequences
-from tests.support import reference_example as reference
+from tests import long_run
+from tests.support.agreement import SEQUENCES
 from tests.support.effort import some
-from tests.support.example_messages import KEYS, RUNTIME, len_field, mutate, varint
+from tests.support.example_messages import KEYS, len_field, mutate, varint
 from tests.support.example_strategies import BORDERS, examples, features, keys
 from tests.support.reference_example import (
     ABSENT,
@@ -25,7 +25,6 @@ from tests.support.reference_example import (
     FLOAT,
     INT64,
     Feature,
-    RejectedError,
     Sequence,
 )
 from tests.support.sequence_messages import (
@@ -34,18 +33,12 @@ from tests.support.sequence_messages import (
     plain_list,
     plain_sequence,
     read_sequences,
-    runtime_sequence,
-    seen,
     some_sequence,
 )
 from tests.support.skips import in_c
 from tfrecord_lite import testing
-from tfrecord_lite.wire.scalar import WireError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from collections.abc import Sequence as Many
-
     from hypothesis.strategies import DrawFn
 
 
@@ -112,38 +105,7 @@ def look_alikes(draw: DrawFn) -> list[bytes]:
     return batch
 
 
-def keys_in(batch: Iterable[bytes], number: int) -> list[bytes]:
-    """Return all keys of those messages that are sound as far as their keys."""
-    found = set()
-    for message in batch:
-        try:
-            found |= {entry.key for entry in reference.entries(message, number=number)}
-        except RejectedError:
-            continue
-    return sorted(found)
-
-
-def assert_engine_agrees(
-    batch: Many[bytes],
-    context: Iterable[bytes] | None = None,
-    lists: Iterable[bytes] | None = None,
-    **how: object,
-) -> None:
-    """Read a batch as the reference does."""
-    context = keys_in(batch, 1) if context is None else list(context)
-    lists = keys_in(batch, 2) if lists is None else list(lists)
-    try:
-        expected = [
-            seen(reference.parse_sequence(m, set(context), set(lists)), context, lists)
-            for m in batch
-        ]
-    except RejectedError:
-        with pytest.raises(WireError) as caught:
-            read_sequences(batch, context, lists, **how)  # type: ignore[arg-type]
-        with pytest.raises(RejectedError):
-            reference.parse_sequence(batch[caught.value.message], set(context), set(lists))
-        return
-    assert read_sequences(batch, context, lists, **how) == expected  # type: ignore[arg-type]
+assert_engine_agrees = SEQUENCES.assert_engine_agrees
 
 
 # --- any bytes
@@ -152,13 +114,7 @@ def assert_engine_agrees(
 @in_c
 @given(messages)
 def test_any_bytes_mean_to_the_reference_what_they_mean_to_the_runtime(message: bytes) -> None:
-    try:
-        expected = runtime_sequence(message)
-    except RejectedError:
-        with pytest.raises(RejectedError):
-            reference.parse_sequence(message, dialect=RUNTIME)
-    else:
-        assert reference.parse_sequence(message, dialect=RUNTIME) == expected
+    SEQUENCES.assert_reference_agrees(message)
 
 
 @given(messages, st.sampled_from([1, 2, 40]))
@@ -298,13 +254,7 @@ def test_groups_nest_as_deep_as_for_the_runtime(depth: int) -> None:
     for message in forms:
         assert_engine_agrees([message])
         if api_implementation.Type() != "python":
-            try:
-                expected = runtime_sequence(message)
-            except RejectedError:
-                with pytest.raises(RejectedError):
-                    reference.parse_sequence(message, dialect=RUNTIME)
-            else:
-                assert reference.parse_sequence(message, dialect=RUNTIME) == expected
+            SEQUENCES.assert_reference_agrees(message)
 
 
 def test_a_list_of_many_steps() -> None:
@@ -336,5 +286,5 @@ def test_a_length_that_is_a_lie_takes_no_memory() -> None:
 @in_c
 @pytest.mark.parametrize("seed", some(1, range(3)))
 def test_random_messages_are_read_as_the_runtime_reads_them(seed: int) -> None:
-    count = long_run_sequences.run(300, seed)
+    count = long_run.run(SEQUENCES, 300, seed)
     assert min(count["accepted"], count["rejected"]) > 0

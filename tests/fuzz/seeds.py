@@ -10,8 +10,9 @@ import json
 import random
 import zlib
 
-from tests.long_run_sequences import some_batch
+from tests.long_run import some_batch
 from tests.support import reference, tensor_messages
+from tests.support.agreement import SEQUENCES as SEQUENCES_OF
 from tests.support.event_messages import FORMS, TENSORS, VERSION, event, metadata, tensor
 from tests.support.example_messages import (
     KEYS,
@@ -74,7 +75,7 @@ def _sequence_batches() -> list[list[bytes]]:
     found: list[list[bytes]] = [[]]
     while len(found) < 4:
         count: dict[str, int] = {"look-alikes": 0, "damaged": 0}
-        batch = some_batch(rng, count)  # type: ignore[arg-type]
+        batch = some_batch(SEQUENCES_OF, rng, count)  # type: ignore[arg-type]
         if count["look-alikes"] and not count["damaged"]:
             found.append(batch[:20])
     return found

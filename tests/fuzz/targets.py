@@ -18,16 +18,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from google.protobuf.message import DecodeError
 
-from tests import long_run, long_run_sequences
 from tests.fuzz import seeds
 from tests.support import reference
+from tests.support.agreement import EXAMPLES, SEQUENCES, MessageType
 from tests.support.event_messages import accepts, rows_of_engine, rows_of_runtime
 from tests.support.example_messages import is_settled
 from tests.support.read_outcome import outcome_of
-from tests.support.reference_example import RejectedError
 from tests.support.reference_tensor import agrees, n_values_of
 from tests.support.reference_tensor import reference as reference_tensor
-from tests.support.sequence_messages import EMPTY, read_sequences, runtime_sequence, seen
+from tests.support.sequence_messages import EMPTY, seen
 from tfrecord_lite import (
     Block,
     ExampleParser,
@@ -42,7 +41,6 @@ from tfrecord_lite import (
 )
 from tfrecord_lite.apps.events import read_events
 from tfrecord_lite.errors import DataLossError, InvalidArgumentError, Reason
-from tfrecord_lite.example.decode.batch import LayoutMemory
 from tfrecord_lite.files.output import open_output
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.sink import RecordSink
@@ -229,39 +227,27 @@ def events(data: bytes) -> str:
 
 def wire(data: bytes) -> str:
     """Read an Example in lockstep with look-alikes; the oracle is the protobuf runtime."""
-    message = data[1:]
     fellows = seeds.LOOK_ALIKES[data[0] % len(seeds.LOOK_ALIKES)] if data else []
-    wanted = long_run.by_runtime(message)
-    if long_run.is_rejected(message) != (wanted is None):
-        return _unsettled(long_run.runtimes_differ(message))
-    if wanted is None:
-        return REJECTED
-    *rows, found, last = long_run.by_engine([*fellows, message, b""], LayoutMemory())
-    if last or not long_run.same(wanted, found):
-        raise differ(f"read {found}, the runtime {wanted}")
-    others = [long_run.by_runtime(fellow) or {} for fellow in fellows]
-    if not all(map(long_run.same, rows, others)):
-        raise differ("a message before it reads otherwise")
-    return READ
+    return _in_lockstep(EXAMPLES, fellows, data[1:])
 
 
 def sequences(data: bytes) -> str:
     """Read a SequenceExample in lockstep with look-alikes; oracle as of :func:`wire`."""
-    message = data[1:]
     fellows = seeds.SEQUENCES[data[0] % len(seeds.SEQUENCES)] if data else []
-    try:
-        wanted = runtime_sequence(message)
-    except RejectedError:
-        wanted = None
-    if long_run_sequences.is_rejected(message) != (wanted is None):
-        return _unsettled(long_run_sequences.runtimes_differ(message))
+    return _in_lockstep(SEQUENCES, fellows, data[1:])
+
+
+def _in_lockstep(of: MessageType, fellows: list[bytes], message: bytes) -> str:
+    wanted = of.wanted(message)
+    if of.is_rejected(message) != (wanted is None):
+        return _unsettled(of.runtimes_differ(message))
     if wanted is None:
         return REJECTED
     context, lists = sorted(wanted.context), sorted(wanted.lists)
-    *rows, found, last = read_sequences([*fellows, message, b""], context, lists)
+    (*rows, found, last), _ = of.engine([*fellows, message, b""], context, lists)
     if last != EMPTY or found != seen(wanted, context, lists):
         raise differ(f"read {found}, the runtime {wanted}")
-    if rows != [seen(runtime_sequence(fellow), context, lists) for fellow in fellows]:
+    if rows != [seen(of.runtime(fellow), context, lists) for fellow in fellows]:
         raise differ("a message before it reads otherwise")
     return READ
 

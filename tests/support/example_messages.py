@@ -383,9 +383,13 @@ def flat_values(lists: FeatureValues) -> list[int] | list[bytes]:
 
 def features_of(reading: Reading) -> list[Features]:
     """Return what the engine read, message by message; features of no kind left out."""
-    batch = reading.batch
+    return features_in(reading.batch, reading.table.keys)
+
+
+def features_in(batch: MessageBatch, keys: Sequence[bytes]) -> list[Features]:
+    """Return the features that a batch has in each message; those of no kind left out."""
     found: list[Features] = [{} for _ in range(batch.n_messages)]
-    for number, key in enumerate(reading.table.keys):
+    for number, key in enumerate(keys):
         kinds = np.broadcast_to(batch.kinds(number), (batch.n_messages,))
         for kind in Kind:
             lists = batch.lists(number, kind)

@@ -15,8 +15,8 @@ from tests.support.example_messages import (
     KEYS,
     Below,
     ExampleReencoder,
-    Features,
     buffer_of,
+    features_in,
     flat_values,
     len_field,
     plain,
@@ -192,27 +192,11 @@ def read_sequences(
         features = MessageBatch(
             buffer.data, buffer.starts, batch.context_stops, KeyTable(names), LayoutMemory()
         )
-    found = [Sequence(row, {}) for row in context_of(features, names)]
+    found = [Sequence(row, {}) for row in features_in(features, names)]
     for number, key in enumerate(list_names):
         for sequence, steps in zip(found, steps_of(batch, number), strict=True):
             if steps is not None:
                 sequence.lists[key] = steps
-    return found
-
-
-def context_of(batch: MessageBatch, keys: Many[bytes]) -> list[Features]:
-    """Return the features that a batch has in each message."""
-    found: list[Features] = [{} for _ in range(batch.n_messages)]
-    for number, key in enumerate(keys):
-        kinds = np.broadcast_to(batch.kinds(number), (batch.n_messages,))
-        for kind in Kind:
-            lists = batch.lists(number, kind)
-            values = flat_values(lists)
-            stop = 0
-            for message, count in enumerate(lists.counts.tolist()):
-                start, stop = stop, stop + count
-                if kinds[message] == kind:
-                    found[message][key] = Feature(kind, tuple(values[start:stop]))  # type: ignore[arg-type]
     return found
 
 
