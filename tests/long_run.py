@@ -38,7 +38,7 @@ def some_batch(of: MessageType, rng: random.Random, count: Counter[str]) -> list
         for place in rng.sample(range(BATCH), rng.choice((0, 0, 1, 5))):
             batch[place] = others[place]
         count["look-alikes"] += BATCH
-    damaged = rng.sample(range(BATCH), rng.choice((0, 0, 3, 15)))
+    damaged = rng.sample(range(BATCH), rng.choice((0, 3, 15, 25)))
     for place in damaged:
         batch[place] = mutate(below, batch[place], rng.choice(others))
     count["damaged"] += len(damaged)

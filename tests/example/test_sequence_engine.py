@@ -122,9 +122,9 @@ def test_the_engine_reads_or_rejects_any_bytes(message: bytes, n: int) -> None:
     assert_engine_agrees([message] * n)
 
 
-@given(st.lists(messages, min_size=1, max_size=8), st.sampled_from([1, 50, 2**20]))
-def test_a_batch_of_any_messages(batch: list[bytes], group_bytes: int) -> None:
-    assert_engine_agrees(batch, group_bytes=group_bytes)
+@given(st.lists(messages, min_size=1, max_size=8))
+def test_a_batch_of_any_messages(batch: list[bytes]) -> None:
+    assert_engine_agrees(batch)
 
 
 @given(st.lists(encodings(), max_size=4))
@@ -132,9 +132,9 @@ def test_a_few_messages_are_read_by_the_runtime_alike(batch: list[bytes]) -> Non
     assert_engine_agrees(batch, few=4)
 
 
-@given(look_alikes(), st.sampled_from([b"\0", b"\xff", b"\x0a\x05", b"\x80"]), st.booleans())
-def test_messages_of_one_program(batch: list[bytes], fill: bytes, cut: bool) -> None:
-    assert_engine_agrees(batch, between=fill, fill=fill, group_bytes=300 if cut else 2**20)
+@given(look_alikes(), st.sampled_from([b"\0", b"\xff", b"\x0a\x05", b"\x80"]))
+def test_messages_of_one_program(batch: list[bytes], fill: bytes) -> None:
+    assert_engine_agrees(batch, between=fill, fill=fill)
 
 
 @given(look_alikes(), st.sets(st.sampled_from(KEYS)), st.sets(st.sampled_from(KEYS)))

@@ -100,8 +100,6 @@ def _pieces(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     if request.param in ("steps._AT_ONCE", "all"):
         monkeypatch.setattr(sequences, "_AT_ONCE", 4)
         monkeypatch.setattr(packed, "_GROUP_VALUES", 3)
-    if request.param == "all":
-        monkeypatch.setattr(sequences, "_GROUP_BYTES", 150)
 
 
 @pytest.mark.usefixtures("_pieces")

@@ -39,7 +39,6 @@ from tfrecord_lite import (
 )
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.decode import batch as engine_batch
-from tfrecord_lite.example.sequence import batch as sequence_batch
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -260,8 +259,7 @@ def test_dictionaries_hold_what_messages_do(randoms: Any, times: int) -> None:
     assert_row_is(decode_sequence_example(batch[0]), sequences[0])
 
 
-def test_groups_of_messages_with_steps_of_different_kinds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sequence_batch, "_GROUP_BYTES", 150)
+def test_messages_with_steps_of_different_kinds() -> None:
     steps = [Feature(INT64, (7, 8)), Feature(BYTES, (b"text",)), Feature(FLOAT, (0,))]
     sequences = [Sequence({}, {b"list": [steps[i % 60 // 20]] * 2}) for i in range(120)]
 

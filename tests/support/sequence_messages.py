@@ -29,7 +29,6 @@ from tests.support.example_messages import (
 from tests.support.reference_example import LEN, NO_KIND, Feature, RejectedError, Sequence
 from tfrecord_lite.example.decode import batch as engine_batch
 from tfrecord_lite.example.decode.batch import LayoutMemory, MessageBatch
-from tfrecord_lite.example.sequence import batch as engine
 from tfrecord_lite.example.sequence.batch import SequenceMessageBatch
 from tfrecord_lite.messages import Example, SequenceExample
 from tfrecord_lite.schema import Kind
@@ -174,7 +173,6 @@ def read_sequences(
     lists: Iterable[bytes],
     *,
     few: int = 0,
-    group_bytes: int = engine._GROUP_BYTES,
     between: bytes = b"",
     fill: bytes = b"\0",
 ) -> list[Sequence]:
@@ -184,10 +182,7 @@ def read_sequences(
     """
     names, list_names = list(context), list(lists)
     buffer = buffer_of(messages, between, fill)
-    with (
-        mock.patch.object(engine_batch, "FEW", few),
-        mock.patch.object(engine, "_GROUP_BYTES", group_bytes),
-    ):
+    with mock.patch.object(engine_batch, "FEW", few):
         batch = SequenceMessageBatch(*buffer, KeyTable(list_names))
         features = MessageBatch(
             buffer.data, buffer.starts, batch.context_stops, KeyTable(names), LayoutMemory()

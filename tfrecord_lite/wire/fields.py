@@ -189,20 +189,6 @@ def _step(words: Uint64Array, live: Int64Array, at: Int64Array, end: Int64Array)
         fixed = np.where(types == I64, 8, np.where(types == I32, 4, 0))
         others = np.where(types == VARINT, sizes, fixed).astype(np.uint64)
         lengths = np.where(is_len, lengths, others)
-    return _checked(live, at, end, numbers, types, begin, lengths, bad)
-
-
-def _checked(
-    live: Int64Array,
-    at: Int64Array,
-    end: Int64Array,
-    numbers: npt.NDArray[np.int32],
-    types: Uint8Array,
-    begin: Int64Array,
-    lengths: Uint64Array,
-    bad: BoolArray,
-) -> Fields:
-    """Return the fields, after a check that none is `bad` or leaves its message."""
     # Compared with the room that is left, since a length may be anything up to 2**64 - 1.
     room = end - begin
     bad |= (room < 0) | (lengths > room.view(np.uint64))

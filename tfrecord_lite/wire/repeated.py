@@ -25,7 +25,7 @@ from tfrecord_lite.arrays import (
     gather,
     lanes,
 )
-from tfrecord_lite.wire.fields import Fields, renumbered, tokenise
+from tfrecord_lite.wire.fields import renumbered, tokenise
 from tfrecord_lite.wire.packed import varint_runs
 from tfrecord_lite.wire.scalar import I32, LEN, MAX_VARINT_BYTES, VARINT, WireError
 from tfrecord_lite.wire.varint import read_varints
@@ -106,7 +106,8 @@ def _runs(
     kept = np.flatnonzero(is_single)
     if rest.size == 0:
         return kept, begin[kept], (stops - begin)[kept]
-    fields = _tokenise_some(data, starts, stops, rest, depth)
+    with renumbered(rest):
+        fields = tokenise(data, starts[rest], stops[rest], depth)
     is_value = (fields.wire_type == LEN) | (fields.wire_type == unpacked)
     fields = fields.only((fields.number == number) & is_value)
     owner = np.concatenate([kept, rest[fields.owner]])
@@ -114,14 +115,6 @@ def _runs(
     starts_of_runs = np.concatenate([begin[kept], fields.start])[order]
     lengths = np.concatenate([(stops - begin)[kept], fields.stop - fields.start])[order]
     return owner[order], starts_of_runs, lengths
-
-
-def _tokenise_some(
-    data: Uint8Array, starts: Int64Array, stops: Int64Array, some: Int64Array, depth: int
-) -> Fields:
-    """Tokenise some of the messages; the owner is an index into `some`."""
-    with renumbered(some):
-        return tokenise(data, starts[some], stops[some], depth)
 
 
 def _single_chunks(

@@ -49,8 +49,6 @@ from tfrecord_lite.arrays import (
 from tfrecord_lite.wire.scalar import MAX_VARINT_BYTES, varint_size
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import numpy.typing as npt
 
 Words = TypeVar("Words", "Uint64Array", "Uint32Array")
@@ -101,16 +99,7 @@ def read_varints(words: Uint64Array, offsets: Int64Array) -> tuple[Uint64Array, 
     A varint that has not ended after 10 bytes has the size :data:`TOO_LONG`, and no value. The
     caller checks that each ends within its message.
     """
-    return decode_words(words[offsets], lambda some: words[offsets[some] + 8])
-
-
-def decode_words(
-    loaded: Uint64Array, next_words: Callable[[Int64Array], Uint64Array]
-) -> tuple[Uint64Array, Int64Array]:
-    """Decode the varint at the start of each of many 64-bit words, as :func:`read_varints`.
-
-    `next_words` returns the next eight bytes of some of them, given their indices.
-    """
+    loaded = words[offsets]
     ends = ~loaded & _TOP_BITS
     below = (ends - _ONE) & ~ends  # the bits below the lowest top bit that is clear
     small = (np.bitwise_count(below) + np.uint8(1)) >> np.uint8(3)
@@ -119,7 +108,7 @@ def decode_words(
     long = long[ends[long] == 0]
     sizes = small.astype(np.int64)
     if long.size:
-        rest = next_words(long)
+        rest = words[offsets[long] + LANE_BYTES]
         values[long] = squeeze(loaded[long]) | (rest & np.uint64(0x7F)) << np.uint64(56)
         values[long] |= (rest & np.uint64(0x100)) << np.uint64(55)
         ninth, tenth = rest & np.uint64(0x80) == 0, rest & np.uint64(0x8000) == 0

@@ -46,7 +46,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -71,7 +71,6 @@ from tfrecord_lite.example.decode.entries import (
     ListValues,
     MapEntries,
     MergedFeatures,
-    common_buffer,
     distinct,
     join,
     merge,
@@ -93,13 +92,11 @@ from tfrecord_lite.wire.repeated import repeated_len
 from tfrecord_lite.wire.scalar import LEN, content_start, read_length
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import numpy.typing as npt
+    from collections.abc import Callable, Iterator
 
     from tfrecord_lite.block import Block
     from tfrecord_lite.example.decode.batch import DiscoveredKeys
-    from tfrecord_lite.example.decode.entries import Flat, LocatedEntries
+    from tfrecord_lite.example.decode.entries import LocatedEntries
     from tfrecord_lite.example.decode.runtime import RuntimeSequences
     from tfrecord_lite.wire.keys import KeyTable
 
@@ -443,13 +440,8 @@ class PlainSteps:
             self.contents.pad(self.counts, out)
 
 
-_Number = TypeVar("_Number", bound=np.generic)
-
 _FEW = 2
 """Most messages that the protobuf runtime reads: it takes longer for many steps."""
-_GROUP_BYTES = 2**23
-"""Bytes of messages that are read in one go; this bounds the memory used."""
-_MOST_CELLS = 1_000_000
 _MOST_GUESSED = 64
 """With more keys than this, the steps are found for all lists together: a guess is for one key."""
 
@@ -595,44 +587,31 @@ class SequenceMessageBatch:
     def __init__(
         self, data: Uint8Array, starts: Int64Array, stops: Int64Array, table: KeyTable
     ) -> None:
-        self.data = data
         self.n_messages: int = starts.size
         fields = tokenise(data, starts, stops)
         self.context_stops: Int64Array = starts.copy()
         """Where the context of each message ends: up to there it is an Example."""
         context = submessages(fields, FEATURES)
         self.context_stops[context.owner] = context.stop  # of several, the last remains
-        maps = submessages(fields, FEATURE_LISTS)
-        self._groups: list[tuple[int, FeatureLists | RuntimeSequences]] = []
+        few = None
         if 0 < starts.size <= min(_FEW, batch.FEW):
             few = batch.by_runtime(
                 lambda runtime: runtime.RuntimeSequences(data, starts, stops, table)
             )
-            if few is not None:
-                self._groups.append((0, few))
-                return
-        bounds = _bounds(stops - starts, len(table.keys))
-        places = np.searchsorted(maps.owner, bounds)
-        for i, first in enumerate(bounds[:-1].tolist()):
-            some = maps.take(np.arange(places[i], places[i + 1]))
-            some.owner[:] -= first
-            with renumbered(first):
-                group = FeatureLists(data, some, int(bounds[i + 1]) - first, table)
-            self._groups.append((first, group))
+        maps = submessages(fields, FEATURE_LISTS)
+        self._lists: FeatureLists | RuntimeSequences = (
+            FeatureLists(data, maps, starts.size, table) if few is None else few
+        )
+        self.kinds: Callable[[int], Uint8Array | int] = self._lists.kinds
+        """Return the kind of each step of a list, one number if all are of one."""
+        self.lists: Callable[[int, Kind], FeatureListValues] = self._lists.lists
+        """Return one list of each message, with the values of the steps of one kind."""
+        self.unknown_keys: Callable[[int], list[bytes]] = self._lists.unknown_keys
+        """Return keys of lists that are not in the table, about so many at the most."""
 
     def contexts(self, block: Block) -> Block:
         """Return the block as far as the contexts, which are Examples."""
         return replace(block, lengths=self.context_stops - block.offsets)
-
-    def unknown_keys(self, limit: int) -> list[bytes]:
-        """Return keys of lists that are not in the table, about `limit` at the most."""
-        found = (key for _, group in self._groups for key in group.unknown_keys(limit))
-        return list(dict.fromkeys(found))
-
-    def kinds(self, number: int) -> Uint8Array | int:
-        """Return the kind of each step of a list, one number if all are of one."""
-        sizes = [group.n_steps(number) for _, group in self._groups]
-        return _one_or_all([group.kinds(number) for _, group in self._groups], sizes)
 
     def kinds_present(self, number: int) -> list[Kind]:
         """Return the kinds that steps of a list have; one to read it with if they have none."""
@@ -649,43 +628,21 @@ class SequenceMessageBatch:
         lacks the list, or the steps are not all `n_values` floats, stored alike; or if padding
         makes more than `most_times` as many steps.
         """
-        parts = []
-        for first, group in self._groups:
-            part = group.even_floats(number, n_values) if isinstance(group, FeatureLists) else None
-            if part is None:
-                return None
-            parts.append((first, part))
-        if not parts:
+        if not isinstance(self._lists, FeatureLists):
             return None
-        n_steps = np.concatenate([part.counts for _, part in parts])
-        longest = int(n_steps.max(initial=0))
-        if most_times is not None and longest * n_steps.size > most_times * int(n_steps.sum()):
+        steps = self._lists.even_floats(number, n_values)
+        if steps is None:
+            return None
+        longest = int(steps.counts.max(initial=0))
+        n_steps = int(steps.counts.sum())
+        if most_times is not None and longest * self.n_messages > most_times * n_steps:
             return None
         try:
             out = np.empty((self.n_messages, longest, n_values), np.float32)
         except (MemoryError, ValueError):
             return None  # the general way raises, and names the longest message
-        for first, part in parts:
-            part.pad(out[first : first + part.counts.size])
-        return out, n_steps
-
-    def lists(self, number: int, kind: Kind) -> FeatureListValues:
-        """Return one list of each message, with the values of the steps of one kind."""
-        parts = []
-        for first, group in self._groups:
-            with renumbered(first):
-                parts.append(group.lists(number, kind))
-        if len(parts) == 1:
-            return parts[0]
-        sizes = [part.steps.n_messages for part in parts]
-        kinds = _one_or_all([part.steps.kinds for part in parts], sizes)
-        counts = _one_or_all([part.steps.values.counts for part in parts], sizes)
-        values = ListValues(counts, _joined([part.steps.flat for part in parts]))
-        return FeatureListValues(
-            np.concatenate([part.is_present for part in parts]),
-            np.concatenate([part.n_steps for part in parts]),
-            FeatureValues(sum(sizes), kinds, values),
-        )
+        steps.pad(out)
+        return out, steps.counts
 
 
 def read_sequences(keys: DiscoveredKeys, block: Block) -> SequenceMessageBatch | None:
@@ -696,38 +653,3 @@ def read_sequences(keys: DiscoveredKeys, block: Block) -> SequenceMessageBatch |
         return SequenceMessageBatch(block.data, block.offsets, stops, table)
 
     return keys.read(len(block), read)
-
-
-def _one_or_all(
-    numbers: list[npt.NDArray[_Number] | int], sizes: list[int]
-) -> npt.NDArray[_Number] | int:
-    """Join the numbers of several groups, of some sizes; one number if all are that."""
-    some = [number for number, size in zip(numbers, sizes, strict=True) if size]
-    if some and all(isinstance(number, int) and number == some[0] for number in some):
-        return int(some[0])
-    dtype = next((n.dtype for n in numbers if not isinstance(n, int)), None)
-    parts = [np.full(size, n, dtype) for n, size in zip(numbers, sizes, strict=True)]
-    return np.concatenate(parts)
-
-
-def _joined(flats: list[Flat]) -> Flat:
-    """Join the values of several groups."""
-    strings = [flat for flat in flats if isinstance(flat, ByteRanges)]
-    if strings:
-        starts = np.concatenate([flat.starts for flat in strings])
-        lengths = np.concatenate([flat.lengths for flat in strings])
-        return ByteRanges(common_buffer(strings), starts, lengths)
-    flat: Flat = np.concatenate([flat for flat in flats if isinstance(flat, np.ndarray)])
-    return flat
-
-
-def _bounds(lengths: Int64Array, n_keys: int) -> Int64Array:
-    """Divide messages into groups; return where each starts and the last ends."""
-    ends = np.cumsum(lengths)
-    total = int(ends[-1]) if ends.size else 0
-    cuts = [np.array([0]), np.searchsorted(ends, np.arange(_GROUP_BYTES, total, _GROUP_BYTES))]
-    most = max(_MOST_CELLS // max(n_keys, 1), 1)
-    cuts.append(np.arange(most, lengths.size, most))
-    cuts.append(np.array([lengths.size]))
-    bounds = sorted(set(np.concatenate(cuts).tolist()))
-    return np.array(bounds if lengths.size else [0, 0])
