@@ -31,7 +31,7 @@ from tfrecord_lite.block import SPARE_BYTES
 from tfrecord_lite.convert.lossless import restore, schema_of
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.encode.columns import encode_column_batches
-from tfrecord_lite.messages import Example, SequenceExample
+from tfrecord_lite.messages import Example
 
 keys = testing.keys()
 int64s = testing.int64s()
@@ -151,53 +151,6 @@ def test_one_dictionary_is_encoded_as_a_column_of_one_is(row: dict[str, Any]) ->
     if found:
         assert encode_examples({key: [value] for key, value in row.items()})[0] == record
     assert set(Example.FromString(record).features.feature) == set(found)
-
-
-lists = st.one_of(
-    st.lists(int64s, min_size=1, max_size=40),
-    st.lists(floats, min_size=1, max_size=40),
-    st.lists(strings, min_size=1, max_size=40),
-)
-
-
-def test_the_dictionaries_of_tfrecords_for_humans() -> None:
-    row = {"my_ints": [5, 6], "my_float": [2.7], "my_bytes": [b"data"]}
-    steps = {"my_ints": [[5, 6], [7, 8, 9]]}
-
-    example = Example.FromString(encode_example(row))
-    sequence = SequenceExample.FromString(
-        encode_sequence_example({"context": row, "feature_lists": steps})
-    )
-
-    assert example.features == sequence.context
-    assert example.features.feature["my_ints"].int64_list.value == [5, 6]
-    assert example.features.feature["my_float"].float_list.value == [np.float32(2.7)]
-    assert example.features.feature["my_bytes"].bytes_list.value == [b"data"]
-    found = [
-        list(f.int64_list.value) for f in sequence.feature_lists.feature_list["my_ints"].feature
-    ]
-    assert found == steps["my_ints"]
-
-
-@st.composite
-def step_lists(draw: st.DrawFn) -> list[list[Any]]:
-    of = draw(st.sampled_from([int64s, floats, strings]))
-    steps: list[list[Any]] = draw(st.lists(st.lists(of, max_size=4), max_size=4))
-    return steps
-
-
-@given(st.dictionaries(keys, lists, max_size=3), st.dictionaries(keys, step_lists(), max_size=3))
-def test_any_sequence_of_lists_comes_back(
-    context: dict[str, list[Any]], steps: dict[str, list[list[Any]]]
-) -> None:
-    record = encode_sequence_example({"context": context, "feature_lists": steps})
-    found = decode_sequence_example(record)
-
-    parsed = SequenceExample.FromString(record)
-    assert len(parsed.SerializeToString()) == len(record)
-    assert {k: v.tolist() for k, v in found["context"].items()} == context
-    back = {k: [step.tolist() for step in v] for k, v in found["feature_lists"].items()}
-    assert back == steps
 
 
 def test_nan_bits_survive_a_sequence() -> None:

@@ -73,12 +73,6 @@ def test_the_largest_number_decides_how_all_are_encoded() -> None:
         assert cells[1, : sizes[1]].tobytes() == scalar(value)
 
 
-@given(st.integers(0, 2**64 - 1))
-def test_one_number_and_its_size(value: int) -> None:
-    assert varint(value) == scalar(value)
-    assert varint_size(value) == len(scalar(value))
-
-
 def test_one_number_of_any_size_is_written_and_read() -> None:
     for value in (n for bits in range(64) for n in (2**bits - 1, 2**bits)):
         assert varint(value) == scalar(value)

@@ -192,8 +192,9 @@ class _Reader:
             lists, summary = [], {}
             for kind, having in kinds:
                 values = features.lists(number, kind).values
-                lists.append(_lists(key, kind, values, having, len(block), is_step=False))
-                summary[kind] = _summary(lists[-1], having, block.place)
+                counted = _count(key, kind, values, having, block.place, len(block))
+                lists.append(counted[0])
+                summary[kind] = counted[1]
             found.append(_Found(key, None, lists, summary))
         return found
 
@@ -225,45 +226,41 @@ def _feature_list(
     def place_of(step: int) -> Place:
         return block.place(int(np.searchsorted(ends, step, side="right")))
 
-    having = dict(_kinds_of(kinds, n_steps))
-    read = {
-        kind: _lists(key, kind, lists[kind].steps.values, which, n_steps, is_step=True)
-        for kind, which in having.items()
-    }
-    values = {kind: _summary(read[kind], having[kind], place_of) for kind in read}
+    read = {}
+    for kind, having in _kinds_of(kinds, n_steps):
+        values = lists[kind].steps.values
+        read[kind] = _count(key, kind, values, having, place_of, n_steps, is_step=True)
     each = one.n_steps[one.is_present]
     spread = int(each.min()), int(each.max())
-    summary = FeatureListSummary(each.size, n_steps, spread, FeatureSummary(values))
-    return _Found(key, each, list(read.values()), summary)
+    values_of = FeatureSummary({kind: summary for kind, (_, summary) in read.items()})
+    summary = FeatureListSummary(each.size, n_steps, spread, values_of)
+    return _Found(key, each, [found for found, _ in read.values()], summary)
 
 
-def _lists(
+def _count(
     key: bytes,
     kind: Kind,
     values: ListValues,
     having: Int64Array | None,
+    place_of: Callable[[int], Place],
     n_all: int,
     *,
-    is_step: bool,
-) -> KindLists:
-    """Return the lists of one kind in a batch of records, or of steps; None: all of them have it."""
+    is_step: bool = False,
+) -> tuple[KindLists, ListSummary]:
+    """Return the lists of one kind in a batch of records, or of steps, and their summary.
+
+    `having` are those that have it; None for all.
+    """
     counts = values.counts
     if having is not None and not isinstance(counts, int):
         counts = counts[having]
     n_lists = n_all if having is None else having.size
-    return KindLists(key, kind, counts, n_lists, values.flat, is_step)
-
-
-def _summary(
-    lists: KindLists, having: Int64Array | None, place_of: Callable[[int], Place]
-) -> ListSummary:
-    """Summarise the lists of one kind in a batch of records, or of steps."""
-    counts = lists.counts
     lengths = (
         (counts, counts) if isinstance(counts, int) else (int(counts.min()), int(counts.max()))
     )
     first = 0 if having is None else int(having[0])
-    return ListSummary(lists.n_lists, lengths, _extremes(lists.flat), place_of(first))
+    summary = ListSummary(n_lists, lengths, _extremes(values.flat), place_of(first))
+    return KindLists(key, kind, counts, n_lists, values.flat, is_step), summary
 
 
 def _extremes(flat: Any) -> tuple[int, int] | tuple[float, float] | None:

@@ -114,7 +114,8 @@ class MessageBatch:
         memory: LayoutMemory,
     ) -> None:
         self.n_messages: int = starts.size
-        self.data = data
+        self._messages = data, starts, stops
+        self._table, self._memory = table, memory
         self._parts: list[
             tuple[Int64Array, LayoutMatch | PlainMatch | GeneralMessages | RuntimeMessages]
         ] = []
@@ -124,29 +125,23 @@ class MessageBatch:
             if few is not None:
                 self._parts.append((left, few))
                 return
-        left = self._read_by_layouts(starts, stops, table, memory, left)
+        left = self._read_by_layouts(left)
         most = max(_MAX_CELLS // max(len(table.keys), 1), 1)
         for first in range(0, left.size, most):
-            rest = self._read_plain(starts, stops, table, memory, left[first : first + most])
+            rest = self._read_plain(left[first : first + most])
             if rest.size:
                 with renumbered(rest):
                     general = GeneralMessages(data, starts[rest], stops[rest], table)
                 self._parts.append((rest, general))
 
-    def _read_plain(
-        self,
-        starts: Int64Array,
-        stops: Int64Array,
-        table: KeyTable,
-        memory: LayoutMemory,
-        left: Int64Array,
-    ) -> Int64Array:
+    def _read_plain(self, left: Int64Array) -> Int64Array:
         """Read the messages in `left` that have plain entries only; return the others."""
+        (data, starts, stops), table, memory = self._messages, self._table, self._memory
         n_bytes = int((stops - starts)[left].sum())
         is_sparse = len(table.keys) * left.size * _BYTES_PER_CELL > n_bytes
         if left.size < _WORTH_PLAIN or not table.keys or is_sparse or not memory.plain.may_try():
             return left
-        plain = PlainMatch(self.data, starts[left], stops[left], table)
+        plain = PlainMatch(data, starts[left], stops[left], table)
         memory.plain.note(paid=plain.n_messages > left.size // 2)
         if plain.n_messages == 0:
             return left
@@ -156,17 +151,11 @@ class MessageBatch:
         self._parts.append((left[plain.chosen], plain))
         return np.delete(left, plain.chosen)
 
-    def _read_by_layouts(
-        self,
-        starts: Int64Array,
-        stops: Int64Array,
-        table: KeyTable,
-        memory: LayoutMemory,
-        left: Int64Array,
-    ) -> Int64Array:
+    def _read_by_layouts(self, left: Int64Array) -> Int64Array:
         """Read the messages in `left` that layouts can read; return the others."""
         if left.size < _WORTH_A_LAYOUT:
             return left
+        (data, starts, stops), memory = self._messages, self._memory
         used: list[Layout] = []
         remembered = memory.layouts[:]
         n_failed, max_failed = 0, _MAX_FAILED if memory.learning.may_try() else 0
@@ -178,10 +167,10 @@ class MessageBatch:
                 # From the middle on, and others each time: the first message may be an odd one.
                 places = np.linspace(0, left.size - 1, _SAMPLES + n_failed).astype(np.int64)
                 some = left[np.roll(places, -(_SAMPLES // 2))]
-                layout = learn(self.data, starts[some], stops[some], table)
+                layout = learn(data, starts[some], stops[some], self._table)
             else:
                 layout = remembered.pop(0)
-            match = layout.match(self.data, starts[left], stops[left]) if layout else None
+            match = layout.match(data, starts[left], stops[left]) if layout else None
             if layout is None or match is None or match.n_messages < _WORTH_A_LAYOUT:
                 n_failed += is_new
                 continue
@@ -191,9 +180,7 @@ class MessageBatch:
                 left = left[:0]
                 break
             self._parts.append((left[match.chosen], match))
-            is_left = np.ones(left.size, np.bool_)
-            is_left[match.chosen] = False
-            left = left[is_left]
+            left = np.delete(left, match.chosen)
         memory.note(used, tried=n_failed > 0)
         return left
 

@@ -214,38 +214,27 @@ class PlainMatch:
 
         Raises WireError for a malformed value.
         """
-        starts, rooms, words = self._starts[feature], self._rooms[feature], self._words[feature]
-        if self._one_kind[feature] != kind:
-            chosen = np.flatnonzero(self._kinds[feature] == kind)
-            with renumbered(chosen):
-                found = self._lists(feature, kind, starts[chosen], rooms[chosen], words[chosen])
-            counts = np.zeros(self.n_messages, np.int64)
-            counts[chosen] = found.counts
-            return ListValues(counts, found.flat)
-        return self._lists(feature, kind, starts, rooms, words)
+        if self._one_kind[feature] == kind:
+            return self._lists(feature, kind, slice(None))
+        chosen = np.flatnonzero(self._kinds[feature] == kind)
+        with renumbered(chosen):
+            found = self._lists(feature, kind, chosen)
+        counts = np.zeros(self.n_messages, np.int64)
+        counts[chosen] = found.counts
+        return ListValues(counts, found.flat)
 
-    def _lists(
-        self,
-        feature: int,
-        kind: Kind,
-        starts: Int64Array,
-        rooms: Int64Array,
-        words: Uint64Array,
-    ) -> ListValues:
-        """Read lists of one kind, which begin at `starts`."""
+    def _lists(self, feature: int, kind: Kind, chosen: Int64Array | slice) -> ListValues:
+        """Read the lists of one kind in some messages, which all have one."""
+        starts, rooms = self._starts[feature][chosen], self._rooms[feature][chosen]
         is_odd = kind is Kind.FLOAT and np.count_nonzero(rooms & 3 != _SHORTEST_CHUNK & 3)
         if is_odd or not self._one_chunk[feature]:
             stops = starts + (rooms - _SHORTEST)
             counts, flat = LIST_READERS[kind](self._data, starts, stops, LIST_VALUE, _LIST_DEPTH)
             return ListValues(counts, flat.view("<f4") if kind is Kind.FLOAT else flat)
-        in_list = _SHORTEST_CHUNK - _SHORTEST
-        return self._chunks(kind, starts + in_list, rooms - _SHORTEST_CHUNK, words)
-
-    def _chunks(
-        self, kind: Kind, starts: Int64Array, lengths: Int64Array, words: Uint64Array
-    ) -> ListValues:
-        """Read chunks of one kind, whose first words are known."""
-        ranges = ByteRanges(self._data, starts, lengths)
+        # Chunks, whose first words are known.
+        lengths = rooms - _SHORTEST_CHUNK
+        words = self._words[feature][chosen]
+        ranges = ByteRanges(self._data, starts + (_SHORTEST_CHUNK - _SHORTEST), lengths)
         if kind is Kind.BYTES:
             return ListValues(1, ranges)
         if kind is Kind.FLOAT:
@@ -320,32 +309,22 @@ class _Entries:
         self.unknown = keys.take(self.others)
         """Those keys."""
         if self.others.size:
-            self._check_others(data, keys, is_ascii, value, room)
+            # Whether they are sound as far as their Feature.
+            others = self.others
+            found = lanes(data)[value[others]] & _VALUE_KNOWN
+            self.is_wrong[others] |= found != room[others] * _VALUE_PER_BYTE + _VALUE
+            unsure = others[~is_ascii[others]]
+            if unsure.size:
+                # Whether they are UTF-8 is for the general way to say.
+                long = keys.take(unsure)
+                splits = row_splits(long.lengths)
+                high = row_splits((long.joined(splits) >> 7).astype(np.int64))
+                self.is_wrong[unsure] |= high[splits[1:]] > high[splits[:-1]]
         known = np.flatnonzero(number >= 0)
         if known.size < number.size:
             value, room, number = value[known], room[known], number[known]
         self._known, self._number = known, number
         self._read_lists(data, value, room)
-
-    def _check_others(
-        self,
-        data: Uint8Array,
-        keys: ByteRanges,
-        is_ascii: BoolArray,
-        value: Int64Array,
-        room: Uint64Array,
-    ) -> None:
-        """Check the entries whose keys are not in the table, as far as their Feature."""
-        others = self.others
-        found = lanes(data)[value[others]] & _VALUE_KNOWN
-        self.is_wrong[others] |= found != room[others] * _VALUE_PER_BYTE + _VALUE
-        unsure = others[~is_ascii[others]]
-        if unsure.size:
-            # Whether they are UTF-8 is for the general way to say.
-            long = keys.take(unsure)
-            splits = row_splits(long.lengths)
-            high = row_splits((long.joined(splits) >> 7).astype(np.int64))
-            self.is_wrong[unsure] |= high[splits[1:]] > high[splits[:-1]]
 
     def _read_lists(self, data: Uint8Array, value: Int64Array, room: Uint64Array) -> None:
         """Check Feature and list of the entries asked for; make their cells."""

@@ -35,7 +35,6 @@ from tfrecord_lite.arrays import (
     BoolArray,
     ByteRanges,
     Int64Array,
-    Uint8Array,
     gather,
     row_splits,
 )
@@ -323,22 +322,17 @@ def _list_part(raw: bytes, key: str, column: _ListColumn) -> Part:
         masked = int((~lists.present).argmax())
         detail = "a step is masked; a step may be empty, but not missing"
         raise column_error(key, detail, record_of(row_splits(column.n_steps), masked))
-    data, sizes = _features_end_to_end(lists)
+    parts = feature_parts((STEP_TAG,), lists) if lists.n_records else []
+    data, sizes = np.zeros(0, np.uint8), np.zeros(0, np.int64)
+    if len(parts) == 1:
+        data, sizes = emit_run(parts[0].levels, parts[0].payload, lists.n_records)
+    elif parts:
+        # Steps with values and without have different parts; emitted as messages, with space between.
+        data, starts, sizes = emit_fields([(b"", parts)], lists.n_records)
+        data = gather(data, starts, sizes)
     # Where the steps of each record begin and end in the data.
     ends = row_splits(sizes)[row_splits(column.n_steps)]
     return Part(entry_levels(raw), compact(data, ends[:-1], np.diff(ends)), column.present)
-
-
-def _features_end_to_end(steps: ValueLists) -> tuple[Uint8Array, Int64Array]:
-    """Encode each step as a field of a FeatureList; return all bytes, and those of each step."""
-    if not steps.n_records:
-        return np.zeros(0, np.uint8), np.zeros(0, np.int64)
-    parts = feature_parts((STEP_TAG,), steps)
-    if len(parts) == 1:
-        return emit_run(parts[0].levels, parts[0].payload, steps.n_records)
-    # Steps with values and without have different parts; emitted as messages, with space between.
-    data, starts, lengths = emit_fields([(b"", parts)], steps.n_records)
-    return gather(data, starts, lengths), lengths
 
 
 def _at_record(error: InvalidArgumentError, n_steps: Int64Array) -> InvalidArgumentError:
