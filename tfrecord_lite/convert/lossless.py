@@ -158,7 +158,8 @@ def item_of(name: str, column: Any, *, lossless: bool = True) -> SchemaItem:
     shape: tuple[int | None, ...] = ()
     match column:
         case np.ma.MaskedArray():
-            values, shape = column.compressed(), column.shape[1:]
+            is_plain = column.dtype.names is None  # the mask of records with parts has parts, too
+            values, shape = column.compressed() if is_plain else column.data, column.shape[1:]
         case np.ndarray():
             shape = column.shape[1:]
         case MaskedBytes():
