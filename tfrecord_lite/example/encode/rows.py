@@ -543,7 +543,7 @@ def _arrays(key: str, values: list[Any]) -> ValueLists | None:
 
 def _joined_vectors(key: str, flat: AnyArray, counts: Int64Array) -> ValueLists:
     """Return the lists of vectors that lie end to end."""
-    if flat.size and isinstance(_one_or_all(counts), int):
+    if isinstance(_one_or_all(counts), int):
         return normalize(key, flat.reshape(counts.size, -1))
     return normalize(key, RaggedTensor(flat, row_splits(counts)))
 
