@@ -126,6 +126,15 @@ def test_a_batch_is_what_its_messages_are(n: int, longest: int) -> None:
         assert results["names"][i].to_list() == one["names"].to_list()
 
 
+def test_lists_are_not_padded_unless_asked_for() -> None:
+    lists: Any
+    _, lists, lengths = SequenceExampleParser(CONTEXT, LISTS, pad=False)(BATCH)
+
+    assert lengths == {}
+    assert lists["tokens"].to_list() == [[i + k for k in range(i % 7)] for i in range(50)]
+    assert lists["vectors"].to_list() == [[[1.0, 2.0]] * (i % 7) for i in range(50)]
+
+
 def test_strings_come_as_columns() -> None:
     parser = SequenceExampleParser(CONTEXT, LISTS, strings="BytesColumn")
     names: Any = parser(BATCH)[1]["names"]
@@ -284,6 +293,22 @@ def test_more_keys_than_a_table_holds(monkeypatch: pytest.MonkeyPatch) -> None:
     many = {b"k%d" % i: nan for i in range(9)}
     alone = Sequence(many, {key: [nan] for key in many})
     assert_row_is(decode_sequence_example(plain_sequence(alone)), alone)
+
+
+@pytest.mark.parametrize("decode", [decode_examples, decode_sequence_examples])
+def test_a_broken_value_among_too_many_keys_is_named(
+    decode: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine_batch, "_MAX_KEYS", 3)
+    five = Feature(INT64, (5,))
+    batch = [plain_sequence(Sequence({b"k%d" % i: five}, {})) for i in range(20)]
+    assert b"\x0a\x01\x05" in batch[15]
+    batch[15] = batch[15].replace(b"\x0a\x01\x05", b"\x0a\x01\x85")
+
+    with pytest.raises(InvalidArgumentError) as caught:
+        decode(batch)
+
+    assert (caught.value.reason, caught.value.index) == (Reason.MALFORMED, 15)
 
 
 def test_an_error_has_the_number_of_what_is_not_a_sequence_example() -> None:

@@ -216,7 +216,7 @@ class _DecodedList:
                     steps[i] = others[i]
             self._some = lambda first, last: steps[first:last]
         self._kinds = None
-        if not isinstance(kinds, int) and kinds.any() and not kinds.all():
+        if not isinstance(kinds, int) and not kinds.all():
             self._kinds = lists.steps.kind  # some steps have no kind
 
     def add_to(self, rows: list[SequenceRow], first: int) -> None:
