@@ -79,21 +79,15 @@ class FileSet:
             for file in everything:
                 file.commit()
         except BaseException:
-            # All data may be in place already when an interrupt comes; then everything stays.
-            if not all(file.is_placed for file in self.files):
-                self._take_back(new)
-            raise
-
-    def _take_back(self, new: list[OutputFile]) -> None:
-        """Take back new files, and what describes data that are not in their place."""
-        for file in filter(new.__contains__, self.files):
-            with contextlib.suppress(OSError):  # the first error is raised
-                file.take_back()
-        for i, file in enumerate(self.beside):
-            described = self.files if len(self.beside) == 1 else [self.files[i]]
-            if file in new and not any(data.is_placed for data in described):
-                with contextlib.suppress(OSError):
+            for file in filter(new.__contains__, self.files):
+                with contextlib.suppress(OSError):  # the first error is raised
                     file.take_back()
+            for i, file in enumerate(self.beside):
+                described = self.files if len(self.beside) == 1 else [self.files[i]]
+                if file in new and not any(data.is_placed for data in described):
+                    with contextlib.suppress(OSError):
+                        file.take_back()
+            raise
 
     def abandon(self) -> None:
         """Remove all files that are not in their place."""
