@@ -54,6 +54,8 @@ def test_folders_with_values_are_columns(tmp_path: Path) -> None:
     assert found(tmp_path, "y=1", base_path=base)[0][1] == {"y": "1", "k": "a/b"}
     assert found(tmp_path, "y=*/k=_c/x", base_path=base)[0][1] == {"y": "2", "k": "_c"}
     assert found(tmp_path, recursive_file_lookup=True)[0] == ("y=1/k=a%2Fb/x", {})
+    fill(tmp_path, "other/_k=1/x", "other/_k/x")  # a column may begin so, a folder is hidden
+    assert found(tmp_path, "other") == [("other/_k=1/x", {"_k": "1"})]
 
 
 def test_folders_that_do_not_fit_together(tmp_path: Path) -> None:
@@ -71,7 +73,7 @@ def test_folders_that_do_not_fit_together(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("texts", "expected"),
     [
-        (["1", "-2", None, "007"], "int"),
+        (["1", "-2", None, "007", "+7"], "int"),
         (["1", str(2**31)], "bigint"),
         (["1", str(2**63)], "string"),
         (["1", "1.5"], "double"),

@@ -255,6 +255,7 @@ def test_images_audio_and_texts_of_both_styles() -> None:
     events = events_of(
         event(1, Value(tag="i", image=image)),
         event(2, Value(tag="I", tensor=tensor(strings), metadata=metadata("images"))),
+        event(2, Value(tag="none", tensor=tensor(strings[:2]), metadata=metadata("images"))),
         event(3, Value(tag="s", audio=Summary.Audio(encoded_audio_string=b"wav"))),
         event(4, Value(tag="S", tensor=tensor(clips), metadata=metadata("audio"))),
         event(5, Value(tag="S2", tensor=tensor(clips[:, 0]), metadata=metadata("audio"))),
@@ -266,6 +267,7 @@ def test_images_audio_and_texts_of_both_styles() -> None:
     assert list(events.images().value) == [
         Image(2, 1, (b"png",)),
         Image(4, 3, (b"png one", b"png two")),
+        Image(4, 3, ()),
     ]
     assert list(events.audio().value) == [(b"wav",), (b"wav", b"wav 2"), (b"wav", b"wav 2")]
     one, two = events.texts("t").value
