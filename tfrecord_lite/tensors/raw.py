@@ -83,30 +83,31 @@ def decode_raw(
     array([[ 97,  98],
            [100,   0]], dtype=uint8)
     """
-    kind = _checked_type(out_type, _PLAIN if fixed_length is None else _PADDED)
-    if not isinstance(little_endian, bool | np.bool_):
-        raise TypeError(f"little_endian must be a bool, not {type(little_endian).__name__}")
-    strings = as_strings(input_bytes)
-    if fixed_length is None:
-        n_bytes = _common_length(strings, kind)
-    else:
-        n_bytes = _checked_length(fixed_length, kind)
-    shape = (*strings.shape, n_bytes // kind.dtype.itemsize)
-    check_shape(shape, kind.dtype.itemsize)
-    raw = strings.slices(0, n_bytes) if fixed_length is None else strings.padded(n_bytes)
-    return from_bytes(raw, kind, little_endian=bool(little_endian)).reshape(shape)
-
-
-def _checked_type(out_type: object, allowed: set[str]) -> TensorType:
     if isinstance(out_type, np.dtype) and not out_type.isnative:
         detail = f"out_type {out_type.str!r} has a byte order; say little_endian= instead"
         raise argument_error(detail)
     kind = tensor_type(out_type)
+    allowed = _PLAIN if fixed_length is None else _PADDED
     if kind.name not in allowed:
         text = f"{kind.name}" if kind.name not in _PLAIN else f"{kind.name} with fixed_length"
         detail = f"cannot decode {text}, expected one of {', '.join(sorted(allowed))}"
         raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
-    return kind
+    if not isinstance(little_endian, bool | np.bool_):
+        raise TypeError(f"little_endian must be a bool, not {type(little_endian).__name__}")
+    strings = as_strings(input_bytes)
+    size = kind.dtype.itemsize
+    if fixed_length is None:
+        n_bytes = _common_length(strings, kind)
+    else:
+        n_bytes = require_int("fixed_length", fixed_length, 1)
+        if n_bytes > _MOST_BYTES:
+            raise argument_error(f"fixed_length is {n_bytes}, expected {_MOST_BYTES} or less")
+        if n_bytes % size:
+            raise argument_error(f"fixed_length is {n_bytes}, expected a multiple of {size}")
+    shape = (*strings.shape, n_bytes // size)
+    check_shape(shape, size)
+    raw = strings.slices(0, n_bytes) if fixed_length is None else strings.padded(n_bytes)
+    return from_bytes(raw, kind, little_endian=bool(little_endian)).reshape(shape)
 
 
 def _common_length(strings: Strings, kind: TensorType) -> int:
@@ -124,14 +125,4 @@ def _common_length(strings: Strings, kind: TensorType) -> int:
         size = kind.dtype.itemsize
         detail = f"the string has {n_bytes} bytes, expected a multiple of {size} for {kind.name}"
         raise InvalidArgumentError(Reason.WRONG_COUNT, index=0, detail=detail)
-    return n_bytes
-
-
-def _checked_length(fixed_length: object, kind: TensorType) -> int:
-    n_bytes = require_int("fixed_length", fixed_length, 1)
-    if n_bytes > _MOST_BYTES:
-        raise argument_error(f"fixed_length is {n_bytes}, expected {_MOST_BYTES} or less")
-    if n_bytes % kind.dtype.itemsize:
-        detail = f"fixed_length is {n_bytes}, expected a multiple of {kind.dtype.itemsize}"
-        raise argument_error(detail)
     return n_bytes

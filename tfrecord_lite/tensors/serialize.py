@@ -78,7 +78,10 @@ def serialize_tensor(tensor: object, name: str | None = None) -> bytes:  # noqa:
     elif array.size:
         n_bytes = array.nbytes
         _check_size(n_bytes)
-        parts += (_CONTENT, varint(n_bytes), _little_endian(array).tobytes())
+        order = array.dtype.byteorder
+        is_little = order == "<" or (order != ">" and sys.byteorder == "little")
+        stored = array if is_little or array.dtype.itemsize == 1 else array.byteswap()
+        parts += (_CONTENT, varint(n_bytes), stored.tobytes())
     _check_size(n_bytes)
     return b"".join(parts)
 
@@ -99,12 +102,6 @@ def _check_size(n_bytes: int) -> None:
     if n_bytes > _MOST_BYTES:
         detail = f"the tensor has {n_bytes} bytes, more than the {_MOST_BYTES} of a message"
         raise InvalidArgumentError(Reason.TENSOR_TOO_LARGE, detail=detail)
-
-
-def _little_endian(array: AnyArray) -> AnyArray:
-    is_little = array.dtype.byteorder != ">" and sys.byteorder == "little"
-    is_little |= array.dtype.byteorder == "<"
-    return array if is_little or array.dtype.itemsize == 1 else array.byteswap()
 
 
 def as_tensor(value: Any) -> tuple[AnyArray, TensorType]:
