@@ -23,7 +23,7 @@ from tests.apps.rearrange.strategies import (
     write_all,
 )
 from tfrecord_lite import Block
-from tfrecord_lite.apps.rearrange import sample_records
+from tfrecord_lite.apps.rearrange import sample_records, sampling
 from tfrecord_lite.apps.rearrange.sampling import Reservoir, threshold
 from tfrecord_lite.dataset.random_order import words
 from tfrecord_lite.errors import FailedPreconditionError, InvalidArgumentError, Reason
@@ -122,11 +122,16 @@ class TestSample:
         assert caught.value.reason is Reason.NOT_SEEKABLE
 
 
-@given(st.integers(0, 99), st.integers(1, 3000), st.data())
-def test_the_threshold_is_the_key_of_that_rank(seed: int, total: int, data: st.DataObject) -> None:
+@pytest.mark.parametrize("n_words", [2**20, 50])
+@given(seed=st.integers(0, 99), total=st.integers(1, 3000), data=st.data())
+def test_the_threshold_is_the_key_of_that_rank(
+    n_words: int, seed: int, total: int, data: st.DataObject
+) -> None:
     n = data.draw(st.integers(1, total))
 
-    assert threshold((seed,), n, total) == np.sort(words((seed,), 0, total))[n - 1]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sampling, "_N_WORDS", n_words)
+        assert threshold((seed,), n, total) == np.sort(words((seed,), 0, total))[n - 1]
 
 
 def test_the_reservoir_holds_no_more_than_twice_its_size() -> None:
