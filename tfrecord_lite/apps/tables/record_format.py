@@ -18,11 +18,9 @@ from tfrecord_lite.convert.arrow import SCHEMA_KEY, form_of, imported, open_colu
 from tfrecord_lite.convert.lists import MaskedRows
 from tfrecord_lite.errors import InvalidArgumentError
 from tfrecord_lite.example.encode.columns import encode_column_batches
-from tfrecord_lite.files.compression import TFRecordOptions, compression_to_write
+from tfrecord_lite.files.compression import compression_to_write
 from tfrecord_lite.files.names import SIDECAR_SUFFIX, is_file_object, name_of
-from tfrecord_lite.files.output import open_output
 from tfrecord_lite.records.damage import DamageLog
-from tfrecord_lite.records.sink import RecordSink
 from tfrecord_lite.records.stream import RecordStream
 from tfrecord_lite.schema import SequenceSchema
 from tfrecord_lite.storage import sidecar
@@ -149,14 +147,10 @@ class RecordTarget:
         )
         options = compression_to_write(target, named)
         self._target, self._n_rows = target, 0
-        self._files: DataFiles | None = None
-        self._sink: RecordSink | None = None
         self._encoder = None if schema is None else encoder_of(schema, is_exact=is_exact)
-        if is_file_object(target):
-            self._sink = RecordSink(open_output(target), TFRecordOptions(options))
-        else:
-            self._files = DataFiles([name_of(target)], options, storage_options)
-            self._files.open_through(0)
+        self._is_named = not is_file_object(target)
+        self._files = DataFiles([target], options, storage_options)
+        self._files.open_through(0)
 
     @property
     def rounded(self) -> tuple[str, ...]:
@@ -166,49 +160,34 @@ class RecordTarget:
     def write(self, batch: Any) -> None:
         """Write a batch, or a block of records as they are."""
         if self._encoder is None:
-            self._sink.add_block(batch) if self._sink is not None else self._put(batch)
+            self._files.put(batch)
         else:
             try:
                 for block in self._encoder.blocks(batch):
-                    self._put(block)
+                    self._files.put(block)
             except InvalidArgumentError as error:
                 index = None if error.index is None else self._n_rows + error.index
                 raise error.at(index=index) from None
         self._n_rows += len(batch)
 
-    def _put(self, block: Any) -> None:
-        if self._sink is not None:
-            self._sink.add_all(block)
-        elif self._files is not None:
-            self._files.put(block)
-
     def finish(self) -> None:
         """Write the end of the file, and the sidecar."""
-        if self._sink is not None:
-            self._sink.finish()
-        if self._files is None:
-            return
         (fingerprint,) = self._files.finish()
         self.n_bytes = fingerprint["bytes"]
         found = self._sidecar if self._encoder is None else self._encoder.described()
-        if found is not None and self._with_sidecar:
+        if found is not None and self._with_sidecar and self._is_named:
             place = f"{name_of(self._target)}{SIDECAR_SUFFIX}"
             self._files.add_sidecar(place, found._replace(fingerprint=fingerprint))
 
     def commit(self) -> None:
         """Let the files appear, the sidecar first; without one, that of other data goes."""
-        if self._files is None:
-            return
         self._files.commit()
-        if not self._files.beside:
+        if self._is_named and not self._files.beside:
             sidecar.remove_stale(name_of(self._target), self._storage_options)
 
     def abandon(self) -> None:
         """Remove what is not committed."""
-        if self._files is not None:
-            self._files.abandon()
-        if self._sink is not None:
-            self._sink.abandon()
+        self._files.abandon()
 
 
 def encoder_of(schema: Any, *, is_exact: bool) -> _ExampleEncoder | _SequenceEncoder:
