@@ -97,6 +97,12 @@ def parsing(tf: Any) -> Parsing:
 
 
 @pytest.fixture(scope="session")
+def sequences(tf: Any) -> Parsing:
+    """Return what asks both for the same SequenceExamples."""
+    return Parsing(tf, is_sequence=True)
+
+
+@pytest.fixture(scope="session")
 def tensors(tf: Any) -> Tensors:
     """Return what asks both for the same tensors."""
     return Tensors(tf)

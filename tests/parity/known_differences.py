@@ -15,21 +15,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from google.protobuf.message import DecodeError
 
+from tests.parity.cases import Case
 from tests.parity.parsing import Parsing, agree, bits
 from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.messages import Example
+from tfrecord_lite.messages import Example, SequenceExample
 from tfrecord_lite.schema import RaggedFeature, SparseFeature
 
 if TYPE_CHECKING:
     from tests.parity.answers import Answer
-    from tests.parity.cases import Case
 
 __all__ = ["judge"]
 
 Lists = dict[str, list[Any]]
 
 
-def judge(parsing: Parsing, case: Case) -> Counter[str]:
+def judge(parsing: Parsing, case: Any) -> Counter[str]:
     """Run both on a case, check the answers, and count them by kind.
 
     Raises
@@ -37,8 +37,8 @@ def judge(parsing: Parsing, case: Case) -> Counter[str]:
     AssertionError
         If they differ, and should not.
     """
-    theirs, ours = _ask(parsing, case, case.records, case.features)
-    misfits = _misfits(case)
+    theirs, ours = _ask(parsing, case, case.records)
+    misfits = _all_misfits(case)
     if misfits:  # never silent, whatever TensorFlow says
         assert isinstance(ours.error, InvalidArgumentError), f"{misfits}, but {ours}"
     try:
@@ -48,71 +48,73 @@ def judge(parsing: Parsing, case: Case) -> Counter[str]:
     return Counter({"equal results" if theirs.error is None else "same error": 1})
 
 
-def _ask(
-    parsing: Parsing, case: Case, records: list[bytes], features: Any
-) -> tuple[Answer, Answer]:
+def _parts(case: Any) -> list[dict[str, Any]]:
+    """Return the mappings of features: one, or those of context and lists."""
+    return [case.features] if isinstance(case, Case) else [case.context, case.lists]
+
+
+def _ask(parsing: Parsing, case: Any, records: list[bytes]) -> tuple[Answer, Answer]:
     if case.single:
-        return parsing.ask_single(records[0], features)
-    return parsing.ask_batch(records, features)
+        return parsing.ask_single(records[0], *_parts(case))
+    return parsing.ask_batch(records, *_parts(case))
 
 
 def _excuse(
-    parsing: Parsing, case: Case, misfits: dict[str, str], theirs: Answer, ours: Answer
+    parsing: Parsing, case: Any, misfits: dict[tuple[int, str], str], theirs: Answer, ours: Answer
 ) -> Counter[str]:
     """Find the rule by which the answers may differ."""
-    canonical = [_canonical(record) for record in case.records]
-    if None in canonical:
-        assert isinstance(ours.error, InvalidArgumentError), f"{theirs}; {ours}"
-        return Counter({"W: no message to protobuf, an error here": 1})
-    plain = [record for record in canonical if record is not None]
-    theirs, _ = _ask(parsing, case, plain, case.features)
+    family, message = ("W", Example) if isinstance(case, Case) else ("Q", SequenceExample)
+    plain = []
+    for record in case.records:
+        try:
+            found = message.FromString(record)
+        except DecodeError:
+            assert isinstance(ours.error, InvalidArgumentError), f"{theirs}; {ours}"
+            return Counter({f"{family}: no message to protobuf, an error here": 1})
+        found.DiscardUnknownFields()
+        plain.append(found.SerializeToString())
+    theirs, _ = _ask(parsing, case, plain)
     try:
         agree(theirs, ours)
     except AssertionError:
         pass
     else:
-        return Counter({"W: read as protobuf reads it": 1})
+        return Counter({f"{family}: read as protobuf reads it": 1})
     if misfits:
         assert isinstance(ours.error, InvalidArgumentError)
         assert ours.error.reason in {Reason.BAD_PARTITION, Reason.BAD_INDEX}, f"{theirs}; {ours}"
-        found = Counter(misfits.values())
-        rest = {name: spec for name, spec in case.features.items() if name not in misfits}
-        if rest:  # the others still have to be equal
-            _agree_but_for_order(case, *_ask(parsing, case, plain, rest))
-        return Counter(dict.fromkeys(found, 1))
+        rest = [
+            {name: spec for name, spec in part.items() if (number, name) not in misfits}
+            for number, part in enumerate(_parts(case))
+        ]
+        if any(rest):  # the others still have to be equal
+            smaller = type(case)(*rest, case.records, case.single)
+            _agree_but_for_order(smaller, *_ask(parsing, smaller, plain))
+        return Counter(dict.fromkeys(misfits.values(), 1))
     return _agree_but_for_order(case, theirs, ours)
 
 
-def _canonical(record: bytes) -> bytes | None:
-    """Return a message without unknown fields, by the protobuf runtime; None if that rejects it."""
-    try:
-        found = Example.FromString(record)
-    except DecodeError:
-        return None
-    found.DiscardUnknownFields()
-    return found.SerializeToString()
-
-
-def _agree_but_for_order(case: Case, theirs: Answer, ours: Answer) -> Counter[str]:
+def _agree_but_for_order(case: Any, theirs: Answer, ours: Answer) -> Counter[str]:
     """Check that answers are equal except for rules Z2 and G8, which are not errors here."""
     found: Counter[str] = Counter()
-    if theirs.error is not None and case.single and _lacks_splits(case):
+    lacking = _lacks_splits(_as_example(case)) if case.single else set()
+    if theirs.error is not None and lacking:
         assert re.search("slice index 0|Dimension -1", str(theirs.error)), f"{theirs}; {ours}"
         assert ours.error is None, ours
         return Counter({"G8: no splits, [0] here": 1})
     if theirs.error is not None or ours.error is not None:
         agree(theirs, ours)
         return found
-    for name, result in ours.value.items():
-        other = theirs.value[name]
+    for key, result in ours.value.items():
+        other = theirs.value[key]
         if bits(result) == bits(other):
             continue
-        if isinstance(case.features[name], SparseFeature):
+        name = key if isinstance(case, Case) else key.removeprefix("context ")
+        if isinstance(_as_example(case).features.get(name), SparseFeature):
             assert _sorted(result) == _sorted(other), f"{other}; {result}"
             found["Z2: order of equal indices"] = 1
         else:
-            assert case.single, f"{other}; {result}"
-            assert name in _lacks_splits(case), f"{other}; {result}"
+            assert name in lacking, f"{other}; {result}"
             assert result.row_splits.tolist() == [0] * len(result.row_splits)
             found["G8: no splits, [0] here"] = 1
     return found
@@ -131,6 +133,28 @@ def _sorted(result: Any) -> list[Any]:
 
 
 # Predicates
+
+
+def _as_example(case: Any) -> Case:
+    """Return a case of Examples; of SequenceExamples that of the context: read so, a message is that."""
+    return case if isinstance(case, Case) else Case(case.context, case.records, case.single)
+
+
+def _all_misfits(case: Any) -> dict[tuple[int, str], str]:
+    """Name the rules that messages break which TensorFlow may let pass, by part and feature."""
+    found = {(0, name): rule for name, rule in _misfits(_as_example(case)).items()}
+    if isinstance(case, Case):
+        return found
+    messages = [_steps(record) for record in case.records]
+    if None in messages:
+        return {}
+    for name, spec in case.lists.items():
+        for steps in messages:
+            assert steps is not None
+            rule = isinstance(spec, RaggedFeature) and _list_misfit(spec, name, steps)
+            if rule:
+                found[1, name] = rule
+    return found
 
 
 def _misfits(case: Case) -> dict[str, str]:
@@ -240,3 +264,31 @@ def _lacks_splits(case: Case) -> set[str]:
             for part in spec.partitions
         )
     }
+
+
+def _steps(record: bytes) -> dict[str, list[list[Any]]] | None:
+    """Return the values of all steps of a message's lists; None if it is not a message."""
+    try:
+        lists = SequenceExample.FromString(record).feature_lists.feature_list
+    except DecodeError:
+        return None
+    return {
+        key: [
+            list(getattr(step, kind).value) if (kind := step.WhichOneof("kind")) else []
+            for step in feature_list.feature
+        ]
+        for key, feature_list in lists.items()
+    }
+
+
+def _list_misfit(spec: RaggedFeature, name: str, steps: dict[str, list[list[Any]]]) -> str | None:
+    values = name if spec.value_key is None else spec.value_key
+    keys = [values, *(p.key for p in spec.partitions if hasattr(p, "key"))]
+    found = [steps.get(key, []) for key in keys]
+    if any(len(some) != len(found[0]) for some in found):
+        return "L5: partitions of other numbers of steps"
+    for row in zip(*found, strict=True):
+        rule = _ragged_misfit(spec, name, dict(zip(keys, row, strict=True)), single=False)
+        if rule:
+            return f"L5, {rule}"
+    return None

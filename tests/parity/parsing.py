@@ -1,4 +1,4 @@
-"""Ask TensorFlow and this library to parse the same Examples, and compare what comes.
+"""Ask TensorFlow and this library to parse the same messages, and compare what comes.
 
 Features are given as specifications of this library, with dtypes by name; TensorFlow
 gets its own of the same names and arguments. Results are equal if their class, dtypes,
@@ -16,22 +16,36 @@ from tests.parity.answers import Answer, ask
 from tfrecord_lite.columns import RaggedTensor, SparseTensor
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.parse import parse_example, parse_single_example
+from tfrecord_lite.example.sequence.parse import (
+    parse_sequence_example,
+    parse_single_sequence_example,
+)
 from tfrecord_lite.schema import FeatureSpec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["Parsing", "agree", "bits", "bits_of_all", "error_name"]
+__all__ = ["Parsing", "agree", "bits", "bits_of_all", "error_name", "in_one"]
 
 COPIES = (5, 40)
 """Numbers of copies of a batch to parse, in addition to one."""
 
 
 class Parsing:
-    """Both parsers, and the comparison of their answers."""
+    """Both parsers, of Examples or of SequenceExamples, and the comparison of their answers.
 
-    def __init__(self, tf: Any) -> None:
+    The features of an Example are one mapping, those of a SequenceExample two: context and lists.
+    Results of SequenceExamples are put into one dictionary, with keys such as ``"list tokens"``.
+    """
+
+    def __init__(self, tf: Any, *, is_sequence: bool = False) -> None:
         self.tf = tf
+        self._single, self._batch = parse_single_example, parse_example
+        self._in_one: Callable[[Any], Any] = lambda answer: answer
+        if is_sequence:
+            self._single = parse_single_sequence_example  # type: ignore[assignment]
+            self._batch = parse_sequence_example  # type: ignore[assignment]
+            self._in_one = in_one
 
     def theirs(self, spec: Any) -> Any:
         """Return TensorFlow's form of a specification; of anything else, itself."""
@@ -55,31 +69,31 @@ class Parsing:
             return specs
         return {name: self.theirs(spec) for name, spec in specs.items()}
 
-    def ask_single(self, record: Any, specs: Any, **named: Any) -> tuple[Answer, Answer]:
-        """Parse one Example with both."""
-        return self._ask("parse_single_example", parse_single_example, record, specs, named)
+    def ask_single(self, record: Any, *specs: Any, **named: Any) -> tuple[Answer, Answer]:
+        """Parse one message with both."""
+        return self._ask(self._single, record, specs, named)
 
-    def ask_batch(self, records: Any, specs: Any, **named: Any) -> tuple[Answer, Answer]:
-        """Parse a batch of Examples with both."""
-        return self._ask("parse_example", parse_example, records, specs, named)
+    def ask_batch(self, records: Any, *specs: Any, **named: Any) -> tuple[Answer, Answer]:
+        """Parse a batch of messages with both."""
+        return self._ask(self._batch, records, specs, named)
 
     def _ask(
-        self, name: str, ours: Callable[..., Any], given: Any, specs: Any, named: dict[str, Any]
+        self, ours: Any, given: Any, specs: tuple[Any, ...], named: dict[str, Any]
     ) -> tuple[Answer, Answer]:
-        features = self.features(specs)
-        theirs = given
-        if isinstance(given, list) and not given:  # an empty list has no dtype in TensorFlow
-            theirs = np.empty(0, object)
+        theirs = getattr(self.tf.io, ours.__name__)
+        features = [self.features(some) for some in specs]
+        # An empty list has no dtype in TensorFlow.
+        for_them = np.empty(0, object) if isinstance(given, list) and not given else given
         return (
-            ask(getattr(self.tf.io, name), theirs, features, **named),
-            ask(ours, given, specs, **named),
+            ask(lambda: self._in_one(theirs(for_them, *features, **named))),
+            ask(lambda: self._in_one(ours(given, *specs, **named))),
         )
 
-    def single(self, record: Any, specs: Any, **named: Any) -> dict[str, Any]:
-        """Parse one Example with both, check that the results are equal, and return ours."""
-        return results(*self.ask_single(record, specs, **named))
+    def single(self, record: Any, *specs: Any, **named: Any) -> dict[str, Any]:
+        """Parse one message with both, check that the results are equal, and return ours."""
+        return results(*self.ask_single(record, *specs, **named))
 
-    def batch(self, records: Any, specs: Any, **named: Any) -> dict[str, Any]:
+    def batch(self, records: Any, *specs: Any, **named: Any) -> dict[str, Any]:
         """Parse a batch with both, check that the results are equal, and return ours.
 
         A list is asked about several times over too, since this library reads many
@@ -87,39 +101,47 @@ class Parsing:
         """
         if isinstance(records, list) and records and not named:
             for copies in COPIES:
-                results(*self.ask_batch(records * copies, specs))
-        return results(*self.ask_batch(records, specs, **named))
+                results(*self.ask_batch(records * copies, *specs))
+        return results(*self.ask_batch(records, *specs, **named))
 
     def rejected(
         self,
         records: list[bytes],
-        specs: Any,
+        *specs: Any,
         reason: Reason | None,
         theirs: str | None = None,
         copies: tuple[int, ...] = (1, *COPIES),
     ) -> InvalidArgumentError:
         """Check that both reject a batch, and each rejects its only message by itself.
 
-        Parameters
-        ----------
-        records : list of bytes
-        specs : mapping of str to feature specification
-        reason : Reason or None
-            Of our error; None if it has none, being a TypeError.
-        theirs : str, optional
-            The class of TensorFlow's, if it is not that of InvalidArgumentError.
-        copies : tuple of int
-            How many times over they are asked about.
+        `reason` is that of our error, None for a TypeError; `theirs` the class of TensorFlow's, if
+        it is not InvalidArgumentError; `copies` how many times over they are asked about.
         """
-        answers = [self.ask_batch(records * number, specs) for number in copies]
+        answers = [self.ask_batch(records * number, *specs) for number in copies]
         if len(records) == 1:
-            answers.append(self.ask_single(records[0], specs))
+            answers.append(self.ask_single(records[0], *specs))
         for answer, ours in answers:
             assert error_name(answer) == (theirs or "InvalidArgumentError"), answer
             agree(answer, ours)
             assert getattr(ours.error, "reason", None) == reason, ours
         found: Any = answers[0][1].error
         return found  # type: ignore[no-any-return]
+
+    def only_ours(self, records: list[bytes], *specs: Any) -> tuple[list[Answer], list[Answer]]:
+        """Return the answers of each side to a batch, several times over, and to one message."""
+        answers = [self.ask_batch(records * n, *specs) for n in (1, *COPIES)]
+        answers += [self.ask_single(records[0], *specs)] * (len(records) == 1)
+        return [theirs for theirs, _ in answers], [ours for _, ours in answers]
+
+
+def in_one(answer: tuple[dict[str, Any], ...]) -> dict[str, Any]:
+    """Return the results of all features of a SequenceExample in one dictionary."""
+    assert all(type(part) is dict for part in answer)
+    return {
+        f"{name} {key}": value
+        for name, part in zip(("context", "list", "lengths"), answer, strict=False)
+        for key, value in part.items()
+    }
 
 
 def results(theirs: Answer, ours: Answer) -> dict[str, Any]:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.parity.sequence_parsing import SequenceParsing
 from tfrecord_lite import testing
 
 if TYPE_CHECKING:
@@ -33,11 +32,10 @@ def test_examples_parse_alike(
 @SOME
 @given(testing.sequence_feature_specs(), st.data())
 def test_sequence_examples_parse_alike(
-    parsing: Parsing, specs: tuple[dict[str, Any], dict[str, Any]], data: st.DataObject
+    sequences: Parsing, specs: tuple[dict[str, Any], dict[str, Any]], data: st.DataObject
 ) -> None:
     one = testing.sequence_examples_for(*specs)
     records = [m.SerializeToString() for m in data.draw(st.lists(one, min_size=1, max_size=3))]
 
-    both = SequenceParsing(parsing)
-    both.batch(records, *specs)
-    both.single(records[0], *specs)
+    sequences.batch(records, *specs)
+    sequences.single(records[0], *specs)

@@ -10,20 +10,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from tests.parity.parsing import Parsing
 from tfrecord_lite import (
-    FixedLenFeature,
     RaggedTensor,
-    SparseFeature,
     SparseTensor,
     TFRecordWriter,
-    VarLenFeature,
     encode_example,
     encode_examples,
     parse_example,
     testing,
 )
 from tfrecord_lite.convert.lossless import restore, schema_of
-from tfrecord_lite.schema import kind_of
+from tfrecord_lite.testing import assert_same
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,32 +53,6 @@ DTYPES = [
 ]
 
 
-def theirs(tf: Any, spec: Any) -> Any:
-    """Return TensorFlow's specification for one of ours."""
-    names = {"string": tf.string, "float32": tf.float32, "int64": tf.int64}
-    dtype = names[kind_of(spec.dtype).label]
-    match spec:
-        case FixedLenFeature():
-            return tf.io.FixedLenFeature(spec.shape, dtype)
-        case VarLenFeature():
-            return tf.io.VarLenFeature(dtype)
-        case SparseFeature():
-            keys, sizes = spec.index_key, spec.size
-            as_list = not isinstance(keys, str)
-            return tf.io.SparseFeature(
-                list(keys) if as_list else keys,
-                spec.value_key,
-                dtype,
-                list(sizes) if as_list else sizes,
-            )
-        case _:
-            partitions = [tf.io.RaggedFeature.RowLengths(p.key) for p in spec.partitions]
-            splits = tf.as_dtype(spec.row_splits_dtype)
-            return tf.io.RaggedFeature(
-                dtype, spec.value_key, partitions, splits, validate=spec.validate
-            )
-
-
 def ours(result: Any) -> Any:
     """Return a result of TensorFlow's as this package has it."""
     if hasattr(result, "row_splits"):
@@ -93,31 +65,14 @@ def ours(result: Any) -> Any:
 
 
 def parsed_by_tensorflow(tf: Any, block: Block, schema: Schema) -> dict[str, Any]:
-    features = {name: theirs(tf, spec) for name, spec in schema.items()}
-    found = tf.io.parse_example(block.to_list(), features)
+    found = tf.io.parse_example(block.to_list(), Parsing(tf).features(dict(schema)))
     return {name: ours(result) for name, result in found.items()}
-
-
-def assert_same(found: Any, wanted: Any) -> None:
-    assert type(found) is type(wanted)
-    assert found.dtype == wanted.dtype
-    if isinstance(wanted, RaggedTensor):
-        assert found.to_list() == wanted.to_list()
-    elif isinstance(wanted, SparseTensor):
-        assert found == wanted
-    elif np.ma.isMA(wanted):
-        assert np.array_equal(np.ma.getmaskarray(found), np.ma.getmaskarray(wanted))
-        assert np.array_equal(found.compressed(), wanted.compressed())
-    else:
-        assert found.shape == wanted.shape
-        assert found.tobytes() == wanted.tobytes()
 
 
 def elements(dtype: str) -> Any:
     texts: dict[str, Any] = {
         "S": st.binary(max_size=3).map(lambda value: value.rstrip(b"\0")),
         "U": st.text("abü", max_size=2),
-        # What is compared with == by way of lists.
         "f": st.floats(width=16, allow_nan=False),
         "c": st.integers(-9, 9).map(complex),
         "M": st.integers(0, 10**6).map(lambda n: np.array(n, dtype)[()]),

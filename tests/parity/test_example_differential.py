@@ -1,7 +1,7 @@
-"""Generated features and Examples: both give the same, or differ by a known rule.
+"""Generated features and messages: both give the same, or differ by a known rule.
 
-3,000 cases; ``TFRECORD_PARITY_CASES`` asks for another number, ``TFRECORD_PARITY_SEED``
-for other ones. The end of the run tells how they came out.
+3,000 cases of Examples and as many of SequenceExamples; ``TFRECORD_PARITY_CASES`` asks for another
+number, ``TFRECORD_PARITY_SEED`` for other ones. The end of the run tells how they came out.
 """
 
 from __future__ import annotations
@@ -13,15 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.parity import cases, sequence_cases
 from tests.parity.answers import ask
-from tests.parity.cases import FAULTS, Case, make_case
 from tests.parity.known_differences import judge
-from tests.parity.parsing import Parsing, bits
+from tests.parity.parsing import Parsing, bits, in_one
 from tests.parity.rules import counted
 from tests.support.corpus import CorpusFile, corpus_files
 from tfrecord_lite import TFRecordReader
 from tfrecord_lite.columns import BytesColumn, RaggedTensor
 from tfrecord_lite.example.parse import ExampleParser, parse_example
+from tfrecord_lite.example.sequence.parse import SequenceExampleParser
 from tfrecord_lite.schema import FixedLenFeature, RaggedFeature, VarLenFeature
 
 if TYPE_CHECKING:
@@ -33,44 +34,66 @@ N_PARTS = 30
 DTYPES = {"bytes": "string", "float": "float32", "int64": "int64"}
 
 
-def case_of(number: int) -> Case:
+def case_of(number: int) -> cases.Case:
     """Return a case by its number; the same every time."""
-    return make_case(Random(f"{SEED}/{number}"))
+    return cases.make_case(Random(f"{SEED}/{number}"))
+
+
+def sequence_case_of(number: int) -> sequence_cases.Case:
+    """Return a case of SequenceExamples by its number."""
+    return sequence_cases.make_case(Random(f"{SEED}/sequence/{number}"))
 
 
 @pytest.mark.timeout(max(600, N_CASES))
 @pytest.mark.parametrize("part", range(N_PARTS))
-def test_generated_cases_come_out_alike(parsing: Parsing, part: int) -> None:
+@pytest.mark.parametrize("kind", ["examples", "sequences"])
+def test_generated_cases_come_out_alike(
+    parsing: Parsing, sequences: Parsing, kind: str, part: int
+) -> None:
+    asked, make = (parsing, case_of) if kind == "examples" else (sequences, sequence_case_of)
     for number in range(part, N_CASES, N_PARTS):
-        case = case_of(number)
-        with counted(f"case {number} of seed {SEED}", case) as found:
-            found.update(judge(parsing, case))
+        case: Any = make(number)
+        with counted(f"case {number} of {kind}, seed {SEED}", case) as found:
+            found.update(judge(asked, case))
 
 
 def test_generated_cases_are_of_every_sort() -> None:
-    cases = [case_of(number) for number in range(1000)]
-    kinds = Counter(type(spec).__name__ for case in cases for spec in case.features.values())
-    sizes = Counter(min(len(case.records), 32) for case in cases)
-
+    some = [case_of(number) for number in range(1000)]
+    kinds = Counter(type(spec).__name__ for case in some for spec in case.features.values())
+    sizes = Counter(min(len(case.records), 32) for case in some)
     assert len(kinds) == 5
     assert min(kinds.values()) > 100
     assert min(sizes[0], sizes[1], sizes[32]) > 50
-    assert len(FAULTS) == len(set(FAULTS))
+    assert len(cases.FAULTS) == len(set(cases.FAULTS))
+
+    others = [sequence_case_of(number) for number in range(1000)]
+    for part in ("context", "lists"):
+        kinds = Counter(type(spec).__name__ for c in others for spec in getattr(c, part).values())
+        assert len(kinds) == 3
+        assert min(kinds.values()) > 100
 
 
 @pytest.mark.parametrize("part", range(10))
 def test_columns_of_strings_hold_what_objects_do(part: int) -> None:
     for number in range(part, min(N_CASES, 1000), 10):
         case = case_of(number)
-        objects = ask(lambda case=case: ExampleParser(case.features)(case.records))
-        columns = ask(
-            lambda case=case: ExampleParser(case.features, strings="BytesColumn")(case.records)
+        assert_same_strings(number, lambda **to: ExampleParser(case.features, **to)(case.records))  # noqa: B023
+    for number in range(part, min(N_CASES, 500), 10):
+        other = sequence_case_of(number)
+        features = other.context, other.lists
+        assert_same_strings(
+            number,
+            lambda **to: in_one(SequenceExampleParser(*features, **to)(other.records)),  # noqa: B023
         )
-        assert type(columns.error) is type(objects.error)
-        assert str(columns.error) == str(objects.error)
-        if objects.error is None:
-            for name, result in objects.value.items():
-                assert bits(with_objects(columns.value[name])) == bits(result), (number, name)
+
+
+def assert_same_strings(number: int, parse: Any) -> None:
+    objects, columns = ask(parse), ask(parse, strings="BytesColumn")
+    assert type(columns.error) is type(objects.error)
+    assert str(columns.error) == str(objects.error)
+    if objects.error is None:
+        for name, result in objects.value.items():
+            assert bits(with_objects(columns.value[name])) == bits(result), (number, name)
 
 
 def with_objects(result: Any) -> Any:
@@ -113,3 +136,16 @@ def test_files_of_the_corpus_are_parsed_alike(parsing: Parsing, sample: CorpusFi
             assert {n: bits(r) for n, r in found.items()} == {
                 n: bits(r) for n, r in batched.items()
             }
+
+
+@pytest.mark.parametrize("sample", corpus_files("sequence_example"))
+def test_sequences_of_the_corpus_are_parsed_alike(sequences: Parsing, sample: CorpusFile) -> None:
+    records = list(TFRecordReader(sample.path))
+    for make in (VarLenFeature, RaggedFeature):
+        parts: dict[str, dict[str, Any]] = {"context": {}, "list": {}}
+        for name, (kind,) in sample.truth["keys"].items():
+            part, key = name.split(":")
+            parts["context" if part == "context" else "list"][key] = make(DTYPES[kind])
+        sequences.batch(records, *parts.values())
+        for record in records:
+            sequences.single(record, *parts.values())

@@ -434,7 +434,7 @@ def test_both_reject(
         with pytest.raises(Exception, match=r"(?i)pars"):
             Example.FromString(records[0])
 
-    error = parsing.rejected(records, specs, reason, theirs)
+    error = parsing.rejected(records, specs, reason=reason, theirs=theirs)
 
     assert error.index in {None, len(records) - 1}
 
@@ -728,7 +728,7 @@ def test_an_error_is_that_of_the_first_message_that_is_wrong(
     records[n_messages // 2], records[-1] = record("float32", bad), last
 
     reason = Reason.MISSING if bad is None else Reason.WRONG_COUNT
-    error = parsing.rejected(records, {"b": STRING, "a": dense([1])}, reason)
+    error = parsing.rejected(records, {"b": STRING, "a": dense([1])}, reason=reason)
 
     assert (error.index, error.key) == (n_messages // 2, "a")
 
@@ -766,7 +766,7 @@ def test_rows_of_length_0_and_part_of_a_row(parsing: Parsing, validate: bool) ->
         assert error_name(theirs) == REJECTS
         agree(theirs, ours)
     odd = ragged(Uniform(2), validate=validate)
-    parsing.rejected([rows(3)], odd, Reason.BAD_PARTITION, copies=(1, 5, 41))
+    parsing.rejected([rows(3)], odd, reason=Reason.BAD_PARTITION, copies=(1, 5, 41))
 
 
 @rule("Z2")
@@ -793,7 +793,7 @@ def test_a_cut_example_is_an_error_here_wherever_it_is_cut(parsing: Parsing) -> 
             assert flat(theirs) == edges[cut]
             assert_is(ours, Reason.MALFORMED)
         else:
-            parsing.rejected([whole[:cut]], {"a": FLOAT}, Reason.MALFORMED)
+            parsing.rejected([whole[:cut]], {"a": FLOAT}, reason=Reason.MALFORMED)
 
 
 @deviation("W9")

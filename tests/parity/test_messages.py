@@ -14,6 +14,16 @@ from hypothesis import given
 
 from tests.messages.test_messages import EXAMPLE, IN_C, examples, sequences
 from tests.parity.answers import ask, assert_same
+from tests.parity.building import (
+    chunk,
+    entry,
+    example,
+    field,
+    ints,
+    ints_one_by_one,
+    key_of,
+    strings,
+)
 from tests.parity.rules import rule
 from tfrecord_lite import messages
 from tfrecord_lite.messages import Event, Example, SequenceExample
@@ -188,33 +198,19 @@ def test_deterministic_bytes_have_one_order(tf: Any) -> None:
     assert places == sorted(places)
 
 
-def entry(key: bytes, feature: bytes | None) -> bytes:
-    """Return one entry of a Features message, of less than 128 bytes."""
-    content = b"\x0a" + bytes([len(key)]) + key
-    if feature is not None:
-        content += b"\x12" + bytes([len(feature)]) + feature
-    return b"\x0a" + bytes([len(content)]) + content
-
-
-def features(*entries: bytes) -> bytes:
-    """Return an Example of these entries."""
-    content = b"".join(entries)
-    return b"\x0a" + bytes([len(content)]) + content
-
-
-INTS = b"\x1a\x03\x0a\x01"  # and one byte, the value
+ONE = example(entry("a", ints(1)))
 WIRES = {
-    "same name twice": features(entry(b"a", INTS + b"\1"), entry(b"a", INTS + b"\2")),
-    "features twice": features(entry(b"a", INTS + b"\1")) + features(entry(b"b", INTS + b"\2")),
-    "same kind twice": features(entry(b"a", INTS + b"\1" + INTS + b"\2")),
-    "two kinds": features(entry(b"a", INTS + b"\1" + b"\x0a\x03\x0a\x01x")),
-    "unknown field": features(entry(b"a", INTS + b"\1")) + b"\x7a\x01x",
-    "unknown group": features(entry(b"a", INTS + b"\1")) + b"\x7b\x08\x01\x7c",
-    "unpacked": features(entry(b"a", b"\x1a\x04\x08\x01\x08\x02")),
-    "no UTF-8": features(entry(b"\xff", INTS + b"\1")),
-    "no value": features(entry(b"a", None)),
+    "same name twice": example(entry("a", ints(1)), entry("a", ints(2))),
+    "features twice": ONE + example(entry("b", ints(2))),
+    "same kind twice": example(entry("a", ints(1) + ints(2))),
+    "two kinds": example(entry("a", ints(1) + strings(b"x"))),
+    "unknown field": ONE + chunk(15, b"x"),
+    "unknown group": ONE + field(15, 3) + field(1, 0, b"\x01") + field(15, 4),
+    "unpacked": example(entry("a", ints_one_by_one(1, 2))),
+    "no UTF-8": example(entry(b"\xff", ints(1))),
+    "no value": example(chunk(1, key_of("a"))),
     "no message": b"bogus",
-    "cut": features(entry(b"a", INTS + b"\1"))[:-1],
+    "cut": ONE[:-1],
     "nothing": b"",
 }
 

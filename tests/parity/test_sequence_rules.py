@@ -27,9 +27,8 @@ from tests.parity.building import (
     value_of,
     varint,
 )
-from tests.parity.parsing import Parsing, agree, error_name
+from tests.parity.parsing import Parsing, agree, error_name, in_one
 from tests.parity.rules import deviation, rule
-from tests.parity.sequence_parsing import SequenceParsing, in_one
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.sequence.parse import (
     parse_sequence_example,
@@ -76,8 +75,8 @@ LONG = chunk(1, chunk(1, b"abc", length=2**20))
 
 
 @pytest.fixture(name="both")
-def both_fixture(parsing: Parsing) -> SequenceParsing:
-    return SequenceParsing(parsing)
+def both_fixture(sequences: Parsing) -> Parsing:
+    return sequences
 
 
 def context_of(feature: bytes) -> bytes:
@@ -204,9 +203,7 @@ def read_alike() -> Iterator[tuple[str, list[bytes], Any, Any]]:
     ("records", "context", "lists"),
     [pytest.param(*row, marks=rule(name)) for name, *row in read_alike()],
 )
-def test_both_read_the_same(
-    both: SequenceParsing, records: list[bytes], context: Any, lists: Any
-) -> None:
+def test_both_read_the_same(both: Parsing, records: list[bytes], context: Any, lists: Any) -> None:
     found = both.batch(records, context, lists)
     # A list that must be there is padded in a batch alone; by itself a message may lack it.
     for record in records:
@@ -284,7 +281,7 @@ def rejected() -> Iterator[tuple[Any, ...]]:
     [pytest.param(*(*row, REJECTS)[:5], marks=rule(name)) for name, *row in rejected()],
 )
 def test_both_reject(
-    both: SequenceParsing,
+    both: Parsing,
     records: list[bytes],
     context: Any,
     lists: Any,
@@ -349,7 +346,7 @@ def read_as_protobuf() -> Iterator[tuple[str, bytes, str | None]]:
     [pytest.param(*row, marks=deviation(name)) for name, *row in read_as_protobuf()],
 )
 def test_we_read_what_protobuf_reads(
-    both: SequenceParsing, record: bytes, what_theirs_do: str | None
+    both: Parsing, record: bytes, what_theirs_do: str | None
 ) -> None:
     theirs, ours = both.only_ours([record], CONTEXT, LISTS)
     try:
@@ -377,7 +374,7 @@ def assert_reason(answer: Answer, reason: Reason) -> None:
 
 
 @rule("Q1")
-def test_one_message_or_a_vector_of_them(both: SequenceParsing) -> None:
+def test_one_message_or_a_vector_of_them(both: Parsing) -> None:
     one = rows("float32", 1, 1)
     specs = padded([1], "float32")
     for given in (one, np.array(one, object), np.bytes_(one)):
@@ -399,7 +396,7 @@ def test_one_message_or_a_vector_of_them(both: SequenceParsing) -> None:
 
 
 @rule("Q1")
-def test_names_of_arguments_and_of_messages(both: SequenceParsing) -> None:
+def test_names_of_arguments_and_of_messages(both: Parsing) -> None:
     specs = {"a": FixedLenFeature([], "int64", 5)}
     names: Any
     for names in ([], None, ["n", "m"]):
@@ -422,7 +419,7 @@ def test_names_of_arguments_and_of_messages(both: SequenceParsing) -> None:
 @rule("Q2")
 @pytest.mark.parametrize("context", [None, {}])
 @pytest.mark.parametrize("lists", [None, {}])
-def test_there_must_be_features(both: SequenceParsing, context: Any, lists: Any) -> None:
+def test_there_must_be_features(both: Parsing, context: Any, lists: Any) -> None:
     for theirs, ours in (
         both.ask_batch([NOTHING], context, lists),
         both.ask_single(NOTHING, context, lists),
@@ -433,7 +430,7 @@ def test_there_must_be_features(both: SequenceParsing, context: Any, lists: Any)
 
 @rule("Q9")
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_no_messages_at_all(both: SequenceParsing, dtype: str) -> None:
+def test_no_messages_at_all(both: Parsing, dtype: str) -> None:
     required = {"a": FixedLenFeature([2], dtype)}
     both.rejected([], required, reason=Reason.MISSING)
     both.rejected([], required, padded(), reason=Reason.MISSING)
@@ -461,7 +458,7 @@ def test_a_step_must_have_room_for_values(died: Callable[[str], bool], shape: li
 @pytest.mark.parametrize("kind", KEYED)
 @pytest.mark.parametrize("validate", [False, True])
 def test_partitions_have_a_step_for_each_of_the_values(
-    both: SequenceParsing, kind: Any, validate: bool
+    both: Parsing, kind: Any, validate: bool
 ) -> None:
     for lists in (
         list_of("v", ints(1, 2, 3), ints(4)) + list_of("n", ints(*KEYED[kind][0])),
@@ -475,7 +472,7 @@ def test_partitions_have_a_step_for_each_of_the_values(
 
 
 @deviation("L5")
-def test_values_stay_in_their_step(both: SequenceParsing) -> None:
+def test_values_stay_in_their_step(both: Parsing) -> None:
     # As in a batch of Examples, rule G4.
     message = sequence(b"", list_of("v", ints(1), ints(3)))
     theirs, ours = both.only_ours([message], None, ragged(Uniform(2)))
