@@ -142,7 +142,7 @@ class TestReadErrors:
         for by_block in (False, True):
             file = Failing(compress(STREAM), 2_000_000, error)
             reader = TFRecordReader(file, on_error=on_error)
-            records = chain.from_iterable(reader.blocks()) if by_block else iter(reader)
+            records = chain.from_iterable(reader.blocks(1500)) if by_block else iter(reader)
             found: list[bytes] = []
 
             with pytest.raises(type(error)) as caught:
