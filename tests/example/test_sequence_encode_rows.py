@@ -333,13 +333,23 @@ def test_a_wrong_sequence_is_named_and_those_before_it_are_written() -> None:
     assert list(TFRecordReader(io.BytesIO(file.getvalue()))) == list(map(encoded, wanted))
 
 
-def test_the_bytes_of_contexts_count_as_well() -> None:
+@pytest.mark.parametrize(
+    "row", [{"context": {"x": bytes(10_000)}}, {"feature_lists": {"x": [bytes(10_000)]}}]
+)
+def test_the_bytes_of_contexts_and_lists_count(row: Any) -> None:
     waiting = encode.SequenceRowBuffer()
     n_rows = 0
     while not waiting.is_full:
-        assert waiting.take_in({"context": {"x": bytes(10_000)}})
+        assert waiting.take_in(row)
         n_rows += 1
     assert n_rows < 250
+
+
+def test_a_context_after_an_empty_one_is_not_lost() -> None:
+    rows: list[Any] = [
+        {"context": context, "feature_lists": {"x": [1]}} for context in ({}, {"a": 1}, {})
+    ]
+    assert all_at_once(rows) == one_by_one(rows)
 
 
 class FullDisk(io.BytesIO):
