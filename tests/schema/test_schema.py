@@ -208,6 +208,11 @@ def test_a_prepared_feature_says_what_to_read_and_what_to_build() -> None:
     pickle.loads(pickle.dumps(prepared))
 
 
+def test_an_empty_name_is_a_name_and_a_default_of_no_values_is_none() -> None:
+    assert keys_to_read(prepare({"": VarLenFeature(int)})) == {"": Kind.INT64}
+    assert one(FixedLenFeature([2, 0], float, [])).default is None
+
+
 def test_a_default_is_a_copy() -> None:
     array = np.zeros(2, np.float32)
     prepared = one(FixedLenFeature([2], float, array))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import tracemalloc
@@ -308,6 +309,21 @@ def test_columns_that_cannot_be_saved_are_named(tmp_path: Path, data: Any, key: 
 
     assert caught.value.key == key
     assert os.listdir(tmp_path) == []  # noqa: PTH208
+
+
+@pytest.mark.full
+def test_rows_are_not_held_in_memory(tmp_path: Path) -> None:
+    def peak_of(n_rows: int) -> int:
+        gc.collect()
+        tracemalloc.start()
+        save(tmp_path / "d", ({"i": i, "v": np.arange(i % 200)} for i in range(n_rows)))
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return peak
+
+    peak_of(3000)  # what is loaded and remembered once
+    few = peak_of(12_000)
+    assert peak_of(60_000) < 1.1 * few
 
 
 def test_large_rows_make_small_batches(tmp_path: Path) -> None:
