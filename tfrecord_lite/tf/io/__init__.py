@@ -123,19 +123,19 @@ def _names(names: Any) -> Any:
 
 _MAX_PARSERS = 16
 _recent: list[tuple[Any, Any]] = []
-"""Parsers by their class and features: scripts pass the same features with each record."""
+"""Parsers by their features: scripts pass the same features with each record."""
 
 
 def _parser(make: type[Any], *features: Any) -> Any:
     """Return a parser, one made before if there is any, for specifications only (rule E2)."""
     items = [tuple(given.items()) if isinstance(given, Mapping) else given for given in features]
-    for (known_make, known), parser in _recent:
-        if known_make is make and known == items:  # fast for identical specifications
+    for known, parser in _recent:  # an Example's has one set of features, a SequenceExample's two
+        if known == items:  # fast for identical specifications
             return parser
     for given in features:
         require_specifications(given)
     parser = make(*features)
-    _recent[:] = [((make, items), parser), *_recent[: _MAX_PARSERS - 1]]
+    _recent[:] = [(items, parser), *_recent[: _MAX_PARSERS - 1]]
     return parser
 
 
