@@ -228,6 +228,36 @@ def test_what_cannot_be_pickled_cannot_be_spawned(names: list[str]) -> None:
     assert multiprocessing.active_children() == []
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda d: d.batch(1),
+        lambda d: d.map(bytes, num_parallel_calls=2).prefetch(1),
+        lambda d: d.map(bytes).in_processes(2),
+    ],
+)
+def test_a_run_in_a_fork_says_so(names: list[str], make: Callable[[Dataset], Dataset]) -> None:
+    """Both would read from one file, each missing what the other took; threads are not there."""
+    run = iter(make(TFRecordDataset(names)))
+    first = next(run)
+
+    pid = os.fork()
+    if not pid:
+        signal.alarm(30)  # rather than hang
+        try:
+            list(run)
+        except FailedPreconditionError:
+            del run  # waits for nothing
+            os._exit(0)
+        finally:
+            os._exit(9)
+    _, status = os.waitpid(pid, 0)
+
+    assert os.waitstatus_to_exitcode(status) == 0
+    assert len(numbers([first, *run])) == 12
+
+
 def test_ctrl_c_arrives_while_waiting_for_a_worker(names: list[str], tmp_path: Path) -> None:
     def slow(record: bytes) -> bytes:
         if number_of(record) > 0:

@@ -15,6 +15,7 @@ So a node makes one state per chunk, and yet there is one between any two elemen
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -39,6 +40,9 @@ class Feed:
 
     An error of the node is raised after all elements before it, and again by each later call: a
     generator that has raised would otherwise look like one that has ended.
+
+    A run belongs to the process that began it: its threads and processes do not exist for a fork,
+    which would wait for them, and files would be read from offsets that both move.
     """
 
     def __init__(
@@ -52,6 +56,7 @@ class Feed:
         self._chunk: Chunk | None = None
         self._n_taken = 0  # of the chunk
         self._error: BaseException | None = None
+        self._process = os.getpid()
 
     def state(self) -> dict[str, Any]:
         """Return the state before the first element that was not taken yet."""
@@ -97,6 +102,12 @@ class Feed:
         """Get a chunk with elements left to take; False at the end."""
         if self._error is not None:
             raise self._error
+        if self._process != os.getpid():
+            detail = (
+                f"process {self._process}, of which this one is a fork, began this iteration; "
+                "start another one here, from the first one's state_dict to go on"
+            )
+            raise FailedPreconditionError(Reason.UNSUPPORTED, detail=detail)
         try:
             while (pair := next(self._pairs, None)) is not None:
                 chunk, after = pair
@@ -118,7 +129,7 @@ class Feed:
     def close(self) -> None:
         """End the run of the node: close its files, end its threads and processes."""
         close = getattr(self._pairs, "close", None)
-        if close is not None:
+        if close is not None and self._process == os.getpid():
             close()
 
     def __enter__(self) -> Self:

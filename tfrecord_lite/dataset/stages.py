@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import threading
 from collections import deque
 from collections.abc import Callable  # noqa: TC003 - of a dataclass
@@ -309,7 +310,7 @@ class Prefetch(Stage):
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:
         """Yield them."""
         feed = self.feed(run, state)  # which the thread closes
-        queue = _Queue(self.n)
+        queue, process = _Queue(self.n), os.getpid()
         thread = threading.Thread(
             target=_fill, args=(feed, queue), name="tfrecord-prefetch", daemon=True
         )
@@ -318,8 +319,9 @@ class Prefetch(Stage):
             while (pair := queue.get()) is not None:
                 yield pair
         finally:
-            queue.stop()
-            thread.join()
+            if os.getpid() == process:  # in a fork the queue's lock may stay locked
+                queue.stop()
+                thread.join()
 
 
 class _Queue:
