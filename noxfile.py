@@ -123,7 +123,7 @@ def fuzz(session: nox.Session) -> None:
 @nox.session
 def jit(session: nox.Session) -> None:
     """Run all tests and the fuzzers on the compiled kernels, with every index checked."""
-    session.install("-e", ".[test,dataframes,fuzz,jit]")
+    install(session, "test", "fuzz", extras="dataframes,jit")
     # What was compiled without the checks must not be taken for it.
     cache = session.create_tmp()
     checked = {"TFRECORD_LITE_JIT": "1", "NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": cache}

@@ -2,7 +2,7 @@
 
 Work is counted in lines of Python, in calls of C, and in the bytes that are allocated, all told:
 NumPy makes an array of what it works on, so a batch that is gone through again and again shows. All
-three are the same at each run. ``benchmarks/growth.py`` has the times.
+three are the same at each run. ``python -m benchmarks --only hostile`` measures the times.
 """
 
 from __future__ import annotations

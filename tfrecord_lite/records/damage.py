@@ -2,7 +2,7 @@
 
 ::
 
-    RecordStream ──DataLossError──> SkippingStream ──skip_damage──> RecordStream
+    RecordStream ──DataLossError──> SkippingStream ──goes on──> RecordStream
                                        │
                                        ╰─ DamagedSpan ─> DamageLog ─> on_error, a warning,
                                                              │        DamageReport

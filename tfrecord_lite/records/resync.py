@@ -19,8 +19,8 @@ whatever they hold: a million forged headers that each promise megabytes cost a 
 look-ups, not a million megabytes. Memory is that of the earliest undecided candidate, at
 most one record, and about 20 bytes per candidate in it.
 
-A whole record inside another one's data passes both checks too.
-:meth:`tfrecord_lite.records.stream.RecordStream.skip_damage` says when such data is searched.
+A whole record inside another one's data passes both checks too;
+:class:`~tfrecord_lite.records.damage.SkippingStream` decides when such data is searched.
 
 No I/O.
 """

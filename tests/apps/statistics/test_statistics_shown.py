@@ -1,4 +1,4 @@
-"""Statistics in notebooks and plots: a chart per feature."""
+"""Statistics in notebooks: a chart per feature."""
 
 from __future__ import annotations
 
