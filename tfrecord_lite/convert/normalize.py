@@ -47,6 +47,7 @@ from tfrecord_lite.convert.types import (
     at_records,
     column_error,
     flat_list,
+    has_any,
     list_of_objects,
     ranges_of,
     unmasked,
@@ -55,7 +56,7 @@ from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.schema import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection
 
     Policy: TypeAlias = Literal["lenient", "strict"]
 
@@ -88,16 +89,17 @@ def normalize(key: str, column: Any, policy: Policy = "lenient") -> Any:
     return convert(key, column)
 
 
-def _check_depth(key: str, values: Iterable[Any], n_levels: int = _MAX_LEVELS) -> None:
+def _check_depth(key: str, values: Collection[Any], n_levels: int = _MAX_LEVELS) -> None:
     """Reject sequences nested without end, or too deeply to recurse into them."""
     inner: dict[int, Any] = {}  # each object once: lists may hold themselves twice
-    for sequence in values:
+    for sequence in values if has_any(values, _SEQUENCES) else ():
         if isinstance(sequence, np.ndarray):
             is_object = sequence.dtype.kind == "O"
             items: Any = np.asarray(sequence).ravel().tolist() if is_object else ()
         else:
             items = sequence if isinstance(sequence, _SEQUENCES) else ()
-        inner |= {id(v): v for v in items if isinstance(v, _SEQUENCES)}
+        if has_any(items, _SEQUENCES):
+            inner |= {id(v): v for v in items if isinstance(v, _SEQUENCES)}
     if inner and n_levels == 1:
         raise column_error(key, f"values nested too deeply: more than {_MAX_LEVELS} levels")
     if inner:
@@ -263,9 +265,9 @@ def _lists_of_sequences(key: str, items: list[Any]) -> ValueLists:
 def flattened(key: str, item: Any) -> list[Any]:
     """Return the values of nested sequences, end to end; those of arrays as NumPy's scalars."""
     values = _opened(item)
-    if any(isinstance(value, _SEQUENCES) for value in values):
+    if has_any(values, _SEQUENCES):
         _check_depth(key, values)
-    while any(isinstance(value, _SEQUENCES) for value in values):
+    while has_any(values, _SEQUENCES):
         parts = (_opened(v) if isinstance(v, _SEQUENCES) else [v] for v in values)
         values = list(chain.from_iterable(parts))
     return values
@@ -338,7 +340,7 @@ def _array_of_objects(key: str, items: list[Any], shape: tuple[int, ...]) -> Any
         ]
     mask = np.fromiter((item is None for item in items), np.bool_, len(items))
     kept = [item for item in items if item is not None] if mask.any() else items
-    if any(isinstance(item, _SEQUENCES) for item in kept):
+    if has_any(kept, _SEQUENCES):
         return _array_of_sequences(key, kept, mask)
     values = _values_of_objects(key, kept, mask, len(items) // max(shape[0], 1))
     return masked_rows(values, mask).reshape(shape) if mask.any() else values.reshape(shape)

@@ -117,8 +117,15 @@ def at_records(splits: Splits) -> Iterator[None]:
         raise at_record(error, splits) from None
 
 
+def has_any(items: Iterable[Any], classes: Any) -> bool:
+    """Return whether some items are of these classes; each of their types is looked at once."""
+    return any(issubclass(cls, classes) for cls in set(map(type, items)))
+
+
 def unmasked(key: str, items: list[Any]) -> list[Any]:
     """Replace masked arrays: by None if they are masked as a whole, else by what they hold."""
+    if not has_any(items, np.ma.MaskedArray):
+        return items
     found = list(items)
     for i, item in enumerate(items):
         if isinstance(item, np.ma.MaskedArray):
