@@ -158,17 +158,16 @@ class RowBuffer(Waiting):
         That record is in pieces, which saves a copy: write them before the row's arrays change.
         Raises as :func:`~tfrecord_lite.encode_example`, and is then unchanged.
         """
-        plan = self._last
-        taken = None
         if type(row) is dict:
-            values = tuple(row.values())
-            is_only = False
-            types = tuple(map(type, values))
-            if plan is not None and plan.keys == tuple(row) and plan.types == types:
+            keys, values = tuple(row), tuple(row.values())
+            plan = self._last
+            if plan is not None and plan.keys == keys and plan.types == tuple(map(type, values)):
                 taken = plan.take(values)
                 is_only = plan.is_only
+            else:
+                taken, is_only = None, False
             if taken is None and not is_only and not _has_large_string(values):
-                plan = self._plan_for(tuple(row), values)
+                plan = self._plan_for(keys, values)
                 taken = None if plan is None else plan.take(values)
             if plan is not None and taken is not None:
                 self._last = plan
@@ -315,11 +314,11 @@ class RowPlan:
         """Decide where each value goes; places count a row's values, then those of its short lists."""
         numbers: list[int] = []
         strings: list[int] = []
-        vectors: list[int] = []
         code = "<"
         self._fields: list[tuple[str, str, int]] = []  # key, letter, values per row
         self._texts: list[tuple[str, int]] = []  # key, strings per row
-        self._vectors: list[tuple[str, Callable[[Any], AnyArray], int]] = []
+        self._vectors: list[tuple[int, str, Callable[[Any], AnyArray], int]] = []
+        # place, key, copier, bytes per value
         place = len(values)
         lengths = iter(self._list_lengths)
         types = chain(self._list_types)
@@ -341,11 +340,9 @@ class RowPlan:
                 self._texts.append((key, len(where)))
                 strings += where
             else:
-                self._vectors.append((key, *_copier(value)))
-                vectors.append(i)
+                self._vectors.append((i, key, *_copier(value)))
         self._pack = struct.Struct(code).pack
-        choosers = map(_chooser, (numbers, strings, vectors))
-        self._numbers, self._texts_of, self._vectors_of = choosers
+        self._numbers, self._texts_of = _chooser(numbers), _chooser(strings)
         chosen = self._texts_of((*values, *chain.from_iterable(self._choose_lists(values))))
         self._has_str = str in map(type, chosen)
         self._row_bytes = struct.calcsize(code) + sum(len(key) + 16 for key in self.keys)
@@ -366,9 +363,8 @@ class RowPlan:
             packed = self._pack(*self._numbers(values))
             if self._has_str:
                 strings = [s.encode() if type(s) is str else s for s in strings]
-            for value, (_, copy, n_each) in zip(
-                self._vectors_of(values), self._vectors, strict=True
-            ):
+            for place, _, copy, n_each in self._vectors:
+                value = values[place]
                 n_bytes += n_each * (value.size if type(value) is np.ndarray else len(value))
                 if n_bytes > LARGE_BYTES:  # before it is copied
                     return None
@@ -407,7 +403,7 @@ class RowPlan:
             found[key] = ValueLists(n_rows, kind, count, flat)
         if self._texts:
             found |= self._string_columns(n_rows, list(chain.from_iterable(strings)))
-        for i, (key, _, _) in enumerate(self._vectors):
+        for i, (_, key, _, _) in enumerate(self._vectors):
             parts = [of_row[i] for of_row in vectors]
             counts = np.fromiter(map(len, parts), np.int64, n_rows)
             found[key] = _joined_vectors(key, np.concatenate(parts), counts)
