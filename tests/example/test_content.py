@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 from tests.cli.samples import JPEG, event, feature, features, flower, odd, ranking, sequence
 from tfrecord_lite.cli.display import json_of
 from tfrecord_lite.cli.style import json_line
-from tfrecord_lite.example.content import ContentType, ExampleList, detect, detect_all
+from tfrecord_lite.example.content import ContentType, detect, detect_all
 from tfrecord_lite.messages import (
     BytesList,
     Example,
+    ExampleListWithContext,
     Feature,
     FloatList,
     Int64List,
@@ -121,7 +122,7 @@ class TestDetect:
     def test_a_ranking_list_has_its_context_and_examples_in_order(self) -> None:
         message = detect(ranking(3)).message
 
-        assert isinstance(message, ExampleList)
+        assert isinstance(message, ExampleListWithContext)
         assert message.context.features.feature["query"] == feature(b"tulip")
         assert [e.features.feature["relevance"] for e in message.examples] == [
             feature(0),

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any
 from tfrecord_lite.cli import style
 from tfrecord_lite.cli.style import aligned
 from tfrecord_lite.errors import plural, printable
-from tfrecord_lite.example.content import ContentType, ExampleList, is_sequence
+from tfrecord_lite.example.content import ContentType, is_list, is_sequence
 from tfrecord_lite.example.outline import float_texts, kind_of, sections, values_of
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.schema.text import shown_name
@@ -182,7 +182,7 @@ def json_of(content: Content) -> dict[str, Any]:
     if message is None:
         value = _bytes_as_json(content.record)
         return value if isinstance(value, dict) else {"text": value}
-    if isinstance(message, ExampleList):
+    if is_list(message):
         examples = [_features_as_json(example.features.feature) for example in message.examples]
         return {
             "context": _features_as_json(message.context.features.feature),

@@ -14,7 +14,7 @@ from tfrecord_lite.cli import inputs, style
 from tfrecord_lite.cli.display import json_of, record_lines
 from tfrecord_lite.cli.pictures import can_draw, draw_all
 from tfrecord_lite.errors import DataLossError, FailedPreconditionError, plural
-from tfrecord_lite.example.content import ContentType, ExampleList, detect, is_sequence
+from tfrecord_lite.example.content import ContentType, detect, is_list, is_sequence
 from tfrecord_lite.files.names import INDEX_SUFFIX
 from tfrecord_lite.progress import is_terminal
 from tfrecord_lite.schema.text import nearest
@@ -166,7 +166,7 @@ class Printer:
 
 def _maps_of(message: Message) -> list[Any]:
     """Return the features of each part of a message by name, as they are in it."""
-    if isinstance(message, ExampleList):
+    if is_list(message):
         return [part.features.feature for part in (message.context, *message.examples)]
     if is_sequence(message):
         return [message.context.feature, message.feature_lists.feature_list]

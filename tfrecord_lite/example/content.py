@@ -25,7 +25,7 @@ from enum import StrEnum
 from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
-from tfrecord_lite.example.proto import FEATURES_TAG, ITEMS, ITEMS_CONTEXT
+from tfrecord_lite.example.proto import FEATURES_TAG
 from tfrecord_lite.sniff import text_of
 from tfrecord_lite.wire.scalar import LEN, START_GROUP, WireError, walk
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import TypeIs
 
-    from tfrecord_lite.messages import Example, SequenceExample
+    from tfrecord_lite.messages import Example, ExampleListWithContext, SequenceExample
 
 _EVENT_FIELDS = {1: 1, 2: 0, 3: 2, 4: 2, 5: 2, 6: 2, 7: 2, 8: 2, 9: 2, 10: 2}  # wire types
 _MAX_WALL_TIME = 2.0**35  # seconds; a time beyond the year 3000 is not a wall time
@@ -55,6 +55,12 @@ class ContentType(StrEnum):
     UNKNOWN = "unknown"
 
 
+_CLASSES = {
+    ContentType.EXAMPLE: "Example",
+    ContentType.SEQUENCE_EXAMPLE: "SequenceExample",
+    ContentType.EXAMPLE_LIST: "ExampleListWithContext",
+}
+
 OTHERS = {
     ContentType.SEQUENCE_EXAMPLE: "have feature lists, so they are SequenceExamples, not {wanted}s; "
     "read them with sequence_examples(), batches of them with parse_sequence_example",
@@ -66,15 +72,7 @@ OTHERS = {
 """What to say of records of another type than the wanted one."""
 
 
-@dataclass(frozen=True, slots=True)
-class ExampleList:
-    """An ExampleListWithContext, as learning to rank uses it."""
-
-    context: Example
-    examples: list[Example]
-
-
-Message: TypeAlias = "Example | SequenceExample | ExampleList"
+Message: TypeAlias = "Example | SequenceExample | ExampleListWithContext"
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,19 +148,22 @@ def is_sequence(message: Example | SequenceExample) -> TypeIs[SequenceExample]:
     return hasattr(message, "feature_lists")
 
 
+def is_list(message: Message) -> TypeIs[ExampleListWithContext]:
+    """Return whether a message is an ExampleListWithContext, without importing the class."""
+    return hasattr(message, "examples")
+
+
 def _parse(record: bytes, type_: ContentType) -> Message | None:
     """Parse a record as one type of message; None if it is not one, or has unknown fields."""
     from google.protobuf.message import DecodeError  # noqa: PLC0415 - not light
 
-    from tfrecord_lite.messages import Example, SequenceExample  # noqa: PLC0415 - not light
+    from tfrecord_lite import messages  # noqa: PLC0415 - not light
 
-    if type_ is ContentType.EXAMPLE_LIST:
-        return _parse_list(record)
-    if type_ not in (ContentType.EXAMPLE, ContentType.SEQUENCE_EXAMPLE):
+    if type_ not in _CLASSES:
         return None
-    cls = Example if type_ is ContentType.EXAMPLE else SequenceExample
+    cls = getattr(messages, _CLASSES[type_])
     try:
-        message = cls.FromString(record)
+        message: Message = cls.FromString(record)
     except (DecodeError, UnicodeDecodeError):
         return None
     message.DiscardUnknownFields()
@@ -173,30 +174,9 @@ def _parse(record: bytes, type_: ContentType) -> Message | None:
     return message if is_known else None
 
 
-def _parse_list(record: bytes) -> ExampleList | None:
-    """Parse an ExampleListWithContext; None if the record is not one."""
-    from tfrecord_lite.messages import Example  # noqa: PLC0415 - not light
-
-    context, examples = Example(), []
-    fields = _fields(record)
-    if fields is None:
-        return None
-    for number, wire_type, content in fields:
-        if number not in (ITEMS, ITEMS_CONTEXT) or wire_type != LEN:
-            return None
-        message = _parse(content, ContentType.EXAMPLE)
-        if not isinstance(message, Example):
-            return None
-        if number == ITEMS:
-            examples.append(message)
-        else:
-            context.MergeFrom(message)
-    return ExampleList(context, examples)
-
-
 def _is_plausible(message: Message) -> bool:
     """Return whether a message that parses also makes sense."""
-    if isinstance(message, ExampleList):
+    if is_list(message):
         parts = [part for part in (message.context, *message.examples) if part.ByteSize()]
         return bool(parts) and all(map(_is_plausible, parts))
     if is_sequence(message):

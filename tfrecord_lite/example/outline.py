@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfrecord_lite.example.content import ExampleList, is_sequence
+from tfrecord_lite.example.content import is_list, is_sequence
 from tfrecord_lite.schema.kinds import Kind
 
 if TYPE_CHECKING:
@@ -63,8 +63,8 @@ class Section:
 
 
 def sections(message: Message, max_examples: int | None = None) -> list[Section]:
-    """Return the sections of a message, rows by name; of an ExampleList, the first Examples'."""
-    if isinstance(message, ExampleList):
+    """Return the sections of a message, rows by name; of a list of Examples, the first Examples'."""
+    if is_list(message):
         n_examples = len(message.examples)
         return [
             _section("context", message.context.features.feature),

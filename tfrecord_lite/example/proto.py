@@ -32,8 +32,6 @@ from tfrecord_lite.wire.scalar import len_tag
 
 FEATURES, FEATURE_LISTS = 1, 2
 """The fields of a SequenceExample; the first is also the only one of an Example."""
-ITEMS, ITEMS_CONTEXT = 1, 2
-"""The fields of an ExampleListWithContext."""
 ENTRY, KEY, VALUE = 1, 1, 2
 """The map entries of Features and FeatureLists, and their fields."""
 STEP = 1

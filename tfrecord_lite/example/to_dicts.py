@@ -136,7 +136,7 @@ class Decoder:
 
 def _sequence_row(runtime: Any, serialized: bytes) -> SequenceRow:
     """Decode a SequenceExample with the protobuf runtime; raises UnsureError."""
-    message = runtime.sequence_of(serialized)
+    message = runtime.parsed(runtime.SequenceExample, serialized)
     lists: dict[str, Any] = {}
     for name, feature_list in message.feature_lists.feature_list.items():
         steps = [runtime.array_of(feature) for feature in feature_list.feature]

@@ -76,15 +76,6 @@ class FeatureColumn:
         self._lists = lists
         self._is_missing = is_missing
 
-    def copy(self) -> FeatureColumn:
-        """Return a column with a copy of the values."""
-        flat = self.flat
-        if isinstance(flat, BytesColumn):
-            copied: FlatValues = BytesColumn(flat.offsets.copy(), flat.data.copy())
-        else:
-            copied = flat.copy()
-        return FeatureColumn(self.key, self._lists, copied, self._is_missing)
-
     def cut(self, splits: list[int]) -> list[FeatureColumn]:
         """Return the columns of some messages each, with values of their own; `splits` are theirs."""
         lists, flat = self._lists, self.flat
@@ -162,10 +153,7 @@ def dense(column: FeatureColumn, feature: Dense, *, single: bool) -> AnyArray | 
     r"""Build the result of a FixedLenFeature: shape (n, \\*shape) (rules X1, X3 to X5)."""
     if column.count == feature.size:
         return shaped(column.flat, feature, column.n_messages, single=single)
-    shape = feature.shape if single else (column.n_messages, *feature.shape)
     flat = column.flat
-    if len(shape) != 1:
-        flat = as_array(flat)  # a column has one dimension
     if feature.default is None:
         detail = (
             f"required feature {column.key!r} is missing and has no default; "
@@ -174,14 +162,12 @@ def dense(column: FeatureColumn, feature: Dense, *, single: bool) -> AnyArray | 
         column.reject(column.is_missing, Reason.MISSING, lambda _: detail)
     column.reject_sizes(~column.is_missing & (column.counts != feature.size), feature)
     if feature.default is not None and column.is_missing.any():
-        default = feature.default.reshape(1, feature.size)
-        filled = np.empty((column.counts.size, feature.size), feature.kind.dtype)
+        filled = np.empty((column.n_messages, feature.size), feature.kind.dtype)
         filled[~column.is_missing] = as_array(flat).reshape(-1, feature.size)
-        filled[column.is_missing] = default
-        if not isinstance(flat, BytesColumn):
-            return filled.reshape(shape)
-        return BytesColumn.from_list(filled.reshape(-1).tolist())
-    return flat if isinstance(flat, BytesColumn) else flat.reshape(shape)
+        filled[column.is_missing] = feature.default.reshape(1, feature.size)
+        is_column = isinstance(flat, BytesColumn)
+        flat = BytesColumn.from_list(filled.ravel().tolist()) if is_column else filled
+    return shaped(flat, feature, column.n_messages, single=single)
 
 
 def shaped(

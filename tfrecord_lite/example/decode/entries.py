@@ -231,38 +231,25 @@ def merge(kind: Kind, n_lists: int, parts: list[tuple[Int64Array, ListValues]]) 
     for chosen, values in parts:
         counts[chosen] = values.counts
     splits = row_splits(counts)
+    if not splits[-1]:
+        return ListValues(counts, NO_VALUES[kind])
     places = [ranges(splits[chosen], counts[chosen]) for chosen, _ in parts]
-    found = [values for _, values in parts]
-    return ListValues(counts, _merge(kind, int(splits[-1]), places, found))
+    flats: list[Any] = [values.flat for _, values in parts]
 
+    def put(dtype: np.dtype[Any], arrays: list[AnyArray]) -> AnyArray:
+        out = np.empty(int(splits[-1]), dtype)
+        for place, array in zip(places, arrays, strict=True):
+            out[place] = array
+        return out
 
-def _merge(kind: Kind, n_values: int, places: list[Int64Array], found: list[ListValues]) -> Flat:
-    """Put the values of each part at its places among `n_values`."""
-    flats = [values.flat for values in found]
-    if not n_values:
-        return NO_VALUES[kind]
-    if kind is Kind.BYTES:
-        extents = [flat for flat in flats if isinstance(flat, ByteRanges)]
-        data = common_buffer(extents)
-        starts = _scatter(np.dtype(np.int64), n_values, places, [e.starts for e in extents])
-        lengths = _scatter(np.dtype(np.int64), n_values, places, [e.lengths for e in extents])
-        return ByteRanges(data, starts, lengths)
-    arrays = [flat for flat in flats if isinstance(flat, np.ndarray)]
-    return _scatter(kind.dtype, n_values, places, arrays)
-
-
-def common_buffer(parts: list[ByteRanges]) -> Uint8Array:
-    """Return the buffer of all ranges; parts without any may have an empty one."""
-    return max((part.data for part in parts), key=len)
-
-
-def _scatter(
-    dtype: np.dtype[Any], n_values: int, places: list[Int64Array], arrays: list[AnyArray]
-) -> AnyArray:
-    out = np.empty(n_values, dtype)
-    for place, array in zip(places, arrays, strict=True):
-        out[place] = array
-    return out
+    if kind is not Kind.BYTES:
+        return ListValues(counts, put(kind.dtype, flats))
+    data = max((flat.data for flat in flats), key=len)  # that of a part without any may be empty
+    int64 = np.dtype(np.int64)
+    starts = put(int64, [flat.starts for flat in flats])
+    return ListValues(
+        counts, ByteRanges(data, starts, put(int64, [flat.lengths for flat in flats]))
+    )
 
 
 LIST_READERS: dict[Kind, Callable[..., tuple[Int64Array, Any]]] = {

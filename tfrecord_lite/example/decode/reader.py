@@ -76,7 +76,8 @@ class ColumnReader:
                 whole = self._column(batch, key)
                 found[key] = whole.cut(splits) if is_cut else [whole]
             if (key, number) in used:
-                return found[key][number].copy()
+                n_messages = splits[number + 1] - splits[number]
+                return found[key][number].cut([0, n_messages])[0]
             used.add((key, number))
             return found[key][number]
 
@@ -102,7 +103,7 @@ class ColumnReader:
         raise NotImplementedError
 
     def _column(self, batch: Any, key: str) -> Any:
-        """Read a column, which has the methods ``cut`` and ``copy``."""
+        """Read a column, which has the method ``cut``."""
         raise NotImplementedError
 
     def _build(self, feature: Prepared, column: Callable[[str], Any], *, single: bool) -> Any:

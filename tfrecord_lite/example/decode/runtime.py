@@ -32,17 +32,8 @@ class UnsureError(Exception):
     """The runtime rejects a message, or loses bits of it; users never see this."""
 
 
-def features_of(serialized: bytes) -> Any:
-    """Return the map of a message's features; raises UnsureError if the runtime rejects it."""
-    return _parsed(Example, serialized).features.feature
-
-
-def sequence_of(serialized: bytes) -> Any:
-    """Return a SequenceExample; raises UnsureError if the runtime rejects it."""
-    return _parsed(SequenceExample, serialized)
-
-
-def _parsed(message: Any, serialized: bytes) -> Any:
+def parsed(message: Any, serialized: bytes) -> Any:
+    """Parse a message; raises UnsureError if the runtime rejects it."""
     if _IN_PYTHON:
         raise UnsureError("protobuf's runtime in Python reads some encodings differently")
     try:
@@ -74,7 +65,7 @@ def arrays_of(features: Any) -> dict[str, AnyArray]:
 
 def row_of(serialized: bytes) -> dict[str, AnyArray]:
     """Return the values of an Example by key; raises UnsureError."""
-    return arrays_of(_parsed(Example, serialized).features)
+    return arrays_of(parsed(Example, serialized).features)
 
 
 class RuntimeMessages:
@@ -84,7 +75,8 @@ class RuntimeMessages:
         self, data: Uint8Array, starts: Int64Array, stops: Int64Array, table: KeyTable
     ) -> None:
         extents = zip(starts.tolist(), stops.tolist(), strict=True)
-        self._messages = [features_of(data[start:stop].tobytes()) for start, stop in extents]
+        messages = [parsed(Example, data[start:stop].tobytes()) for start, stop in extents]
+        self._messages = [message.features.feature for message in messages]
         self._names = [key.decode() for key in table.keys]
         self._found = [self._read(name) for name in self._names]
         self._known = frozenset(table.keys)
@@ -126,7 +118,7 @@ class RuntimeSequences:
         self, data: Uint8Array, starts: Int64Array, stops: Int64Array, table: KeyTable
     ) -> None:
         extents = zip(starts.tolist(), stops.tolist(), strict=True)
-        messages = [sequence_of(data[start:stop].tobytes()) for start, stop in extents]
+        messages = [parsed(SequenceExample, data[start:stop].tobytes()) for start, stop in extents]
         maps = [message.feature_lists.feature_list for message in messages]
         self._keys = frozenset(name.encode() for lists in maps for name in lists)
         self._known = frozenset(table.keys)
@@ -142,10 +134,6 @@ class RuntimeSequences:
     def unknown_keys(self, limit: int) -> list[bytes]:
         """Return the keys of lists that are not in the table."""
         return list(self._keys - self._known)
-
-    def n_steps(self, number: int) -> int:
-        """Return the number of steps of a list in all messages together."""
-        return len(self._steps[number])
 
     def kinds(self, number: int) -> Uint8Array:
         """Return the kind of each step of a list, of all messages."""

@@ -447,14 +447,8 @@ def rows_at_once(row: Any) -> int:
 
 
 def encode_rows(rows: Sequence[Any]) -> Block | None:
-    """Encode rows as :func:`~tfrecord_lite.encode_example`, all at once; None if they are not of one form."""
-    found = as_columns(rows) if len(rows) >= _FEWEST_ROWS else None
-    return encode_lists(found, len(rows)) if found else None
-
-
-def as_columns(rows: Sequence[Any]) -> dict[str, ValueLists] | None:
-    """Return the value lists of each key; None if the rows are not of one plain form."""
-    if set(map(type, rows)) != {dict}:
+    """Encode rows as :func:`~tfrecord_lite.encode_example`, all at once; None if they are not of one plain form."""
+    if len(rows) < _FEWEST_ROWS or set(map(type, rows)) != {dict}:
         return None
     keys = rows[0].keys()
     if any(row.keys() != keys for row in rows):
@@ -477,7 +471,7 @@ def as_columns(rows: Sequence[Any]) -> dict[str, ValueLists] | None:
             found[key] = lists
     except (ArithmeticError, TypeError, ValueError, struct.error):
         return None
-    return found or None
+    return encode_lists(found, len(rows)) if found else None
 
 
 def _values(values: list[Any], types: set[type]) -> ValueLists | None:

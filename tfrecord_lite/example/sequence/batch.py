@@ -351,8 +351,10 @@ class EvenContents:
         return ranges(self.first, counts, self.size)
 
     def pad(self, counts: Int64Array, out: Float32Array) -> None:
-        """Copy all contents, as :meth:`PlainSteps.pad`.
+        """Store the steps of each list in a row, zeros after them.
 
+        `out` is float32, shape (n_lists, longest, n_values): contiguous, and at least as long as
+        the longest list.
         Every list is copied at the length of the longest one. Contents are at the same offsets in
         all these copies, so no step is looked at.
         """
@@ -420,24 +422,6 @@ class PlainSteps:
         ):
             counts, numbers = varint_runs(ByteRanges(data, start, lengths))
         return ListValues(1 if (counts == 1).all() else counts, numbers)
-
-    def are_floats(self, n_values: int) -> bool:
-        """Say whether all steps of all lists are `n_values` floats, and lie evenly."""
-        return (
-            self.kind is Kind.FLOAT
-            and isinstance(self.contents, EvenContents)
-            and self.contents.length == 4 * n_values > 0
-            and bool(self.is_plain.all())
-        )
-
-    def pad(self, out: Float32Array) -> None:
-        """Store the steps of each list in a row, zeros after them; only if :meth:`are_floats`.
-
-        `out` is float32, shape (n_lists, longest, n_values): contiguous, and at least as long as
-        the longest list.
-        """
-        if isinstance(self.contents, EvenContents):
-            self.contents.pad(self.counts, out)
 
 
 _FEW = 2
@@ -516,16 +500,18 @@ class FeatureLists:
         steps = FeatureValues(int(n_steps.sum()), self.kinds(number), values)
         return FeatureListValues(self._is_present[cells], n_steps, steps)
 
-    def even_floats(self, number: int, n_values: int) -> PlainSteps | None:
-        """Return a list, not read yet, if each message has it with steps of `n_values` floats."""
-        plain = self._plain.get(number)
-        if plain is None or plain.is_plain.size != self.n_messages:
-            return None
-        return plain if plain.are_floats(n_values) else None
+    def even_floats(self, number: int, n_values: int) -> tuple[EvenContents, Int64Array] | None:
+        """Return the contents and counts of a list, not read yet.
 
-    def n_steps(self, number: int) -> int:
-        """Return the steps of a list in all messages together."""
-        return int(self._n_steps[self._cells_of(number)].sum())
+        None unless each message has it with steps of `n_values` floats, which lie evenly.
+        """
+        plain = self._plain.get(number)
+        if plain is None or plain.is_plain.size != self.n_messages or not plain.is_plain.all():
+            return None
+        contents = plain.contents
+        if plain.kind is not Kind.FLOAT or not isinstance(contents, EvenContents):
+            return None
+        return (contents, plain.counts) if contents.length == 4 * n_values > 0 else None
 
     def kinds(self, number: int) -> Uint8Array | int:
         """Return the kind of each step of a list, one number if all are of one."""
@@ -630,19 +616,20 @@ class SequenceMessageBatch:
         """
         if not isinstance(self._lists, FeatureLists):
             return None
-        steps = self._lists.even_floats(number, n_values)
-        if steps is None:
+        found = self._lists.even_floats(number, n_values)
+        if found is None:
             return None
-        longest = int(steps.counts.max(initial=0))
-        n_steps = int(steps.counts.sum())
+        contents, counts = found
+        longest = int(counts.max(initial=0))
+        n_steps = int(counts.sum())
         if most_times is not None and longest * self.n_messages > most_times * n_steps:
             return None
         try:
             out = np.empty((self.n_messages, longest, n_values), np.float32)
         except (MemoryError, ValueError):
             return None  # the general way raises, and names the longest message
-        steps.pad(out)
-        return out, steps.counts
+        contents.pad(counts, out)
+        return out, counts
 
 
 def read_sequences(keys: DiscoveredKeys, block: Block) -> SequenceMessageBatch | None:

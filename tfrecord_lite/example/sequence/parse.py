@@ -6,7 +6,7 @@ so that most of the code for Examples serves both.
 
 from __future__ import annotations
 
-from copy import copy
+from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.block import Block
     from tfrecord_lite.columns import Column
     from tfrecord_lite.example.decode.build import FeatureColumn
-    from tfrecord_lite.example.decode.entries import FeatureListValues
     from tfrecord_lite.example.decode.reader import Serialized
     from tfrecord_lite.schema import FeatureLike, Prepared
 
@@ -268,34 +267,25 @@ class SequenceExampleParser:
         return remake, self._features
 
 
+@dataclass(frozen=True, slots=True)
 class FeatureListColumn:
     """One feature list in all messages of a batch."""
 
-    def __init__(self, key: str, lists: FeatureListValues, steps: FeatureColumn) -> None:
-        self.key = key
-        self.is_present: BoolArray = lists.is_present
-        """Which messages have the list; shape (n_messages,)."""
-        self.n_steps: Int64Array = lists.n_steps
-        """Steps in each message; shape (n_messages,)."""
-        self.steps = steps
-        """The values of all steps, with a row per step."""
+    key: str
+    is_present: BoolArray
+    """Which messages have the list; shape (n_messages,)."""
+    n_steps: Int64Array
+    """Steps in each message; shape (n_messages,)."""
+    steps: FeatureColumn
+    """The values of all steps, with a row per step."""
 
     def cut(self, splits: list[int]) -> list[FeatureListColumn]:
         """Return the columns of some messages each, with values of their own; `splits` are theirs."""
-        columns = []
-        steps = self.steps.cut(row_splits(self.n_steps)[splits].tolist())
-        for (a, b), some in zip(pairwise(splits), steps, strict=True):
-            column = copy(self)
-            column.is_present, column.n_steps = self.is_present[a:b], self.n_steps[a:b].copy()
-            column.steps = some
-            columns.append(column)
-        return columns
-
-    def copy(self) -> FeatureListColumn:
-        """Return a column with values of its own."""
-        copied = copy(self)
-        copied.steps = self.steps.copy()
-        return copied
+        parts = self.steps.cut(row_splits(self.n_steps)[splits].tolist())
+        return [
+            FeatureListColumn(self.key, self.is_present[a:b], self.n_steps[a:b].copy(), steps)
+            for (a, b), steps in zip(pairwise(splits), parts, strict=True)
+        ]
 
 
 class FeatureListReader(ColumnReader):
@@ -350,7 +340,7 @@ class FeatureListReader(ColumnReader):
             steps = column_of(key, kind, lists.steps, self.strings)
         except MisfitError as misfit:
             raise _at_message(misfit, lists.n_steps) from None
-        return FeatureListColumn(key, lists, steps)
+        return FeatureListColumn(key, lists.is_present, lists.n_steps, steps)
 
     def _build(
         self, feature: Prepared, column: Callable[[str], FeatureListColumn], *, single: bool
