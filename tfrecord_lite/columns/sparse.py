@@ -142,36 +142,25 @@ class SparseTensor:
         if math.prod(max(n, 1) for n in shape) > 2**60:
             raise argument_error(f"no array can have the shape {list(shape)}")
         fill = fill_value(default_value, self.dtype, ())
-        self._check_range()
-        flat = np.zeros(len(self.indices), np.int64)  # the place of each value in C order
-        for i, size in enumerate(shape):
-            flat = flat * size + self.indices[:, i]
-        if validate_indices:
-            self._check_order(flat)
-        dense = np.full(shape, fill, self.dtype)
-        dense.reshape(-1)[flat] = as_array(self.values)
-        return dense
-
-    def _check_range(self) -> None:
-        """Raise an error about the first index outside the shape."""
         outside = ((self.indices < 0) | (self.indices >= self.dense_shape)).any(axis=1)
         if outside.any():
             i = int(outside.argmax())
             where = self.indices[i].tolist()
-            raise argument_error(
-                f"index {where} of value {i} is outside the shape {list(self.shape)}"
-            )
-
-    def _check_order(self, flat: Int64Array) -> None:
-        """Raise an error about the first index that is not greater than the one before it."""
+            raise argument_error(f"index {where} of value {i} is outside the shape {list(shape)}")
+        flat = np.zeros(len(self.indices), np.int64)  # the place of each value in C order
+        for i, size in enumerate(shape):
+            flat = flat * size + self.indices[:, i]
         wrong = np.flatnonzero(flat[1:] <= flat[:-1])
-        if wrong.size:
+        if validate_indices and wrong.size:
             i = int(wrong[0]) + 1
             how = "repeated" if flat[i] == flat[i - 1] else "out of order"
             raise argument_error(
                 f"index {self.indices[i].tolist()} of value {i} is {how}; "
                 "validate_indices=False keeps the last value"
             )
+        dense = np.full(shape, fill, self.dtype)
+        dense.reshape(-1)[flat] = as_array(self.values)
+        return dense
 
     def __eq__(self, other: object) -> bool:
         """Compare indices, values and shape; their order counts."""

@@ -50,7 +50,13 @@ import numpy as np
 
 from tfrecord_lite.arrays import AnyArray, BoolArray, row_splits
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
-from tfrecord_lite.convert.lists import MaskedBytes, MaskedRows, TextColumn, masked_rows
+from tfrecord_lite.convert.lists import (
+    MaskedBytes,
+    MaskedRows,
+    TextColumn,
+    masked_rows,
+    with_values,
+)
 from tfrecord_lite.convert.types import at_records, column_error
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
 from tfrecord_lite.schema import Original, Schema, SequenceSchema
@@ -1146,7 +1152,7 @@ def array_of(name: str, column: Any, kind: Any, original: Original | None) -> An
             raise column_error(name, detail, None, Reason.UNSUPPORTED)
         counts = np.bincount(column.indices[:, 0], minlength=column.shape[0])
         column = RaggedTensor.from_row_lengths(column.values, counts)
-    column = column if isinstance(column, MaskedBytes) else _plain(column)
+    column = column if isinstance(column, MaskedBytes) else with_values(column, _plain)
     kind = _natural_type(name, column, original) if kind is None else kind
     if original is not None and not _has_codes_for(kind, original):  # such as of two files together
         kind = _with_wide_codes(kind)
@@ -1166,8 +1172,6 @@ def array_of(name: str, column: Any, kind: Any, original: Original | None) -> An
 
 def _plain(column: Any) -> Any:
     """Return the numbers of ml_dtypes, which no library has, as the nearest of NumPy's."""
-    if isinstance(column, RaggedTensor):
-        return RaggedTensor(_plain(column.values), column.row_splits)
     if column.dtype.isbuiltin == 1:  # its name takes longer
         return column
     if column.dtype.name in EXTRA_FLOATS:

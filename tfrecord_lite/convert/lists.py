@@ -18,12 +18,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from tfrecord_lite.arrays import AnyArray, BoolArray, ByteRanges, Int64Array, row_splits
-from tfrecord_lite.columns import BytesColumn, RaggedTensor
+from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.convert.types import ByteItems, column_error, record_of
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.schema import Kind
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tfrecord_lite.convert.types import Flat
 
     Counts: TypeAlias = Int64Array | int
@@ -194,3 +196,18 @@ def masked_rows(rows: AnyArray, missing: BoolArray, fill: Any = b"") -> np.ma.Ma
     whole[~missing] = rows
     masks = missing.reshape(-1, *[1] * (rows.ndim - 1))
     return np.ma.MaskedArray(whole, np.broadcast_to(masks, whole.shape).copy())
+
+
+def with_values(column: Any, change: Callable[[Any], Any]) -> Any:
+    """Return a column with its flat values changed one by one; rows and mask stay."""
+    match column:
+        case RaggedTensor():
+            inner = with_values(column.values, change)
+            return RaggedTensor(inner, column.row_splits, column.uniform_row_length)
+        case SparseTensor():
+            return SparseTensor(column.indices, change(column.values), column.dense_shape)
+        case np.ma.MaskedArray():
+            data = change(np.asarray(column.data))
+            return np.ma.MaskedArray(data, np.ma.getmaskarray(column))
+        case _:
+            return change(column)

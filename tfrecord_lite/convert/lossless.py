@@ -57,6 +57,7 @@ from tfrecord_lite.convert.lists import (
     TextColumn,
     masked_rows,
     missing_row_error,
+    with_values,
 )
 from tfrecord_lite.convert.normalize import normalize, present_records, text_objects
 from tfrecord_lite.convert.types import (
@@ -83,7 +84,7 @@ from tfrecord_lite.schema import (
 from tfrecord_lite.schema.kinds import EXTRA_FLOATS, EXTRA_INTEGERS, numpy_dtype
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from tfrecord_lite.arrays import AnyArray, BoolArray, ByteRanges, Int64Array
     from tfrecord_lite.convert.arrow import DataFrame
@@ -245,21 +246,6 @@ def _original(values: Any, shape: tuple[int | None, ...], *, missing: bool) -> O
 def original_dtype(name: str) -> np.dtype[Any]:
     """Return a dtype by the name an Original has for it; ImportError without ml_dtypes."""
     return np.dtype(object) if name == "string" else numpy_dtype(name)
-
-
-def with_values(column: Any, change: Callable[[Any], Any]) -> Any:
-    """Return a column with its flat values changed one by one; rows and mask stay."""
-    match column:
-        case RaggedTensor():
-            inner = with_values(column.values, change)
-            return RaggedTensor(inner, column.row_splits, column.uniform_row_length)
-        case SparseTensor():
-            return SparseTensor(column.indices, change(column.values), column.dense_shape)
-        case np.ma.MaskedArray():
-            data = change(np.asarray(column.data))
-            return np.ma.MaskedArray(data, np.ma.getmaskarray(column))
-        case _:
-            return change(column)
 
 
 def without_values(column: Any, original: Original) -> Any:

@@ -27,6 +27,7 @@ from tfrecord_lite.convert.arrow import (
 )
 from tfrecord_lite.convert.types import column_error
 from tfrecord_lite.errors import Reason
+from tfrecord_lite.storage.infer import first_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -208,22 +209,12 @@ def _frames(
     used = wanted if predicate is None else [*wanted, *predicate.meta.root_names()]
     table = table.select([name for name in dict.fromkeys(used) if name in table.column_names])
     yield _frame(table.head(0))[:, : len(wanted)]  # Polars wants a frame at least
-    for batch in _first(table, n_rows):
+    # Few rows come in one small batch; more than a read brings would wait for all of them.
+    size = n_rows if n_rows is not None and 0 < n_rows < _FEW_ROWS else None
+    for batch in first_of(table.to_batches(size), n_rows):
         frame = _frame(batch)
         # Not by name: Polars takes one such as ^a$ or * for a pattern.
         yield (frame if predicate is None else frame.filter(predicate))[:, : len(wanted)]
-
-
-def _first(table: Any, n_rows: int | None) -> Iterator[Any]:
-    """Yield the batches of the first rows, or of all."""
-    left = n_rows
-    # Few rows come in one small batch; more than a read brings would wait for all of them.
-    size = n_rows if n_rows is not None and 0 < n_rows < _FEW_ROWS else None
-    for batch in table.to_batches(size) if left != 0 else ():
-        yield batch if left is None else batch[:left]
-        left = None if left is None else left - len(batch)
-        if left is not None and left <= 0:
-            return
 
 
 def _frame(batch: Any) -> Any:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfrecord_lite.convert.arrow import check_traits, with_traits
+from tfrecord_lite.convert.lists import with_values
 from tfrecord_lite.convert.lossless import (
     RAW,
     check_exact,
@@ -26,7 +27,6 @@ from tfrecord_lite.convert.lossless import (
     original_dtype,
     schema_of,
     with_carried,
-    with_values,
 )
 from tfrecord_lite.convert.normalize import normalize
 from tfrecord_lite.errors import InvalidArgumentError, Reason

@@ -18,8 +18,9 @@ from tfrecord_lite.convert.lists import (
     TextColumn,
     masked_rows,
     missing_row_error,
+    with_values,
 )
-from tfrecord_lite.convert.lossless import original_dtype, with_values
+from tfrecord_lite.convert.lossless import original_dtype
 from tfrecord_lite.convert.normalize import flattened, normalize, present_records
 from tfrecord_lite.convert.types import WHOLE, at_records, column_error
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural

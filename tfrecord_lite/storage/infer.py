@@ -145,15 +145,16 @@ def blocks_of(
     else:
         reader = data if isinstance(data, TFRecordReader) else reader_with(data, options)
         title, blocks = title_of(reader.sources), reader.blocks()
-    yield from reported(_first(blocks, num_records), progress, title)
+    yield from reported(first_of(blocks, num_records), progress, title)
 
 
-def _first(blocks: Any, num_records: int | None) -> Generator[Block, None, None]:
-    left = num_records
-    with closing(blocks):
-        for block in blocks:
-            yield block if left is None else block[:left]
-            left = None if left is None else left - len(block)
+def first_of(parts: Any, n: int | None) -> Generator[Any, None, None]:
+    """Yield blocks, or batches, up to so many records in all, and close where they come from."""
+    left = n
+    with closing(parts):
+        for part in parts if n != 0 else ():
+            yield part if left is None else part[:left]
+            left = None if left is None else left - len(part)
             if left is not None and left <= 0:
                 return
 

@@ -18,7 +18,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.block import Block
-from tfrecord_lite.columns import RaggedTensor, SparseTensor
 from tfrecord_lite.columns.bytes import as_array
 from tfrecord_lite.columns.join import join
 from tfrecord_lite.convert.arrow import (
@@ -29,6 +28,7 @@ from tfrecord_lite.convert.arrow import (
     table_for,
     without_labels,
 )
+from tfrecord_lite.convert.lists import with_values
 from tfrecord_lite.convert.lossless import restored
 from tfrecord_lite.errors import (
     InvalidArgumentError,
@@ -410,14 +410,4 @@ class Loader:
             raise argument_error(f"no array can have the schema's originals: {error}") from None
         if not self._with_objects:
             return columns
-        return {name: _as_objects(column) for name, column in columns.items()}
-
-
-def _as_objects(column: Any) -> Any:
-    """Return a column with byte strings as objects."""
-    if isinstance(column, RaggedTensor):
-        inner = _as_objects(column.values)
-        return RaggedTensor(inner, column.row_splits, column.uniform_row_length)
-    if isinstance(column, SparseTensor):
-        return SparseTensor(column.indices, _as_objects(column.values), column.dense_shape)
-    return as_array(column)
+        return {name: with_values(column, as_array) for name, column in columns.items()}

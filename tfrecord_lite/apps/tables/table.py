@@ -51,6 +51,7 @@ from tfrecord_lite.schema import (
 )
 from tfrecord_lite.schema.text import nearest
 from tfrecord_lite.sniff import text_of
+from tfrecord_lite.storage.infer import first_of
 from tfrecord_lite.storage.loading import Loader, described_by, reader_ahead
 from tfrecord_lite.storage.sidecar import Sidecar
 from tfrecord_lite.storage.widening import as_absent
@@ -295,13 +296,10 @@ class TFRecordTable:
         {'name': ['Grace'], 'age': [37]}
         """
         size = self._reading.batch_size if size is None else require_int("size", size, 1)
-        if self._reading.num_workers:
-            return iter(self._in_processes(size))
-        return self._in_turn(size)
+        return self._batches_of(size)
 
-    def _all_batches(self, progress: Progress) -> Iterator[Any]:
+    def _batches_of(self, size: int | None, *, progress: Progress = False) -> Iterator[Any]:
         check_progress(progress)
-        size = self._reading.batch_size
         if not self._reading.num_workers:
             return self._in_turn(size, progress=progress)
         batches: Any = iter(self._in_processes(size))
@@ -385,13 +383,7 @@ class TFRecordTable:
         {'name': ['Ada', 'Alan'], 'age': [36, 41]}
         """
         n = require_int("n", n, 0)
-        batches, left = [], n
-        if n:
-            for batch in self._in_turn(min(n, self._reading.batch_size or n)):
-                batches.append(batch[:left])
-                left -= len(batch)
-                if left <= 0:
-                    break
+        batches = first_of(self._in_turn(min(n, self._reading.batch_size or n)), n)
         return arrow.imported().Table.from_batches(batches, self.arrow_schema)
 
     def to_arrow(self, *, progress: Progress = None) -> Any:
@@ -404,7 +396,7 @@ class TFRecordTable:
         >>> people.filter(people["age"].to_numpy() > 36)["name"].to_pylist()
         ['Alan', 'Grace']
         """
-        batches = self._all_batches(progress)
+        batches = self._batches_of(self._reading.batch_size, progress=progress)
         return arrow.imported().Table.from_batches(batches, self.arrow_schema)
 
     def to_pandas(self, *, progress: Progress = None) -> Any:
@@ -514,13 +506,12 @@ class _ToBatches(Stage):
 def _first_blocks(sources: list[Source], options: ReadSettings, size: int | None) -> list[Block]:
     """Return the records at the start of some files, up to their number or size."""
     found: list[Block] = []
-    n_left, n_bytes = size or 2**63, 0
-    ahead: Any = reader_ahead(sources, options).blocks()
-    with closing(ahead) as blocks:
+    n_bytes = 0
+    with closing(first_of(reader_ahead(sources, options).blocks(), size)) as blocks:
         for block in blocks:
-            found.append(block[:n_left])
-            n_left, n_bytes = n_left - len(block), n_bytes + block.nbytes
-            if n_left <= 0 or n_bytes >= _SAMPLE_BYTES:
+            found.append(block)
+            n_bytes += block.nbytes
+            if n_bytes >= _SAMPLE_BYTES:
                 break
     return found
 
