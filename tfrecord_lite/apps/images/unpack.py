@@ -283,7 +283,7 @@ class _Unpacking:
         if filename:
             described[FILENAME_KEY] = filename
         used = {image_key, *keys.values()} | (DERIVED_KEYS if image_key in DERIVED_KEYS else set())
-        for name, found in row.items():
+        for name, found in sorted(row.items()):
             if name in used:
                 continue
             value = [_plain(item) for item in found.tolist()]

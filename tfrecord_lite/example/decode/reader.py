@@ -178,7 +178,8 @@ class FeatureReader(ColumnReader):
                 name = key.decode(errors="replace")
                 detail = "a feature that is not in the schema"
                 raise MisfitError(int(found[0]), Reason.WRONG_KIND, name, detail)
-        return batch.unknown_keys(_MOST_OTHERS)
+        # Maps of the protobuf runtime have an order of their own in each process.
+        return sorted(batch.unknown_keys(_MOST_OTHERS))
 
     def _column(self, batch: MessageBatch, key: str) -> FeatureColumn:
         kind, number = self.kinds[key], self.numbers[key]
