@@ -36,7 +36,7 @@ from tests.support.sequence_messages import (
     some_sequence,
 )
 from tests.support.skips import in_c
-from tfrecord_lite import testing
+from tfrecord_lite.testing.reencode import chooser
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn
@@ -55,9 +55,7 @@ sequences = st.builds(
 @st.composite
 def encodings(draw: DrawFn, length_bytes: int = 5) -> bytes:
     """Return a SequenceExample in some legal encoding."""
-    reencoder = SequenceReencoder(
-        testing.chooser(draw), draw(st.sampled_from([20, 6, 3])), length_bytes
-    )
+    reencoder = SequenceReencoder(chooser(draw), draw(st.sampled_from([20, 6, 3])), length_bytes)
     return reencoder.sequence(draw(sequences))
 
 
@@ -71,7 +69,7 @@ def large_encodings(draw: DrawFn, length_bytes: int = 5) -> bytes:
 
 @st.composite
 def damaged(draw: DrawFn) -> bytes:
-    below = testing.chooser(draw)
+    below = chooser(draw)
     message = draw(st.one_of(sequences.map(plain_sequence), encodings(), large_encodings()))
     other = draw(sequences.map(plain_sequence))
     for _ in range(draw(st.integers(1, 2))):

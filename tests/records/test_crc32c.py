@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support import reference
-from tfrecord_lite import testing
 from tfrecord_lite.records import crc32c
-from tfrecord_lite.testing.records import ODD_LENGTHS
+from tfrecord_lite.testing.records import ODD_LENGTHS, odd_lengths
 
 
 @pytest.mark.parametrize(
@@ -58,7 +57,7 @@ def test_the_mask_of_many_is_the_mask_of_each(crcs: list[int]) -> None:
     assert crc32c.mask(np.array(crcs, np.uint32)).tolist() == expected
 
 
-@given(st.lists(testing.odd_lengths(), max_size=10))
+@given(st.lists(odd_lengths(), max_size=10))
 def test_crcs_of_lengths_equal_the_reference(lengths: list[int]) -> None:
     expected = [reference.masked_crc32c(length.to_bytes(8, "little")) for length in lengths]
 

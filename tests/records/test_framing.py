@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tests.support import reference
 from tests.support.effort import some
+from tests.support.frame_damage import pieces_of
 from tests.support.read_outcome import Outcome, loss_of
 from tfrecord_lite import Block, testing
 from tfrecord_lite.block import SPARE_BYTES, Place, Span
@@ -33,6 +34,7 @@ from tfrecord_lite.records.framing import (
     frames_of,
     is_header,
 )
+from tfrecord_lite.testing.records import odd_lengths
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -119,7 +121,7 @@ class TestSoundStreams:
         self, drive: Drive, items: list[bytes], data: st.DataObject
     ) -> None:
         stream = reference.encode(items)
-        chunks = data.draw(testing.pieces_of(stream))
+        chunks = data.draw(pieces_of(stream))
 
         assert drive(FrameDecoder(), [stream]) == (items, None)
         assert drive(FrameDecoder(), chunks) == (items, None)
@@ -206,7 +208,7 @@ class TestDamage:
         index = max(i for i, start in enumerate(starts) if start <= bit // 8)
         in_head = bit // 8 - starts[index] < 12
 
-        out, loss = drive(FrameDecoder(), data.draw(testing.pieces_of(bytes(stream))))
+        out, loss = drive(FrameDecoder(), data.draw(pieces_of(bytes(stream))))
 
         assert out == items[:index]
         reason = Reason.LENGTH_CRC if in_head else Reason.DATA_CRC
@@ -220,11 +222,11 @@ class TestDamage:
         expected = reference.decode(stream)
 
         assert drive(FrameDecoder(), [stream]) == expected
-        assert drive(FrameDecoder(), data.draw(testing.pieces_of(stream))) == expected
+        assert drive(FrameDecoder(), data.draw(pieces_of(stream))) == expected
         assert drive(FrameDecoder(), single_bytes(stream)) == expected
 
     @every_way
-    @given(stream=testing.any_stream(), limit=st.one_of(st.integers(0, 80), testing.odd_lengths()))
+    @given(stream=testing.any_stream(), limit=st.one_of(st.integers(0, 80), odd_lengths()))
     def test_options_decide_as_in_the_reference(
         self, drive: Drive, stream: bytes, limit: int
     ) -> None:

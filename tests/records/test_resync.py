@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.support import reference
 from tests.support.effort import some
-from tfrecord_lite import testing
+from tests.support.frame_damage import pieces_of
 from tfrecord_lite.records import resync
 from tfrecord_lite.records.crc_combine import crcs_between
 from tfrecord_lite.records.framing import frame
@@ -92,7 +92,7 @@ def piece(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
 class TestFinding:
     @given(streams, st.data())
     def test_it_equals_a_search_byte_by_byte(self, stream: bytes, data: st.DataObject) -> None:
-        chunks = data.draw(testing.pieces_of(stream))
+        chunks = data.draw(pieces_of(stream))
         first = data.draw(st.integers(0, len(stream)))
         limit = data.draw(st.sampled_from([5, 100, 2**31, 2**64 - 1]))
 

@@ -28,7 +28,6 @@ from tests.support.reference_example import (
     Feature,
     RejectedError,
 )
-from tfrecord_lite import testing
 from tfrecord_lite.arrays import ByteRanges
 from tfrecord_lite.example.decode import batch as engine_batch
 from tfrecord_lite.example.decode.batch import LayoutMemory, MessageBatch
@@ -36,7 +35,7 @@ from tfrecord_lite.example.decode.layout import LayoutMatch
 from tfrecord_lite.example.decode.plain import PlainMatch
 from tfrecord_lite.messages import Example
 from tfrecord_lite.schema import Kind
-from tfrecord_lite.testing.reencode import UNKNOWN_NUMBERS, Below, len_field, mutate
+from tfrecord_lite.testing.reencode import UNKNOWN_NUMBERS, Below, Reencoder, len_field, mutate
 from tfrecord_lite.wire.keys import KeyTable
 from tfrecord_lite.wire.scalar import varint
 
@@ -92,7 +91,7 @@ def plain(features: Features) -> bytes:
 _KNOWN_TYPES = {BYTES: {LEN}, FLOAT: {LEN, I32}, INT64: {LEN, VARINT}}
 
 
-class ExampleReencoder(testing.Reencoder):
+class ExampleReencoder(Reencoder):
     """Writes Examples in unusual but legal encodings, with everything that Features allow."""
 
     def list_message(self, kind: int, values: Sequence[int] | Sequence[bytes]) -> bytes:

@@ -18,6 +18,7 @@ from tests.support.example_messages import (
 )
 from tests.support.reference_example import ABSENT, BYTES, FLOAT, INT64, NO_KIND, Feature
 from tfrecord_lite import testing
+from tfrecord_lite.testing.reencode import chooser
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn
@@ -44,7 +45,7 @@ def encodings(draw: DrawFn, of: Features | None = None, length_bytes: int = 5) -
     """Return an Example in some legal encoding."""
     content = draw(examples) if of is None else of
     oddity = draw(st.sampled_from([20, 6, 3]))
-    return ExampleReencoder(testing.chooser(draw), oddity, length_bytes).example(content)
+    return ExampleReencoder(chooser(draw), oddity, length_bytes).example(content)
 
 
 @st.composite
@@ -57,7 +58,7 @@ def large_encodings(draw: DrawFn) -> bytes:
 @st.composite
 def damaged(draw: DrawFn) -> bytes:
     """Return an Example with one or two damages, most of them not fatal to all of it."""
-    below = testing.chooser(draw)
+    below = chooser(draw)
     message = draw(st.one_of(examples.map(plain), encodings()))
     other = draw(examples.map(plain))
     for _ in range(draw(st.integers(1, 2))):
@@ -98,7 +99,7 @@ def look_alikes(draw: DrawFn, n_messages: int = 40) -> list[bytes]:
 def mixed_batches(draw: DrawFn) -> list[bytes]:
     """Return look-alikes with a few others put in anywhere, or in place of some."""
     batch = draw(look_alikes(draw(st.integers(30, 80))))
-    below = testing.chooser(draw)
+    below = chooser(draw)
     for _ in range(draw(st.integers(0, 4))):
         place = draw(st.sampled_from([0, len(batch) - 1, len(batch) // 2])) + draw(
             st.integers(0, 1)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
+
+from hypothesis import strategies as st
 
 if TYPE_CHECKING:
     import random
     from collections.abc import Callable
 
-__all__ = ["IN_PLACE", "PARTS", "Extent", "extent", "is_intact"]
+    from hypothesis.strategies import DrawFn
+
+__all__ = ["IN_PLACE", "PARTS", "Extent", "extent", "is_intact", "pieces_of"]
 
 PARTS = ("length", "length CRC", "data", "data CRC")
 
@@ -71,3 +76,10 @@ IN_PLACE: dict[str, Callable[[bytes, Extent, random.Random], bytes]] = {
 def is_intact(frame: bytes, damaged: bytes) -> bool:
     """Return whether the damaged bytes still hold the whole frame."""
     return frame in damaged
+
+
+@st.composite
+def pieces_of(draw: DrawFn, stream: bytes) -> list[bytes]:
+    """Draw bytes cut into pieces, some maybe empty, as a pipe may deliver them."""
+    cuts = sorted(draw(st.lists(st.integers(0, len(stream)), max_size=6)))
+    return [stream[a:b] for a, b in pairwise([0, *cuts, len(stream)])]

@@ -27,8 +27,9 @@ from tests.support.example_messages import (
 )
 from tests.support.example_strategies import float_bits, int64s, strings
 from tests.support.reference_example import BYTES, FLOAT, INT64, RejectedError
-from tfrecord_lite import arrays, testing
+from tfrecord_lite import arrays
 from tfrecord_lite.arrays import ByteRanges, gather, lanes, ranges, row_splits, rows
+from tfrecord_lite.testing.reencode import chooser
 from tfrecord_lite.wire import fields as wire_fields
 from tfrecord_lite.wire import packed as wire_packed
 from tfrecord_lite.wire.fields import tokenise
@@ -183,13 +184,13 @@ def test_squeeze_drops_the_top_bit_of_every_byte(numbers: list[int], n_bytes: in
 @st.composite
 def wire_messages(draw: DrawFn) -> bytes:
     """Return fields of any kind, in a legal encoding or damaged."""
-    reencoder = ExampleReencoder(testing.chooser(draw), length_bytes=10)
+    reencoder = ExampleReencoder(chooser(draw), length_bytes=10)
     parts = [reencoder.unknown({1: set(), 2: set()}) for _ in range(draw(st.integers(0, 4)))]
     if draw(st.booleans()):
         parts.append(len_field(1, draw(st.binary(max_size=20))))
     message = b"".join(parts)
     if draw(st.integers(0, 3)) == 3:
-        message = mutate(testing.chooser(draw), message, b"".join(parts[:1]))
+        message = mutate(chooser(draw), message, b"".join(parts[:1]))
     return message
 
 
@@ -337,10 +338,10 @@ def list_messages(draw: DrawFn, kind: int) -> bytes:
     """Return the values of a list in any legal encoding, sometimes damaged."""
     values: st.SearchStrategy[Any] = {BYTES: strings, FLOAT: float_bits, INT64: int64s}[kind]
     content = draw(st.lists(values, max_size=6))
-    message = ExampleReencoder(
-        testing.chooser(draw), draw(st.sampled_from([100, 6, 3])), 10
-    ).list_message(kind, content)
-    return mutate(testing.chooser(draw), message) if draw(st.integers(0, 4)) == 4 else message
+    message = ExampleReencoder(chooser(draw), draw(st.sampled_from([100, 6, 3])), 10).list_message(
+        kind, content
+    )
+    return mutate(chooser(draw), message) if draw(st.integers(0, 4)) == 4 else message
 
 
 READERS: dict[int, Callable[..., tuple[np.ndarray, ByteRanges | np.ndarray]]] = {

@@ -1,20 +1,26 @@
-"""Strategies for feature specifications, and for Examples and columns that fit them.
+"""Strategies for feature specifications, Examples and columns that fit them, and tables.
 
 No key is read by two of the specifications drawn together. An Example drawn for them
 parses with them: it has the right numbers of values of the right kinds, sparse coordinates
 inside the shape, and partitions that fit the values. Optional features are sometimes missing,
 and steps without values sometimes have no kind. The same holds for SequenceExamples.
+
+Tables have columns in every form that :func:`~tfrecord_lite.encode_examples` and a writer
+accept. Sizes are often such that a length takes one more byte in some records than in others.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from math import prod
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
 
+from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.example.parse import ExampleParser
 from tfrecord_lite.messages import Example, SequenceExample
 from tfrecord_lite.schema import (
@@ -22,14 +28,22 @@ from tfrecord_lite.schema import (
     FixedLenSequenceFeature,
     Kind,
     RaggedFeature,
-    Schema,
     SparseFeature,
     VarLenFeature,
     kind_of,
     prepare,
     prepare_sequence,
 )
-from tfrecord_lite.testing.messages import array_of, keys, lists_of, put, values_of
+from tfrecord_lite.testing.messages import (
+    array_of,
+    byte_strings,
+    float32s,
+    int64s,
+    keys,
+    lists_of,
+    put,
+    values_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,6 +54,7 @@ if TYPE_CHECKING:
 
     Lists: TypeAlias = dict[str, tuple[Kind, list[Any]]]
     """The kind and values of each list of an Example, by key."""
+    Rows = list[list[Any] | None]
 
 
 _PARTITIONS = (
@@ -131,26 +146,6 @@ def feature_specs(draw: DrawFn, min_size: int = 1, max_size: int = 4) -> dict[st
     """
     classes = [*_IN_CONTEXT, FixedLenSequenceFeature, SparseFeature]
     return _draw_specs(draw, classes, min_size, max_size)
-
-
-def schemas(min_size: int = 1, max_size: int = 4) -> SearchStrategy[Schema]:
-    """Return a strategy for Schemas of the features that :func:`feature_specs` draws.
-
-    Parameters
-    ----------
-    min_size, max_size : int, optional
-        Number of features.
-
-    Examples
-    --------
-    >>> from hypothesis import given
-    >>> from tfrecord_lite.testing import schemas
-    >>> @given(schemas(max_size=2))
-    ... def test_a_schema_has_at_most_two_features(schema):
-    ...     assert 1 <= len(schema) <= 2
-    >>> test_a_schema_has_at_most_two_features()
-    """
-    return feature_specs(min_size, max_size).map(Schema)
 
 
 def sparse_indices(sizes: list[int], max_size: int) -> SearchStrategy[list[tuple[int, ...]]]:
@@ -414,3 +409,103 @@ def _draw_steps(
         (key, kind, [step[key][1] if key in step else [] for step in steps])
         for key, kind in kinds.items()
     ]
+
+
+# --- tables: columns in every form that can be written
+
+_FORMS = ("dense", "ragged", "ragged", "list", "missing", "sparse")
+
+
+@st.composite
+def tables(
+    draw: DrawFn, min_rows: int = 1, max_rows: int = 20, *, allow_nan: bool = True
+) -> tuple[dict[str, Any], list[Example]]:
+    """Draw columns in any form that can be written, and the Examples they stand for.
+
+    Parameters
+    ----------
+    min_rows, max_rows : int, optional
+        Number of records.
+    allow_nan : bool, optional
+        Whether floats may be NaN, which is not equal to itself.
+
+    Returns
+    -------
+    columns : dict of str to column
+        For :func:`~tfrecord_lite.encode_examples`: arrays, masked arrays, lists,
+        RaggedTensor, SparseTensor or BytesColumn; one to five.
+    examples : list of Example
+        The records they should be encoded to.
+
+    Examples
+    --------
+    >>> from hypothesis import given
+    >>> from tfrecord_lite.testing import tables
+    >>> @given(tables())
+    ... def test_columns_become_one_example_per_row(table):
+    ...     columns, expected = table
+    ...     assert len(encode_examples(columns)) == len(expected)
+    >>> test_columns_become_one_example_per_row()
+    """
+    n_rows = draw(st.sampled_from([min_rows, max_rows]) | st.integers(min_rows, max_rows))
+    columns: dict[str, Any] = {}
+    examples = [Example() for _ in range(n_rows)]
+    for example in examples:
+        example.features.SetInParent()
+    for name in draw(st.lists(keys(), min_size=1, max_size=5, unique=True)):
+        kind = draw(st.sampled_from(list(Kind)))
+        form = draw(st.sampled_from(_FORMS))
+        draw_column = _in_shape if form in ("dense", "missing") else _in_rows
+        columns[name], rows = draw_column(draw, kind, form, n_rows, allow_nan=allow_nan)
+        for example, values in zip(examples, rows, strict=True):
+            if values is not None:
+                put(example.features.feature[name], kind, values)
+    return columns, examples
+
+
+def _in_shape(
+    draw: DrawFn, kind: Kind, form: str, n_rows: int, *, allow_nan: bool
+) -> tuple[Any, Rows]:
+    """Draw a column with the same number of values in every record; some records may be masked."""
+    shape = draw(st.sampled_from([(), (), (1,), (2, 2), (0,), (31,)]))
+    values = _values(draw, kind, n_rows * int(np.prod(shape, dtype=int)), allow_nan=allow_nan)
+    array = array_of(kind, values).reshape(n_rows, *shape)
+    rows: Rows = list(array.reshape(n_rows, -1).tolist()) if array.size else [[]] * n_rows
+    if form == "dense":
+        is_column = kind is Kind.BYTES and shape == () and draw(st.booleans())
+        return (BytesColumn.from_list(values) if is_column else array), rows
+    if not array.size:  # there is nothing to mask
+        return np.ma.MaskedArray(array, np.ones(array.shape, np.bool_)), rows
+    is_missing = draw(hnp.arrays(np.bool_, n_rows))
+    mask = np.broadcast_to(is_missing.reshape(-1, *[1] * len(shape)), array.shape).copy()
+    rows = [None if gone else row for gone, row in zip(is_missing, rows, strict=True)]
+    return np.ma.MaskedArray(array, mask), rows
+
+
+def _in_rows(
+    draw: DrawFn, kind: Kind, form: str, n_rows: int, *, allow_nan: bool
+) -> tuple[Any, Rows]:
+    """Draw a column with any number of values in each record."""
+    most = draw(st.sampled_from([1, 3, 40]))
+    counts = draw(st.lists(st.integers(0, most), min_size=n_rows, max_size=n_rows))
+    values = _values(draw, kind, sum(counts), allow_nan=allow_nan)
+    splits = np.cumsum([0, *counts], dtype=np.int64)
+    rows = [values[start:stop] for start, stop in pairwise(splits)]
+    if form == "sparse":
+        indices = [(i, k) for i, row in enumerate(rows) for k in range(len(row))]
+        coordinates = np.array(indices, np.int64).reshape(-1, 2)
+        return SparseTensor(coordinates, array_of(kind, values), [n_rows, most]), list(rows)
+    if form == "list" and values and kind is not Kind.FLOAT:
+        return rows, list(rows)
+    return RaggedTensor(array_of(kind, values), splits), list(rows)
+
+
+def _values(draw: DrawFn, kind: Kind, count: int, *, allow_nan: bool) -> list[Any]:
+    """Draw values: often all small or all equal, which are encoded by code of their own."""
+    choices: dict[Kind, list[SearchStrategy[Any]]] = {
+        Kind.INT64: [int64s(), st.integers(0, 127), st.integers(0, 2**14), st.just(300)],
+        Kind.FLOAT: [float32s(allow_nan=allow_nan)],
+        Kind.BYTES: [byte_strings(), st.binary(max_size=3), st.just(b"abc")],
+    }
+    one = draw(st.sampled_from(choices[kind]))
+    return draw(st.lists(one, min_size=count, max_size=count))

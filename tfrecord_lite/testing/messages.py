@@ -9,14 +9,13 @@ from hypothesis import strategies as st
 
 from tfrecord_lite.messages import Example, Feature, FeatureList, SequenceExample
 from tfrecord_lite.schema import Kind
-from tfrecord_lite.testing.reencode import Reencoder, mutate
+from tfrecord_lite.testing.reencode import Reencoder, chooser, mutate
 
 if TYPE_CHECKING:
     from google.protobuf.message import Message
     from hypothesis.strategies import DrawFn, SearchStrategy
 
     from tfrecord_lite.arrays import AnyArray
-    from tfrecord_lite.testing.reencode import Below
 
 
 _INTS = (0, 1, -1, 127, 128, 16383, 16384, 2**31, 2**56 - 1, 2**56, 2**63 - 1, -(2**63))
@@ -24,21 +23,6 @@ _KEYS = ("a", "b", "", "label", "image/encoded", "\N{SNOWMAN}", "a\0", "abcdefgh
 _LENGTHS = (0, 1, 2, 5, 30, 100, 110, 118, 122, 124, 126, 127, 128, 129, 140, 300)
 """Lengths around those where a varint takes one more byte, at every level of nesting."""
 _LISTS = {Kind.BYTES: "bytes_list", Kind.FLOAT: "float_list", Kind.INT64: "int64_list"}
-
-
-def chooser(draw: DrawFn) -> Below:
-    """Return a source of choices that Hypothesis controls, for :class:`Reencoder`.
-
-    Examples
-    --------
-    >>> from hypothesis import given, strategies as st
-    >>> from tfrecord_lite.testing import chooser
-    >>> @given(st.data())
-    ... def test_a_choice_is_below_its_limit(data):
-    ...     assert 0 <= chooser(data.draw)(3) < 3
-    >>> test_a_choice_is_below_its_limit()
-    """
-    return lambda n: draw(st.integers(0, n - 1))
 
 
 def keys() -> SearchStrategy[str]:
