@@ -10,6 +10,7 @@ read and write them. Needs the extra ``testing``.
                 tables of columns with the Examples they stand for
     records     records; files, intact and damaged
     round_trip  assertions: what was written comes back, and damage is not read as data
+    reencode    how messages are written in unusual but legal encodings, and damaged
 
 This package's own tests are the first to use it.
 """
