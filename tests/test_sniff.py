@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tfrecord_lite.sniff import recognize, recognize_value
-from tfrecord_lite.tensors.dtypes import TYPES
+from tfrecord_lite.tensors.dtypes import TYPES, TensorType
 from tfrecord_lite.tensors.serialize import serialize_tensor
 
 SIDES = st.integers(1, 700)
@@ -47,10 +47,8 @@ def test_sizes_are_those_that_pillow_wrote(
     found = recognize(written)
 
     assert found is not None
-    assert (found.format, found.kind) == (name, "image")
-    assert (found.width, found.height) == (width, height)
-    assert found.mime.startswith("image/")
-    assert str(found) == f"{name} {width} x {height}"
+    assert (found.kind, found.width, found.height) == ("image", width, height)
+    assert (found.mime[:6], str(found)) == ("image/", f"{name} {width} x {height}")
 
 
 @pytest.mark.needs("image")
@@ -58,12 +56,8 @@ def test_sizes_are_those_that_pillow_wrote(
 def test_cut_images_have_the_size_of_the_whole_or_none(name: str) -> None:
     whole = encoded(name, (37, 21))
 
-    sizes = {
-        (found.width, found.height)
-        for n_bytes in range(len(whole))
-        if (found := recognize(whole[:n_bytes])) is not None
-    }
-
+    found = [recognize(whole[:n_bytes]) for n_bytes in range(len(whole))]
+    sizes = {(each.width, each.height) for each in found if each is not None}
     assert sizes == {(None, None), (37, 21)}
 
 
@@ -78,24 +72,16 @@ BEGINNINGS = [
 
 @given(st.sampled_from(BEGINNINGS), st.binary(max_size=80))
 def test_any_bytes_are_recognised_without_errors(begin: bytes, rest: bytes) -> None:
-    found = recognize(begin + rest)
-
-    assert found is None or str(found).startswith(found.format)
-    assert found is None or all(
-        side is None or side > 0 for side in (found.width, found.height, found.sample_rate)
-    )
+    if (found := recognize(begin + rest)) is not None:
+        assert str(found).startswith(found.format)
+        sides = (found.width, found.height, found.sample_rate)
+        assert all(side is None or side > 0 for side in sides)
 
 
 @given(st.binary(max_size=200))
 def test_bytes_of_no_format_are_not_recognised(data: bytes) -> None:
     if not any(data.startswith(begin[:2]) for begin in BEGINNINGS) and b"ftyp" not in data:
         assert recognize(data) is None
-
-
-def test_a_text_with_the_letters_of_a_box_is_a_text() -> None:
-    assert recognize(b"abcdftypical sentence of text") is None
-    assert recognize(b"   \nftypavif") is None
-    assert str(recognize(b"\0\0\0\x20ftypisom")) == "MP4"
 
 
 @pytest.mark.parametrize(
@@ -113,13 +99,6 @@ def test_the_work_does_not_grow_with_the_bytes(data: bytes) -> None:
     recognize(data)
 
     assert time.process_time() - begin < 0.2
-
-
-@pytest.mark.parametrize(
-    "text", [b"BMW is a car, and this is a text", b"ID3 tags", b"RIFF", b"MMM", b"II*"]
-)
-def test_texts_that_begin_like_a_format_are_not_of_it(text: bytes) -> None:
-    assert recognize(text) is None
 
 
 @given(st.integers(1, 2), st.sampled_from([1, 2, 4]), st.integers(1, 200_000), st.integers(0, 500))
@@ -140,72 +119,56 @@ def test_the_rate_and_length_of_a_wav_are_those_that_were_written(
     assert (found.seconds or 0) == pytest.approx(n_frames / rate)
 
 
-def test_a_wav_that_was_streamed_is_as_long_as_its_bytes() -> None:
-    head = struct.pack("<HHIIHH", 1, 1, 8000, 16_000, 2, 16)
-    data = b"RIFF\xff\xff\xff\xffWAVEfmt " + struct.pack("<I", 16) + head
-    data += b"data\xff\xff\xff\xff" + bytes(32_000)
-
-    assert str(recognize(data)) == "WAV 8000 Hz, mono, 2.0 s"
+MP3_FRAME = (b"\xff\xfb\x90\x00" + bytes(32)).ljust(417, b"\0")
+"""128 kbit/s, 44,100 Hz, stereo."""
+WAV_HEAD = b"RIFF\xff\xff\xff\xffWAVEfmt " + struct.pack("<IHHIIHH", 16, 1, 1, 8000, 16_000, 2, 16)
+FLAC_BITS = struct.pack(">Q", 44_100 << 44 | 1 << 41 | 15 << 36 | 88_200)
 
 
-def test_flac() -> None:
-    bits = 44_100 << 44 | 1 << 41 | 15 << 36 | 88_200
-    data = b"fLaC\x80\0\0\x22" + bytes(10) + struct.pack(">Q", bits) + bytes(16)
-
-    assert str(recognize(data)) == "FLAC 44100 Hz, stereo, 2.0 s"
-
-
-def mp3_frame() -> bytes:
-    """Return a frame of 128 kbit/s, 44,100 Hz, stereo: 417 bytes."""
-    return (b"\xff\xfb\x90\x00" + bytes(32)).ljust(417, b"\0")
-
-
-def test_mp3() -> None:
-    assert str(recognize(mp3_frame() + mp3_frame())) == "MP3 44100 Hz, stereo"
-    assert str(recognize(b"ID3\x04\0\0\0\0\0\x05title" + mp3_frame())) == "MP3"
-
-
-def test_two_bytes_of_a_frame_are_not_an_mp3() -> None:
-    assert recognize(mp3_frame()[:200]) is None
-    assert recognize(mp3_frame() + b"something else") is None
-    assert recognize(mp3_frame()) is not None
-
-
-def test_bmp_of_old_and_of_rows_from_the_top_down() -> None:
-    old = b"BM" + bytes(12) + struct.pack("<IHHHH", 12, 5, 7, 1, 24)
-    down = b"BM" + bytes(12) + struct.pack("<Iii", 40, 5, -7)
-
-    assert str(recognize(old)) == str(recognize(down)) == "BMP 5 x 7"
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (b"\0\0\0\x20ftypisom", "MP4"),
+        (b"abcdftypical sentence of text", "None"),
+        (b"   \nftypavif", "None"),
+        (b"BMW is a car, and this is a text", "None"),
+        *((text, "None") for text in (b"ID3 tags", b"RIFF", b"MMM", b"II*")),
+        # A WAV that was streamed is as long as its bytes.
+        (WAV_HEAD + b"data\xff\xff\xff\xff" + bytes(32_000), "WAV 8000 Hz, mono, 2.0 s"),
+        (b"fLaC\x80\0\0\x22" + bytes(10) + FLAC_BITS + bytes(16), "FLAC 44100 Hz, stereo, 2.0 s"),
+        (MP3_FRAME * 2, "MP3 44100 Hz, stereo"),
+        (MP3_FRAME, "MP3 44100 Hz, stereo"),
+        (MP3_FRAME[:200], "None"),
+        (MP3_FRAME + b"something else", "None"),
+        (b"ID3\x04\0\0\0\0\0\x05title" + MP3_FRAME, "MP3"),
+        # BMP as of old, and with rows from the top down.
+        (b"BM" + bytes(12) + struct.pack("<IHHHH", 12, 5, 7, 1, 24), "BMP 5 x 7"),
+        (b"BM" + bytes(12) + struct.pack("<Iii", 40, 5, -7), "BMP 5 x 7"),
+    ],
+)  # fmt: skip
+def test_what_headers_say(data: bytes, text: str) -> None:
+    assert str(recognize(data)) == text
 
 
 # --------------------------------------------------------------------------------- values
 
 SHAPES = st.lists(st.integers(0, 5), max_size=4).map(tuple)
-DTYPES = st.sampled_from(
-    [kind.name for kind in TYPES if not kind.is_extra and kind.name != "string"]
-)
+DTYPES = [
+    pytest.param(kind, id=kind.name, marks=[pytest.mark.needs("dtypes")] * kind.is_extra)
+    for kind in TYPES
+    if kind.name != "string"
+]
 
 
-@given(DTYPES, SHAPES)
-def test_tensors_are_known_by_dtype_and_shape(dtype: str, shape: tuple[int, ...]) -> None:
-    array = np.zeros(shape, dtype)
+@pytest.mark.parametrize("kind", DTYPES)
+@given(shape=SHAPES)
+def test_tensors_are_known_by_dtype_and_shape(kind: TensorType, shape: tuple[int, ...]) -> None:
+    array = np.zeros(shape, kind.dtype)
 
     found = recognize_value(serialize_tensor(array))
 
-    assert found.label == f"{dtype} tensor"
-    assert found.shape == shape
+    assert (found.label, found.shape) == (f"{kind.name} tensor", shape)
     assert found.n_bytes == array.nbytes
-
-
-@pytest.mark.needs("dtypes")
-@pytest.mark.parametrize("name", [kind.name for kind in TYPES if kind.is_extra])
-def test_small_dtypes(name: str) -> None:
-    kind = next(kind for kind in TYPES if kind.name == name)
-    array = np.zeros(3, kind.dtype)
-
-    assert (
-        str(recognize_value(serialize_tensor(array))) == f"{name} tensor [3], {array.nbytes} bytes"
-    )
 
 
 @given(st.lists(st.binary(max_size=20), max_size=300))
@@ -269,24 +232,23 @@ def test_what_is_nearly_a_tensor_is_bytes(data: bytes) -> None:
     assert recognize_value(data).label == "bytes"
 
 
-def test_a_tensor_of_a_repeated_value_is_not_built() -> None:
-    size = b"\x12\x06\x08\x80\x80\x80\x80\x04"  # 2**30
+@pytest.mark.parametrize(
+    ("data", "label"),
+    [
+        # 2**30 times a value
+        (b"\x08\x01\x12\x08\x12\x06\x08\x80\x80\x80\x80\x04\x2a\x04" + bytes(4), "float32 tensor"),
+        (b"\x08\x07\x12\x00" + b"\x42\x00" * 5_000_000, "string tensor"),
+        (b"\x08\x01\x12\x85\xad\xe2\x04\x12\x80\xad\xe2\x04" + b"\x08\x01" * 5_000_000, "bytes"),
+        (b"\x08\x63" + b"\x42\x00" * 5_000_000, "bytes"),
+    ],
+    ids=lambda data: repr(data[:12]),
+)  # fmt: skip
+def test_large_tensors_are_neither_built_nor_read(data: bytes, label: str) -> None:
     begin = time.process_time()
 
-    found = recognize_value(b"\x08\x01\x12\x08" + size + b"\x2a\x04" + bytes(4))
+    assert recognize_value(data).label == label
 
-    assert str(found) == "float32 tensor [1073741824], 4.0 GiB"
     assert time.process_time() - begin < 0.1
-
-
-def test_many_listed_values_are_not_all_read() -> None:
-    begin = time.process_time()
-
-    assert recognize_value(b"\x08\x07\x12\x00" + b"\x42\x00" * 5_000_000).label == "string tensor"
-    dimension = b"\x12\x80\xad\xe2\x04" + b"\x08\x01" * 5_000_000
-    assert recognize_value(b"\x08\x01\x12\x85\xad\xe2\x04" + dimension).label == "bytes"
-    assert recognize_value(b"\x08\x63" + b"\x42\x00" * 5_000_000).label == "bytes"
-    assert time.process_time() - begin < 0.2
 
 
 @pytest.mark.parametrize(
