@@ -385,147 +385,129 @@ FRAMED = (Span(0, "there", 0, -HEADER_BYTES, is_framed=True),)
 """Records whose frames were found right when they were read, if their extents are still those."""
 
 
+ITEMS = (b"first", b"second", b"", b"the fourth", b"x")
+STREAM = bytes(frame(ITEMS))
+SIZES = np.array([len(item) + OVERHEAD_BYTES for item in ITEMS])
+STARTS = np.cumsum(SIZES) - SIZES
+
+
+def block_of(stream: bytes, before: int = 0, spans: tuple[Span, ...] = ()) -> Block:
+    """Return a block of the records in a stream of frames, without checks."""
+    data = np.frombuffer(bytes(before) + stream + bytes(SPARE_BYTES), np.uint8).copy()
+    return Block(data, STARTS + before + HEADER_BYTES, SIZES - OVERHEAD_BYTES, spans)
+
+
+def with_record(block: Block, offset: int, length: int) -> Block:
+    """Return a block with one more record."""
+    offsets = np.concatenate([block.offsets, [offset]])
+    return Block(block.data, offsets, np.concatenate([block.lengths, [length]]), block.spans)
+
+
+def other_extents(start: int, cut: int, spans: tuple[Span, ...]) -> Block:
+    block = block_of(STREAM)[np.array([0, 1, 3])]
+    return Block(block.data, block.offsets + start, block.lengths - cut, spans)
+
+
+def in_zeros(places: list[int], length: int, two_at: int | None = None) -> Block:
+    """Return a block of records in zeros, where a 2 may stand."""
+    data = np.zeros(60 + SPARE_BYTES, np.uint8)
+    if two_at is not None:
+        data[two_at] = 2
+    return Block(data, np.array(places, np.int64), np.full(len(places), length), FRAMED)
+
+
+FRAMED_ANEW: dict[str, list[Block]] = {
+    "what is wrong in the memory around": [
+        block_of(flipped(STREAM, place)) for place in range(len(STREAM))
+    ],
+    # The last record lies before the others, whose frames are whole.
+    "a record without room for a header": [
+        with_record(block_of(STREAM, 40), first, 2) for first in range(HEADER_BYTES + 1)
+    ],
+    "the header at the start is not that of a record without room for one": [
+        with_record(block_of(STREAM, spans=READ), first, len(ITEMS[0]))
+        for first in (0, HEADER_BYTES - 1)
+    ],
+    # Where its header would be counts from the end: the first of eight bytes is 2.
+    "a length at the end of the memory is no header of a record at its start": [
+        in_zeros([first], 2, first - HEADER_BYTES - 7) for first in (0, HEADER_BYTES - 1)
+    ],
+    "zeros before an empty record are no header": [in_zeros([HEADER_BYTES, 20], 0)],
+    "no records": [in_zeros([], 0)],
+    # The record is not checked, for want of a header; so the others are not known to be sound.
+    "a header that is wrong is not written": [
+        block_of(flipped(STREAM, int(STARTS[3]) + place), spans=READ)[np.array([0, 1, 3, 4])]
+        for place in range(8, HEADER_BYTES)
+    ],
+    "records with other extents have no CRC to check": [
+        other_extents(start, 1, spans) for start in (0, 1) for spans in (READ, FRAMED)
+    ],
+    "what looks like a frame in memory is not checked": [
+        block_of(flipped(STREAM, int(STARTS[4]) - 1), spans=(*READ, Span(3, None, 0, None)))
+    ],
+    "frames in any order": [
+        block_of(STREAM, before)[key]
+        for before in (0, 1, 100)
+        for key in (slice(None), slice(None, None, -1), slice(1, 4), slice(0, 0))
+    ],
+}
+
+
+@pytest.mark.every
+@pytest.mark.parametrize("case", FRAMED_ANEW)
+def test_frames_are_copied_if_they_are_right_and_made_anew_if_not(case: str) -> None:
+    for block in FRAMED_ANEW[case]:
+        assert bytes(frames_of(checked(block))) == bytes(frame(list(block)))
+
+
 class TestFramesOfBlocks:
     """Blocks that were read have frames around their records, or bytes that look like some."""
 
-    ITEMS = (b"first", b"second", b"", b"the fourth", b"x")
-    STREAM = bytes(frame(ITEMS))
-    SIZES = np.array([len(item) + OVERHEAD_BYTES for item in ITEMS])
-    STARTS = np.cumsum(SIZES) - SIZES
-
-    def block_of(self, stream: bytes, before: int = 0, spans: tuple[Span, ...] = ()) -> Block:
-        """Return a block of the records in a stream of frames, without checks."""
-        data = np.frombuffer(bytes(before) + stream + bytes(SPARE_BYTES), np.uint8).copy()
-        offsets = self.STARTS + before + HEADER_BYTES
-        return Block(data, offsets, self.SIZES - OVERHEAD_BYTES, spans)
-
-    @pytest.mark.parametrize("key", [slice(None), slice(None, None, -1), slice(1, 4), slice(0, 0)])
-    @pytest.mark.parametrize("before", [0, 1, 100])
-    def test_frames_are_copied_in_the_order_of_the_block(self, before: int, key: slice) -> None:
-        block = self.block_of(self.STREAM, before)[key]
-
-        assert bytes(frames_of(block)) == bytes(frame(list(self.ITEMS)[key]))
-
-    @pytest.mark.parametrize("place", range(len(STREAM)))
-    def test_what_is_wrong_in_the_memory_around_is_made_anew(self, place: int) -> None:
-        block = self.block_of(flipped(self.STREAM, place))
-
-        assert bytes(frames_of(block)) == bytes(frame(list(block)))
-
-    @pytest.mark.parametrize("first", range(HEADER_BYTES + 1))
-    def test_a_record_without_room_for_a_header_gets_one(self, first: int) -> None:
-        """The last record lies before the others, whose frames are whole."""
-        block = self.block_of(self.STREAM, 40)
-        offsets = np.concatenate([block.offsets, [first]])
-        whole = Block(block.data, offsets, np.concatenate([block.lengths, [2]]))
-
-        assert bytes(frames_of(whole)) == bytes(frame([*self.ITEMS, bytes(2)]))
-
-    @pytest.mark.parametrize("first", [0, HEADER_BYTES - 1])
-    def test_the_header_at_the_start_is_not_that_of_a_record_without_room_for_one(
-        self, first: int
-    ) -> None:
-        block = self.block_of(self.STREAM)
-        offsets = np.concatenate([block.offsets, [first]])
-        lengths = np.concatenate([block.lengths, block.lengths[:1]])
-        block = checked(Block(block.data, offsets, lengths, READ))
-
-        assert bytes(frames_of(block)) == bytes(frame(list(block)))
-
-    @pytest.mark.parametrize("first", [0, HEADER_BYTES - 1])
-    def test_a_length_at_the_end_of_the_memory_is_no_header_of_a_record_at_its_start(
-        self, first: int
-    ) -> None:
-        """Where its header would be counts from the end: the first of eight bytes is 2."""
-        data = np.zeros(40 + SPARE_BYTES, np.uint8)
-        data[first - HEADER_BYTES - 7] = 2
-        block = Block(data, np.array([first]), np.array([2]), FRAMED)
-
-        assert bytes(frames_of(block)) == bytes(frame([bytes(2)]))
-
-    def test_zeros_before_an_empty_record_are_no_header(self) -> None:
-        places = np.array([HEADER_BYTES, 20])
-        block = Block(np.zeros(60 + SPARE_BYTES, np.uint8), places, np.zeros(2, np.int64), FRAMED)
-
-        assert bytes(frames_of(block)) == bytes(frame([b"", b""]))
-
-    def test_no_records_have_no_frames(self) -> None:
-        none = np.empty(0, np.int64)
-
-        assert (
-            bytes(frames_of(Block(np.zeros(60 + SPARE_BYTES, np.uint8), none, none, FRAMED))) == b""
-        )
-
     @pytest.mark.parametrize("key", [slice(None), slice(None, None, 2), slice(0, 0)])
     def test_a_compact_block_has_nothing_but_frames_that_are_right(self, key: slice) -> None:
-        block = compact(self.block_of(self.STREAM, 100)[key])
+        block = compact(block_of(STREAM, 100)[key])
 
-        expected = bytes(frame(list(self.ITEMS)[key]))
-        assert list(block) == list(self.ITEMS)[key]
+        expected = bytes(frame(list(ITEMS)[key]))
+        assert list(block) == list(ITEMS)[key]
         assert block.data.tobytes() == expected + bytes(SPARE_BYTES)
         assert [span.is_framed for span in block.spans] == [True]
 
     def test_sound_data_that_was_read_without_a_check_is_checked_once(self) -> None:
-        found = checked(self.block_of(self.STREAM, spans=READ))
+        found = checked(block_of(STREAM, spans=READ))
 
-        assert list(found) == list(self.ITEMS)
+        assert list(found) == list(ITEMS)
         assert [span.is_framed for span in found.spans] == [True]
 
     @pytest.mark.parametrize("i", range(5))
     def test_damaged_data_that_was_read_without_a_check_is_rejected(self, i: int) -> None:
-        place = int(self.STARTS[i] + self.SIZES[i]) - FOOTER_BYTES
+        place = int(STARTS[i] + SIZES[i]) - FOOTER_BYTES
 
         with pytest.raises(DataLossError) as caught:
-            checked(self.block_of(flipped(self.STREAM, place), spans=READ))
+            checked(block_of(flipped(STREAM, place), spans=READ))
 
-        assert loss_of(caught.value) == (Reason.DATA_CRC, self.STARTS[i], i)
+        assert loss_of(caught.value) == (Reason.DATA_CRC, STARTS[i], i)
         assert caught.value.source == "there"
-
-    @pytest.mark.parametrize("place", range(8, HEADER_BYTES))
-    def test_a_header_that_is_wrong_is_not_written(self, place: int) -> None:
-        """The record is not checked, for want of a header; so the others are not known to be sound."""
-        block = self.block_of(flipped(self.STREAM, int(self.STARTS[3]) + place), spans=READ)
-        block = block[np.array([0, 1, 3, 4])]
-
-        assert bytes(frames_of(checked(block))) == bytes(frame(list(block)))
-
-    @pytest.mark.parametrize(("start", "cut"), [(0, 1), (1, 1)])
-    def test_records_with_other_extents_have_no_crc_to_check(self, start: int, cut: int) -> None:
-        block = self.block_of(self.STREAM, spans=READ)[np.array([0, 1, 3])]
-        block = Block(block.data, block.offsets + start, block.lengths - cut, block.spans)
-
-        assert list(checked(block)) == list(block)
-        for spans in (READ, FRAMED):
-            changed = checked(Block(block.data, block.offsets, block.lengths, spans))
-            assert bytes(frames_of(changed)) == bytes(frame(list(block)))
-
-    def test_what_looks_like_a_frame_in_memory_is_not_checked(self) -> None:
-        place = int(self.STARTS[4]) - 1
-        spans = (*READ, Span(3, None, 0, None))
-        block = self.block_of(flipped(self.STREAM, place), spans=spans)
-
-        assert bytes(frames_of(checked(block))) == bytes(frame(list(block)))
 
     def test_frames_are_made_in_place_if_there_is_just_room(self) -> None:
         for before, fits in ((0, True), (-1, False)):
-            block = self.block_of(bytes(len(self.STREAM)))
+            block = block_of(bytes(len(STREAM)))
             block = Block(block.data, block.offsets + before, block.lengths)
             assert (frame_in_place(block) is not None) is fits
 
     @pytest.mark.parametrize("before", [0, 1, 100])
     def test_frames_made_in_place_are_those_that_are_copied(self, before: int) -> None:
-        block = self.block_of(self.STREAM, before)
-        for place in (*self.STARTS, *(self.STARTS + 8), *(self.STARTS + self.SIZES - 4)):
+        block = block_of(STREAM, before)
+        for place in (*STARTS, *(STARTS + 8), *(STARTS + SIZES - 4)):
             block.data[before + place] ^= 1  # in headers and footers only
 
         made = frame_in_place(block)
 
         assert made is not None
-        assert bytes(made) == self.STREAM
+        assert bytes(made) == STREAM
 
     @pytest.mark.parametrize("key", [slice(None, None, 2), slice(None, None, -1)])
     def test_records_with_other_gaps_are_not_framed_in_place(self, key: slice) -> None:
-        block = self.block_of(self.STREAM)[key]
+        block = block_of(STREAM)[key]
         before = block.data.tobytes()
 
         assert frame_in_place(block) is None
@@ -534,20 +516,20 @@ class TestFramesOfBlocks:
     @pytest.mark.parametrize("verify", [True, False])
     def test_the_first_bad_frame_is_named(self, verify: bool) -> None:
         """Damage of headers and of data are found in different passes."""
-        data_places = self.STARTS + self.SIZES - 1
+        data_places = STARTS + SIZES - 1
         for header in range(5):
             for data in range(5):
-                stream = flipped(self.STREAM, int(self.STARTS[header]), int(data_places[data]))
+                stream = flipped(STREAM, int(STARTS[header]), int(data_places[data]))
                 buffer = np.frombuffer(stream + bytes(SPARE_BYTES), np.uint8)
-                found = first_bad_frame(buffer, self.STARTS, self.SIZES, verify=verify)
+                found = first_bad_frame(buffer, STARTS, SIZES, verify=verify)
                 assert found == (min(header, data) if verify else header)
 
     @pytest.mark.parametrize("verify", [True, False])
     def test_a_frame_of_another_size_is_bad(self, verify: bool) -> None:
-        buffer = np.frombuffer(self.STREAM + bytes(SPARE_BYTES), np.uint8)
+        buffer = np.frombuffer(STREAM + bytes(SPARE_BYTES), np.uint8)
         for i in range(5):
-            sizes = self.SIZES + (np.arange(5) >= i)
-            assert first_bad_frame(buffer, self.STARTS, sizes, verify=verify) == i
+            sizes = SIZES + (np.arange(5) >= i)
+            assert first_bad_frame(buffer, STARTS, sizes, verify=verify) == i
 
     @pytest.mark.parametrize("step", [1, 2])
     @pytest.mark.parametrize("n_at_once", [70, 83])
@@ -573,7 +555,7 @@ class TestFramesOfBlocks:
 
     @pytest.mark.parametrize("verify", [True, False])
     def test_one_frame_is_its_data_or_none(self, verify: bool) -> None:
-        for item in self.ITEMS:
+        for item in ITEMS:
             whole = bytes(frame([item]))
             size = len(whole)
             assert data_of_frame(whole, size, verify=verify) == item

@@ -233,59 +233,55 @@ def test_a_length_that_is_not_there_takes_no_memory_and_hides_no_record() -> Non
             assert list(reader) == RECORDS
 
 
+class Checked:
+    """Counts the records, and their bytes, whose CRCs are taken."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.n_records = self.n_bytes = 0
+        crcs_of = crc32c.crcs_of
+
+        def count(records: Any, n_records: Any) -> Any:
+            records = list(records)
+            self.n_records += n_records
+            self.n_bytes += sum(map(len, records))
+            return crcs_of(records, n_records)
+
+        monkeypatch.setattr(crc32c, "crcs_of", count)
+
+
+each_reading = pytest.mark.parametrize("read", [TFRecordReader.__iter__, chain_blocks])
+
+
+@each_reading
 @pytest.mark.parametrize("n", some(1, [500, 8000]))
 @pytest.mark.parametrize("place", [0, 12])
 def test_damage_after_damage_is_linear_work(
-    monkeypatch: pytest.MonkeyPatch, n: int, place: int
+    monkeypatch: pytest.MonkeyPatch, n: int, place: int, read: Any
 ) -> None:
     pair = bytearray(frame([b"sound", b"damaged"]))
     pair[21 + place] ^= 1
-    n_checked = 0
+    checked = Checked(monkeypatch)
 
-    def count(records: Any, n_records: Any) -> Any:
-        nonlocal n_checked
-        n_checked += n_records
-        return crcs_of(records, n_records)
-
-    crcs_of = crc32c.crcs_of
-    monkeypatch.setattr(crc32c, "crcs_of", count)
-    for read in (
-        TFRecordReader.__iter__,
-        chain_blocks,
-    ):
-        reader = TFRecordReader(io.BytesIO(pair * n), on_error=str)
-        n_checked = 0
-
-        assert list(read(reader)) == [b"sound"] * n
-        assert n_checked <= 20 * n + 100_000 // len(pair)
+    assert list(read(TFRecordReader(io.BytesIO(pair * n), on_error=str))) == [b"sound"] * n
+    assert checked.n_records <= 20 * n + 100_000 // len(pair)
 
 
+@each_reading
 @pytest.mark.parametrize("n", some(1, [1000, 16_000]))
 @pytest.mark.parametrize("n_sound", [1, 40])
 def test_forged_heads_that_promise_much_are_linear_work(
-    monkeypatch: pytest.MonkeyPatch, n: int, n_sound: int
+    monkeypatch: pytest.MonkeyPatch, n: int, n_sound: int, read: Any
 ) -> None:
     # Each head promises half of what is left, which is there, and whose CRC is another.
     sound = encode_record(b"sound") * n_sound
     n_heads = n // n_sound
     size = HEADER_BYTES + len(sound)
     stream = b"".join(encode_header((n_heads - i) * size // 2) + sound for i in range(n_heads))
-    n_checked = 0
+    checked = Checked(monkeypatch)
 
-    def count(records: Any, n_records: Any) -> Any:
-        nonlocal n_checked
-        records = list(records)
-        n_checked += sum(map(len, records))
-        return crcs_of(records, n_records)
-
-    crcs_of = crc32c.crcs_of
-    monkeypatch.setattr(crc32c, "crcs_of", count)
-    for read in (TFRecordReader.__iter__, chain_blocks):
-        reader = TFRecordReader(io.BytesIO(stream), "", on_error=str)
-        n_checked = 0
-
-        assert sum(1 for _ in read(reader)) == n_heads * n_sound
-        assert n_checked <= 5 * len(stream)
+    records = read(TFRecordReader(io.BytesIO(stream), "", on_error=str))
+    assert sum(1 for _ in records) == n_heads * n_sound
+    assert checked.n_bytes <= 5 * len(stream)
 
 
 class TestLoad:
