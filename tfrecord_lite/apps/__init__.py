@@ -12,6 +12,7 @@
     notebook    batches and objects of the codec as tables, an extension for IPython
     markup      HTML and SVG as text, for all of them
 
-An app imports the public names and the doors of the codec (ARCHITECTURE.md lists them), and of
+An app imports the public names and the doors of the codec (the contract in pyproject.toml lists
+them, and what else is open to whom), and of
 the other apps only ``tables``, ``statistics`` and ``markup``. Nothing in the codec imports an app.
 """

@@ -1,7 +1,7 @@
 """What the engines share: how a table is opened for workers, and the folders that tasks write to.
 
-Ray, Beam, Spark and Dask read a table by its partitions (``scan(...).partitions()``), and their tasks write files
-whole or not at all (``apps/tables/parts``).
+Ray, Spark and Dask read a table by its partitions (``scan(...).partitions()``), Beam by the ranges below them
+(``index/ranges``); the tasks of all write files whole or not at all (``apps/tables/parts``).
 """
 
 from __future__ import annotations

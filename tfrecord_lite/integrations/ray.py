@@ -24,6 +24,7 @@ import numpy as np
 from tfrecord_lite.apps.tables.parts import part_ending, write_part
 from tfrecord_lite.convert.arrow import imported
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, require_int
+from tfrecord_lite.files.compression import compression_of_name
 from tfrecord_lite.integrations.engines import (
     files_there_error,
     folder_to_write,
@@ -234,7 +235,7 @@ def _estimated(part: TablePartition) -> int | None:
     if not part.nbytes:
         return None
     is_cut = part.range.start > 0 or part.range.stop is not None
-    is_plain = is_cut or not part.source.endswith((".gz", ".zst", ".bz2", ".zlib"))
+    is_plain = is_cut or not compression_of_name(part.source)
     return part.nbytes if is_plain else part.nbytes * _INFLATION
 
 

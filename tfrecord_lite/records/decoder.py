@@ -11,8 +11,8 @@ Reading takes three steps, and only the first is a Python loop:
 :class:`FrameDecoder` does this for a stream that comes in pieces of any size. Frames
 themselves are described in :mod:`tfrecord_lite.records.framing`.
 
-It never opens a file, never gives out a view of memory that is overwritten
-later, and never makes room for a record because its length says so: a record larger
+It never opens a file, never overwrites memory that it has given out (unless its caller says by
+:meth:`~FrameDecoder.recycle` that it is done with it), and never makes room for a record because its length says so: a record larger
 than the buffer grows it step by step, as the bytes come in (rule R6).
 """
 
@@ -74,8 +74,8 @@ class FrameDecoder:
     The CRCs of the data are checked if `verify`; those of the lengths always, since after a
     damaged length it is unknown where the next record is. `source`, a path or URL, is for errors.
 
-    Blocks share the memory of a buffer that is only ever appended to, and lives
-    as long as a block of it does. Not thread-safe.
+    Blocks share the memory of a buffer that is only appended to until :meth:`recycle` is called,
+    and lives as long as a block of it does. Not thread-safe.
 
     An error comes after every intact record before it, and asking again repeats
     the same error (R7).
