@@ -20,8 +20,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.parity.cases import make_case
+from tests.support.agreement import EXAMPLES, batches, damaged, encodings
 from tests.support.example_messages import plain
-from tests.support.example_strategies import damaged, encodings, examples, mixed_batches
+from tests.support.example_strategies import examples
 from tests.support.reference_example import BYTES, FLOAT, INT64, Feature
 from tfrecord_lite import (
     Block,
@@ -139,7 +140,7 @@ def test_sequences_are_padded_to_the_longest(values: list[list[int]]) -> None:
     assert result.tolist() == [row + [-5] * (longest - len(row)) for row in values]
 
 
-@given(mixed_batches() | st.lists(encodings() | damaged(), max_size=6))
+@given(batches(EXAMPLES) | st.lists(encodings(EXAMPLES) | damaged(EXAMPLES), max_size=6))
 def test_dictionaries_of_a_batch_are_those_of_its_messages(batch: list[bytes]) -> None:
     def plain_row(row: dict[str, Any]) -> dict[str, Any]:
         return {name: (values.dtype, bits(values)) for name, values in row.items()}

@@ -13,14 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.effort import some
 from tests.support.example_messages import buffer_of, len_field, varint
 from tfrecord_lite import (
     FixedLenSequenceFeature,
     RaggedFeature,
     SequenceExampleParser,
-    decode_sequence_example,
-    decode_sequence_examples,
 )
 from tfrecord_lite.arrays import lanes, short_lanes
 from tfrecord_lite.block import SPARE_BYTES, Block
@@ -31,7 +28,7 @@ from tfrecord_lite.wire.keys import KeyTable
 from tfrecord_lite.wire.varint import read_short, read_varints
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
     from collections.abc import Sequence as Many
 
 FLOATS = SequenceExampleParser({}, {"a": FixedLenSequenceFeature([2], "float32")})
@@ -165,35 +162,6 @@ def test_one_message_or_step_of_floats_is_another(place: int) -> None:
             assert f"in step {step} of" in str(caught.value)
 
 
-@pytest.mark.parametrize("place", some(3, range(len(N_STEPS))))
-@pytest.mark.parametrize("of_step", [int_step, lambda value: int_step(value + 2**35)])
-@pytest.mark.usefixtures("_pieces")
-def test_one_step_of_numbers_is_another(place: int, of_step: Callable[[int], bytes]) -> None:
-    numbers = [[(i + step) ** 7 % 1_000_003 for step in range(n)] for i, n in enumerate(N_STEPS)]
-    added = 2**35 if of_step is not int_step else 0
-    rows = [[number + added for number in row] for row in numbers]
-    contents = [list(map(of_step, row)) for row in numbers]
-    assert_padded(INTS, [message(b"".join(parts)) for parts in contents], rows)
-    for step in range(len(rows[place])):
-        for value in (-1, 2**28 - 1, 2**28, 2**56):
-            parts, row = contents[place][:], rows[place][:]
-            parts[step], row[step] = int_step(value), value
-            batch = [message(b"".join(own)) for own in contents]
-            batch[place] = message(b"".join(parts))
-            assert_padded(INTS, batch, [*rows[:place], row, *rows[place + 1 :]])
-        for wrong, words in (
-            (len_field(1, len_field(3, len_field(1, b"\5\6"))), "found 2 values"),
-            (len_field(1, len_field(3, len_field(1, b"\x85"))), "malformed|does not end"),
-            (float_step([1]), "float"),
-        ):
-            parts = contents[place][:]
-            parts[step] = wrong
-            batch[place] = message(b"".join(parts))
-            with pytest.raises(InvalidArgumentError, match=words) as caught:
-                INTS(batch)
-            assert caught.value.index == place
-
-
 @given(st.lists(st.integers(0, 2**28 - 1), min_size=1), st.data())
 def test_short_varints_of_known_size(numbers: list[int], data: st.DataObject) -> None:
     runs = [bytearray(varint(number)) for number in numbers]
@@ -210,24 +178,3 @@ def test_short_varints_of_known_size(numbers: list[int], data: st.DataObject) ->
         assert found.tolist() == values.tolist()
     else:
         assert found is None
-
-
-@pytest.mark.parametrize("n", [15, 16, 17, 33, 50])
-@pytest.mark.parametrize("odd", range(-1, 50, 7))
-def test_dictionaries_are_made_a_few_at_a_time(n: int, odd: int) -> None:
-    contents = [
-        b"".join(float_step([i, step]) for step in range(i % 4)) + int_step(i) * (i == odd)
-        for i in range(n)
-    ]
-    if odd >= 0:
-        contents[odd % n] += len_field(1, b"")  # a step of no kind
-    batch = [message(content) for content in contents]
-    batch[n // 2] = len_field(2, len_field(1, len_field(1, b"b") + len_field(2, int_step(7))))
-    for found, record in zip(decode_sequence_examples(batch), batch, strict=True):
-        expected = decode_sequence_example(record)
-        assert list(found) == list(expected)
-        assert list(found["feature_lists"]) == list(expected["feature_lists"])
-        for name, own in expected["feature_lists"].items():
-            other = found["feature_lists"][name]
-            assert isinstance(other, list)
-            assert [(a.dtype, a.tolist()) for a in other] == [(a.dtype, a.tolist()) for a in own]

@@ -13,8 +13,8 @@ from google.protobuf.unknown_fields import UnknownFieldSet
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from tests.support.agreement import EXAMPLES, batches, damaged, encodings, look_alikes
 from tests.support.corpus import corpus_files
-from tests.support.example_strategies import damaged, encodings, look_alikes, mixed_batches
 from tfrecord_lite import (
     Block,
     ExampleParser,
@@ -120,11 +120,7 @@ def first_misfit(records: list[bytes]) -> int | None:
     return None
 
 
-@given(
-    st.one_of(
-        look_alikes(), mixed_batches(), st.lists(st.one_of(encodings(), damaged()), max_size=9)
-    )
-)
+@given(st.one_of(batches(EXAMPLES), st.lists(encodings(EXAMPLES) | damaged(EXAMPLES), max_size=9)))
 def test_a_summary_is_what_protobuf_finds(records: list[bytes]) -> None:
     if first_misfit(records) is None:
         check(summarize(records), records)
@@ -134,7 +130,7 @@ def test_a_summary_is_what_protobuf_finds(records: list[bytes]) -> None:
         assert caught.value.reason in {Reason.MALFORMED, Reason.UNSUPPORTED}
 
 
-@given(mixed_batches(), st.data())
+@given(batches(EXAMPLES), st.data())
 def test_summaries_of_shards_add_up(records: list[bytes], data: st.DataObject) -> None:
     assume(first_misfit(records) is None)
     cuts = sorted(data.draw(st.lists(st.integers(0, len(records)), max_size=3)))
@@ -148,7 +144,7 @@ def test_summaries_of_shards_add_up(records: list[bytes], data: st.DataObject) -
     assert dict(added.describe()["features"]) == dict(whole.describe()["features"])
 
 
-@given(look_alikes())
+@given(look_alikes(EXAMPLES, 40))
 def test_what_is_inferred_parses_all_it_was_inferred_from(records: list[bytes]) -> None:
     summary = summarize(records)
     if any(len(found.lists) > 1 for found in summary.values()) or not any(

@@ -6,16 +6,18 @@
            ├─> reference    a page of plain Python; releases of the runtime differ on some bytes
            └─> engine       by its fastest way, or the one that is asked for
 
-All three give a Sequence; an Example is one without lists. The generators are those of
-:mod:`tests.support.example_strategies` and, from a seed, ``encoding`` and ``program`` below.
+All three give a Sequence; an Example is one without lists. Messages of any content in any encoding
+come from ``encoding``, and those of one program from ``program``; Hypothesis draws what they decide.
 """
 
 from __future__ import annotations
 
+import random
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import strategies as st
 
 from tests.support import reference_example as reference
 from tests.support.example_messages import (
@@ -25,6 +27,7 @@ from tests.support.example_messages import (
     Pattern,
     features_of,
     look_alike,
+    mutate,
     plain,
     read,
     runtime,
@@ -40,12 +43,14 @@ from tests.support.sequence_messages import (
     seen,
     some_sequence,
 )
+from tfrecord_lite.testing.reencode import chooser
 from tfrecord_lite.wire.scalar import WireError
 
 if TYPE_CHECKING:
-    import random
     from collections.abc import Callable, Iterable
     from collections.abc import Sequence as Many
+
+    from hypothesis.strategies import DrawFn
 
 
 @dataclass
@@ -59,10 +64,11 @@ class MessageType:
     runtime: Callable[[bytes], Sequence]
     engine: Callable[..., tuple[list[Sequence], int]]
     """Takes a batch and these keys; also returns how many messages were read a fast way."""
-    general: dict[str, Any]
-    """What the engine takes to read without the runtime and without layouts."""
-    encoding: Callable[[Callable[[int], int], int], bytes]
-    """Makes a message of any content in any legal encoding, given chance and how seldom it is odd."""
+    ways: list[dict[str, Any]]
+    """What the engine takes to read in each of its ways; the last is without the runtime and layouts."""
+    encoding: Callable[..., bytes]
+    """Makes a message of any content in any legal encoding, given chance, how seldom it is odd, and
+    the most bytes of a length."""
     program: Callable[[random.Random], Callable[[int], bytes]]
     """Makes a program, which writes its messages alike."""
 
@@ -87,7 +93,7 @@ class MessageType:
         """Whether the engine rejects a message, asked for all it has."""
         keys = [self.keys_in([message], number) for number in (1, 2)]
         try:
-            self.engine([message], *keys, **self.general)
+            self.engine([message], *keys, **self.ways[-1])
         except WireError:
             return True
         return False
@@ -156,12 +162,14 @@ def _example_of_reference(
 def _features_in_common(rng: random.Random) -> tuple[list[bytes], list[int], list[int | None]]:
     keys = rng.sample(KEYS, rng.randrange(1, 4))
     kinds = [rng.choice((BYTES, FLOAT, INT64)) for _ in keys]
-    return keys, kinds, [rng.choice((None, 0, 1, 1, 2, 8, 33)) for _ in keys]
+    return keys, kinds, [rng.choice((None, 0, 1, 1, 2, 8, 33, 130)) for _ in keys]
 
 
 def _program_of_examples(rng: random.Random) -> Callable[[int], bytes]:
     keys, kinds, counts = _features_in_common(rng)
-    widths = tuple(rng.choice((1, 3, 9, 130)) for _ in keys)
+    widths = tuple(rng.choice((1, 3, 9, 120, 126, 128)) for _ in keys)
+    if rng.randrange(10) == 0:  # where a length takes a third byte
+        widths = (rng.choice((16378, 16386)), *widths[1:])
     pattern = Pattern(tuple(keys), tuple(kinds), tuple(counts), widths)
     return lambda _: plain(look_alike(rng.randrange, pattern))
 
@@ -185,8 +193,8 @@ EXAMPLES = MessageType(
     reference=_example_of_reference,
     runtime=lambda message: Sequence(runtime(message), {}),
     engine=_examples_of_engine,
-    general={"way": "general"},
-    encoding=lambda below, oddity: ExampleReencoder(below, oddity).example(some_features(below)),
+    ways=[{"way": way} for way in ("fastest", "plain", "general")],
+    encoding=lambda below, *how: ExampleReencoder(below, *how).example(some_features(below)),
     program=_program_of_examples,
 )
 SEQUENCES = MessageType(
@@ -194,7 +202,51 @@ SEQUENCES = MessageType(
     reference=reference.parse_sequence,
     runtime=runtime_sequence,
     engine=lambda *batch, **how: (read_sequences(*batch, **how), 0),
-    general={},
-    encoding=lambda below, oddity: SequenceReencoder(below, oddity).sequence(some_sequence(below)),
+    ways=[{}],
+    encoding=lambda below, *how: SequenceReencoder(below, *how).sequence(some_sequence(below)),
     program=_program_of_sequences,
 )
+
+
+@st.composite
+def encodings(draw: DrawFn, of: MessageType, length_bytes: int = 5) -> bytes:
+    """Return a message in some legal encoding: as drawn, or a larger one from a seed."""
+    below = chooser(draw)
+    if draw(st.booleans()):
+        below = random.Random(draw(st.integers(0, 2**16))).randrange
+    return of.encoding(below, draw(st.sampled_from([20, 6, 3])), length_bytes)
+
+
+@st.composite
+def damaged(draw: DrawFn, of: MessageType) -> bytes:
+    """Return a message with one or two damages, most of them not fatal to all of it."""
+    message, other = draw(encodings(of)), draw(encodings(of))
+    for _ in range(draw(st.integers(1, 2))):
+        message = mutate(chooser(draw), message, other)
+    return message
+
+
+def messages(of: MessageType) -> st.SearchStrategy[bytes]:
+    """Return messages in any encoding, damaged ones, and noise."""
+    return st.one_of(encodings(of, 10), damaged(of), st.binary(max_size=40))
+
+
+def look_alikes(of: MessageType, n_messages: int) -> st.SearchStrategy[list[bytes]]:
+    """Return messages as one program writes them; their values come from a seed, so shrink little."""
+    seeds = st.integers(0, 2**16)
+    return seeds.map(lambda seed: list(map(of.program(random.Random(seed)), range(n_messages))))
+
+
+@st.composite
+def batches(draw: DrawFn, of: MessageType) -> list[bytes]:
+    """Return messages of one program with a few others put in anywhere, or in place of some."""
+    batch = draw(look_alikes(of, draw(st.integers(1, 80))))
+    for _ in range(draw(st.integers(0, 4))):
+        place = draw(st.sampled_from([0, len(batch) // 2, len(batch) - 1]))
+        changed = mutate(chooser(draw), batch[place])
+        other = draw(st.one_of(encodings(of), damaged(of), st.sampled_from([b"", changed])))
+        if draw(st.booleans()):
+            batch[place] = other
+        else:
+            batch.insert(place + draw(st.integers(0, 1)), other)
+    return batch

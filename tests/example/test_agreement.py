@@ -1,0 +1,96 @@
+"""The engine equals the protobuf runtime, and a slow reference, on any bytes: of either message."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests import long_run
+from tests.support.agreement import EXAMPLES, SEQUENCES, batches, encodings, messages
+from tests.support.effort import pick, some
+from tests.support.example_messages import KEYS
+from tests.support.skips import in_c
+from tfrecord_lite.example.decode.batch import LayoutMemory
+
+if TYPE_CHECKING:
+    from tests.support.agreement import MessageType
+
+of_both = pytest.mark.parametrize("of", [EXAMPLES, SEQUENCES], ids=["Example", "SequenceExample"])
+fills = st.sampled_from([b"\0", b"\xff", b"\x80", b"\x0a\x05", b"\x0a\xf5" + b"\xff" * 8 + b"\1"])
+asked = st.none() | st.sets(st.sampled_from(KEYS))
+
+
+@in_c
+@of_both
+@given(st.data())
+def test_any_bytes_mean_to_the_reference_what_they_mean_to_the_runtime(
+    of: MessageType, draw: st.DataObject
+) -> None:
+    of.assert_reference_agrees(draw.draw(messages(of)))
+
+
+@of_both
+@given(st.data(), asked, asked, st.integers(1, 60))
+def test_any_bytes_are_read_or_refused(
+    of: MessageType, draw: st.DataObject, context: Any, lists: Any, n: int
+) -> None:
+    message, how = draw.draw(messages(of)), draw.draw(st.sampled_from(of.ways))
+    of.assert_engine_agrees([message] * n, context, lists, **how)
+
+
+@of_both
+@given(st.data(), fills, fills)
+def test_few_of_any_sort_between_any_bytes(
+    of: MessageType, draw: st.DataObject, between: bytes, fill: bytes
+) -> None:
+    batch, how = draw.draw(st.lists(messages(of), max_size=8)), draw.draw(st.sampled_from(of.ways))
+    of.assert_engine_agrees(batch, between=between, fill=fill, **how)
+
+
+@of_both
+@given(st.data(), st.binary(max_size=30))
+def test_every_prefix_is_read_or_refused(
+    of: MessageType, draw: st.DataObject, behind: bytes
+) -> None:
+    message = draw.draw(messages(of))
+    keys = [of.keys_in([message], number) for number in (1, 2)]
+    for stop in {*range(min(len(message), 60)), len(message)}:
+        rest = message[stop:] + behind + b"\0"
+        of.assert_engine_agrees([message[:stop]], *keys, fill=rest, **of.ways[-1])
+
+
+@given(st.lists(encodings(SEQUENCES), max_size=4))
+def test_a_few_sequences_are_read_by_the_runtime_alike(batch: list[bytes]) -> None:
+    SEQUENCES.assert_engine_agrees(batch, few=4)
+
+
+@of_both
+@given(st.data(), asked, asked, fills, fills)
+def test_look_alikes_with_odd_ones_among_them(
+    of: MessageType, draw: st.DataObject, context: Any, lists: Any, between: bytes, fill: bytes
+) -> None:
+    batch, how = draw.draw(batches(of)), draw.draw(st.sampled_from(of.ways))
+    of.assert_engine_agrees(batch, context, lists, between=between, fill=fill, **how)
+
+
+@given(st.lists(batches(EXAMPLES), min_size=2, max_size=4))
+def test_layouts_of_one_batch_serve_the_next(some_batches: list[list[bytes]]) -> None:
+    keys = EXAMPLES.keys_in(itertools.chain(*some_batches), 1)
+    memory = LayoutMemory()
+    for batch in some_batches:
+        EXAMPLES.assert_engine_agrees(batch, keys, memory=memory)
+
+
+@in_c
+@of_both
+@pytest.mark.parametrize("seed", some(1, range(3)))
+def test_random_messages_are_read_as_the_runtime_reads_them(of: MessageType, seed: int) -> None:
+    """A million of them: ``python -m tests.long_run``."""
+    count = long_run.run(of, pick(600, 2000), seed)
+
+    assert count["rejected"] > count["messages"] // 100
+    assert count["accepted"] > count["messages"] // 2
