@@ -70,9 +70,10 @@ def assert_engine_agrees(
 
 
 @pytest.mark.parametrize("n_bytes", some(15, range(180)))
-def test_every_change_of_one_byte_in_a_batch_is_seen(n_bytes: int) -> None:
+@pytest.mark.parametrize("is_wide", [False, True])
+def test_every_change_of_one_byte_in_a_batch_is_seen(n_bytes: int, is_wide: bool) -> None:
     """Of one message of many: its bytes are set to values that mean something."""
-    message = plain(EVERY_FORM)
+    message = plain(WIDE if is_wide else EVERY_FORM)
     if n_bytes >= len(message):
         return
     memory = LayoutMemory()
@@ -95,6 +96,15 @@ EVERY_FORM: Features = {
     b"strings": Feature(BYTES, (b"a", b"", b"bcd")),
     b"": ABSENT,
 }
+
+
+WIDE: Features = {
+    b"wide": Feature(BYTES, (b"x" * 13_000,)),
+    b"int": FIVE,
+    b"pair": Feature(FLOAT, (0, 1)),
+    b"string": Feature(BYTES, (b"abc",)),
+}
+"""The first lengths take two bytes, and one three."""
 
 
 @pytest.mark.parametrize("number", [0, 1, 20, 39])

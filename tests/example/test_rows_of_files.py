@@ -15,7 +15,6 @@ from tfrecord_lite import (
     encode_example,
     encode_sequence_example,
 )
-from tfrecord_lite.errors import DataLossError, DataLossWarning
 from tfrecord_lite.example import to_dicts
 from tfrecord_lite.records.decoder import FrameDecoder
 from tfrecord_lite.testing import assert_same
@@ -141,22 +140,3 @@ def test_sequences_that_are_kept_stay_as_they_are(tmp_path: Path, overwriting: l
     assert len(overwriting) > 2
     for found, message in zip(rows, messages, strict=True):
         assert_same(found, decode_sequence_example(message))
-
-
-def test_rows_before_damage_come_first(tmp_path: Path, overwriting: list[int]) -> None:
-    messages = [encode_example(_image(i)) for i in range(200)]
-    path = tmp_path / "a.tfrecord"
-    _write(path, messages)
-    data = bytearray(path.read_bytes())
-    n_bytes = len(data) // 200
-    data[150 * n_bytes + 10_000] ^= 1
-    path.write_bytes(data)
-    rows: list[Any] = []
-    with pytest.raises(DataLossError) as caught:
-        rows.extend(TFRecordReader(path).examples())
-    assert overwriting
-    assert caught.value.index == len(rows) == 150
-    _same(rows, messages[: len(rows)])
-    with pytest.warns(DataLossWarning):
-        rows = list(TFRecordReader(path, on_error="skip").examples())
-    _same(rows, messages[:150] + messages[151:])

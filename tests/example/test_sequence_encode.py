@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,17 +16,12 @@ from tfrecord_lite import (
     RaggedFeature,
     RaggedTensor,
     SequenceExampleParser,
-    TFRecordReader,
-    TFRecordWriter,
     decode_sequence_examples,
     encode_sequence_example,
     encode_sequence_examples,
 )
 from tfrecord_lite.errors import InvalidArgumentError
 from tfrecord_lite.messages import SequenceExample
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 DTYPES: dict[str, Any] = {"int": np.int64, "float": np.float32, "bytes": object}
 VALUES: dict[str, st.SearchStrategy[Any]] = {
@@ -209,18 +204,3 @@ def test_ints_among_floats_are_floats_in_both(steps: Any) -> None:
             step.WhichOneof("kind") for step in message.feature_lists.feature_list["a"].feature
         }
         assert kinds == {"float_list"}
-
-
-def test_a_writer_writes_sequences(tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    rows: list[Any] = [{"context": {"id": i}, "feature_lists": {"t": [[i]] * i}} for i in range(3)]
-    with TFRecordWriter(path) as writer:
-        writer.write_sequence_example(rows[0])
-        writer.write_sequence_examples(rows[1:])
-        writer.write_sequence_examples({"id": [7]}, {"t": np.array([[8, 9]])}, {"t": [1]})
-        with pytest.raises(InvalidArgumentError) as caught:
-            writer.write_sequence_examples([rows[0], {"context": {"id": 2**64}}])
-    assert caught.value.index == 1
-    found = list(TFRecordReader(path).sequence_examples())
-    assert [row["context"]["id"].tolist() for row in found] == [[0], [1], [2], [7], [0]]
-    assert [len(row["feature_lists"]["t"]) for row in found] == [0, 1, 2, 1, 0]

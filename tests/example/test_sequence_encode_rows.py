@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tfrecord_lite import (
-    Block,
     TFRecordReader,
     TFRecordWriter,
     encode_example,
@@ -23,7 +22,6 @@ from tfrecord_lite.errors import InvalidArgumentError
 from tfrecord_lite.example.encode import one as row
 from tfrecord_lite.example.encode import rows as buffer
 from tfrecord_lite.example.sequence import encode
-from tfrecord_lite.messages import SequenceExample
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -243,20 +241,6 @@ def test_a_short_array_is_what_a_column_of_one_is(array: Any) -> None:
         assert content in (None, row.plain_content("a", array))
     except InvalidArgumentError:
         assert content is None
-
-
-@given(st.lists(st.integers(0, 50), max_size=20))
-def test_the_bytes_are_the_runtimes(numbers: list[int]) -> None:
-    rows = [row_of(number) for number in numbers]
-    block = encode_sequence_examples(rows)
-    assert isinstance(block, Block)
-    for data, number in zip(block, numbers, strict=True):
-        message = SequenceExample.FromString(data)
-        assert message.SerializeToString(deterministic=True) == data
-        found = message.feature_lists.feature_list["ints"].feature
-        assert [list(step.int64_list.value) for step in found] == [
-            [number, step] for step in range(number % 3 + 1)
-        ]
 
 
 # --- writers

@@ -268,16 +268,6 @@ def test_dictionaries_hold_what_messages_do(randoms: Any, times: int) -> None:
     assert_row_is(decode_sequence_example(batch[0]), sequences[0])
 
 
-def test_messages_with_steps_of_different_kinds() -> None:
-    steps = [Feature(INT64, (7, 8)), Feature(BYTES, (b"text",)), Feature(FLOAT, (0,))]
-    sequences = [Sequence({}, {b"list": [steps[i % 60 // 20]] * 2}) for i in range(120)]
-
-    found = decode_sequence_examples(list(map(plain_sequence, sequences)))
-
-    for row, expected in zip(found, sequences, strict=True):
-        assert_row_is(row, expected)
-
-
 def test_more_keys_than_a_table_holds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine_batch, "_MAX_KEYS", 3)
     five = Feature(INT64, (5,))

@@ -15,10 +15,10 @@ from tests.parity.parsing import bits
 from tests.parity.rules import deviation, rule
 from tests.support.tensor_messages import (
     NUMBERS,
-    chunk,
     content,
     dims,
     field,
+    len_field,
     proto,
     typed,
     varint,
@@ -156,8 +156,8 @@ def test_what_is_no_tensor_proto(tensors: Tensors) -> None:
     good = proto(3, (1,), typed("int_val", [7]))
     for bad in (
         b"bogus", good[:-1], good + b"\xa4\x06", good + b"\0\0", good + b"\x72\x02\xff\xff",
-        good + chunk(14, chunk(1, b"\xff")), good + chunk(15, chunk(1, b"\xff")),
-        good + dims((), chunk(2, chunk(2, b"\xff"))), good + b"\x07",
+        good + len_field(14, len_field(1, b"\xff")), good + len_field(15, len_field(1, b"\xff")),
+        good + dims((), len_field(2, len_field(2, b"\xff"))), good + b"\x07",
     ):  # fmt: skip
         tensors.rejected(bad, "int32", Reason.MALFORMED)
 
@@ -165,7 +165,7 @@ def test_what_is_no_tensor_proto(tensors: Tensors) -> None:
 @rule("T3")
 def test_unknown_fields_are_skipped_and_messages_merged(tensors: Tensors) -> None:
     good = proto(3, (2,), typed("int_val", [7, 8]))
-    for more in (chunk(99, b"x"), b"\xa3\x06\x08\x01\xa4\x06", field(3, 0, b"\x07")):
+    for more in (len_field(99, b"x"), b"\xa3\x06\x08\x01\xa4\x06", field(3, 0, b"\x07")):
         assert tensors.parse(more + good + more, "int32").tolist() == [7, 8]
     merged = tensors.parse(good + proto(3, (2,), typed("int_val", [9], 0)), "int32")
     assert merged.tolist() == [[7, 8], [9, 9]]
@@ -356,13 +356,14 @@ def test_no_shape_is_a_scalar(tensors: Tensors) -> None:
     for number, listed in ((1, typed("float_val", [0x3F800000])), (1, content(b"\0\0\x80?"))):
         assert tensors.parse(proto(number, None, listed), "float32").shape == ()
         assert (
-            tensors.parse(proto(number, None, chunk(2, b"\x18\1"), listed), "float32").shape == ()
+            tensors.parse(proto(number, None, len_field(2, b"\x18\1"), listed), "float32").shape
+            == ()
         )
     # Unknown or not, sizes that are there count.
     three = typed("float_val", [0x3F800000] * 3)
     found = tensors.parse(proto(1, None, dims((3, 1), b"\x18\1"), three), "float32")
     assert found.shape == (3, 1)
-    named = chunk(2, chunk(2, field(1, 0, varint(3)) + chunk(2, b"rows")))
+    named = len_field(2, len_field(2, field(1, 0, varint(3)) + len_field(2, b"rows")))
     assert tensors.parse(proto(1, None, named, three), "float32").shape == (3,)
 
 

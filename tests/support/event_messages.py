@@ -184,14 +184,10 @@ def rows_of_runtime(messages: Iterable[bytes]) -> list[Row]:
             else:
                 content = content.SerializeToString(deterministic=True)
                 content = _outcome(content) if form == "tensor" else content
-            tag = value.tag if _has_tag(value) else value.node_name
+            tag = value.tag or value.node_name
             time = struct.pack("<d", parsed.wall_time)
             found.append(Row(tag, parsed.step, time, form, content))
     return found
-
-
-def _has_tag(value: Summary.Value) -> bool:
-    return bool(value.tag)
 
 
 _FIELDS = {2: "simple_value", 4: "image", 5: "histo", 6: "audio", 8: "tensor"}

@@ -14,11 +14,24 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING, Any
 
+from tfrecord_lite.testing.reencode import len_field
+from tfrecord_lite.wire.scalar import varint
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from random import Random
 
-__all__ = ["FIELDS", "NUMBERS", "content", "dims", "mutate", "proto", "random_proto", "typed"]
+__all__ = [
+    "FIELDS",
+    "NUMBERS",
+    "content",
+    "dims",
+    "len_field",
+    "proto",
+    "random_proto",
+    "typed",
+    "varint",
+]
 
 # dtype number: name, typed field, bytes an element (0: strings)
 NUMBERS = {
@@ -67,30 +80,17 @@ FIELDS = {
 }
 
 
-def varint(number: int) -> bytes:
-    number &= 2**64 - 1
-    out = bytearray()
-    while number > 0x7F:
-        out.append(number & 0x7F | 0x80)
-        number >>= 7
-    return bytes([*out, number])
-
-
 def field(number: int, wire_type: int, data: bytes) -> bytes:
     return varint(number << 3 | wire_type) + data
 
 
-def chunk(number: int, data: bytes) -> bytes:
-    return field(number, 2, varint(len(data)) + data)
-
-
 def content(data: bytes) -> bytes:
-    return chunk(4, data)
+    return len_field(4, data)
 
 
 def dims(sizes: Iterable[int], extra: bytes = b"") -> bytes:
     """Return a shape, of which every size is written, zeros too."""
-    return chunk(2, b"".join(chunk(2, field(1, 0, varint(size))) for size in sizes) + extra)
+    return len_field(2, b"".join(len_field(2, field(1, 0, varint(size))) for size in sizes) + extra)
 
 
 def typed(name: str, values: Any, split: int | None = None) -> bytes:
@@ -100,13 +100,13 @@ def typed(name: str, values: Any, split: int | None = None) -> bytes:
     """
     number, form = FIELDS[name]
     if form == "whole":
-        return chunk(number, bytes(values))
+        return len_field(number, bytes(values))
     if form == "bytes":
-        return b"".join(chunk(number, value) for value in values)
+        return b"".join(len_field(number, value) for value in values)
     split = len(values) if split is None else split
     wire_type = {"varint": 0, "<I": 5, "<Q": 1}[form]
     written = [varint(v) if form == "varint" else struct.pack(form, v) for v in values]
-    packed = chunk(number, b"".join(written[:split])) if split else b""
+    packed = len_field(number, b"".join(written[:split])) if split else b""
     return packed + b"".join(field(number, wire_type, value) for value in written[split:])
 
 
@@ -206,33 +206,15 @@ def random_proto(random: Random) -> tuple[bytes, int]:
             random.choice(
                 [
                     field(3, 0, b"\x07"),  # version_number
-                    chunk(99, b"unknown"),
+                    len_field(99, b"unknown"),
                     b"\xa3\x06\x08\x01\xa4\x06",  # an unknown group
-                    chunk(14, chunk(1, b"device")),
-                    chunk(15, chunk(2, b"metadata")),
+                    len_field(14, len_field(1, b"device")),
+                    len_field(15, len_field(2, b"metadata")),
                     dims((1,)),
-                    dims((), chunk(2, field(1, 0, b"\x01") + chunk(2, b"name"))),
+                    dims((), len_field(2, field(1, 0, b"\x01") + len_field(2, b"name"))),
                 ]
             )
         )
     if random.random() < 0.3:
         random.shuffle(parts)
     return b"".join(parts), number
-
-
-def mutate(random: Random, data: bytes) -> bytes:
-    """Damage a message in one place."""
-    out = bytearray(data)
-    place = random.randrange(len(out) + 1)
-    kind = random.randrange(5)
-    if kind == 0:
-        return bytes(out[:place])
-    if kind == 1:
-        out[place:place] = random.randbytes(random.choice([1, 1, 2, 4]))
-    elif kind == 2:
-        del out[place : place + random.choice([1, 1, 2, 4])]
-    elif out and kind == 3:
-        out[place % len(out)] ^= 1 << random.randrange(8)
-    elif out:
-        out[place % len(out)] = random.choice([0, 1, 0x7F, 0x80, 0xFF])
-    return bytes(out)

@@ -17,7 +17,7 @@ from hypothesis.extra import numpy as hnp
 from tests.support import golden
 from tests.support.reference_tensor import TensorProto, agrees, n_values_of, reference
 from tests.support.subprocesses import run_fresh
-from tests.support.tensor_messages import NUMBERS, content, mutate, proto, random_proto, typed
+from tests.support.tensor_messages import NUMBERS, content, proto, random_proto, typed
 from tfrecord_lite import (
     Block,
     BytesColumn,
@@ -32,6 +32,7 @@ from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.tensors.dtypes import TYPES, tensor_type, type_of_number
 from tfrecord_lite.tensors.parse import parse_tensors
 from tfrecord_lite.testing import assert_same
+from tfrecord_lite.testing.reencode import mutate
 
 ml_dtypes = pytest.importorskip("ml_dtypes", reason="needs the extra dtypes")
 
@@ -111,7 +112,7 @@ def test_parsing_gives_what_the_reference_gives(seed: int, is_damaged: bool) -> 
     random = Random(seed)
     data, _ = random_proto(random)
     if is_damaged:
-        data = mutate(random, data)
+        data = mutate(random.randrange, data)
     wanted = reference(data) if n_values_of(data) < 10_000 else None
     if wanted is None:
         with pytest.raises(TFRecordError):
@@ -126,7 +127,7 @@ def test_parsing_gives_what_the_reference_gives(seed: int, is_damaged: bool) -> 
 def test_any_bytes_are_a_tensor_or_an_error_of_ours(given_bytes: bytes | int) -> None:
     if isinstance(given_bytes, int):
         random = Random(given_bytes)
-        data = mutate(random, mutate(random, random_proto(random)[0]))
+        data = mutate(random.randrange, mutate(random.randrange, random_proto(random)[0]))
     else:
         data = given_bytes
     for parse in (parse_tensor, lambda *a, **k: parse_tensors([serialize_tensor(1), *a], **k)):
