@@ -32,6 +32,7 @@ from tfrecord_lite import (
 from tfrecord_lite.convert.lossless import schema_of
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.files.output import OutputFile
+from tfrecord_lite.schema import Original
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -325,8 +326,10 @@ def test_integers_among_floats_are_never_rounded(
     assert caught.value.index == 1
     assert not (tmp_path / "d").exists()
     rounded = schema_of({"x": np.zeros(1)}, lossless=False)
-    with pytest.raises(InvalidArgumentError, match="not exact"):
-        save(tmp_path / "d", {"x": [0.5, LARGE]}, schema=rounded)
+    raw = Schema({"x": FixedLenFeature([], bytes)}, {"x": Original("float32", [])})
+    for each in (rounded, raw):
+        with pytest.raises(InvalidArgumentError, match="not exact"):
+            save(tmp_path / "d", {"x": [0.5, LARGE]}, schema=each)
     save(tmp_path / "d", {"x": [0.5, LARGE - 1, float(LARGE)]}, schema=rounded)
     assert load(tmp_path / "d")["x"].tolist() == [0.5, LARGE - 1, LARGE - 1]
 

@@ -22,9 +22,9 @@ from tfrecord_lite.convert.lists import (
 )
 from tfrecord_lite.convert.lossless import original_dtype
 from tfrecord_lite.convert.normalize import flattened, normalize, present_records
-from tfrecord_lite.convert.types import WHOLE, at_records, column_error
+from tfrecord_lite.convert.types import WHOLE, at_records, column_error, has_any
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
-from tfrecord_lite.schema import FixedLenFeature, Kind, RaggedFeature
+from tfrecord_lite.schema import FixedLenFeature, RaggedFeature
 from tfrecord_lite.schema.text import nearest
 
 if TYPE_CHECKING:
@@ -61,20 +61,20 @@ def given_column(name: str, values: Any, item: SchemaItem) -> Any:
         kept, missing = _with_empty_rows(values), missing[:0]
     if missing.any() and 0 in (shape or ()):  # nothing would tell it from an empty row
         raise missing_row_error(name, missing)
-    if missing.any() and _is_required(item):
-        detail = "required by the schema, but missing"
-        raise column_error(name, detail, int(missing.argmax()), Reason.MISSING)
     if isinstance(values, SparseTensor) or not isinstance(
         item.spec, FixedLenFeature | RaggedFeature
     ):
         original = None
     if original is None or shape is None:
-        return None if missing.size and missing.all() else values
+        # What a required feature lacks is for the encoder to say.
+        is_absent = missing.size and missing.all() and not isinstance(item.spec, FixedLenFeature)
+        return None if is_absent else values
     try:
         made = _typed(name, normalize(name, kept, "strict"), original)
-        _check_integers(name, kept, made, item)
-        if isinstance(kept, list) and not any(isinstance(v, np.ndarray | np.generic) for v in kept):
-            made = with_values(made, lambda flat: _rounded(name, flat, original))
+        if (original.dtype if item.is_raw else item.kind.label) in ("float32", "complex64"):
+            _check_integers(name, kept, made)
+            if isinstance(kept, list) and not has_any(kept, np.ndarray | np.generic):
+                made = with_values(made, lambda flat: _rounded(name, flat))
         made = _shaped(name, made, shape)
     except InvalidArgumentError as error:
         if error.index is None or not missing.any():
@@ -114,12 +114,6 @@ def _with_empty_rows(values: Any) -> Any:
     return [[] if value is None else value for value in values]
 
 
-def _is_required(item: SchemaItem) -> bool:
-    """Return whether every record must have the feature."""
-    spec = item.spec
-    return isinstance(spec, FixedLenFeature) and spec.default_value is None and 0 not in spec.shape
-
-
 def _typed(name: str, made: Any, original: Original) -> Any:
     """Give a column without values the dtype of its original; check the type of strings."""
     flat = getattr(made, "flat_values", made)
@@ -136,14 +130,11 @@ def _typed(name: str, made: Any, original: Original) -> Any:
     return made
 
 
-def _check_integers(name: str, kept: Any, made: Any, item: SchemaItem) -> None:
+def _check_integers(name: str, kept: Any, made: Any) -> None:
     """Reject an integer of Python's that the schema's float32 does not hold; floats are rounded."""
-    is_complex = item.is_raw and item.original is not None and item.original.dtype == "complex64"
-    if not (is_complex or item.kind is Kind.FLOAT) or _is_typed(kept):
-        return
     flat = getattr(made, "flat_values", made)
     exact = np.float64(2**24)  # of NumPy: float16 does not hold it
-    if flat.dtype.kind not in "iufc" or not np.any((flat.real > exact) | (flat.real < -exact)):
+    if _is_typed(kept) or flat.dtype.kind not in "iufc" or not np.any((flat.real > exact) | (flat.real < -exact)):
         return  # smaller integers are exact
     rows = kept.to_list() if isinstance(kept, RaggedTensor) else kept
     for i, row in enumerate(rows):
@@ -159,16 +150,16 @@ def _is_typed(values: Any) -> bool:
     return isinstance(flat, np.ndarray) and flat.ndim > 0 and flat.dtype.kind != "O"
 
 
-def _rounded(name: str, flat: Any, original: Original) -> Any:
+def _rounded(name: str, flat: Any) -> Any:
     """Return Python's floats as the schema stores them; other values as they are."""
     dtype: Any = {"float64": np.float32, "complex128": np.complex64}.get(str(flat.dtype))
-    if dtype is None or original.dtype in ("float64", "complex128"):
+    if dtype is None:
         return flat
     with np.errstate(over="ignore", under="ignore"):
         rounded = flat.astype(dtype)
     wrong = np.isinf(rounded) & np.isfinite(flat)
     if wrong.any():
-        detail = f"a number that is too large for {original.dtype}, the dtype in the schema"
+        detail = f"a number that is too large for {rounded.dtype}, which the schema stores"
         raise column_error(name, detail, None, Reason.UNREPRESENTABLE)
     return rounded
 
