@@ -134,7 +134,11 @@ def _check_integers(name: str, kept: Any, made: Any) -> None:
     """Reject an integer of Python's that the schema's float32 does not hold; floats are rounded."""
     flat = getattr(made, "flat_values", made)
     exact = np.float64(2**24)  # of NumPy: float16 does not hold it
-    if _is_typed(kept) or flat.dtype.kind not in "iufc" or not np.any((flat.real > exact) | (flat.real < -exact)):
+    if (
+        _is_typed(kept)
+        or flat.dtype.kind not in "iufc"
+        or not np.any((flat.real > exact) | (flat.real < -exact))
+    ):
         return  # smaller integers are exact
     rows = kept.to_list() if isinstance(kept, RaggedTensor) else kept
     for i, row in enumerate(rows):
