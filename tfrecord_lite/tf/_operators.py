@@ -52,12 +52,6 @@ def _power(x: AnyArray, y: AnyArray) -> Any:
     return np.power(x, y)
 
 
-def _matmul(x: AnyArray, y: AnyArray) -> Any:
-    if min(x.ndim, y.ndim) < 2 or x.shape[-1] != y.shape[-2]:
-        raise argument_error(f"matrices of the shapes {x.shape} and {y.shape} cannot be multiplied")
-    return np.matmul(x, y)
-
-
 def _operator(symbol: str, compute: Callable[..., Any], kinds: str) -> Any:
     """Return the method of an operator for dtypes of these kinds: NumPy's letters, O for strings."""
 
@@ -126,7 +120,6 @@ class Operators:
     __floordiv__: ClassVar[_Method] = _operator("//", _floor_divide, "iuf")
     __mod__: ClassVar[_Method] = _operator("%", _remainder, "iuf")
     __pow__: ClassVar[_Method] = _operator("**", _power, "iufc")
-    __matmul__: ClassVar[_Method] = _operator("@", _matmul, "iufc")
     __and__: ClassVar[_Method] = _operator("&", np.bitwise_and, "iub")
     __or__: ClassVar[_Method] = _operator("|", np.bitwise_or, "iub")
     __xor__: ClassVar[_Method] = _operator("^", np.bitwise_xor, "iub")
@@ -137,7 +130,6 @@ class Operators:
     __rfloordiv__: ClassVar[_Method] = _reflected(__floordiv__)
     __rmod__: ClassVar[_Method] = _reflected(__mod__)
     __rpow__: ClassVar[_Method] = _reflected(__pow__)
-    __rmatmul__: ClassVar[_Method] = _reflected(__matmul__)
     __rand__: ClassVar[_Method] = _reflected(__and__)
     __ror__: ClassVar[_Method] = _reflected(__or__)
     __rxor__: ClassVar[_Method] = _reflected(__xor__)

@@ -8,23 +8,20 @@ from tfrecord_lite.tf.data._dataset import AUTOTUNE, Dataset, Options, TFRecordD
 
 __all__ = [
     "AUTOTUNE",
-    "INFINITE_CARDINALITY",
-    "UNKNOWN_CARDINALITY",
     "Dataset",
     "Options",
     "TFRecordDataset",
     "experimental",
 ]
 
-INFINITE_CARDINALITY = -1
-UNKNOWN_CARDINALITY = -2
-
 __getattr__: Unavailable = unavailable(
     __name__,
     {
         "TextLineDataset": "use Dataset.from_generator over an open file",
         "FixedLengthRecordDataset": "use numpy.fromfile and Dataset.from_tensor_slices",
+        "INFINITE_CARDINALITY": "cardinality() is -2 there",
         "Iterator": "use iter(dataset)",
+        "UNKNOWN_CARDINALITY": "compare with -2",
     },
     otherwise="use Dataset.from_generator",
 )

@@ -42,7 +42,6 @@ __all__ = [
     "TFRecordOptions",
     "TFRecordWriter",
     "VarLenFeature",
-    "decode_bmp",
     "decode_image",
     "decode_jpeg",
     "decode_png",
@@ -186,7 +185,7 @@ def decode_image(
 
 def decode_jpeg(contents: Any, channels: int = 0, **settings: Any) -> Tensor:
     """Decode a JPEG image; settings of TensorFlow's own decoder raise an error."""
-    _check_settings(settings, {"ratio": 1, "fancy_upscaling": True, "dct_method": ""})
+    _check_settings(settings)
     return _decoded(unwrap(contents), channels, "uint8")
 
 
@@ -197,21 +196,13 @@ def decode_png(
     return _decoded(unwrap(contents), channels, dtype)
 
 
-def decode_bmp(contents: Any, channels: int = 0, name: str | None = None) -> Tensor:
-    """Decode a BMP image."""
-    return _decoded(unwrap(contents), channels, "uint8")
-
-
 def encode_jpeg(image: Any, format: str = "", quality: int = 95, **settings: Any) -> Tensor:  # noqa: A002
     """Encode an image as JPEG, as :func:`tfrecord_lite.apps.images.encode_image`."""
-    n_channels = {"": None, "grayscale": 1, "rgb": 3}.get(format, -1)
     plain = np.asarray(unwrap(image))
-    if n_channels is not None and n_channels != plain.shape[-1]:
+    if format and plain.shape[-1] != {"grayscale": 1, "rgb": 3}.get(format):
         detail = f"an image of shape {list(plain.shape)} cannot be encoded as {format!r}"
         raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
-    _check_settings(
-        settings, {"chroma_downsampling": True, "optimize_size": False, "progressive": False}
-    )
+    _check_settings(settings)
     return Tensor(images.encode_image(plain, "jpeg", quality))
 
 
@@ -242,10 +233,10 @@ def _decoded(contents: Any, channels: int | None, dtype: object) -> Tensor:
     return Tensor(images.decode_image(contents, channels or 0))
 
 
-def _check_settings(settings: dict[str, Any], harmless: dict[str, Any]) -> None:
+def _check_settings(settings: dict[str, Any]) -> None:
     """Raise an error for settings that would change TensorFlow's result."""
     for name, value in settings.items():
-        if name != "name" and (name not in harmless or harmless[name] != value):
+        if name != "name":
             detail = f"{name}={value!r} is a setting of TensorFlow's own codec; leave it out"
             raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
 
@@ -254,6 +245,7 @@ __getattr__: Unavailable = unavailable(
     __name__,
     {
         "TFRecordCompressionType": "use tf.compat.v1.io.TFRecordCompressionType",
+        "decode_bmp": "use decode_image",
         "decode_gif": "use Pillow to read animations",
         "matching_files": "use tf.io.gfile.glob",
         "tf_record_iterator": "use tf.compat.v1.io.tf_record_iterator, or tf.data.TFRecordDataset",

@@ -11,26 +11,11 @@ from tfrecord_lite.tf.compat.v1 import io
 from tfrecord_lite.tf.compat.v1.io import parse_example, parse_single_example
 
 __all__ = [
-    "disable_eager_execution",
-    "enable_eager_execution",
-    "enable_v2_behavior",
     "io",
     "parse_example",
     "parse_single_example",
     "python_io",
 ]
-
-
-def enable_eager_execution(*_: Any, **__: Any) -> None:
-    """Do nothing, as everything runs eagerly."""
-
-
-enable_v2_behavior = enable_eager_execution
-
-
-def disable_eager_execution() -> None:
-    """Raise NotImplementedError, as everything runs eagerly."""
-    raise NotImplementedError("there are no graphs here: everything runs eagerly")
 
 
 def __getattr__(name: str) -> Any:
