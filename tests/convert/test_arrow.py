@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -869,6 +870,11 @@ def test_categories_of_several_files_may_be_more_than_each_has_codes_for(tmp_pat
         assert table["x"].type == pa.dictionary(pa.int32(), pa.string())
         assert table["x"].to_pylist() == [*values[0], *values[1]]
         assert table["l"].to_pylist() == [[value] for part in values for value in part]
+    for path, part in zip(paths, values, strict=True):
+        column = pa.array(part).dictionary_encode().cast(kinds[0])
+        save(path, pd.DataFrame({"x": pd.Series(column, dtype=pd.ArrowDtype(kinds[0]))}))
+    frame: Any = load(paths, as_="pandas")
+    assert frame["x"].tolist() == [*values[0], *values[1]]
 
 
 def test_tables_that_are_not_one_stream_say_what_to_give(tmp_path: Path) -> None:

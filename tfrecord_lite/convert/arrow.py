@@ -16,7 +16,6 @@ library have a *bridge*, a module found by the name of their module, whose funct
 ``open_column(name, series)``        values, traits and word of one
 ``describe(frame, opened)``          a word per column, and what else makes a frame: JSON
 ``target(name, word, original)``     the Arrow type for a column that is to become what the word says
-``is_fitting(word, original)``       whether it can
 ``frame_of(table, ...)``             the frame
 ===================================  ================================================================
 
@@ -419,11 +418,11 @@ def fitting_description(
     """
     if description is None:
         return None
-    made, given = bridge(description["library"]), schema.originals
+    given = schema.originals
 
     def kept(name: str, word: Any) -> Any:
         ours, wanted = originals.get(name), given.get(name)
-        if wanted is None or not made.is_fitting(word, wanted):
+        if wanted is None:
             return None
         if isinstance(word, dict) and word.get("object") in ("list", "tuple", "array"):
             return word if wanted.shape else None  # rows of any values
@@ -1034,11 +1033,6 @@ def _made_type(pa: Any, word: Any) -> Any:
     inner = _made_type(pa, word[first])
     field = pa.field(word.get("item", "item"), inner, nullable=word.get("nullable", True))
     return kinds[first](field, *([word["size"]] if first == "fixed_size_list" else []))
-
-
-def is_fitting(word: Any, original: Original) -> bool:
-    """Return whether a type in JSON can have what an original says."""
-    return _has_codes_for(_made_type(imported(), word), original)
 
 
 def _has_codes_for(kind: Any, original: Original) -> bool:

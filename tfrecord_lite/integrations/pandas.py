@@ -252,14 +252,6 @@ def target(name: str, word: Any, original: Original | None) -> tuple[Any, Origin
     return arrow.target(name, word["arrow"] if is_arrow else None, original)
 
 
-def is_fitting(word: Any, original: Original) -> bool:
-    """Return whether a dtype can have what an original says."""
-    if isinstance(word, str):
-        is_time = np.dtype(word).kind in "Mm" if word not in _NULLABLE.values() else False
-        return not original.missing or word in _NULLABLE.values() or is_time
-    return "arrow" not in word or arrow.is_fitting(word["arrow"], original)
-
-
 # ------------------------------------------------------------------------------------- back
 
 
@@ -336,8 +328,10 @@ def _range_index(pd: Any, ranges: Any, name: str | None, rows: range) -> Any:
 def _array_of(name: str, column: Any, word: Any, original: Original | None) -> Any:
     """Return a column of Arrow as an array of the dtype that a word says, or of the natural one."""
     is_missing = bool(column.null_count) or (original is not None and original.missing)
-    word = _natural_word(column.type, is_missing=is_missing) if word is None else word
     try:
+        is_plain = isinstance(word, str) and word not in _NULLABLE.values()
+        if word is None or (is_missing and is_plain and np.dtype(word).kind in "biuf"):
+            word = _natural_word(column.type, is_missing=is_missing)
         return _array(name, column, word)
     except UNUSABLE as error:
         if getattr(error, "key", None) is not None:
@@ -382,8 +376,9 @@ def _array(name: str, column: Any, word: Any) -> Any:
         codes = whole.indices.fill_null(-1).to_numpy(zero_copy_only=False)
         return pd.Categorical.from_codes(codes, dtype=dtype)
     if isinstance(word, dict) and "arrow" in word:
-        kind, _ = arrow.target(name, word["arrow"], None)
-        return pd.arrays.ArrowExtensionArray(column.cast(kind) if column.type != kind else column)
+        if form in ("text", "bytes"):  # of categories, or the names of columns
+            column = column.cast(arrow.target(name, word["arrow"], None)[0])
+        return pd.arrays.ArrowExtensionArray(column)
     if isinstance(word, dict) and "string" in word:
         dtype = _string_dtype(word)
         if not hasattr(dtype, "__from_arrow__"):  # pandas 2 has objects
@@ -402,8 +397,6 @@ def _array(name: str, column: Any, word: Any) -> Any:
         if values.dtype.kind != dtype.kind:
             raise misfit_error(name, word)
         return values.astype(wanted).astype(dtype, copy=False)
-    if column.null_count:  # some of the frames read together lack the column
-        return _array(name, column, _NULLABLE[dtype.newbyteorder("=").name])
     return values.astype(dtype, copy=not values.flags.writeable)
 
 

@@ -135,11 +135,6 @@ def target(name: str, word: Any, original: Original | None) -> tuple[Any, Origin
     return None, original
 
 
-def is_fitting(word: Any, original: Original) -> bool:  # noqa: ARG001 - all dtypes have nulls
-    """Return whether a dtype can have what an original says."""
-    return True
-
-
 # ------------------------------------------------------------------------------------- back
 
 
