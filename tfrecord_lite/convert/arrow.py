@@ -54,6 +54,7 @@ from tfrecord_lite.convert.lists import (
     MaskedRows,
     TextColumn,
     masked_rows,
+    values_and_mask,
     with_values,
 )
 from tfrecord_lite.convert.types import at_records, column_error
@@ -952,10 +953,9 @@ def _check_no_missing(name: str, missing: BoolArray) -> None:
 
 def _missing_in(values: Any) -> AnyArray:
     """Return which values are missing, such as those that stand for a dictionary's null."""
-    if isinstance(values, MaskedBytes):
-        return values.mask
-    if isinstance(values, np.ma.MaskedArray):
-        return np.asarray(np.ma.getmaskarray(values).reshape(len(values), -1).any(axis=1))
+    _, mask = values_and_mask(values)
+    if mask is not None:
+        return mask
     if isinstance(values, np.ndarray) and values.dtype == object and values.ndim == 1:
         return np.fromiter((value is None for value in values), np.bool_, len(values))
     return np.zeros(0, np.bool_)
@@ -1150,13 +1150,7 @@ def array_of(name: str, column: Any, kind: Any, original: Original | None) -> An
     kind = _natural_type(name, column, original) if kind is None else kind
     if original is not None and not _has_codes_for(kind, original):  # such as of two files together
         kind = _with_wide_codes(kind)
-    values: Any = column
-    mask: Any = None
-    if isinstance(column, MaskedBytes):
-        values, mask = column.values, column.mask
-    elif isinstance(column, np.ma.MaskedArray):
-        every = np.ma.getmaskarray(column)
-        values, mask = np.asarray(column.data), every.any(axis=tuple(range(1, every.ndim)))
+    values, mask = values_and_mask(column)
     try:
         return _array(name, values, mask, kind, original)
     except (pa.ArrowException, TypeError) as error:

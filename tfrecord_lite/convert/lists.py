@@ -168,6 +168,18 @@ class MaskedRows:
         return RaggedTensor(self.rows.values, row_splits(lengths.astype(np.int64)))
 
 
+def values_and_mask(column: Any) -> tuple[Any, BoolArray | None]:
+    """Return the values of all records, and which are missing; None for a column without a mask."""
+    if isinstance(column, MaskedBytes):
+        return column.values, column.mask
+    if isinstance(column, MaskedRows):
+        return column.rows, column.mask
+    if isinstance(column, np.ma.MaskedArray):
+        mask: Any = np.ma.getmaskarray(column)
+        return np.asarray(column.data), mask.any(axis=tuple(range(1, mask.ndim)))
+    return column, None
+
+
 class TextColumn(BytesColumn):
     """Texts in UTF-8, without an object per value: to schemas, what an array of ``str`` is."""
 

@@ -36,7 +36,7 @@ from tfrecord_lite.convert.arrow import (
     objects,
     type_error,
 )
-from tfrecord_lite.convert.lists import MaskedRows, TextColumn
+from tfrecord_lite.convert.lists import TextColumn, values_and_mask
 from tfrecord_lite.convert.types import column_error
 from tfrecord_lite.errors import Reason, argument_error
 
@@ -431,13 +431,7 @@ def _objects(name: str, column: Any, word: Any) -> Any:
 
 def _arrays(name: str, column: Any, absent: Any) -> list[Any]:
     """Return lists as arrays."""
-    values: Any = arrow.open_column(name, column).values
-    mask: Any = np.zeros(len(values), np.bool_)
-    if isinstance(values, MaskedRows):
-        values, mask = values.rows, values.mask
-    elif isinstance(values, np.ma.MaskedArray):
-        mask = np.ma.getmaskarray(values).reshape(len(values), -1).any(axis=1)
-        values = np.asarray(values.data)
+    values, mask = values_and_mask(arrow.open_column(name, column).values)
     if isinstance(values, RaggedTensor):
         flat: Any = values.values
         if isinstance(flat, RaggedTensor):
@@ -446,4 +440,6 @@ def _arrays(name: str, column: Any, absent: Any) -> list[Any]:
         rows = [flat[a:b] for a, b in pairwise(values.row_splits.tolist())]
     else:
         rows = list(values)
+    if mask is None:
+        return rows
     return [absent if m else row for row, m in zip(rows, mask.tolist(), strict=True)]
