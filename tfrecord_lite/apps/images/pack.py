@@ -231,12 +231,14 @@ def pack_images(
         if labels_path is not None and not has_labels:
             others = "lists other classes; give it as labels to number them alike"
             _check_free([labels_path], storage_options, f", and {others}")
-    packing = _Packing(images, pictures, is_checked=check, is_strict=on_error == "raise")
+    is_strict = on_error == "raise"
     with metered(progress, source, "images") as meter:
-        rows = _Rows(packing.rows(num_threads, meter), len(pictures))
+        packing = _Packing(
+            images, pictures, meter, num_threads, is_checked=check, is_strict=is_strict
+        )
         schema = packing.schema()
         try:
-            save(target, rows, schema=schema, num_shards=num_shards, progress=False, **given)
+            save(target, packing, schema=schema, num_shards=num_shards, progress=False, **given)
         except _NothingWrittenError:
             report = packing.report([], [], None)
             first, n_bad = report.problems[0], plural(len(report.problems), "image")
@@ -267,32 +269,33 @@ def _check_free(paths: Iterable[str], storage_options: StorageOptions, more: str
             raise FileExistsError(errno.EEXIST, f"{os.strerror(errno.EEXIST)}{more}", path)
 
 
-class _Rows:
-    """Rows, and how many there will be if none is left out, so that they are divided as they come."""
-
-    def __init__(self, rows: Iterator[dict[str, Any]], n_rows: int) -> None:
-        self._rows, self._n_rows = rows, n_rows
-
-    def __iter__(self) -> Iterator[dict[str, Any]]:
-        return self._rows
-
-    def __len__(self) -> int:
-        return self._n_rows
-
-
 class _NothingWrittenError(Exception):
     """Ends `save` before anything appears, as images cannot be packed."""
 
 
 class _Packing:
-    """The rows of one call, and what is known when they have been written."""
+    """The rows of one call, and what is known when they have been written.
+
+    Its length is how many rows there are if none is left out, so that they are divided as they come.
+    """
 
     def __init__(
-        self, images: ImageList, pictures: list[Picture], *, is_checked: bool, is_strict: bool
+        self,
+        images: ImageList,
+        pictures: list[Picture],
+        meter: Meter,
+        num_threads: int,
+        *,
+        is_checked: bool,
+        is_strict: bool,
     ) -> None:
         self._images, self._pictures = images, pictures
+        self._meter, self._num_threads = meter, num_threads
         self._is_checked, self._is_strict = is_checked, is_strict
         self._n_images, self._n_bytes = 0, 0
+
+    def __len__(self) -> int:
+        return len(self._pictures)
 
     def schema(self) -> Schema:
         """Return the schema of all rows."""
@@ -309,10 +312,9 @@ class _Packing:
             return own
         return Schema({**own, **more}, {**own.originals, **more.originals})
 
-    def rows(self, num_threads: int, meter: Meter) -> Iterator[dict[str, Any]]:
+    def __iter__(self) -> Iterator[dict[str, Any]]:
         """Yield the features of each image that can be packed; raise in the end if these are not enough."""
-        images = self._images
-
+        images, num_threads = self._images, self._num_threads
         read = partial(_read, is_checked=self._is_checked)
         done, n_at_a_time = 0, _READ_AHEAD * num_threads
         # Reading files, and nearly all of Pillow's decoding, lets other threads run.
@@ -321,7 +323,7 @@ class _Packing:
                 paths = [picture.path for picture in pictures]
                 for picture, each in zip(pictures, pool.map(read, paths), strict=True):
                     done += 1
-                    meter.update(done, len(self._pictures))
+                    self._meter.update(done, len(self))
                     if isinstance(each, str):
                         images.leave_out(picture.path, each)
                         continue

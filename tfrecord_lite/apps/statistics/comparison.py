@@ -33,7 +33,7 @@ from tfrecord_lite.sniff import recognize_value
 from tfrecord_lite.storage.infer import blocks_of
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from typing_extensions import Unpack
 
@@ -335,28 +335,24 @@ def compare(
     """
     limits = thresholds_with(thresholds)
     settings = ReadSettings(**options)
-    known = [one if isinstance(one, Statistics) else None for one in (a, b)]
-    pair = _Pair(is_compared=records and known == [None, None])
+    are_known = [isinstance(one, Statistics) for one in (a, b)]
+    pair = _Pair(is_compared=records and not any(are_known))
     blocks = [
-        blocks_of(one, settings, progress=progress) if found is None else _no_blocks()
-        for one, found in zip((a, b), known, strict=True)
+        blocks_of(_EMPTY, settings) if is_known else blocks_of(one, settings, progress=progress)
+        for one, is_known in zip((a, b), are_known, strict=True)
     ]
     with closing(blocks[0]), closing(blocks[1]):
         for both in _aligned(*blocks):
             pair.add(*both)
     ours, theirs = (
-        collector.statistics() if found is None else found
-        for found, collector in zip(known, pair.collectors, strict=True)
+        one if isinstance(one, Statistics) else collector.statistics()
+        for one, collector in zip((a, b), pair.collectors, strict=True)
     )
     found = list(findings(ours, theirs, limits))
     differences = pair.differences()
     if differences is not None and differences.num_different:
         found.append(Finding("records", None, ("", str(differences))))
     return Comparison((_name(a, 0), _name(b, 1)), (ours, theirs), tuple(found), differences)
-
-
-def _no_blocks() -> Generator[Block, None, None]:
-    yield from ()
 
 
 class _Pair:
@@ -533,18 +529,14 @@ def _title(comparison: Comparison) -> str:
 
 def _finding_rows(comparison: Comparison) -> list[tuple[str, ...]]:
     """Return the head and the cells of the findings, but for that about single records."""
-    about_features = (one for one in comparison.findings if one.what != "records")
-    rows = [_finding_row(finding) for finding in about_features]
-    rows.insert(0, ("feature", "what", "first", "second", "distance"))
+    rows = [("feature", "what", "first", "second", "distance")]
+    for one in comparison.findings:
+        if one.what != "records":
+            is_measured = one.distance is not None
+            distance = f"{one.distance:.3g} > {one.threshold:.3g}" if is_measured else ""
+            rows.append((_feature_name(one.feature), one.what, *one.sides, distance))
     has_distances = any(row[-1] for row in rows[1:])
-    return rows if has_distances else [row[:-1] for row in rows]
-
-
-def _finding_row(finding: Finding) -> tuple[str, ...]:
-    distance = ""
-    if finding.distance is not None:
-        distance = f"{finding.distance:.3g} > {finding.threshold:.3g}"
-    return (_feature_name(finding.feature), finding.what, *finding.sides, distance)
+    return list(rows) if has_distances else [row[:-1] for row in rows]
 
 
 def _feature_name(feature: str | None) -> str:
@@ -571,20 +563,14 @@ def _table(rows: Sequence[tuple[str, ...]], width: int) -> list[str]:
     cells = [[printable(cell) for cell in row] for row in rows]
     cells = [[_cut(cell, names) for cell in row[:at]] + row[at:] for row in cells]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    is_too_wide = sum(widths) + 2 * len(widths) - 2 > width
-    if is_too_wide and width < WIDTH and len(widths) > at + 2:
-        cells, widths = [row[:-1] for row in cells], widths[:-1]
-    room = width - sum(widths[:at]) - sum(widths[at + 2 :]) - 2 * (len(widths) - 1)
-    room = max(room, 2 * _LEAST_WIDTH)
-    first, second = widths[at : at + 2]
-    if first + second > room:
-        first, second = (
-            min(first, max(room // 2, room - second)),
-            min(second, max(room - room // 2, room - first)),
-        )
-    sides = [[_cut(row[at], first), _cut(row[at + 1], second)] for row in cells]
-    fitted = [row[:at] + side + row[at + 2 :] for row, side in zip(cells, sides, strict=True)]
-    return aligned(fitted)
+    if sum(widths) + 2 * len(widths) - 2 > width:
+        if width < WIDTH:
+            cells, widths = [row[: at + 2] for row in cells], widths[: at + 2]
+        others = sum(widths) - sum(widths[at : at + 2]) + 2 * (len(widths) - 1)
+        side = max((width - others) // 2, _LEAST_WIDTH)
+        for row in cells:
+            row[at : at + 2] = [_cut(cell, side) for cell in row[at : at + 2]]
+    return aligned(cells)
 
 
 def _cut(text: str, most: int) -> str:

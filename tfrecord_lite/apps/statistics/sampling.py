@@ -238,7 +238,7 @@ def _take(source: Source, wanted: _Wanted) -> _Part:
 
 def _first(stream: RecordStream, wanted: _Wanted, most: int | None = None) -> _Part:
     """Take all records of a file, or the first ones if they have more bytes, or are more than `most`."""
-    skipping = DamageLog(_ignore, _MAX_DAMAGE).skipping(stream)
+    skipping = DamageLog(lambda _: None, _MAX_DAMAGE).skipping(stream)
     blocks: list[Block] = []
     n_taken, n_bytes, is_end, failure = 0, 0, False, None
     try:
@@ -256,10 +256,6 @@ def _first(stream: RecordStream, wanted: _Wanted, most: int | None = None) -> _P
         blocks = _only(blocks, np.arange(min(n_taken, wanted.n_records)))
     way = "whole" if is_end else "first"
     return _Part(report, blocks, way, stream.compression, n_taken if is_end else None)
-
-
-def _ignore(span: DamagedSpan) -> None:
-    """Do nothing with damage, which is in the report."""
 
 
 # ---------------------------------------------------------------------------- by an index
@@ -339,7 +335,7 @@ def _at_places(handle: AnyHandle, wanted: _Wanted) -> _Part:
     left = _MAX_READ * most  # long records begin in a piece, and end far beyond it
     options = replace(wanted.options, compression="")
     blocks: list[Block] = []
-    log = DamageLog(_ignore, _MAX_DAMAGE)
+    log = DamageLog(lambda _: None, _MAX_DAMAGE)  # damage is in the report
     reports: list[FileReport] = []
     for start in starts.tolist():
         data = handle.read(width, start)
@@ -356,7 +352,10 @@ def _at_places(handle: AnyHandle, wanted: _Wanted) -> _Part:
             found.extend(iter(skipping.next_block, None))
         report = skipping.report()
         if start:  # the numbers of these records are not known
-            found = [_unnumbered(block) for block in found]
+            found = [
+                replace(b, spans=tuple(replace(s, is_numbered=False) for s in b.spans))
+                for b in found
+            ]
             spans = tuple(replace(span, index=None) for span in report.spans)
             report = replace(report, spans=spans)
         reports.append(report)
@@ -373,10 +372,6 @@ def _at_places(handle: AnyHandle, wanted: _Wanted) -> _Part:
         sum(report.lost_bytes for report in reports),
     )
     return _Part(report, _only(blocks, np.sort(kept)), "places", n_places=n_places)
-
-
-def _unnumbered(block: Block) -> Block:
-    return replace(block, spans=tuple(replace(s, is_numbered=False) for s in block.spans))
 
 
 def _from_record(data: bytes, handle: AnyHandle, start: int, most: int) -> tuple[int, bytes]:

@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.apps.statistics.sampling import Sample
     from tfrecord_lite.apps.viewer.records import RecordView
     from tfrecord_lite.block import Place
-    from tfrecord_lite.errors import InvalidArgumentError
     from tfrecord_lite.files.names import Source
     from tfrecord_lite.options import ReadSettings
     from tfrecord_lite.progress import Meter
@@ -111,17 +110,14 @@ def make_report(
     except DataLossError as error:
         first = _first_bytes(sources[0])
         return Report(files, None, problems=(str(error),), first_bytes=first)
-    report = Report(files, sample, tuple(_types(sample)))
-    if not sample.num_read and sample.report.num_damaged:
-        return replace(report, first_bytes=_first_bytes(sources[0]))
-    return _with_records(_with_statistics(report, wanted, budget, meter), wanted, budget)
-
-
-def _types(sample: Sample) -> list[ContentType]:
     blocks = [block for block in sample.blocks if len(block)]
     step = max(len(blocks) // _N_DETECTED, 1)
     few = _N_DETECTED if len(blocks) == 1 else 2
-    return detect_all(record for block in blocks[::step] for record in block[:few])
+    types = detect_all(record for block in blocks[::step] for record in block[:few])
+    report = Report(files, sample, tuple(types))
+    if not sample.num_read and sample.report.num_damaged:
+        return replace(report, first_bytes=_first_bytes(sources[0]))
+    return _with_records(_with_statistics(report, wanted, budget, meter), wanted, budget)
 
 
 def _first_bytes(source: Source) -> str:
@@ -146,10 +142,16 @@ def _with_statistics(report: Report, wanted: Wanted, budget: Budget, meter: Mete
     """Add cards and the schema, if the records are Examples or SequenceExamples."""
     if report.sample is None or not report.types or report.types[0] not in _WITH_STATISTICS:
         return report
+    collector = Collector(skip_malformed=True)
     try:
-        statistics, malformed = _statistics(report.sample, meter)
+        meter.expect_more(sum(block.nbytes for block in report.sample.blocks))
+        for block in report.sample.blocks:
+            collector.add(block)
+            meter.advance(block.nbytes)
+        statistics = collector.statistics()
     except TFRecordError as error:
         return replace(report, problems=(*report.problems, f"There are no statistics: {error}"))
+    malformed = collector.malformed
     if malformed:
         count = f"{plural(len(malformed), 'record')} of those read cannot be parsed as {report.types[0]}"
         problems = (*report.problems, f"{count}; the first: {malformed[0]}")
@@ -161,10 +163,17 @@ def _with_statistics(report: Report, wanted: Wanted, budget: Budget, meter: Mete
     problems = report.problems
     schema: Schema | SequenceSchema | None = None
     try:
-        schema = _chosen(statistics.schema(), wanted.features)
+        schema = statistics.schema()
+        if wanted.features:
+            parts = (schema,) if isinstance(schema, Schema) else schema
+            chosen = [part.select(sorted(wanted.features & part.keys())) for part in parts]
+            schema = chosen[0] if isinstance(schema, Schema) else SequenceSchema(*chosen)
     except TFRecordError as error:
         problems = (*problems, f"There is no schema for all records: {error}")
-    code = _code(schema, budget)
+    code = "" if schema is None else schema_code(schema)
+    n_characters = len(code) + 4 * code.count("'")
+    if n_characters > _MAX_SCHEMA or not budget.take(card_characters=n_characters):
+        code = f"# {human_bytes(len(code))}: too long for this page; infer_schema(paths) returns it"
     cards = make_cards(statistics, _spec_texts(schema), wanted.features, budget)
     n_chosen = sum(not wanted.features or name in wanted.features for name in statistics)
     return replace(
@@ -176,34 +185,6 @@ def _with_statistics(report: Report, wanted: Wanted, budget: Budget, meter: Mete
         n_without_card=n_chosen - len(cards),
         schema=code,
     )
-
-
-def _code(schema: Schema | SequenceSchema | None, budget: Budget) -> str:
-    """Return a schema as Python, if the page has room for it."""
-    code = "" if schema is None else schema_code(schema)
-    n_characters = len(code) + 4 * code.count("'")
-    if n_characters <= _MAX_SCHEMA and budget.take(card_characters=n_characters):
-        return code
-    return f"# {human_bytes(len(code))}: too long for this page; infer_schema(paths) returns it"
-
-
-def _chosen(schema: Schema | SequenceSchema, names: frozenset[str]) -> Schema | SequenceSchema:
-    """Return the schema of the chosen features."""
-    if not names:
-        return schema
-    if isinstance(schema, Schema):
-        return schema.select(sorted(names & schema.keys()))
-    return SequenceSchema(*(part.select(sorted(names & part.keys())) for part in schema))
-
-
-def _statistics(sample: Sample, meter: Meter) -> tuple[Statistics, list[InvalidArgumentError]]:
-    """Return the statistics of the records that can be examined, and the errors of others."""
-    collector = Collector(skip_malformed=True)
-    meter.expect_more(sum(block.nbytes for block in sample.blocks))
-    for block in sample.blocks:
-        collector.add(block)
-        meter.advance(block.nbytes)
-    return collector.statistics(), collector.malformed
 
 
 def _spec_texts(schema: Schema | SequenceSchema | None) -> Mapping[str, str]:
