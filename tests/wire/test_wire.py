@@ -37,6 +37,7 @@ from tfrecord_lite.wire.keys import HeadTable, KeyTable
 from tfrecord_lite.wire.packed import varint_runs
 from tfrecord_lite.wire.repeated import repeated_fixed32, repeated_len, repeated_varint
 from tfrecord_lite.wire.scalar import WireError, walk
+from tfrecord_lite.wire.template import Hole, Template
 from tfrecord_lite.wire.varint import TOO_LONG, read_sized, read_varints, squeeze
 
 if TYPE_CHECKING:
@@ -531,3 +532,18 @@ def test_256_keys_are_found_by_rows() -> None:
     )
 
     assert found.tolist() == list(range(256))
+
+
+# --- template
+
+
+def test_rows_with_wrong_bytes_stay_wrong_when_lengths_are_read() -> None:
+    """The first row is right, the second has another tag, the outer length of the third lies."""
+    messages = [b"\x0a\x05\x12\x03", b"\x0b\x05\x12\x03", b"\x0a\x06\x12\x03"]
+    data, starts, _ = buffer_of(messages)
+
+    stretch = Template(messages[0], [], [Hole(1, 1, 2), Hole(3, 1, 0)]).match(data, starts)
+    stretch.lengths()
+
+    assert stretch.wrong is not None
+    assert stretch.wrong.tolist() == [False, True, True]

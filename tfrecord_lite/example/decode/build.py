@@ -274,10 +274,7 @@ def ragged(
         if isinstance(partition, RaggedFeature.UniformRowLength):
             uniform = partition.length
             is_plain = not isinstance(inner, RaggedTensor)
-            if uniform == 0:
-                lengths, rows = _uniform_0(values, items, single=single, is_plain=is_plain)
-            else:
-                lengths, rows = _uniform(values, items, uniform)
+            lengths, rows = _uniform(values, items, uniform, single=single, is_plain=is_plain)
             if is_plain:
                 inner = as_array(inner)
                 try:
@@ -307,28 +304,25 @@ def ragged(
 
 
 def _uniform(
-    values: FeatureColumn, items: Int64Array, length: int
+    values: FeatureColumn, items: Int64Array, length: int, *, single: bool, is_plain: bool
 ) -> tuple[Int64Array, Int64Array]:
-    """Divide items into rows of one length (rule G3); lengths of rows, rows of each message."""
-    values.reject(
-        items % length != 0,
-        Reason.BAD_PARTITION,
-        lambda i: f"{values.shown(i)} cannot be divided into rows of {length:,}",
-    )
-    rows = items // length
-    return np.full(int(rows.sum()), length), rows
+    """Divide items into rows of one length (rule G3); lengths of rows, rows of each message.
 
-
-def _uniform_0(
-    values: FeatureColumn, items: Int64Array, *, single: bool, is_plain: bool
-) -> tuple[Int64Array, Int64Array]:
-    """Do the same for length 0: a plain vector is one row, anything else has no rows."""
+    For length 0, a plain vector is one row, and anything else has no rows.
+    """
+    if length:
+        values.reject(
+            items % length != 0,
+            Reason.BAD_PARTITION,
+            lambda i: f"{values.shown(i)} cannot be divided into rows of {length:,}",
+        )
+        rows = items // length
+        return np.full(int(rows.sum()), length), rows
     if not single:  # nothing says how many there are in each message (rule G4)
         detail = "a batch cannot have rows of length 0, since they cannot be counted"
         raise InvalidArgumentError(Reason.BAD_PARTITION, key=values.key, detail=detail)
-    wrong = (values.counts if is_plain else items) != 0
     values.reject(
-        wrong,
+        (values.counts if is_plain else items) != 0,
         Reason.BAD_PARTITION,
         lambda i: f"{values.shown(i)} cannot make rows of length 0",
     )

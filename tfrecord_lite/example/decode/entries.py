@@ -401,34 +401,33 @@ class MapEntries:
         with renumbered(self.message[np.concatenate([unsure, self._odd[keys.owner[hidden]]])]):
             _check_utf8(ByteRanges(self._data, starts, lengths))
 
-    def values(self, chosen: Int64Array) -> Fields:
-        """Return the values of some entries, in their order; the owner is an index into `chosen`.
-
-        An entry may have several values, which are to be merged, or none.
-        """
-        is_odd = self._kind[chosen] == 0
-        odd = np.flatnonzero(is_odd)
-        found = _values_of(self._values, np.searchsorted(self._odd, chosen[odd]), self._odd.size)
-        if odd.size == chosen.size:
-            return found
-        plain = np.flatnonzero(~is_odd)
-        types = np.full(plain.size, LEN, np.uint8)
-        numbers = np.full(plain.size, VALUE, np.int32)
-        owner = chosen[plain]
-        fields = Fields(plain, numbers, types, self._list_start[owner], self._stop[owner])
-        return join([fields, replace(found, owner=odd[found.owner])]) if odd.size else fields
-
-    def features(self, chosen: Int64Array) -> Fields:
-        """Return the fields of some entries' Features; the owner is an index into `chosen`."""
+    def _plain(self, chosen: Int64Array) -> Fields:
+        """Return the list of each plain entry among some; its number is the kind."""
         kind = self._kind[chosen]
         plain = np.flatnonzero(kind)
         owner = chosen[plain]
         types = np.full(plain.size, LEN, np.uint8)
         numbers = kind[plain].astype(np.int32)
-        fields = Fields(plain, numbers, types, self._list_start[owner], self._stop[owner])
-        if plain.size == chosen.size:
+        return Fields(plain, numbers, types, self._list_start[owner], self._stop[owner])
+
+    def values(self, chosen: Int64Array) -> Fields:
+        """Return the values of some entries, in their order; the owner is an index into `chosen`.
+
+        An entry may have several values, which are to be merged, or none.
+        """
+        odd = np.flatnonzero(self._kind[chosen] == 0)
+        found = _values_of(self._values, np.searchsorted(self._odd, chosen[odd]), self._odd.size)
+        if odd.size == chosen.size:
+            return found
+        fields = self._plain(chosen)
+        return join([fields, replace(found, owner=odd[found.owner])]) if odd.size else fields
+
+    def features(self, chosen: Int64Array) -> Fields:
+        """Return the fields of some entries' Features; the owner is an index into `chosen`."""
+        fields = self._plain(chosen)
+        if fields.owner.size == chosen.size:
             return fields
-        odd = np.flatnonzero(kind == 0)
+        odd = np.flatnonzero(self._kind[chosen] == 0)
         values = self.values(chosen[odd])
         with renumbered(self.message[chosen[odd[values.owner]]]):
             found = tokenise(self._data, values.start, values.stop, depth=3)

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import closing
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -285,14 +285,9 @@ def encode_fields(fields: list[tuple[bytes, list[Part]]], n_records: int) -> Blo
         raise InvalidArgumentError(reason, index=error.message, detail=error.detail) from None
 
 
-class _HasRecords(Protocol):
-    @property
-    def n_records(self) -> int: ...
-
-
-def count_records(columns: Iterable[tuple[str, _HasRecords]]) -> int:
+def count_records(columns: Iterable[tuple[str, Any]]) -> int:
     """Return the number of records that all columns have."""
-    n_records = None
+    n_records: int | None = None
     for key, column in columns:
         if n_records not in (None, column.n_records):
             rows = plural(column.n_records, "row")

@@ -166,7 +166,7 @@ class RowBuffer(Waiting):
                 is_only = plan.is_only
             else:
                 taken, is_only = None, False
-            if taken is None and not is_only and not _has_large_string(values):
+            if taken is None and not is_only and not any(map(_is_large, values)):
                 plan = self._plan_for(keys, values)
                 taken = None if plan is None else plan.take(values)
             if plan is not None and taken is not None:
@@ -204,9 +204,9 @@ class RowBuffer(Waiting):
         return plan
 
 
-def _has_large_string(values: Iterable[Any]) -> bool:
-    strings = (value for value in map(only_string, values) if type(value) is bytes)
-    return any(len(string) >= LARGE_BYTES for string in strings)
+def _is_large(value: Any) -> bool:
+    string = only_string(value)
+    return type(string) is bytes and len(string) >= LARGE_BYTES
 
 
 class UnplannedError(Exception):
