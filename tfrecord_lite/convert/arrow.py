@@ -82,6 +82,7 @@ _USES = {
     "pyarrow": "Arrow tables, data frames and Parquet files need",
     "pandas": "data frames of pandas need",
     "polars": "data frames of Polars need",
+    "duckdb": "SQL needs",
 }
 """What the optional libraries are needed for."""
 

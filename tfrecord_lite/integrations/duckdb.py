@@ -24,6 +24,7 @@ import numpy as np
 
 from tfrecord_lite.apps.tables.table import scan
 from tfrecord_lite.convert.arrow import imported as arrow
+from tfrecord_lite.convert.arrow import library
 from tfrecord_lite.errors import InvalidArgumentError, TFRecordError, argument_error
 from tfrecord_lite.schema.text import nearest
 
@@ -337,12 +338,7 @@ class Where:
 
 def imported() -> Any:
     """Return the library, or raise the ImportError that says how to install it."""
-    try:
-        import duckdb  # noqa: PLC0415 - optional
-    except ImportError:
-        detail = "SQL needs DuckDB and pyarrow: pip install 'tfrecord-numpy[sql]'"
-        raise ImportError(detail) from None
-    return duckdb
+    return library("duckdb", "sql")
 
 
 def first_line(error: Exception) -> str:
