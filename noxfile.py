@@ -92,6 +92,7 @@ def tests_pure_python_protobuf(session: nox.Session) -> None:
         "pytest",
         "--full",
         "tests/messages/test_messages.py",
+        "tests/example/test_agreement.py",
         "tests/example/test_example_engine.py",
         "tests/example/test_parse.py",
         "tests/apps/events/test_events.py",

@@ -66,6 +66,13 @@ def test_lists_of_odd_steps(content: bytes, n: int) -> None:
     assert_engine_agrees([*others, odd, *others] * n)
 
 
+def test_a_first_step_of_another_kind_is_read_too() -> None:
+    content = len_field(1, len_field(2, len_field(1, bytes(4)))) + STEP * 3
+    odd = len_field(2, len_field(1, len_field(1, b"a") + len_field(2, content)))
+    others = [plain_sequence(Sequence({}, {b"a": [Feature(INT64, (300,)), SIX]}))] * 9
+    assert_engine_agrees([odd, *others, odd])
+
+
 def test_a_step_must_not_take_bytes_of_the_next_list() -> None:
     # Laid end to end, the lists below look like whole steps all the same.
     first = len_field(2, len_field(1, len_field(1, b"a") + len_field(2, STEP * 2 + STEP[:3])))
