@@ -48,11 +48,10 @@ from tfrecord_lite.progress import check_progress, metered, title_of
 from tfrecord_lite.reader import reader_with
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from typing_extensions import Unpack
 
-    from tfrecord_lite.block import Block, Place
     from tfrecord_lite.files.names import Sources
     from tfrecord_lite.options import ReadOptions
     from tfrecord_lite.progress import Progress
@@ -161,19 +160,20 @@ def unpack_images(
         meter = stack.enter_context(metered(progress, title_of(reader.sources), "records"))
         blocks = stack.enter_context(closing(reader.blocks()))  # type: ignore[type-var]
         n_records = 0
-        for place, row in _rows_of(blocks):
-            problem = unpacking.add(row, n_records)
-            n_records += 1
-            meter.update(n_records)
-            if problem is not None:
-                detail = f"{problem}{unpacking.advice()}"
-                first = first or InvalidArgumentError(
-                    Reason.MISSING, source=place.source, index=place.index, detail=detail
-                )
-                where = f"{place.source}: record {place.index}"
-                problems.append(ImageProblem(where, problem))
-            if is_strict and first and unpacking.n_images:
-                raise first
+        for block in blocks:
+            for i, row in enumerate(decode_examples(block)):
+                problem = unpacking.add(row, n_records)
+                n_records += 1
+                meter.update(n_records)
+                if problem is not None:
+                    place, detail = block.place(i), f"{problem}{unpacking.advice()}"
+                    first = first or InvalidArgumentError(
+                        Reason.MISSING, source=place.source, index=place.index, detail=detail
+                    )
+                    where = f"{place.source}: record {place.index}"
+                    problems.append(ImageProblem(where, problem))
+                if is_strict and first and unpacking.n_images:
+                    raise first
         if not unpacking.n_images:
             source = name_of(reader.sources[0]) if len(reader.sources) == 1 else None
             reason = f"; in the first {problems[0].detail}" if problems else ""
@@ -192,13 +192,6 @@ def unpack_images(
         damage=reader.report,
         seconds=time.monotonic() - start,
     )
-
-
-def _rows_of(blocks: Iterable[Block]) -> Iterator[tuple[Place, dict[str, Any]]]:
-    """Yield the place and the features of each record."""
-    for block in blocks:
-        for i, row in enumerate(decode_examples(block)):
-            yield block.place(i), row
 
 
 @contextlib.contextmanager
@@ -256,8 +249,10 @@ class _Unpacking:
             for name, usual in _USUAL.items()
         }
         values = {name: _plain(_scalar(row.get(key or ""))) for name, key in keys.items()}
-        ending = _ending(content, values["format"])
-        if ending is None:
+        name, ending = sniff(content[:32]), f".{values['format']}".lower()
+        if name is not None:
+            ending = ENDINGS[name][0]
+        elif ending not in IMAGE_ENDINGS:
             return f"the feature {image_key!r} is not an image of a known format"
         text = next(
             (values[name] for name in ("text", "label") if isinstance(values[name], str)), None
@@ -368,15 +363,6 @@ def _image_key(row: dict[str, Any]) -> str:
         if isinstance(value, bytes) and sniff(value[:32]):
             found.append(name)
     return found[0] if len(found) == 1 else "image/encoded"
-
-
-def _ending(content: bytes, named: Any) -> str | None:
-    """Return the ending of the name of an image's file; None if nothing tells it."""
-    name = sniff(content[:32])
-    if name is not None:
-        return ENDINGS[name][0]
-    ending = f".{named}".lower() if isinstance(named, str) else ""
-    return ending if ending in IMAGE_ENDINGS else None
 
 
 _UNSAFE = re.compile(r"[/\\]|[A-Za-z]:[/\\]")

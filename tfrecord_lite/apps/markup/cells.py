@@ -193,20 +193,18 @@ class Cells:
         self, values: Sequence[Any], n_values: int, sizes: Mapping[str, int] | None = None
     ) -> Form:
         """Show byte strings or texts, the first of `n_values`: one in full, of several the first."""
-        if n_values == 1 and values:
-            only = values[0]
-            return (
-                self.bytes_form(only, sizes=sizes) if isinstance(only, bytes) else self.form(only)
-            )
-        forms = [
-            self.bytes_form(value, is_small=True)
-            if isinstance(value, bytes)
-            else self._text_form(value, 0, is_small=True)
-            if isinstance(value, str)
-            else self.form(value)
-            for value in values[:_MAX_VALUES]
-        ]
+        is_one, forms = n_values == 1, list[Form]()
+        for value in values[:_MAX_VALUES]:
+            if isinstance(value, bytes):
+                only = sizes if is_one else None
+                forms.append(self.bytes_form(value, sizes=only, is_small=not is_one))
+            elif isinstance(value, str):
+                forms.append(self._text_form(value, 0, is_small=not is_one))
+            else:
+                forms.append(self.form(value))
         listed = _listed(forms, n_values)
+        if is_one:
+            return listed
         if not self._is_page or (n_values <= _MAX_VALUES and not any(f.details for f in forms)):
             return listed
         texts, left = list[str](), _MAX_WHOLE_TEXT

@@ -79,7 +79,12 @@ def histogram(
     n_bins = len(counts)
     most = max(map(int, counts), default=0) or 1
     step = width / max(n_bins, 1)
-    names = _bin_names(edges, is_integer=is_integer)
+    if is_integer:
+        whole = itertools.pairwise(map(int, edges))
+        names = [f"{a}" if b == a + 1 else f"{a} to {b - 1}" for a, b in whole]
+    else:
+        pairs = itertools.pairwise(short_numbers(map(float, edges)))
+        names = [f"{a} to {b}" for a, b in pairs]
     columns = []
     for i, count in enumerate(map(int, counts)):
         if not count:
@@ -90,13 +95,6 @@ def histogram(
             f'height="{tall:.4g}"><title>{names[i]}: {count:,}</title></rect>'
         )
     return _svg("histogram", title, width, height, "".join(columns), is_stretched=True)
-
-
-def _bin_names(edges: Sequence[float] | AnyArray, *, is_integer: bool) -> list[str]:
-    if is_integer:
-        whole = list(map(int, edges))
-        return [f"{a}" if b == a + 1 else f"{a} to {b - 1}" for a, b in itertools.pairwise(whole)]
-    return [f"{a} to {b}" for a, b in itertools.pairwise(short_numbers(map(float, edges)))]
 
 
 def bars(items: Iterable[tuple[str, int]], title: str, *, total: int | None = None) -> str:

@@ -53,12 +53,14 @@ def render(report: Report) -> str:
     """Return the page of a report."""
     columns = _columns(report.records)
     css, script = _asset("page.css"), _asset("page.js")
+    first, n_more = next(iter(report.files)), len(report.files) - 1
+    title = shortened(re.split(r"[/\\]", first)[-1] or first, _MAX_TITLE)
     page: str = _template().render(
         report=report,
         policy=_policy(css, script),
         css=Markup(css),  # noqa: S704 - our own
         script=Markup(script),  # noqa: S704 - our own
-        title=_title(report),
+        title=f"{title} and {plural(n_more, 'more file')}" if n_more else title,
         what=_what(report),
         facts=list(_facts(report)),
         notices=list(_notices(report)),
@@ -109,13 +111,6 @@ def _policy(css: str, script: str) -> str:
 
 
 # ------------------------------------------------------------------------------ the header
-
-
-def _title(report: Report) -> str:
-    first = next(iter(report.files))
-    title = shortened(re.split(r"[/\\]", first)[-1] or first, _MAX_TITLE)
-    n_more = len(report.files) - 1
-    return f"{title} and {plural(n_more, 'more file')}" if n_more else title
 
 
 def _what(report: Report) -> str:
