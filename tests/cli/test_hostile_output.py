@@ -6,12 +6,11 @@ import contextlib
 import json
 import os
 import re
-import struct
-import zlib
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.cli.samples import tiny_png
 from tests.support import terminal
 from tests.support.extras import is_installed
 from tfrecord_lite.cli import main
@@ -36,24 +35,13 @@ NAME = EVIL.replace("\x00", "")
 OURS = re.compile(r"\x1b\[(0|1|2|3[1-6])m")
 
 
-def png() -> bytes:
-    def chunk(kind: bytes, data: bytes) -> bytes:
-        return (
-            struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-        )
-
-    header = struct.pack(">IIBBBBB", 1, 1, 8, 0, 0, 0, 0)
-    parts = chunk(b"IHDR", header), chunk(b"IDAT", zlib.compress(b"\0\0")), chunk(b"IEND", b"")
-    return b"\x89PNG\r\n\x1a\n" + b"".join(parts)
-
-
 def example() -> bytes:
     message = Example()
     features = message.features.feature
     features[EVIL].bytes_list.value.append(EVIL.encode())
     features["text"].bytes_list.value.extend([EVIL.encode(), b"\xff\x1b[31m"])
     features["n"].int64_list.value.append(1)
-    features["image/encoded"].bytes_list.value.append(png())
+    features["image/encoded"].bytes_list.value.append(tiny_png(0))
     features["image/filename"].bytes_list.value.append(NAME.replace("\r", "").encode())
     features["image/class/text"].bytes_list.value.append(NAME.encode())
     return message.SerializeToString()
@@ -87,7 +75,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (place / "stale.schema.json").write_text(json.dumps({"format": NAME}))
     images = place / "images" / NAME
     images.mkdir(parents=True)
-    (images / f"{NAME}.png").write_bytes(png())
+    (images / f"{NAME}.png").write_bytes(tiny_png(0))
     (images / f"bad{NAME}.png").write_bytes(b"\x1b[31m")
     (place / "table.csv").write_text(f'"{NAME}",b\n"{NAME}",2\n', newline="")
     (place / "old.tfrecord").write_text("there")
