@@ -99,7 +99,7 @@ class _ObjectInput:
         self._owned = owned
         self._ahead = b""  # peeked at, but not taken
         self._start = position_of(file)
-        self.rewindable = self._start is not None
+        self.rewindable: bool = self._start is not None
 
     def readinto(self, view: memoryview) -> int:
         data = self.read(len(view))

@@ -317,8 +317,8 @@ class _Files:
         files = data_files(
             options["paths"], **{name: options[name] for name in listing if name in options}
         )
-        self.names = [file.name for file in files]
-        self.keys = {
+        self.names: list[str] = [file.name for file in files]
+        self.keys: dict[str, list[str | None]] = {
             name: [file.keys[i][1] for file in files] for i, (name, _) in enumerate(files[0].keys)
         }
         """The columns that folders name, with the text of each file."""
@@ -640,7 +640,7 @@ class TFRecordBatchWriter(_WriterBase):
             raise argument_error("partitionBy has all columns; none is left for the records")
         self._rows = _rows_of(fields, options)
 
-    def write(self, iterator: Iterator[Any]) -> _Written:
+    def write(self, iterator: Iterator[Any]) -> WriterCommitMessage:
         """Write the batches of a task into a hidden folder of this attempt; called in a task.
 
         Raises

@@ -266,12 +266,26 @@ class Schema(Mapping[str, FeatureSpec]):
 
     @classmethod
     def of_items(cls, items: Mapping[str, SchemaItem]) -> Self:
-        """Create a schema from specifications with their originals."""
+        """Create a schema from specifications with their originals.
+
+        Examples
+        --------
+        >>> schema = infer_schema({"pixels": np.zeros((2, 3), np.uint8)})
+        >>> Schema.of_items(schema.to_items()) == schema
+        True
+        """
         originals = {n: item.original for n, item in items.items() if item.original is not None}
         return cls({name: item.spec for name, item in items.items()}, originals)
 
     def to_items(self) -> dict[str, SchemaItem]:
-        """Return specifications and originals by name, as a new dict."""
+        """Return specifications and originals by name, as a new dict.
+
+        Examples
+        --------
+        >>> spec, original = infer_schema({"pixels": np.zeros((2, 3), np.uint8)}).to_items()["pixels"]
+        >>> spec, original.dtype
+        (FixedLenFeature(shape=(3,), dtype='int64', default_value=None), 'uint8')
+        """
         return dict(self._items)
 
     @property

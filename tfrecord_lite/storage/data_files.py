@@ -87,7 +87,7 @@ class DataFiles(FileSet):
         meter: Meter = SILENT,
     ) -> None:
         super().__init__(options, storage_options, 1)
-        self.names = list(names)
+        self.names: list[Source] = list(names)
         self.n_records: int | None = None
         self._meter = meter
         self._n_put = 0

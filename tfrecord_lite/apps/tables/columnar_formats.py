@@ -35,7 +35,7 @@ class _ColumnSource:
     """Those to read; None for all."""
 
     def __init__(self, source: Source, options: ReadSettings) -> None:
-        self.name = name_of(source)
+        self.name: str = name_of(source)
         self._file: Any = seekable_file(source, options)
         is_path = isinstance(self._file, str)
         self._n_bytes = os.path.getsize(self._file) if is_path else self._file.seek(0, os.SEEK_END)  # noqa: PTH202

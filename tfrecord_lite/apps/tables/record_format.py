@@ -48,7 +48,7 @@ class RecordSource:
     def __init__(
         self, source: Source, options: ReadSettings, table: TFRecordTable | None = None
     ) -> None:
-        self.name = name_of(source)
+        self.name: str = name_of(source)
         self.names: list[str] = [] if table is None else table.column_names
         self._source, self._options, self._table = source, options, table
         self._log = DamageLog.begin(options.on_error, options.max_errors)

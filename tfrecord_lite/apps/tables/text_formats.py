@@ -99,7 +99,7 @@ class _TextSource:
     """Of all columns of the file."""
 
     def __init__(self, source: Source, options: ReadSettings, types: Any) -> None:
-        self.name = name_of(source)
+        self.name: str = name_of(source)
         self._source, self._options, self._types = source, options, types
         self._content = Content(source, options)
         self._file = io.BufferedReader(self._content, _CSV_BLOCK)
