@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
-from tests.messages.test_messages import EXAMPLE, IN_C, examples, sequences
+from tests.messages.test_messages import EXAMPLE, IN_C
 from tests.parity.answers import ask, assert_same
 from tests.parity.building import (
     chunk,
@@ -26,7 +27,43 @@ from tests.parity.building import (
 )
 from tests.parity.rules import rule
 from tfrecord_lite import messages
-from tfrecord_lite.messages import Event, Example, SequenceExample
+from tfrecord_lite.messages import (
+    BytesList,
+    Event,
+    Example,
+    Feature,
+    FeatureList,
+    FeatureLists,
+    Features,
+    FloatList,
+    Int64List,
+    SequenceExample,
+)
+
+keys = st.text(max_size=8)
+features = st.one_of(
+    st.builds(Feature),
+    st.lists(st.binary(max_size=8), max_size=4).map(
+        lambda values: Feature(bytes_list=BytesList(value=values))
+    ),
+    # The runtime in Python keeps neither sign nor payload of a NaN.
+    st.lists(st.floats(width=32, allow_nan=IN_C), max_size=4).map(
+        lambda values: Feature(float_list=FloatList(value=values))
+    ),
+    st.lists(st.integers(-(2**63), 2**63 - 1), max_size=4).map(
+        lambda values: Feature(int64_list=Int64List(value=values))
+    ),
+)
+contexts = st.dictionaries(keys, features, max_size=4).map(lambda named: Features(feature=named))
+steps = st.lists(features, max_size=3).map(lambda values: FeatureList(feature=values))
+examples = st.builds(Example, features=contexts)
+sequences = st.builds(
+    SequenceExample,
+    context=contexts,
+    feature_lists=st.dictionaries(keys, steps, max_size=3).map(
+        lambda named: FeatureLists(feature_list=named)
+    ),
+)
 
 OURS = "from tfrecord_lite.messages import Example as Ours"
 THEIRS = "from tensorflow.train import Example as Theirs"
