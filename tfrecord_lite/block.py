@@ -19,11 +19,13 @@ No I/O, no knowledge of what a record holds.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
+import numpy.typing as npt
 
 from tfrecord_lite.errors import (
     InvalidArgumentError,
@@ -35,9 +37,6 @@ from tfrecord_lite.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    import numpy.typing as npt
     from typing_extensions import Buffer
 
     from tfrecord_lite.arrays import AnyArray, Int64Array, Uint8Array

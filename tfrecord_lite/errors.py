@@ -23,15 +23,12 @@ holds the payload, which may be megabytes, or private.
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 from tfrecord_lite.shown import repr_html
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Self
 
 __all__ = [
     "DamageReport",

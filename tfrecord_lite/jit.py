@@ -12,10 +12,7 @@ The code that has a kernel asks each time::
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from types import ModuleType
+from types import ModuleType
 
 VARIABLE = "TFRECORD_LITE_JIT"
 _OFF = ("", "0", "false", "no", "off")

@@ -16,14 +16,13 @@ A number of mixed signs would become a float in numba, so every mask and shift h
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numba
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from tfrecord_lite.arrays import (
         AnyArray,
         BoolArray,

@@ -9,19 +9,13 @@ any record length, and a compressed one inflates to any size.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
+from typing import Any, Literal, TypeAlias, TypedDict
 
-from tfrecord_lite.errors import argument_error, require_int
-from tfrecord_lite.files.compression import INFER, compression_to_read
+from tfrecord_lite.errors import DamagedSpan, argument_error, require_int
+from tfrecord_lite.files.compression import INFER, CompressionType, compression_to_read
 from tfrecord_lite.files.inflate import InflationLimits
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tfrecord_lite.errors import DamagedSpan
-    from tfrecord_lite.files.compression import CompressionType
 
 MAX_RECORD_BYTES = 2**31
 """The default limit on one record: no protobuf message is larger."""

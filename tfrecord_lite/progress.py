@@ -19,19 +19,16 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TextIO, TypeAlias
 
 from tfrecord_lite.errors import plural, printable
-from tfrecord_lite.files.names import local_size, name_of
+from tfrecord_lite.files.names import Source, local_size, name_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from tfrecord_lite.block import Block
-    from tfrecord_lite.files.names import Source
 
 Report: TypeAlias = Callable[[int, "int | None"], object]
 Progress: TypeAlias = "bool | Report | None"

@@ -15,42 +15,45 @@ records after it too. No knowledge of schemas: Examples are decoded as they desc
 from __future__ import annotations
 
 import contextlib
+import os
+from collections.abc import Callable, Generator, Iterator, Mapping
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, TypeVar
 
+from tfrecord_lite.arrays import AnyArray
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import (
+    DamageReport,
     FailedPreconditionError,
     InvalidArgumentError,
     Reason,
     require_int,
     short_name,
 )
-from tfrecord_lite.files.compression import TFRecordOptions
-from tfrecord_lite.files.names import expand, is_file_object, name_of, position_of, seek_to
-from tfrecord_lite.options import MAX_RECORD_BYTES, ReadSettings
-from tfrecord_lite.records.damage import DamageLog
+from tfrecord_lite.files.compression import CompressionType, TFRecordOptions
+from tfrecord_lite.files.names import (
+    Source,
+    Sources,
+    StorageOptions,
+    expand,
+    is_file_object,
+    name_of,
+    position_of,
+    seek_to,
+)
+from tfrecord_lite.options import MAX_RECORD_BYTES, OnError, ReadSettings
+from tfrecord_lite.records.damage import DamageLog, SkippingStream
 from tfrecord_lite.records.decoder import CHUNK_BYTES
 from tfrecord_lite.records.framing import OVERHEAD_BYTES
 from tfrecord_lite.records.stream import RecordStream
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Generator, Iterator, Mapping
-    from types import TracebackType
-    from typing import Literal, Self
-
     from google.protobuf.message import Message
 
-    from tfrecord_lite.arrays import AnyArray
-    from tfrecord_lite.errors import DamageReport
     from tfrecord_lite.example.parse import ExampleParser
     from tfrecord_lite.example.sequence.parse import SequenceExampleParser
     from tfrecord_lite.example.to_dicts import SequenceRow
-    from tfrecord_lite.files.compression import CompressionType
-    from tfrecord_lite.files.names import Source, Sources, StorageOptions
-    from tfrecord_lite.options import OnError
-    from tfrecord_lite.records.damage import SkippingStream
     from tfrecord_lite.schema import FeatureLike
 
     AnyMessage = TypeVar("AnyMessage", bound=Message)

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import os
 import warnings
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
 
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import (
@@ -20,22 +22,15 @@ from tfrecord_lite.errors import (
     require_int,
     short_name,
 )
-from tfrecord_lite.files.compression import TFRecordOptions, compression_to_write
-from tfrecord_lite.files.names import check_storage_options, is_url, shard_names
+from tfrecord_lite.files.compression import CompressionType, TFRecordOptions, compression_to_write
+from tfrecord_lite.files.names import StorageOptions, check_storage_options, is_url, shard_names
 from tfrecord_lite.files.output import lock_set, unlock_set
 from tfrecord_lite.records.file_set import FileSet, Filling
+from tfrecord_lite.records.sink import RecordSink
 from tfrecord_lite.writer import MessageWriter, as_record
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from types import TracebackType
-    from typing import Self
-
     from typing_extensions import Buffer
-
-    from tfrecord_lite.files.compression import CompressionType
-    from tfrecord_lite.files.names import StorageOptions
-    from tfrecord_lite.records.sink import RecordSink
 
 __all__ = ["ShardedTFRecordWriter"]
 

@@ -25,20 +25,18 @@ from __future__ import annotations
 import codecs
 import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import islice
 from math import prod
 from struct import error as StructError  # noqa: N812
 from struct import unpack_from
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from tfrecord_lite.errors import human_bytes, plural
 from tfrecord_lite.wire.scalar import I32, I64, LEN, VARINT, WireError, read_varint, walk
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = [
     "HEAD_BYTES",

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, cast
+from collections.abc import Iterable, Mapping, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, cast
 
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import (
@@ -25,11 +26,18 @@ from tfrecord_lite.errors import (
 from tfrecord_lite.files.compression import (
     CODECS,
     INFER,
+    CompressionType,
     TFRecordOptions,
     compression_to_write,
     is_infer,
 )
-from tfrecord_lite.files.names import check_storage_options, local_size, name_of
+from tfrecord_lite.files.names import (
+    Source,
+    StorageOptions,
+    check_storage_options,
+    local_size,
+    name_of,
+)
 from tfrecord_lite.files.output import open_output
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.framing import checked
@@ -37,17 +45,11 @@ from tfrecord_lite.records.sink import RecordSink
 from tfrecord_lite.records.stream import RecordStream
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from types import TracebackType
-    from typing import Self
-
     from typing_extensions import Buffer
 
     from tfrecord_lite.convert.arrow import DataFrame
     from tfrecord_lite.example.encode.rows import RowBuffer
     from tfrecord_lite.example.sequence.encode import SequenceRowBuffer
-    from tfrecord_lite.files.compression import CompressionType
-    from tfrecord_lite.files.names import Source, StorageOptions
     from tfrecord_lite.schema import FeatureLike
 
 __all__ = ["MessageWriter", "TFRecordWriter", "as_record"]

@@ -14,25 +14,19 @@ themselves. IPython is not imported here: it calls :func:`load_ipython_extension
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from tfrecord_lite.apps.markup.cells import MAX_ROWS, Cells, count_rows, type_text
-from tfrecord_lite.apps.markup.tables import MAX_COLUMNS, Html, escaped, panel, table
+from tfrecord_lite.apps.markup.tables import MAX_COLUMNS, Cell, Html, escaped, panel, table
 from tfrecord_lite.apps.markup.tables import MAX_ROWS as MAX_TABLE_ROWS
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
-from tfrecord_lite.errors import plural, require_int, short_name
+from tfrecord_lite.errors import DamageReport, plural, require_int, short_name
+from tfrecord_lite.schema import Schema, SequenceSchema
 from tfrecord_lite.schema.text import aligned, shown_name, table_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from tfrecord_lite.apps.markup.tables import Cell
-    from tfrecord_lite.errors import DamageReport
-    from tfrecord_lite.schema import Schema, SequenceSchema
 
 __all__ = ["Shown", "load_ipython_extension", "show", "unload_ipython_extension"]
 

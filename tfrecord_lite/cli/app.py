@@ -8,16 +8,14 @@ import signal
 import sys
 import threading
 import warnings
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from tfrecord_lite import __version__
 from tfrecord_lite.cli import inputs, style
 from tfrecord_lite.cli.console import Console, OutputError, Status
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 VERBS = {
     "info": ("info", "count records, show sizes, compression and content"),

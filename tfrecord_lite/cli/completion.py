@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import argparse
 
+from tfrecord_lite.cli.console import Console
 from tfrecord_lite.cli.style import Styled
-
-if TYPE_CHECKING:
-    import argparse
-
-    from tfrecord_lite.cli.console import Console
-
 
 SHELLS = ("bash", "zsh", "tcsh")
 

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import re
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.cli import inputs
-from tfrecord_lite.cli.console import OutputError, Status
+from tfrecord_lite.cli.console import Console, OutputError, Status
 from tfrecord_lite.cli.style import json_line
 from tfrecord_lite.errors import argument_error, human_bytes, plural
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Sequence
-
     from tfrecord_lite.apps.tables.conversion import Summary
-    from tfrecord_lite.cli.console import Console
     from tfrecord_lite.schema import Schema
 
 _COMPRESSIONS = ("none", "gz", "gzip", "zst", "zstd", "bz2", "zlib", "snappy", "lz4", "brotli")

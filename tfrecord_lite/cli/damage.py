@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import argparse
+from typing import Any
 
 from tfrecord_lite.cli import inputs, style
-from tfrecord_lite.cli.console import Status
+from tfrecord_lite.cli.console import Console, Status
 from tfrecord_lite.cli.style import exact_bytes
-from tfrecord_lite.errors import DamageReport, FileReport, Reason, lost_of, plural
-
-if TYPE_CHECKING:
-    import argparse
-
-    from tfrecord_lite.cli.console import Console
-    from tfrecord_lite.errors import DamagedSpan
+from tfrecord_lite.errors import DamagedSpan, DamageReport, FileReport, Reason, lost_of, plural
 
 
 def add_verify(parser: argparse.ArgumentParser) -> None:

@@ -24,23 +24,20 @@ the payload of a NaN.
 from __future__ import annotations
 
 import base64
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.cli import style
 from tfrecord_lite.cli.style import aligned
 from tfrecord_lite.errors import plural, printable
-from tfrecord_lite.example.content import ContentType, is_list, is_sequence
-from tfrecord_lite.example.outline import float_texts, kind_of, sections, values_of
+from tfrecord_lite.example.content import Content, ContentType, Message, is_list, is_sequence
+from tfrecord_lite.example.outline import Row, float_texts, kind_of, sections, values_of
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.schema.text import shown_name
 from tfrecord_lite.sniff import OTHER_LABELS, recognize_value, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from tfrecord_lite.example.content import Content, Message
-    from tfrecord_lite.example.outline import Row
     from tfrecord_lite.messages import Feature
 
 _HEX_ROW_BYTES = 16

@@ -8,24 +8,21 @@ import os
 import shutil
 import sys
 from collections import deque
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tfrecord_lite.cli import inputs, style
+from tfrecord_lite.cli.console import Console
 from tfrecord_lite.cli.display import json_of, record_lines
+from tfrecord_lite.cli.inputs import Records
 from tfrecord_lite.cli.pictures import can_draw, draw_all
 from tfrecord_lite.errors import DataLossError, FailedPreconditionError, plural
-from tfrecord_lite.example.content import ContentType, detect, is_list, is_sequence
+from tfrecord_lite.example.content import ContentType, Message, detect, is_list, is_sequence
 from tfrecord_lite.files.names import INDEX_SUFFIX
 from tfrecord_lite.progress import is_terminal
 from tfrecord_lite.schema.text import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from tfrecord_lite.cli.console import Console
-    from tfrecord_lite.cli.inputs import Records
-    from tfrecord_lite.example.content import Message
-
     Numbered: TypeAlias = Iterator[tuple[int, bytes]]
 
 

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import warnings
 from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.cli import inputs
-from tfrecord_lite.cli.console import Status
+from tfrecord_lite.cli.console import Console, Status
 from tfrecord_lite.cli.style import exact_bytes
 from tfrecord_lite.errors import Reason, TFRecordError, plural
 
 if TYPE_CHECKING:
-    import argparse
-
     from tfrecord_lite.apps.images.lists import ImageReport
-    from tfrecord_lite.cli.console import Console
 
 _PACKING = (
     *("labels", "label_offset", "path_column", "label_column", "columns", "root"),

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import argparse
 import array
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tfrecord_lite.cli import inputs, style
+from tfrecord_lite.cli.console import Console
 from tfrecord_lite.cli.display import feature_lines
+from tfrecord_lite.cli.inputs import Records
 from tfrecord_lite.cli.style import aligned, exact_bytes
 from tfrecord_lite.errors import (
     DataLossError,
@@ -20,14 +23,6 @@ from tfrecord_lite.example.content import ContentType, Message, detect, detect_a
 from tfrecord_lite.example.outline import sections
 from tfrecord_lite.files.names import local_size, name_of
 from tfrecord_lite.records.damage import NOT_DAMAGE, SkippingStream
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Callable
-
-    from tfrecord_lite.cli.console import Console
-    from tfrecord_lite.cli.inputs import Records
-
 
 _N_SAMPLES, _MAX_SAMPLE_BYTES = 8, 1024 * 1024
 """Content is guessed from that many first records, fewer if they are huge."""

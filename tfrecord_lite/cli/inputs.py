@@ -11,26 +11,22 @@ import argparse
 import os
 import re
 import sys
+from collections.abc import Callable
 from contextlib import closing
 from functools import partial
 from typing import IO, TYPE_CHECKING, Any, TypeAlias, cast
 
 from tfrecord_lite.cli.console import Status
-from tfrecord_lite.errors import DamagedSpan, DataLossError
+from tfrecord_lite.errors import DamagedSpan, DamageReport, DataLossError
 from tfrecord_lite.files.compression import CODECS
-from tfrecord_lite.files.names import expand, name_of, without_companions
+from tfrecord_lite.files.names import Source, expand, name_of, without_companions
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.progress import metered, title_of, total_bytes
-from tfrecord_lite.records.damage import NOT_DAMAGE, DamageLog
+from tfrecord_lite.records.damage import NOT_DAMAGE, DamageLog, SkippingStream
 from tfrecord_lite.records.stream import RecordStream
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from tfrecord_lite.cli.console import Console
-    from tfrecord_lite.errors import DamageReport
-    from tfrecord_lite.files.names import Source
-    from tfrecord_lite.records.damage import SkippingStream
 
 Records: TypeAlias = "RecordStream | SkippingStream"
 """The records of an open file, either to the first damage or past all of it."""

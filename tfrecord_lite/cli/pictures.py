@@ -9,21 +9,20 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tfrecord_lite.apps.markup.pictures import shrunk
+from tfrecord_lite.example.content import Content
 from tfrecord_lite.example.outline import sections
 from tfrecord_lite.sniff import recognize
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tfrecord_lite.arrays import Uint8Array
     from tfrecord_lite.cli.console import Console
-    from tfrecord_lite.example.content import Content
 
 _MAX_IMAGES = 4
 """Per record."""

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import os
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import Any
 
+from tfrecord_lite.arrays import BoolArray
+from tfrecord_lite.block import Block
 from tfrecord_lite.cli import inputs
-from tfrecord_lite.cli.console import OutputError, Status
+from tfrecord_lite.cli.console import Console, OutputError, Status
 from tfrecord_lite.cli.style import exact_bytes
 from tfrecord_lite.errors import InvalidArgumentError, argument_error, plural
 from tfrecord_lite.files.names import is_file_object, name_of
-from tfrecord_lite.reader import reader_with
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Callable, Iterator
-
-    from tfrecord_lite.arrays import BoolArray
-    from tfrecord_lite.block import Block
-    from tfrecord_lite.cli.console import Console
-    from tfrecord_lite.reader import TFRecordReader
+from tfrecord_lite.reader import TFRecordReader, reader_with
 
 _DST = """
 

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
+import argparse
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
+from tfrecord_lite.block import Block
 from tfrecord_lite.cli import inputs, style
+from tfrecord_lite.cli.console import Console
+from tfrecord_lite.cli.inputs import Records
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.content import ContentType, detect_all
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Callable
-
-    from tfrecord_lite.block import Block
-    from tfrecord_lite.cli.console import Console
-    from tfrecord_lite.cli.inputs import Records
-    from tfrecord_lite.schema import SequenceSummary, Summary
-
+from tfrecord_lite.schema import SequenceSummary, Summary
 
 _N_SAMPLES = 8
 _OTHERS = (ContentType.EXAMPLE_LIST, ContentType.EVENT, ContentType.TEXT, ContentType.UNKNOWN)

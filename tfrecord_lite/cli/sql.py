@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import errno
 import json
 import os
 import shutil
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from tfrecord_lite.cli import inputs, style
-from tfrecord_lite.cli.console import OutputError
+from tfrecord_lite.cli.console import Console, OutputError
 from tfrecord_lite.errors import argument_error, plural, printable
 from tfrecord_lite.files.names import expand, is_file_object, is_same_file, is_url, name_of
 from tfrecord_lite.progress import is_terminal, metered
 from tfrecord_lite.schema.text import aligned
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Iterator
-
-    from tfrecord_lite.cli.console import Console
-
 
 _MAX_ROWS = 40
 _MAX_CELL = 60

@@ -6,20 +6,21 @@ import argparse
 import math
 import shutil
 import textwrap
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from tfrecord_lite.block import Block
 from tfrecord_lite.cli import inputs, style
-from tfrecord_lite.cli.console import Status
+from tfrecord_lite.cli.console import Console, Status
 from tfrecord_lite.cli.display import bytes_text
+from tfrecord_lite.cli.inputs import Records
 from tfrecord_lite.cli.schema import check_content
 from tfrecord_lite.cli.style import aligned
 from tfrecord_lite.errors import DataLossError, InvalidArgumentError, TFRecordError, plural
-from tfrecord_lite.progress import metered, title_of
+from tfrecord_lite.progress import Meter, metered, title_of
 from tfrecord_lite.schema.text import nearest, shown_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from tfrecord_lite.apps.statistics import (
         Distribution,
         FeatureStatistics,
@@ -28,10 +29,6 @@ if TYPE_CHECKING:
     )
     from tfrecord_lite.apps.statistics.sampling import Sample
     from tfrecord_lite.apps.statistics.statistics import Collector
-    from tfrecord_lite.block import Block
-    from tfrecord_lite.cli.console import Console
-    from tfrecord_lite.cli.inputs import Records
-    from tfrecord_lite.progress import Meter
 
 
 def add_stats(parser: argparse.ArgumentParser) -> None:

@@ -14,15 +14,12 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
-from typing import TYPE_CHECKING
+from typing import TextIO
 
 from tfrecord_lite.errors import human_bytes, plural, printable
 from tfrecord_lite.progress import is_terminal
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from typing import TextIO
 
 _CODE = re.compile(r"\x1b\[[0-9;]*m")
 _BOLD, _DIM, _RED, _GREEN, _YELLOW, _CYAN = "1", "2", "31", "32", "33", "36"

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from tfrecord_lite.cli import inputs
-from tfrecord_lite.cli.console import OutputError
+from tfrecord_lite.cli.console import Console, OutputError
 from tfrecord_lite.cli.style import exact_bytes
 from tfrecord_lite.files.names import local_size
-
-if TYPE_CHECKING:
-    import argparse
-
-    from tfrecord_lite.cli.console import Console
 
 
 def add_view(parser: argparse.ArgumentParser) -> None:

@@ -11,20 +11,17 @@ This is the layout of Arrow's ``LargeBinary``: the two arrays are its buffers.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, overload
+from typing import Any, ClassVar, TypeAlias, overload
 
 import numpy as np
+import numpy.typing as npt
 
 from tfrecord_lite.arrays import AnyArray, Int64Array, ObjectArray, Uint8Array, ranges, row_splits
 from tfrecord_lite.errors import argument_error, plural
 from tfrecord_lite.shown import repr_html
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    import numpy.typing as npt
 
 SHOWN_VALUES = 6
 SHOWN_BYTES = 32

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -10,9 +11,6 @@ from tfrecord_lite.arrays import AnyArray, row_splits
 from tfrecord_lite.columns.bytes import BytesColumn, fill_value
 from tfrecord_lite.columns.ragged import RaggedTensor
 from tfrecord_lite.columns.sparse import SparseTensor
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 Column: TypeAlias = AnyArray | BytesColumn | RaggedTensor | SparseTensor
 """The values of one feature for a batch of records; all have `shape` and `dtype`."""

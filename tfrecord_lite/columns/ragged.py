@@ -28,10 +28,12 @@ as given, and a row then holds the part of its range that exists.
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from tfrecord_lite.arrays import AnyArray, Int64Array, ranges
 from tfrecord_lite.arrays import row_splits as splits_without_gaps
@@ -40,10 +42,6 @@ from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, p
 from tfrecord_lite.shown import repr_html
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    import numpy.typing as npt
-
     Splits = npt.NDArray[np.int32] | Int64Array
 
 MAX_IMPLIED_ROWS = 1 << 28

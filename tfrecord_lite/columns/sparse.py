@@ -19,13 +19,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from tfrecord_lite.columns.bytes import BytesColumn, as_array, fill_value
+from tfrecord_lite.arrays import AnyArray, Int64Array
+from tfrecord_lite.columns.bytes import BytesColumn, FlatValues, as_array, fill_value
 from tfrecord_lite.errors import argument_error
 from tfrecord_lite.shown import repr_html
-
-if TYPE_CHECKING:
-    from tfrecord_lite.arrays import AnyArray, Int64Array
-    from tfrecord_lite.columns.bytes import FlatValues
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -38,12 +38,13 @@ List types also have the ``"item"`` name and ``"nullable"``, unless these are th
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
 from functools import lru_cache
 from importlib import import_module
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
@@ -62,9 +63,6 @@ from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, p
 from tfrecord_lite.schema import Original, Schema, SequenceSchema
 from tfrecord_lite.schema.kinds import EXTRA_FLOATS, EXTRA_INTEGERS
 from tfrecord_lite.schema.text import nearest
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 
 Library: TypeAlias = Literal["pandas", "polars", "arrow"]
 Description: TypeAlias = "dict[str, Any]"

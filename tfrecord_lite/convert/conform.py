@@ -8,8 +8,9 @@ raises an error with its key and record. No wire format.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -31,6 +32,7 @@ from tfrecord_lite.convert.types import ByteItems, column_error, record_of
 from tfrecord_lite.errors import Reason, plural
 from tfrecord_lite.schema import (
     Dense,
+    FeatureLike,
     Kind,
     Original,
     Padded,
@@ -43,11 +45,6 @@ from tfrecord_lite.schema import (
     prepare,
 )
 from tfrecord_lite.schema.text import nearest
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from tfrecord_lite.schema import FeatureLike
 
 Conformed: TypeAlias = "list[tuple[str, ValueLists]]"
 """The keys that a feature reads, and what they are to hold."""

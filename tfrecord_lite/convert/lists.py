@@ -12,6 +12,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -19,15 +20,11 @@ import numpy as np
 
 from tfrecord_lite.arrays import AnyArray, BoolArray, ByteRanges, Int64Array, row_splits
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
-from tfrecord_lite.convert.types import ByteItems, column_error, record_of
+from tfrecord_lite.convert.types import ByteItems, Flat, column_error, record_of
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.schema import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tfrecord_lite.convert.types import Flat
-
     Counts: TypeAlias = Int64Array | int
 
 

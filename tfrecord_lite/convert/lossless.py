@@ -36,14 +36,17 @@ flat values change; the division into rows does not. No wire format.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from tfrecord_lite.arrays import AnyArray, BoolArray, ByteRanges, Int64Array
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.columns.bytes import as_array
 from tfrecord_lite.convert.arrow import (
+    DataFrame,
     Frame,
     frame_of_types,
     is_stream,
@@ -71,6 +74,7 @@ from tfrecord_lite.convert.types import (
 )
 from tfrecord_lite.errors import InvalidArgumentError, Reason, plural
 from tfrecord_lite.schema import (
+    FeatureSpec,
     FixedLenFeature,
     Kind,
     Original,
@@ -82,13 +86,6 @@ from tfrecord_lite.schema import (
     kind_of,
 )
 from tfrecord_lite.schema.kinds import EXTRA_FLOATS, EXTRA_INTEGERS, numpy_dtype
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from tfrecord_lite.arrays import AnyArray, BoolArray, ByteRanges, Int64Array
-    from tfrecord_lite.convert.arrow import DataFrame
-    from tfrecord_lite.schema import FeatureSpec
 
 __all__ = ["restore", "schema_of"]
 

@@ -24,6 +24,7 @@ steps of sequences) must agree with this one, which ``tests/convert/test_fast_pa
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
@@ -56,8 +57,6 @@ from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.schema import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
-
     Policy: TypeAlias = Literal["lenient", "strict"]
 
 _SEQUENCES = (list, tuple, np.ndarray)

@@ -22,6 +22,7 @@ value; :func:`at_record` turns it into that of a record. No columns, schemas or 
 from __future__ import annotations
 
 import marshal
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -29,6 +30,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from tfrecord_lite.arrays import (
     AnyArray,
@@ -44,10 +46,6 @@ from tfrecord_lite.schema import Kind
 from tfrecord_lite.schema.kinds import EXTRA_FLOATS, EXTRA_INTEGERS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    import numpy.typing as npt
-
     Splits: TypeAlias = npt.NDArray[np.signedinteger[Any]]
 
 _LARGE_BYTES = 4096

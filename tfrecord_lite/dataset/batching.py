@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -22,8 +23,6 @@ from tfrecord_lite.files.names import SIDECAR_SUFFIX
 from tfrecord_lite.schema import FixedLenFeature
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tfrecord_lite.dataset.feed import Feed, Pair, State
 
 _MOST_RECORDS = 4096

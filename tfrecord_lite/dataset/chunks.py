@@ -13,20 +13,17 @@ know which one it has. Python objects are made by ``elements`` only, at the end 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from tfrecord_lite.arrays import Int64Array, ObjectArray, Uint8Array, gather, row_splits
 from tfrecord_lite.block import SPARE_BYTES, Block
 from tfrecord_lite.columns.bytes import owned_slice
+from tfrecord_lite.errors import TFRecordError
 from tfrecord_lite.records.framing import OVERHEAD_BYTES
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tfrecord_lite.errors import TFRecordError
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -17,13 +17,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 from tfrecord_lite.dataset.chunks import Chunk, join
 from tfrecord_lite.errors import FailedPreconditionError, Reason
-
-if TYPE_CHECKING:
-    from typing import Self
 
 State: TypeAlias = dict[str, Any] | None
 """Where a node stands; None at its beginning."""

@@ -13,20 +13,17 @@ from __future__ import annotations
 
 import functools
 import weakref
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
 
 from tfrecord_lite.dataset.feed import Feed
 from tfrecord_lite.errors import DamageReport
-from tfrecord_lite.records.damage import DamageLog
+from tfrecord_lite.options import ReadSettings
+from tfrecord_lite.records.damage import DamageLog, Log
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Self
-
     from tfrecord_lite.dataset.feed import Pair, State
-    from tfrecord_lite.options import ReadSettings
-    from tfrecord_lite.records.damage import Log
 
 Content: TypeAlias = Literal["records", "batches", "objects"]
 """The chunks that a node gives: RecordChunks, BatchChunks, or any."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import functools
 import sys
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tfrecord_lite.block import Block
 from tfrecord_lite.dataset import random_order as order
 from tfrecord_lite.dataset.chunks import RecordChunk, join
 from tfrecord_lite.dataset.plan import MemoryKey, Run, Source
@@ -20,6 +22,7 @@ from tfrecord_lite.errors import (
 )
 from tfrecord_lite.index import TFRecordFile
 from tfrecord_lite.options import ReadSettings
+from tfrecord_lite.records.damage import DamageLog, SkippingStream
 from tfrecord_lite.records.framing import (
     HEADER_BYTES,
     OVERHEAD_BYTES,
@@ -29,11 +32,7 @@ from tfrecord_lite.records.framing import (
 from tfrecord_lite.records.stream import RecordStream
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from tfrecord_lite.block import Block
     from tfrecord_lite.dataset.feed import Pair, State
-    from tfrecord_lite.records.damage import DamageLog, SkippingStream
 
     Read = Callable[[int, int], Iterator[RecordChunk]]
     """Reads file `number`, after its first `n` records."""

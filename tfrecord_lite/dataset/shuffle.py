@@ -13,6 +13,7 @@ them and reads them again.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
@@ -25,8 +26,6 @@ from tfrecord_lite.dataset.chunks import Chunk, ObjectChunk, RecordChunk, join, 
 from tfrecord_lite.dataset.plan import Run, Stage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tfrecord_lite.dataset.feed import Feed, Pair, State
 
 _MOST_STEPS = 4096

@@ -6,21 +6,22 @@ import itertools
 import os
 import threading
 from collections import deque
-from collections.abc import Callable  # noqa: TC003 - of a dataclass
+from collections.abc import (
+    Callable,
+    Iterable,
+    Iterator,
+)
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from tfrecord_lite.dataset.chunks import BatchChunk, ObjectChunk, RecordChunk
+from tfrecord_lite.dataset.chunks import BatchChunk, Chunk, ObjectChunk, RecordChunk
 from tfrecord_lite.dataset.feed import elements
 from tfrecord_lite.dataset.plan import Content, MemoryKey, Run, Stage, feed_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from tfrecord_lite.dataset.chunks import Chunk
     from tfrecord_lite.dataset.feed import Feed, Pair, State
 
 

@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
+from tfrecord_lite.arrays import AnyArray
+from tfrecord_lite.columns import Column
 from tfrecord_lite.dataset.dataset import Dataset
 from tfrecord_lite.dataset.random_order import seed_of
 from tfrecord_lite.dataset.records import Files, ShuffledRecords
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, require_int
-from tfrecord_lite.files.compression import TFRecordOptions
+from tfrecord_lite.files.compression import CompressionType, TFRecordOptions
 from tfrecord_lite.files.names import expand, is_file_object, name_of
 from tfrecord_lite.options import ReadOptions, ReadSettings
+from tfrecord_lite.schema import DenseLike, FeatureLike
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from os import PathLike
-
-    from tfrecord_lite.arrays import AnyArray
-    from tfrecord_lite.columns import Column
     from tfrecord_lite.dataset.dataset import Columns
     from tfrecord_lite.dataset.plan import PlanNode
-    from tfrecord_lite.files.compression import CompressionType
-    from tfrecord_lite.schema import DenseLike, FeatureLike
 
     class Keywords(ReadOptions, total=False):
         """Keywords of read_batches that do not change the type of its elements."""

@@ -31,8 +31,10 @@ import pickle
 import signal
 import traceback
 import weakref
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import cycle
+from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from tfrecord_lite.dataset.chunks import ColumnChunk, ObjectChunk
@@ -42,21 +44,17 @@ from tfrecord_lite.dataset.records import Files
 from tfrecord_lite.dataset.sharding import worker_part
 from tfrecord_lite.errors import (
     MAX_SPANS,
+    DamagedSpan,
     DamageReport,
     FailedPreconditionError,
     FileReport,
     Reason,
 )
-from tfrecord_lite.records.damage import too_many_error, warn_of_damage
+from tfrecord_lite.options import ReadSettings
+from tfrecord_lite.records.damage import DamageLog, FileUpdate, too_many_error, warn_of_damage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from multiprocessing.connection import Connection
-
     from tfrecord_lite.dataset.feed import Pair, State
-    from tfrecord_lite.errors import DamagedSpan
-    from tfrecord_lite.options import ReadSettings
-    from tfrecord_lite.records.damage import DamageLog, FileUpdate
 
 DamageUpdate: TypeAlias = "tuple[list[tuple[int, FileUpdate]], bool]"
 """Updates about files, each with the number of the pass over the files; and whether the worker raised

@@ -20,6 +20,7 @@ Whether a record is text, or any protobuf message at all, is a guess.
 from __future__ import annotations
 
 import struct
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
@@ -30,8 +31,6 @@ from tfrecord_lite.sniff import text_of
 from tfrecord_lite.wire.scalar import LEN, START_GROUP, WireError, walk
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-
     from typing_extensions import TypeIs
 
     from tfrecord_lite.messages import Example, ExampleListWithContext, SequenceExample

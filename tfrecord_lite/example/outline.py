@@ -11,19 +11,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfrecord_lite.example.content import is_list, is_sequence
+from tfrecord_lite.example.content import Message, is_list, is_sequence
 from tfrecord_lite.schema.kinds import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from tfrecord_lite.example.content import Message
     from tfrecord_lite.messages import Feature
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast, overload
 
+from tfrecord_lite.arrays import AnyArray
 from tfrecord_lite.block import Block
-from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
+from tfrecord_lite.columns import BytesColumn, Column, RaggedTensor, SparseTensor
 from tfrecord_lite.example.content import ContentType
 from tfrecord_lite.example.decode.first_error import parse_or_first_error
 from tfrecord_lite.example.decode.reader import (
@@ -20,16 +22,18 @@ from tfrecord_lite.example.decode.reader import (
     is_one_message,
 )
 from tfrecord_lite.example.survey import TypeCheck
-from tfrecord_lite.schema import prepare, specifications
+from tfrecord_lite.schema import (
+    DenseLike,
+    FeatureLike,
+    RaggedFeature,
+    SparseSpec,
+    prepare,
+    specifications,
+)
 from tfrecord_lite.schema.text import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from tfrecord_lite.arrays import AnyArray
-    from tfrecord_lite.columns import Column
     from tfrecord_lite.example.decode.reader import Serialized, StringForm
-    from tfrecord_lite.schema import DenseLike, FeatureLike, RaggedFeature, SparseSpec
 
 __all__ = ["ExampleParser", "parse_example", "parse_single_example"]
 

@@ -16,6 +16,7 @@ SequenceExample without feature lists has the bytes of an Example, and counts as
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -26,9 +27,10 @@ from tfrecord_lite.arrays import BoolArray, ByteRanges, Int64Array, Uint8Array, 
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.content import OTHERS, ContentType, other_type
 from tfrecord_lite.example.decode.batch import DiscoveredKeys
+from tfrecord_lite.example.decode.entries import Flat, ListValues
 from tfrecord_lite.example.decode.first_error import parse_or_first_error
 from tfrecord_lite.example.proto import FEATURE_LISTS, FEATURES_TAG
-from tfrecord_lite.example.sequence.batch import read_sequences
+from tfrecord_lite.example.sequence.batch import SequenceMessageBatch, read_sequences
 from tfrecord_lite.schema import (
     FeatureListSummary,
     FeatureSummary,
@@ -42,11 +44,7 @@ from tfrecord_lite.wire.scalar import LEN, WireError
 from tfrecord_lite.wire.varint import read_varints
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from tfrecord_lite.block import Block, Place
-    from tfrecord_lite.example.decode.entries import Flat, ListValues
-    from tfrecord_lite.example.sequence.batch import SequenceMessageBatch
 
 
 @dataclass(frozen=True, slots=True, eq=False)

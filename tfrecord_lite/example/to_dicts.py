@@ -15,28 +15,25 @@ A single message is read by the protobuf runtime, which is faster than a lockste
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 import numpy as np
 
 from tfrecord_lite.arrays import AnyArray, ByteRanges, Int64Array, Uint8Array, row_splits
+from tfrecord_lite.block import Block
 from tfrecord_lite.example.decode import build
-from tfrecord_lite.example.decode.batch import FEW, DiscoveredKeys, by_runtime
+from tfrecord_lite.example.decode.batch import FEW, DiscoveredKeys, MessageBatch, by_runtime
+from tfrecord_lite.example.decode.entries import FeatureValues
 from tfrecord_lite.example.decode.first_error import parse_or_first_error
 from tfrecord_lite.example.decode.reader import as_block, as_bytes
-from tfrecord_lite.example.sequence.batch import read_sequences
+from tfrecord_lite.example.sequence.batch import SequenceMessageBatch, read_sequences
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.wire.fields import renumbered
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from tfrecord_lite.block import Block
-    from tfrecord_lite.example.decode.batch import MessageBatch
-    from tfrecord_lite.example.decode.entries import FeatureValues
     from tfrecord_lite.example.decode.reader import Serialized
-    from tfrecord_lite.example.sequence.batch import SequenceMessageBatch
 
 __all__ = [
     "SequenceRow",

@@ -26,14 +26,12 @@ import contextlib
 import os
 import sys
 import zlib
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
+from typing import Any, Protocol, TypeAlias, cast
 
 from tfrecord_lite.errors import InvalidArgumentError, argument_error
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 MEM_LEVEL = 9
 """TensorFlow's default, and zlib's highest; zlib's own default is 8 (rule O7)."""

@@ -15,13 +15,10 @@ A stream made to inflate without end takes time, not memory; :class:`InflationLi
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tfrecord_lite.errors import DataLossError, Reason
-from tfrecord_lite.files.compression import detect
-
-if TYPE_CHECKING:
-    from tfrecord_lite.files.compression import Codec
+from tfrecord_lite.files.compression import Codec, detect
 
 PIECE_BYTES = 64 * 1024
 """Bytes of the file read at once."""

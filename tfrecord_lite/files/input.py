@@ -11,10 +11,12 @@ import errno
 import io
 import os
 import stat
-from typing import IO, TYPE_CHECKING, TypeAlias, cast
+from typing import IO, TypeAlias, cast
 
 from tfrecord_lite.errors import DataLossError, Reason
 from tfrecord_lite.files.names import (
+    Source,
+    StorageOptions,
     check_binary,
     is_url,
     name_of,
@@ -22,9 +24,6 @@ from tfrecord_lite.files.names import (
     seek_to,
 )
 from tfrecord_lite.files.remote import RemoteFile
-
-if TYPE_CHECKING:
-    from tfrecord_lite.files.names import Source, StorageOptions
 
 _PIECE_BYTES = 1024 * 1024
 

@@ -11,8 +11,8 @@ import glob
 import io
 import os
 import re
-from collections.abc import Mapping
-from typing import IO, TYPE_CHECKING, Any, TypeAlias, cast
+from collections.abc import Iterable, Mapping
+from typing import IO, Any, TypeAlias, cast
 
 from tfrecord_lite.errors import (
     FailedPreconditionError,
@@ -20,9 +20,6 @@ from tfrecord_lite.errors import (
     argument_error,
 )
 from tfrecord_lite.files.remote import as_os_errors, remote_place
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 Source: TypeAlias = "str | bytes | os.PathLike[str] | os.PathLike[bytes] | IO[bytes]"
 Sources: TypeAlias = "Source | Iterable[Source]"

@@ -18,10 +18,13 @@ import errno
 import io
 import os
 import stat
-from typing import IO, TYPE_CHECKING, Any, cast
+from collections.abc import Callable
+from typing import IO, Any, cast
 
 from tfrecord_lite.errors import FailedPreconditionError, InvalidArgumentError, Reason
 from tfrecord_lite.files.names import (
+    Source,
+    StorageOptions,
     check_binary,
     is_url,
     name_of,
@@ -34,11 +37,6 @@ try:
     import fcntl
 except ImportError:  # not POSIX
     fcntl = None  # type: ignore[assignment]
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tfrecord_lite.files.names import Source, StorageOptions
 
 
 class _LocalFiles:

@@ -10,12 +10,10 @@ import contextlib
 import errno
 import io
 import os
-from typing import IO, TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import IO, Any
 
 from tfrecord_lite.errors import argument_error
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 
 def fsspec_module() -> Any:

@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, TypeAlias, cast, overload
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, Unpack, cast, overload
 
 import numpy as np
+import numpy.typing as npt
 
+from tfrecord_lite.arrays import Int64Array
 from tfrecord_lite.block import SPARE_BYTES, Block
 from tfrecord_lite.errors import (
     DataLossError,
@@ -26,8 +30,17 @@ from tfrecord_lite.errors import (
     require_int,
     short_name,
 )
-from tfrecord_lite.files.names import INDEX_SUFFIX, expand, is_file_object, is_url, name_of
+from tfrecord_lite.files.names import (
+    INDEX_SUFFIX,
+    Source,
+    Sources,
+    expand,
+    is_file_object,
+    is_url,
+    name_of,
+)
 from tfrecord_lite.index.handles import (
+    AnyHandle,
     FileStamp,
     Handle,
     RemoteFrames,
@@ -37,9 +50,9 @@ from tfrecord_lite.index.handles import (
     read_frames,
     read_remote_frames,
 )
-from tfrecord_lite.index.index import beside, load_checked, save_index, scan
-from tfrecord_lite.options import MAX_RECORD_BYTES, ReadSettings
-from tfrecord_lite.progress import check_progress, metered, title_of, total_bytes
+from tfrecord_lite.index.index import RecordIndex, beside, load_checked, save_index, scan
+from tfrecord_lite.options import MAX_RECORD_BYTES, ReadOptions, ReadSettings
+from tfrecord_lite.progress import Meter, Progress, check_progress, metered, title_of, total_bytes
 from tfrecord_lite.records.framing import (
     HEADER_BYTES,
     OVERHEAD_BYTES,
@@ -51,20 +64,8 @@ from tfrecord_lite.records.framing import (
 from tfrecord_lite.records.stream import RecordStream
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from types import TracebackType
-    from typing import Self, Unpack
-
-    import numpy.typing as npt
-
-    from tfrecord_lite.arrays import Int64Array
     from tfrecord_lite.columns import Column
     from tfrecord_lite.example.parse import ExampleParser
-    from tfrecord_lite.files.names import Source, Sources
-    from tfrecord_lite.index.handles import AnyHandle
-    from tfrecord_lite.index.index import RecordIndex
-    from tfrecord_lite.options import ReadOptions
-    from tfrecord_lite.progress import Meter, Progress
     from tfrecord_lite.schema import FeatureLike
 
     Indices: TypeAlias = Sequence[int] | npt.NDArray[np.integer[Any]]

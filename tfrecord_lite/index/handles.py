@@ -18,24 +18,20 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 
-from tfrecord_lite.arrays import ByteRanges, scatter
+from tfrecord_lite.arrays import ByteRanges, Int64Array, Uint8Array, scatter
 from tfrecord_lite.errors import FailedPreconditionError, Reason
-from tfrecord_lite.files.names import is_url, opening_error
+from tfrecord_lite.files.names import StorageOptions, is_url, opening_error
 from tfrecord_lite.files.remote import as_os_errors, os_error, remote_place, short_error
 from tfrecord_lite.records.framing import HEADER_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from tfrecord_lite.arrays import Int64Array, Uint8Array
-    from tfrecord_lite.files.names import StorageOptions
-
     _Item = TypeVar("_Item")
     _Result = TypeVar("_Result")
 

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tfrecord_lite.arrays import Int64Array
 from tfrecord_lite.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
@@ -33,16 +34,13 @@ from tfrecord_lite.errors import (
     plural,
 )
 from tfrecord_lite.files.input import open_seekable
-from tfrecord_lite.files.names import INDEX_SUFFIX, is_url
+from tfrecord_lite.files.names import INDEX_SUFFIX, StorageOptions, is_url
 from tfrecord_lite.files.output import open_output
-from tfrecord_lite.progress import SILENT
+from tfrecord_lite.progress import SILENT, Meter
 from tfrecord_lite.records.framing import OVERHEAD_BYTES, is_header
 
 if TYPE_CHECKING:
-    from tfrecord_lite.arrays import Int64Array
-    from tfrecord_lite.files.names import StorageOptions
     from tfrecord_lite.index.handles import FileStamp
-    from tfrecord_lite.progress import Meter
     from tfrecord_lite.records.stream import RecordStream
 
 _LINES_AT_ONCE = 65_536

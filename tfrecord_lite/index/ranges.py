@@ -17,12 +17,14 @@ from __future__ import annotations
 import array
 import os
 import struct
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tfrecord_lite.arrays import Int64Array
+from tfrecord_lite.block import Block
 from tfrecord_lite.errors import (
     MAX_SPANS,
     DamageReport,
@@ -33,11 +35,17 @@ from tfrecord_lite.errors import (
     plural,
     require_int,
 )
-from tfrecord_lite.files.names import expand, is_url, name_of
-from tfrecord_lite.index.handles import FileStamp, RemoteHandle, for_each_file, open_handle
+from tfrecord_lite.files.names import Sources, expand, is_url, name_of
+from tfrecord_lite.index.handles import (
+    AnyHandle,
+    FileStamp,
+    RemoteHandle,
+    for_each_file,
+    open_handle,
+)
 from tfrecord_lite.index.index import beside
 from tfrecord_lite.options import MAX_RECORD_BYTES, ReadSettings
-from tfrecord_lite.records.damage import DamageLog
+from tfrecord_lite.records.damage import DamageLog, SkippingStream
 from tfrecord_lite.records.framing import (
     HEADER_BYTES,
     OVERHEAD_BYTES,
@@ -45,15 +53,6 @@ from tfrecord_lite.records.framing import (
     read_headers,
 )
 from tfrecord_lite.records.stream import RecordStream
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from tfrecord_lite.arrays import Int64Array
-    from tfrecord_lite.block import Block
-    from tfrecord_lite.files.names import Sources
-    from tfrecord_lite.index.handles import AnyHandle
-    from tfrecord_lite.records.damage import SkippingStream
 
 RANGE_BYTES = 128 * 1024 * 1024
 """About the size of a range, unless another one is asked for."""

@@ -15,16 +15,19 @@ from __future__ import annotations
 
 import os
 import uuid
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
-from tfrecord_lite.apps.tables.parts import part_ending, write_part
+from tfrecord_lite.apps.tables.partitions import TablePartition
+from tfrecord_lite.apps.tables.parts import PartFolder, WrittenPart, part_ending, write_part
+from tfrecord_lite.apps.tables.table import ScanOptions, TFRecordTable
 from tfrecord_lite.convert.arrow import imported, library
-from tfrecord_lite.errors import argument_error
-from tfrecord_lite.files.names import in_directories, is_url
-from tfrecord_lite.index.ranges import RangeReader, join_reports, record_ranges
+from tfrecord_lite.errors import DamageReport, argument_error
+from tfrecord_lite.files.names import Sources, in_directories, is_url
+from tfrecord_lite.index.ranges import RangeReader, RecordRange, join_reports, record_ranges
 from tfrecord_lite.integrations.engines import (
     absolute,
     files_there_error,
@@ -33,20 +36,7 @@ from tfrecord_lite.integrations.engines import (
     with_columns,
 )
 from tfrecord_lite.options import ReadOptions, ReadSettings, WriteOptions
-from tfrecord_lite.schema import SequenceSchema
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from typing import Unpack
-
-    from tfrecord_lite.apps.tables.partitions import TablePartition
-    from tfrecord_lite.apps.tables.parts import PartFolder, WrittenPart
-    from tfrecord_lite.apps.tables.table import ScanOptions, TFRecordTable
-    from tfrecord_lite.errors import DamageReport
-    from tfrecord_lite.files.names import Sources
-    from tfrecord_lite.index.ranges import RecordRange
-    from tfrecord_lite.schema import Original
-
+from tfrecord_lite.schema import Original, SequenceSchema
 
 __all__ = ["damage_report", "read_records", "read_tfrecord", "to_tfrecord"]
 

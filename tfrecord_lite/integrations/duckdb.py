@@ -15,25 +15,22 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from functools import cache
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from tfrecord_lite.apps.tables.table import scan
+from tfrecord_lite.apps.tables.table import ScanOptions, TFRecordTable, scan
+from tfrecord_lite.arrays import BoolArray
 from tfrecord_lite.convert.arrow import imported as arrow
 from tfrecord_lite.convert.arrow import library
 from tfrecord_lite.errors import InvalidArgumentError, TFRecordError, argument_error
 from tfrecord_lite.schema.text import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import Unpack
-
-    from tfrecord_lite.apps.tables.table import ScanOptions, TFRecordTable
-    from tfrecord_lite.arrays import BoolArray
     from tfrecord_lite.storage.sidecar import SchemaLike
 
 __all__ = ["Where", "sql", "where"]

@@ -8,19 +8,16 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from tfrecord_lite.apps.tables.partitions import TablePartition
 from tfrecord_lite.apps.tables.parts import PartFolder
-from tfrecord_lite.apps.tables.table import scan
+from tfrecord_lite.apps.tables.table import ScanOptions, TFRecordTable, scan
 from tfrecord_lite.errors import argument_error
-from tfrecord_lite.files.names import in_directories, is_url
+from tfrecord_lite.files.names import Sources, StorageOptions, in_directories, is_url
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tfrecord_lite.apps.tables.partitions import TablePartition
-    from tfrecord_lite.apps.tables.table import ScanOptions, TFRecordTable
-    from tfrecord_lite.files.names import Sources, StorageOptions
 
     class Foreign:
         """What type checkers see of the classes of engines, which have no annotations."""

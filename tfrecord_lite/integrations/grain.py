@@ -12,18 +12,17 @@ from __future__ import annotations
 
 import copy
 import json
+from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from tfrecord_lite.columns import Column
 from tfrecord_lite.dataset import Dataset
 from tfrecord_lite.dataset.sharding import part_of
 from tfrecord_lite.errors import argument_error, require_int
 from tfrecord_lite.integrations.indexed import IndexedExamples
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tfrecord_lite.columns import Column
     from tfrecord_lite.index.file import Indices
 
 __all__ = ["ExampleSource", "iter_dataset"]

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from tfrecord_lite.columns import Column
 from tfrecord_lite.errors import TFRecordError
 from tfrecord_lite.example.parse import ExampleParser, features_of
+from tfrecord_lite.files.names import Sources
 from tfrecord_lite.index import TFRecordFile
-from tfrecord_lite.schema import FixedLenFeature
+from tfrecord_lite.schema import FeatureLike, FixedLenFeature
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from tfrecord_lite.columns import Column
-    from tfrecord_lite.files.names import Sources
     from tfrecord_lite.index.file import Indices
-    from tfrecord_lite.schema import FeatureLike
 
 
 class IndexedExamples:

@@ -10,22 +10,19 @@ with ``shuffle=False``, and ``steps_per_epoch`` if the data set repeats; it reje
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from tfrecord_lite.arrays import Int64Array
 from tfrecord_lite.errors import argument_error, require_int
 from tfrecord_lite.example.parse import ExampleParser
+from tfrecord_lite.files.names import Sources
 from tfrecord_lite.index import TFRecordFile
+from tfrecord_lite.schema import FeatureLike
 from tfrecord_lite.schema.text import nearest
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from tfrecord_lite.arrays import Int64Array
-    from tfrecord_lite.files.names import Sources
-    from tfrecord_lite.schema import FeatureLike
 
 __all__ = ["keras_dataset"]
 

@@ -15,9 +15,10 @@ do, or ``{"ranges": [[start, stop, step]]}``; and the ``"header"``, the word and
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import date, timedelta
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -39,11 +40,7 @@ from tfrecord_lite.convert.arrow import (
 from tfrecord_lite.convert.lists import TextColumn, values_and_mask
 from tfrecord_lite.convert.types import column_error
 from tfrecord_lite.errors import Reason, argument_error
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from tfrecord_lite.schema import Original
+from tfrecord_lite.schema import Original
 
 _LEVEL = "__index_level_{}__"
 """The feature of an index level without a name, as Arrow and Parquet have it."""

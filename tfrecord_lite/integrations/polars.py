@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import base64
 import io
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tfrecord_lite.convert import arrow
 from tfrecord_lite.convert.arrow import (
@@ -27,12 +28,8 @@ from tfrecord_lite.convert.arrow import (
 )
 from tfrecord_lite.convert.types import column_error
 from tfrecord_lite.errors import Reason
+from tfrecord_lite.schema import Original
 from tfrecord_lite.storage.infer import first_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from tfrecord_lite.schema import Original
 
 _FEW_ROWS = 1000
 _WIDE = {"Int128": "Int64", "UInt128": "UInt64"}

@@ -16,9 +16,10 @@ import contextlib
 import fnmatch
 import os
 import re
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import unquote
 
 from tfrecord_lite.apps.tables.parts import file_system
@@ -27,16 +28,13 @@ from tfrecord_lite.errors import argument_error, plural
 from tfrecord_lite.files.names import (
     INDEX_SUFFIX,
     SIDECAR_SUFFIX,
+    Source,
+    StorageOptions,
     expand,
     is_url,
     name_of,
     without_companions,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from tfrecord_lite.files.names import Source, StorageOptions
 
 __all__ = ["DataFile", "Job", "column_type", "data_files", "folder_of"]
 

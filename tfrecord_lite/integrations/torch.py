@@ -23,25 +23,21 @@ torch is imported when one of these is first called.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
 
 import numpy as np
 
+from tfrecord_lite.arrays import AnyArray
 from tfrecord_lite.columns import RaggedTensor, SparseTensor
 from tfrecord_lite.dataset import Dataset, DatasetIterator
 from tfrecord_lite.dataset.sharding import register_with_torch
 from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.example.parse import ExampleParser
+from tfrecord_lite.files.names import Sources
+from tfrecord_lite.index import TFRecordFile
 from tfrecord_lite.integrations.indexed import IndexedExamples
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Self
-
-    from tfrecord_lite.arrays import AnyArray
-    from tfrecord_lite.example.parse import ExampleParser
-    from tfrecord_lite.files.names import Sources
-    from tfrecord_lite.index import TFRecordFile
-    from tfrecord_lite.schema import FeatureLike
+from tfrecord_lite.schema import FeatureLike
 
 __all__ = ["IndexedTensors", "IterableTensors", "as_tensors", "jagged"]
 

@@ -20,15 +20,13 @@ TensorFlow's ``tensorflow/core/lib/hash/crc32c.h``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, SupportsIndex
 
 import numpy as np
 from crc32c import crc32c
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import SupportsIndex
-
     from typing_extensions import Buffer
 
     from tfrecord_lite.arrays import Uint32Array, Uint64Array

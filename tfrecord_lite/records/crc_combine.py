@@ -28,16 +28,11 @@ No I/O. The tables of shifts (1 MB per digit) are made when first needed.
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 from crc32c import crc32c
 
-from tfrecord_lite.arrays import rows
-
-if TYPE_CHECKING:
-    from tfrecord_lite.arrays import Int64Array, Uint8Array, Uint32Array
-
+from tfrecord_lite.arrays import Int64Array, Uint8Array, Uint32Array, rows
 
 _POLYNOMIAL = 0x82F63B78
 _WORD_BYTES = 4

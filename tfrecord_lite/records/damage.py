@@ -22,6 +22,7 @@ import warnings
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
+from tfrecord_lite.block import Block
 from tfrecord_lite.errors import (
     MAX_SPANS,
     STREAM_DAMAGE,
@@ -38,7 +39,6 @@ from tfrecord_lite.records.framing import HEADER_BYTES, OVERHEAD_BYTES, is_heade
 from tfrecord_lite.records.resync import RecordFinder
 
 if TYPE_CHECKING:
-    from tfrecord_lite.block import Block
     from tfrecord_lite.options import OnError
     from tfrecord_lite.records.stream import RecordStream
 

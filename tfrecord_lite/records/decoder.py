@@ -19,13 +19,14 @@ than the buffer grows it step by step, as the bytes come in (rule R6).
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from tfrecord_lite import jit
-from tfrecord_lite.arrays import keep_freed_pages, lanes
+from tfrecord_lite.arrays import Int64Array, Uint8Array, keep_freed_pages, lanes
 from tfrecord_lite.block import SPARE_BYTES, Block, Span
 from tfrecord_lite.errors import DataLossError, Reason
 from tfrecord_lite.options import MAX_RECORD_BYTES
@@ -41,11 +42,7 @@ from tfrecord_lite.records.framing import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from typing_extensions import Buffer
-
-    from tfrecord_lite.arrays import Int64Array, Uint8Array
 
 CHUNK_BYTES = 1024 * 1024
 """How much a decoder asks for at a time; one fits the processor's cache."""

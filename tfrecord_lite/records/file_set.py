@@ -12,25 +12,20 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 
 from tfrecord_lite.block import Block
-from tfrecord_lite.files.names import is_file_object, is_url
-from tfrecord_lite.files.output import open_output
+from tfrecord_lite.files.compression import TFRecordOptions
+from tfrecord_lite.files.names import Source, StorageOptions, is_file_object, is_url
+from tfrecord_lite.files.output import OutputFile, open_output
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.framing import OVERHEAD_BYTES
 from tfrecord_lite.records.sink import BUFFER_BYTES, RecordSink
 from tfrecord_lite.records.stream import RecordStream
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from tfrecord_lite.files.compression import TFRecordOptions
-    from tfrecord_lite.files.names import Source, StorageOptions
-    from tfrecord_lite.files.output import OutputFile
 
 _BUFFERS_BYTES = 32 * 1024 * 1024
 _SMALLEST_BUFFER_BYTES = 64 * 1024

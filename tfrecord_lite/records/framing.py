@@ -20,23 +20,29 @@ found by :class:`tfrecord_lite.records.decoder.FrameDecoder`. No I/O.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfrecord_lite.arrays import at_every_byte, gather, row_splits
+from tfrecord_lite.arrays import (
+    AnyArray,
+    BoolArray,
+    Int64Array,
+    Uint8Array,
+    Uint64Array,
+    at_every_byte,
+    gather,
+    row_splits,
+)
 from tfrecord_lite.block import SPARE_BYTES, Block, Span, as_bytes_like
 from tfrecord_lite.errors import DataLossError, FailedPreconditionError, Reason
 from tfrecord_lite.records import crc32c
 from tfrecord_lite.records.crc_combine import run_matches
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from typing_extensions import Buffer
-
-    from tfrecord_lite.arrays import AnyArray, BoolArray, Int64Array, Uint8Array, Uint64Array
 
 HEADER_BYTES = 12
 FOOTER_BYTES = 4

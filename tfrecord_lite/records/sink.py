@@ -12,11 +12,12 @@ Reading is :class:`tfrecord_lite.records.stream.RecordStream`'s.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import FailedPreconditionError, Reason
-from tfrecord_lite.files.compression import TFRecordOptions, codec_named
+from tfrecord_lite.files.compression import CompressionType, TFRecordOptions, codec_named
 from tfrecord_lite.records.framing import (
     FOOTER_BYTES,
     HEADER_BYTES,
@@ -28,11 +29,8 @@ from tfrecord_lite.records.framing import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from typing_extensions import Buffer
 
-    from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.output import OutputFile
 
 BUFFER_BYTES = 1024 * 1024

@@ -9,13 +9,14 @@ Writing is :class:`tfrecord_lite.records.sink.RecordSink`'s.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
+from tfrecord_lite.block import Block
 from tfrecord_lite.errors import DataLossError, FailedPreconditionError, Reason
 from tfrecord_lite.files.compression import codec_named, detect
-from tfrecord_lite.files.inflate import Inflated
-from tfrecord_lite.files.input import open_input
-from tfrecord_lite.files.names import name_of, opening_error
+from tfrecord_lite.files.inflate import Inflated, InflationLimits
+from tfrecord_lite.files.input import InputFile, open_input
+from tfrecord_lite.files.names import Source, name_of, opening_error
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.decoder import FrameDecoder
 from tfrecord_lite.records.framing import (
@@ -23,12 +24,6 @@ from tfrecord_lite.records.framing import (
     is_header,
 )
 from tfrecord_lite.sniff import HEAD_BYTES, looks_like
-
-if TYPE_CHECKING:
-    from tfrecord_lite.block import Block
-    from tfrecord_lite.files.inflate import InflationLimits
-    from tfrecord_lite.files.input import InputFile
-    from tfrecord_lite.files.names import Source
 
 _DEFAULTS = ReadSettings()
 

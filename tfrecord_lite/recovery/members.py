@@ -24,21 +24,18 @@ from __future__ import annotations
 
 import io
 from collections import deque
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from dataclasses import replace
-from typing import IO, TYPE_CHECKING, NamedTuple, cast
+from typing import IO, NamedTuple, cast
 
+from tfrecord_lite.block import Block
 from tfrecord_lite.errors import DamagedSpan, DataLossError, Reason
 from tfrecord_lite.files.compression import CODECS
 from tfrecord_lite.files.inflate import MAGIC_BYTES, PIECE_BYTES
+from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.damage import DamageLog
 from tfrecord_lite.records.stream import RecordStream
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator
-
-    from tfrecord_lite.block import Block
-    from tfrecord_lite.options import ReadSettings
 
 _MIN_PIECE_BYTES, _PIECE_BYTES = 512, 64 * 1024
 """How many bytes are searched at once for a candidate: twice as many each time, up to the second."""

@@ -10,9 +10,10 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import Unpack
 
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import (
@@ -26,6 +27,7 @@ from tfrecord_lite.errors import (
     argument_error,
 )
 from tfrecord_lite.files.compression import (
+    CompressionType,
     codec_named,
     compression_of_name,
     compression_to_write,
@@ -34,6 +36,8 @@ from tfrecord_lite.files.compression import (
 from tfrecord_lite.files.inflate import InflationLimits
 from tfrecord_lite.files.input import open_seekable
 from tfrecord_lite.files.names import (
+    Source,
+    StorageOptions,
     check_storage_options,
     expand,
     is_file_object,
@@ -41,24 +45,15 @@ from tfrecord_lite.files.names import (
     is_url,
     name_of,
 )
-from tfrecord_lite.files.output import open_output
-from tfrecord_lite.progress import check_progress, metered, total_bytes
+from tfrecord_lite.files.output import OutputFile, open_output
+from tfrecord_lite.options import ReadOptions, ReadSettings
+from tfrecord_lite.progress import Meter, Progress, check_progress, metered, total_bytes
 from tfrecord_lite.records.damage import DamageLog
 from tfrecord_lite.records.framing import OVERHEAD_BYTES
 from tfrecord_lite.records.sink import RecordSink
 from tfrecord_lite.records.stream import RecordStream
 from tfrecord_lite.recovery.members import MemberReader
 from tfrecord_lite.recovery.verify import settings_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Unpack
-
-    from tfrecord_lite.files.compression import CompressionType
-    from tfrecord_lite.files.names import Source, StorageOptions
-    from tfrecord_lite.files.output import OutputFile
-    from tfrecord_lite.options import ReadOptions, ReadSettings
-    from tfrecord_lite.progress import Meter, Progress
 
 
 def recover(

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import os
 from collections import deque
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from threading import Event
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TYPE_CHECKING, TypeAlias, Unpack, cast
 
+from tfrecord_lite.block import Block
 from tfrecord_lite.errors import (
     MAX_SPANS,
     DamageReport,
@@ -23,9 +25,10 @@ from tfrecord_lite.errors import (
     argument_error,
     require_int,
 )
-from tfrecord_lite.files.names import expand, is_file_object, name_of
-from tfrecord_lite.options import ReadSettings
+from tfrecord_lite.files.names import Source, Sources, expand, is_file_object, name_of
+from tfrecord_lite.options import ReadOptions, ReadSettings
 from tfrecord_lite.progress import (
+    Progress,
     check_progress,
     metered,
     title_of,
@@ -34,19 +37,10 @@ from tfrecord_lite.progress import (
 from tfrecord_lite.reader import check_message_class, parse_messages
 from tfrecord_lite.records.damage import DamageLog
 from tfrecord_lite.records.stream import RecordStream
-from tfrecord_lite.schema import SequenceSchema
+from tfrecord_lite.schema import FeatureLike, SequenceSchema
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from typing import Unpack
-
     from google.protobuf.message import Message
-
-    from tfrecord_lite.block import Block
-    from tfrecord_lite.files.names import Source, Sources
-    from tfrecord_lite.options import ReadOptions
-    from tfrecord_lite.progress import Progress
-    from tfrecord_lite.schema import FeatureLike
 
     AnySchema: TypeAlias = Mapping[str, FeatureLike] | SequenceSchema
 

@@ -27,10 +27,11 @@ import base64
 import binascii
 import json
 import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from difflib import get_close_matches
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -43,9 +44,6 @@ from tfrecord_lite.schema.features import (
     SparseFeature,
 )
 from tfrecord_lite.schema.kinds import Kind, is_float, kind_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
 
 FORMAT = "tfrecord_lite.Schema"
 SEQUENCE_FORMAT = "tfrecord_lite.SequenceSchema"

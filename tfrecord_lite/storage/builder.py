@@ -9,15 +9,15 @@ schema that is given, batches are brought into its form, see :mod:`~tfrecord_lit
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from tfrecord_lite.convert.arrow import check_traits, with_traits
+from tfrecord_lite.convert.arrow import Frame, Traits, check_traits, with_traits
 from tfrecord_lite.convert.lists import with_values
 from tfrecord_lite.convert.lossless import (
     RAW,
@@ -30,9 +30,9 @@ from tfrecord_lite.convert.lossless import (
 )
 from tfrecord_lite.convert.normalize import normalize
 from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.schema import Schema, SchemaItem
+from tfrecord_lite.schema import Original, Schema, SchemaItem
 from tfrecord_lite.storage.given import given_column, given_columns, unknown_error
-from tfrecord_lite.storage.structure import completed, flatten
+from tfrecord_lite.storage.structure import Structure, completed, flatten
 from tfrecord_lite.storage.widening import (
     MISSING_ROW,
     IncompatibleError,
@@ -42,13 +42,6 @@ from tfrecord_lite.storage.widening import (
     is_untyped,
     widened,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from tfrecord_lite.convert.arrow import Frame, Traits
-    from tfrecord_lite.schema import Original
-    from tfrecord_lite.storage.structure import Structure
 
 _BATCH_ROWS = 1024
 _BATCH_BYTES = 4 * 1024 * 1024

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import InvalidArgumentError, argument_error, require_int
-from tfrecord_lite.files.compression import compression_of_name
-from tfrecord_lite.files.names import name_of, shard_names
-from tfrecord_lite.progress import SILENT
+from tfrecord_lite.files.compression import TFRecordOptions, compression_of_name
+from tfrecord_lite.files.names import Source, StorageOptions, name_of, shard_names
+from tfrecord_lite.files.output import OutputFile
+from tfrecord_lite.progress import SILENT, Meter
 from tfrecord_lite.records.file_set import Evenly, FileSet, Filling, Spool
 from tfrecord_lite.storage import sidecar
 from tfrecord_lite.storage.sidecar import FingerprintingFile
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tfrecord_lite.files.compression import TFRecordOptions
-    from tfrecord_lite.files.names import Source, StorageOptions
-    from tfrecord_lite.files.output import OutputFile
-    from tfrecord_lite.progress import Meter
     from tfrecord_lite.storage.sidecar import Fingerprint, Sidecar
 
 

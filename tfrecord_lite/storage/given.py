@@ -7,10 +7,12 @@ a record may lack it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 
+from tfrecord_lite.arrays import BoolArray
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.convert.lists import (
     MaskedBytes,
@@ -24,14 +26,8 @@ from tfrecord_lite.convert.lossless import original_dtype
 from tfrecord_lite.convert.normalize import flattened, normalize, present_records
 from tfrecord_lite.convert.types import WHOLE, at_records, column_error, has_any
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
-from tfrecord_lite.schema import FixedLenFeature, RaggedFeature
+from tfrecord_lite.schema import FixedLenFeature, Original, RaggedFeature, Schema, SchemaItem
 from tfrecord_lite.schema.text import nearest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from tfrecord_lite.arrays import BoolArray
-    from tfrecord_lite.schema import Original, Schema, SchemaItem
 
 
 def given_columns(columns: Mapping[str, Any], schema: Schema) -> dict[str, Any]:

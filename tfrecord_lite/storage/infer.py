@@ -16,33 +16,25 @@ import os
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, Unpack
 
 import numpy as np
 
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import SparseTensor
-from tfrecord_lite.convert.arrow import open_columns, with_traits
+from tfrecord_lite.convert.arrow import Traits, open_columns, with_traits
 from tfrecord_lite.convert.lossless import schema_of
 from tfrecord_lite.convert.normalize import normalize
 from tfrecord_lite.errors import InvalidArgumentError, Reason, require_int
 from tfrecord_lite.example.encode.columns import encode_column_batches, is_columns
 from tfrecord_lite.example.survey import Survey
-from tfrecord_lite.files.names import is_file_object
-from tfrecord_lite.options import ReadSettings
-from tfrecord_lite.progress import check_progress, reported, title_of
+from tfrecord_lite.files.names import Sources, is_file_object
+from tfrecord_lite.options import ReadOptions, ReadSettings
+from tfrecord_lite.progress import Progress, check_progress, reported, title_of
 from tfrecord_lite.reader import TFRecordReader, reader_with
-from tfrecord_lite.schema import RaggedFeature, Schema, SequenceSummary, Summary
+from tfrecord_lite.schema import RaggedFeature, Schema, SequenceSummary, Summary, Variable
 
 if TYPE_CHECKING:
-    from typing import Unpack
-
-    from tfrecord_lite.convert.arrow import Traits
-    from tfrecord_lite.files.names import Sources
-    from tfrecord_lite.options import ReadOptions
-    from tfrecord_lite.progress import Progress
-    from tfrecord_lite.schema import Variable
-
     Source: TypeAlias = Sources | TFRecordReader | Block | Sequence[bytes] | Mapping[str, Any]
 
 _RECORDS_AT_A_TIME = 4096

@@ -12,15 +12,16 @@ are named by part: ``context/label``, ``feature_lists/frames``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns.bytes import as_array
 from tfrecord_lite.columns.join import join
 from tfrecord_lite.convert.arrow import (
+    Library,
     check_library,
     index_names,
     joined_frame,
@@ -39,16 +40,16 @@ from tfrecord_lite.errors import (
 from tfrecord_lite.example.parse import ExampleParser, parser_of_all
 from tfrecord_lite.example.sequence.parse import SequenceExampleParser
 from tfrecord_lite.example.survey import reject_sequences
-from tfrecord_lite.files.names import expand, name_of
-from tfrecord_lite.options import ReadSettings
-from tfrecord_lite.progress import check_progress, reported, title_of
-from tfrecord_lite.reader import reader_with
+from tfrecord_lite.files.names import Source, Sources, expand, name_of
+from tfrecord_lite.options import ReadOptions, ReadSettings
+from tfrecord_lite.progress import Progress, check_progress, reported, title_of
+from tfrecord_lite.reader import TFRecordReader, reader_with
 from tfrecord_lite.schema import Schema, SchemaItem, SequenceSchema
 from tfrecord_lite.schema.text import nearest
 from tfrecord_lite.storage import sidecar
 from tfrecord_lite.storage.infer import infer_schema
 from tfrecord_lite.storage.sidecar import Sidecar
-from tfrecord_lite.storage.structure import is_flat_dict, rebuild
+from tfrecord_lite.storage.structure import Structure, is_flat_dict, rebuild
 from tfrecord_lite.storage.structure import merged as merged_structures
 from tfrecord_lite.storage.widening import (
     IncompatibleError,
@@ -58,16 +59,7 @@ from tfrecord_lite.storage.widening import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-    from typing import Unpack
-
-    from tfrecord_lite.convert.arrow import Library
-    from tfrecord_lite.files.names import Source, Sources
-    from tfrecord_lite.options import ReadOptions
-    from tfrecord_lite.progress import Progress
-    from tfrecord_lite.reader import TFRecordReader
     from tfrecord_lite.storage.sidecar import SchemaLike
-    from tfrecord_lite.storage.structure import Structure
 
 _SHOWN_NAMES = 8
 """Most names in the error about an unknown one that is like none of them."""

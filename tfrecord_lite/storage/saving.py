@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sized
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.convert.arrow import (
+    Description,
+    Frame,
     check_traits,
     fitting_description,
     is_frame,
@@ -27,7 +30,8 @@ from tfrecord_lite.example.encode.columns import encode_column_batches
 from tfrecord_lite.files.compression import compression_to_write
 from tfrecord_lite.files.names import SIDECAR_SUFFIX, check_storage_options, is_same_file, name_of
 from tfrecord_lite.files.output import remove
-from tfrecord_lite.progress import check_progress, metered
+from tfrecord_lite.options import WriteOptions
+from tfrecord_lite.progress import Progress, check_progress, metered
 from tfrecord_lite.schema import Schema, SequenceSchema
 from tfrecord_lite.storage import sidecar
 from tfrecord_lite.storage.builder import SchemaBuilder, originals_of, row_batches
@@ -38,12 +42,6 @@ from tfrecord_lite.storage.structure import completed, flatten
 from tfrecord_lite.storage.widening import is_empty_lists
 
 if TYPE_CHECKING:
-    import os
-    from typing import Unpack
-
-    from tfrecord_lite.convert.arrow import Description, Frame
-    from tfrecord_lite.options import WriteOptions
-    from tfrecord_lite.progress import Progress
     from tfrecord_lite.storage.sidecar import SchemaLike
 
 _COLUMNS = (Mapping, tuple, np.ndarray, RaggedTensor, SparseTensor, BytesColumn)

@@ -32,36 +32,32 @@ from collections.abc import Mapping
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from tfrecord_lite.convert.arrow import check_description
+from tfrecord_lite.convert.arrow import Description, check_description
 from tfrecord_lite.errors import InvalidArgumentError, argument_error
 from tfrecord_lite.files.compression import detect
 from tfrecord_lite.files.input import open_input
 from tfrecord_lite.files.names import (
     SIDECAR_SUFFIX,
+    Source,
+    StorageOptions,
     check_storage_options,
     expand,
     is_url,
     local_size,
     name_of,
 )
-from tfrecord_lite.files.output import open_output, remove
+from tfrecord_lite.files.output import OutputFile, open_output, remove
 from tfrecord_lite.files.remote import remote_place
 from tfrecord_lite.records.damage import levels_to_caller
 from tfrecord_lite.records.framing import HEADER_BYTES, is_header
-from tfrecord_lite.schema import Schema, SequenceSchema
+from tfrecord_lite.schema import FeatureLike, Schema, SequenceSchema
 from tfrecord_lite.schema.text import FORMAT, SEQUENCE_FORMAT
 from tfrecord_lite.sniff import HEAD_BYTES, looks_like
 from tfrecord_lite.storage.formats import superserial, tfds
-from tfrecord_lite.storage.structure import is_flat_dict, structure_of_json
+from tfrecord_lite.storage.structure import Structure, is_flat_dict, structure_of_json
 from tfrecord_lite.storage.widening import check_originals
 
 if TYPE_CHECKING:
-    from tfrecord_lite.convert.arrow import Description
-    from tfrecord_lite.files.names import Source, StorageOptions
-    from tfrecord_lite.files.output import OutputFile
-    from tfrecord_lite.schema import FeatureLike
-    from tfrecord_lite.storage.structure import Structure
-
     Path = str | os.PathLike[str]
     SchemaLike = Path | Mapping[str, FeatureLike] | SequenceSchema
 

@@ -12,13 +12,10 @@ for a dict, an array for a tuple, a string for a column.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, TypeAlias
 
 from tfrecord_lite.errors import argument_error
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 Structure: TypeAlias = "str | dict[str, Structure] | tuple[Structure, ...]"
 

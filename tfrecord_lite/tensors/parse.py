@@ -17,11 +17,13 @@ empty (rule T5). So a few bytes may stand for a tensor of any size, and repeated
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tfrecord_lite.arrays import AnyArray, Int64Array, ObjectArray, Uint8Array
 from tfrecord_lite.block import Place
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural, require_int
 from tfrecord_lite.tensors.dtypes import (
@@ -33,15 +35,11 @@ from tfrecord_lite.tensors.dtypes import (
     type_of_number,
 )
 from tfrecord_lite.tensors.serialize import leading_bytes
-from tfrecord_lite.tensors.strings import as_strings
+from tfrecord_lite.tensors.strings import Strings, as_strings
 from tfrecord_lite.wire.scalar import read_varint
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from tfrecord_lite.arrays import AnyArray, Int64Array, ObjectArray, Uint8Array
     from tfrecord_lite.messages.tensor_pb2 import TensorProto
-    from tfrecord_lite.tensors.strings import Strings
 
 __all__ = ["MAX_FILL_BYTES", "parse_tensor", "parse_tensors"]
 

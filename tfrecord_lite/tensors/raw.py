@@ -5,17 +5,12 @@ Such bytes hold neither dtype nor shape; the caller has to know them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from tfrecord_lite.arrays import AnyArray
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, require_int
 from tfrecord_lite.tensors.dtypes import TensorType, check_shape, from_bytes, tensor_type
-from tfrecord_lite.tensors.strings import as_strings
-
-if TYPE_CHECKING:
-    from tfrecord_lite.arrays import AnyArray
-    from tfrecord_lite.tensors.strings import Strings
+from tfrecord_lite.tensors.strings import Strings, as_strings
 
 __all__ = ["decode_raw"]
 

@@ -12,20 +12,17 @@ fields; each string into a field of its own (rule T1). The protobuf runtime is n
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
+from tfrecord_lite.arrays import AnyArray, ObjectArray
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.tensors.dtypes import STRING, TensorType, tensor_type
 from tfrecord_lite.tensors.strings import as_strings, flatten
 from tfrecord_lite.wire.scalar import varint
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from tfrecord_lite.arrays import AnyArray, ObjectArray
 
 __all__ = ["serialize_tensor"]
 

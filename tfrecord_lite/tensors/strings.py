@@ -9,18 +9,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from tfrecord_lite.arrays import BoolArray, ByteRanges, Int64Array, Uint8Array, gather, rows
-from tfrecord_lite.block import Block
+from tfrecord_lite.block import Block, Place
 from tfrecord_lite.columns import BytesColumn
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.tensors.dtypes import MOST_DIMS
-
-if TYPE_CHECKING:
-    from tfrecord_lite.block import Place
 
 _WIDE_BYTES = 2048
 """Strings of this size and more are copied one by one rather than joined."""

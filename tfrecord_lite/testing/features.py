@@ -11,6 +11,7 @@ accept. Sizes are often such that a length takes one more byte in some records t
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise
 from math import prod
@@ -24,6 +25,7 @@ from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.example.parse import ExampleParser
 from tfrecord_lite.messages import Example, SequenceExample
 from tfrecord_lite.schema import (
+    FeatureSpec,
     FixedLenFeature,
     FixedLenSequenceFeature,
     Kind,
@@ -46,11 +48,7 @@ from tfrecord_lite.testing.messages import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from hypothesis.strategies import DrawFn, SearchStrategy
-
-    from tfrecord_lite.schema import FeatureSpec
 
     Lists: TypeAlias = dict[str, tuple[Kind, list[Any]]]
     """The kind and values of each list of an Example, by key."""

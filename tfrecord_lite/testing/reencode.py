@@ -22,7 +22,7 @@ Format: https://protobuf.dev/programming-guides/encoding/
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -41,8 +41,6 @@ from tfrecord_lite.wire.scalar import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from google.protobuf.descriptor import FieldDescriptor
     from hypothesis.strategies import DrawFn
 

@@ -5,20 +5,17 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from tfrecord_lite.arrays import AnyArray, BoolArray
 from tfrecord_lite.columns import BytesColumn, RaggedTensor
 from tfrecord_lite.testing.records import is_intact
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from tfrecord_lite.arrays import AnyArray, BoolArray
-
     Item = TypeVar("Item")
 
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from tfrecord_lite.errors import InvalidArgumentError
-from tfrecord_lite.tensors.dtypes import TYPES, tensor_type
-
-if TYPE_CHECKING:
-    from tfrecord_lite.tensors.dtypes import TensorType
+from tfrecord_lite.tensors.dtypes import TYPES, TensorType, tensor_type
 
 
 class DType:

@@ -6,6 +6,7 @@ by zero is an error for integers alone.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -13,8 +14,6 @@ import numpy as np
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from tfrecord_lite.arrays import AnyArray
 
     _Method: TypeAlias = Callable[..., Any]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
+from tfrecord_lite.arrays import AnyArray
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
-from tfrecord_lite.tf._dtype import as_dtype
+from tfrecord_lite.tf._dtype import DType, as_dtype
 from tfrecord_lite.tf._tensor import (
     RaggedTensor,
     SparseTensor,
@@ -19,13 +21,6 @@ from tfrecord_lite.tf._tensor import (
     unwrap,
     wrap,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from tfrecord_lite.arrays import AnyArray
-    from tfrecord_lite.tf._dtype import DType
-
 
 __all__ = [
     "TensorSpec",

@@ -10,23 +10,20 @@ raised for its own record. A batch of records is likewise a tensor that knows it
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tfrecord_lite.columns import SparseTensor
+from tfrecord_lite.dataset.chunks import BatchChunk, RecordChunk
 from tfrecord_lite.errors import TFRecordError
-from tfrecord_lite.schema import FixedLenFeature, VarLenFeature
+from tfrecord_lite.example.parse import ExampleParser
+from tfrecord_lite.schema import FeatureSpec, FixedLenFeature, VarLenFeature
 from tfrecord_lite.tf._tensor import Tensor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from tfrecord_lite.dataset.chunks import BatchChunk, RecordChunk
-    from tfrecord_lite.example.parse import ExampleParser
-    from tfrecord_lite.schema import FeatureSpec
-
     Row = dict[str, Any]
     RowOf = Callable[[int], Row]
 

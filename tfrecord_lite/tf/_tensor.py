@@ -11,10 +11,12 @@ from __future__ import annotations
 import contextlib
 import functools
 import operator
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar
 
 import numpy as np
 
+from tfrecord_lite.arrays import AnyArray
 from tfrecord_lite.columns import BytesColumn
 from tfrecord_lite.columns import RaggedTensor as RaggedColumn
 from tfrecord_lite.columns import SparseTensor as SparseColumn
@@ -23,11 +25,6 @@ from tfrecord_lite.tensors.serialize import as_tensor
 from tfrecord_lite.tensors.strings import as_strings, flatten
 from tfrecord_lite.tf._dtype import DType, as_dtype
 from tfrecord_lite.tf._operators import Operators
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from tfrecord_lite.arrays import AnyArray
 
 
 class TensorShape(tuple[int | None, ...]):

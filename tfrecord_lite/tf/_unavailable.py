@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, NoReturn, TypeAlias
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+from typing import NoReturn, TypeAlias
 
 _MISSPELT = 0.85
 """From this ratio on a name is a misspelling: TensorFlow has other names that are almost as close."""

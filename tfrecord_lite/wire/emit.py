@@ -24,6 +24,7 @@ give every byte its place.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
@@ -47,8 +48,6 @@ from tfrecord_lite.wire.template import Hole
 from tfrecord_lite.wire.varint import varint_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from typing_extensions import Buffer
 
     Counts: TypeAlias = Int64Array | int

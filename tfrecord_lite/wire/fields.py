@@ -15,11 +15,13 @@ be. Both reject the same bytes; :mod:`.scalar` says which, and describes the wir
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from tfrecord_lite.arrays import BoolArray, Int64Array, Uint8Array, Uint64Array, lanes, row_splits
 from tfrecord_lite.wire.scalar import (
@@ -35,11 +37,6 @@ from tfrecord_lite.wire.scalar import (
     what_is_wrong,
 )
 from tfrecord_lite.wire.varint import TOO_LONG, read_varints
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import numpy.typing as npt
 
 _Tags: TypeAlias = "tuple[npt.NDArray[np.int32], Uint8Array]"
 

@@ -10,8 +10,8 @@ collisions among them, found by trial, is the index of the candidate.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,10 +24,6 @@ from tfrecord_lite.arrays import (
     Uint64Array,
     lanes,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 
 _LOW_BYTES = np.array([(1 << (8 * n)) - 1 for n in range(LANE_BYTES + 1)], np.uint64)
 """Entry n is the mask of the low n bytes of a word."""

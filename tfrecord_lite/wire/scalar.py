@@ -19,10 +19,7 @@ Format: https://protobuf.dev/programming-guides/encoding/
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from collections.abc import Iterator
 
 VARINT, I64, LEN, START_GROUP, END_GROUP, I32 = range(6)
 

@@ -31,9 +31,10 @@ Format: https://protobuf.dev/programming-guides/encoding/#varints
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from tfrecord_lite import jit
 from tfrecord_lite.arrays import (
@@ -47,9 +48,6 @@ from tfrecord_lite.arrays import (
     row_splits,
 )
 from tfrecord_lite.wire.scalar import MAX_VARINT_BYTES, varint_size
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
 
 Words = TypeVar("Words", "Uint64Array", "Uint32Array")
 

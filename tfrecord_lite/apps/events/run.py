@@ -14,9 +14,10 @@ import os
 import posixpath
 import threading
 import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing
 from numbers import Real
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from tfrecord_lite.apps.events.parse import EventValues, Tags, parse_events
 from tfrecord_lite.apps.events.series import Events
@@ -28,21 +29,18 @@ from tfrecord_lite.errors import (
     TFRecordError,
 )
 from tfrecord_lite.files.names import (
+    Source,
+    Sources,
+    StorageOptions,
     check_storage_options,
     expand,
     is_file_object,
     is_url,
 )
 from tfrecord_lite.files.remote import remote_place
-from tfrecord_lite.options import ReadSettings
+from tfrecord_lite.options import OnError, ReadSettings
 from tfrecord_lite.records.damage import DamageLog, SkippingStream
 from tfrecord_lite.records.stream import RecordStream
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from tfrecord_lite.files.names import Source, Sources, StorageOptions
-    from tfrecord_lite.options import OnError
 
 _MARK = "tfevents"
 

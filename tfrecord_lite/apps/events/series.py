@@ -24,20 +24,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
-from tfrecord_lite.apps.events.parse import AUDIO, HISTO, IMAGE, SIMPLE, TENSOR
+from tfrecord_lite.apps.events.parse import AUDIO, HISTO, IMAGE, SIMPLE, TENSOR, EventValues, Tags
 from tfrecord_lite.apps.markup.cells import MAX_ROWS, Cells
 from tfrecord_lite.apps.markup.charts import sparkline
-from tfrecord_lite.apps.markup.tables import Html, panel, table
-from tfrecord_lite.errors import InvalidArgumentError, Reason, plural
+from tfrecord_lite.apps.markup.tables import Cell, Html, panel, table
+from tfrecord_lite.arrays import AnyArray, Int64Array, ObjectArray
+from tfrecord_lite.errors import DamageReport, InvalidArgumentError, Reason, plural
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from tfrecord_lite.apps.events.parse import EventValues, Tags
-    from tfrecord_lite.apps.markup.tables import Cell
-    from tfrecord_lite.arrays import AnyArray, Int64Array, ObjectArray
-    from tfrecord_lite.errors import DamageReport
     from tfrecord_lite.messages.summary_pb2 import SummaryMetadata
 
 CATEGORIES = ("scalars", "histograms", "images", "audio", "texts", "tensors")

@@ -13,18 +13,16 @@ from __future__ import annotations
 import io
 import struct
 import zlib
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, require_int
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import numpy.typing as npt
-
     from tfrecord_lite.arrays import ObjectArray, Uint8Array
 
 __all__ = ["FORMATS", "decode_image", "encode_image", "image_row"]

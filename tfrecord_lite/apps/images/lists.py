@@ -15,6 +15,7 @@ import contextlib
 import os
 import re
 import sys
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -22,18 +23,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tfrecord_lite.apps.tables.formats import format_of, open_source
 from tfrecord_lite.convert import arrow
 from tfrecord_lite.convert.lossless import schema_of
-from tfrecord_lite.errors import InvalidArgumentError, argument_error, plural
+from tfrecord_lite.errors import DamageReport, InvalidArgumentError, argument_error, plural
 from tfrecord_lite.files.names import name_of
 from tfrecord_lite.options import ReadSettings
+from tfrecord_lite.schema import Schema
 from tfrecord_lite.schema.text import nearest
 from tfrecord_lite.sniff import recognize
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from tfrecord_lite.errors import DamageReport
-    from tfrecord_lite.schema import Schema
-
     Path = str | os.PathLike[str]
 
 LABEL_KEY, TEXT_KEY, FILENAME_KEY = "image/class/label", "image/class/text", "image/filename"

@@ -15,6 +15,7 @@ import errno
 import os
 import stat
 import time
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -22,12 +23,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from tfrecord_lite.apps.images.image import image_info, require_pillow
+from tfrecord_lite.apps.images.image import ImageInfo, image_info, require_pillow
 from tfrecord_lite.apps.images.lists import (
     FILENAME_KEY,
     LABEL_KEY,
     TEXT_KEY,
+    ImageList,
     ImageReport,
+    Picture,
     find_images,
     number_classes,
     read_labels,
@@ -42,24 +45,17 @@ from tfrecord_lite.errors import (
     plural,
     require_int,
 )
-from tfrecord_lite.files.names import is_url, local_size
+from tfrecord_lite.files.names import StorageOptions, is_url, local_size
 from tfrecord_lite.files.output import open_output
 from tfrecord_lite.files.remote import remote_place
 from tfrecord_lite.options import WriteOptions
-from tfrecord_lite.progress import check_progress, metered
+from tfrecord_lite.progress import Meter, Progress, check_progress, metered
 from tfrecord_lite.schema import Schema
 from tfrecord_lite.storage import save
 from tfrecord_lite.storage.data_files import data_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from typing_extensions import Unpack
-
-    from tfrecord_lite.apps.images.image import ImageInfo
-    from tfrecord_lite.apps.images.lists import ImageList, Picture
-    from tfrecord_lite.files.names import StorageOptions
-    from tfrecord_lite.progress import Meter, Progress
 
 __all__ = ["pack_images"]
 

@@ -18,6 +18,7 @@ import re
 import shutil
 import tempfile
 import time
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -42,19 +43,13 @@ from tfrecord_lite.errors import (
     plural,
 )
 from tfrecord_lite.example.to_dicts import decode_examples
-from tfrecord_lite.files.names import expand, name_of
-from tfrecord_lite.options import ReadSettings
-from tfrecord_lite.progress import check_progress, metered, title_of
+from tfrecord_lite.files.names import Sources, expand, name_of
+from tfrecord_lite.options import ReadOptions, ReadSettings
+from tfrecord_lite.progress import Progress, check_progress, metered, title_of
 from tfrecord_lite.reader import reader_with
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from typing_extensions import Unpack
-
-    from tfrecord_lite.files.names import Sources
-    from tfrecord_lite.options import ReadOptions
-    from tfrecord_lite.progress import Progress
 
 __all__ = ["unpack_images"]
 

@@ -23,8 +23,9 @@ from __future__ import annotations
 import base64
 import io
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -37,14 +38,10 @@ from tfrecord_lite.apps.markup.pictures import (
     thumbnail_of_pixels,
 )
 from tfrecord_lite.apps.markup.tables import Cell, Html, escaped, quoted, visible
+from tfrecord_lite.arrays import AnyArray, Float64Array, Uint8Array
 from tfrecord_lite.columns import BytesColumn, Column, RaggedTensor, SparseTensor
 from tfrecord_lite.errors import InvalidArgumentError, Reason, plural
 from tfrecord_lite.sniff import Media, ValueContent, recognize, recognize_value, text_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from tfrecord_lite.arrays import AnyArray, Float64Array, Uint8Array
 
 MAX_ROWS = 10
 """Most rows that are shown of a column or batch."""

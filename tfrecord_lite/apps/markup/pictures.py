@@ -17,12 +17,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from tfrecord_lite.apps.markup.tables import Html, escaped
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
     from tfrecord_lite.sniff import Media
 
     Uint8Array = npt.NDArray[np.uint8]

@@ -12,11 +12,9 @@ and set to the right. Rows and columns beyond a limit are only counted.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, TypeAlias
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+from typing import TypeAlias
 
 MAX_ROWS = 40
 MAX_COLUMNS = 16

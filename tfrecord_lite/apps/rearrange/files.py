@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import closing
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tfrecord_lite.apps.rearrange.sources import Input
-from tfrecord_lite.apps.rearrange.targets import Target
+from tfrecord_lite.apps.rearrange.targets import Rearranged, Target, TargetOptions
+from tfrecord_lite.arrays import BoolArray
+from tfrecord_lite.block import Block
 from tfrecord_lite.errors import argument_error, plural
+from tfrecord_lite.files.names import Source, Sources
+from tfrecord_lite.progress import Progress
+from tfrecord_lite.reader import TFRecordReader
+from tfrecord_lite.storage.sidecar import Sidecar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from typing_extensions import Unpack
-
-    from tfrecord_lite.apps.rearrange.targets import Rearranged, TargetOptions
-    from tfrecord_lite.arrays import BoolArray
-    from tfrecord_lite.block import Block
-    from tfrecord_lite.files.names import Source, Sources
-    from tfrecord_lite.progress import Progress
-    from tfrecord_lite.reader import TFRecordReader
-    from tfrecord_lite.storage.sidecar import Sidecar
 
 
 def merge_files(

@@ -19,22 +19,17 @@ that nothing is left of it, however the process ends.
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import numpy as np
 
-from tfrecord_lite.arrays import row_splits
+from tfrecord_lite.arrays import Int64Array, Uint64Array, row_splits
 from tfrecord_lite.block import SPARE_BYTES, Block, Span
-from tfrecord_lite.dataset.random_order import words
+from tfrecord_lite.dataset.random_order import Key, words
 from tfrecord_lite.errors import DataLossError, Reason, argument_error, plural
 from tfrecord_lite.records.framing import HEADER_BYTES, OVERHEAD_BYTES, frames_of
-
-if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
-
-    from tfrecord_lite.arrays import Int64Array, Uint64Array
-    from tfrecord_lite.dataset.random_order import Key
 
 _RANGE_BITS = 10
 _N_RANGES = 2**_RANGE_BITS

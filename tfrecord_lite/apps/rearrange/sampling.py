@@ -8,6 +8,7 @@ keys so far are held in memory (:class:`Reservoir`).
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from contextlib import closing
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -15,24 +16,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tfrecord_lite.apps.rearrange.sources import Input
-from tfrecord_lite.apps.rearrange.targets import Target
-from tfrecord_lite.dataset.random_order import seed_of, words
+from tfrecord_lite.apps.rearrange.targets import Rearranged, Target, TargetOptions
+from tfrecord_lite.arrays import Uint64Array
+from tfrecord_lite.block import Block
+from tfrecord_lite.dataset.random_order import Key, seed_of, words
 from tfrecord_lite.errors import FailedPreconditionError, Reason, argument_error, require_int
-from tfrecord_lite.files.names import name_of
+from tfrecord_lite.files.names import Source, Sources, name_of
+from tfrecord_lite.progress import Progress
+from tfrecord_lite.reader import TFRecordReader
 from tfrecord_lite.records.framing import compact
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
-
     from typing_extensions import Unpack
-
-    from tfrecord_lite.apps.rearrange.targets import Rearranged, TargetOptions
-    from tfrecord_lite.arrays import Uint64Array
-    from tfrecord_lite.block import Block
-    from tfrecord_lite.dataset.random_order import Key
-    from tfrecord_lite.files.names import Source, Sources
-    from tfrecord_lite.progress import Progress
-    from tfrecord_lite.reader import TFRecordReader
 
 _N_WORDS = 2**20
 """How many keys are made at a time, at least."""

@@ -8,18 +8,15 @@ from typing import TYPE_CHECKING
 
 from tfrecord_lite.apps.rearrange.runs import RandomOrder
 from tfrecord_lite.apps.rearrange.sources import Input
-from tfrecord_lite.apps.rearrange.targets import Target
+from tfrecord_lite.apps.rearrange.targets import Rearranged, Target, TargetOptions
 from tfrecord_lite.dataset.random_order import seed_of
 from tfrecord_lite.errors import require_int
-from tfrecord_lite.files.names import is_file_object, is_url, name_of
+from tfrecord_lite.files.names import Source, Sources, is_file_object, is_url, name_of
+from tfrecord_lite.progress import Progress
+from tfrecord_lite.reader import TFRecordReader
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
-
-    from tfrecord_lite.apps.rearrange.targets import Rearranged, TargetOptions
-    from tfrecord_lite.files.names import Source, Sources
-    from tfrecord_lite.progress import Progress
-    from tfrecord_lite.reader import TFRecordReader
 
 MEMORY_BYTES = 1024**3
 _LEAST_MEMORY_BYTES = 1024**2

@@ -4,15 +4,27 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
+from tfrecord_lite.block import Block
 from tfrecord_lite.errors import InvalidArgumentError
-from tfrecord_lite.files.names import is_file_object, is_url, name_of, position_of
+from tfrecord_lite.files.names import (
+    Source,
+    Sources,
+    StorageOptions,
+    is_file_object,
+    is_url,
+    name_of,
+    position_of,
+)
+from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.progress import (
     Meter,
+    Progress,
     check_progress,
     metered,
     title_of,
@@ -22,15 +34,7 @@ from tfrecord_lite.reader import TFRecordReader, bytes_read, reader_with
 from tfrecord_lite.records.framing import checked
 from tfrecord_lite.storage import sidecar
 from tfrecord_lite.storage.loading import described_by
-
-if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
-
-    from tfrecord_lite.block import Block
-    from tfrecord_lite.files.names import Source, Sources, StorageOptions
-    from tfrecord_lite.options import ReadSettings
-    from tfrecord_lite.progress import Progress
-    from tfrecord_lite.storage.sidecar import Sidecar
+from tfrecord_lite.storage.sidecar import Sidecar
 
 
 class Input:

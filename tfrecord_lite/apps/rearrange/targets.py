@@ -11,14 +11,18 @@ from __future__ import annotations
 import errno
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from types import TracebackType
+from typing import Any, NamedTuple, Self
 
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import argument_error, require_int
-from tfrecord_lite.files.compression import compression_to_write
+from tfrecord_lite.files.compression import CompressionType, compression_to_write
 from tfrecord_lite.files.names import (
     SIDECAR_SUFFIX,
+    Source,
+    StorageOptions,
     check_storage_options,
     is_file_object,
     is_url,
@@ -29,18 +33,10 @@ from tfrecord_lite.files.output import remove
 from tfrecord_lite.options import WriteOptions
 from tfrecord_lite.records.file_set import Filling
 from tfrecord_lite.records.framing import OVERHEAD_BYTES, compact
+from tfrecord_lite.schema import Schema
 from tfrecord_lite.storage import sidecar
 from tfrecord_lite.storage.data_files import DataFiles, data_names
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from types import TracebackType
-    from typing import Self
-
-    from tfrecord_lite.files.compression import CompressionType
-    from tfrecord_lite.files.names import Source, StorageOptions
-    from tfrecord_lite.schema import Schema
-    from tfrecord_lite.storage.sidecar import Sidecar
+from tfrecord_lite.storage.sidecar import Sidecar
 
 _SMALL_BYTES = 128 * 1024
 """From this size on records are written by themselves."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -26,19 +27,16 @@ from tfrecord_lite.block import Block
 from tfrecord_lite.errors import plural, printable
 from tfrecord_lite.example.to_dicts import decode_sequence_examples
 from tfrecord_lite.files.names import name_of
-from tfrecord_lite.options import ReadSettings
+from tfrecord_lite.options import ReadOptions, ReadSettings
+from tfrecord_lite.progress import Progress
 from tfrecord_lite.reader import TFRecordReader
 from tfrecord_lite.schema.text import aligned, shown_name
 from tfrecord_lite.sniff import recognize_value
 from tfrecord_lite.storage.infer import blocks_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from typing_extensions import Unpack
 
-    from tfrecord_lite.options import ReadOptions
-    from tfrecord_lite.progress import Progress
     from tfrecord_lite.storage.infer import Source
 
     _Flat = dict[tuple[str, str], list[Any]]

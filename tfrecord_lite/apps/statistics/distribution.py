@@ -21,23 +21,26 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from crc32c import crc32c
 
-from tfrecord_lite.arrays import ByteRanges, row_splits
+from tfrecord_lite.arrays import (
+    AnyArray,
+    ByteRanges,
+    Float64Array,
+    Int64Array,
+    ObjectArray,
+    row_splits,
+)
 from tfrecord_lite.columns import BytesColumn
 from tfrecord_lite.errors import argument_error, require_int
 from tfrecord_lite.schema.text import json_value
 from tfrecord_lite.sniff import recognize_value
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from tfrecord_lite.arrays import AnyArray, Float64Array, Int64Array, ObjectArray
 
 _Text = TypeVar("_Text", str, bytes)
 

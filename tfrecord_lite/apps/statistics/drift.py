@@ -28,9 +28,10 @@ strings of more than 64 bytes are compared by length and by what they are only.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -40,9 +41,6 @@ from tfrecord_lite.schema.text import nearest, shown_name
 from tfrecord_lite.sniff import text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from typing import TypeAlias
-
     from tfrecord_lite.apps.statistics.distribution import Distribution, StringStatistics
     from tfrecord_lite.apps.statistics.statistics import FeatureStatistics, Statistics
     from tfrecord_lite.arrays import Float64Array

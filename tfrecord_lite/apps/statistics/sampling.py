@@ -24,12 +24,13 @@ import io
 from collections import Counter
 from contextlib import closing
 from dataclasses import dataclass, replace
-from typing import IO, TYPE_CHECKING, NamedTuple, cast
+from typing import IO, NamedTuple, cast
 
 import numpy as np
 
+from tfrecord_lite.arrays import Int64Array
 from tfrecord_lite.block import Block, Span
-from tfrecord_lite.dataset.random_order import permutation, seed_of, words
+from tfrecord_lite.dataset.random_order import Key, permutation, seed_of, words
 from tfrecord_lite.errors import (
     DamagedSpan,
     DamageReport,
@@ -44,6 +45,8 @@ from tfrecord_lite.errors import (
 from tfrecord_lite.files.input import open_seekable
 from tfrecord_lite.files.names import (
     INDEX_SUFFIX,
+    Source,
+    Sources,
     check_binary,
     expand,
     is_file_object,
@@ -55,20 +58,13 @@ from tfrecord_lite.files.names import (
     seek_to,
 )
 from tfrecord_lite.index import TFRecordFile
-from tfrecord_lite.index.handles import RemoteHandle, open_handle
+from tfrecord_lite.index.handles import AnyHandle, RemoteHandle, open_handle
 from tfrecord_lite.options import ReadSettings
-from tfrecord_lite.progress import SILENT
+from tfrecord_lite.progress import SILENT, Meter
 from tfrecord_lite.records.damage import DamageLog
 from tfrecord_lite.records.framing import HEADER_BYTES, OVERHEAD_BYTES
 from tfrecord_lite.records.resync import RecordFinder, find_headers
 from tfrecord_lite.records.stream import RecordStream
-
-if TYPE_CHECKING:
-    from tfrecord_lite.arrays import Int64Array
-    from tfrecord_lite.dataset.random_order import Key
-    from tfrecord_lite.files.names import Source, Sources
-    from tfrecord_lite.index.handles import AnyHandle
-    from tfrecord_lite.progress import Meter
 
 NUM_RECORDS, MAX_BYTES = 10_000, 64 * 1024 * 1024
 """How large a sample is."""

@@ -9,9 +9,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 
@@ -19,27 +20,28 @@ from tfrecord_lite.apps.markup.cells import Cells
 from tfrecord_lite.apps.markup.charts import histogram
 from tfrecord_lite.apps.markup.tables import Html, escaped, panel, table
 from tfrecord_lite.apps.statistics.distribution import Distribution, StringStatistics
-from tfrecord_lite.arrays import ByteRanges
+from tfrecord_lite.arrays import AnyArray, ByteRanges, Int64Array
+from tfrecord_lite.block import Block
 from tfrecord_lite.errors import InvalidArgumentError, plural, require_int
-from tfrecord_lite.example.survey import Survey
-from tfrecord_lite.options import ReadSettings
-from tfrecord_lite.progress import check_progress
-from tfrecord_lite.schema import FeatureListSummary, FeatureSummary, SequenceSummary, Summary
+from tfrecord_lite.example.survey import KindLists, Survey
+from tfrecord_lite.options import ReadOptions, ReadSettings
+from tfrecord_lite.progress import Progress, check_progress
+from tfrecord_lite.schema import (
+    FeatureListSummary,
+    FeatureSummary,
+    Kind,
+    Schema,
+    SequenceSchema,
+    SequenceSummary,
+    Summary,
+    Variable,
+)
 from tfrecord_lite.schema.text import aligned, nearest, shown_name
 from tfrecord_lite.storage.infer import blocks_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from typing import Self
-
     from typing_extensions import Unpack
 
-    from tfrecord_lite.arrays import AnyArray, Int64Array
-    from tfrecord_lite.block import Block
-    from tfrecord_lite.example.survey import KindLists
-    from tfrecord_lite.options import ReadOptions
-    from tfrecord_lite.progress import Progress
-    from tfrecord_lite.schema import Kind, Schema, SequenceSchema, Variable
     from tfrecord_lite.storage.infer import Source
 
 _Part = TypeVar("_Part", Distribution, StringStatistics)

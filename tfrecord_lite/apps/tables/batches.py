@@ -5,7 +5,8 @@ No files, no plan: whoever reads records, in whatever process, turns them into b
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -13,15 +14,10 @@ from tfrecord_lite.block import Block
 from tfrecord_lite.convert import arrow
 from tfrecord_lite.convert.arrow import SCHEMA_KEY
 from tfrecord_lite.errors import InvalidArgumentError, argument_error
-from tfrecord_lite.schema import SequenceSchema
+from tfrecord_lite.schema import Schema, SequenceSchema
 from tfrecord_lite.schema.text import nearest
 from tfrecord_lite.storage.loading import Loader, names_of
 from tfrecord_lite.storage.sidecar import Sidecar
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from tfrecord_lite.schema import Schema
 
 _BATCH_BYTES = 4 * 1024 * 1024
 LEAST, _MOST = 64, 8192

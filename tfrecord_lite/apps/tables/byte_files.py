@@ -11,6 +11,7 @@ import io
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.convert.arrow import imported
@@ -23,14 +24,10 @@ from tfrecord_lite.files.compression import (
 )
 from tfrecord_lite.files.inflate import MAGIC_BYTES, Inflated
 from tfrecord_lite.files.input import open_input
-from tfrecord_lite.files.names import is_file_object, is_url, name_of, opening_error
-from tfrecord_lite.files.output import open_output
+from tfrecord_lite.files.names import Source, is_file_object, is_url, name_of, opening_error
+from tfrecord_lite.files.output import OutputFile, open_output
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tfrecord_lite.files.names import Source
-    from tfrecord_lite.files.output import OutputFile
     from tfrecord_lite.options import ReadSettings
 
 

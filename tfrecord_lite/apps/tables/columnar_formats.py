@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from tfrecord_lite.apps.tables.byte_files import reading_of, seekable_file
+from tfrecord_lite.apps.tables.byte_files import TargetFile, reading_of, seekable_file
 from tfrecord_lite.convert.arrow import imported
 from tfrecord_lite.errors import argument_error
-from tfrecord_lite.files.names import name_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tfrecord_lite.apps.tables.byte_files import TargetFile
-    from tfrecord_lite.files.names import Source
-    from tfrecord_lite.options import ReadSettings
+from tfrecord_lite.files.names import Source, name_of
+from tfrecord_lite.options import ReadSettings
 
 _BATCH_BYTES, _BATCH_ROWS = 8 * 1024 * 1024, 64 * 1024
 """About as much a batch has, where the format leaves that open."""

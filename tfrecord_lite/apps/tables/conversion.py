@@ -24,6 +24,7 @@ import multiprocessing
 import os
 import signal
 import sys
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict, dataclass, field, replace
@@ -34,13 +35,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tfrecord_lite.apps.tables import formats
 from tfrecord_lite.apps.tables.record_format import RecordSource, RecordTarget
-from tfrecord_lite.apps.tables.table import scan
+from tfrecord_lite.apps.tables.table import TFRecordTable, scan
 from tfrecord_lite.apps.tables.text_formats import check_columns
 from tfrecord_lite.convert.arrow import form_of, imported
-from tfrecord_lite.errors import DamageReport, TFRecordError, argument_error
+from tfrecord_lite.errors import DamageReport, FileReport, TFRecordError, argument_error
 from tfrecord_lite.files.names import (
     INDEX_SUFFIX,
     SIDECAR_SUFFIX,
+    Source,
     expand,
     is_file_object,
     is_same_file,
@@ -49,18 +51,12 @@ from tfrecord_lite.files.names import (
     name_of,
 )
 from tfrecord_lite.options import ReadSettings
-from tfrecord_lite.progress import SILENT, check_progress, metered, title_of
+from tfrecord_lite.progress import SILENT, Meter, Progress, check_progress, metered, title_of
 from tfrecord_lite.schema import Schema
 from tfrecord_lite.storage.data_files import data_names
 from tfrecord_lite.storage.loading import described_by
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Sequence
-
-    from tfrecord_lite.apps.tables.table import TFRecordTable
-    from tfrecord_lite.errors import FileReport
-    from tfrecord_lite.files.names import Source
-    from tfrecord_lite.progress import Meter, Progress
     from tfrecord_lite.storage.sidecar import SchemaLike
 
     _Damage: TypeAlias = tuple[FileReport, ...]

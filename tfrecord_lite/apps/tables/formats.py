@@ -18,7 +18,7 @@ import contextlib
 import os
 import re
 from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from tfrecord_lite.apps.tables.byte_files import Content, RowTarget, TargetFile
 from tfrecord_lite.apps.tables.columnar_formats import (
@@ -28,17 +28,14 @@ from tfrecord_lite.apps.tables.columnar_formats import (
     arrow_writer,
 )
 from tfrecord_lite.apps.tables.record_format import RecordSource, RecordTarget
+from tfrecord_lite.apps.tables.table import TFRecordTable
 from tfrecord_lite.apps.tables.text_formats import CsvSource, JsonSource
 from tfrecord_lite.apps.tables.texts import TextWriter
 from tfrecord_lite.errors import DataLossError, argument_error
 from tfrecord_lite.files.compression import compression_of_name
-from tfrecord_lite.files.names import is_file_object, name_of
+from tfrecord_lite.files.names import Source, is_file_object, name_of
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.framing import HEADER_BYTES, is_header
-
-if TYPE_CHECKING:
-    from tfrecord_lite.apps.tables.table import TFRecordTable
-    from tfrecord_lite.files.names import Source
 
 RowSource: TypeAlias = RecordSource | ParquetSource | ArrowSource | CsvSource | JsonSource
 

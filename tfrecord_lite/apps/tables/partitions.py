@@ -9,24 +9,17 @@ All have the table's Arrow schema, which was settled where the table was made.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
-from tfrecord_lite.apps.tables.batches import LEAST, fitting_size
-from tfrecord_lite.errors import require_int
-from tfrecord_lite.index.ranges import RangeReader
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import Self
-
-    from tfrecord_lite.apps.tables.batches import RecordBatches
-    from tfrecord_lite.block import Block
-    from tfrecord_lite.errors import DamageReport
-    from tfrecord_lite.index.ranges import RecordRange
-    from tfrecord_lite.options import ReadSettings
-    from tfrecord_lite.schema import Schema, SequenceSchema
+from tfrecord_lite.apps.tables.batches import LEAST, RecordBatches, fitting_size
+from tfrecord_lite.block import Block
+from tfrecord_lite.errors import DamageReport, require_int
+from tfrecord_lite.index.ranges import RangeReader, RecordRange
+from tfrecord_lite.options import ReadSettings
+from tfrecord_lite.schema import Schema, SequenceSchema
 
 __all__ = ["PartitionReader", "TablePartition"]
 

@@ -8,24 +8,24 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tfrecord_lite.apps.tables.record_format import RecordTarget
 from tfrecord_lite.block import Block
 from tfrecord_lite.convert.arrow import imported
 from tfrecord_lite.errors import InvalidArgumentError
-from tfrecord_lite.files.compression import CODECS, TFRecordOptions, compression_to_write
-from tfrecord_lite.files.names import is_url
+from tfrecord_lite.files.compression import (
+    CODECS,
+    CompressionType,
+    TFRecordOptions,
+    compression_to_write,
+)
+from tfrecord_lite.files.names import StorageOptions, is_url
 from tfrecord_lite.files.output import remove
 from tfrecord_lite.files.remote import remote_place
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from tfrecord_lite.files.compression import CompressionType
-    from tfrecord_lite.files.names import StorageOptions
 
 __all__ = ["PartFolder", "WrittenPart", "file_system", "part_ending", "write_part"]
 

@@ -7,19 +7,28 @@ the schema says that came along; others by their types, where float64 becomes fl
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from tfrecord_lite.apps.tables.batches import fitting_size
+from tfrecord_lite.apps.tables.table import TFRecordTable
 from tfrecord_lite.block import Block
 from tfrecord_lite.convert.arrow import SCHEMA_KEY, form_of, imported, open_columns
 from tfrecord_lite.convert.lists import MaskedRows
-from tfrecord_lite.errors import InvalidArgumentError
+from tfrecord_lite.errors import FileReport, InvalidArgumentError
 from tfrecord_lite.example.encode.columns import encode_column_batches
 from tfrecord_lite.files.compression import compression_to_write
-from tfrecord_lite.files.names import SIDECAR_SUFFIX, is_file_object, name_of
+from tfrecord_lite.files.names import (
+    SIDECAR_SUFFIX,
+    Source,
+    StorageOptions,
+    is_file_object,
+    name_of,
+)
+from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.damage import DamageLog
 from tfrecord_lite.records.stream import RecordStream
 from tfrecord_lite.schema import SequenceSchema
@@ -27,14 +36,6 @@ from tfrecord_lite.storage import sidecar
 from tfrecord_lite.storage.builder import SchemaBuilder
 from tfrecord_lite.storage.data_files import DataFiles
 from tfrecord_lite.storage.sidecar import Sidecar
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tfrecord_lite.apps.tables.table import TFRecordTable
-    from tfrecord_lite.errors import FileReport
-    from tfrecord_lite.files.names import Source, StorageOptions
-    from tfrecord_lite.options import ReadSettings
 
 _MARK_BYTES = 4 * 1024 * 1024
 

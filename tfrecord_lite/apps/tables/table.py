@@ -13,10 +13,11 @@ the parsed columns. Whatever reads Arrow's C stream reads the table (``__arrow_c
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 import numpy as np
 
@@ -25,17 +26,26 @@ from tfrecord_lite.apps.tables.partitions import TablePartition
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import BytesColumn
 from tfrecord_lite.convert import arrow
-from tfrecord_lite.convert.arrow import library
+from tfrecord_lite.convert.arrow import Library, library
 from tfrecord_lite.convert.lists import MaskedBytes
+from tfrecord_lite.dataset import Dataset
 from tfrecord_lite.dataset.chunks import ObjectChunk
+from tfrecord_lite.dataset.feed import Pair, State
 from tfrecord_lite.dataset.plan import Content, Run, Stage
 from tfrecord_lite.dataset.tfrecords import dataset_of, files_of
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural, require_int
 from tfrecord_lite.example.survey import Survey
-from tfrecord_lite.files.names import SIDECAR_SUFFIX, expand, is_file_object, name_of
+from tfrecord_lite.files.names import (
+    SIDECAR_SUFFIX,
+    Source,
+    Sources,
+    expand,
+    is_file_object,
+    name_of,
+)
 from tfrecord_lite.index.ranges import RANGE_BYTES, record_ranges
 from tfrecord_lite.options import ReadOptions, ReadSettings
-from tfrecord_lite.progress import check_progress, reported, title_of
+from tfrecord_lite.progress import Progress, check_progress, reported, title_of
 from tfrecord_lite.reader import reader_with
 from tfrecord_lite.schema import (
     FixedLenFeature,
@@ -57,14 +67,6 @@ from tfrecord_lite.storage.sidecar import Sidecar
 from tfrecord_lite.storage.widening import as_absent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from typing import Unpack
-
-    from tfrecord_lite.convert.arrow import Library
-    from tfrecord_lite.dataset import Dataset
-    from tfrecord_lite.dataset.feed import Pair, State
-    from tfrecord_lite.files.names import Source, Sources
-    from tfrecord_lite.progress import Progress
     from tfrecord_lite.storage.sidecar import SchemaLike
 
 __all__ = ["ScanOptions", "TFRecordTable", "scan"]

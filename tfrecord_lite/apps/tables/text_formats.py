@@ -18,22 +18,18 @@ import contextlib
 import csv
 import io
 import json
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tfrecord_lite.apps.tables import texts
 from tfrecord_lite.apps.tables.byte_files import Content
 from tfrecord_lite.convert.arrow import form_of, imported
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
-from tfrecord_lite.files.names import name_of
+from tfrecord_lite.files.names import Source, name_of
+from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.schema.text import nearest
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from tfrecord_lite.files.names import Source
-    from tfrecord_lite.options import ReadSettings
 
 _CSV_BLOCK = 2 * 1024 * 1024
 """Bytes of CSV that are parsed at once; a row must fit in."""

@@ -14,17 +14,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.apps.tfds import splits
+from tfrecord_lite.apps.tfds.splits import Split
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
-from tfrecord_lite.files.names import check_storage_options
+from tfrecord_lite.files.names import StorageOptions, check_storage_options
 from tfrecord_lite.reader import TFRecordReader
+from tfrecord_lite.schema import Schema
 from tfrecord_lite.storage import sidecar
 from tfrecord_lite.storage.infer import infer_schema
 
 if TYPE_CHECKING:
-    from tfrecord_lite.apps.tfds.splits import Split
-    from tfrecord_lite.files.names import StorageOptions
-    from tfrecord_lite.schema import Schema
-
     Path = str | os.PathLike[str]
 
 _LABELS = ".labels.txt"

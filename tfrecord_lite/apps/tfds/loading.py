@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tfrecord_lite.apps.tfds.info import Directory, count_error
 from tfrecord_lite.apps.tfds.splits import parts_of
-from tfrecord_lite.convert.arrow import check_library
+from tfrecord_lite.block import Block
+from tfrecord_lite.convert.arrow import Library, check_library
+from tfrecord_lite.files.names import StorageOptions
 from tfrecord_lite.reader import TFRecordReader
 from tfrecord_lite.storage.loading import Loader
 from tfrecord_lite.storage.sidecar import Sidecar
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterator, Sequence
-
-    from tfrecord_lite.block import Block
-    from tfrecord_lite.convert.arrow import Library
-    from tfrecord_lite.files.names import StorageOptions
-
     Path = str | os.PathLike[str]
 
 

@@ -13,6 +13,7 @@ text, which the template escapes.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -24,8 +25,6 @@ from tfrecord_lite.errors import human_bytes
 from tfrecord_lite.sniff import text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
-
     from tfrecord_lite.apps.markup.pictures import Budget
     from tfrecord_lite.apps.statistics import (
         Distribution,

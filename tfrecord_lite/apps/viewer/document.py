@@ -12,9 +12,10 @@ import hashlib
 import os
 import re
 from collections import Counter
+from collections.abc import Iterator
 from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from jinja2 import DictLoader, Environment, StrictUndefined
 from markupsafe import Markup
@@ -25,9 +26,6 @@ from tfrecord_lite.errors import human_bytes, lost_of, plural, short_name
 from tfrecord_lite.example.content import ContentType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import TypeAlias
-
     from tfrecord_lite.apps.statistics.sampling import Sample
     from tfrecord_lite.apps.viewer.records import Cell, RecordView
     from tfrecord_lite.apps.viewer.report import Report

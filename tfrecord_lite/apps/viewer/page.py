@@ -13,21 +13,15 @@ import errno
 import os
 import tempfile
 import webbrowser
+from collections.abc import Collection
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Unpack
 
 from tfrecord_lite.errors import argument_error, require_int
-from tfrecord_lite.files.names import expand, is_file_object, is_same_file, name_of
+from tfrecord_lite.files.names import Source, Sources, expand, is_file_object, is_same_file, name_of
 from tfrecord_lite.files.output import open_output
 from tfrecord_lite.options import ReadOptions, ReadSettings
-from tfrecord_lite.progress import check_progress, metered, title_of
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-    from typing import Unpack
-
-    from tfrecord_lite.files.names import Source, Sources
-    from tfrecord_lite.progress import Progress
+from tfrecord_lite.progress import Progress, check_progress, metered, title_of
 
 NUM_RECORDS, SAMPLE_SIZE, MAX_BYTES = 200, 10_000, 16 << 20
 """How many records a page shows, how many its statistics are of, and about its largest size."""

@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -25,8 +26,6 @@ from tfrecord_lite.example.content import Content, ContentType
 from tfrecord_lite.example.outline import Row, kind_of, sections, values_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
     from tfrecord_lite.block import Place
     from tfrecord_lite.messages import Feature
 

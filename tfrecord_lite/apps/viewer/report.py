@@ -13,38 +13,29 @@ is damaged, empty or no TFRecord file at all has a report too, which says so.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from textwrap import indent
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tfrecord_lite.apps.markup.cells import Cells
 from tfrecord_lite.apps.markup.pictures import Budget
-from tfrecord_lite.apps.statistics.sampling import draw_sample
+from tfrecord_lite.apps.statistics import Statistics
+from tfrecord_lite.apps.statistics.sampling import Sample, draw_sample
 from tfrecord_lite.apps.statistics.statistics import Collector
 from tfrecord_lite.apps.viewer.cards import Card, make_cards
-from tfrecord_lite.apps.viewer.records import describe_record
+from tfrecord_lite.apps.viewer.records import RecordView, describe_record
+from tfrecord_lite.block import Place
 from tfrecord_lite.errors import DataLossError, TFRecordError, argument_error, human_bytes, plural
 from tfrecord_lite.example.content import ContentType, detect, detect_all
-from tfrecord_lite.files.names import local_size, name_of
-from tfrecord_lite.progress import SILENT
-from tfrecord_lite.schema import Schema, SequenceSchema, kind_of
+from tfrecord_lite.files.names import Source, local_size, name_of
+from tfrecord_lite.options import ReadSettings
+from tfrecord_lite.progress import SILENT, Meter
+from tfrecord_lite.schema import FeatureSpec, Schema, SequenceSchema, kind_of
 from tfrecord_lite.schema.text import nearest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from tfrecord_lite.apps.statistics import Statistics
-    from tfrecord_lite.apps.statistics.sampling import Sample
-    from tfrecord_lite.apps.viewer.records import RecordView
-    from tfrecord_lite.block import Place
-    from tfrecord_lite.files.names import Source
-    from tfrecord_lite.options import ReadSettings
-    from tfrecord_lite.progress import Meter
-    from tfrecord_lite.schema import FeatureSpec
 
 _N_DETECTED = 8
 _MAX_SCHEMA = 500_000  # characters

@@ -16,24 +16,22 @@ by the new keys found in each batch, and stays, so nearly all later batches are 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
+from tfrecord_lite.arrays import BoolArray, Int64Array, Uint8Array
 from tfrecord_lite.example.decode.entries import FeatureValues, GeneralMessages, ListValues, merge
-from tfrecord_lite.example.decode.layout import LayoutMatch, learn
+from tfrecord_lite.example.decode.layout import Layout, LayoutMatch, learn
 from tfrecord_lite.example.decode.plain import PlainMatch
+from tfrecord_lite.schema import Kind
 from tfrecord_lite.wire.fields import renumbered
 from tfrecord_lite.wire.keys import KeyTable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tfrecord_lite.arrays import BoolArray, Int64Array, Uint8Array
     from tfrecord_lite.block import Block
-    from tfrecord_lite.example.decode.layout import Layout
     from tfrecord_lite.example.decode.runtime import RuntimeMessages
-    from tfrecord_lite.schema import Kind
 
 Found = TypeVar("Found")
 

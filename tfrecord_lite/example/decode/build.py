@@ -17,10 +17,11 @@ Raises :class:`~.first_error.MisfitError` about the first message that does not 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -38,12 +39,7 @@ from tfrecord_lite.columns.bytes import FlatValues, as_array, owned_slice
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
 from tfrecord_lite.example.decode.entries import NO_VALUES, FeatureValues, ListValues
 from tfrecord_lite.example.decode.first_error import MisfitError
-from tfrecord_lite.schema import Dense, Kind, Padded, RaggedFeature
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from tfrecord_lite.schema import Partition, Ragged, Sparse
+from tfrecord_lite.schema import Dense, Kind, Padded, Partition, Ragged, RaggedFeature, Sparse
 
 _SHORT_BYTES = 256
 _MAX_GAPS, _MAX_MEAN_GAPS = 2**20, 2**10

@@ -40,6 +40,7 @@ The values come as ``ListValues`` (some lists), ``FeatureValues`` (a feature of 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -78,8 +79,6 @@ from tfrecord_lite.wire.scalar import LEN, MAX_VARINT_BYTES, WireError
 from tfrecord_lite.wire.varint import read_varints
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from tfrecord_lite.wire.keys import KeyTable
 
     _PlainEntries = tuple[ByteRanges, Uint8Array, Int64Array]

@@ -12,6 +12,7 @@ That costs little more than reading the batch once, however many messages are wr
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from difflib import SequenceMatcher
 from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
@@ -21,8 +22,6 @@ from tfrecord_lite.schema.text import listed
 from tfrecord_lite.wire.scalar import LEN, WireError, walk
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from tfrecord_lite.block import Block
 
 Found = TypeVar("Found")

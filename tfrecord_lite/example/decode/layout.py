@@ -80,7 +80,6 @@ from tfrecord_lite.wire.template import MAX_TEMPLATE_BYTES, Hole, Template
 from tfrecord_lite.wire.varint import read_sized, read_varints
 
 if TYPE_CHECKING:
-    from tfrecord_lite.arrays import Int64Array, Uint8Array
     from tfrecord_lite.wire.keys import KeyTable
 
 _IN_ROW_BYTES = 64

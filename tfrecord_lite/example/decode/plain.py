@@ -17,8 +17,9 @@ A message with anything else (a long entry, unknown fields, a key twice) is left
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -47,14 +48,9 @@ from tfrecord_lite.example.proto import (
 )
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.wire.fields import renumbered
-from tfrecord_lite.wire.keys import HEAD_BYTES
+from tfrecord_lite.wire.keys import HEAD_BYTES, HeadTable, KeyTable
 from tfrecord_lite.wire.packed import varint_runs
 from tfrecord_lite.wire.varint import decode_sized
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tfrecord_lite.wire.keys import HeadTable, KeyTable
 
 _AT_ONCE = 4096
 """Entries that are read at once; they stay in the cache."""

@@ -13,33 +13,33 @@ Also what a caller may pass as messages: :func:`as_block`, :func:`as_bytes`, :fu
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from tfrecord_lite.arrays import ByteRanges, keep_freed_pages
+from tfrecord_lite.arrays import (
+    AnyArray,
+    BoolArray,
+    ByteRanges,
+    Int64Array,
+    Uint8Array,
+    keep_freed_pages,
+)
 from tfrecord_lite.block import Block
-from tfrecord_lite.columns import BytesColumn
-from tfrecord_lite.columns.bytes import owned_slice
+from tfrecord_lite.columns import BytesColumn, Column
+from tfrecord_lite.columns.bytes import FlatValues, owned_slice
 from tfrecord_lite.errors import Reason, argument_error, require_int
 from tfrecord_lite.example.decode import build
 from tfrecord_lite.example.decode.batch import LayoutMemory, MessageBatch
 from tfrecord_lite.example.decode.build import FeatureColumn
+from tfrecord_lite.example.decode.entries import FeatureValues
 from tfrecord_lite.example.decode.first_error import MisfitError
-from tfrecord_lite.schema import Dense, Kind, Padded, Ragged, Sparse, VarLen, keys_to_read
+from tfrecord_lite.schema import Dense, Kind, Padded, Prepared, Ragged, Sparse, VarLen, keys_to_read
 from tfrecord_lite.wire.keys import KeyTable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from tfrecord_lite.arrays import AnyArray, BoolArray, Int64Array, Uint8Array
-    from tfrecord_lite.columns import Column
-    from tfrecord_lite.columns.bytes import FlatValues
-    from tfrecord_lite.example.decode.entries import FeatureValues
-    from tfrecord_lite.schema import Prepared
-
     Serialized: TypeAlias = Block | Sequence[bytes | str] | AnyArray
     StringForm: TypeAlias = Literal["ndarray", "BytesColumn"]
 

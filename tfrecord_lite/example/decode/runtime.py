@@ -15,12 +15,12 @@ import numpy as np
 from google.protobuf.internal import api_implementation
 from google.protobuf.message import DecodeError
 
+from tfrecord_lite.arrays import AnyArray, BoolArray, Int64Array, Uint8Array
 from tfrecord_lite.example.decode.entries import FeatureListValues, FeatureValues, ListValues
 from tfrecord_lite.messages import Example, SequenceExample
 from tfrecord_lite.schema import Kind
 
 if TYPE_CHECKING:
-    from tfrecord_lite.arrays import AnyArray, BoolArray, Int64Array, Uint8Array
     from tfrecord_lite.wire.keys import KeyTable
 
 _IN_PYTHON = api_implementation.Type() == "python"

@@ -11,16 +11,18 @@ features in the order of their keys' bytes, lists packed, every number as short 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import closing
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from tfrecord_lite.arrays import row_splits
 from tfrecord_lite.block import Block
 from tfrecord_lite.convert.arrow import (
+    DataFrame,
+    Frame,
     check_traits,
     is_frame,
     is_stream,
@@ -28,6 +30,7 @@ from tfrecord_lite.convert.arrow import (
     open_frames,
 )
 from tfrecord_lite.convert.conform import conform
+from tfrecord_lite.convert.lists import ValueLists
 from tfrecord_lite.convert.lossless import with_carried
 from tfrecord_lite.convert.normalize import normalize
 from tfrecord_lite.convert.types import ByteItems, column_error
@@ -41,18 +44,19 @@ from tfrecord_lite.example.proto import (
     LIST_VALUE_TAG,
     VALUE_TAG,
 )
-from tfrecord_lite.schema import Kind
-from tfrecord_lite.wire.emit import Fixed, Objects, Part, Short, compact, emit_fields, emit_run
+from tfrecord_lite.schema import FeatureLike, Kind
+from tfrecord_lite.wire.emit import (
+    Fixed,
+    Objects,
+    Part,
+    Payload,
+    Short,
+    compact,
+    emit_fields,
+    emit_run,
+)
 from tfrecord_lite.wire.scalar import WireError, varint
 from tfrecord_lite.wire.varint import varint_rows, varint_run
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable
-
-    from tfrecord_lite.convert.arrow import DataFrame, Frame
-    from tfrecord_lite.convert.lists import ValueLists
-    from tfrecord_lite.schema import FeatureLike
-    from tfrecord_lite.wire.emit import Payload
 
 __all__ = ["encode_example", "encode_examples"]
 

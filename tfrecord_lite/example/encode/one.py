@@ -8,12 +8,15 @@ included, is encoded the plain way as a column of one record, with the same byte
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable, Mapping
 from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tfrecord_lite.arrays import AnyArray
+from tfrecord_lite.convert.lists import ValueLists
 from tfrecord_lite.convert.normalize import normalize
 from tfrecord_lite.convert.types import ByteItems, column_error
 from tfrecord_lite.example.proto import ENTRY_TAG, KEY_TAG, KIND_TAGS, LIST_VALUE_TAG, VALUE_TAG
@@ -23,12 +26,7 @@ from tfrecord_lite.wire.scalar import varint
 from tfrecord_lite.wire.varint import varint_run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from typing_extensions import Buffer
-
-    from tfrecord_lite.arrays import AnyArray
-    from tfrecord_lite.convert.lists import ValueLists
 
 _BYTES, _FLOAT, _INT64 = (KIND_TAGS[kind] for kind in (Kind.BYTES, Kind.FLOAT, Kind.INT64))
 _LARGE_BYTES = 1024

@@ -29,6 +29,7 @@ wrong, is None: the rows then go one by one, and the one that is wrong raises th
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from operator import attrgetter, countOf, itemgetter
@@ -36,7 +37,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
-from tfrecord_lite.arrays import ByteRanges, row_splits
+from tfrecord_lite.arrays import AnyArray, ByteRanges, Int64Array, row_splits
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import RaggedTensor
 from tfrecord_lite.convert.lists import ValueLists
@@ -55,11 +56,8 @@ from tfrecord_lite.example.proto import FEATURES_TAG
 from tfrecord_lite.schema import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
     from typing_extensions import Buffer
 
-    from tfrecord_lite.arrays import AnyArray, Int64Array
     from tfrecord_lite.convert.lists import Counts
 
 _MAX_ROWS = 1024

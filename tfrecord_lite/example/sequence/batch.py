@@ -44,6 +44,7 @@ that needs to be known about a list. So floats of one size are padded without lo
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -64,11 +65,13 @@ from tfrecord_lite.arrays import (
     rows,
 )
 from tfrecord_lite.example.decode import batch
+from tfrecord_lite.example.decode.batch import DiscoveredKeys
 from tfrecord_lite.example.decode.entries import (
     NO_VALUES,
     FeatureListValues,
     FeatureValues,
     ListValues,
+    LocatedEntries,
     MapEntries,
     MergedFeatures,
     distinct,
@@ -87,18 +90,14 @@ from tfrecord_lite.example.proto import (
 )
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.wire.fields import Fields, renumbered, tokenise
+from tfrecord_lite.wire.keys import KeyTable
 from tfrecord_lite.wire.packed import varint_runs
 from tfrecord_lite.wire.repeated import repeated_len
 from tfrecord_lite.wire.scalar import LEN, content_start, read_length
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from tfrecord_lite.block import Block
-    from tfrecord_lite.example.decode.batch import DiscoveredKeys
-    from tfrecord_lite.example.decode.entries import LocatedEntries
     from tfrecord_lite.example.decode.runtime import RuntimeSequences
-    from tfrecord_lite.wire.keys import KeyTable
 
 _STEP_DEPTH, _FEATURE_DEPTH, _LIST_DEPTH = 3, 4, 5
 

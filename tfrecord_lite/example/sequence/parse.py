@@ -6,6 +6,7 @@ so that most of the code for Examples serves both.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -14,10 +15,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from tfrecord_lite.arrays import AnyArray, BoolArray, Int64Array, ranges, row_splits
-from tfrecord_lite.columns import RaggedTensor, SparseTensor
+from tfrecord_lite.block import Block
+from tfrecord_lite.columns import Column, RaggedTensor, SparseTensor
 from tfrecord_lite.columns.bytes import as_array
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.decode import build
+from tfrecord_lite.example.decode.build import FeatureColumn
 from tfrecord_lite.example.decode.first_error import (
     MisfitError,
     parse_or_first_error,
@@ -34,17 +37,20 @@ from tfrecord_lite.example.decode.reader import (
     is_one_message,
 )
 from tfrecord_lite.example.sequence.batch import SequenceMessageBatch
-from tfrecord_lite.schema import Dense, Kind, Padded, Ragged, prepare_sequence, specifications
+from tfrecord_lite.schema import (
+    Dense,
+    FeatureLike,
+    Kind,
+    Padded,
+    Prepared,
+    Ragged,
+    prepare_sequence,
+    specifications,
+)
 from tfrecord_lite.schema.text import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from tfrecord_lite.block import Block
-    from tfrecord_lite.columns import Column
-    from tfrecord_lite.example.decode.build import FeatureColumn
     from tfrecord_lite.example.decode.reader import Serialized
-    from tfrecord_lite.schema import FeatureLike, Prepared
 
     Features = Mapping[str, FeatureLike]
     Results = dict[str, Column]

@@ -22,7 +22,8 @@ from __future__ import annotations
 
 import re
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from google.protobuf import text_format
@@ -38,9 +39,6 @@ from tfrecord_lite.schema import (
     SparseFeature,
     VarLenFeature,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _KINDS: dict[int, Kind] = {tfmd.BYTES: Kind.BYTES, tfmd.INT: Kind.INT64, tfmd.FLOAT: Kind.FLOAT}
 _DEFAULTS: dict[Kind, tuple[str, ...]] = {

@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
 from tfrecord_lite import dataset as library
-from tfrecord_lite.dataset.plan import plan_of
+from tfrecord_lite.dataset.plan import PlanNode, plan_of
 from tfrecord_lite.errors import InvalidArgumentError, Reason, require_int
 from tfrecord_lite.files.names import expand, name_of
 from tfrecord_lite.tf._ops import TensorSpec, is_tensor
 from tfrecord_lite.tf._tensor import Tensor, fits, map_structure, plain_array, unwrap, wrap
 from tfrecord_lite.tf._unavailable import unavailable_error
 from tfrecord_lite.tf.data import _nodes as nodes
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from tfrecord_lite.dataset.plan import PlanNode
-
 
 AUTOTUNE = -1
 

@@ -7,17 +7,20 @@ those of :class:`PlanNode`.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable  # noqa: TC003 - of a dataclass
+from collections.abc import (
+    Callable,
+    Iterator,
+)
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from tfrecord_lite.columns import RaggedTensor, SparseTensor
 from tfrecord_lite.dataset.batching import Batch, stack
 from tfrecord_lite.dataset.chunks import BatchChunk, Chunk, ObjectChunk, RecordChunk
-from tfrecord_lite.dataset.feed import Feed, elements
+from tfrecord_lite.dataset.feed import Feed, Pair, State, elements
 from tfrecord_lite.dataset.plan import Content, PlanNode, Run, Source, Stage, feed_of
 from tfrecord_lite.dataset.records import Files
 from tfrecord_lite.dataset.shuffle import Shuffle
@@ -25,12 +28,6 @@ from tfrecord_lite.dataset.stages import Shard
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.tf._parse_ahead import BatchTensor, ParsedGroups, RecordTensor
 from tfrecord_lite.tf._tensor import map_structure
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tfrecord_lite.dataset.feed import Pair, State
-
 
 _CHUNK_SIZE = 1024
 _MAX_FILES = 10_000

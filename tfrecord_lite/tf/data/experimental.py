@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from tfrecord_lite import dataset as library
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.files.compression import TFRecordOptions
 from tfrecord_lite.files.names import expand, name_of
-from tfrecord_lite.schema import require_specifications
+from tfrecord_lite.schema import FeatureSpec, require_specifications
 from tfrecord_lite.tf._unavailable import Unavailable, unavailable
 from tfrecord_lite.tf.data._dataset import AUTOTUNE, Dataset, TFRecordDataset
 from tfrecord_lite.writer import TFRecordWriter as _Writer
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from tfrecord_lite.schema import FeatureSpec
 
 __all__ = ["AUTOTUNE", "TFRecordWriter", "make_batched_features_dataset"]
 

@@ -15,6 +15,7 @@ from tfrecord_lite.example.parse import ExampleParser
 from tfrecord_lite.example.sequence.parse import SequenceExampleParser
 from tfrecord_lite.files.compression import CompressionType, TFRecordOptions
 from tfrecord_lite.schema import (
+    FeatureSpec,
     FixedLenFeature,
     FixedLenSequenceFeature,
     RaggedFeature,
@@ -30,8 +31,6 @@ from tfrecord_lite.tf._unavailable import Unavailable, unavailable
 from tfrecord_lite.tf.io import gfile
 
 if TYPE_CHECKING:
-    from tfrecord_lite.schema import FeatureSpec
-
     Features = Mapping[str, FeatureSpec]
 
 __all__ = [

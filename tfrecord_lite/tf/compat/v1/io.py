@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from tfrecord_lite.files.compression import TFRecordCompressionType
 from tfrecord_lite.reader import tf_record_iterator
+from tfrecord_lite.schema import FeatureSpec
 from tfrecord_lite.tf import io as _io
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from tfrecord_lite.schema import FeatureSpec
 
 __all__ = ["TFRecordCompressionType", "parse_example", "parse_single_example", "tf_record_iterator"]
 
