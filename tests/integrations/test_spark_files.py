@@ -17,6 +17,8 @@ from tfrecord_lite.integrations.spark_files import (
     folder_of,
 )
 
+pytestmark = pytest.mark.needs("arrow")
+
 
 def fill(folder: Path, *names: str) -> None:
     for name in names:
@@ -150,7 +152,6 @@ def test_places_that_cannot_be_written_to(tmp_path: Path) -> None:
         job(Path("/"))
 
 
-@pytest.mark.needs("arrow")
 def test_without_spark_the_extra_is_named() -> None:
     program = (
         "import sys; sys.modules['pyspark'] = None\n"
