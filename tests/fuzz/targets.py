@@ -162,7 +162,9 @@ def members(data: bytes) -> str:
         return REJECTED
     records = [*TFRecordReader(io.BytesIO(saved.getvalue()), "")]
     inflated, is_whole = inflate(data, GZIP_WBITS)
-    if is_whole and records != (wanted := reference.decode_on(inflated)[0]):
+    # What is stored in a damaged record, and looks like a member, may take over: that is not promised.
+    has_candidates = b"\x1f\x8b\x08" in inflated
+    if is_whole and not has_candidates and records != (wanted := reference.decode_on(inflated)[0]):
         raise differ(f"saved {records}, the reference {wanted}")
     read = outcome_of(TFRecordReader(io.BytesIO(data), "GZIP")).records
     if records[: len(read)] != read:

@@ -640,7 +640,7 @@ class TFRecordBatchWriter(_WriterBase):
             raise argument_error("partitionBy has all columns; none is left for the records")
         self._rows = _rows_of(fields, options)
 
-    def write(self, iterator: Iterator[Any]) -> WriterCommitMessage:
+    def write(self, iterator: Iterator[Any]) -> Any:
         """Write the batches of a task into a hidden folder of this attempt; called in a task.
 
         Raises

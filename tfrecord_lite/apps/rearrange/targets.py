@@ -224,7 +224,7 @@ class Outputs(DataFiles):
     def open_through(self, last: int) -> None:
         """Open the files up to this one, under as many names as there need to be."""
         if last >= len(self.names):
-            self.names = list(self._target.names(2 * last))
+            self.names[:] = self._target.names(2 * last)
         super().open_through(last)
 
     def _check_names(self) -> None:
@@ -241,7 +241,7 @@ class Outputs(DataFiles):
     def result(self, num_read: int | None = None, seed: int | None = None) -> Rearranged:
         """Let all files appear, with sidecars or without, and return what was written."""
         if self._target.is_open_ended:
-            self.names = list(self._target.names(len(self.files)))
+            self.names[:] = self._target.names(len(self.files))
         fingerprints = self.finish()
         names = list(map(name_of, self.names))
         for file, name in zip(self.files, names, strict=True):
