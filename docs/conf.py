@@ -72,7 +72,14 @@ nitpick_ignore_regex = [
     ("py:.*", r"tfrecord_lite\..*\b_\w+(\.\w+)?"),  # private
     # Internal: they stand in signatures and in the heads of modules.
     ("py:.*", r"tfrecord_lite\..*\.(T_co|MessageWriter|PlanNode|RecordBatches)"),
-    ("py:.*", r"tfrecord_lite\..*\.(SequenceRow|SchemaItem|IndexedExamples)"),
+    (
+        "py:.*",
+        r"tfrecord_lite\..*\.(SequenceRow|SchemaItem|IndexedExamples|RecordIndex)",
+    ),
+    (
+        "py:.*",
+        r"tfrecord_lite\..*\.(ByteRanges|RecordRange|TensorType|EventValues|Tags|ImageProblem)",
+    ),
     (
         "py:.*",
         r"tfrecord_lite\.(records\.(crc_combine|damage)|tensors\.serialize|testing\.reencode)\b.*",

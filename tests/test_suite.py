@@ -58,7 +58,7 @@ def test_each(codec): assert not codec
 @pytest.mark.parametrize(
     ("arguments", "outcome"),
     [
-        ([], "1 passed, 2 deselected"),
+        pytest.param([], "1 passed, 2 deselected", marks=pytest.mark.full),
         pytest.param(["--full"], "2 failed, 1 passed", marks=pytest.mark.full),
         pytest.param(["test_x.py::test_long"], "1 failed", marks=pytest.mark.full),
         pytest.param(["-p", "no:xdist"], "1 passed, 2 deselected", marks=pytest.mark.full),

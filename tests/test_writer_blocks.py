@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     Writer = TFRecordWriter | ShardedTFRecordWriter
 
-MANY = [b"%d" % i * (i % 97) for i in range(5_000)]
+MANY = [b"%d" % i * (i % 97) for i in range(2_000)]
 LARGE = [bytes([i]) * 20_000 for i in range(50)]
 
 

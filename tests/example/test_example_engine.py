@@ -74,6 +74,7 @@ def test_every_change_of_one_byte_in_a_batch_is_seen(n_bytes: int) -> None:
     changes_are_seen(plain(EVERY_FORM), n_bytes)
 
 
+@pytest.mark.full
 def test_every_change_of_a_byte_around_a_long_value_is_seen() -> None:
     message = plain(WIDE)
     for n_bytes in range(18):
