@@ -6,7 +6,8 @@
 
 The folder has a subfolder of images for each class, or a list ``labels.csv`` with the columns
 ``file`` and ``label``. Images are stored as they are, not encoded again. Missing files, and files
-that are not images, are reported and skipped. Needs the extra ``image``: ``pip install '.[image]'``.
+that are not images, are reported and skipped. Needs Pillow, and pyarrow for a list:
+``pip install '.[arrow,image]'``.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ NEEDS = {
     "dictionaries.py": (),
     "feature_store.py": (),
     "image_bytes.py": ("image",),
-    "image_folder.py": ("image",),
+    "image_folder.py": ("arrow", "image"),
     "imagenet_pipeline.py": ("image",),
     "sequences.py": (),
     "super_serial.py": ("yaml",),
@@ -212,7 +212,7 @@ def test_records_cannot_lead_out_of_the_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.needs("image")
+@pytest.mark.needs("arrow", "image")
 def test_a_folder_without_images_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "listed").mkdir()
