@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.cli.samples import damage, event, flower, ranking, write
+from tests.cli.samples import damage, flower, write
 from tests.support.corpus import corpus_files
 from tfrecord_lite import encode_examples
 from tfrecord_lite.apps.statistics import compute_statistics, sampling
@@ -127,13 +127,6 @@ SOUND = [flower(i) for i in range(12)]
         ),
         (None, ["--skip-damage"], (1, "8 records, 4 features", "skipped 1 damaged place")),
         (None, ["--columns=zro", "--skip-damage"], (2, None, "no feature 'zro'")),
-        ([b"some text"] * 9, [], (2, None, "the records are of the type text")),
-        (
-            [ranking(3)] * 9,
-            [],
-            (2, None, "ExampleListWithContext, not Examples"),
-        ),
-        ([event(step) for step in range(9)], [], (2, None, "TensorBoard event, not Examples")),
         ([], [], (2, None, "No such file or directory")),
     ],
 )

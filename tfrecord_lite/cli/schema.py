@@ -6,16 +6,11 @@ import argparse
 import json
 from collections.abc import Callable
 
-from tfrecord_lite.block import Block
 from tfrecord_lite.cli import inputs, style
 from tfrecord_lite.cli.console import Console
 from tfrecord_lite.cli.inputs import Records
-from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.example.content import ContentType, detect_all
+from tfrecord_lite.errors import InvalidArgumentError
 from tfrecord_lite.schema import SequenceSummary, Summary
-
-_N_SAMPLES = 8
-_OTHERS = (ContentType.EXAMPLE_LIST, ContentType.EVENT, ContentType.TEXT, ContentType.UNKNOWN)
 
 
 def add_schema(parser: argparse.ArgumentParser) -> None:
@@ -53,12 +48,8 @@ def run_schema(args: argparse.Namespace, console: Console) -> None:
 
     def add_records(stream: Records, progress: Callable[[], None]) -> None:
         nonlocal left
-        is_first = True
         while left != 0 and (block := stream.next_block(left)) is not None:
-            if is_first:
-                check_content(block, stream.name)
             survey.add(block)
-            is_first = False
             left = None if left is None else left - len(block)
             progress()
 
@@ -66,14 +57,6 @@ def run_schema(args: argparse.Namespace, console: Console) -> None:
     inputs.for_each(sources, args, console, add_records, is_shown=left is None)
     if sources:
         _show(survey.summary(), args, console)
-
-
-def check_content(block: Block, name: str) -> None:
-    """Raise if most of the first records of a file are of another type, which reads better than a field."""
-    kind = next(iter(detect_all(block[:_N_SAMPLES])), None)
-    if kind in _OTHERS:
-        detail = f"the records are of the type {kind}, not Examples; tfrecord head shows them"
-        raise InvalidArgumentError(Reason.MALFORMED, source=name, detail=detail)
 
 
 def _show(summary: Summary | SequenceSummary, args: argparse.Namespace, console: Console) -> None:

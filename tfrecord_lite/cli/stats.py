@@ -14,7 +14,6 @@ from tfrecord_lite.cli import inputs, style
 from tfrecord_lite.cli.console import Console, Status
 from tfrecord_lite.cli.display import bytes_text
 from tfrecord_lite.cli.inputs import Records
-from tfrecord_lite.cli.schema import check_content
 from tfrecord_lite.cli.style import aligned
 from tfrecord_lite.errors import DataLossError, InvalidArgumentError, TFRecordError, plural
 from tfrecord_lite.progress import Meter, metered, title_of
@@ -57,11 +56,7 @@ def run_stats(args: argparse.Namespace, console: Console) -> None:
     sample = None
 
     def add_records(stream: Records, progress: Callable[[], None]) -> None:
-        is_first = True
         while (block := stream.next_block()) is not None:
-            if is_first:
-                check_content(block, stream.name)
-            is_first = False
             _add(block, collector)
             progress()
 
@@ -113,8 +108,6 @@ def _add_sample(
         inputs.complain_of(error, str(args.files[0]), console)
         return None
     try:
-        for block in sample.blocks[:1]:
-            check_content(block, block.place(0).source or "")
         meter.expect_more(sum(block.nbytes for block in sample.blocks))
         for block in sample.blocks:
             _add(block, collector)

@@ -26,6 +26,7 @@ from enum import StrEnum
 from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
+from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.proto import FEATURES_TAG
 from tfrecord_lite.sniff import text_of
 from tfrecord_lite.wire.scalar import LEN, START_GROUP, WireError, walk
@@ -33,10 +34,13 @@ from tfrecord_lite.wire.scalar import LEN, START_GROUP, WireError, walk
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
 
+    from tfrecord_lite.block import Block, Place
     from tfrecord_lite.messages import Example, ExampleListWithContext, SequenceExample
 
 _EVENT_FIELDS = {1: 1, 2: 0, 3: 2, 4: 2, 5: 2, 6: 2, 7: 2, 8: 2, 9: 2, 10: 2}  # wire types
 _MAX_WALL_TIME = 2.0**35  # seconds; a time beyond the year 3000 is not a wall time
+_N_FIRST = 8
+"""So many records tell whether one that cannot be read is of another type, or alone."""
 _MAX_FIELDS = 1000  # that many well-formed fields are proof enough
 _MAX_FIELD_NUMBER = 1000  # larger numbers are rarer in messages than by chance
 
@@ -60,13 +64,16 @@ _CLASSES = {
     ContentType.EXAMPLE_LIST: "ExampleListWithContext",
 }
 
-OTHERS = {
+_OTHERS = {
     ContentType.SEQUENCE_EXAMPLE: "have feature lists, so they are SequenceExamples, not {wanted}s; "
     "read them with sequence_examples(), batches of them with parse_sequence_example",
     ContentType.EXAMPLE_LIST: "look like lists of Examples with a context; read them with "
     "messages(ExampleListWithContext)",
     ContentType.EVENT: "are TensorBoard events, not {wanted}s; tfrecord_lite.apps.events.read_events reads them",
+    ContentType.PROTOBUF: "look like messages of another type, not like {wanted}s; "
+    "TFRecordReader(path).messages(YourMessage) reads them, tfrecord head shows their fields",
     ContentType.TEXT: "look like text, not like {wanted}s; tfrecord cat prints them",
+    ContentType.UNKNOWN: "are no messages, so no {wanted}s; iterating over TFRecordReader(path) returns their bytes",
 }
 """What to say of records of another type than the wanted one."""
 
@@ -118,12 +125,44 @@ def detect_all(records: Iterable[bytes]) -> list[ContentType]:
     return found
 
 
-def other_type(record: bytes, wanted: Collection[ContentType]) -> ContentType | None:
-    """Return the type of a record if it is one of `OTHERS` and not wanted."""
+def type_error(block: Block, number: int, *wanted: ContentType) -> InvalidArgumentError | None:
+    """Return the error about a record of another type; None if it is of a wanted one, or damaged.
+
+    It is damaged if there is an Example among the first records of the block.
+    """
+    found = _other_type(block[number], wanted)
+    if found is None:
+        return None
+    is_guess = found in (ContentType.PROTOBUF, ContentType.UNKNOWN)
+    if is_guess and any(record and not _other_type(record, wanted) for record in block[:_N_FIRST]):
+        return None
+    return error_about(block.place(number), found, wanted[0])
+
+
+def error_about(
+    place: Place, found: ContentType, wanted: ContentType = ContentType.EXAMPLE
+) -> InvalidArgumentError:
+    """Return the error about records of another type than the wanted one."""
+    detail = f"the records {_OTHERS[found].format(wanted=wanted.removeprefix('tf.train.'))}"
+    return place.locate(InvalidArgumentError(Reason.MALFORMED, detail=detail))
+
+
+def _other_type(record: bytes, wanted: Collection[ContentType]) -> ContentType | None:
+    """Return the type of a record if it is not wanted; None if it is not known to be another."""
     if _is_plain_example(record):
         return None
     found = detect(record).type
-    return found if found in OTHERS and found not in wanted else None
+    if found in wanted or found not in _OTHERS:
+        return None
+    if found is ContentType.UNKNOWN and record.startswith(FEATURES_TAG):
+        return None  # the beginning of an Example
+    if found is ContentType.PROTOBUF:
+        for type_ in wanted:
+            # An Example may be without a value, or have fields that are not known here.
+            odd = _parse(record, type_, with_unknown=True)
+            if odd is not None and (_is_plausible(odd) or _parse(record, type_) is not None):
+                return None
+    return found
 
 
 def _is_plain_example(record: bytes) -> bool:
@@ -152,7 +191,7 @@ def is_list(message: Message) -> TypeIs[ExampleListWithContext]:
     return hasattr(message, "examples")
 
 
-def _parse(record: bytes, type_: ContentType) -> Message | None:
+def _parse(record: bytes, type_: ContentType, *, with_unknown: bool = False) -> Message | None:
     """Parse a record as one type of message; None if it is not one, or has unknown fields."""
     from google.protobuf.message import DecodeError  # noqa: PLC0415 - not light
 
@@ -165,6 +204,8 @@ def _parse(record: bytes, type_: ContentType) -> Message | None:
         message: Message = cls.FromString(record)
     except (DecodeError, UnicodeDecodeError):
         return None
+    if with_unknown:
+        return message
     message.DiscardUnknownFields()
     n_bytes = message.ByteSize()
     # A message may take another number of bytes than it came in, if a list was not packed; so

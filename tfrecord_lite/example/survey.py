@@ -25,7 +25,7 @@ import numpy as np
 
 from tfrecord_lite.arrays import BoolArray, ByteRanges, Int64Array, Uint8Array, lanes
 from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.example.content import OTHERS, ContentType, other_type
+from tfrecord_lite.example.content import ContentType, error_about, type_error
 from tfrecord_lite.example.decode.batch import DiscoveredKeys
 from tfrecord_lite.example.decode.entries import Flat, ListValues
 from tfrecord_lite.example.decode.first_error import parse_or_first_error
@@ -104,7 +104,7 @@ class Survey:
         """Survey the records of a block, which is not kept.
 
         Raises MALFORMED about the first record that is neither an Example nor a SequenceExample, or
-        is not of the type of those before it; UNSUPPORTED for lists of Examples.
+        is not of the type of those before it.
         """
         self._check_type(block)
         filled = np.flatnonzero(block.lengths)
@@ -281,13 +281,11 @@ def _extremes(flat: Any) -> tuple[int, int] | tuple[float, float] | None:
 class TypeCheck:
     """Rejects records of another type, by the first of each file that is not empty.
 
-    If no SequenceExamples are wanted, a later record with feature lists is rejected too. `lists` is
-    the reason of the error about lists of Examples.
+    If no SequenceExamples are wanted, a later record with feature lists is rejected too.
     """
 
-    def __init__(self, *wanted: ContentType, lists: Reason = Reason.MALFORMED) -> None:
+    def __init__(self, *wanted: ContentType) -> None:
         self._wanted = wanted
-        self._lists = lists
         self._checked: set[str | None] = set()  # the last file
 
     def __call__(self, block: Block) -> None:
@@ -298,27 +296,19 @@ class TypeCheck:
         number = int(filled[0])
         source = block.place(number).source
         if source not in self._checked:
-            found = other_type(block[number], self._wanted)
-            if found is not None:
-                raise self._error(block.place(number), found)
+            if (error := type_error(block, number, *self._wanted)) is not None:
+                raise error
             self._checked = {source}
         if ContentType.SEQUENCE_EXAMPLE not in self._wanted:
             has_lists = _has_feature_lists(block)
             if has_lists is not None and has_lists.any():
                 place = block.place(int(has_lists.argmax()))
-                raise self._error(place, ContentType.SEQUENCE_EXAMPLE)
-
-    def _error(self, place: Place, found: ContentType) -> InvalidArgumentError:
-        reason = self._lists if found is ContentType.EXAMPLE_LIST else Reason.MALFORMED
-        wanted = self._wanted[0].removeprefix("tf.train.")
-        detail = f"the records {OTHERS[found].format(wanted=wanted)}"
-        return place.locate(InvalidArgumentError(reason, detail=detail))
+                raise error_about(place, ContentType.SEQUENCE_EXAMPLE)
 
 
 def check_of_either() -> TypeCheck:
     """Return a check for Examples or SequenceExamples."""
-    wanted = ContentType.EXAMPLE, ContentType.SEQUENCE_EXAMPLE
-    return TypeCheck(*wanted, lists=Reason.UNSUPPORTED)
+    return TypeCheck(ContentType.EXAMPLE, ContentType.SEQUENCE_EXAMPLE)
 
 
 def reject_sequences(block: Block, *, is_first: bool = True) -> None:

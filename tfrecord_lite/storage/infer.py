@@ -78,7 +78,7 @@ def summarize(
         If a file is damaged in the part that is read.
     InvalidArgumentError
         ``MALFORMED`` for a record that is neither an Example nor a SequenceExample, or for
-        Examples mixed with SequenceExamples; ``UNSUPPORTED`` for lists of Examples;
+        Examples mixed with SequenceExamples;
         ``BAD_ARGUMENT`` if `num_records` is not positive.
     TypeError
         For data of another type, such as a single ``bytes``, which could be a path or a record;

@@ -39,7 +39,7 @@ from tfrecord_lite.errors import (
 )
 from tfrecord_lite.example.parse import ExampleParser, parser_of_all
 from tfrecord_lite.example.sequence.parse import SequenceExampleParser
-from tfrecord_lite.example.survey import reject_sequences
+from tfrecord_lite.example.survey import check_of_either, reject_sequences
 from tfrecord_lite.files.names import Source, Sources, expand, name_of
 from tfrecord_lite.options import ReadOptions, ReadSettings
 from tfrecord_lite.progress import Progress, check_progress, reported, title_of
@@ -345,7 +345,7 @@ class Loader:
         elif schema:
             make: Any = parser_of_all if rejects_others else ExampleParser
             self._parse = make(schema, strings="BytesColumn")
-        self._is_first = True
+        self._is_first, self._check_type = True, check_of_either()
 
     def whole(self, blocks: Any) -> Any:
         """Return the records of all blocks; a Table in as many chunks."""
@@ -379,6 +379,7 @@ class Loader:
     def columns_of(self, block: Block) -> dict[str, Any]:
         """Return the columns of a block, with their original types."""
         if not self._is_sequence:
+            self._check_type(block)
             reject_sequences(block, is_first=self._is_first)
             self._is_first = False
         if self._parse is None:

@@ -18,6 +18,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason, short_name
+from tfrecord_lite.example.content import ContentType, type_error
 from tfrecord_lite.schema.text import listed
 from tfrecord_lite.wire.scalar import LEN, WireError, walk
 
@@ -48,6 +49,11 @@ class MisfitError(Exception):
         self, block: Block, example_name: str | None = None, message_type: str = "Example"
     ) -> InvalidArgumentError:
         """Return the error for users; `block` is the batch, `example_name` the message's name."""
+        if self.reason in (Reason.MALFORMED, Reason.MISSING):
+            types = ContentType.EXAMPLE, ContentType.SEQUENCE_EXAMPLE
+            wanted = types if message_type == "Example" else types[::-1]
+            if (error := type_error(block, self.message, *wanted)) is not None:
+                return error
         malformed = f"not a valid {message_type}: " if self.reason is Reason.MALFORMED else ""
         has = _what_it_has(block[self.message], self.key) if self.reason is Reason.MISSING else ""
         named = "" if example_name is None else f" (example {example_name!r})"

@@ -1,0 +1,156 @@
+"""Records of other people's protobufs: some fields of the messages, with the numbers of the originals.
+
+::
+
+    Frame           Waymo Open Dataset      waymo_open_dataset/dataset.proto
+    PredictionLog   TensorFlow Serving      tensorflow_serving/apis/prediction_log.proto
+    NoteSequence    Magenta                 note_seq/protobuf/music.proto
+    Read            Nucleus, DeepVariant    nucleus/protos/reads.proto
+
+The classes are attributes of the module, as ``tests.support.foreign_messages:Frame``.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+
+from tests.cli.samples import JPEG
+
+_FIELDS = {
+    "Frame": "context=1 Context, timestamp_micros=2 int64, pose=3 Transform, images=4* CameraImage",
+    "Context": "name=1 string, stats=4 Stats",
+    "Stats": "time_of_day=2 string, location=3 string, weather=4 string",
+    "Transform": "transform=1* double",
+    "CameraImage": "name=1 Camera, image=2 bytes, pose=3 Transform, shutter=6 float",
+    "PredictionLog": "log_metadata=1 LogMetadata, predict_log=6 PredictLog",
+    "LogMetadata": "model_spec=1 ModelSpec",
+    "PredictLog": "request=1 PredictRequest",
+    "PredictRequest": "model_spec=1 ModelSpec, inputs=2* Input, output_filter=3* string",
+    "ModelSpec": "name=1 string, version=2 Version, signature_name=3 string",
+    "Version": "value=1 int64",
+    "Input": "key=1 string, value=2 Tensor",
+    "Tensor": "dtype=1 int32, tensor_shape=2 Shape, tensor_content=4 bytes",
+    "Shape": "dim=2* Dim",
+    "Dim": "size=1 int64",
+    "NoteSequence": "id=1 string, filename=2 string, ticks_per_quarter=4 int32, notes=8* Note, total_time=9 double",
+    "Note": "pitch=1 int32, velocity=2 int32, start_time=3 double, end_time=4 double",
+    "Read": "fragment_name=4 string, aligned_sequence=10 string, aligned_quality=11+ int32",
+}
+
+
+def _classes() -> dict[str, Any]:
+    file = descriptor_pb2.FileDescriptorProto(name="foreign.proto", package="foreign")
+    file.syntax = "proto2"
+    kinds: dict[str, Any] = {
+        "int32": 5,
+        "int64": 3,
+        "string": 9,
+        "bytes": 12,
+        "double": 1,
+        "float": 2,
+    }
+    camera = file.enum_type.add(name="Camera")
+    for place, name in enumerate(["UNKNOWN", "FRONT", "FRONT_LEFT"]):
+        camera.value.add(name=name, number=place)
+    for message_name, fields in _FIELDS.items():
+        message = file.message_type.add(name=message_name)
+        for field in fields.split(", "):
+            label, kind = field.split(" ")
+            name, number = label.rstrip("*+").split("=")
+            made = message.field.add(
+                name=name, number=int(number), label=1 + 2 * (label[-1] in "*+")
+            )
+            made.options.packed = label[-1] == "+"
+            is_message = kind not in kinds and kind != "Camera"
+            made.type = kinds.get(kind, 11 if is_message else 14)
+            if kind not in kinds:
+                made.type_name = f".foreign.{kind}"
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(file)
+    return {
+        name: message_factory.GetMessageClass(pool.FindMessageTypeByName(f"foreign.{name}"))
+        for name in _FIELDS
+    }
+
+
+CLASSES = _classes()
+Frame, PredictionLog = CLASSES["Frame"], CLASSES["PredictionLog"]
+NoteSequence, Read = CLASSES["NoteSequence"], CLASSES["Read"]
+
+
+def _pose(x: float) -> dict[str, list[float]]:
+    return {"transform": [1.0, 0.0, 0.0, x]}
+
+
+def frame(number: int) -> bytes:
+    """Return a frame of a drive, with the pictures of two cameras."""
+    made = Frame(
+        context={
+            "name": "10017090168044687777_6380_000_6400_000",
+            "stats": {"time_of_day": "Day", "location": "location_sf", "weather": "sunny"},
+        },
+        timestamp_micros=1550083467346370 + 100_000 * number,
+        pose=_pose(number / 4),
+        images=[
+            {"name": name, "image": JPEG, "pose": _pose(0.5), "shutter": 0.25} for name in (1, 2)
+        ],
+    )
+    return bytes(made.SerializeToString())
+
+
+def prediction_log(number: int) -> bytes:
+    """Return a logged request."""
+    tensor = {
+        "dtype": 1,
+        "tensor_shape": {"dim": [{"size": 1}, {"size": 2}]},
+        "tensor_content": struct.pack("<2f", number, 0.5),
+    }
+    request = {
+        "model_spec": {
+            "name": "flowers",
+            "version": {"value": 3},
+            "signature_name": "serving_default",
+        },
+        "inputs": [{"key": "x", "value": tensor}],
+        "output_filter": ["scores"],
+    }
+    made = PredictionLog(
+        log_metadata={"model_spec": {"name": "flowers"}}, predict_log={"request": request}
+    )
+    return bytes(made.SerializeToString())
+
+
+def note_sequence(number: int) -> bytes:
+    """Return a piece of music."""
+    notes = [
+        {"pitch": 60 + i, "velocity": 80, "start_time": i / 2, "end_time": i / 2 + 0.5}
+        for i in range(8)
+    ]
+    made = NoteSequence(
+        id=f"/id/maestro/{number}",
+        filename="2018/a.midi",
+        ticks_per_quarter=220,
+        notes=notes,
+        total_time=4.5,
+    )
+    return bytes(made.SerializeToString())
+
+
+def read(number: int) -> bytes:
+    """Return a read of a sequencing machine."""
+    made = Read(
+        fragment_name=f"read{number}", aligned_sequence="ACGTTG", aligned_quality=[30, 31, 2, 40]
+    )
+    return bytes(made.SerializeToString())
+
+
+RECORDS = {
+    "Frame": frame,
+    "PredictionLog": prediction_log,
+    "NoteSequence": note_sequence,
+    "Read": read,
+}
+"""For each class, what makes a record of it."""
