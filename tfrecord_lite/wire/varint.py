@@ -21,12 +21,10 @@ From numbers to bytes:
 
     spread     open gaps for the top bits, in three steps: 56 -> 28+28, 28 -> 14+14, 14 -> 7+7
     continue   set the top bit of all bytes but the last
-    place      store whole words, each over the unused bytes of the one before it
+    compact    copy the bytes that are used end to end
 
-A number below 2**56 becomes one 64-bit word that way; the ninth and tenth byte of the few
-others come in a second word. All varints are minimal, as protobuf writes them.
-
-Format: https://protobuf.dev/programming-guides/encoding/#varints
+A number below 2**28 becomes one 32-bit word that way, and one below 2**56 a 64-bit word; the ninth
+and tenth byte of the few others come in a second word. All varints are minimal, as protobuf writes them.
 """
 
 from __future__ import annotations
@@ -34,20 +32,19 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from tfrecord_lite import jit
 from tfrecord_lite.arrays import (
     LANE_BYTES,
-    AnyArray,
     BoolArray,
     Int64Array,
     Uint8Array,
     Uint32Array,
     Uint64Array,
     row_splits,
+    rows,
 )
-from tfrecord_lite.wire.scalar import MAX_VARINT_BYTES, varint_size
+from tfrecord_lite.wire.scalar import MAX_VARINT_BYTES
 
 Words = TypeVar("Words", "Uint64Array", "Uint32Array")
 
@@ -164,7 +161,7 @@ def decode_sized(
     return values, differs if np.count_nonzero(differs) else None
 
 
-_RUN_VALUES = 8 * 1024
+_RUN_VALUES = 32 * 1024
 """Values encoded at once, so that intermediate arrays stay in the cache."""
 
 # Each step of _spread splits groups of bits: bound, bits that stay, bits that move, by how much.
@@ -175,32 +172,34 @@ _SPREAD_STEPS = (
 )
 _IN_32_BITS = 1 << 28
 _IN_64_BITS = 1 << 56
-# Top bits of all bytes but the last, by the number of bytes.
-_CONTINUED = np.array(
-    [int.from_bytes(b"\x80" * max(min(n - 1, LANE_BYTES), 0), "little") for n in range(11)],
-    np.uint64,
-)
-_CONTINUED_32 = _CONTINUED[:5].astype(np.uint32)
-
-
-def varint_sizes(values: npt.NDArray[np.unsignedinteger[Any]]) -> Uint8Array:
-    """Return how many bytes each of many unsigned numbers takes, 1 to 10; uint8, owned."""
-    sizes = np.ones(values.shape, np.uint8)
-    largest = int(values.max(initial=0))
-    for n_bits in range(7, 64, 7):
-        if largest >> n_bits == 0:
-            break
-        sizes += (values >= values.dtype.type(1 << n_bits)).view(np.uint8)
-    return sizes
 
 
 def _spread(values: Words, largest: int) -> Words:
-    """Put 7 bits into each byte of numbers below 2**56, or 2**28 for uint32."""
+    """Put 7 bits into each byte of numbers below 2**56, or 2**28 for uint32; in place."""
     word, mask = values.dtype.type, int(~values.dtype.type(0))
+    moved = np.empty_like(values)
     for bound, low, high, shift in _SPREAD_STEPS:
         if largest >= bound and high & mask:
-            values = values & word(low & mask) | (values & word(high & mask)) << word(shift)
+            np.bitwise_and(values, word(high & mask), out=moved)
+            moved <<= word(shift)
+            values &= word(low & mask)
+            values |= moved
     return values
+
+
+def _continue(words: Words, largest: int) -> Words:
+    """Set the top bit of all bytes but the last of spread numbers; return 1 for each byte that is used, else 0."""
+    word, mask = words.dtype.type, int(~words.dtype.type(0))
+    above = words >> word(8)  # byte k is not 0 if any byte above byte k of a number is not
+    for bound, n_bits in ((1 << 14, 8), (1 << 21, 16), (1 << 35, 32)):
+        if largest >= bound:
+            above |= above >> word(n_bits)
+    above += word(0x7F7F7F7F7F7F7F7F & mask)
+    above &= word(0x8080808080808080 & mask)
+    words |= above
+    above <<= word(1)
+    above |= word(1)
+    return above
 
 
 def varint_rows(values: Int64Array) -> tuple[Uint8Array, Uint8Array]:
@@ -210,17 +209,21 @@ def varint_rows(values: Int64Array) -> tuple[Uint8Array, Uint8Array]:
     varint, uint8, shape (n,). Both are owned.
     """
     unsigned = values.view(np.uint64)
-    sizes = varint_sizes(unsigned)
     largest = int(unsigned.max(initial=0))
+    words = _spread(unsigned & np.uint64(_IN_64_BITS - 1), min(largest, _IN_64_BITS - 1))
+    sizes = np.bitwise_count(_continue(words, largest))
     if largest < _IN_64_BITS:
-        words = _spread(unsigned, largest) | _CONTINUED.take(sizes, mode="clip")
         return words.view(np.uint8).reshape(-1, LANE_BYTES), sizes
-    cells = np.zeros((values.size, 2 * LANE_BYTES), np.uint8)
-    words = cells.view(np.uint64)
-    below = unsigned & np.uint64(_IN_64_BITS - 1)
-    words[:, 0] = _spread(below, _IN_64_BITS - 1) | _CONTINUED.take(sizes, mode="clip")
     above = unsigned >> np.uint64(56)
-    words[:, 1] = (above & np.uint64(0x7F)) | (above >> np.uint64(7)) * np.uint64(0x180)
+    words |= (above > 0) * _TOP_BITS
+    np.bitwise_count(words & _TOP_BITS, out=sizes)
+    tenth = above >> np.uint64(7)
+    sizes += tenth.astype(np.uint8)
+    sizes += np.uint8(1)
+    cells = np.zeros((values.size, 2 * LANE_BYTES), np.uint8)
+    pairs = cells.view(np.uint64)
+    pairs[:, 0] = words
+    pairs[:, 1] = (above & np.uint64(0x7F)) | tenth * np.uint64(0x180)
     return cells, sizes
 
 
@@ -235,40 +238,32 @@ def varint_run(values: Int64Array) -> tuple[Uint8Array, Uint8Array | int]:
     (b'\x01\xac\x02', [1, 2])
     """
     unsigned = values.view(np.uint64)
-    largest = int(unsigned.max(initial=0))
-    if largest < 1 << 7:
+    if int(unsigned.max(initial=0)) < 1 << 7:
         return unsigned.astype(np.uint8), 1
     sizes = np.empty(values.size, np.uint8)
     if jit.kernels is not None:
         data = np.empty(jit.kernels.varint_sizes(unsigned, sizes), np.uint8)
         jit.kernels.encode_varints(unsigned, data)
         return data, sizes
-    out = np.empty(values.size * varint_size(largest) + 2 * LANE_BYTES, np.uint8)
-    n_bytes = 0
+    pieces = []
     for first in range(0, values.size, _RUN_VALUES):
         some = slice(first, first + _RUN_VALUES)
-        n_bytes += _encode_into(out[n_bytes:], unsigned[some], sizes[some])
-    data = out[:n_bytes]
-    # The room that was allocated may be several times as large.
-    return data.copy() if 2 * n_bytes < out.size else data, sizes
+        pieces.append(_encode_some(unsigned[some], sizes[some]))
+    return pieces[0] if len(pieces) == 1 else np.concatenate(pieces), sizes
 
 
-def _encode_into(out: Uint8Array, values: Uint64Array, sizes: Uint8Array) -> int:
-    """Encode numbers end to end, fill in their sizes, and return the bytes of all."""
-    largest = int(values.max(initial=0))
-    if largest < _IN_32_BITS:
-        narrow: Uint32Array = values.astype(np.uint32)
-        sizes[:] = varint_sizes(narrow)
-        spread = _spread(narrow, largest)
-        cells: AnyArray = spread | _CONTINUED_32.take(sizes, mode="clip")
-    elif largest < _IN_64_BITS:
-        sizes[:] = varint_sizes(values)
-        cells = _spread(values, largest) | _CONTINUED.take(sizes, mode="clip")
-    else:
-        wide, sizes[:] = varint_rows(values.view(np.int64))
-        cells = wide.view(np.dtype((np.void, 2 * LANE_BYTES)))[:, 0]
+def _encode_some(values: Uint64Array, sizes: Uint8Array) -> Uint8Array:
+    """Encode numbers end to end, and fill in their sizes."""
+    largest = int(values.max())
+    if largest < _IN_64_BITS:
+        word: Any = np.uint32 if largest < _IN_32_BITS else np.uint64
+        words = _spread(values.astype(word), largest)
+        is_used = _continue(words, largest)
+        np.bitwise_count(is_used, out=sizes)
+        return words.view(np.uint8).take(is_used.view(np.bool_).nonzero()[0])
+    cells, sizes[:] = varint_rows(values.view(np.int64))
     splits = row_splits(sizes.astype(np.int64))
+    out = np.empty(int(splits[-1]) + 2 * LANE_BYTES, np.uint8)
     # Each is stored with the zeros after it, and the next one over those.
-    width = cells.dtype.itemsize
-    np.ndarray((out.size - width + 1,), cells.dtype, out, strides=(1,))[splits[:-1]] = cells
-    return int(splits[-1])
+    rows(out, 2 * LANE_BYTES)[splits[:-1]] = cells.view((np.void, 2 * LANE_BYTES))[:, 0]
+    return out[: splits[-1]]
