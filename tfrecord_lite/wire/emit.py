@@ -37,6 +37,7 @@ from tfrecord_lite.arrays import (
     ByteRanges,
     Int64Array,
     Uint8Array,
+    keep_freed_pages,
     place_all,
     row_splits,
     rows,
@@ -231,6 +232,7 @@ def emit_fields(
 
     Raises WireError for a message larger than MAX_MESSAGE_BYTES, before memory is allocated.
     """
+    keep_freed_pages()
     sized = [_sized_field(tag, parts, n_messages) for tag, parts in fields]
     lengths = np.zeros(n_messages, np.int64)
     for field, parts in sized:
