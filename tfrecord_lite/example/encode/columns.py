@@ -35,14 +35,11 @@ from tfrecord_lite.convert.lossless import with_carried
 from tfrecord_lite.convert.normalize import normalize
 from tfrecord_lite.convert.types import ByteItems, column_error
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
-from tfrecord_lite.example.encode.one import encode_features, encoded_key
+from tfrecord_lite.example.encode.one import encode_features, encoded_key, entry_levels
 from tfrecord_lite.example.proto import (
-    ENTRY_TAG,
     FEATURES_TAG,
-    KEY_TAG,
     KIND_TAGS,
     LIST_VALUE_TAG,
-    VALUE_TAG,
 )
 from tfrecord_lite.schema import FeatureLike, Kind
 from tfrecord_lite.wire.emit import (
@@ -55,7 +52,7 @@ from tfrecord_lite.wire.emit import (
     emit_fields,
     emit_run,
 )
-from tfrecord_lite.wire.scalar import WireError, varint
+from tfrecord_lite.wire.scalar import WireError
 from tfrecord_lite.wire.varint import varint_rows, varint_run
 
 __all__ = ["encode_example", "encode_examples"]
@@ -311,11 +308,6 @@ def features_parts(found: Mapping[str, ValueLists]) -> list[Part]:
     """Return the Features that have value lists, one per key, as parts of messages."""
     keys = sorted_keys(found)
     return [part for raw, key in keys for part in feature_parts(entry_levels(raw), found[key])]
-
-
-def entry_levels(key: bytes) -> tuple[bytes, bytes]:
-    """Return the levels around the value of a map entry: its tag, and all before the value."""
-    return ENTRY_TAG, KEY_TAG + varint(len(key)) + key + VALUE_TAG
 
 
 def feature_parts(entry: tuple[bytes, ...], lists: ValueLists) -> list[Part]:

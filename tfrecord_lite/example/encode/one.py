@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -63,6 +64,12 @@ def encoded_key(key: Any) -> bytes:
         raise column_error(key, "a key with lone surrogates, which UTF-8 cannot encode") from None
 
 
+@lru_cache(maxsize=4096)
+def entry_levels(key: bytes) -> tuple[bytes, bytes]:
+    """Return the levels around the value of a map entry: its tag, and all before the value."""
+    return ENTRY_TAG, delimited(KEY_TAG, key) + VALUE_TAG
+
+
 def encode_features(tag: bytes, row: Mapping[str, Any]) -> list[Buffer]:
     """Encode a dictionary as a field with a Features message, keys in the order of their bytes.
 
@@ -80,8 +87,9 @@ def encode_features(tag: bytes, row: Mapping[str, Any]) -> list[Buffer]:
             continue
         content = feature_content(key, value)
         if content is not None:
-            entry = delimited(KEY_TAG, raw) + delimited(VALUE_TAG, content)
-            entries.append((raw, (delimited(ENTRY_TAG, entry),)))
+            entry, head = entry_levels(raw)
+            field = b"%b%b%b" % (head, _length(len(content)), content)
+            entries.append((raw, (delimited(entry, field),)))
     entries.sort(key=itemgetter(0))
     pieces = list(chain.from_iterable([pieces for _, pieces in entries]))
     return [tag, _length(sum(map(len, pieces))), *pieces]
@@ -103,8 +111,8 @@ def _large(key: str, raw: bytes, value: Any) -> tuple[Any, ...]:
         kind = lists.kind or kind
         flat: Any = lists.flat if kind is Kind.FLOAT else varint_run(lists.flat)[0]
         payload = memoryview(flat).cast("B")
-    entry = (ENTRY_TAG, KEY_TAG + _length(len(raw)) + raw + VALUE_TAG)
-    return prefix_bytes((*entry, KIND_TAGS[kind], LIST_VALUE_TAG), len(payload)), payload
+    levels = (*entry_levels(raw), KIND_TAGS[kind], LIST_VALUE_TAG)
+    return prefix_bytes(levels, len(payload)), payload
 
 
 def feature_content(key: str, value: Any) -> bytes | None:

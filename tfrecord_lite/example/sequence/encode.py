@@ -54,7 +54,6 @@ from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.encode.columns import (
     count_records,
     encode_fields,
-    entry_levels,
     feature_parts,
     features_parts,
     sorted_keys,
@@ -64,6 +63,7 @@ from tfrecord_lite.example.encode.one import (
     delimited,
     encode_features,
     encoded_key,
+    entry_levels,
     feature_content,
 )
 from tfrecord_lite.example.encode.rows import (
