@@ -23,7 +23,7 @@ from tfrecord_lite import (
 )
 from tfrecord_lite.columns import RaggedTensor
 from tfrecord_lite.convert.arrow import library
-from tfrecord_lite.convert.lossless import restore, schema_of
+from tfrecord_lite.convert.lossless import schema_of
 from tfrecord_lite.convert.normalize import normalize
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.schema import Original
@@ -166,7 +166,7 @@ def _others() -> dict[str, Any]:
 def test_frames_have_a_schema_and_come_back_by_it(frame: Any) -> None:
     schema = schema_of(frame)
 
-    columns: Any = restore(parse_example(encode_examples(frame, schema), schema), schema)
+    columns: Any = parse_example(encode_examples(frame, schema), schema)
 
     assert columns["i"].tolist() == DATA["i"]
     assert columns["s"].tolist() == DATA["s"]

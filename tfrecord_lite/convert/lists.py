@@ -207,6 +207,20 @@ def masked_rows(rows: AnyArray, missing: BoolArray, fill: Any = b"") -> np.ma.Ma
     return np.ma.MaskedArray(whole, np.broadcast_to(masks, whole.shape).copy())
 
 
+def row_of(column: Any, number: int) -> Any:
+    """Return one record's part of a column, as an array or a column without the dimension of records."""
+    if isinstance(column, SparseTensor):
+        own = column.indices[:, 0] == number
+        values = column.values[own]
+        return SparseTensor(column.indices[own, 1:], values, column.dense_shape[1:])
+    if isinstance(column, MaskedBytes):
+        column = np.ma.MaskedArray(column.values.to_numpy(), column.mask)
+    if isinstance(column, BytesColumn):
+        column = column.to_numpy()
+    # With an ellipsis a row without dimensions is an array, too.
+    return column[number] if isinstance(column, RaggedTensor) else column[number, ...]
+
+
 def with_values(column: Any, change: Callable[[Any], Any]) -> Any:
     """Return a column with its flat values changed one by one; rows and mask stay."""
     match column:

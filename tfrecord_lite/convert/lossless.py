@@ -83,7 +83,6 @@ from tfrecord_lite.schema import (
     SchemaItem,
     SparseFeature,
     is_raw,
-    kind_of,
 )
 from tfrecord_lite.schema.kinds import EXTRA_FLOATS, EXTRA_INTEGERS, numpy_dtype
 
@@ -350,13 +349,15 @@ def _raw_rows(values: AnyArray) -> BytesColumn:
 
 
 def restore(columns: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
-    """Bring parsed columns back to the dtypes and shapes they had before they were stored.
+    """Bring columns back to the dtypes and shapes they had before they were stored.
+
+    Whatever this package parses with a Schema is restored. This is for columns that were parsed otherwise: by
+    TensorFlow, or with ``schema.features``.
 
     Parameters
     ----------
     columns : mapping of str to column
-        What :func:`~tfrecord_lite.parse_example` returned for a batch with `schema`, or some
-        of its features.
+        What ``parse_example(records, schema.features)`` returned, or some of it.
     schema : Schema
         Its originals say what to make of the columns; a feature without one stays as it is.
 
@@ -379,25 +380,28 @@ def restore(columns: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
     --------
     >>> columns = {"x": np.array([0.1, 0.2]), "flag": np.array([True, False])}
     >>> schema = schema_of(columns)
-    >>> restore(parse_example(encode_examples(columns, schema), schema), schema)
+    >>> parsed = parse_example(encode_examples(columns, schema), schema.features)
+    >>> restore(parsed, schema)
     {'x': array([0.1, 0.2]), 'flag': array([ True, False])}
     """
-    return restored(columns, schema, with_objects=True)
+    return restored(columns, schema.to_items(), with_objects=True)
 
 
-def restored(columns: Mapping[str, Any], schema: Schema, *, with_objects: bool) -> dict[str, Any]:
+def restored(
+    columns: Mapping[str, Any], items: Mapping[str, SchemaItem], *, with_objects: bool
+) -> dict[str, Any]:
     """Restore columns; without objects, strings stay as they were parsed, or MaskedBytes."""
-    originals = schema.originals
     found = {}
     for name, parsed in columns.items():
-        column, original = parsed, originals.get(name)
+        column, item = parsed, items[name]
+        original = item.original
         if original is None:
             found[name] = column
             continue
         if not with_objects and original.dtype == "string":
             found[name] = _strings_back(name, column, original)
             continue
-        raw = is_raw(original, kind_of(schema[name].dtype))  # type: ignore[attr-defined]
+        raw = item.is_raw
         if not with_objects and original.missing and isinstance(column, RaggedTensor):
             rows = _complete_rows(column, original, raw=raw)
             column = column if rows is None else rows

@@ -94,6 +94,8 @@ def stack(elements: list[Any]) -> Any:
             return {key: stack(list(column)) for key, column in zip(keys, columns, strict=True)}
         if isinstance(first, (tuple, list)):
             return type(first)(stack(list(parts)) for parts in zip(*elements, strict=True))
+        if isinstance(first, np.ma.MaskedArray):
+            return np.ma.stack(elements)
         return objects(elements) if isinstance(first, (bytes, str)) else np.stack(elements)
     except TFRecordError:
         raise
@@ -194,6 +196,9 @@ def fingerprint(*groups: Any, strings: str) -> str:
     """Name some of the features, with a digest of all specifications."""
     specs = [sorted((features or {}).items()) for features in groups]
     names = [name for group in specs for name, _ in group]
+    specs += filter(
+        None, [sorted(getattr(features, "originals", {}).items()) for features in groups]
+    )
     digest = hashlib.sha256(repr((specs, strings)).encode()).hexdigest()[:_DIGEST_DIGITS]
     some = " ".join(names[:_MOST_NAMES]) + " ..." * (len(names) > _MOST_NAMES)
     return f"<{some}: {len(names)}, {digest}>"
@@ -201,4 +206,7 @@ def fingerprint(*groups: Any, strings: str) -> str:
 
 def is_dense(features: Any) -> bool:
     """Whether the columns of these features can be cut by rows."""
-    return all(isinstance(feature, FixedLenFeature) for feature in features.values())
+    originals = getattr(features, "originals", {}).values()
+    return all(isinstance(feature, FixedLenFeature) for feature in features.values()) and not any(
+        None in (original.shape or ()) for original in originals
+    )

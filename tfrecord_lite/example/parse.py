@@ -7,9 +7,11 @@ from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast, overload
 
+import numpy as np
+
 from tfrecord_lite.arrays import AnyArray
 from tfrecord_lite.block import Block
-from tfrecord_lite.columns import BytesColumn, Column, RaggedTensor, SparseTensor
+from tfrecord_lite.columns import Column, RaggedTensor, SparseTensor
 from tfrecord_lite.example.content import ContentType
 from tfrecord_lite.example.decode.first_error import parse_or_first_error
 from tfrecord_lite.example.decode.reader import (
@@ -26,6 +28,7 @@ from tfrecord_lite.schema import (
     DenseLike,
     FeatureLike,
     RaggedFeature,
+    Schema,
     SparseSpec,
     prepare,
     specifications,
@@ -47,7 +50,8 @@ class ExampleParser(Generic[_ColumnT_co]):
     Parameters
     ----------
     features : mapping of str to feature specification
-        The features to read: a dict, or a Schema. Others cost next to nothing. A dtype
+        The features to read: a dict, or a Schema, whose originals give columns the dtypes and shapes
+        that they had before they were stored. Others cost next to nothing. A dtype
         (``int``, ``"float32"``, ``bytes``), or a tuple of dtype and shape, stands for a
         FixedLenFeature.
     strings : {"ndarray", "BytesColumn"}, optional
@@ -105,8 +109,9 @@ class ExampleParser(Generic[_ColumnT_co]):
         self, features: Mapping[str, FeatureLike], *, strings: StringForm = "ndarray"
     ) -> None:
         specs = specifications(features)
-        self._reader = FeatureReader(prepare(specs), strings)
-        self._features = dict(specs)
+        self._reader = FeatureReader(prepare(specs), specs, strings)
+        self._features = specs if isinstance(specs, Schema) else dict(specs)
+        self._strings = strings
 
     def __call__(
         self, serialized: Serialized, example_names: Sequence[str] | None = None
@@ -222,10 +227,10 @@ class ExampleParser(Generic[_ColumnT_co]):
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the specifications, not what was learnt."""
         cls = parser_of_all if self._reader.rejects_others else ExampleParser
-        return partial(cls, strings=self._reader.strings), (self._features,)
+        return partial(cls, strings=self._strings), (self._features,)
 
 
-def features_of(parser: ExampleParser[Any]) -> dict[str, Any]:
+def features_of(parser: ExampleParser[Any]) -> Mapping[str, Any]:
     """Return the features of a parser, for packages that ask for their shapes."""
     return parser._features  # noqa: SLF001 - the room's own
 
@@ -371,5 +376,5 @@ def _n_values(column: Column) -> int:
     """Return how many values a column has."""
     if isinstance(column, SparseTensor):
         return len(column.values)
-    values = column.flat_values if isinstance(column, RaggedTensor) else column
-    return len(values) if isinstance(values, BytesColumn) else values.size
+    values: Any = column.flat_values if isinstance(column, RaggedTensor) else column
+    return values.size if isinstance(values, np.ndarray) else len(values)

@@ -62,11 +62,11 @@ from tfrecord_lite.records.framing import (
     is_header,
 )
 from tfrecord_lite.records.stream import RecordStream
+from tfrecord_lite.schema import FeatureLike, Schema
 
 if TYPE_CHECKING:
     from tfrecord_lite.columns import Column
     from tfrecord_lite.example.parse import ExampleParser
-    from tfrecord_lite.schema import FeatureLike
 
     Indices: TypeAlias = Sequence[int] | npt.NDArray[np.integer[Any]]
 
@@ -387,7 +387,8 @@ class TFRecordFile:
         else:
             kept = self._parser  # read once: another thread may replace it
             if kept is None or kept[0] != features:
-                kept = self._parser = (dict(features or {}), ExampleParser(features))
+                known = features if isinstance(features, Schema) else dict(features or {})
+                kept = self._parser = (known, ExampleParser(features))
             parser = kept[1]
         block = self.block(indices)
         try:

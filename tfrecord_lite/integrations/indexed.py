@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.columns import Column
+from tfrecord_lite.convert.lists import row_of
 from tfrecord_lite.errors import TFRecordError
 from tfrecord_lite.example.parse import ExampleParser, features_of
 from tfrecord_lite.files.names import Sources
@@ -38,8 +39,8 @@ class IndexedExamples:
         features = features_of(self._parser).values()
         if len(indices) > 1 and all(isinstance(each, FixedLenFeature) for each in features):
             columns: dict[str, Any] = self._columns(indices)
-            # With an ellipsis a row without dimensions is an array, too.
-            return [{name: c[i, ...] for name, c in columns.items()} for i in range(len(indices))]
+            numbers = range(len(indices))
+            return [{name: row_of(c, i) for name, c in columns.items()} for i in numbers]
         rows = []
         for record, index in zip(self.file.block(indices), indices, strict=True):
             try:

@@ -64,7 +64,7 @@ class Original:
 
     Notes
     -----
-    Zone and categories do not change what is stored, nor what :func:`restore` returns: they are for
+    Zone and categories do not change what is stored, nor what parsers return: they are for
     data frames.
 
     Examples

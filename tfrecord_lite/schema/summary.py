@@ -239,7 +239,7 @@ class Summary(Mapping[str, FeatureSummary]):
             FixedLenFeature for a feature that every record has with the same number of
             values, at least one: of shape [] for 1, otherwise [n]. With "ragged", a feature of
             one length that some record lacks has that shape as its original, so that
-            :func:`restore` makes a masked array of it. A feature that never has a kind is
+            parsers make a masked array of it. A feature that never has a kind is
             omitted.
 
         Raises

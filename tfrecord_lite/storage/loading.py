@@ -18,7 +18,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 from tfrecord_lite.block import Block
-from tfrecord_lite.columns.bytes import as_array
 from tfrecord_lite.columns.join import join
 from tfrecord_lite.convert.arrow import (
     Library,
@@ -29,12 +28,9 @@ from tfrecord_lite.convert.arrow import (
     table_for,
     without_labels,
 )
-from tfrecord_lite.convert.lists import with_values
-from tfrecord_lite.convert.lossless import restored
 from tfrecord_lite.errors import (
     InvalidArgumentError,
     Reason,
-    TFRecordError,
     argument_error,
 )
 from tfrecord_lite.example.parse import ExampleParser, parser_of_all
@@ -311,7 +307,6 @@ class Loader:
     ) -> None:
         schema: Any = described.schema
         self._library, self._dataframe = library, described.dataframe
-        self._with_objects = with_objects and library is None
         self._is_sequence = isinstance(schema, SequenceSchema)
         self._structure = _structure_of(described)
         if self._is_sequence:
@@ -330,21 +325,24 @@ class Loader:
             schema = schema.select(dict.fromkeys([*names, *index]))
             self._structure = {name: name for name in names}
         self._schema: Schema = schema
-        # Raw values must be in one column; one object per string would only slow this down.
         self._parse: Any = None
+        strings: Any = "ndarray" if with_objects and library is None else "BytesColumn"
         if schema and self._is_sequence:
             chosen = [
                 {
-                    n.removeprefix(f"{p}/"): spec
-                    for n, spec in schema.items()
+                    n.removeprefix(f"{p}/"): item
+                    for n, item in schema.to_items().items()
                     if n.startswith(f"{p}/")
                 }
                 for p in parts
             ]
-            self._parse = SequenceExampleParser(*chosen, strings="BytesColumn", pad=False)
+            parser = SequenceExampleParser(
+                *map(Schema.of_items, chosen), strings=strings, pad=False
+            )
+            self._parse = parser
         elif schema:
             make: Any = parser_of_all if rejects_others else ExampleParser
-            self._parse = make(schema, strings="BytesColumn")
+            self._parse = make(schema, strings=strings)
         self._is_first, self._check_type = True, check_of_either()
 
     def whole(self, blocks: Any) -> Any:
@@ -384,23 +382,8 @@ class Loader:
             self._is_first = False
         if self._parse is None:
             return {}
-        if self._is_sequence:
-            context, lists, _ = self._parse.parse_block(block)
-            parsed = {f"context/{name}": column for name, column in context.items()}
-            parsed |= {f"feature_lists/{name}": column for name, column in lists.items()}
-        else:
-            parsed = self._parse(block)
-        try:
-            columns = restored(parsed, self._schema, with_objects=self._with_objects)
-        except InvalidArgumentError as error:
-            if error.index is None:
-                raise
-            raise block.place(error.index).locate(error) from None
-        except TFRecordError:
-            raise
-        except (ValueError, OverflowError) as error:
-            # From NumPy, about shapes that no array can have.
-            raise argument_error(f"no array can have the schema's originals: {error}") from None
-        if not self._with_objects:
-            return columns
-        return {name: with_values(column, as_array) for name, column in columns.items()}
+        if not self._is_sequence:
+            return self._parse(block)  # type: ignore[no-any-return]
+        context, lists, _ = self._parse.parse_block(block)
+        columns = {f"context/{name}": column for name, column in context.items()}
+        return columns | {f"feature_lists/{name}": column for name, column in lists.items()}

@@ -29,14 +29,26 @@ from tfrecord_lite.arrays import (
 )
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import BytesColumn, Column
-from tfrecord_lite.columns.bytes import FlatValues, owned_slice
-from tfrecord_lite.errors import Reason, argument_error, require_int
+from tfrecord_lite.columns.bytes import FlatValues, as_array, owned_slice
+from tfrecord_lite.convert.lists import row_of, with_values
+from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, require_int
 from tfrecord_lite.example.decode import build
 from tfrecord_lite.example.decode.batch import LayoutMemory, MessageBatch
 from tfrecord_lite.example.decode.build import FeatureColumn
 from tfrecord_lite.example.decode.entries import FeatureValues
 from tfrecord_lite.example.decode.first_error import MisfitError
-from tfrecord_lite.schema import Dense, Kind, Padded, Prepared, Ragged, Sparse, VarLen, keys_to_read
+from tfrecord_lite.schema import (
+    Dense,
+    FeatureLike,
+    Kind,
+    Padded,
+    Prepared,
+    Ragged,
+    Schema,
+    Sparse,
+    VarLen,
+    keys_to_read,
+)
 from tfrecord_lite.wire.keys import KeyTable
 
 if TYPE_CHECKING:
@@ -112,7 +124,7 @@ class ColumnReader:
 
 
 class FeatureReader(ColumnReader):
-    """Reads features out of batches of Examples.
+    """Reads features out of batches of Examples: of a Schema with their original dtypes and shapes.
 
     A feature without a kind counts as missing in an Example (rule X3), but not in the context
     of a SequenceExample (rule Q6).
@@ -121,11 +133,16 @@ class FeatureReader(ColumnReader):
     def __init__(
         self,
         prepared: Mapping[str, Prepared],
+        features: Mapping[str, FeatureLike],
         strings: StringForm,
         *,
         no_kind_is_missing: bool = True,
     ) -> None:
-        super().__init__(prepared, strings)
+        originals = features.originals if isinstance(features, Schema) else {}
+        # Raw values must be in one column: an object per string would only slow this down.
+        super().__init__(prepared, "BytesColumn" if originals else strings)
+        self._items = features.to_items() if originals else {}  # type: ignore[attr-defined]
+        self._with_objects = strings == "ndarray"
         self._no_kind_is_missing = no_kind_is_missing
         self._learnt = self.table, LayoutMemory()  # one attribute, as several threads may set it
         reads = Counter(key for feature in prepared.values() for key, _ in feature.reads())
@@ -143,7 +160,39 @@ class FeatureReader(ColumnReader):
         single: bool,
     ) -> list[dict[str, Column]]:
         """Parse the messages of several batches at once; as :meth:`results`."""
-        return self.results(self._messages(data, starts, stops), splits, single=single)
+        batch = self._messages(data, starts, stops)
+        if not self._items:
+            return self.results(batch, splits, single=single)
+        found = self.results(batch, splits, single=False)
+        restored = [
+            self._restored(columns, start) for columns, start in zip(found, splits, strict=False)
+        ]
+        if not single:
+            return restored
+        (row,) = self.results(batch, splits, single=True)
+        for name, item in self._items.items():
+            row[name] = (
+                as_array(row[name]) if item.original is None else row_of(restored[0][name], 0)
+            )
+        return [row]
+
+    def _restored(self, columns: dict[str, Column], start: int) -> dict[str, Column]:
+        """Return columns with their original dtypes and shapes; the first record has the number `start`."""
+        from tfrecord_lite.convert.lossless import restored  # noqa: PLC0415 - few need it
+
+        try:
+            found = restored(columns, self._items, with_objects=self._with_objects)
+        except InvalidArgumentError as error:
+            if error.index is None:
+                raise
+            detail = error.detail or ""
+            raise MisfitError(start + error.index, error.reason, error.key, detail) from None
+        except (ValueError, OverflowError) as error:
+            # From NumPy, about shapes that no array can have.
+            raise argument_error(f"no array can have the schema's originals: {error}") from None
+        if not self._with_objects:
+            return found
+        return {name: with_values(column, as_array) for name, column in found.items()}
 
     def _messages(self, data: Uint8Array, starts: Int64Array, stops: Int64Array) -> MessageBatch:
         table, memory = self._learnt

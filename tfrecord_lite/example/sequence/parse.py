@@ -44,6 +44,7 @@ from tfrecord_lite.schema import (
     Padded,
     Prepared,
     Ragged,
+    Schema,
     prepare_sequence,
     specifications,
 )
@@ -68,7 +69,7 @@ class SequenceExampleParser:
     Parameters
     ----------
     context_features : mapping of str to feature specification, optional
-        FixedLenFeature, VarLenFeature and RaggedFeature.
+        FixedLenFeature, VarLenFeature and RaggedFeature; of a Schema with their original dtypes and shapes.
     sequence_features : mapping of str to feature specification, optional
         FixedLenSequenceFeature, VarLenFeature and RaggedFeature. Features and lists that
         are not named cost next to nothing. A dtype, or a tuple of dtype and shape, stands for
@@ -107,8 +108,9 @@ class SequenceExampleParser:
         pad: bool = True,
     ) -> None:
         context, lists = prepare_sequence(context_features, sequence_features)
+        context_specs = specifications({} if context_features is None else context_features)
         self._features = (
-            dict(specifications(context_features or {})),
+            context_specs if isinstance(context_specs, Schema) else dict(context_specs),
             dict(specifications(sequence_features or {}, is_list=True)),
         )
         self._required = [
@@ -116,7 +118,7 @@ class SequenceExampleParser:
             for feature in context.values()
             if isinstance(feature, Dense) and feature.default is None and feature.size
         ]
-        self._context = FeatureReader(context, strings, no_kind_is_missing=False)
+        self._context = FeatureReader(context, context_specs, strings, no_kind_is_missing=False)
         self._lists = FeatureListReader(lists, strings, pad=pad)
 
     def __call__(

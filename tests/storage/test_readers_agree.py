@@ -1,0 +1,145 @@
+"""What was saved comes back in every reader with its dtype, shape, text and times."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from tests.support.columns import same
+from tfrecord_lite import (
+    FixedLenSequenceFeature,
+    RaggedTensor,
+    SequenceExampleParser,
+    SparseTensor,
+    TFRecordDataset,
+    TFRecordFile,
+    TFRecordReader,
+    encode_sequence_examples,
+    load,
+    load_schema,
+    parse_example,
+    read_batches,
+    save,
+)
+from tfrecord_lite.columns.join import join
+from tfrecord_lite.convert.lists import row_of
+from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.schema import FixedLenFeature, Original, Schema, SequenceSchema
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+N = 7
+NUMBERS = np.arange(N)
+MASK = NUMBERS % 3 == 1
+SPLITS = [0, 2, 2, 3, 3, 6, 6, 7]
+
+
+def text(*words: str) -> Any:
+    return np.array([words[i % len(words)] for i in range(N)], object)
+
+
+COLUMNS: dict[str, Any] = {
+    **{name: NUMBERS.astype(name) for name in "?bhilBHILefdFD"},
+    "large": np.uint64(2**64 - 1) - NUMBERS.astype("u8"),
+    "bfloat16": NUMBERS.astype(ml_dtypes.bfloat16),
+    "times": NUMBERS.astype("M8[ns]"),
+    "weeks": NUMBERS.astype("m8[W]"),
+    "pixels": (NUMBERS[:, None, None] + np.zeros((N, 2, 3))).astype("u1"),
+    "float64 matrices": NUMBERS[:, None, None] / np.full((N, 2, 2), 3),
+    "bytes": text("a", "b").astype("S1").astype(object),
+    "S": text("a", "bc").astype("S"),
+    "U": text("ä", "bc").astype("U"),
+    "T": text("ä", "bc").astype(np.dtypes.StringDType()),
+    "str": text("ä", "", "bc"),
+    "masked": np.ma.MaskedArray(NUMBERS / 3, MASK),
+    "masked times": np.ma.MaskedArray(NUMBERS.astype("M8[s]"), MASK),
+    "masked str": np.ma.MaskedArray(text("ä", "bc"), MASK),
+    "masked bytes": np.ma.MaskedArray(text("a").astype("S1").astype(object), MASK),
+    "ragged": RaggedTensor(NUMBERS.astype("u1"), SPLITS),
+    "ragged float64": RaggedTensor(NUMBERS / 3, SPLITS),
+    "ragged rows": RaggedTensor(np.arange(21, dtype="f4").reshape(N, 3), SPLITS),
+    "ragged str": RaggedTensor(text("ä", "bc"), SPLITS),
+    "ragged twice": RaggedTensor(RaggedTensor(NUMBERS / 3, SPLITS), np.arange(N + 1)),
+    "sparse": SparseTensor([[1, 0], [4, 1]], np.array([0.5, 1 / 3]), (N, 2)),
+}  # fmt: skip
+
+READERS: dict[str, Callable[[Any, Schema], list[dict[str, Any]]]] = {
+    "load": lambda path, _: [load(path)],
+    "load, with a schema": lambda path, schema: [load(path, schema=schema)],
+    "parse_example": lambda path, schema: [parse_example(list(TFRecordReader(path)), schema)],
+    "batches": lambda path, schema: list(TFRecordReader(path).batches(schema, 3)),
+    "read_batches": lambda path, schema: list(read_batches(path, schema, 3)),
+    "a process": lambda path, schema: list(read_batches(path, schema, 3, num_workers=1)),
+    "a data set": lambda path, schema: list(TFRecordDataset(path).batch(3).parse_example(schema)),
+    "TFRecordFile": lambda path, schema: [TFRecordFile(path).parse(range(N), schema)],
+}
+
+
+@pytest.fixture(scope="module")
+def paths(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("columns")
+    made = {name: folder / f"{i}.tfrecord" for i, name in enumerate(COLUMNS)}
+    for name, path in made.items():
+        save(path, {"x": COLUMNS[name]})
+    return made
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_columns_of_every_dtype_are_the_same_in_every_reader(
+    paths: dict[str, Path], reader: str
+) -> None:
+    names = list(COLUMNS)
+    if reader == "a process":  # starting one takes long
+        names = ["?", "bfloat16", "times", "T", "masked str", "ragged float64", "sparse"]
+    for name in names:
+        schema = load_schema(f"{paths[name]}.schema.json")
+        found = READERS[reader](paths[name], schema)
+        same(join([batch["x"] for batch in found]), COLUMNS[name])
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_a_single_record_is_its_row_of_the_batch(paths: dict[str, Path], name: str) -> None:
+    schema = load_schema(f"{paths[name]}.schema.json")
+
+    rows = list(TFRecordDataset(paths[name]).parse_example(schema))
+
+    for i, row in enumerate(rows):
+        same(row["x"], row_of(COLUMNS[name], i))
+
+
+def test_the_context_of_sequences_has_its_originals() -> None:
+    lists = FixedLenSequenceFeature([], "int64")
+    schema = SequenceSchema(
+        Schema({"t": FixedLenFeature([], "int64")}, {"t": Original("datetime64[s]", [])}),
+        {"x": lists},
+    )
+    block = encode_sequence_examples({"t": [5, 6]}, {"x": [[1], [2, 3]]})
+
+    context, _, lengths = SequenceExampleParser(*schema)(block)
+
+    same(context["t"], np.array([5, 6], "M8[s]"))
+    assert lengths["x"].tolist() == [1, 2]
+    assert SequenceExampleParser(*schema).parse_single(block[1])[0]["t"] == np.datetime64(6, "s")
+
+
+@pytest.mark.parametrize("strings", ["ndarray", "BytesColumn"])
+def test_the_first_record_that_does_not_fit_an_original_is_named(
+    tmp_path: Path, strings: Any
+) -> None:
+    path = tmp_path / "x.tfrecord"
+    save(path, {"x": [1, 2, 3, 300, 5, 600]})
+    schema = Schema({"x": FixedLenFeature([], "int64")}, {"x": Original("uint8", [])})
+    batches = TFRecordReader(path).batches(schema, 2, strings=strings)
+
+    same(next(batches)["x"], np.array([1, 2], "u1"))
+    for read in (lambda: next(batches), lambda: TFRecordFile(path).parse([0, 3, 5], schema)):
+        with pytest.raises(InvalidArgumentError) as caught:
+            read()
+        error = caught.value
+        assert (error.reason, error.key, error.index) == (Reason.UNREPRESENTABLE, "x", 3)
+        assert error.source == str(path)
