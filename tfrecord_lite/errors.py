@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Self
 
@@ -256,7 +256,7 @@ class DataLossWarning(UserWarning):
 
 @dataclass(frozen=True, slots=True)
 class DamagedSpan:
-    """Bytes of a file that were skipped because they are damaged.
+    """Bytes of a file that were skipped because they are damaged; of records, all that are neighbours.
 
     Examples
     --------
@@ -277,12 +277,14 @@ class DamagedSpan:
     detail: str | None
     """The cause in words."""
     index: int | None
-    """Number of that record in the file; each damaged span before it counts as one. None if it is
-    not known, as reading began at any byte."""
+    """Number of that record in the file; in each damaged span before it are `num_records`. None if
+    it is not known, as reading began at any byte."""
     records_before: int
     """Number of intact records of the file before it."""
     records_after: int | None = None
     """Number of intact records of the file after it; None until they are read."""
+    num_records: int = 1
+    """How many records with wrong data follow one another; of other damage, 1."""
 
     @property
     def breaks_off(self) -> bool:
@@ -306,9 +308,26 @@ class DamagedSpan:
             return error
         return error.at(offset=self.offset, index=self.index)
 
+    def joined(self, after: DamagedSpan) -> DamagedSpan | None:
+        """Return one span of this and the next one, if only records with wrong data CRCs are in them."""
+        is_next = after.offset == self.offset + self.length
+        if not is_next or not self.reason is after.reason is Reason.DATA_CRC:
+            return None
+        length, num_records = self.length + after.length, self.num_records + after.num_records
+        return replace(self, length=length, num_records=num_records)
+
+    @property
+    def description(self) -> str:
+        """The place, and what is wrong there, in one line."""
+        if self.num_records == 1:
+            return str(self.error())
+        first, n = self.index, self.num_records
+        records = f"{n} records" if first is None else f"records {first} to {first + n - 1}"
+        return f"{self.source}: {records}, byte {self.offset}: {self.reason}"
+
     def __str__(self) -> str:
         """Return the place, what is wrong there, and how much was skipped, in one line."""
-        return f"{self.error()}; {plural(self.length, 'byte')} skipped"
+        return f"{self.description}; {plural(self.length, 'byte')} skipped"
 
 
 MAX_SPANS = 10_000
@@ -336,7 +355,7 @@ class FileReport:
     spans: tuple[DamagedSpan, ...] = ()
     """The damaged spans; the first :data:`MAX_SPANS` of them."""
     num_damaged: int = 0
-    """Number of damaged spans."""
+    """Number of damaged places: of a span of several records, each of them."""
     lost_bytes: int = 0
     """Bytes in all of them, of the decompressed stream; more may be lost if `breaks_off`."""
     message_errors: tuple[InvalidArgumentError, ...] = ()
@@ -393,7 +412,7 @@ class DamageReport:
 
     @property
     def num_damaged(self) -> int:
-        """Number of damaged spans."""
+        """Number of damaged places: of a span of several records, each of them."""
         return sum(file.num_damaged for file in self.files)
 
     @property

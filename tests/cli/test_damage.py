@@ -67,6 +67,28 @@ def test_every_damaged_place_is_named_and_the_check_goes_on(run: Run, tmp_path: 
     assert summary["damaged_places"] == 3
 
 
+def test_damage_is_no_flood_of_lines(run: Run, tmp_path: Path) -> None:
+    """Neighbours are one line, and of many places 20 are shown."""
+    size = len(frame([bytes(9)]))
+    path, saved = write(tmp_path / "a", [bytes(9)] * 12_100), tmp_path / "saved"
+    damage(path, *(i * size + 15 for i in [*range(12_000), *range(12_001, 12_100, 2)]))
+
+    done, full = run("verify", path), run("verify", "--all", path)
+    (place, *_), summary, _ = verify(run, path)
+    assert (len(done.out), len(full.out)) == (22, 52)
+    assert done.out[:20] == full.out[:20]
+    text = f"{path}: records 0 to 11999, byte 0: data CRC mismatch; 300,000 bytes lost"
+    assert done.out[0] == text
+    assert done.out[20] == f"{path}: 31 more lines like these; --all shows them"
+    assert (place["num_records"], summary["damaged_places"]) == (12_000, 12_050)
+    recovered = run("recover", path, saved)
+    assert recovered.out[:21] == done.out[:21]
+    assert len(run("recover", "--all", "--overwrite", path, saved).out) == 53
+    malformed = write(tmp_path / "b", [b"\xff"] * 99)
+    assert len(run("verify", "--messages", malformed).out) == 22
+    assert len(run("verify", "--messages", "--all", malformed).out) == 100
+
+
 @pytest.mark.parametrize("n_records", [0, 3])
 def test_every_verb_says_the_same_of_a_cut_stream(run: Run, tmp_path: Path, n_records: int) -> None:
     path = tmp_path / "a.gz"

@@ -122,9 +122,10 @@ def test_the_report_is_that_of_a_reader(paths: list[str]) -> None:
         assert list(dataset) == list(reader)
 
     assert dataset.report == reader.report
-    assert [(span.source, span.offset) for span in spans] == [
-        (span.source, span.offset)
+    assert [(span.source, span.index) for span in spans] == [
+        (span.source, span.index + i)
         for span in reader.report.spans  # type: ignore[union-attr]
+        for i in range(span.num_records)
     ]
 
 

@@ -105,7 +105,7 @@ def decode_on(stream: bytes, *, max_record_bytes: int = 2**31) -> tuple[list[byt
     Behind a record whose data alone is damaged, the next one has to start, or the stream to
     end; then it is passed over, up to the first byte where intact records begin that follow each
     other to exactly its end. If neither is so, or the length is damaged, the next record is the
-    first, at any byte, whose length and data are intact.
+    first, at any byte, whose length and data are intact. Neighbours with damaged data are one place.
     """
     records: list[bytes] = []
     spans: list[Span] = []
@@ -127,7 +127,10 @@ def decode_on(stream: bytes, *, max_record_bytes: int = 2**31) -> tuple[list[byt
             behind = next(
                 (at for at in places if _are_sound(stream[at:behind], max_record_bytes)), behind
             )
-        spans.append(Span(loss.reason, offset, behind - offset))
+        length = behind - offset
+        if spans and spans[-1].reason is loss.reason is Reason.DATA_CRC and not more:
+            length += spans.pop().length
+        spans.append(Span(loss.reason, behind - length, length))
         offset = behind
 
 

@@ -268,15 +268,16 @@ def _damage(report: DamageReport) -> str:
         for file in sorted(report.files, key=bool)  # damaged ones first
     )  # fmt: skip
     spans = (
-        (short_name(span.source), span.index, span.offset, span.length, span.detail or span.reason)
+        (short_name(span.source), span.index, span.num_records, span.offset, span.length,
+         span.detail or span.reason)
         for span in report.spans
-    )
-    header = ["file", "records", "bytes in records", "damaged spans", "error"]
+    )  # fmt: skip
+    header = ["file", "records", "bytes in records", "damaged places", "error"]
     parts = [table(header, files, n_rows=len(report.files), noun="file")]
     if report.num_damaged:
-        header = ["file", "record", "at byte", "bytes skipped", "cause"]
+        header = ["file", "record", "how many", "at byte", "bytes skipped", "cause"]
         parts.append(
-            table(header, spans, n_rows=report.num_damaged, noun="span", caption="Damaged spans")
+            table(header, spans, n_rows=len(report.spans), noun="span", caption="Damaged spans")
         )
     return panel(repr(report).strip("<>"), *parts)
 

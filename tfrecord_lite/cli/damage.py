@@ -10,10 +10,18 @@ from tfrecord_lite.cli.console import Console, Status
 from tfrecord_lite.cli.style import exact_bytes
 from tfrecord_lite.errors import DamagedSpan, DamageReport, FileReport, Reason, lost_of, plural
 
+_MAX_LINES = 20
+"""How many damaged places of a file are shown unless all are asked for."""
+
+
+def _add_all(parser: argparse.ArgumentParser) -> None:
+    inputs.add(parser, "--all", f"show every damaged place, not only {_MAX_LINES} of a file")
+
 
 def add_verify(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     inputs.add_json(parser)
+    _add_all(parser)
     inputs.add(parser, "--messages", "also check that every record is a tf.train.Example")
     inputs.add(
         parser, "--schema SCHEMA", "also check that every record can be parsed with this schema"
@@ -55,7 +63,7 @@ def run_verify(args: argparse.Namespace, console: Console) -> None:
         if args.json:
             _say_json(report, console)
         else:
-            _say_places(report, console)
+            _say_places(report, console, are_all_wanted=args.all)
         if report.failure is not None:
             inputs.complain_of(report.failure, report.source, console)
         elif not args.json and not _is_foreign(report):
@@ -66,15 +74,18 @@ def run_verify(args: argparse.Namespace, console: Console) -> None:
         console.say(style.line(total, *_summary(*checked)))
 
 
-def _say_places(report: FileReport, console: Console) -> None:
-    """Print every damaged place, and every record that cannot be parsed, as text."""
-    for span in report.spans:
-        lost = "" if _is_foreign(report) else _lost_in(span)
-        console.say(f"{span.error()}{lost}")
-    if left_out := report.num_damaged - len(report.spans):
-        console.say(f"{report.source}: {left_out:,} more damaged places")
-    for error in report.message_errors:
-        console.say(str(error.at(source=report.source)))
+def _say_places(report: FileReport, console: Console, *, are_all_wanted: bool) -> None:
+    """Print damaged places, and records that cannot be parsed, as text."""
+    is_foreign = _is_foreign(report)
+    lines = [s.description + ("" if is_foreign else _lost_in(s)) for s in report.spans]
+    if left_out := report.num_damaged - sum(span.num_records for span in report.spans):
+        lines.append(f"{report.source}: {left_out:,} more damaged places")
+    lines += [str(error.at(source=report.source)) for error in report.message_errors]
+    shown = lines if are_all_wanted else lines[:_MAX_LINES]
+    for line in shown:
+        console.say(line)
+    if left_out := len(lines) - len(shown):
+        console.say(f"{report.source}: {left_out:,} more lines like these; --all shows them")
 
 
 def _lost_in(span: DamagedSpan) -> str:
@@ -125,6 +136,7 @@ def _say_json(report: FileReport, console: Console, **more: Any) -> None:
             index=span.index,
             offset=span.offset,
             length=span.length,
+            num_records=span.num_records,
             reason=span.reason.name,
             detail=damage.detail,
             records_before=span.records_before,
@@ -158,6 +170,7 @@ def _say_json(report: FileReport, console: Console, **more: Any) -> None:
 def add_recover(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     inputs.add_json(parser)
+    _add_all(parser)
     inputs.add_overwrite(parser, "DST if it exists")
     inputs.add(parser, "--strict", "exit with status 1 if anything was lost")
     inputs.add_reading(parser)
@@ -194,7 +207,7 @@ def run_recover(args: argparse.Namespace, console: Console) -> None:
     if args.json:
         _say_json(found, console, output=args.target if is_written else None)
     else:
-        _say_places(found, console)
+        _say_places(found, console, are_all_wanted=args.all)
     if found.failure is not None:
         inputs.complain_of(found.failure, found.source, console)
         return

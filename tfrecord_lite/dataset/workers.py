@@ -43,7 +43,6 @@ from tfrecord_lite.dataset.plan import Content, PlanNode, Run, RunDamage, Stage,
 from tfrecord_lite.dataset.records import Files
 from tfrecord_lite.dataset.sharding import worker_part
 from tfrecord_lite.errors import (
-    MAX_SPANS,
     DamagedSpan,
     DamageReport,
     FailedPreconditionError,
@@ -51,7 +50,13 @@ from tfrecord_lite.errors import (
     Reason,
 )
 from tfrecord_lite.options import ReadSettings
-from tfrecord_lite.records.damage import DamageLog, FileUpdate, too_many_error, warn_of_damage
+from tfrecord_lite.records.damage import (
+    DamagedSpans,
+    DamageLog,
+    FileUpdate,
+    too_many_error,
+    warn_of_damage,
+)
 
 if TYPE_CHECKING:
     from tfrecord_lite.dataset.feed import Pair, State
@@ -320,17 +325,16 @@ class JoinedDamage:
         for iteration, item in items:
             key, found = (worker, iteration, item.opening), item.report
             before = self._open.pop(key, None)
-            if before is not None:
-                kept = before.spans + found.spans if found.spans else before.spans
-                found = replace(found, spans=kept[:MAX_SPANS])
+            damage = DamagedSpans(before.spans if before is not None else ())
+            for span in found.spans:
+                damage.add(span)
+            found = replace(found, spans=tuple(damage.kept))
             if not item.is_last:
                 self._open[key] = found
             best = files.get(item.number)
             if best is None or _extent(found) >= _extent(best):
                 files[item.number] = found
-                # If a file has more spans than are kept, only their number and the last are known.
-                is_worse = found.num_damaged > (best.num_damaged if best else 0)
-                spans += item.report.spans or (found.spans[-1:] if is_worse else ())
+                spans += item.report.spans
         self._check(files, spans)
         self._files = files  # not if _check raises: the chunk is not handed out then
 

@@ -26,7 +26,6 @@ import numpy as np
 from tfrecord_lite.arrays import Int64Array
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import (
-    MAX_SPANS,
     DamageReport,
     FailedPreconditionError,
     FileReport,
@@ -45,7 +44,7 @@ from tfrecord_lite.index.handles import (
 )
 from tfrecord_lite.index.index import beside
 from tfrecord_lite.options import MAX_RECORD_BYTES, ReadSettings
-from tfrecord_lite.records.damage import DamageLog, SkippingStream
+from tfrecord_lite.records.damage import DamagedSpans, DamageLog, SkippingStream
 from tfrecord_lite.records.framing import (
     HEADER_BYTES,
     OVERHEAD_BYTES,
@@ -327,17 +326,16 @@ def _joined(files: list[FileReport]) -> FileReport:
     """Join the reports of ranges of one file."""
     n_records = sum(file.records for file in files)
     spans = sorted((span for file in files for span in file.spans), key=lambda span: span.offset)
-    placed = []
-    for i, span in enumerate(spans[:MAX_SPANS]):
-        # In the number of a record each damaged span before it counts as one.
-        n_before = span.records_before if span.index is None else span.index - i
-        after = n_records - n_before
-        placed.append(replace(span, records_before=n_before, records_after=after))
+    damage = DamagedSpans()
+    for span in spans:
+        # In the number of a record, damaged ones before it are counted.
+        n_before = span.records_before if span.index is None else span.index - damage.num_damaged
+        damage.add(replace(span, records_before=n_before))
     return FileReport(
         files[0].source,
         n_records,
         sum(file.record_bytes for file in files),
-        tuple(placed),
+        tuple(replace(s, records_after=n_records - s.records_before) for s in damage.kept),
         sum(file.num_damaged for file in files),
         sum(file.lost_bytes for file in files),
         failure=next((file.failure for file in files if file.failure), None),

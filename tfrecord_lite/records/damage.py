@@ -19,6 +19,7 @@ from __future__ import annotations
 import inspect
 import sys
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -63,7 +64,7 @@ class FileUpdate:
     number: int
     """Number of the file, given by whoever opened it."""
     report: FileReport
-    """The file's report so far, with the new spans only."""
+    """The file's report so far, with the spans only that are new, also neighbours one by one."""
     is_last: bool
     """Whether there will be no more updates."""
 
@@ -83,8 +84,8 @@ class DamageLog:
         self._files: list[FileReport | SkippingStream] = []  # in the order of their opening
         self._numbers: list[int] = []
         self._open: list[int] = []  # openings that may still be read
-        # Openings with possible updates: how many spans, and the offset, at the last one.
-        self._reported: dict[int, tuple[int, int]] = {}
+        # Openings with possible updates: spans since the last one, and the offset at that.
+        self._reported: dict[int, tuple[list[DamagedSpan], int]] = {}
 
     @classmethod
     def begin(cls, on_error: OnError, max_errors: int | None) -> DamageLog | None:
@@ -102,8 +103,8 @@ class DamageLog:
         self._open = [i for i in self._open if isinstance(self._files[i], SkippingStream)]
         self._open.append(len(self._files))
         self._numbers.append(number)
-        self._reported[len(self._files)] = 0, -1
         skipping = SkippingStream(stream, self, may_be_torn=may_be_torn)
+        self._reported[len(self._files)] = skipping.news, -1
         self._files.append(skipping)
         return skipping
 
@@ -131,18 +132,19 @@ class DamageLog:
     def updates(self) -> list[FileUpdate]:
         """Return what is new about each file since the last call; a thread may be reading."""
         updates = []
-        for i, (n_spans, before) in list(self._reported.items()):
+        for i, (news, before) in list(self._reported.items()):
             file = self._files[i]
             if isinstance(file, FileReport):
-                is_last, offset = True, before
-                new = replace(file, spans=file.spans[n_spans:])
+                is_last, offset, report = True, before, file
             else:
                 is_last, offset = file.is_closed, file.offset  # asked before the rest
                 if offset == before and not is_last:
                     continue
-                new = file.report(n_spans)
-            updates.append(FileUpdate(i, self._numbers[i], new, is_last))
-            self._reported[i] = n_spans + len(new.spans), offset
+                report = file.report(has_spans=False)
+            report = replace(report, spans=tuple(news))
+            del news[: len(report.spans)]
+            updates.append(FileUpdate(i, self._numbers[i], report, is_last))
+            self._reported[i] = news, offset
             if is_last:
                 del self._reported[i]
         return updates
@@ -162,6 +164,26 @@ def too_many_error(error: DataLossError | DamagedSpan, n_before: int) -> DataLos
         limit = f"{places} before it {were} skipped, the limit of max_errors"
     detail = f"{error.detail or error.reason}; {limit}"
     return DataLossError(error.reason, error.offset, error.source, error.index, detail=detail)
+
+
+class DamagedSpans:
+    """The damaged spans of one file, in order: records that are neighbours are one span."""
+
+    def __init__(self, kept: Iterable[DamagedSpan] = ()) -> None:
+        self.kept = list(kept)
+        self._last = self.kept[-1] if self.kept else None  # also if it is one too many to keep
+        self._n_spans = len(self.kept)
+        self.num_damaged, self.lost_bytes = 0, 0
+
+    def add(self, span: DamagedSpan) -> None:
+        """Add the next span."""
+        joined = self._last.joined(span) if self._last is not None else None
+        self._last = joined or span
+        self._n_spans += joined is None
+        if self._n_spans <= MAX_SPANS:
+            self.kept[self._n_spans - 1 :] = [self._last]
+        self.num_damaged += span.num_records
+        self.lost_bytes += span.length
 
 
 class Log(Protocol):
@@ -189,9 +211,9 @@ class SkippingStream:
         """Whether damage of the compressed stream was skipped, which is its end."""
         self._log = log
         self._finder = RecordFinder(stream.decoder.max_record_bytes)
-        self._spans: list[DamagedSpan] = []
-        self._n_damaged = 0
-        self._lost_bytes = 0
+        self._damage = DamagedSpans()
+        self.news: list[DamagedSpan] = []
+        """Spans that whoever asks for updates has not been told of; the first :data:`MAX_SPANS`."""
         self._begin, self._first = stream.offset, stream.n_records
         self._most_records: int | None = None  # to take at a time; None for any number
 
@@ -281,10 +303,9 @@ class SkippingStream:
         if reason is Reason.NOT_A_TFRECORD and decoder.pending_bytes:
             reason, detail = Reason.LENGTH_CRC, _NO_RECORD_AT_START
         span = DamagedSpan(stream.name, offset, length, reason, detail, index, n_before)
-        self._n_damaged += 1
-        self._lost_bytes += length
-        if len(self._spans) < MAX_SPANS:
-            self._spans.append(span)
+        self._damage.add(span)
+        if len(self.news) < MAX_SPANS:
+            self.news.append(span)
         self._most_records = _FEW_RECORDS
         self._log.tell(span)
 
@@ -352,23 +373,23 @@ class SkippingStream:
     @property
     def _n_records(self) -> int:
         n_records = self._stream.n_records - self._first
-        return n_records - self._n_damaged - (self.torn_bytes > 0)
+        return n_records - self._damage.num_damaged - (self.torn_bytes > 0)
 
-    def report(self, first_span: int = 0) -> FileReport:
-        """Return what was read and lost so far, with the spans from number `first_span` on."""
+    def report(self, *, has_spans: bool = True) -> FileReport:
+        """Return what was read and lost so far, with or without the spans."""
         n_records = self._n_records
         n_bytes = self._stream.offset - self._begin - self.torn_bytes
         spans = tuple(
             replace(span, records_after=n_records - span.records_before)
-            for span in self._spans[first_span:]
+            for span in (self._damage.kept if has_spans else ())
         )
         return FileReport(
             self._stream.name,
             n_records,
-            n_bytes - self._lost_bytes - n_records * OVERHEAD_BYTES,
+            n_bytes - self._damage.lost_bytes - n_records * OVERHEAD_BYTES,
             spans,
-            self._n_damaged,
-            self._lost_bytes,
+            self._damage.num_damaged,
+            self._damage.lost_bytes,
         )
 
 

@@ -17,7 +17,6 @@ from typing import Unpack
 
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import (
-    MAX_SPANS,
     DamagedSpan,
     DamageReport,
     DataLossError,
@@ -48,7 +47,7 @@ from tfrecord_lite.files.names import (
 from tfrecord_lite.files.output import OutputFile, open_output
 from tfrecord_lite.options import ReadOptions, ReadSettings
 from tfrecord_lite.progress import Meter, Progress, check_progress, metered, total_bytes
-from tfrecord_lite.records.damage import DamageLog
+from tfrecord_lite.records.damage import DamagedSpans, DamageLog
 from tfrecord_lite.records.framing import OVERHEAD_BYTES
 from tfrecord_lite.records.sink import RecordSink
 from tfrecord_lite.records.stream import RecordStream
@@ -217,15 +216,14 @@ class _Account:
         self._source = source
         self._limits = limits
         self.n_records = 0
-        self.spans: list[DamagedSpan] = []
         self._record_bytes = 0
-        self._num_damaged = 0
-        self._lost_bytes = 0
+        self._damage = DamagedSpans()
+        self.spans = self._damage.kept
 
     @property
     def _n_bytes(self) -> int:
         """Bytes so far, after decompression."""
-        return self._record_bytes + self.n_records * OVERHEAD_BYTES + self._lost_bytes
+        return self._record_bytes + self.n_records * OVERHEAD_BYTES + self._damage.lost_bytes
 
     def add(self, part: Block | DamagedSpan) -> None:
         """Count what follows everything counted so far."""
@@ -233,13 +231,10 @@ class _Account:
             self.n_records += len(part)
             self._record_bytes += part.nbytes
         else:
-            if len(self.spans) < MAX_SPANS:
-                index, n_before = self.n_records + self._num_damaged, self.n_records
-                self.spans.append(
-                    replace(part, offset=self._n_bytes, index=index, records_before=n_before)
-                )
-            self._num_damaged += 1
-            self._lost_bytes += part.length
+            index = self.n_records + self._damage.num_damaged
+            n_before = self.n_records
+            span = replace(part, offset=self._n_bytes, index=index, records_before=n_before)
+            self._damage.add(span)
         if detail := self._limits.excess(self._n_bytes, 0):
             reason = Reason.INFLATED_TOO_LARGE
             raise DataLossError(reason, self._n_bytes, self._source, self.n_records, detail=detail)
@@ -257,6 +252,6 @@ class _Account:
             self.n_records,
             self._record_bytes,
             tuple(spans),
-            self._num_damaged,
-            self._lost_bytes,
+            self._damage.num_damaged,
+            self._damage.lost_bytes,
         )

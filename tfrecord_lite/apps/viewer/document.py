@@ -162,10 +162,11 @@ def _notices(report: Report) -> Iterator[tuple[str, tuple[str, ...], tuple[str, 
     damage = report.sample.report if report.sample else None
     if damage is not None and damage.num_damaged:
         of_one = f"{next(iter(report.files))}: " if len(report.files) == 1 else ""
-        texts = (str(span).removeprefix(of_one) for span in damage.spans[:_MAX_DAMAGE])
+        shown = damage.spans[:_MAX_DAMAGE]
+        texts = (str(span).removeprefix(of_one) for span in shown)
         spans = tuple(map(visible, texts))
         hint = "The records on this page are intact; “tfrecord recover” saves all intact records to a new file."
-        n_more = damage.num_damaged - len(spans)
+        n_more = damage.num_damaged - sum(span.num_records for span in shown)
         more = (f"and {n_more:,} more",) if n_more > 0 else ()
         lost = (
             f"{plural(damage.num_damaged, 'damaged place')}, {lost_of(damage, human_bytes)} lost."
