@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 import re
-import shlex
-from doctest import ELLIPSIS, OutputChecker
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
-from unittest import SkipTest
 
 import numpy as np
 import pytest
-from sybil import Sybil
-from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser, SkipParser
 
 from tests.support.corpus import ROOT
+from tests.support.pages import run_page
 from tfrecord_lite import save, scan
-from tfrecord_lite.cli import main
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from sybil import Example
 
 pytestmark = pytest.mark.needs("tables")
 
@@ -50,40 +42,12 @@ def test_jobs_have_three_lines_at_most() -> None:
 
 
 def test_the_guide_runs_from_its_first_line_to_its_last(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "100")
-    n_commands = 0
+    monkeypatch.setenv("COLUMNS", "84")
 
-    def typed(example: Example) -> str | None:
-        nonlocal n_commands
-        wrong = ""
-        for part in example.parsed.split("$ ")[1:]:
-            command, _, expected = part.partition("\n")
-            capsys.readouterr()
-            status = main(shlex.split(command)[1:])
-            printed = capsys.readouterr()
-            n_commands += 1
-            if status or not OutputChecker().check_output(expected, printed.out, ELLIPSIS):
-                wrong += f"$ {command}\n{printed.out}{printed.err}(status {status})\n"
-        return wrong or None
-
-    commands = CodeBlockParser("console", typed)
-    sybil = Sybil(
-        parsers=[PythonCodeBlockParser(), commands, SkipParser()],
-        path=str(PAGE.parent),
-        filenames=[PAGE.name],
-    )
-    document = sybil.parse(PAGE)
-    document.namespace["installed"] = lambda name: find_spec(name) is not None
-    for example in document.examples():
-        try:
-            example.evaluate()
-        except SkipTest:
-            continue
-
-    assert n_commands >= 5
+    assert run_page(PAGE, commands=True) >= 5
 
 
 SAVED = {

@@ -351,7 +351,7 @@ def test_without_numba_the_error_says_what_to_install() -> None:
         TFRECORD_LITE_JIT="",
     )
 
-    assert "pip install numba" in out
+    assert 'pip install "tfrecord-numpy[jit]"' in out
 
 
 def test_without_a_place_for_the_cache_the_error_says_where_to_set_one() -> None:

@@ -35,14 +35,6 @@ def test_what_tests_need_is_an_extra_or_a_group() -> None:
     assert set(GROUPS) <= set(DEVELOPERS_GROUPS)
 
 
-def test_what_to_install_is_named_by_what_is_on_an_index() -> None:
-    """The package itself is on none: its extras cannot be installed by its name."""
-    guides = [*(ROOT / "docs").rglob("*.md"), *(ROOT / "tfrecord_lite").rglob("*.py")]
-
-    assert len(guides) > 200
-    assert [path for path in guides if "tfrecord-numpy[" in path.read_text("utf-8")] == []
-
-
 def test_a_name_is_an_extra_or_a_group_not_both() -> None:
     assert set(USERS_EXTRAS) & set(DEVELOPERS_GROUPS) == set()
 

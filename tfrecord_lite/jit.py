@@ -34,7 +34,7 @@ def enable_jit() -> None:
     Raises
     ------
     ImportError
-        Numba is not installed: ``pip install numba``. Or it is older than the NumPy
+        Numba is not installed: ``pip install "tfrecord-numpy[jit]"``. Or it is older than the NumPy
         that is.
     RuntimeError
         Neither the package's folder nor the user's cache can be written: set ``NUMBA_CACHE_DIR``.
@@ -50,7 +50,7 @@ def enable_jit() -> None:
         from tfrecord_lite import kernels as compiled  # noqa: PLC0415 - loads numba
     except ImportError as error:
         detail = f"the compiled kernels need numba ({error})"
-        raise ImportError(f"{detail}: pip install numba") from error
+        raise ImportError(f'{detail}: pip install "tfrecord-numpy[jit]"') from error
     except RuntimeError as error:  # there is no place for a cache
         raise RuntimeError(
             f"{error}; set NUMBA_CACHE_DIR to a folder that can be written"

@@ -12,10 +12,11 @@ if TYPE_CHECKING:
 
 # An exact match comes first among the results, before functions of that name.
 KEYWORDS = {
-    "tutorial/quickstart": "install, pip",
+    "tutorial/install": "install, pip",
     "how-to/beam": "Beam, Dataflow, Flink",
     "how-to/big-jobs": "cluster, distributed",
     "how-to/damaged-files": "checksum, corrupt, corruption, CRC, damage, damaged, DataLossError, truncated",
+    "how-to/coming-from": "vahidk, tf.data.Dataset, spark-tfrecord",
     "how-to/dask": "Daft, Dask, Modin",
     "how-to/datasets": "batch, checkpoint, epochs, resume, shuffle, workers",
     "how-to/events": "event files, summaries, TensorBoard",
@@ -24,8 +25,10 @@ KEYWORDS = {
     "how-to/images": "image, images, JPEG, PNG, Pillow",
     "how-to/jax-keras-grain": "Flax, Grain, JAX, Keras, model.fit",
     "how-to/loaders": "ArrayRecord, DALI, MosaicML, webdataset",
+    "how-to/machines": "rank, ranks, TPU, TPU pod, torchrun, process_index, multi-host",
     "how-to/moving-off-tensorflow": "migration, TensorFlow, tf.data, tf.io, tf.train",
     "how-to/ray": "Ray",
+    "how-to/real-data": "Open X-Embodiment, RLDS, YouTube-8M, Waymo, ImageNet, C4, Kaggle, MeshGraphNets, Basenji, DeepVariant, ELWC, tokens, packing",
     "how-to/records": "append, compression, gzip, random access, shards, zlib, zstd",
     "how-to/remote-files": "fsspec, GCS, Google Cloud Storage, HTTP, S3, URL",
     "how-to/sequences": "feature lists, mask, masks, padding, SequenceExample",

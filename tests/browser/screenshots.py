@@ -1,4 +1,4 @@
-"""Make the two pictures of the viewer's pages in ``docs/images/``: ``python -m tests.browser.screenshots``."""
+"""Make the pictures of the viewer's pages in ``docs/images/``: ``python -m tests.browser.screenshots [KIND...]``."""
 
 from __future__ import annotations
 
@@ -7,12 +7,36 @@ import tempfile
 from contextlib import chdir
 from pathlib import Path
 
+import numpy as np
 from PIL import Image
 
 from tests.support.chromium import launched, missing, watched
 from tests.support.corpus import ROOT
+from tests.support.drawings import encoded, landscape
 from tests.support.view_files import KINDS
 from tests.support.view_pages import page_of
+from tfrecord_lite import save
+
+
+def readme_files(folder: Path) -> list[Path]:
+    """Write a few images with what is in them, small enough for one screen."""
+    images, things = zip(*(landscape(number) for number in range(24)), strict=True)
+    columns = {
+        "image": [encoded(image, "JPEG") for image in images],
+        "name": [f"landscape {number}" for number in range(24)],
+        "objects": [[thing.name for thing in each] for each in things],
+        "brightness": np.array([np.asarray(each).mean() for each in images], np.float32),
+    }
+    save(folder / "landscapes.tfrecord", columns)
+    return [folder / "landscapes.tfrecord"]
+
+
+PICTURES = {
+    "readme": (readme_files, "light", 912),
+    "images": (KINDS["images"], "light", 1800),
+    "table": (KINDS["table"], "dark", 1200),
+}
+"""Of each: what it shows, in which colours, and how high it is."""
 
 
 def main() -> None:
@@ -20,8 +44,9 @@ def main() -> None:
         sys.exit(reason)
     with launched() as browser, tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for kind, scheme, height in ("images", "light", 1800), ("table", "dark", 1200):
-            paths = KINDS[kind](folder)
+        for kind in sys.argv[1:] or PICTURES:
+            write, scheme, height = PICTURES[kind]
+            paths = write(folder)
             with chdir(folder):  # so that the page shows no path of ours
                 page = page_of([Path(path.name) for path in paths], folder / f"{kind}.html")
             picture = folder / f"{kind}.png"

@@ -264,6 +264,6 @@ def _torch() -> Any:
     try:
         import torch  # noqa: PLC0415 - optional
     except ImportError:
-        detail = "tensors need torch: pip install torch"
+        detail = "tensors need torch: pip install 'tfrecord-numpy[torch]'"
         raise ImportError(detail) from None
     return torch

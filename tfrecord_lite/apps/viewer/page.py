@@ -95,7 +95,7 @@ def view(
     TypeError
         If a feature's name is not a str.
     ImportError
-        If Jinja2 or Pillow is not installed (``pip install jinja2 pillow``).
+        If Jinja2 or Pillow is not installed (``pip install 'tfrecord-numpy[view]'``).
 
     Notes
     -----
@@ -124,7 +124,7 @@ def view(
     except ImportError as error:
         if (error.name or "").split(".")[0] not in {"jinja2", "markupsafe", "PIL"}:
             raise
-        detail = "the page needs Jinja2 and Pillow: pip install jinja2 pillow"
+        detail = "the page needs Jinja2 and Pillow: pip install 'tfrecord-numpy[view]'"
         raise ImportError(detail) from error
     chosen = frozenset([columns] if isinstance(columns, str) else columns or ())
     for name in chosen:

@@ -1,0 +1,78 @@
+"""Pages of the documentation, run as they stand: their Python, what it prints, and their commands."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import shlex
+from doctest import ELLIPSIS, OutputChecker
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+from unittest import SkipTest
+
+from sybil import Sybil
+from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser, SkipParser
+
+from tfrecord_lite.cli import main
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sybil import Example
+
+__all__ = ["run_page"]
+
+
+def run_page(page: Path, *, commands: bool = False) -> int:
+    """Run the blocks of a page, which are one programme, in the current folder.
+
+    A block of text right after one of Python is what that prints. With `commands`, so are the lines
+    after a ``$ tfrecord ...`` in a block of the console. A block that needs what is not installed is
+    skipped: ``<!--- skip: next if(not installed("pandas"), reason="...") -->``. Return how many
+    outputs were compared.
+    """
+    last, end, n_compared = "", -1, 0
+
+    def compare(what: str, expected: str, found: str) -> str | None:
+        nonlocal n_compared
+        n_compared += 1
+        if OutputChecker().check_output(expected, found, ELLIPSIS):
+            return None
+        return f"{what} prints\n{found}and not\n{expected}"
+
+    def printed(example: Example) -> str | None:
+        if end < 0 or example.document.text[end : example.start].strip("\n` "):
+            return None
+        return compare("the block before", str(example.parsed), last)
+
+    def typed(example: Example) -> str | None:
+        wrong = []
+        for part in str(example.parsed).split("$ ")[1:]:
+            command, _, expected = part.partition("\n")
+            words = shlex.split(command)
+            if commands and words[0] == "tfrecord":
+                stream = io.StringIO()
+                with contextlib.redirect_stdout(stream), contextlib.redirect_stderr(stream):
+                    main(words[1:])
+                wrong.append(compare(command, expected, stream.getvalue()))
+        return "\n".join(filter(None, wrong)) or None
+
+    parsers: list[Any] = [
+        PythonCodeBlockParser(),
+        CodeBlockParser("text", printed),
+        CodeBlockParser("console", typed),
+        SkipParser(),
+    ]
+    document = Sybil(parsers=parsers, path=str(page.parent), filenames=[page.name]).parse(page)
+    document.namespace["installed"] = lambda name: find_spec(name) is not None
+    for example in document.examples():
+        stream = io.StringIO()
+        with contextlib.redirect_stdout(stream):
+            try:
+                example.evaluate()
+            except SkipTest:  # one block, not the rest of the page
+                end = -1
+                continue
+        is_python = "python" in document.text[example.start : example.start + 10]
+        last, end = stream.getvalue(), example.end if is_python else -1
+    return n_compared

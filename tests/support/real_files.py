@@ -1,0 +1,265 @@
+"""Small files in the form of data sets that are published as TFRecord files, with their names.
+
+`write` makes those that docs/how-to/real-data.md reads. Where the sample corpus has a real file of
+the kind, it is copied in its place.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import types
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+
+from tests.support.corpus import corpus_path
+from tests.support.drawings import encoded, landscape
+from tfrecord_lite import TFRecordWriter
+from tfrecord_lite.messages import Event, ExampleListWithContext, Summary
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+__all__ = ["write"]
+
+rng = np.random.default_rng(0)
+
+
+def write(folder: Path) -> None:
+    """Write all of them into a folder."""
+    for make in (
+        _rlds,
+        _youtube8m,
+        _waymo,
+        _tfds,
+        _kaggle,
+        _deepmind,
+        _genomics,
+        _ranking,
+        _events,
+    ):
+        make(folder)
+
+
+def _rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with TFRecordWriter(path) as writer:
+        for row in rows:
+            writer.write_example(row)
+
+
+def _tfds_folder(folder: Path, name: str, splits: Mapping[str, int], features: Any) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    info = {
+        "name": name,
+        "version": folder.name,
+        "fileFormat": "tfrecord",
+        "splits": [
+            {
+                "name": split,
+                "shardLengths": [str(length)],
+                "filepathTemplate": "{DATASET}-{SPLIT}.{FILEFORMAT}-{SHARD_X_OF_Y}",
+            }
+            for split, length in splits.items()
+        ],
+    }
+    (folder / "dataset_info.json").write_text(json.dumps(info))
+    (folder / "features.json").write_text(json.dumps(_feature("FeaturesDict", features=features)))
+
+
+def _feature(kind: str, **content: Any) -> dict[str, Any]:
+    member = {"FeaturesDict": "featuresDict", "Dataset": "sequence", "ClassLabel": "classLabel"}
+    name = f"tensorflow_datasets.core.features.{kind}"
+    return {"pythonClassName": name, member.get(kind, kind.lower()): content}
+
+
+def _tensor(dtype: str, *shape: int) -> dict[str, Any]:
+    return _feature("Tensor", shape={"dimensions": [str(n) for n in shape]}, dtype=dtype)
+
+
+TEXT, IMAGE = _feature("Text"), _feature("Image", shape={"dimensions": ["-1", "-1", "3"]})
+
+
+def _rlds(folder: Path) -> None:
+    folder = folder / "fractal20220817_data" / "0.1.0"
+    instruction = "natural_language_instruction"
+    observation = _feature("FeaturesDict", features={"image": IMAGE, instruction: TEXT})
+    action = _feature("FeaturesDict", features={"world_vector": _tensor("float32", 3)})
+    step = {"observation": observation, "action": action, "is_last": _tensor("bool")}
+    steps = _feature("Dataset", feature=_feature("FeaturesDict", features=step))
+    _tfds_folder(folder, "fractal20220817_data", {"train": 6}, {"steps": steps})
+    rows = []
+    for episode in range(6):
+        n_steps = 5 + episode
+        vectors = np.arange(3 * n_steps, dtype=np.float32) + 100 * episode
+        rows.append(
+            {
+                "steps/observation/image": [encoded(landscape(episode)[0], "JPEG")] * n_steps,
+                f"steps/observation/{instruction}": [f"task {episode}"] * n_steps,
+                "steps/action/world_vector": vectors,
+                "steps/is_last": [0] * (n_steps - 1) + [1],
+            }
+        )
+    _rows(folder / "fractal20220817_data-train.tfrecord-00000-of-00001", rows)
+
+
+def _youtube8m(folder: Path) -> None:
+    (folder / "yt8m").mkdir()
+    with TFRecordWriter(folder / "yt8m" / "train0000.tfrecord") as writer:
+        for video in range(3):
+            frames = range(120 + video)
+            writer.write_sequence_example(
+                {
+                    "context": {"id": f"video{video}", "labels": [video, 1522]},
+                    "feature_lists": {
+                        "rgb": [[rng.bytes(1024)] for _ in frames],
+                        "audio": [[rng.bytes(128)] for _ in frames],
+                    },
+                }
+            )
+
+
+def _scenario() -> Any:
+    """Return Waymo's message, of which the fields that the page reads."""
+    file = descriptor_pb2.FileDescriptorProto(name="waymo.proto", package="waymo", syntax="proto2")
+    field = descriptor_pb2.FieldDescriptorProto
+    messages: dict[str, list[tuple[Any, ...]]] = {
+        "Track": [("id", 1, field.TYPE_INT32, field.LABEL_OPTIONAL, None)],
+        "Scenario": [
+            ("timestamps_seconds", 1, field.TYPE_DOUBLE, field.LABEL_REPEATED, None),
+            ("tracks", 2, field.TYPE_MESSAGE, field.LABEL_REPEATED, ".waymo.Track"),
+            ("scenario_id", 5, field.TYPE_STRING, field.LABEL_OPTIONAL, None),
+        ],
+    }
+    for name, fields in messages.items():
+        message = file.message_type.add(name=name)
+        for key, number, kind, label, type_name in fields:
+            message.field.add(name=key, number=number, type=kind, label=label, type_name=type_name)
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(file)
+    return message_factory.GetMessageClass(pool.FindMessageTypeByName("waymo.Scenario"))
+
+
+def _waymo(folder: Path) -> None:
+    row: dict[str, Any] = {
+        "scenario/id": "f1a2",
+        "roadgraph_samples/xyz": np.zeros((20000, 3), np.float32),
+    }
+    for when, steps in ("past", 10), ("current", 1), ("future", 80):
+        for name in ("x", "y"):
+            row[f"state/{when}/{name}"] = np.full((128, steps), steps, np.float32)
+        row[f"state/{when}/valid"] = np.ones((128, steps), np.int64)
+    _rows(folder / "training_tfexample.tfrecord-00000-of-01000", [row] * 2)
+    scenario = _scenario()
+    with TFRecordWriter(folder / "training.tfrecord-00000-of-01000") as writer:
+        message = scenario(scenario_id="f1a2", timestamps_seconds=np.arange(91) / 10)
+        message.tracks.add(id=7)
+        writer.write(message.SerializeToString())
+    for name in ("waymo_open_dataset", "waymo_open_dataset.protos"):
+        sys.modules.setdefault(name, types.ModuleType(name))
+    module = types.ModuleType("waymo_open_dataset.protos.scenario_pb2")
+    module.Scenario = scenario  # type: ignore[attr-defined]
+    sys.modules.setdefault(module.__name__, module)
+
+
+def _tfds(folder: Path) -> None:
+    folder = folder / "imagenet2012" / "5.1.0"
+    label = _feature("ClassLabel", numClasses="1000")
+    features = {"image": IMAGE, "label": label, "file_name": TEXT}
+    _tfds_folder(folder, "imagenet2012", {"validation": 20}, features)
+    (folder / "label.labels.txt").write_text("".join(f"n{i:08}\n" for i in range(1000)))
+    rows = (
+        {"image": encoded(landscape(i)[0], "JPEG"), "label": 50 * i, "file_name": f"{i}.JPEG"}
+        for i in range(20)
+    )
+    _rows(folder / "imagenet2012-validation.tfrecord-00000-of-00001", rows)
+
+
+def _kaggle(folder: Path) -> None:
+    rows = [
+        {"id": f"{i:09x}", "image": encoded(landscape(i)[0], "JPEG"), "class": i} for i in range(8)
+    ]
+    _rows(folder / "tfrecords-jpeg-224x224" / "train" / "00-224x224-8.tfrec", rows)
+
+
+def _deepmind(folder: Path) -> None:
+    fields: dict[str, dict[str, Any]] = {
+        "cells": {"type": "static", "shape": [1, -1, 3], "dtype": "int32"},
+        "mesh_pos": {"type": "static", "shape": [1, -1, 2], "dtype": "float32"},
+        "node_type": {"type": "static", "shape": [1, -1, 1], "dtype": "int32"},
+        "velocity": {"type": "dynamic", "shape": [600, -1, 2], "dtype": "float32"},
+        "pressure": {"type": "dynamic", "shape": [600, -1, 1], "dtype": "float32"},
+    }
+    meta = {"trajectory_length": 600, "field_names": list(fields), "features": fields}
+    (folder / "cylinder_flow").mkdir()
+    (folder / "cylinder_flow" / "meta.json").write_text(json.dumps(meta))
+    row = {
+        name: np.zeros((each["shape"][0], 50, each["shape"][2]), each["dtype"]).tobytes()
+        for name, each in fields.items()
+    }
+    _rows(folder / "cylinder_flow" / "train.tfrecord", [row] * 2)
+
+    def single_bytes(*shape: int) -> list[bytes]:
+        return [bytes([value]) for value in rng.integers(0, 256, int(np.prod(shape)))]
+
+    scene = {
+        "image": single_bytes(35, 35, 3),
+        "mask": single_bytes(4, 35, 35, 1),
+        **{name: np.arange(4, dtype=np.float32) for name in ("x", "y", "shape", "visibility")},
+        "color": np.ones((4, 3), np.float32),
+    }
+    with TFRecordWriter(folder / "tetrominoes_train.tfrecords", compression="GZIP") as writer:
+        writer.write_examples([scene] * 4)
+
+
+def _genomics(folder: Path) -> None:
+    corpus, target = corpus_path(), folder / "tfrecords" / "test-3.tfr"
+    target.parent.mkdir()
+    if corpus:
+        real = "files/calico__baskerville/tests/data/tiny/mm10/tfrecords/test-3.tfr"
+        shutil.copy(corpus / real, target)
+    else:
+        row = {"sequence": rng.integers(0, 4, 131072, np.uint8).tobytes(), "target": bytes(131072)}
+        with TFRecordWriter(target, compression="ZLIB") as writer:
+            writer.write_example(row)
+    pileup = {
+        "image/encoded": rng.bytes(100 * 221 * 7),
+        "image/shape": [100, 221, 7],
+        "locus": "chr20:10001-10002",
+        "variant/encoded": b"",
+        "variant_type": 1,
+        "label": 2,
+    }
+    _rows(folder / "examples.tfrecord-00000-of-00001.gz", [pileup] * 3)
+
+
+def _ranking(folder: Path) -> None:
+    corpus, target = corpus_path(), folder / "eval_elwc.tfrecord"
+    if corpus:
+        real = "files/tensorflow__ranking/tensorflow_ranking/examples/data/eval_elwc.tfrecord"
+        shutil.copy(corpus / real, target)
+        return
+    message = ExampleListWithContext()
+    words = b"this is a relevant question".split()
+    message.context.features.feature["query_tokens"].bytes_list.value.extend(words)
+    for relevance in (1, 0):
+        document = message.examples.add().features.feature
+        document["document_tokens"].bytes_list.value.extend([b"an", b"answer"])
+        document["relevance"].int64_list.value.append(relevance)
+    with TFRecordWriter(target) as writer:
+        for _ in range(10):
+            writer.write(message.SerializeToString())
+
+
+def _events(folder: Path) -> None:
+    (folder / "logs" / "run1").mkdir(parents=True)
+    with TFRecordWriter(folder / "logs" / "run1" / "events.out.tfevents.1") as writer:
+        writer.write(Event(wall_time=1.5e9, file_version="brain.Event:2").SerializeToString())
+        for step in range(5):
+            value = Summary.Value(tag="loss", simple_value=1 / (1 + step))
+            event = Event(wall_time=1.5e9 + step, step=step, summary=Summary(value=[value]))
+            writer.write(event.SerializeToString())
