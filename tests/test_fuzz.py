@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import random
-import subprocess
-import sys
 from typing import Any
 
 import pytest
 
 from tests.fuzz import targets
-from tests.fuzz.one import Run, mutated
+from tests.fuzz.one import mutated
 from tests.fuzz.targets import READ, TARGETS
 from tests.support.effort import pick
 
@@ -73,39 +70,3 @@ def test_an_oracle_that_says_otherwise_is_a_finding(
 
     with pytest.raises((targets.Disagreement, AttributeError, TypeError)):
         _ = [broken_target.check(data) for data in seeds]
-
-
-def test_a_run_ends_with_the_input_that_is_no_result(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def check(data: bytes) -> str:
-        return {b"a": READ}[data]
-
-    monkeypatch.setattr("os._exit", sys.exit)
-    run = Run(targets.Target(check, list), n_runs=3, seconds=None)
-    run(b"a")
-    with pytest.raises(SystemExit, match="1"):
-        run(b"\xfe")
-
-    found = json.loads(capsys.readouterr().out)
-    assert (found["inputs"], found["count"], found["failed"]) == (1, {"read": 1}, "fe")
-    assert "KeyError" in found["error"]
-
-
-@pytest.mark.full
-@pytest.mark.needs("dtypes")
-def test_the_driver_counts_all_inputs() -> None:
-    command = [sys.executable, "-m", "tests.fuzz", "--plain", "--runs", "50", "framing", "tensors"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "no findings" in done.stdout
-    assert done.stdout.splitlines()[-2].split()[:2] == ["all", "100"]
-
-
-@pytest.mark.full
-def test_the_driver_shows_an_input_again() -> None:
-    command = [sys.executable, "-m", "tests.fuzz", "--replay", "framing", "00"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-
-    assert done.stdout == "read\n"

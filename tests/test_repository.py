@@ -11,15 +11,11 @@ from typing import Any
 
 import pytest
 
-from tests.support.extras import EXTRAS, GROUPS
-
 pytestmark = pytest.mark.every
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
-USERS_EXTRAS = PROJECT["project"]["optional-dependencies"]
 DEVELOPERS_GROUPS = PROJECT["dependency-groups"]
-PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *ROOT.glob("benchmarks/*.md")]
 
 
 def requirements(group: str) -> list[str]:
@@ -28,30 +24,6 @@ def requirements(group: str) -> list[str]:
     for each in DEVELOPERS_GROUPS[group]:
         found += [each] if isinstance(each, str) else requirements(each["include-group"])
     return found
-
-
-def test_what_tests_need_is_an_extra_or_a_group() -> None:
-    assert set(EXTRAS) <= set(USERS_EXTRAS)
-    assert set(GROUPS) <= set(DEVELOPERS_GROUPS)
-
-
-def test_a_name_is_an_extra_or_a_group_not_both() -> None:
-    assert set(USERS_EXTRAS) & set(DEVELOPERS_GROUPS) == set()
-
-
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
-def test_the_groups_that_a_page_installs_exist(path: Path) -> None:
-    named = re.findall(r"--group ([\w-]+)", path.read_text("utf-8"))
-
-    assert set(named) <= set(DEVELOPERS_GROUPS)
-
-
-def test_each_page_that_ci_runs_by_its_name_exists_once() -> None:
-    ci = re.findall(r"\$page\[(.+?)\]", (ROOT / ".ci" / "run").read_text())
-    nox = re.findall(r"\{PAGE\}\[(.+?)\]", (ROOT / "noxfile.py").read_text())
-
-    assert set(ci) == set(nox)
-    assert [name for name in ci if len(list((ROOT / "docs").rglob(name))) != 1] == []
 
 
 # ------------------------------------------------------------------------------------- hooks
@@ -72,11 +44,6 @@ def test_hooks_install_what_the_groups_do() -> None:
 
 # --------------------------------------------------------------------------------- workflows
 
-WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
-SESSIONS = re.findall(
-    r"^@nox\.session.*\n(?:@.*\n)*def (\w+)", (ROOT / "noxfile.py").read_text(), re.MULTILINE
-)
-
 
 @pytest.mark.needs("yaml")
 def test_each_python_that_the_package_names_is_tested() -> None:
@@ -88,15 +55,6 @@ def test_each_python_that_the_package_names_is_tested() -> None:
     assert set(re.findall(r":: (3\.\d+)", classifiers)) <= set(
         tests["jobs"]["tests"]["strategy"]["matrix"]["python"]
     )
-
-
-@pytest.mark.parametrize(
-    "path", [ROOT / "CONTRIBUTING.md", ROOT / "RELEASING.md", *WORKFLOWS], ids=str
-)
-def test_pages_and_workflows_name_sessions_of_nox_that_exist(path: Path) -> None:
-    named = re.findall(r"nox -s (\w+)", path.read_text("utf-8"))
-
-    assert set(named) <= set(SESSIONS)
 
 
 # ----------------------------------------------------------------------------------- release

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from pathlib import Path
-from unittest import mock
-
-import pytest
 
 # These hold all marks; importing them fills DEVIATIONS, whichever tests are selected.
 from tests.parity import (
-    rules,
     test_dataset_rules,
     test_decode_raw_rules,
     test_example_rules,
@@ -23,7 +18,7 @@ from tests.parity import (
     test_streams,
     test_tensor_rules,
 )
-from tests.parity.rules import DEVIATIONS, RULES, counted, outcomes, summary
+from tests.parity.rules import DEVIATIONS, RULES
 
 TESTED = (
     test_dataset_rules,
@@ -56,28 +51,3 @@ def test_every_rule_is_in_the_docs() -> None:
 
     assert [name for name in headings if name[0] in FAMILIES] == list(RULES)
     assert [name.lower() for name in headings] == targets
-
-
-def test_the_summary_names_what_is_missing() -> None:
-    families = "F1-F4 R1-R10 C1-C8 O1-O9 P1-P7 W1-W21 E1-E8 X1-X8 S1-S5 V1-V2 Z1-Z6 G1-G8"
-    families += " Q1-Q16 L1-L6 D1-D6 T1-T8 B1-B5"
-    assert summary(set(RULES)) == f"parity: {len(RULES)} rules covered, 0 missing of {families}"
-    assert summary(set(RULES) - {"R8", "O1"}).endswith(f"2 missing of {families}: R8, O1")
-
-
-def test_generated_cases_are_counted_by_sort_and_disagreements_by_themselves() -> None:
-    with mock.patch.object(rules, "OUTCOMES", Counter()):
-        assert outcomes() == []
-        with counted("one", 1) as found:
-            found.update(["equal", "equal"])
-        assert outcomes() == ["parity: 1 generated cases, 0 disagreements", "       2 equal"]
-        with pytest.raises(AssertionError) as caught:
-            disagree()
-        assert caught.value.__notes__ == ["two: 2"]
-        assert outcomes() == ["parity: 2 generated cases, 1 disagreements", "       2 equal"]
-
-
-def disagree() -> None:
-    with counted("two", 2) as found:
-        found.update(["equal"])
-        raise AssertionError
