@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-import io
 import os
 import pickle
 import warnings
@@ -16,11 +14,6 @@ from tests.support import reference
 from tests.support.effort import pairs
 from tfrecord_lite import Dataset, TFRecordDataset, TFRecordReader
 from tfrecord_lite.errors import DamageReport, DataLossError, DataLossWarning, InvalidArgumentError
-from tfrecord_lite.options import ReadSettings
-from tfrecord_lite.records import damage
-from tfrecord_lite.records.damage import DamageLog
-from tfrecord_lite.records.framing import frame
-from tfrecord_lite.records.stream import RecordStream
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -279,38 +272,6 @@ def test_what_was_lost_before_an_error_of_a_process_is_told(
         pytest.raises(FileNotFoundError),
     ):
         list(dataset)
-
-
-def test_what_is_told_of_damage_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    n_records, n_made = 1000, 0
-    broken = b"".join(
-        frame([b"sound"]) + reference.encode_record(b"data")[:-1] + b"?" for _ in range(n_records)
-    )
-
-    def counted(*arguments: Any, **changes: Any) -> Any:
-        nonlocal n_made
-        n_made += 1
-        return dataclasses.replace(*arguments, **changes)
-
-    log = DamageLog(skip, None)
-    stream = RecordStream(io.BytesIO(broken), ReadSettings(""))
-    records, news = log.skipping(stream, 7), []
-    monkeypatch.setattr(damage, "replace", counted)
-    while records.next_block() is not None:
-        news += log.updates()
-    news += log.updates()
-    assert log.updates() == []
-    stream.close()
-    news += log.updates()
-
-    assert [item.report.records for item in news][-1] == n_records
-    assert [span.index for item in news for span in item.report.spans] == [
-        *range(1, 2 * n_records, 2)
-    ]
-    assert {item.number for item in news} == {7}
-    assert [item.is_last for item in news] == [False] * (len(news) - 1) + [True]
-    assert len(news) > n_records // 4  # so that a whole report each time would be far more
-    assert n_made <= 4 * n_records
 
 
 AFTER_AN_ERROR: dict[str, Callable[[TFRecordDataset], Dataset]] = {

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from tests.support.effort import pairs
 from tests.support.small_files import FEATURES, number_of, numbers, plain, write_files
 from tfrecord_lite import Dataset, TFRecordDataset
 from tfrecord_lite.dataset import workers
@@ -74,28 +73,6 @@ def test_prefetching_works_ahead_and_no_further(names: list[str]) -> None:
         time.sleep(0.001)
         assert len(made) <= 5
     run.close()
-
-
-def test_a_run_that_was_interrupted_does_not_look_like_one_that_ended(names: list[str]) -> None:
-    presses = iter([False, False, True, False])
-
-    def work(record: bytes) -> int:
-        if next(presses, False):
-            raise KeyboardInterrupt
-        return number_of(record)
-
-    dataset = TFRecordDataset(names).map(work)
-    run = iter(dataset)
-    assert [next(run), next(run)] == [0, 1]
-    with pytest.raises(KeyboardInterrupt):
-        next(run)
-
-    with pytest.raises(KeyboardInterrupt):
-        next(run)
-    again = iter(dataset)
-    again.load_state_dict(run.state_dict())
-
-    assert list(again) == list(range(2, 12))
 
 
 def test_processes_may_be_spawned(names: list[str]) -> None:
@@ -286,48 +263,3 @@ def test_ctrl_c_arrives_while_waiting_for_a_worker(names: list[str], tmp_path: P
     run.close()
 
     assert multiprocessing.active_children() == []
-
-
-OPEN: dict[str, Callable[[Any], Dataset]] = {
-    "in order": lambda d: d,
-    "interleaved": lambda d: d.interleave(3).shuffle(2, 1),
-    "all": lambda d: d.shuffle_all(1).prefetch(1),
-    "threads": lambda d: d.repeat().map(bytes, num_parallel_calls=2).prefetch(2),
-    "processes": lambda d: d.repeat().map(bytes).in_processes(2),
-}
-
-
-@pytest.mark.full
-@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="says which files are open")
-@pytest.mark.parametrize(("stage", "end"), pairs(OPEN, ["close", "forget", "error"]))
-def test_no_file_stays_open(tmp_path: Path, stage: str, end: str) -> None:
-    dataset = OPEN[stage](TFRecordDataset(write_files(tmp_path, [5_000] * 3)))
-
-    def take_some() -> None:
-        run = iter(dataset)
-        next(run)
-        if end == "close":
-            run.close()
-        elif end == "error":
-            with pytest.raises(ZeroDivisionError):
-                next(iter(dataset.map(lambda _: 1 // 0)))
-
-    take_some()
-    gc.collect()
-    before = sorted(open_files())
-    for _ in range(3):
-        take_some()
-    gc.collect()
-
-    # The index of shuffle_all stays, with its files.
-    assert sorted(open_files()) == before
-
-
-def open_files() -> list[str]:
-    found = []
-    for number in os.listdir("/proc/self/fd"):  # noqa: PTH208 - as the system has it
-        try:
-            found.append(os.readlink(f"/proc/self/fd/{number}").partition(":")[0])  # noqa: PTH115
-        except FileNotFoundError:  # of the listing itself
-            continue
-    return found

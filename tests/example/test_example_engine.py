@@ -431,18 +431,6 @@ def test_a_list_of_a_million_numbers() -> None:
     assert np.array_equal(as_array(lists), np.tile(np.array(numbers), 2))
 
 
-@pytest.mark.parametrize("way", ["fastest", "general"])
-@pytest.mark.parametrize("n", some(1, [2, 1, 40, 300]))
-def test_five_thousand_features(n: int, way: Any) -> None:
-    content = {b"feature %d" % i: Feature(INT64, (i,)) for i in range(5000)}
-    batch = read([plain(content)] * n, content, way=way).batch
-
-    for number in range(0, 5000, 1 if n < 100 else 50):
-        lists = batch.lists(number, Kind.INT64)
-        assert lists.counts.tolist() == [1] * n
-        assert (as_array(lists) == number).all()
-
-
 @pytest.mark.parametrize("n", [1, 40])
 def test_keys_of_a_megabyte(n: int) -> None:
     long = b"k" * 2**20
@@ -450,12 +438,6 @@ def test_keys_of_a_megabyte(n: int) -> None:
 
     assert features_of(read([plain(content)] * n, content)) == [content] * n
     assert features_of(read([plain(content)] * n, [b"k"])) == [with_a_kind(content, [b"k"])] * n
-
-
-@pytest.mark.full
-def test_groups_that_do_not_end_take_no_time() -> None:
-    for message in (b"\x23" * A_MILLION, b"\x23\x24" * A_MILLION, b"\x0a\x00" * A_MILLION):
-        assert_engine_agrees([message], [])
 
 
 def peak_of(batch: list[bytes], keys: list[bytes], kind: Kind) -> int:
@@ -490,16 +472,3 @@ def test_memory_is_a_multiple_of_the_input(n: int, kind: int, content: Feature, 
         most = max(most, 12)
 
     assert peak_of(batch, [b"a"], Kind(kind)) < most * sum(map(len, batch)) + 2**20
-
-
-@pytest.mark.parametrize("length", [2**20, 2**31 - 1, 2**40, 2**62])
-def test_a_length_alone_takes_no_memory(length: int) -> None:
-    for tag in (b"\x0a", b"\x0a\x05\x0a", b"\x0a\x14\x0a\x0a\x0a\x01a\x12"):
-        message = tag + varint(length) + bytes(40)
-        tracemalloc.start()
-        try:
-            with pytest.raises(WireError):
-                features_of(read([message], [b"a"]))
-            assert tracemalloc.get_traced_memory()[1] < 2**20
-        finally:
-            tracemalloc.stop()

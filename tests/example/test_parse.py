@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import pickle
 import random
-import threading
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -46,9 +45,6 @@ from tfrecord_lite import (
     parse_single_example,
 )
 from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.example.decode import reader
-from tfrecord_lite.example.decode.batch import MessageBatch
-from tfrecord_lite.example.parse import parser_of_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -183,24 +179,6 @@ def test_the_first_wrong_message_is_named(n: int, place: int) -> None:
         assert (error.reason, error.index) == (Reason.MALFORMED, place)
 
 
-@pytest.mark.full
-def test_many_wrong_messages_are_no_deep_recursion_and_take_no_time() -> None:
-    """Each feature is wrong in another message, the last feature in the first one."""
-    n = 400
-    keys = [b"key %03d" % i for i in range(n)]
-    cut = plain({key: Feature(INT64, (3,)) for key in keys})
-    batch = [cut] * 5
-    for key in reversed(keys):
-        at = cut.index(key) + len(key) + 6
-        assert cut[at] == 3
-        batch.append(cut[:at] + b"\x83" + cut[at + 1 :])
-    features = {key.decode(): VarLenFeature("int64") for key in keys}
-
-    for call in (decode_examples, lambda b: parse(b, features)):
-        error = outcome(call, batch)
-        assert (error.reason, error.index) == (Reason.MALFORMED, 5)
-
-
 def test_of_several_misfits_the_first_message_counts() -> None:
     features = {"a": FixedLenFeature([], int), "b": FixedLenFeature([], int)}
     both = plain({b"a": Feature(INT64, (1,)), b"b": Feature(INT64, (1,))})
@@ -265,18 +243,6 @@ def test_an_error_names_file_offset_and_record(tmp_path: Path, n: int) -> None:
         error = outcome(call)
         assert (error.reason, error.source) == (Reason.MALFORMED, str(path))
         assert (error.index, error.offset) == (n, offset)
-
-
-def test_rows_before_a_wrong_message_are_not_lost(tmp_path: Path) -> None:
-    path = tmp_path / "some.tfrecord"
-    with TFRecordWriter(path) as writer:
-        for i in range(50):
-            writer.write(number(i))
-        writer.write(NO_MESSAGE)
-    seen: list[int] = []
-    with pytest.raises(InvalidArgumentError):
-        seen.extend(row["n"][0] for row in TFRecordReader(path).examples())
-    assert seen == list(range(50))
 
 
 @pytest.mark.parametrize("n_before", [0, 3, 40])
@@ -438,45 +404,6 @@ def test_rows_that_no_array_can_have_are_an_error(partitions: Sequence[Any]) -> 
 
 
 # --- parsers
-
-
-def test_a_parser_serves_several_threads() -> None:
-    parser = ExampleParser(EVERY_FEATURE)
-    batches = [[every_message(i * k) for i in range(1, 60)] for k in range(1, 9)]
-    expected = [parser(batch) for batch in batches]
-    failed: list[int] = []
-
-    def work(number: int) -> None:
-        for turn in range(20):
-            which = (number + turn) % len(batches)
-            found = parser(batches[which])
-            if any(rows_of(found[k]) != rows_of(expected[which][k]) for k in EVERY_FEATURE):
-                failed.append(which)
-
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failed == []
-
-
-def test_threads_may_find_the_same_other_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    parser = parser_of_all({"n": FixedLenFeature([], int)}, strings="ndarray")
-    batch = [encode_example({"n": i, "other": []}) for i in range(20)]
-    others: list[Any] = []
-
-    def meanwhile(*args: Any) -> MessageBatch:
-        found = MessageBatch(*args)
-        if not others:  # what another thread does before this one looks at what it found
-            others.append(None)
-            others[0] = parser(batch)
-        return found
-
-    monkeypatch.setattr(reader, "MessageBatch", meanwhile)
-
-    for found in (parser(batch), others[0]):
-        assert rows_of(found["n"]) == rows_of(np.arange(20))
 
 
 @pytest.mark.parametrize("strings", ["ndarray", "BytesColumn"])

@@ -19,7 +19,6 @@ from tfrecord_lite import (
     encode_sequence_examples,
 )
 from tfrecord_lite.errors import InvalidArgumentError
-from tfrecord_lite.example.encode import one as row
 from tfrecord_lite.example.encode import rows as buffer
 from tfrecord_lite.example.sequence import encode
 
@@ -234,15 +233,6 @@ def test_more_records_than_are_collected(monkeypatch: pytest.MonkeyPatch) -> Non
     assert all_at_once(forms) == one_by_one(forms)
 
 
-@given(st.sampled_from(DTYPES).flatmap(arrays))
-def test_a_short_array_is_what_a_column_of_one_is(array: Any) -> None:
-    content = row._array(array)
-    try:
-        assert content in (None, row.plain_content("a", array))
-    except InvalidArgumentError:
-        assert content is None
-
-
 # --- writers
 
 
@@ -334,35 +324,3 @@ def test_a_context_after_an_empty_one_is_not_lost() -> None:
         {"context": context, "feature_lists": {"x": [1]}} for context in ({}, {"a": 1}, {})
     ]
     assert all_at_once(rows) == one_by_one(rows)
-
-
-class FullDisk(io.BytesIO):
-    """A file that takes nothing as long as it is full."""
-
-    is_full = True
-
-    def write(self, data: Any) -> int:
-        if self.is_full:
-            raise OSError(28, "No space left")
-        return super().write(data)
-
-
-@pytest.mark.parametrize("size", [10, 50_000])
-def test_rows_of_both_messages_survive_a_full_disk(size: int) -> None:
-    file = FullDisk()
-    first: list[Any] = [row_of(number) for number in range(600)]
-    for one in first:
-        one["context"]["name"] = bytes(2500)
-    other = {"x": bytes(size)}
-    writer = TFRecordWriter(file)
-    for one in first:
-        put(writer, one)
-
-    with pytest.raises(OSError, match="No space"):
-        put(writer, other)
-    put(writer, first[0])
-    file.is_full = False
-    writer.close()
-
-    found = list(TFRecordReader(io.BytesIO(file.getvalue())))
-    assert found == list(map(encoded, [*first, other, first[0]]))

@@ -220,13 +220,3 @@ def test_what_a_remote_client_raises_while_reading_is_an_oserror_with_the_url(
         assert (error.errno, error.filename) == (number, url)
         assert str(raised.args[-1] if raised.args else "") in str(error)
     assert [file.num_damaged for file in report.files] == [0, 0, 1]
-
-
-def test_an_error_that_names_a_file_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    memory = pytest.importorskip("fsspec.implementations.memory").MemoryFileSystem
-    raised = PermissionError(errno.EACCES, "no", "s3://bucket/key")
-    monkeypatch.setattr(memory, "_open", lambda *_, **__: LostConnection(STREAM, 0, raised))
-
-    with pytest.raises(PermissionError) as caught:
-        list(TFRecordReader("memory://cut"))
-    assert caught.value is raised

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import tracemalloc
 from itertools import accumulate
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import pytest
@@ -12,7 +11,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.support import reference
-from tests.support.effort import some
 from tests.support.frame_damage import pieces_of
 from tests.support.read_outcome import Outcome, loss_of
 from tfrecord_lite import Block, testing
@@ -38,10 +36,6 @@ from tfrecord_lite.testing.records import odd_lengths
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-
-# What a decoder may hold at a time: a few times what came in, and one chunk.
-MOST_TIMES_INPUT = 4
-MOST_CONSTANT_BYTES = 4 * CHUNK_BYTES
 
 
 def by_feed(decoder: FrameDecoder, chunks: Iterable[bytes]) -> Outcome:
@@ -106,7 +100,6 @@ every_way = pytest.mark.parametrize(
     [by_feed, by_records, by_blocks_of(1), by_blocks_of(3)],
     ids=["feed", "records", "blocks of 1", "blocks of 3"],
 )
-T = TypeVar("T")
 Drive: TypeAlias = "Callable[[FrameDecoder, Iterable[bytes]], Outcome]"
 
 
@@ -181,18 +174,6 @@ class TestSoundStreams:
         assert list(decoder.rest()) == left
         assert decoder.next_block(1) is None
         decoder.close()
-
-    def test_blocks_given_out_never_change(self) -> None:
-        items = [bytes([i]) * (i * 997 % 5000) for i in range(256)] * 4
-        stream = bytes(frame(items))
-        decoder = FrameDecoder()
-
-        blocks = [decoder.feed(stream[i : i + 10_007]) for i in range(0, len(stream), 10_007)]
-
-        assert [item for block in blocks for item in block] == items
-        for block in blocks:
-            ends = block.offsets + block.lengths
-            assert ends.max(initial=0) + SPARE_BYTES <= block.data.size
 
 
 class TestDamage:
@@ -306,44 +287,6 @@ class TestDamage:
         assert caught.value.source == "there"
         assert "secret" not in str(caught.value)
         assert "secret" not in repr(caught.value)
-
-
-class TestMemory:
-    @staticmethod
-    def peak(work: Callable[[], T]) -> tuple[int, T]:
-        tracemalloc.start()
-        try:
-            result = work()
-            return tracemalloc.get_traced_memory()[1], result
-        finally:
-            tracemalloc.stop()
-
-    @pytest.mark.parametrize("n_bytes", [0, 100, 10_000, 1_000_000, 16_000_000])
-    def test_a_stream_takes_a_few_times_its_size(self, n_bytes: int) -> None:
-        items = [bytes(n_bytes)] * max(16_000_000 // (n_bytes + 400), 1)
-        stream = bytes(frame(items))
-
-        def work() -> None:
-            decoder = FrameDecoder()
-            for at in range(0, len(stream), 100_000):
-                decoder.feed(stream[at : at + 100_000])
-            decoder.close()
-
-        largest = max(n_bytes, CHUNK_BYTES)
-        assert self.peak(work)[0] <= MOST_TIMES_INPUT * largest + MOST_CONSTANT_BYTES
-
-    @pytest.mark.parametrize("step", some(1, [65536, 4096, 1000]))
-    def test_blocks_kept_take_a_few_times_the_stream(self, step: int) -> None:
-        stream = bytes(frame([bytes(84)] * 40_000))
-
-        def work() -> None:
-            decoder = FrameDecoder()
-            blocks = [decoder.feed(stream[at : at + step]) for at in range(0, len(stream), step)]
-            assert sum(map(len, blocks)) == 40_000
-
-        n_blocks = len(stream) // step
-        most = MOST_TIMES_INPUT * len(stream) + MOST_CONSTANT_BYTES + 2000 * n_blocks
-        assert self.peak(work)[0] <= most
 
 
 class TestFrame:

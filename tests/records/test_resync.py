@@ -13,7 +13,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.support import reference
-from tests.support.effort import some
 from tests.support.frame_damage import pieces_of
 from tfrecord_lite.records import resync
 from tfrecord_lite.records.crc_combine import crcs_between
@@ -244,28 +243,6 @@ HOSTILE: dict[str, Callable[[int], bytes]] = {
     "between": lambda n: (false_heads(20 * n, 1) + reference.encode_record(b"sound")) * n,
     "zeros": lambda n: bytes(20 * n),
 }
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("kind", some(2, HOSTILE))
-def test_work_and_memory_grow_as_the_stream(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for n in (2_000, 32_000):
-        stream = as_array(HOSTILE[kind](n))
-        work, finder, at = Work(monkeypatch), RecordFinder(2**31), 0
-
-        tracemalloc.start()
-        while at < stream.size:
-            found = finder.find(stream, 0, at + 1, is_end=True)
-            assert found is not None
-            at = found
-        peak = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-
-        # Every byte once, in rounds of a piece at least: no term that n is in twice.
-        assert work.n_bytes <= stream.size
-        assert work.n_rounds <= stream.size / resync._PIECE_BYTES + 30
-        assert peak <= 25 * stream.size + 4_000_000
-        monkeypatch.undo()
 
 
 RUNS: dict[str, Callable[[int], bytes]] = {
