@@ -44,8 +44,6 @@ from tfrecord_lite.files.names import (
 )
 from tfrecord_lite.options import MAX_RECORD_BYTES, OnError, ReadSettings
 from tfrecord_lite.records.damage import DamageLog, SkippingStream
-from tfrecord_lite.records.decoder import CHUNK_BYTES
-from tfrecord_lite.records.framing import OVERHEAD_BYTES
 from tfrecord_lite.records.stream import RecordStream
 
 if TYPE_CHECKING:
@@ -61,6 +59,7 @@ if TYPE_CHECKING:
 __all__ = [
     "RecordIterator",
     "TFRecordReader",
+    "batches_at_once",
     "bytes_read",
     "check_message_class",
     "parse_messages",
@@ -69,6 +68,10 @@ __all__ = [
 ]
 
 _Item = TypeVar("_Item")
+
+_PARSED_RECORDS = 4096
+_PARSED_BYTES = 4 * 1024 * 1024
+"""About how many records, and bytes of them, are parsed at once: more do not cost less each, but memory."""
 
 
 class TFRecordReader:
@@ -452,9 +455,7 @@ class TFRecordReader:
                     left.append(block)
                     n_left += len(block)
                     # From the second block on, whole batches are read: what is left of one is copied.
-                    n_bytes = block.nbytes + OVERHEAD_BYTES * len(block)
-                    n_batches = max(CHUNK_BYTES * len(block) // (n_bytes * size + 1), 1)
-                    wanted = n_batches * size - n_left % size
+                    wanted = batches_at_once(block, size) * size - n_left % size
                 n_whole = n_left // size * size
                 if n_whole:
                     joined = Block.concat(left)
@@ -571,6 +572,12 @@ class TFRecordReader:
         names = ", ".join(short_name(name_of(source)) for source in self._sources[:2])
         more = f", ... ({len(self._sources)} files)" if len(self._sources) > 2 else ""
         return f"TFRecordReader({names}{more})"
+
+
+def batches_at_once(block: Block, size: int) -> int:
+    """Return how many batches of a size are to be parsed at once, of records like those of a block."""
+    most = min(_PARSED_RECORDS, _PARSED_BYTES * len(block) // max(block.nbytes, 1))
+    return max(most // size, 1)
 
 
 def _parsed(parser: Any, block: Block, size: int) -> Iterator[list[Any]]:

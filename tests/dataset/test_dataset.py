@@ -809,6 +809,29 @@ def test_elements_are_made_as_they_are_wanted(names: list[str]) -> None:
     assert len(made) == 14
 
 
+def test_large_records_are_read_in_whole_batches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that they are parsed where they were read, without a copy."""
+    sizes: list[int] = []
+
+    class Stream(RecordStream):
+        def next_block(self, n_records: int | None = None) -> Block | None:
+            block = super().next_block(n_records)
+            sizes.extend([] if block is None else [len(block)])
+            return block
+
+    monkeypatch.setattr(records, "RecordStream", Stream)
+    names = [str(tmp_path / "a"), str(tmp_path / "b")]
+    for name, n_records in zip(names, (70, 50), strict=True):
+        with TFRecordWriter(name) as writer:
+            writer.write_examples({"n": np.arange(n_records), "image": [bytes(50_000)] * n_records})
+
+    list(read_batches(names, {"n": int, "image": bytes}, 32))
+
+    assert sizes == [32, 38, 26, 24]  # two batches of 32 at once from the second block on
+
+
 def test_what_is_rare_is_not_waited_for(names: list[str]) -> None:
     """Batches are parsed many at a time, but not when elements come one by one."""
     seen: list[bytes] = []

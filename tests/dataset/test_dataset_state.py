@@ -12,8 +12,15 @@ from hypothesis import strategies as st
 
 from tests.support.effort import at_most, some
 from tests.support.small_files import FEATURES, numbers, plain, write_files
-from tfrecord_lite import Dataset, FixedLenFeature, TFRecordDataset, TFRecordWriter, VarLenFeature
-from tfrecord_lite.dataset import batching, records, shuffle
+from tfrecord_lite import (
+    Dataset,
+    FixedLenFeature,
+    TFRecordDataset,
+    TFRecordWriter,
+    VarLenFeature,
+    reader,
+)
+from tfrecord_lite.dataset import records, shuffle
 from tfrecord_lite.errors import FailedPreconditionError, InvalidArgumentError, Reason
 from tfrecord_lite.records.stream import RecordStream
 
@@ -104,13 +111,14 @@ def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
 
     class Stream(RecordStream):
         def next_block(self, n_records: int | None = None) -> Block | None:
-            return super().next_block(n_records or next(sizes))
+            size = next(sizes)
+            return super().next_block(min(n_records or size, size))
 
     monkeypatch.setattr(records, "RecordStream", Stream)
     monkeypatch.setattr(records, "_MOST_RECORDS", 3)
     monkeypatch.setattr(shuffle, "_MOST_STEPS", 4)
     monkeypatch.setattr(shuffle, "_FEW", 2)
-    monkeypatch.setattr(batching, "_MOST_RECORDS", 8)
+    monkeypatch.setattr(reader, "_PARSED_RECORDS", 8)
 
 
 @pytest.mark.usefixtures("small_chunks")

@@ -9,25 +9,23 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.dataset.chunks import BatchChunk, ColumnChunk, ObjectChunk, RecordChunk, objects
-from tfrecord_lite.dataset.feed import further
+from tfrecord_lite.dataset.feed import Demand, further
 from tfrecord_lite.dataset.plan import Content, Run, Stage
 from tfrecord_lite.errors import InvalidArgumentError, Reason, TFRecordError
 from tfrecord_lite.files.names import SIDECAR_SUFFIX
+from tfrecord_lite.reader import batches_at_once
 from tfrecord_lite.schema import FixedLenFeature
 
 if TYPE_CHECKING:
     from tfrecord_lite.dataset.feed import Feed, Pair, State
 
-_MOST_RECORDS = 4096
-_MOST_BYTES = 2 * 1024 * 1024
-"""About the bytes that are parsed at once: they fit the processor's cache."""
 _MOST_NAMES = 8
 """Features named in a fingerprint."""
 _DIGEST_DIGITS = 16
@@ -54,11 +52,12 @@ class Batch(Stage):
 
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:
         """Yield them."""
-        with self.feed(run, state) as feed:
+        demand = Demand()
+        with self.feed(replace(run, demand=demand), state) as feed:
             n_batches = 1
             while True:
                 before = feed.state()
-                chunk: Any = feed.gather(self.n, n_batches)
+                chunk: Any = feed.gather(self.n, n_batches, demand=demand)
                 if chunk is None:
                     return
                 n_whole = len(chunk) // self.n
@@ -70,8 +69,7 @@ class Batch(Stage):
                 if n_used < len(chunk) and not self.drop_remainder:
                     yield self._cut(chunk[n_used:]), {"feed": feed.state()}
                 if isinstance(chunk, RecordChunk):
-                    n_bytes = max(int(chunk.lengths.sum()) * self.n // len(chunk), 1)
-                    n_batches = max(min(_MOST_RECORDS // self.n, _MOST_BYTES // n_bytes), 1)
+                    n_batches = batches_at_once(chunk.block, self.n)
 
     def _cut(self, chunk: Any) -> BatchChunk | ObjectChunk:
         if isinstance(chunk, RecordChunk):

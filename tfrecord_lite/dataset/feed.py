@@ -32,6 +32,12 @@ _MANY = 64
 """A chunk of fewer elements than this may have been slow to make."""
 
 
+class Demand:
+    """How many elements a stage wants next, for a source that can read as many at once."""
+
+    n: int | None = None
+
+
 class Feed:
     """Elements of a node that was started with `start`, any number at a time.
 
@@ -72,15 +78,23 @@ class Feed:
         self._before, self._chunk, self._n_taken = self._after, None, 0
         return piece
 
-    def gather(self, wanted: int, times: int = 1, first: Chunk | None = None) -> Chunk | None:
+    def gather(
+        self,
+        wanted: int,
+        times: int = 1,
+        first: Chunk | None = None,
+        demand: Demand | None = None,
+    ) -> Chunk | None:
         """Return `wanted` elements; fewer only at the end or before an error; None at the end.
 
         If elements come many at a time, return up to ``wanted * times`` of them; those that come
-        one by one may be slow. `first` was taken before, and counts.
+        one by one may be slow. `first` was taken before, and counts. A `demand` is told what is left.
         """
         pieces = [] if first is None else [first]
         n_taken, goal = sum(map(len, pieces)), wanted * times
         while n_taken < goal:
+            if demand is not None:
+                demand.n = goal - n_taken
             try:
                 piece = self.take(goal - n_taken)
             except Exception as error:

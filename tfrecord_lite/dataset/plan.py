@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
 
-from tfrecord_lite.dataset.feed import Feed
+from tfrecord_lite.dataset.feed import Demand, Feed
 from tfrecord_lite.errors import DamageReport
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.damage import DamageLog, Log
@@ -83,6 +83,8 @@ class Run:
     cached: dict[str, Any] | None = None
     """Contents to assume for the caches (:meth:`PlanNode.cached`); None for those they have."""
     damage: RunDamage = field(default_factory=RunDamage)
+    demand: Demand = field(default_factory=Demand)
+    """What the stage after a source wants next."""
 
     def key(self, seed: int, number: int, *, reshuffles: bool) -> tuple[int, ...]:
         """Return the key of a random order: that of shuffle `number` of the plan; 0 for the files."""

@@ -13,6 +13,7 @@ import numpy as np
 from tfrecord_lite.block import Block
 from tfrecord_lite.dataset import random_order as order
 from tfrecord_lite.dataset.chunks import RecordChunk, join
+from tfrecord_lite.dataset.feed import Demand
 from tfrecord_lite.dataset.plan import MemoryKey, Run, Source
 from tfrecord_lite.errors import (
     FailedPreconditionError,
@@ -93,7 +94,8 @@ class Files(Source):
     ) -> Iterator[tuple[RecordChunk, State]]:
         """Yield the records of all parts."""
         verify = self.options.verify and self._checks_all
-        read = functools.partial(self._read, self._order(run), log, verify=verify)
+        demand = run.demand if self.cycle_length == 1 else Demand()
+        read = functools.partial(self._read, self._order(run), log, demand, verify=verify)
         at = state["at"] if state else None
         if self.cycle_length > 1:
             return _interleaved(read, len(self.names), self.cycle_length, self.block_length, at)
@@ -137,7 +139,14 @@ class Files(Source):
                 yield chunk, {"file": number, "taken": n_given}
 
     def _read(
-        self, numbers: list[int], log: DamageLog | None, place: int, n_skip: int, *, verify: bool
+        self,
+        numbers: list[int],
+        log: DamageLog | None,
+        demand: Demand,
+        place: int,
+        n_skip: int,
+        *,
+        verify: bool,
     ) -> Iterator[RecordChunk]:
         """Yield the records, after the first `n_skip`, of the file at a place in the order."""
         number = numbers[place]
@@ -150,7 +159,7 @@ class Files(Source):
             stream if log is None else log.skipping(stream, self.numbers[number])
         )
         try:
-            while (block := records.next_block()) is not None:
+            while (block := records.next_block(None if n_skip else demand.n)) is not None:
                 chunk = self._chunk(number, block)[n_skip:]
                 n_skip -= min(len(block), n_skip)
                 wrong = _first_bad_record(chunk) if is_to_check else None
