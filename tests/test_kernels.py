@@ -17,18 +17,14 @@ from hypothesis import example, given
 
 from tests.support.subprocesses import run_fresh
 from tfrecord_lite import FixedLenSequenceFeature, jit, kernels, parse_sequence_example
-from tfrecord_lite.arrays import ByteRanges, Int64Array, lanes
-from tfrecord_lite.block import Block
+from tfrecord_lite.arrays import ByteRanges, lanes
 from tfrecord_lite.errors import DataLossError
-from tfrecord_lite.example.decode import plain
-from tfrecord_lite.example.decode.plain import PlainMatch
 from tfrecord_lite.example.sequence import batch as steps
 from tfrecord_lite.example.sequence.encode import encode_sequence_examples
-from tfrecord_lite.messages import Example, Feature
+from tfrecord_lite.messages import Feature
 from tfrecord_lite.records import crc32c
 from tfrecord_lite.records.decoder import FrameDecoder
 from tfrecord_lite.records.framing import frame
-from tfrecord_lite.wire.keys import KeyTable
 from tfrecord_lite.wire.packed import varint_runs
 from tfrecord_lite.wire.scalar import WireError
 from tfrecord_lite.wire.varint import varint_run
@@ -152,76 +148,6 @@ def test_a_run_outside_the_buffer_is_not_read(start: int, length: int) -> None:
     at, size = np.array([start], np.int64), np.array([length], np.int64)
 
     assert kernels.count_varints(data, at, size, np.empty(1, np.int64)) == kernels.UNSURE
-
-
-# ------------------------------------------------------------------------------ entries
-
-
-def serialized(row: dict[str, Any]) -> bytearray:
-    """Return an Example with these features."""
-    example = Example()
-    for key, feature in row.items():
-        example.features.feature[key].CopyFrom(Feature(**feature))
-    return bytearray(example.SerializeToString())
-
-
-def match(messages: list[bytes], keys: list[bytes]) -> PlainMatch:
-    block = Block.from_records(messages)
-    stops = block.offsets + block.lengths
-    return PlainMatch(block.data, block.offsets, stops, KeyTable(keys))
-
-
-def content(found: PlainMatch, keys: list[bytes], numbers: Int64Array) -> Any:
-    """Return kinds and values of some messages, by their places among those that were read."""
-    result: list[Any] = [sorted(found.unknown_keys(100))]
-    for feature in range(len(keys)):
-        kinds = np.broadcast_to(found.kinds(feature), (found.n_messages,))[numbers]
-        result.append((kinds.tolist(), found.present(feature)[numbers].tolist()))
-    return result
-
-
-FEATURES: st.SearchStrategy[dict[str, Any]] = st.one_of(
-    st.lists(INT64, max_size=3).map(lambda v: {"int64_list": {"value": v}}),
-    st.lists(st.binary(max_size=9), max_size=2).map(lambda v: {"bytes_list": {"value": v}}),
-    st.lists(st.just(1.5), max_size=3).map(lambda v: {"float_list": {"value": v}}),
-    st.just({}),
-)
-ROWS = st.dictionaries(st.sampled_from(["a", "bb", "c" * 13, "d" * 70, "é", ""]), FEATURES)
-
-
-@given(
-    st.lists(ROWS, min_size=1, max_size=6),
-    st.lists(st.tuples(st.integers(0, 10**6), st.integers(1, 255)), max_size=2),
-    st.sampled_from([["a"], ["a", "bb", "c" * 13], ["é", ""], ["a", "d" * 50]]),
-)
-def test_entries_are_read_alike(
-    rows: list[dict[str, Any]], flips: list[tuple[int, int]], keys: list[str]
-) -> None:
-    messages = [serialized(row) for row in rows]
-    for place, bits in flips:
-        message = messages[place % len(messages)]
-        if message:
-            message[place % len(message)] ^= bits
-    given = [bytes(message) for message in messages] * 3
-    names = [key.encode() for key in keys]
-    with pytest.MonkeyPatch.context() as patch:
-        # Otherwise the last ones in a walk in lockstep are left to the general way.
-        patch.setattr(plain, "_LEFT", 10**9)
-        today, compiled = both(patch, lambda: match(given, names))
-        chosen = [
-            np.arange(len(given)) if each.chosen is None else each.chosen
-            for each in (today, compiled)
-        ]
-        assert chosen[0].tolist() == chosen[1].tolist()
-        if not chosen[0].size:
-            return
-        everyone = np.arange(chosen[0].size)
-
-        assert content(compiled, names, everyone) == content(today, names, everyone)
-        assert (compiled._words == today._words).all()
-        assert (compiled._starts == today._starts).all()
-        assert (compiled._rooms == today._rooms).all()
-        assert (compiled._are_chunks == today._are_chunks).all()
 
 
 # -------------------------------------------------------------------------------- steps

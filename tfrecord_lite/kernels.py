@@ -24,8 +24,6 @@ import numpy as np
 
 if TYPE_CHECKING:
     from tfrecord_lite.arrays import (
-        AnyArray,
-        BoolArray,
         Int64Array,
         Uint8Array,
         Uint32Array,
@@ -165,111 +163,6 @@ def encode_varints(values: Uint64Array, out: Uint8Array) -> None:
             left >>= np.uint64(7)
         out[at] = left
         at += _ONE
-
-
-# -------------------------------------------------------------------------------- entries
-
-
-@_compiled
-def _find_key(
-    words: Uint64Array,
-    place: int,
-    head: np.uint64,
-    size: int,
-    heads: tuple[AnyArray, AnyArray, int, AnyArray, AnyArray],
-) -> tuple[int, bool]:
-    """Return the number of an entry's key, -1 for none in the table; and whether it is ASCII.
-
-    As :meth:`tfrecord_lite.wire.keys.HeadTable.find`, of which `heads` are the tables.
-    """
-    masks, multipliers, shift, keys, numbers = heads
-    n_words = multipliers.size
-    capacity = n_words * _LANE_BYTES - 4
-    first = (head >> np.uint64(24)) & masks[0, size]  # with the length
-    hashed = first * multipliers[0]
-    high = first & ~_BYTE
-    for row in range(1, n_words):
-        word = words[place + _LANE_BYTES * row] & masks[row, size]
-        hashed += word * multipliers[row]
-        high |= word
-    number = np.int64(numbers[hashed >> np.uint64(shift)])
-    is_key = size <= capacity and keys[0, number] == first
-    for row in range(1, n_words):
-        if is_key:
-            is_key = keys[row, number] == words[place + _LANE_BYTES * row] & masks[row, size]
-    for byte in range(capacity, size):
-        high |= words[place + 4 + byte] << np.uint64(56)
-    return number if is_key else UNSURE, high & _TOP_BITS == 0
-
-
-@_compiled
-def plain_entries(
-    words: Uint64Array,
-    at: Int64Array,
-    stops: Int64Array,
-    bad: BoolArray,
-    heads: tuple[AnyArray, AnyArray, int, AnyArray, AnyArray],
-    kinds: Uint8Array,
-    cells: AnyArray,
-    unknown: Int64Array,
-) -> int:
-    """Walk over map entries, look up their keys, and fill in the cells of those in the table.
-
-    As :mod:`tfrecord_lite.example.decode.plain` does, which says what an entry, a cell and the
-    `heads` are. `cells` are zeros, shape (n_features, n_messages, 2). Marks as `bad` the messages that
-    have anything else. Returns how many entries have other keys; of as many of them as `unknown` has
-    rows for, start and length of the key, and message, are stored there.
-    """
-    n_unknown = 0
-    for message in range(at.size):
-        place, stop = at[message], stops[message]
-        if bad[message]:
-            continue
-        while place < stop:
-            head = words[place]
-            size = np.int64((head >> np.uint64(24)) & _SEVEN_BITS)
-            length = np.int64((head >> np.uint64(8)) & _SEVEN_BITS)
-            room = length - 2 - size
-            following = place + 2 + length
-            if head & np.uint64(0x80FF80FF) != np.uint64(0x000A000A) or room < 2:
-                break
-            if following > stop:
-                break
-            number, is_ascii = _find_key(words, place, head, size, heads)
-            value = place + 4 + size
-            body = words[value]
-            as_room = np.uint64(room)
-            if body & np.uint64(0xFFFF) != np.uint64(0x12) | (as_room - np.uint64(2)) << np.uint64(
-                8
-            ):
-                break
-            if number < 0:
-                if not is_ascii:
-                    break  # whether it is UTF-8 is for the general way to say
-                if n_unknown < unknown.shape[0]:
-                    unknown[n_unknown, 0] = place + 4
-                    unknown[n_unknown, 1] = size
-                    unknown[n_unknown, 2] = message
-                n_unknown += 1
-                place = following
-                continue
-            kind = kinds[(body >> np.uint64(16)) & _BYTE]
-            in_list = as_room - np.uint64(4)
-            if room < 4 or kind == 0 or (body >> np.uint64(24)) & _BYTE != in_list:
-                break
-            if cells[number, message, 1]:
-                break  # a key twice
-            chunk = np.uint64(0x0A) | (as_room - np.uint64(6)) << np.uint64(8)
-            is_chunk = room >= 6 and (body >> np.uint64(32)) & np.uint64(0xFFFF) == chunk
-            packed = np.uint64(value + 4) | as_room << np.uint64(40)
-            packed |= np.uint64(kind) << np.uint64(48) | np.uint64(is_chunk) << np.uint64(56)
-            cells[number, message, 1] = packed
-            cells[number, message, 0] = body >> np.uint64(48) | words[
-                value + _LANE_BYTES
-            ] << np.uint64(16)
-            place = following
-        bad[message] = place != stop
-    return n_unknown
 
 
 # -------------------------------------------------------------------------------- steps

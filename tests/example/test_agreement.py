@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import random
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,9 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import long_run
-from tests.support.agreement import EXAMPLES, SEQUENCES, batches, encodings, messages
+from tests.support.agreement import (
+    EXAMPLES,
+    SEQUENCES,
+    batches,
+    encodings,
+    messages,
+    program_in_any_order,
+)
 from tests.support.effort import pick, some
-from tests.support.example_messages import KEYS
+from tests.support.example_messages import KEYS, mutate
 from tests.support.skips import in_c
 from tfrecord_lite.example.decode.batch import LayoutMemory
 
@@ -83,6 +91,22 @@ def test_layouts_of_one_batch_serve_the_next(some_batches: list[list[bytes]]) ->
     memory = LayoutMemory()
     for batch in some_batches:
         EXAMPLES.assert_engine_agrees(batch, keys, memory=memory)
+
+
+@given(st.integers(0, 2**32), st.integers(1, 9), fills, fills)
+def test_entries_in_any_order_are_read_by_the_keys_of_earlier_ones(
+    seed: int, step: int, between: bytes, fill: bytes
+) -> None:
+    rng = random.Random(seed)
+    write, memory = program_in_any_order(rng), LayoutMemory()
+    some_batches = [[write() for _ in range(rng.choice((20, 80)))] for _ in range(3)]
+    keys = EXAMPLES.keys_in(itertools.chain(*some_batches), 1)[::step]
+    for batch in some_batches:
+        for _ in range(rng.choice((0, 0, 1, 4))):
+            place = rng.randrange(len(batch))
+            batch[place] = mutate(rng.randrange, batch[place], batch[0])
+        how = {"between": between, "fill": fill, "memory": memory, "way": "plain"}
+        EXAMPLES.assert_engine_agrees(batch, keys, **how)
 
 
 @in_c

@@ -13,6 +13,7 @@ import zlib
 from tests.long_run import some_batch
 from tests.support import reference, tensor_messages
 from tests.support.agreement import SEQUENCES as SEQUENCES_OF
+from tests.support.agreement import program_in_any_order
 from tests.support.event_messages import FORMS, TENSORS, VERSION, event, metadata, tensor
 from tests.support.example_messages import (
     KEYS,
@@ -29,6 +30,7 @@ from tfrecord_lite.messages import Event, HistogramProto, Summary
 from tfrecord_lite.records.framing import frame
 
 __all__ = [
+    "ANY_ORDER",
     "EVENT",
     "LOOK_ALIKES",
     "SEQUENCES",
@@ -40,6 +42,7 @@ __all__ = [
     "plain_examples",
     "schemas",
     "sequence_examples",
+    "shuffled_examples",
     "tensors",
 ]
 
@@ -70,6 +73,13 @@ def _look_alikes() -> list[list[bytes]]:
     ]
 
 
+def _shuffled() -> list[list[bytes]]:
+    """Return messages of a few programs that write their features in any order."""
+    rng = _rng()
+    programs = [program_in_any_order(rng) for _ in range(4)]
+    return [[write() for _ in range(20)] for write in programs]
+
+
 def _sequence_batches() -> list[list[bytes]]:
     rng = _rng()
     found: list[list[bytes]] = [[]]
@@ -82,6 +92,7 @@ def _sequence_batches() -> list[list[bytes]]:
 
 
 LOOK_ALIKES = _look_alikes()
+ANY_ORDER = _shuffled()
 SEQUENCES = _sequence_batches()
 EVENT = event(1, Summary.Value(tag="loss", simple_value=0.5))
 
@@ -127,6 +138,12 @@ def examples() -> list[bytes]:
         bytes([i]) + message for i, messages in enumerate(LOOK_ALIKES) for message in messages[:4]
     ]
     return batches + [b"\0" + message for message in plain_examples()]
+
+
+def shuffled_examples() -> list[bytes]:
+    """Return Examples of plain entries, and which others go with them."""
+    options = [bytes([high | i]) for high in (0, 128) for i in range(len(ANY_ORDER))]
+    return [head + message for head in options for message in ANY_ORDER[head[0] % 4][:4]]
 
 
 def sequence_examples() -> list[bytes]:

@@ -233,20 +233,29 @@ def wire(data: bytes) -> str:
     return _in_lockstep(EXAMPLES, fellows, data[1:])
 
 
+def any_order(data: bytes) -> str:
+    """Read an Example as one of plain entries, all features or one in three; oracle as of :func:`wire`."""
+    fellows = seeds.ANY_ORDER[data[0] % len(seeds.ANY_ORDER)] if data else []
+    step = 3 if data[:1] >= b"\x80" else 1
+    return _in_lockstep(EXAMPLES, fellows, data[1:], step, way="plain")
+
+
 def sequences(data: bytes) -> str:
     """Read a SequenceExample in lockstep with look-alikes; oracle as of :func:`wire`."""
     fellows = seeds.SEQUENCES[data[0] % len(seeds.SEQUENCES)] if data else []
     return _in_lockstep(SEQUENCES, fellows, data[1:])
 
 
-def _in_lockstep(of: MessageType, fellows: list[bytes], message: bytes) -> str:
+def _in_lockstep(
+    of: MessageType, fellows: list[bytes], message: bytes, step: int = 1, **how: Any
+) -> str:
     wanted = of.wanted(message)
     if of.is_rejected(message) != (wanted is None):
         return _unsettled(of.runtimes_differ(message))
     if wanted is None:
         return REJECTED
-    context, lists = sorted(wanted.context), sorted(wanted.lists)
-    (*rows, found, last), _ = of.engine([*fellows, message, b""], context, lists)
+    context, lists = sorted(wanted.context)[::step], sorted(wanted.lists)
+    (*rows, found, last), _ = of.engine([*fellows, message, b""], context, lists, **how)
     if last != EMPTY or found != seen(wanted, context, lists):
         raise differ(f"read {found}, the runtime {wanted}")
     if rows != [seen(of.runtime(fellow), context, lists) for fellow in fellows]:
@@ -337,6 +346,7 @@ TARGETS: dict[str, Target] = {
     "streams": Target(streams, seeds.compressed_files),
     "members": Target(members, seeds.compressed_files),
     "wire": Target(wire, seeds.examples),
+    "any_order": Target(any_order, seeds.shuffled_examples),
     "sequences": Target(sequences, seeds.sequence_examples),
     "messages": Target(messages, seeds.plain_examples),
     "tensors": Target(tensors, seeds.tensors),

@@ -26,11 +26,14 @@ from tests.support.example_messages import (
     ExampleReencoder,
     Pattern,
     features_of,
+    len_field,
     look_alike,
     mutate,
     plain,
+    plain_entry,
     read,
     runtime,
+    some_feature,
     some_features,
 )
 from tests.support.reference_example import BYTES, FLOAT, INT64, Feature, RejectedError, Sequence
@@ -172,6 +175,34 @@ def _program_of_examples(rng: random.Random) -> Callable[[int], bytes]:
         widths = (rng.choice((16378, 16386)), *widths[1:])
     pattern = Pattern(tuple(keys), tuple(kinds), tuple(counts), widths)
     return lambda _: plain(look_alike(rng.randrange, pattern))
+
+
+def program_in_any_order(rng: random.Random) -> Callable[[], bytes]:
+    """Make a program that writes its features in an order of their own each time, and not always all."""
+    letters, longest = (
+        rng.choice(("ab", "abcdefgh", "0123456789", "a\0é")),
+        rng.choice((2, 9, 40, 90)),
+    )
+    names = (
+        rng.choices(letters, k=rng.randrange(longest)) for _ in range(rng.choice((1, 8, 17, 40)))
+    )
+    keys = sorted({"".join(name).encode() for name in names})
+    kinds = [rng.choice((BYTES, FLOAT, INT64)) for _ in keys]
+    counts = [rng.choice((None, 0, 1, 1, 1, 2)) for _ in keys]
+    pattern = Pattern(tuple(keys), tuple(kinds), tuple(counts), (3,) * len(keys))
+
+    def write() -> bytes:
+        features = list(look_alike(rng.randrange, pattern).items())
+        rng.shuffle(features)
+        if rng.randrange(5) == 0:
+            features = features[rng.randrange(len(features)) :]
+        if rng.randrange(30) == 0:
+            new = rng.choice((b"new", "käse".encode(), b"x" * rng.randrange(130), keys[0]))
+            features.insert(0, (new, some_feature(rng.randrange)))
+        entries = [plain_entry(key, feature) for key, feature in features]
+        return len_field(1, b"".join(entries))
+
+    return write
 
 
 def _program_of_sequences(rng: random.Random) -> Callable[[int], bytes]:

@@ -33,7 +33,7 @@ from tfrecord_lite.testing.reencode import chooser
 from tfrecord_lite.wire import fields as wire_fields
 from tfrecord_lite.wire import packed as wire_packed
 from tfrecord_lite.wire.fields import tokenise
-from tfrecord_lite.wire.keys import HeadTable, KeyTable
+from tfrecord_lite.wire.keys import KeyTable
 from tfrecord_lite.wire.packed import varint_runs
 from tfrecord_lite.wire.repeated import repeated_fixed32, repeated_len, repeated_varint
 from tfrecord_lite.wire.scalar import WireError, walk
@@ -487,51 +487,6 @@ def test_another_fold_is_taken_when_fingerprints_collide(known: list[bytes]) -> 
 around_words = st.sampled_from([3, 4, 5, 11, 12, 13, 19, 20, 27, 28, 29, 60]).map(
     lambda n: b"x" * n
 )
-short_enough = st.one_of(short_keys, around_words, st.binary(max_size=20))
-
-
-@given(
-    st.lists(short_enough, unique=True, min_size=1, max_size=12),
-    st.lists(st.one_of(short_enough, st.integers(61, 127).map(lambda n: b"x" * n)), max_size=12),
-    fills,
-)
-@example([b"x" * 12], [b"x" * 13, b"x" * 11 + b"\xe4", b"\xe4xx"], b"\0")
-@example([b"x"], [b"x\0", b"y", b"", b"\xe4"], b"x")
-@example([b"x" * 28], [b"x" * i + b"y" + b"x" * (27 - i) for i in range(28)], b"x")
-@example([b"x" * 28], [b"x" * i + b"\xe4" + b"x" * (27 - i) for i in range(28)], b"x")
-def test_keys_are_found_by_rows(known: list[bytes], others: list[bytes], fill: bytes) -> None:
-    strings = known + others
-    table = HeadTable.of(known)
-    assert table is not None
-    width = 8 * table.n_words
-    padded = [(fill * 3)[:3] + bytes([len(s)]) + s + fill * width for s in strings]
-    words = np.frombuffer(b"".join(row[:width] for row in padded), "<u8").reshape(len(strings), -1)
-
-    found, is_ascii = table.find(words.T, np.array(list(map(len, strings))))
-
-    assert found.tolist() == [known.index(s) if s in known else -1 for s in strings]
-    assert is_ascii.tolist() == [s.isascii() and len(s) <= width - 4 for s in strings]
-
-
-def test_rows_are_as_wide_as_the_longest_key_needs() -> None:
-    tables = [HeadTable.of([b"", b"x" * n]) for n in (1, 12, 13, 28, 29, 60, 61)]
-
-    assert [table and table.n_words for table in tables] == [2, 2, 4, 4, 8, 8, None]
-    assert HeadTable.of([]) is None
-    assert HeadTable.of([b"%d" % i for i in range(257)]) is None
-
-
-def test_256_keys_are_found_by_rows() -> None:
-    known = [b"%d" % i for i in range(256)]
-    table = HeadTable.of(known)
-    assert table is not None
-    rows_of = b"".join((b"...%c%b" % (len(key), key)).ljust(16, b".") for key in known)
-
-    found, _ = table.find(
-        np.frombuffer(rows_of, "<u8").reshape(-1, 2).T, np.array(list(map(len, known)))
-    )
-
-    assert found.tolist() == list(range(256))
 
 
 # --- template

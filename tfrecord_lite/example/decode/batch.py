@@ -24,7 +24,7 @@ import numpy as np
 from tfrecord_lite.arrays import BoolArray, Int64Array, Uint8Array
 from tfrecord_lite.example.decode.entries import FeatureValues, GeneralMessages, ListValues, merge
 from tfrecord_lite.example.decode.layout import Layout, LayoutMatch, learn
-from tfrecord_lite.example.decode.plain import PlainMatch
+from tfrecord_lite.example.decode.plain import MOST_KEYS, KnownKeys, PlainMatch
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.wire.fields import renumbered
 from tfrecord_lite.wire.keys import KeyTable
@@ -50,6 +50,8 @@ _WORTH_PLAIN = 16
 _BYTES_PER_CELL = 4
 """Messages with fewer bytes per feature of the table have few of the features, and most cells would be
 empty."""
+_FEW_LEFT = 32
+"""Of plain messages one in so many may have keys that are not known; else these are learnt."""
 _MAX_CELLS = 4_000_000
 """Most features times messages that are read the general way at once; bounds the memory."""
 
@@ -85,6 +87,8 @@ class LayoutMemory:
         """The layouts that the last batch used."""
         self.learning: _Pace = _Pace()
         self.plain: _Pace = _Pace()
+        self.known: KnownKeys | None = None
+        """The keys that plain entries had."""
 
     def note(self, used: list[Layout], *, tried: bool) -> None:
         """Remember which layouts a batch used, and whether it tried to learn some in vain."""
@@ -137,17 +141,26 @@ class MessageBatch:
         (data, starts, stops), table, memory = self._messages, self._table, self._memory
         n_bytes = int((stops - starts)[left].sum())
         is_sparse = len(table.keys) * left.size * _BYTES_PER_CELL > n_bytes
-        if left.size < _WORTH_PLAIN or not table.keys or is_sparse or not memory.plain.may_try():
+        n_keys = len(table.keys)
+        if left.size < _WORTH_PLAIN or is_sparse or not 0 < n_keys <= MOST_KEYS:
             return left
-        plain = PlainMatch(data, starts[left], stops[left], table)
+        if not memory.plain.may_try():
+            return left
+        known = memory.known or KnownKeys(table)
+        plain = PlainMatch(data, starts[left], stops[left], known)
+        if left.size - plain.n_messages > left.size // _FEW_LEFT:
+            some = left[~plain.is_read][:_FEW_LEFT]
+            with renumbered(some):
+                sample = GeneralMessages(data, starts[some], stops[some], table)
+            others = dict.fromkeys([*known.others, *sample.unknown_keys(MOST_KEYS)])
+            if len(known.others) < len(others) <= MOST_KEYS - n_keys:
+                known = KnownKeys(table, list(others))
+                plain = PlainMatch(data, starts[left], stops[left], known)
+        memory.known = known
         memory.plain.note(paid=plain.n_messages > left.size // 2)
-        if plain.n_messages == 0:
-            return left
-        if plain.chosen is None:
-            self._parts.append((left, plain))
-            return left[:0]
-        self._parts.append((left[plain.chosen], plain))
-        return np.delete(left, plain.chosen)
+        if plain.n_messages:
+            self._parts.append((left[plain.is_read], plain))
+        return left[~plain.is_read]
 
     def _read_by_layouts(self, left: Int64Array) -> Int64Array:
         """Read the messages in `left` that layouts can read; return the others."""

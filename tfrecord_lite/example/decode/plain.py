@@ -3,27 +3,25 @@
 An entry is *plain* if it is short, and encoded as programs do. Then its length is one byte, and so
 the next entry is found without reading it::
 
-    0a n | 0a L  0a K  key ...  12 r-2  (0a | 12 | 1a) r-4  list ... | 0a L ...
-                       K bytes  r bytes, up to the end of the entry
+    0a n | 0a L  0a K  key ...  12 r  (0a | 12 | 1a) r-2  list ... | 0a L ...
+                       K bytes        r bytes, up to the end of the entry
 
 1. Walk: ``at += data[at + 1] + 2`` in all messages, until they end. Nothing is checked yet.
-2. Some thousand entries at a time: the words of head and key are gathered, and a
-   :class:`~tfrecord_lite.wire.keys.HeadTable` tells which of the keys asked for it is.
-3. Two words after the key have the tags and lengths of Feature and list, which are linear in r, so
-   that one masked comparison checks them; and the first eight bytes of the values.
+2. Of each entry a few bytes are taken that tell all :class:`KnownKeys` apart, and so say which of
+   them it must have. Then the whole of it, from its tag up to the value's, is compared with that one.
+3. Of the entries asked for, four bytes more are the tags and lengths of the list and its chunk.
 
-A message with anything else (a long entry, unknown fields, a key twice) is left to the general way.
+A message with anything else (a long entry, an unknown field, a key that is not known or there
+twice) is left to the general way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from tfrecord_lite import jit
 from tfrecord_lite.arrays import (
     LANE_BYTES,
     AnyArray,
@@ -31,12 +29,11 @@ from tfrecord_lite.arrays import (
     ByteRanges,
     Int64Array,
     Uint8Array,
-    Uint64Array,
     lanes,
-    row_splits,
     rows,
+    short_lanes,
 )
-from tfrecord_lite.example.decode.entries import LIST_READERS, ListValues, distinct
+from tfrecord_lite.example.decode.entries import LIST_READERS, GeneralMessages, ListValues
 from tfrecord_lite.example.decode.layout import bodies
 from tfrecord_lite.example.proto import (
     ENTRY_TAG,
@@ -48,132 +45,204 @@ from tfrecord_lite.example.proto import (
 )
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.wire.fields import renumbered
-from tfrecord_lite.wire.keys import HEAD_BYTES, HeadTable, KeyTable
+from tfrecord_lite.wire.keys import KeyTable
 from tfrecord_lite.wire.packed import varint_runs
-from tfrecord_lite.wire.varint import decode_sized
+from tfrecord_lite.wire.varint import read_sized
 
-_AT_ONCE = 4096
-"""Entries that are read at once; they stay in the cache."""
+MOST_KEYS = 2500
+"""More keys are not known: a hash that tells them apart would take too long to find."""
+_AT_ONCE = 1024
+"""Messages that are walked together."""
+_ENTRIES_AT_ONCE = 16 * 1024
+"""Entries that are read together; they stay in the cache."""
 _MOST_STEPS = 4096
 """Messages with more entries are left to the general way."""
 _LEFT = 8
 """The last messages of a walk, one in so many, are left too: each step costs as much for few."""
-_LIST_DEPTH = 4
 _FURTHEST = 256
 """Bytes that may be read from an entry on; a block has more of them to spare."""
-_SHORTEST, _SHORTEST_CHUNK = 4, 6
-"""Bytes after the key of an entry with a list, and of one with a chunk."""
+_LARGEST_BYTE = 0x7F
+_KEY_PLACE = 4
+"""Where the key begins in an entry, after its length."""
+_HEAD_BYTES = 4
+"""Bytes around the key that the entry's length counts: two tags, two lengths."""
+_LONGEST_KEY = _LARGEST_BYTE - _HEAD_BYTES
+_MOST_SLOT_BITS = 20
+_LIST_DEPTH = 4
 
 
-def _u64(*low_bytes: int) -> np.uint64:
-    """Return a word with these bytes, lowest first."""
-    return np.uint64(int.from_bytes(bytes(low_bytes), "little"))
+class KnownKeys:
+    """The keys that plain entries may have: those of a table, and others that are skipped."""
+
+    def __init__(self, table: KeyTable, others: Sequence[bytes] = ()) -> None:
+        self.table = table
+        features = [n for n, key in enumerate(table.keys) if len(key) <= _LONGEST_KEY]
+        self.others = others = others if features or others else [b""]
+        keys = [key for key in (*table.keys, *others) if len(key) <= _LONGEST_KEY]
+        self.features: Int64Array = np.array(features, np.int64)
+        """The number in the table of each key that is there; the others come after these."""
+        self.n_entries = 0
+        """Entries that every message had, where the last ones were read; a guess for the next."""
+        sizes = np.array([len(key) for key in keys], np.int64)
+        self._shortest, longest = int(sizes.min(initial=0)), int(sizes.max(initial=0))
+        self.value_places: Int64Array = sizes + _KEY_PLACE
+        """Where the value's tag is in an entry with this key."""
+        self._head_sizes = (sizes + _HEAD_BYTES).astype(np.uint8)
+        columns = np.array([[len(key), *key.ljust(longest, b"\0")] for key in keys], np.uint8)
+        self._places = _telling(columns)
+        slot_bits = min((len(keys) ** 2 // 2).bit_length() + 1, _MOST_SLOT_BITS)
+        self._shift = np.uint32(32 - slot_bits)
+        self._slots = np.zeros(1 << slot_bits, np.int16)
+        random = np.random.default_rng(0)
+        while True:  # every third trial or so tells the keys apart
+            odd = 2 * random.integers(0, 2**31, len(self._places), np.uint32) + np.uint32(1)
+            hashed = (columns[:, self._places] * odd).sum(axis=1, dtype=np.uint32) >> self._shift
+            if np.unique(hashed).size == len(keys):
+                break
+        self._multipliers: list[np.uint32] = list(odd)
+        self._slots[hashed] = np.arange(len(keys))
+        width = -(-(_KEY_PLACE + longest + 1) // LANE_BYTES) * LANE_BYTES
+        heads = [ENTRY_TAG + b"\0" + KEY_TAG + bytes([len(k)]) + k + VALUE_TAG for k in keys]
+        masks = [b"\xff\0" + b"\xff" * (len(head) - 2) for head in heads]
+        want, mask = (
+            np.frombuffer(b"".join(row.ljust(width, b"\0") for row in rows), "<u8")
+            for rows in (heads, masks)
+        )
+        self._want = np.ascontiguousarray(want.reshape(-1, width // LANE_BYTES).T)
+        """The words of an entry as far as the value's tag; shape (n_words, n_keys)."""
+        self._masks = [
+            np.unique(words) if (words == words[0]).all() else words.copy()
+            for words in mask.reshape(-1, width // LANE_BYTES).T
+        ]
+        """For each word the bits that are known, all but the length: one mask, or one per key."""
+
+    def numbers(self, data: Uint8Array, at: Int64Array) -> Int64Array:
+        """Return which of the keys each entry must have, if it has one of them."""
+        sizes = data[_KEY_PLACE - 1 :].take(at)
+        hashed = np.zeros(at.size, np.uint32)
+        for place, multiplier in zip(self._places, self._multipliers, strict=True):
+            taken = data[_KEY_PLACE - 1 + place :].take(at) if place else sizes
+            if place > self._shortest:
+                taken = taken * (sizes >= place)
+            hashed += taken.astype(np.uint32) * multiplier
+        hashed >>= self._shift
+        return self._slots.take(hashed.astype(np.int64)).astype(np.int64)
+
+    def rooms(
+        self, data: Uint8Array, at: Int64Array, lengths: Uint8Array, numbers: Int64Array
+    ) -> tuple[Uint8Array, Int64Array, BoolArray]:
+        """Check entries of some lengths, given the number of each key, up to the Feature's content.
+
+        Returns the bytes of that, where the value's tag is, and which entries are anything else.
+        """
+        rooms = lengths - self._head_sizes.take(numbers)
+        values = at + self.value_places.take(numbers)
+        wrong: BoolArray = (lengths | rooms) > _LARGEST_BYTE  # no room wraps around to a large one
+        wrong |= data[1:].take(values) != rooms
+        found = rows(data, len(self._want) * LANE_BYTES)[at].view("<u8").reshape(at.size, -1)
+        for place, (want, mask) in enumerate(zip(self._want, self._masks, strict=True)):
+            word = found[:, place] ^ want.take(numbers)
+            word &= mask.take(numbers) if mask.size > 1 else mask
+            wrong |= word != 0
+        return rooms, values, wrong
 
 
-# Of the head: the tags, and that both lengths are one byte.
-_HEAD_KNOWN, _HEAD = _u64(0xFF, 0x80, 0xFF, 0x80), _u64(ENTRY_TAG[0], 0, KEY_TAG[0], 0)
-# After the key: tags and lengths of the Feature and the list, then of its one chunk, if it has
-# room r. What they should be is known + r * per byte.
-_VALUE_KNOWN, _VALUE_PER_BYTE = _u64(0xFF, 0xFF), _u64(0, 1)
-_VALUE = np.uint64((VALUE_TAG[0] - (2 << 8)) % 2**64)
-_LIST_KNOWN, _LIST_PER_BYTE = _u64(0xFF, 0xFF, 0, 0xFF), _u64(0, 1, 0, 1)
-_LIST = np.uint64((VALUE_TAG[0] - (2 << 8) - (4 << 24)) % 2**64)
-_CHUNK_KNOWN, _CHUNK_PER_BYTE = _u64(0, 0, 0, 0, 0xFF, 0xFF), _u64(0, 0, 0, 0, 0, 1)
-_CHUNK = np.uint64(((LIST_VALUE_TAG[0] << 32) - (6 << 40)) % 2**64)
-_BYTE, _SEVEN_BITS = np.uint64(0xFF), np.uint64(0x7F)
-
-# A cell: the first eight bytes of the values, and a word of these.
-_ROOM_BITS = np.uint64(40)
-_PLACE = np.uint64((1 << 40) - 1)
-_KIND_BITS, _CHUNK_BITS = np.uint64(48), np.uint64(56)
+def _telling(columns: Uint8Array) -> list[int]:
+    """Choose a few columns in which no two rows are equal."""
+    chosen: list[int] = []
+    classes = np.zeros(len(columns), np.int64)
+    while classes.size and int(classes.max()) + 1 < len(columns):
+        pairs = (classes[:, None] << 8) + columns
+        ordered = np.sort(pairs, axis=0)
+        n_classes = np.count_nonzero(ordered[1:] != ordered[:-1], axis=0)
+        chosen.append(int(n_classes.argmax()))
+        classes = np.unique(pairs[:, chosen[-1]], return_inverse=True)[1]
+    return chosen
 
 
 class PlainMatch:
-    """The values of some features in the messages that have plain entries only.
+    """The values of some features in the messages that have plain entries only, with known keys.
 
     A *cell* is one feature of one message; the arrays have the shape (n_features, n_messages).
     """
 
     def __init__(
-        self, data: Uint8Array, starts: Int64Array, stops: Int64Array, table: KeyTable
+        self, data: Uint8Array, starts: Int64Array, stops: Int64Array, keys: KnownKeys
     ) -> None:
-        self._data = data
-        n_features = len(table.keys)
+        self._data, self._keys = data, keys
+        shape = len(keys.table.keys), starts.size
+        self._starts = np.empty(shape, np.int64)
+        """Where the list begins."""
+        self._sizes = np.empty(shape, np.uint8)
+        """Bytes of the list."""
+        self._kinds = np.empty(shape, np.uint8)
+        self._are_chunks = np.empty(shape, np.bool_)
+        """Whether the list is one chunk, or one string."""
         at, wrong = bodies(data, starts, stops)
         bad = np.zeros(starts.size, np.bool_) if wrong is None else wrong
-        cells: AnyArray = np.zeros((n_features, starts.size, 2), np.uint64)
-        self._unknown: list[tuple[ByteRanges, Int64Array]] = []
-        self._find_unknown: Callable[[], None] | None = None
-        if jit.kernels is None or table.heads is None:
-            self._fill(at, stops, bad, table, cells)
-        else:
-            self._fill_compiled(jit.kernels, at, stops, bad, table.heads, cells)
-        self._is_read = ~bad
-        self.chosen: Int64Array | None = None
-        """The messages that were read; None for all."""
+        for first in range(0, starts.size, _AT_ONCE):
+            self._read(slice(first, first + _AT_ONCE), at, stops, bad)
+        self.is_read: BoolArray = ~bad
+        """Which messages were read; the arrays have only these."""
         if np.count_nonzero(bad):
-            self.chosen = np.flatnonzero(~bad)
-            cells = cells[:, self.chosen]
-        self.n_messages: int = cells.shape[1]
-        self._words, packed = cells[:, :, 0], cells[:, :, 1]
-        """The first eight bytes of the values in their chunk."""
-        self._starts = (packed & _PLACE).view(np.int64)
-        """Where the list begins."""
-        self._rooms = ((packed >> _ROOM_BITS) & _BYTE).view(np.int64)
-        """Bytes from after the key to the end of the entry; 0 for no entry."""
-        self._kinds = ((packed >> _KIND_BITS) & _BYTE).astype(np.uint8)
-        self._are_chunks = packed >> _CHUNK_BITS != 0
-        """Whether the list is one chunk, or one string."""
+            good = np.flatnonzero(self.is_read)
+            starts, stops = starts[good], stops[good]
+            self._starts, self._sizes = self._starts[:, good], self._sizes[:, good]
+            self._kinds, self._are_chunks = self._kinds[:, good], self._are_chunks[:, good]
+        self._extents = starts, stops
+        self.n_messages: int = starts.size
 
-    def _fill(
-        self, at: Int64Array, stops: Int64Array, bad: BoolArray, table: KeyTable, cells: AnyArray
-    ) -> None:
-        """Fill in the cells of all messages, and mark as bad those that are left."""
-        n_messages = bad.size
-        places, owners = _walk(self._data, at, stops, bad)
-        known: list[Int64Array] = []
-        for first in range(0, places.size, _AT_ONCE):
-            some = slice(first, first + _AT_ONCE)
-            entries = _Entries(self._data, places[some], owners[some], table)
-            bad[entries.owner[entries.is_wrong]] = True
-            known.append(entries.fill(cells, n_messages))
-            self._unknown.append((entries.unknown, entries.owner[entries.others]))
-        if np.count_nonzero(cells[:, :, 1]) != sum(map(len, known)):  # a key twice
-            n_known = np.bincount(np.concatenate(known), minlength=n_messages)
-            bad |= np.count_nonzero(cells[:, :, 1], axis=0) != n_known
-
-    def _fill_compiled(
-        self,
-        kernels: Any,
-        at: Int64Array,
-        stops: Int64Array,
-        bad: BoolArray,
-        heads: HeadTable,
-        cells: AnyArray,
-    ) -> None:
-        """Do the same by a kernel."""
-        words, tables = lanes(self._data), heads.tables
-        keys = np.empty((0, 3), np.int64)
-        n_unknown = kernels.plain_entries(words, at, stops, bad, tables, KIND_OF_TAG, cells, keys)
-
-        def find() -> None:
-            keys = np.empty((n_unknown, 3), np.int64)
-            again = at, stops, bad.copy(), tables, KIND_OF_TAG, np.zeros_like(cells), keys
-            found = keys[: kernels.plain_entries(words, *again)]
-            ranges = ByteRanges(self._data, found[:, 0].copy(), found[:, 1].copy())
-            self._unknown.append((ranges, found[:, 2]))
-
-        self._find_unknown = find if n_unknown else None
+    def _read(self, some: slice, at: Int64Array, stops: Int64Array, bad: BoolArray) -> None:
+        """Fill in the cells of some messages, and mark as bad those that are left."""
+        data, keys, bad = self._data, self._keys, bad[some]
+        places, lengths, owners, keys.n_entries = _walk(
+            data, at[some], stops[some], bad, keys.n_entries
+        )
+        values = np.full((len(self._starts), bad.size), -1, np.int64)
+        rooms = np.zeros(values.shape, np.uint8)
+        first_cells = keys.features * bad.size
+        is_all = keys.features.size == keys.value_places.size
+        asked_owners = []
+        for first in range(0, places.size, _ENTRIES_AT_ONCE):
+            part = slice(first, first + _ENTRIES_AT_ONCE)
+            length, owner = lengths[part], owners[part]
+            number = keys.numbers(data, places[part])
+            room, value, wrong = keys.rooms(data, places[part], length, number)
+            if np.count_nonzero(wrong):
+                bad[owner[wrong]] = True
+            if not is_all:
+                asked = np.flatnonzero(number < keys.features.size)
+                number, room, value = number.take(asked), room.take(asked), value.take(asked)
+                owner = owner.take(asked)
+            cell = first_cells.take(number)
+            cell += owner
+            values.reshape(-1)[cell] = value
+            rooms.reshape(-1)[cell] = room
+            asked_owners.append(owner)
+        is_there = values >= 0
+        if np.count_nonzero(is_there) != sum(map(len, asked_owners)):  # a key twice
+            n_asked = np.bincount(np.concatenate(asked_owners), minlength=bad.size)
+            bad |= np.count_nonzero(is_there, axis=0) != n_asked
+        np.maximum(values, 0, out=values)
+        kinds = KIND_OF_TAG.take(data[2:].take(values))
+        sizes = rooms - np.uint8(2)
+        is_list = (kinds != 0) & (rooms >= 2)
+        is_list &= data[3:].take(values) == sizes
+        bad |= np.any(is_there & ~is_list, axis=0)
+        is_chunk = is_there & (rooms >= 4)
+        is_chunk &= data[4:].take(values) == LIST_VALUE_TAG[0]
+        is_chunk &= data[5:].take(values) == rooms - np.uint8(4)
+        values += 4
+        kinds *= is_there
+        self._starts[:, some], self._sizes[:, some] = values, sizes
+        self._kinds[:, some], self._are_chunks[:, some] = kinds, is_chunk
 
     def unknown_keys(self, limit: int) -> list[bytes]:
         """Return the different keys that are not in the table, about `limit` at the most."""
-        if self._find_unknown is not None:  # few ask, and a kernel that only counts them is faster
-            self._find_unknown()
-            self._find_unknown = None
-        found: list[bytes] = []
-        for keys, owner in self._unknown:
-            found += distinct(keys.take(np.flatnonzero(self._is_read[owner])), limit)
-        return list(dict.fromkeys(found))
+        if not self._keys.others:
+            return []
+        # Few ask, and none again before the table has these keys.
+        return GeneralMessages(self._data, *self._extents, self._keys.table).unknown_keys(limit)
 
     def present(self, feature: int) -> BoolArray:
         """Return which messages have a feature; shape (n_messages,)."""
@@ -221,131 +290,72 @@ class PlainMatch:
 
     def _lists(self, feature: int, kind: Kind, chosen: Int64Array | slice) -> ListValues:
         """Read the lists of one kind in some messages, which all have one."""
-        starts, rooms = self._starts[feature][chosen], self._rooms[feature][chosen]
-        is_odd = kind is Kind.FLOAT and np.count_nonzero(rooms & 3 != _SHORTEST_CHUNK & 3)
+        data, starts, sizes = (
+            self._data,
+            self._starts[feature][chosen],
+            self._sizes[feature][chosen],
+        )
+        is_odd = kind is Kind.FLOAT and np.count_nonzero(sizes & 3 != 2)
         if is_odd or not self._one_chunk[feature]:
-            stops = starts + (rooms - _SHORTEST)
-            counts, flat = LIST_READERS[kind](self._data, starts, stops, LIST_VALUE, _LIST_DEPTH)
+            counts, flat = LIST_READERS[kind](data, starts, starts + sizes, LIST_VALUE, _LIST_DEPTH)
             return ListValues(counts, flat.view("<f4") if kind is Kind.FLOAT else flat)
-        # Chunks, whose first words are known.
-        lengths = rooms - _SHORTEST_CHUNK
-        words = self._words[feature][chosen]
-        ranges = ByteRanges(self._data, starts + (_SHORTEST_CHUNK - _SHORTEST), lengths)
+        starts = starts + 2
+        sizes = sizes - np.uint8(2)
+        if kind is Kind.INT64 and 0 < int(np.maximum.reduce(sizes, initial=0)) <= LANE_BYTES:
+            values, wrong = read_sized(lanes(data), starts, sizes)
+            if wrong is None:
+                return ListValues(1, values)
+        if kind is Kind.FLOAT and np.count_nonzero(sizes == 4) == sizes.size:
+            return ListValues(1, short_lanes(data)[starts].view("<f4"))
+        ranges = ByteRanges(data, starts, sizes.astype(np.int64))
         if kind is Kind.BYTES:
             return ListValues(1, ranges)
         if kind is Kind.FLOAT:
-            if (lengths == 4).all():
-                return ListValues(1, words.astype("<u4").view("<f4"))
-            return ListValues(lengths >> 2, ranges.joined().view("<f4"))
-        longest = int(np.maximum.reduce(lengths, initial=0))
-        if 0 < longest <= LANE_BYTES:
-            values, wrong = decode_sized(words.copy(), lengths.astype(np.uint64), longest)
-            if wrong is None:
-                return ListValues(1, values)
+            return ListValues(ranges.lengths >> 2, ranges.joined().view("<f4"))
         return ListValues(*varint_runs(ranges))
 
 
 def _walk(
-    data: Uint8Array, at: Int64Array, stops: Int64Array, bad: BoolArray
-) -> tuple[Int64Array, Int64Array]:
-    """Return the place and the message of each entry; mark the messages that are left as bad."""
+    data: Uint8Array, at: Int64Array, stops: Int64Array, bad: BoolArray, n_sure: int = 0
+) -> tuple[Int64Array, Uint8Array, Int64Array, int]:
+    """Find all entries; mark the messages that are left as bad.
+
+    Returns place, length and message of each entry, and how many every message has. With `n_sure` the
+    ends are not looked for in vain, if that is how many they have.
+    """
     length_at = data[1:]
-    owner = np.arange(at.size)
-    places: list[Int64Array] = []
-    owners: list[Int64Array] = []
+    owner, left, following = np.arange(at.size), stops, at
+    places: list[AnyArray] = []
+    lengths: list[AnyArray] = []
+    owners: list[AnyArray] = []
+    n_entries = 0
     while owner.size and len(places) < _MOST_STEPS:
-        places.append(at)
+        length = length_at.take(following, mode="clip")
+        places.append(following)
+        lengths.append(length)
         owners.append(owner)
-        at = at + length_at.take(at, mode="clip")
-        at += 2
-        more = at < stops
+        following = following + length
+        following += 2
+        if len(places) < n_sure:
+            continue
+        more = following < left
         if np.count_nonzero(more) == more.size:
             continue
-        bad[owner[at > stops]] = True
-        at, owner, stops = at[more], owner[more], stops[more]
+        wrong = following > left
+        if np.count_nonzero(wrong):
+            if n_sure:  # some may have ended before
+                return _walk(data, at, stops, bad)
+            bad[owner[wrong]] = True
+        n_entries = n_entries or len(places)
+        following, owner, left = following[more], owner[more], left[more]
         if owner.size <= bad.size // _LEFT:
             break
     bad[owner] = True
     place = np.concatenate([*places, at[:0]])
     np.minimum(place, data.size - _FURTHEST, out=place)  # those of bad messages may be anywhere
-    return place, np.concatenate([*owners, owner[:0]])
-
-
-def _words(data: Uint8Array, places: Int64Array, n_words: int) -> AnyArray:
-    """Copy the first words at many places; uint64, shape (n_words, n), so that each is contiguous."""
-    found = rows(data, n_words * LANE_BYTES)[places].view("<u8").reshape(-1, n_words)
-    return np.ascontiguousarray(found.T)
-
-
-class _Entries:
-    """Some entries: their keys are looked up, and all bytes but the values are checked."""
-
-    def __init__(
-        self, data: Uint8Array, places: Int64Array, owner: Int64Array, table: KeyTable
-    ) -> None:
-        self.owner = owner
-        heads = table.heads
-        row_words = 2 if heads is None else heads.n_words
-        words = _words(data, places, row_words)
-        head = words[0]
-        sizes = ((head >> np.uint64(24)) & _SEVEN_BITS).view(np.int64)
-        # Bytes after the key; a huge number if that does not end within the entry.
-        room = ((head >> np.uint64(8)) & _SEVEN_BITS) - np.uint64(2) - sizes.view(np.uint64)
-        self.is_wrong: BoolArray = head & _HEAD_KNOWN != _HEAD
-        self.is_wrong |= room - np.uint64(2) > _SEVEN_BITS
-        keys = ByteRanges(data, places + HEAD_BYTES, sizes)
-        if heads is None:
-            number = table.find(keys)
-            is_ascii = number >= 0
-        else:
-            number, is_ascii = heads.find(words, sizes)
-        value = keys.starts + sizes
-        self.others = np.flatnonzero(number < 0)
-        """The entries whose keys are not in the table."""
-        self.unknown = keys.take(self.others)
-        """Those keys."""
-        if self.others.size:
-            # Whether they are sound as far as their Feature.
-            others = self.others
-            found = lanes(data)[value[others]] & _VALUE_KNOWN
-            self.is_wrong[others] |= found != room[others] * _VALUE_PER_BYTE + _VALUE
-            unsure = others[~is_ascii[others]]
-            if unsure.size:
-                # Whether they are UTF-8 is for the general way to say.
-                long = keys.take(unsure)
-                splits = row_splits(long.lengths)
-                high = row_splits((long.joined(splits) >> 7).astype(np.int64))
-                self.is_wrong[unsure] |= high[splits[1:]] > high[splits[:-1]]
-        known = np.flatnonzero(number >= 0)
-        if known.size < number.size:
-            value, room, number = value[known], room[known], number[known]
-        self._known, self._number = known, number
-        self._read_lists(data, value, room)
-
-    def _read_lists(self, data: Uint8Array, value: Int64Array, room: Uint64Array) -> None:
-        """Check Feature and list of the entries asked for; make their cells."""
-        body, following = _words(data, value, 2)
-        kind = KIND_OF_TAG.take(((body >> np.uint64(16)) & _BYTE).view(np.int64))
-        wrong = body & _LIST_KNOWN != room * _LIST_PER_BYTE + _LIST
-        wrong |= kind == 0
-        wrong |= room < np.uint64(_SHORTEST)
-        self.is_wrong[self._known] |= wrong
-        is_chunk = body & _CHUNK_KNOWN == room * _CHUNK_PER_BYTE + _CHUNK
-        is_chunk &= room >= np.uint64(_SHORTEST_CHUNK)
-        self._cells = np.empty((value.size, 2), np.uint64)
-        following <<= np.uint64(16)
-        body >>= np.uint64(48)
-        np.bitwise_or(body, following, out=self._cells[:, 0])
-        packed = (value + _SHORTEST).view(np.uint64)
-        packed |= room << _ROOM_BITS
-        packed |= kind.astype(np.uint64) << _KIND_BITS
-        packed |= is_chunk.astype(np.uint64) << _CHUNK_BITS
-        self._cells[:, 1] = packed
-
-    def fill(self, cells: AnyArray, n_messages: int) -> Int64Array:
-        """Put what was found into the cells of all messages; return the message of each entry used."""
-        owner = self.owner[self._known]
-        place = self._number * n_messages + owner
-        pair = np.dtype((np.void, 2 * LANE_BYTES))
-        cells.reshape(-1, 2).view(pair)[place, 0] = self._cells.view(pair)[:, 0]
-        return owner
+    return (
+        place,
+        np.concatenate([*lengths, data[:0]]),
+        np.concatenate([*owners, owner[:0]]),
+        n_entries,
+    )
