@@ -134,6 +134,14 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "call"), [("read", "load"), ("open", "Reader"), ("write", "save")]
+)
+def test_a_name_of_other_libraries_says_what_to_call(name: str, call: str) -> None:
+    with pytest.raises(AttributeError, match=call):
+        getattr(tfrecord_lite, name)
+
+
+@pytest.mark.parametrize(
     "name",
     [
         pytest.param(name, marks=pytest.mark.needs("view"))

@@ -49,6 +49,13 @@ _SUBMODULES = ("errors", "messages", "options", "testing", "tf")
 _HOOKS = ("load_ipython_extension", "unload_ipython_extension")
 """What IPython calls for ``%load_ext tfrecord_lite``."""
 
+_INSTEAD = {
+    "open": "TFRecordReader(paths) reads records, TFRecordWriter(path) writes them",
+    "read": "load(paths) reads columns, read_batches(paths) batches, TFRecordReader(paths) records",
+    "write": "save(path, data) writes columns, TFRecordWriter(path) records",
+}
+"""What to call where other libraries have another name."""
+
 _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 __all__ = sorted(_MODULE_OF)  # noqa: PLE0605 - a list
@@ -61,8 +68,8 @@ def __getattr__(name: str) -> object:
     if name in _HOOKS:
         return getattr(_import_module(f"{__name__}.apps.notebook"), name)
     if name not in _MODULE_OF:
-        message = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(message)
+        hint = f"; {_INSTEAD[name]}" if name in _INSTEAD else ""
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
     value = getattr(_import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
     globals()[name] = value
     return value

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias, TypedDict
+from typing import Any, Literal, Self, TypeAlias, TypedDict
 
 from tfrecord_lite.errors import DamagedSpan, argument_error, require_int
 from tfrecord_lite.files.compression import INFER, CompressionType, compression_to_read
@@ -43,6 +43,13 @@ class WriteOptions(TypedDict, total=False):
     storage_options: Mapping[str, Any] | None
 
 
+_FIRST_ONES = "the number of records is num_records of load, or scan(paths).head(n)"
+_ELSEWHERE = {
+    "batch_size": "read_batches(paths, schema, batch_size) gives batches",
+    **dict.fromkeys(("n_rows", "nrows", "num_rows", "limit"), _FIRST_ONES),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class ReadSettings:
     """The keywords of :class:`TFRecordReader`; raises ``BAD_ARGUMENT`` or TypeError if wrong."""
@@ -55,6 +62,16 @@ class ReadSettings:
     on_error: OnError = "raise"
     max_errors: int | None = None
     storage_options: Mapping[str, Any] | None = field(default=None, repr=False, hash=False)
+
+    def __new__(cls, *_: Any, **options: Any) -> Self:
+        """Say what is meant by an option that is unknown, or there for another function."""
+        for name in options.keys() - ReadOptions.__annotations__:
+            hint = (
+                _ELSEWHERE.get(name)
+                or f"options of reading are {', '.join(ReadOptions.__annotations__)}"
+            )
+            raise TypeError(f"unexpected keyword argument {name!r}: {hint}")
+        return object.__new__(cls)
 
     def __post_init__(self) -> None:
         """Check all options."""

@@ -263,6 +263,15 @@ def test_an_error_names_the_record_of_its_file(names: list[str], other: Any) -> 
         assert caught.value.index == 2
 
 
+def test_a_dtype_that_torch_lacks_is_an_error_that_names_the_feature() -> None:
+    times = np.zeros(2, "datetime64[s]")
+    for element in ({"n": 1, "when": times}, {"when": [(times,)]}):
+        with pytest.raises(TypeError, match=r"^feature 'when': torch has no .* datetime64\[s\]; "):
+            as_tensors(element)
+    with pytest.raises(TypeError, match=r"^torch has no "):
+        as_tensors(times)
+
+
 def test_torch_takes_the_tensors_of_the_names_of_tensorflow() -> None:
     rows = tf.constant([[1.5, 2.5], [3.5, 4.5]])
     taken = torch.as_tensor(rows)

@@ -746,6 +746,13 @@ def test_some_columns_come_by_name_in_the_order_asked_for(tmp_path: Path) -> Non
     with pytest.raises(InvalidArgumentError, match=r"'images'.*nearest.*'image'") as caught:
         load(path, columns=["images"])
     assert caught.value.reason is Reason.BAD_ARGUMENT
+    with pytest.raises(TypeError, match="as_='pandas'"):
+        load(path, "pandas")
+    for option, what in {"n_rows": "num_records", "batch_size": "read_batches"}.items():
+        with pytest.raises(TypeError, match=f"^unexpected keyword argument '{option}': .*{what}"):
+            load("a", **{option: 5})
+    with pytest.raises(TypeError, match="'verfy': options of reading are compression, verify, "):
+        load("a", verfy=True)
     with pytest.raises(TypeError, match="columns"):
         load(path, columns="image")
     wrong = schema | Schema({"image": FixedLenFeature([], "int64")})  # which is not parsed

@@ -69,15 +69,27 @@ def as_tensors(element: Any) -> Any:
     >>> as_tensors(parse_example(people, {"name": bytes, "age": int}))
     {'name': [b'Ada', b'Alan', b'Grace'], 'age': tensor([36, 41, 37])}
     """
+    return _tensors(element, None)
+
+
+def _tensors(element: Any, key: str | None) -> Any:
+    """Make tensors of what is in the column `key`."""
     if isinstance(element, dict):
-        return {name: as_tensors(value) for name, value in element.items()}
+        return {name: _tensors(value, name) for name, value in element.items()}
     if isinstance(element, tuple):
-        items = map(as_tensors, element)
+        items = (_tensors(item, key) for item in element)
         return type(element)(*items) if hasattr(element, "_fields") else tuple(items)
     if isinstance(element, list):
-        return [as_tensors(item) for item in element]
+        return [_tensors(item, key) for item in element]
     if isinstance(element, (np.ndarray, np.generic)):
-        return _tensor(np.asarray(element))
+        array = np.asarray(element)
+        try:
+            return _tensor(array)
+        except TypeError:
+            place = "" if key is None else f"feature {key!r}: "
+            raise TypeError(
+                f"{place}torch has no dtype for {array.dtype}; leave the feature out, or make numbers of it"
+            ) from None
     if isinstance(element, SparseTensor):
         return _sparse(element)
     return element

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack, get_args
 
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns.join import join
@@ -165,7 +165,8 @@ def reader_ahead(sources: Sources, options: ReadSettings) -> TFRecordReader:
 def names_of(columns: Sequence[str]) -> list[str]:
     """Return a choice of columns as a list; raise for a single name, and for a description of features."""
     if isinstance(columns, str):
-        raise TypeError(f"columns must be a list of names, not the str {columns!r}")
+        hint = f"; give it as as_={columns!r}" if columns in get_args(Library) else ""
+        raise TypeError(f"columns must be a list of names, not the str {columns!r}{hint}")
     if isinstance(columns, (Mapping, SequenceSchema)):
         found = type(columns).__name__
         raise TypeError(f"columns must be a list of names, not a {found}; give it as schema=")
