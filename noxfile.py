@@ -122,19 +122,6 @@ def fuzz(session: nox.Session) -> None:
 
 
 @nox.session
-def jit(session: nox.Session) -> None:
-    """Run all tests and the fuzzers on the compiled kernels, with every index checked."""
-    install(session, "test", "fuzz", extras="dataframes,jit")
-    # What was compiled without the checks must not be taken for it.
-    cache = session.create_tmp()
-    checked = {"TFRECORD_LITE_JIT": "1", "NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": cache}
-    # That module is about what importing loads.
-    tests = ["--full", "--ignore=tests/test_import.py", *session.posargs]
-    session.run("pytest", *tests, env=checked)
-    session.run("python", "-m", "tests.fuzz", "--seconds", "60", env=checked)
-
-
-@nox.session
 def lint(session: nox.Session) -> None:
     """Check style, format and the direction of imports."""
     install(session, "lint")

@@ -19,7 +19,7 @@ from benchmarks.report import Results, put_table
 from benchmarks.tasks import ASKED, NOT_QUICK, SECTIONS, Data, Task
 
 _HERE = Path(__file__).resolve().parent
-_QUICK = ("tfrecord_lite", "tensorflow", "floor", "before", "jit")
+_QUICK = ("tfrecord_lite", "tensorflow", "floor", "before")
 _ROUNDS = {"full": 5, "quick": 3, "tiny": 1}
 _MINUTES = {"full": 20.0, "quick": 1.7, "tiny": 1.0}
 

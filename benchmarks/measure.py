@@ -21,7 +21,7 @@ from benchmarks.check import DifferentError, compare
 from benchmarks.contenders import LIBRARIES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from benchmarks.tasks import Side, Task
 
@@ -30,7 +30,6 @@ ROOT = Path(__file__).resolve().parent.parent
 
 _LONG = 8.0
 """A side that takes more seconds than this is measured only once."""
-_NONE: Mapping[str, str] = {}
 
 
 class FailedError(RuntimeError):
@@ -40,13 +39,9 @@ class FailedError(RuntimeError):
 class Worker:
     """The process of a contender, asked over a pipe."""
 
-    def __init__(
-        self, name: str, python: str, folder: str = "", variables: Mapping[str, str] = _NONE
-    ) -> None:
+    def __init__(self, name: str, python: str, folder: str = "") -> None:
         environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
         environment.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-        environment.pop("TFRECORD_LITE_JIT", None)  # a side of its own
-        environment |= variables
         environment["PYTHONPYCACHEPREFIX"] = str(Path(tempfile.gettempdir(), "tfrecord-bytecode"))
         self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 - closed with the process
         self._process = subprocess.Popen(
@@ -186,7 +181,7 @@ class Turns:
         library = LIBRARIES[contender]
         folder = self.folders.get(contender, "")
         module = library.module or contender
-        return Worker(module, self.pythons[contender], folder, library.environment)
+        return Worker(module, self.pythons[contender], folder)
 
     def close(self) -> None:
         """End all processes; the next task starts new ones."""

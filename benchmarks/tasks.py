@@ -136,7 +136,6 @@ class Target:
     """Whether by processor time."""
 
 
-_JIT = "tfrecord_lite, compiled"
 TARGETS = [
     *(Target(f"columns: {name}, {batch}", ratio)
       for name, ratio in (("tabular", 2.5), ("embeddings", 2.5), ("sequences", 2.0))
@@ -156,12 +155,6 @@ TARGETS = [
     Target("write dicts: images", 1.3),
     Target("write dicts: sequences", 4.0),
     Target("pipeline: 2 processes", 1.6, rival="tfrecord_lite, 1 process"),
-    Target("columns: tabular, best", 4.0, _JIT, by_cpu=True),
-    Target("columns: tabular_gz, best", 3.0, _JIT, by_cpu=True),
-    Target("columns: tokens, best", 3.8, _JIT, by_cpu=True),
-    Target("columns: sequences, best", 4.5, _JIT, by_cpu=True),
-    Target("columns: any order, best", 2.5, _JIT, by_cpu=True),
-    Target("dicts: tokens", 1.0, _JIT, "rustfrecord"),
 ]  # fmt: skip
 
 
@@ -454,7 +447,7 @@ def _alone(
     axis: tuple[str, int] | None = None,
 ) -> Task:
     """Return a task of this package alone, of which time and memory are measured."""
-    ours = (OURS, "before", "jit")
+    ours = (OURS, "before")
     return Task(
         section,
         name,

@@ -28,7 +28,7 @@ from importlib import import_module, metadata
 from pathlib import Path
 from typing import Any
 
-_USED = ("numpy", "crc32c", "isal", "protobuf", "pyarrow", "numba")
+_USED = ("numpy", "crc32c", "isal", "protobuf", "pyarrow")
 _PIECE = bytes(1 << 20)
 
 

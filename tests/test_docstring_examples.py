@@ -25,7 +25,6 @@ import tfrecord_lite
 from tests.support import effort
 from tests.support.corpus import ROOT
 from tests.support.extras import can_be_imported
-from tfrecord_lite import jit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,7 +51,6 @@ PUBLIC = {
     ),
     "files.compression": ("TFRecordCompressionType", "TFRecordOptions"),
     "index": ("tf_record_random_reader",),
-    "jit": ("enable_jit",),
     "reader": ("tf_record_iterator",),
     "tensors.parse": ("parse_tensors",),
     "dataset": ("DatasetIterator",),
@@ -91,7 +89,6 @@ NEEDS = {
     "integrations.ray": "ray",
     "integrations.spark": "spark",
     "integrations.torch": "torch",
-    "jit": "jit",
     "storage.formats.superserial": "yaml",
     "storage.sidecar.load_schema": "yaml",
     "apps.tables.table.TFRecordTable.to_pandas": "dataframes",
@@ -240,7 +237,6 @@ def test_the_examples_of_a_docstring_hold(
     example: doctest.DocTest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(jit, "kernels", jit.kernels)  # and take back `enable_jit`
     monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)  # Spark's workers take PATH's otherwise
     if example.name in DOCSTRINGS:
         example.globs.clear()  # what else a user needs, the example imports

@@ -18,19 +18,12 @@ class Library(NamedTuple):
     """What has to be known to judge its figures."""
     module: str = ""
     """The module here, if it has another name."""
-    environment: dict[str, str] = {}  # noqa: RUF012 - never changed
 
 
 _NO_CRC = "checks no CRC"
 
 LIBRARIES = {
     "tfrecord_lite": Library("tfrecord_lite", "pip install -e '.[fast]' pyarrow"),
-    "jit": Library(
-        "tfrecord_lite, compiled",
-        "pip install -e '.[jit]'",
-        module="tfrecord_lite",
-        environment={"TFRECORD_LITE_JIT": "1"},
-    ),
     "before": Library("tfrecord_lite, before", "--before FOLDER", module="tfrecord_lite"),
     "tensorflow": Library("TensorFlow", "pip install 'tensorflow-cpu==2.21.*' pyarrow"),
     "tfx_bsl": Library("tfx-bsl", "pip install tfx-bsl==1.21.0"),

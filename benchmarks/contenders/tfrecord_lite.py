@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     Run = Callable[[], Any]
 
-if os.environ.get("TFRECORD_LITE_JIT"):
-    getattr(tfrecord_lite, "enable_jit")()  # noqa: B009 - an error where there is none
 DISTRIBUTION = "tfrecord-numpy"
 VERSION = tfrecord_lite.__version__
 FOLDER = str(Path(tfrecord_lite.__file__).parent)

@@ -21,7 +21,7 @@ KEYWORDS = {
     "how-to/datasets": "batch, checkpoint, epochs, resume, shuffle, workers",
     "how-to/events": "event files, summaries, TensorBoard",
     "how-to/examples": "dense, missing values, parse, ragged, sparse",
-    "how-to/faster": "multiprocessing, numba, performance, speed, threads",
+    "how-to/faster": "multiprocessing, performance, speed, threads",
     "how-to/images": "image, images, JPEG, PNG, Pillow",
     "how-to/jax-keras-grain": "Flax, Grain, JAX, Keras, model.fit",
     "how-to/loaders": "ArrayRecord, DALI, MosaicML, webdataset",

@@ -105,7 +105,7 @@ def test_entries_in_any_order_are_read_by_the_keys_of_earlier_ones(
         for _ in range(rng.choice((0, 0, 1, 4))):
             place = rng.randrange(len(batch))
             batch[place] = mutate(rng.randrange, batch[place], batch[0])
-        how = {"between": between, "fill": fill, "memory": memory, "way": "plain"}
+        how: Any = {"between": between, "fill": fill, "memory": memory, "way": "plain"}
         EXAMPLES.assert_engine_agrees(batch, keys, **how)
 
 

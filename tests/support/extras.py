@@ -33,7 +33,6 @@ EXTRAS = {
     "examples": ("sklearn", "PIL", "yaml", "torch", "jax"),
     "fast": ("isal",),
     "image": ("PIL",),
-    "jit": ("numba",),
     "ray": ("ray", "pyarrow"),
     "remote": ("fsspec", "aiohttp"),
     "spark": ("pyspark", "pyarrow"),
@@ -69,7 +68,6 @@ MODULES = {
     "tfrecord_lite.integrations.beam": "beam",
     "tfrecord_lite.integrations.ray": "ray",
     "tfrecord_lite.integrations.spark": "spark",
-    "tfrecord_lite.kernels": "jit",
     "tfrecord_lite.apps.viewer.": "view",
 }
 """Modules of the package, by how their names begin, that are loaded when they are used, and need an extra then."""
@@ -86,7 +84,6 @@ PLACES = {
     TESTS / "engines" / "test_loaders.py": ("arrow", EXTRAS["arrow"]),
     TESTS / "engines" / "test_ray.py": ("ray", EXTRAS["ray"]),
     TESTS / "engines" / "test_spark.py": ("spark", EXTRAS["spark"]),
-    TESTS / "test_kernels.py": ("jit", EXTRAS["jit"]),
     TESTS / "parity": ("parity", ("tensorflow",)),
     TESTS / "frameworks" / "test_grain.py": ("frameworks", ("grain",)),
     TESTS / "frameworks" / "test_jax.py": ("frameworks", ("jax",)),

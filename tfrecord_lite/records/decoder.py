@@ -21,12 +21,11 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from tfrecord_lite import jit
-from tfrecord_lite.arrays import Int64Array, Uint8Array, keep_freed_pages, lanes
+from tfrecord_lite.arrays import Int64Array, Uint8Array, keep_freed_pages
 from tfrecord_lite.block import SPARE_BYTES, Block, Span
 from tfrecord_lite.errors import DataLossError, Reason
 from tfrecord_lite.options import MAX_RECORD_BYTES
@@ -317,8 +316,6 @@ class FrameDecoder:
         if self._error is not None:
             return
         wanted = None if n_records is None else max(n_records + 1 - self._edges.size, 0)
-        if jit.kernels is not None and self._scan_compiled(jit.kernels, wanted):
-            return
         view, at = self._view, self._next
         n_known, first = self._edges.size - 1, at
         last = self._stop - OVERHEAD_BYTES
@@ -341,20 +338,6 @@ class FrameDecoder:
         if found:
             self._edges = np.concatenate([self._edges, np.array([*found[1:], at], np.int64)])
         self._check_headers(n_known, has_next=self._stop - at >= HEADER_BYTES)
-
-    def _scan_compiled(self, kernels: Any, wanted: int | None) -> bool:
-        """Do the same by a kernel; False, and nothing is changed, if it is not sure of a header."""
-        most = max(self._stop - self._next, 0) // OVERHEAD_BYTES
-        found = np.empty(most if wanted is None else min(most, wanted), np.int64)
-        most_bytes = min(self.max_record_bytes, _LARGEST_LENGTH)
-        words, tables = lanes(self._buffer), crc32c.LENGTH_TABLES
-        n_found, at, length = kernels.scan(words, self._next, self._stop, most_bytes, tables, found)
-        if n_found < 0:
-            return False
-        self._next_length = None if length < 0 else int(length)
-        if n_found:
-            self._edges = np.concatenate([self._edges, found[1:n_found], [at]])
-        return True
 
     def _check_headers(self, n_known: int, *, has_next: bool) -> None:
         """Check headers just found; the first that is wrong ends the records before it."""

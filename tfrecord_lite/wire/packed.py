@@ -18,11 +18,8 @@ Bits after the 64th are dropped, as protobuf's own decoders do (rule W16).
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from tfrecord_lite import jit
 from tfrecord_lite.arrays import (
     AnyArray,
     ByteRanges,
@@ -61,8 +58,6 @@ def varint_runs(runs: ByteRanges) -> tuple[Int64Array, Int64Array]:
     Raises WireError, with the number of the run, where one ends inside a value or has a value of more than
     10 bytes.
     """
-    if jit.kernels is not None and (found := _compiled_runs(jit.kernels, runs)) is not None:
-        return found
     single = _one_each(runs)
     if single is not None:
         return np.ones(len(runs), np.int64), single
@@ -83,18 +78,6 @@ def varint_runs(runs: ByteRanges) -> tuple[Int64Array, Int64Array]:
         first = last
     values = np.empty(sum(map(len, pieces)), np.int64)
     return counts, np.concatenate(pieces, out=values, casting="unsafe")
-
-
-def _compiled_runs(kernels: Any, runs: ByteRanges) -> tuple[Int64Array, Int64Array] | None:
-    """Decode runs by kernels; None if those are not sure of one."""
-    counts = np.empty(len(runs), np.int64)
-    n_values = kernels.count_varints(runs.data, runs.starts, runs.lengths, counts)
-    if n_values < 0:
-        return None
-    values = np.empty(n_values, np.uint64)
-    if not kernels.decode_varints(runs.data, runs.starts, runs.lengths, values):
-        return None
-    return counts, values.view(np.int64)
 
 
 def _one_each(runs: ByteRanges) -> Int64Array | None:

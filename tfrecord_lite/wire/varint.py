@@ -33,7 +33,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from tfrecord_lite import jit
 from tfrecord_lite.arrays import (
     LANE_BYTES,
     BoolArray,
@@ -241,10 +240,6 @@ def varint_run(values: Int64Array) -> tuple[Uint8Array, Uint8Array | int]:
     if int(unsigned.max(initial=0)) < 1 << 7:
         return unsigned.astype(np.uint8), 1
     sizes = np.empty(values.size, np.uint8)
-    if jit.kernels is not None:
-        data = np.empty(jit.kernels.varint_sizes(unsigned, sizes), np.uint8)
-        jit.kernels.encode_varints(unsigned, data)
-        return data, sizes
     pieces = []
     for first in range(0, values.size, _RUN_VALUES):
         some = slice(first, first + _RUN_VALUES)

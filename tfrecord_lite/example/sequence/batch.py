@@ -47,11 +47,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfrecord_lite import jit
 from tfrecord_lite.arrays import (
     BoolArray,
     ByteRanges,
@@ -130,8 +129,6 @@ def find_plain(data: Uint8Array, starts: Int64Array, stops: Int64Array) -> Plain
     first = _first_step(view)
     if first is None:
         return None
-    if jit.kernels is not None and first.size <= _LONGEST:
-        return _compiled(jit.kernels, data, starts, stops, first)
     is_plain = stops == starts
     some_starts, some_stops = starts[filled], stops[filled]
     counts = np.zeros(starts.size, np.int64)
@@ -151,27 +148,6 @@ def find_plain(data: Uint8Array, starts: Int64Array, stops: Int64Array) -> Plain
         is_plain[filled] = found > 0
         counts[filled] = found
     return PlainSteps(is_plain, first.kind, counts[is_plain], contents)
-
-
-def _compiled(
-    kernels: Any, data: Uint8Array, starts: Int64Array, stops: Int64Array, first: _StepForm
-) -> PlainSteps | None:
-    """Walk from step to step by a kernel, which costs less than a guess."""
-    counts = np.empty(starts.size, np.int64)
-    tag = KIND_TAGS[first.kind][0]
-    n_steps, size = kernels.count_steps(data, starts, stops, tag, counts)
-    if not n_steps:
-        return None
-    is_plain = (counts > 0) | (stops == starts)
-    counts, starts = counts[is_plain], starts[is_plain]
-    contents: EvenContents | ByteRanges
-    if size:
-        contents = EvenContents(data, starts + _PREFIX_BYTES, size, size - _PREFIX_BYTES)
-    else:
-        places = np.empty((2, n_steps), np.int64)
-        kernels.steps_at(data, starts, counts, places)
-        contents = ByteRanges(data, *places)
-    return PlainSteps(is_plain, first.kind, counts, contents)
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,9 +334,6 @@ class EvenContents:
         all these copies, so no step is looked at.
         """
         data = self.data
-        if jit.kernels is not None:
-            jit.kernels.pad_steps(data, self.first, counts, self.size, out.view(np.uint8))
-            return
         n_lists, longest = out.shape[:2]
         step = np.dtype((np.void, self.length))
         to = out.reshape(-1).view(step).reshape(n_lists, longest)
