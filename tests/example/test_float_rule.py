@@ -1,6 +1,6 @@
 """One rule for floats of 64 bits: rounded by all that write Examples, kept by schema_of and save.
 
-docs/how-to/write-data.md has the table, "Lenient and strict".
+docs/reference/dtypes.md has the table, "Lenient and strict".
 """
 
 from __future__ import annotations
