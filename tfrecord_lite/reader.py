@@ -700,15 +700,12 @@ def tf_record_iterator(
 
 def parse_messages(block: Block, message_class: type[AnyMessage]) -> Iterator[AnyMessage]:
     """Parse each record of a block by a protobuf class; an error has the record's place."""
-    from google.protobuf.message import DecodeError  # noqa: PLC0415 - not light
+    from tfrecord_lite.example.outline import parse_message  # noqa: PLC0415 - loads the engine
 
     for i, record in enumerate(block):
         try:
-            message = message_class.FromString(record)
-        except (DecodeError, UnicodeDecodeError):
-            name = message_class.DESCRIPTOR.full_name
-            detail = f"the {len(record)} bytes of the record are not a {name}"
-            error = InvalidArgumentError(Reason.MALFORMED, detail=detail)
+            message = parse_message(record, message_class)
+        except InvalidArgumentError as error:
             raise block.place(i).locate(error) from None
         yield message
 

@@ -195,3 +195,7 @@ def write_samples(folder: Path) -> None:
     cut = stream.compress(bytes(frame([flower(i) for i in range(4)]))[: 3 * (len(flower(0)) + 16)])
     (folder / "cut.gz").write_bytes(cut + stream.flush(zlib.Z_SYNC_FLUSH))
     write(folder / "one", [b"one"])
+    from tests.support.foreign_messages import RECORDS
+
+    for name, make in RECORDS.items():
+        write(folder / f"{name}.tfrecord", [make(0), make(1)])

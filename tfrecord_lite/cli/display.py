@@ -1,6 +1,6 @@
-"""Records as text: features in columns, text as it is, images, sounds and tensors by what they are.
+"""Records as text: features in columns, other messages as trees, text as it is, the rest in hex.
 
-Anything else is in hex.
+Images, sounds and tensors are said by what they are.
 
 Everything is cut to the width of the terminal and to a few lines, unless asked for in full;
 whatever is cut is marked.
@@ -11,6 +11,7 @@ Or as JSON, one object a record:
 Example                 ``{"name": [value, ...], ...}``; null if no kind is set
 SequenceExample         ``{"context": {...}, "feature_lists": {"name": [[...], ...]}}``
 ExampleListWithContext  ``{"context": {...}, "examples": [{...}, ...]}``
+of a message's class    protobuf's own JSON, with the names of the .proto file
 any other record        ``{"text": "..."}`` or ``{"base64": "..."}``
 ======================  ==============================================================
 
@@ -24,15 +25,26 @@ the payload of a NaN.
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from tfrecord_lite.cli import style
 from tfrecord_lite.cli.style import aligned
 from tfrecord_lite.errors import plural, printable
 from tfrecord_lite.example.content import Content, ContentType, Message, is_list, is_sequence
-from tfrecord_lite.example.outline import Row, float_texts, kind_of, sections, values_of
+from tfrecord_lite.example.outline import (
+    Row,
+    Tree,
+    float_texts,
+    grouped,
+    kind_of,
+    parse_message,
+    sections,
+    values_of,
+)
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.schema.text import shown_name
 from tfrecord_lite.sniff import OTHER_LABELS, recognize_value, text_of
@@ -47,11 +59,17 @@ _MAX_EXAMPLES = 4  # of an ExampleListWithContext
 _MIN_ROOM = 24  # characters for a feature's values, however long the names are
 _MAX_STRING = 32  # characters for one of several byte strings
 _MAX_HEX_BYTES = 8  # of a byte string among values
+_MAX_TREE_LINES = 60
 
 
-def record_lines(content: Content, width: int | None) -> Iterator[str]:
-    """Yield the lines that show a record in that many characters; in full if None."""
-    if content.message is not None:
+def record_lines(content: Content, width: int | None, tree: Tree | None = None) -> Iterator[str]:
+    """Yield the lines that show a record, or the tree of its fields, in that many characters; in full if None."""
+    if tree is not None:
+        lines = tree_lines(tree, width)
+        yield from islice(lines, None if width is None else _MAX_TREE_LINES)
+        if next(lines, None) is not None:
+            yield "  ... --full prints all fields"
+    elif content.message is not None:
         most = None if width is None else _MAX_EXAMPLES
         yield from feature_lines(content.message, width, with_values=True, max_examples=most)
     elif content.type is ContentType.TEXT:
@@ -85,6 +103,35 @@ def feature_lines(
             room = None if width is None else max(width - used, _MIN_ROOM)
             values = _row_values(row, room) if with_values else ""
             yield style.line(indent, line, "  ", values).rstrip()
+
+
+def tree_lines(tree: Tree, width: int | None, indent: str = "  ") -> Iterator[str]:
+    """Yield a line for the values of each field, and for each message those of its fields."""
+    for name, values in grouped(tree).items():
+        label = style.line(indent, style.name(shown_name(name)), ":")
+        messages = [value for value in values if isinstance(value, list)]
+        others = [value for value in values if not isinstance(value, list)]
+        if others:
+            room = None if width is None else max(width - style.width(label) - 1, _MIN_ROOM)
+            each = room if room is None or len(others) == 1 else min(room, _MAX_STRING)
+            texts = [_leaf_text(value, each) for value in others[: _enough(room)]]
+            yield style.line(label, " ", _joined(texts, room))
+        most = None if width is None else _MAX_EXAMPLES
+        for i, message in enumerate(messages[:most]):
+            of = f" ({i} of {len(messages):,})" if len(messages) > 1 else ""
+            yield style.line(indent, style.name(shown_name(name)), of, ":")
+            yield from tree_lines(message, width, indent + "  ")
+        if most is not None and len(messages) > most:
+            yield style.line(label, f" ... {len(messages) - most:,} more")
+
+
+def _leaf_text(value: Any, room: int | None) -> str:
+    """Show one value of a tree; an unsigned number of fixed size in hex, as protoc does."""
+    if isinstance(value, (bytes, str)):
+        return bytes_text(value.encode() if isinstance(value, str) else value, room)
+    if isinstance(value, np.unsignedinteger):
+        return f"0x{value:0{2 * value.itemsize}x}"
+    return str(value)
 
 
 def _hex_lines(data: bytes, max_rows: int | None) -> Iterator[str]:
@@ -173,8 +220,16 @@ def bytes_text(data: bytes, room: int | None) -> str:
 _NOT_JSON = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 
 
-def json_of(content: Content) -> dict[str, Any]:
-    """Return the object that stands for a record."""
+def json_of(
+    content: Content, message_class: Any = None, columns: Collection[str] | None = None
+) -> dict[str, Any]:
+    """Return the object that stands for a record; of a message of a class that of protobuf's JSON."""
+    if message_class is not None:
+        from google.protobuf.json_format import MessageToDict  # noqa: PLC0415 - not light
+
+        message = parse_message(content.record, message_class)
+        fields = MessageToDict(message, preserving_proto_field_name=True)
+        return {name: fields[name] for name in fields if columns is None or name in columns}
     message = content.message
     if message is None:
         value = _bytes_as_json(content.record)

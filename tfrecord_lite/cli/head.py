@@ -16,14 +16,27 @@ from tfrecord_lite.cli.console import Console
 from tfrecord_lite.cli.display import json_of, record_lines
 from tfrecord_lite.cli.inputs import Records
 from tfrecord_lite.cli.pictures import can_draw, draw_all
-from tfrecord_lite.errors import DataLossError, FailedPreconditionError, plural
+from tfrecord_lite.errors import (
+    DataLossError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    plural,
+)
 from tfrecord_lite.example.content import ContentType, Message, detect, is_list, is_sequence
+from tfrecord_lite.example.outline import tree_of
 from tfrecord_lite.files.names import INDEX_SUFFIX
 from tfrecord_lite.progress import is_terminal
 from tfrecord_lite.schema.text import nearest
 
 if TYPE_CHECKING:
     Numbered: TypeAlias = Iterator[tuple[int, bytes]]
+
+_MAX_FIELDS = 1000
+"""Of each message, unless everything is printed."""
+_HINTS = {
+    ContentType.EVENT: " (tfrecord_lite.apps.events.read_events reads these)",
+    ContentType.PROTOBUF: " (--message MODULE:CLASS names its fields)",
+}
 
 
 def add_head(parser: argparse.ArgumentParser) -> None:
@@ -46,6 +59,7 @@ def add_cat(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_form(parser: argparse.ArgumentParser) -> None:
+    inputs.add_message(parser)
     form = parser.add_mutually_exclusive_group()
     inputs.add_json(form, "one JSON object per record")
     inputs.add(form, "--full", "print everything, however long")
@@ -64,12 +78,14 @@ def run_head(args: argparse.Namespace, console: Console) -> None:
     """Print the first records of each file, or those given by --record.
 
     Features are printed with kind, number of values and values, text as text, and images, sounds and tensors
-    by what they are.
+    by what they are; messages of another type as the tree of their fields, by number, as protoc --decode_raw
+    does, or with --message by name.
 
     examples:
       tfrecord head -n 1 --full train.tfrecord
       tfrecord head --record 1000 --record -1 train.tfrecord     one of them, and the last
       tfrecord head -n 1 --images train.tfrecord                 with its pictures
+      tfrecord head --message waymo_open_dataset.dataset_pb2:Frame segment.tfrecord
 
     With --json, one object per line: an Example is {"name": [values], ...}, any other record {"text": "..."}
     or {"base64": "..."}.
@@ -115,6 +131,7 @@ class Printer:
         self._columns = None if args.columns is None else frozenset(args.columns)
         self._is_drawn = args.images and not args.json and can_draw(console)
         self._as_json: bool = args.json
+        self._message_class = args.message
         self._width = None if args.full else shutil.get_terminal_size((100, 24)).columns
         self._with_names = with_names
         self._is_first = True
@@ -138,18 +155,26 @@ class Printer:
                 self._seen.update(features)
                 for other in features.keys() - self._columns:
                     del features[other]
+        try:
+            most = None if self._width is None else _MAX_FIELDS
+            tree = tree_of(content, self._message_class, most)
+        except InvalidArgumentError as error:
+            raise error.at(source=name, index=index) from None
+        if tree is not None:
+            self._seen.update(dict(tree))
+            tree = [field for field in tree if self._columns is None or field[0] in self._columns]
         if self._as_json:
-            self._console.say_json(json_of(content))
+            self._console.say_json(json_of(content, self._message_class, self._columns))
             return
         say = self._console.say
         if not self._is_first:
             say()
         self._is_first = False
-        is_event = content.type is ContentType.EVENT and is_new
-        hint = " (tfrecord_lite.apps.events.read_events reads these)" * is_event
+        hint = _HINTS.get(content.type, "") if is_new and not self._message_class else ""
         label = style.heading(f"record {index}" + f" of {name}" * self._with_names)
-        say(label + f": {content.type}, {plural(len(record), 'byte')}{hint}")
-        for line in record_lines(content, self._width):
+        type_ = self._message_class.DESCRIPTOR.full_name if self._message_class else content.type
+        say(label + f": {type_}, {plural(len(record), 'byte')}{hint}")
+        for line in record_lines(content, self._width, tree):
             say(line)
         if self._is_drawn:
             draw_all(content, self._console)

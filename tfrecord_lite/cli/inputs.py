@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable
 from contextlib import closing
 from functools import partial
+from importlib import import_module
 from typing import IO, TYPE_CHECKING, Any, TypeAlias, cast
 
 from tfrecord_lite.cli.console import Status
@@ -22,6 +23,7 @@ from tfrecord_lite.files.compression import CODECS
 from tfrecord_lite.files.names import Source, expand, name_of, without_companions
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.progress import metered, title_of, total_bytes
+from tfrecord_lite.reader import check_message_class
 from tfrecord_lite.records.damage import NOT_DAMAGE, DamageLog, SkippingStream
 from tfrecord_lite.records.stream import RecordStream
 
@@ -151,6 +153,28 @@ def add_schema(group: Any, parser: Any) -> None:
     add(group, "--schema SCHEMA", "a schema file (default: the sidecar beside a file, or inferred)")
     text = "records from which a schema is inferred (default: 10000)"
     add(parser, "--sample N|all", text, sample_size, default=10_000)
+
+
+def add_message(parser: Any) -> None:
+    """Declare the class of messages of another type."""
+    text = "the protobuf class of the records, as waymo_open_dataset.dataset_pb2:Frame"
+    add(parser, "--message MODULE:CLASS", text, message_class)
+
+
+def message_class(text: str) -> Any:
+    """Import a protobuf class, also from the working directory."""
+    module, _, name = text.partition(":")
+    if "" not in sys.path:
+        sys.path.insert(0, "")
+    try:
+        found: Any = import_module(module)
+        for part in name.split("."):
+            found = getattr(found, part)
+        check_message_class(found)
+    except (ImportError, AttributeError, ValueError, TypeError) as error:
+        detail = f"{text!r} is no protobuf class, given as package.module:Class: {error}"
+        raise argparse.ArgumentTypeError(detail) from None
+    return found
 
 
 def names(text: str) -> list[str]:

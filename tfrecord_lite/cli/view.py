@@ -24,6 +24,7 @@ def add_view(parser: argparse.ArgumentParser) -> None:
     inputs.add_seed(parser, "draws the sample (default: 0)", default=0)
     text = "about how large the page may become (default: 16MiB)"
     inputs.add(parser, "--max-bytes N", text, inputs.positive_size, default=16 << 20)
+    inputs.add_message(parser)
     inputs.add_files(parser, can_skip=False)
 
 
@@ -51,6 +52,7 @@ def run_view(args: argparse.Namespace, console: Console) -> None:
         "sample_size": args.sample,
         "seed": args.seed,
         "max_bytes": args.max_bytes,
+        "message_class": args.message,
         "overwrite": args.overwrite,
         "open_browser": False,
         **inputs.read_options(args),

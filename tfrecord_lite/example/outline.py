@@ -1,4 +1,4 @@
-"""The features of one message in rows, section by section: what displays of records show.
+"""The features of one message in rows, section by section, or the tree of its fields: what displays of records show.
 
 ::
 
@@ -7,6 +7,11 @@
                              "feature_lists"    a row per feature list
     ExampleListWithContext   "context"          a row per feature
                              "example 0 of 3"   a row per feature, and so on
+
+A message of any other type is a tree, as ``protoc --decode_raw`` guesses it from the bytes alone, or by the
+names of its class::
+
+    [("1", [("1", b"segment-7")]), ("2", 1550083467346370), ("4", [...]), ("4", [...])]
 """
 
 from __future__ import annotations
@@ -14,15 +19,32 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from tfrecord_lite.example.content import Message, is_list, is_sequence
+from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.example.content import Content, ContentType, Message, is_list, is_sequence
 from tfrecord_lite.schema.kinds import Kind
+from tfrecord_lite.sniff import recognize_value
+from tfrecord_lite.wire.scalar import (
+    LEN,
+    START_GROUP,
+    VARINT,
+    WireError,
+    len_tag,
+    read_varint,
+    varint_size,
+    walk,
+)
 
 if TYPE_CHECKING:
     from tfrecord_lite.messages import Feature
+
+Tree: TypeAlias = "list[tuple[str, Any]]"
+"""The fields of a message in the order of the record, with their values: numbers, bytes, text, or a tree."""
+_MAX_DEPTH = 10
+"""That deep bytes are looked at for messages, as protoc does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,3 +125,118 @@ def float_texts(values: Sequence[float], most: int | None = None) -> list[str]:
     taken = np.fromiter(islice(values, most), np.float32)
     texts: list[str] = taken.astype(str).tolist()
     return texts
+
+
+# --------------------------------------------------------------------------- any message
+
+
+def tree_of(content: Content, message_class: Any = None, most: int | None = None) -> Tree | None:
+    """Return the fields of a record that is a message of a class, an event, or of an unknown type.
+
+    Of other records None. Without names, the first `most` fields of each message are enough.
+    """
+    if message_class is not None:
+        tree = message_tree(parse_message(content.record, message_class))
+        return tree or raw_tree(
+            content.record, most
+        )  # of a message of another class all are unknown
+    if content.type is ContentType.EVENT:
+        from tfrecord_lite.messages import Event  # noqa: PLC0415 - not light
+
+        try:
+            return message_tree(parse_message(content.record, Event))
+        except InvalidArgumentError:
+            return raw_tree(content.record, most)
+    is_tree = content.type is ContentType.PROTOBUF and recognize_value(content.record).shape is None
+    return raw_tree(content.record, most) if is_tree else None
+
+
+def parse_message(record: bytes, message_class: Any) -> Any:
+    """Parse a record by a protobuf class; raise InvalidArgumentError if it is no such message."""
+    from google.protobuf.message import DecodeError  # noqa: PLC0415 - not light
+
+    try:
+        return message_class.FromString(record)
+    except (DecodeError, UnicodeDecodeError):
+        name = message_class.DESCRIPTOR.full_name
+        detail = f"the {len(record)} bytes of the record are not a {name}"
+        raise InvalidArgumentError(Reason.MALFORMED, detail=detail) from None
+
+
+def message_tree(message: Any) -> Tree:
+    """Return the fields of a message that are set, by name; entries of a map as ``name['key']``."""
+    found: Tree = []
+    for field, value in message.ListFields():
+        # Of the well-known types some messages are mappings or sequences too.
+        if isinstance(value, (str, bytes, int, float)) or hasattr(value, "ListFields"):
+            found.append((field.name, _named(field, value)))
+        elif isinstance(value, Mapping):
+            values = field.message_type.fields_by_name["value"]
+            found += [(f"{field.name}[{key!r}]", _named(values, value[key])) for key in value]
+        else:
+            found += [(field.name, _named(field, one)) for one in value]
+    return found
+
+
+def _named(field: Any, value: Any) -> Any:
+    """Return one value of a field: the name in an enum, a float as such."""
+    if hasattr(value, "ListFields"):
+        is_tensor = value.DESCRIPTOR.full_name == "tensorflow.TensorProto"
+        return value.SerializeToString() if is_tensor else message_tree(value)
+    if field.enum_type is not None:
+        known = field.enum_type.values_by_number.get(value)
+        return value if known is None else known.name
+    return np.float32(value) if field.cpp_type == field.CPPTYPE_FLOAT else value
+
+
+def raw_tree(data: bytes, most: int | None = None, depth: int = 0) -> Tree | None:
+    """Return the fields of a message by number; None if the bytes are no message.
+
+    What bytes hold is a guess: text, an image, a tensor, or else a message; so is a fixed number: a float of usual
+    size, or else unsigned.
+    """
+    try:
+        fields = list(islice(walk(data, 0, len(data)), most))
+    except WireError:
+        return None
+    found: Tree = []
+    for number, wire_type, start, stop in fields:
+        value: Any = data[start:stop]
+        if wire_type == VARINT:
+            value = read_varint(data, start, stop)[0]
+        elif wire_type == START_GROUP:
+            n_tag = varint_size(number << 3)
+            inside = raw_tree(data[start + n_tag : stop - n_tag], most, depth)
+            value = value if inside is None else inside
+        elif wire_type != LEN:
+            is_double = len(value) == 8
+            real = np.frombuffer(value, "<f8" if is_double else "<f4")[0]
+            is_real = real == 0 or 1e-12 < abs(real) < 1e18
+            value = real if is_real else np.frombuffer(value, "<u8" if is_double else "<u4")[0]
+        # A message may pass for text if it begins with a string; a tensor is one that says more as a whole.
+        elif depth < _MAX_DEPTH and (
+            value.startswith(len_tag(1)) or recognize_value(value).label == "bytes"
+        ):
+            value = raw_tree(value, most, depth + 1) or value
+        found.append((str(number), value))
+    return found
+
+
+def grouped(tree: Tree) -> dict[str, list[Any]]:
+    """Return the values of each field, in the order of the first ones."""
+    found: dict[str, list[Any]] = {}
+    for name, value in tree:
+        found.setdefault(name, []).append(value)
+    return found
+
+
+def leaves(tree: Tree, path: str = "") -> dict[str, list[Any]]:
+    """Return the values that are no messages, by their paths, as ``images.image``."""
+    found: dict[str, list[Any]] = {}
+    for name, value in tree:
+        if isinstance(value, list):
+            for inner, values in leaves(value, f"{path}{name}.").items():
+                found.setdefault(inner, []).extend(values)
+        else:
+            found.setdefault(path + name, []).append(value)
+    return found

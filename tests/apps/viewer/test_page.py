@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import tfrecord_lite.schema
+from tests.support.foreign_messages import Frame, frame
 from tests.support.view_files import HOSTILE, KINDS
 from tfrecord_lite import (
     Schema,
@@ -276,25 +277,46 @@ def test_integers_are_exact_in_cards(tmp_path: Path) -> None:
     assert "<title>9: 3</title>" in cards["digit"]
 
 
-def test_values_of_one_name_in_a_record_are_all_shown(tmp_path: Path) -> None:
+def test_events_and_messages_of_a_class_have_a_column_per_path(tmp_path: Path) -> None:
     from tfrecord_lite.messages import Event, Summary
     from tfrecord_lite.messages.tensor_pb2 import TensorProto
 
     summary = Summary()
     summary.value.add(tag="x", simple_value=42.5)
     vector = TensorProto.FromString(serialize_tensor(np.array([7.0, 8.0, 9.0])))
-    summary.value.add(tag="x", tensor=vector)
+    summary.value.add(tag="y", tensor=vector)
     event = Event(wall_time=1e9, step=1, summary=summary)
-    path = write(tmp_path / "tfevents.1", [event.SerializeToString()])
+    events = write(tmp_path / "tfevents.1", [event.SerializeToString()])
+    frames = write(tmp_path / "frames", [frame(0), frame(1)])
 
-    page = page_of([path])
+    page = page_of([events])
 
     (row,) = re.findall('<tr class="row">(.*?)</tr>', page, re.DOTALL)
-    assert re.findall(r'<td data-name="x".*?>(42\.5|7, 8, 9)</span>', row) == [
-        "42.5",
-        "7, 8, 9",
-    ]
-    assert len(set(re.findall(r'data-column="(\d)"', page))) == 4
+    assert re.findall(r">(42\.5|7, 8, 9)</span>", row) == ["42.5", "7, 8, 9"]
+    expected = ["step", "summary.value.simple_value", "summary.value.tag", "summary.value.tensor"]
+    assert sorted({*re.findall(r'data-name="(.*?)"', row)}) == [*expected, "wall_time"]
+    for cls, name, what in (
+        (None, "3.1", "Messages of another type"),
+        (Frame, "pose.transform", "foreign.Frame"),
+    ):
+        page = page_of([frames], message_class=cls)
+        rows = re.findall('<tr class="row">(.*?)</tr>', page, re.DOTALL)
+        assert [re.findall(rf'data-name="{name}".*?>(1, 0, 0, .*?)<', row) for row in rows] == [
+            ["1, 0, 0, 0"],
+            ["1, 0, 0, 0.25"],
+        ]
+        assert what in page
+        assert ("Fields are shown by number" in page) == (cls is None)
+        only = page_of([frames], columns={name}, message_class=cls)
+        assert re.findall(r'<th[^>]*data-name="(.*?)"', only) in ([], [name])
+        assert "location_sf" not in only
+    with pytest.raises(
+        InvalidArgumentError,
+        match=r"record 0, byte 0: the 9 bytes of the record are not a foreign.Frame",
+    ):
+        page_of([write(tmp_path / "text", [b"some text"])], message_class=Frame)
+    with pytest.raises(TypeError, match="expected a protobuf message class"):
+        page_of([frames], message_class=int)
 
 
 def test_records_that_cannot_be_parsed_are_named_and_the_others_shown(tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ import base64
 import hashlib
 import os
 import re
-from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from importlib import resources
@@ -34,7 +33,8 @@ _MAX_COLUMNS = 8
 _MAX_TITLE = 120
 _MAX_FILES = 500
 _MAX_DAMAGE = 200
-_Key: TypeAlias = tuple[str, str, int]  # section, name, and how many of these are before it
+_NUMBERS = {"int64", "float32", "float64"}
+_Key: TypeAlias = tuple[str, str]  # section, name
 _ASSETS = resources.files("tfrecord_lite.apps.viewer") / "assets"
 
 
@@ -122,10 +122,12 @@ def _what(report: Report) -> str:
         return "There are no records in " + (
             "this file." if len(report.files) == 1 else "these files."
         )
+    if report.message_name:
+        return f"{report.message_name} records"
     holds = {
         ContentType.EVENT: "TensorBoard events",
         ContentType.EXAMPLE_LIST: "lists of Examples with a context",
-        ContentType.PROTOBUF: "messages of another kind (protobuf, as it seems)",
+        ContentType.PROTOBUF: "messages of another type",
         ContentType.TEXT: "texts",
         ContentType.EMPTY: "empty records",
         ContentType.UNKNOWN: "bytes of an unknown kind",
@@ -175,6 +177,9 @@ def _notices(report: Report) -> Iterator[tuple[str, tuple[str, ...], tuple[str, 
             yield "Not a TFRecord file", spans + more, ()
         else:
             yield "Damage", (lost, hint), spans + more
+    if report.types[:1] == (ContentType.PROTOBUF,) and not report.message_name:
+        text = "tfrecord view --message MODULE:CLASS, or view(paths, message_class=), names their fields."
+        yield "Fields are shown by number", (text,), ()
     failures = [file for file in (damage.files if damage else ()) if file.failure is not None]
     problems = [f"{file.source}: {file.failure}" for file in failures] + list(report.problems)
     if problems:
@@ -218,7 +223,7 @@ def _columns(records: tuple[RecordView, ...]) -> list[_Column]:
     """
     found: dict[_Key, list[Cell]] = {}
     for record in records:
-        for key, cell in _keyed(record):
+        for key, cell in _keyed(record).items():
             found.setdefault(key, []).append(cell)
     has_picture = {
         key: 4 * sum("<img" in cell.html for cell in cells) >= len(records)
@@ -236,19 +241,15 @@ def _columns(records: tuple[RecordView, ...]) -> list[_Column]:
         _Column(
             key,
             found[key][0].label,
-            is_single[key] and {cell.kind for cell in found[key]} <= {"int64", "float32"},
+            is_single[key] and {cell.kind for cell in found[key]} <= _NUMBERS,
         )
         for key in best
     ]
 
 
-def _keyed(record: RecordView) -> Iterator[tuple[_Key, Cell]]:
-    """Yield the cells of a record with keys; in an event, several may have one name."""
-    before = Counter[tuple[str, str]]()
-    for cell in record.cells:
-        name = cell.section, cell.name
-        yield (*name, before[name]), cell
-        before[name] += 1
+def _keyed(record: RecordView) -> dict[_Key, Cell]:
+    """Return the cells of a record by section and name."""
+    return {(cell.section, cell.name): cell for cell in record.cells}
 
 
 def _rows(report: Report, columns: list[_Column]) -> Iterator[dict[str, Any]]:
@@ -258,7 +259,7 @@ def _rows(report: Report, columns: list[_Column]) -> Iterator[dict[str, Any]]:
     start = max(common.rfind("/"), common.rfind("\\")) + 1
     numbers = {column.key: i for i, column in enumerate(columns)}
     for record in report.records:
-        place, cells = record.place, dict(_keyed(record))
+        place, cells = record.place, _keyed(record)
         name = place.source or ""
         source = visible(short_name(name[start:])) if len(report.files) > 1 else ""
         whole = visible(short_name(name))

@@ -15,13 +15,17 @@ import tempfile
 import webbrowser
 from collections.abc import Collection
 from pathlib import Path
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from tfrecord_lite.errors import argument_error, require_int
 from tfrecord_lite.files.names import Source, Sources, expand, is_file_object, is_same_file, name_of
 from tfrecord_lite.files.output import open_output
 from tfrecord_lite.options import ReadOptions, ReadSettings
 from tfrecord_lite.progress import Progress, check_progress, metered, title_of
+from tfrecord_lite.reader import check_message_class
+
+if TYPE_CHECKING:
+    from google.protobuf.message import Message
 
 NUM_RECORDS, SAMPLE_SIZE, MAX_BYTES = 200, 10_000, 16 << 20
 """How many records a page shows, how many its statistics are of, and about its largest size."""
@@ -36,6 +40,7 @@ def view(
     sample_size: int = SAMPLE_SIZE,
     seed: int = 0,
     max_bytes: int = MAX_BYTES,
+    message_class: type[Message] | None = None,
     overwrite: bool = False,
     open_browser: bool | None = None,
     progress: Progress = None,
@@ -65,6 +70,9 @@ def view(
         Draws that sample; the same seed gives the same page.
     max_bytes : int, optional
         About how large the page may become: more pictures and records are left out, and it says so.
+    message_class : type of Message, optional
+        The protobuf class of the records, if they are messages of another type; their fields are shown
+        by number without it.
     overwrite : bool, optional
         Replace an `output` that exists; never one of the files shown.
     open_browser : bool, optional
@@ -91,7 +99,7 @@ def view(
         empty or not a TFRecord file has a page, which says so.
     InvalidArgumentError
         ``BAD_ARGUMENT`` for a feature that no record has, for an `output` that is one of the files
-        shown, and for numbers out of range.
+        shown, and for numbers out of range; ``MALFORMED`` for a record that is not of `message_class`.
     TypeError
         If a feature's name is not a str.
     ImportError
@@ -126,11 +134,13 @@ def view(
             raise
         detail = "the page needs Jinja2 and Pillow: pip install 'tfrecord-numpy[view]'"
         raise ImportError(detail) from error
+    if message_class is not None:
+        check_message_class(message_class)
     chosen = frozenset([columns] if isinstance(columns, str) else columns or ())
     for name in chosen:
         if not isinstance(name, str):
             raise TypeError(f"columns must be names, each a str, not {name!r}")
-    wanted = Wanted(chosen, num_records, sample_size, seed, max_bytes)
+    wanted = Wanted(chosen, num_records, sample_size, seed, max_bytes, message_class)
     sources = expand(paths, settings.storage_options)
     is_temporary = output is None
     if output is None:

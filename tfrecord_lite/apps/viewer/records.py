@@ -4,7 +4,7 @@
 
     Example           a cell per feature
     SequenceExample   a cell per feature of the context, one per feature list
-    event             a cell per value in it, by its tag, and one per other field
+    other message     a cell per path of fields, by numbers, or by names if its class is known
     text, other bytes one cell: the text, or hex
     empty             none
 """
@@ -17,13 +17,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from google.protobuf.message import DecodeError
 
 from tfrecord_lite.apps.markup.cells import SIZE_NAMES, Cells, Form
 from tfrecord_lite.apps.markup.tables import Html, visible
-from tfrecord_lite.errors import plural
+from tfrecord_lite.errors import InvalidArgumentError, plural
 from tfrecord_lite.example.content import Content, ContentType
-from tfrecord_lite.example.outline import Row, kind_of, sections, values_of
+from tfrecord_lite.example.outline import Row, kind_of, leaves, sections, tree_of, values_of
 
 if TYPE_CHECKING:
     from tfrecord_lite.block import Place
@@ -39,7 +38,7 @@ class Cell:
     """A feature of a record, or a list of features."""
 
     section: str
-    """"context", "feature_lists"; "value" in an event; empty in an Example."""
+    """"context", "feature_lists"; empty in an Example."""
     name: str
     """The name as it is; `label` is for display."""
     kind: str
@@ -70,11 +69,16 @@ class RecordView:
 
 
 def describe_record(
-    content: Content, place: Place, cells: Cells, names: Collection[str] = ()
+    content: Content,
+    place: Place,
+    cells: Cells,
+    names: Collection[str] = (),
+    message_class: Any = None,
 ) -> RecordView:
     """Return the cells of a record, of these features or all; what is over the budget is left out, and counted.
 
-    Values are looked at up to a bound; only steps of feature lists are all counted.
+    Values are looked at up to a bound; only steps of feature lists are all counted. Raises
+    InvalidArgumentError for a record that is not of the class.
     """
     made, n_hidden, budget = list[Cell](), 0, cells.budget
 
@@ -82,7 +86,25 @@ def describe_record(
         budget.characters -= n_characters(form.html, form.details) + len(name)
         made.append(Cell(section, name, kind, count, *form))
 
-    if content.message is not None:
+    try:
+        tree = tree_of(content, message_class, _MAX_CELLS)
+    except InvalidArgumentError as error:
+        raise place.locate(error) from None
+    if tree is not None:
+        for path, values in leaves(tree).items():
+            if names and path not in names:
+                continue
+            if budget.is_spent or len(made) == _MAX_CELLS:
+                n_hidden += 1
+                continue
+            is_text = isinstance(values[0], (bytes, str))
+            if is_text:
+                form = cells.strings_form(values, len(values))
+            else:
+                form = cells.array_form(np.array(values[:_MAX_EXAMINED]), n_values=len(values))
+            kind = "string" if is_text else np.asarray(values[0]).dtype.name
+            add("", path, kind, f"{len(values):,}", form)
+    elif content.message is not None:
         for section in sections(content.message):
             sizes = _sizes(section.rows)
             for row in section.rows:
@@ -100,13 +122,8 @@ def describe_record(
                     form = _feature_form(row.steps[0], sizes, cells)
                 add(section.title, row.name, row.kind, row.count, form)
     elif content.record and not budget.is_spent:
-        values = _event_values(content.record) if content.type is ContentType.EVENT else None
-        for section_title, name, value in values or ():
-            form = cells.form(value) if isinstance(value, bytes) else cells.form(np.array(value))
-            add(section_title, name, type(value).__name__, "1", form)
-        if values is None:
-            form = cells.bytes_form(content.record)
-            add("", "content", str(content.type), plural(len(content.record), "byte"), form)
+        form = cells.bytes_form(content.record)
+        add("", "content", str(content.type), plural(len(content.record), "byte"), form)
     return RecordView(place, content.type, len(content.record), tuple(made), n_hidden)
 
 
@@ -133,32 +150,3 @@ def _sizes(rows: list[Row]) -> dict[str, int]:
         if row.name in SIZE_NAMES and not row.is_list
     }
     return {name: v[0] for name, v in known.items() if len(v) == 1 and isinstance(v[0], int)}
-
-
-def _event_values(record: bytes) -> list[tuple[str, str, Any]] | None:
-    """Return the values in an Event, each a number or bytes; None if it is not one."""
-    from tfrecord_lite.messages import Event  # noqa: PLC0415 - not light
-
-    try:
-        event = Event.FromString(record)
-    except (DecodeError, UnicodeDecodeError):
-        return None
-    found = [("", f.name, value) for f, value in event.ListFields() if f.name != "summary"]
-    for value in event.summary.value[:_MAX_CELLS]:
-        kind = value.WhichOneof("value")
-        if kind is not None:
-            content = getattr(value, kind)
-            content = getattr(content, f"encoded_{kind}_string", content)
-            content = content.SerializeToString() if kind == "tensor" else content
-            found.append(
-                ("value", value.tag, np.float32(content) if kind == "simple_value" else content)
-            )
-    numbers = int, float, np.float32, bytes
-    return [
-        (
-            title,
-            name,
-            value if isinstance(value, numbers) else str(value).encode("utf-8", "replace"),
-        )
-        for title, name, value in found
-    ]

@@ -18,6 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from textwrap import indent
+from typing import Any
 
 import numpy as np
 
@@ -55,6 +56,8 @@ class Report:
     """None if nothing could be read; `problems` say why."""
     types: tuple[ContentType, ...] = ()
     """What the records hold, the most frequent first; empty without records."""
+    message_name: str = ""
+    """Of the class by which messages of another type are shown."""
     problems: tuple[str, ...] = ()
     """What could not be read or parsed, in words."""
     statistics: Statistics | None = None
@@ -80,6 +83,8 @@ class Wanted:
     sample_size: int
     seed: int
     max_bytes: int
+    message_class: Any = None
+    """Of the records, if they are messages of another type."""
 
 
 def make_report(
@@ -105,7 +110,8 @@ def make_report(
     step = max(len(blocks) // _N_DETECTED, 1)
     few = _N_DETECTED if len(blocks) == 1 else 2
     types = detect_all(record for block in blocks[::step] for record in block[:few])
-    report = Report(files, sample, tuple(types))
+    cls = wanted.message_class
+    report = Report(files, sample, tuple(types), cls.DESCRIPTOR.full_name if cls else "")
     if not sample.num_read and sample.report.num_damaged:
         return replace(report, first_bytes=_first_bytes(sources[0]))
     return _with_records(_with_statistics(report, wanted, budget, meter), wanted, budget)
@@ -230,7 +236,8 @@ def _with_records(report: Report, wanted: Wanted, budget: Budget) -> Report:
         if budget.is_spent:
             is_cut = True
             break
-        view = describe_record(detect(record, likely), place, cells, wanted.features)
+        content = detect(record, likely)
+        view = describe_record(content, place, cells, wanted.features, wanted.message_class)
         budget.characters -= _WRAPPING * (1 + len(view.cells))
         shown.append(view)
     return replace(report, records=tuple(shown), is_cut=is_cut)
