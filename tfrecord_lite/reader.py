@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator
 from itertools import chain, pairwise
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, TypeVar
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.example.parse import ExampleParser
     from tfrecord_lite.example.sequence.parse import SequenceExampleParser
     from tfrecord_lite.example.to_dicts import SequenceRow
-    from tfrecord_lite.schema import FeatureLike
+    from tfrecord_lite.storage.sidecar import SchemaLike
 
     AnyMessage = TypeVar("AnyMessage", bound=Message)
 
@@ -256,8 +256,8 @@ class TFRecordReader:
 
     def batches(
         self,
-        features: Mapping[str, FeatureLike] | ExampleParser[Any] | SequenceExampleParser,
-        batch_size: int,
+        schema: SchemaLike | ExampleParser[Any] | SequenceExampleParser | None = None,
+        batch_size: int = 32,
         *,
         strings: Literal["ndarray", "BytesColumn"] = "ndarray",
         drop_remainder: bool = False,
@@ -269,10 +269,10 @@ class TFRecordReader:
 
         Parameters
         ----------
-        features : mapping of str to feature specification, or a parser
-            The features to parse, as for :class:`ExampleParser`; or an ExampleParser or
+        schema : Schema, SequenceSchema, dict of specifications, path or parser, optional
+            The features to parse, as for :func:`read_batches`; or an ExampleParser or
             SequenceExampleParser made before.
-        batch_size : int
+        batch_size : int, default 32
             Records per batch, also across files.
         strings : {"ndarray", "BytesColumn"}, optional
             As for :class:`ExampleParser`; a parser has its own.
@@ -307,12 +307,12 @@ class TFRecordReader:
         [36 41]
         [37]
         """
-        from tfrecord_lite.example.parse import ExampleParser  # noqa: PLC0415 - loads the engine
+        from tfrecord_lite.storage.described import parser_for  # noqa: PLC0415 - of a room above
 
         batch_size = require_int("batch_size", batch_size, 1)
-        parser: Any = features
-        if not hasattr(features, "parse_batches"):
-            parser = ExampleParser(features, strings=strings)
+        parser: Any = schema
+        if not hasattr(schema, "parse_batches"):
+            parser = parser_for(schema, self._sources, self._options, strings)
         return self._batches(parser, batch_size, drop_remainder=drop_remainder)
 
     def examples(self) -> Iterator[dict[str, AnyArray]]:

@@ -136,7 +136,6 @@ NOT_FEATURES: list[Any] = [["x"], {"x"}, "x", b"x", ("x", int), int, 3.5]
 TAKERS: list[Any] = [
     ENTRIES["parse_example"],
     ENTRIES["parse_single_example"],
-    ENTRIES["read_batches"],
     lambda path, some: tfr.parse_sequence_example(block_of(path), some),
 ]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import pickle
 from typing import TYPE_CHECKING, Any
 
 import ml_dtypes
@@ -11,12 +13,14 @@ import pytest
 from tests.support.columns import same
 from tfrecord_lite import (
     FixedLenSequenceFeature,
+    RaggedFeature,
     RaggedTensor,
     SequenceExampleParser,
     SparseTensor,
     TFRecordDataset,
     TFRecordFile,
     TFRecordReader,
+    TFRecordWriter,
     encode_sequence_examples,
     load,
     load_schema,
@@ -28,6 +32,7 @@ from tfrecord_lite.columns.join import join
 from tfrecord_lite.convert.lists import row_of
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.schema import FixedLenFeature, Original, Schema, SequenceSchema
+from tfrecord_lite.storage import described
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -77,6 +82,10 @@ READERS: dict[str, Callable[[Any, Schema], list[dict[str, Any]]]] = {
     "a process": lambda path, schema: list(read_batches(path, schema, 3, num_workers=1)),
     "a data set": lambda path, schema: list(TFRecordDataset(path).batch(3).parse_example(schema)),
     "TFRecordFile": lambda path, schema: [TFRecordFile(path).parse(range(N), schema)],
+    "batches, alone": lambda path, _: list(TFRecordReader(path).batches(batch_size=3)),
+    "read_batches, alone": lambda path, _: list(read_batches(path, batch_size=3)),
+    "TFRecordFile, alone": lambda path, _: [TFRecordFile(path).parse(range(N))],
+    "a schema file": lambda path, _: list(read_batches(path, f"{path}.schema.json")),
 }
 
 
@@ -143,3 +152,92 @@ def test_the_first_record_that_does_not_fit_an_original_is_named(
         error = caught.value
         assert (error.reason, error.key, error.index) == (Reason.UNREPRESENTABLE, "x", 3)
         assert error.source == str(path)
+
+
+# ------------------------------------------------------------------ without a schema
+
+
+def written(path: Path, rows: list[dict[str, Any]]) -> Path:
+    with TFRecordWriter(path) as writer:
+        for row in rows:
+            writer.write_example(row)
+    return path
+
+
+def test_without_files_beside_the_data_the_first_records_are_the_schema(tmp_path: Path) -> None:
+    path = written(tmp_path / "a", [{"n": i, "tags": ["a"] * (i % 3)} for i in range(9)])
+
+    batches = read_batches(path, batch_size=5, label_key="n")
+
+    (features, label), _ = batches
+    assert label.tolist() == [0, 1, 2, 3, 4]
+    assert features["tags"].to_list() == [[], [b"a"], [b"a"] * 2, [], [b"a"]]
+
+
+@pytest.mark.parametrize(
+    ("late", "reason"), [({"n": 1, "new": 2}, Reason.WRONG_KIND), ({}, Reason.MISSING)]
+)
+def test_a_record_unlike_the_sample_is_an_error_that_says_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, late: Any, reason: Reason
+) -> None:
+    monkeypatch.setattr(described, "SAMPLE", 2)
+    path = written(tmp_path / "a", [{"n": 1}, {"n": 2}, {"n": 3}, late])
+
+    batches = pickle.loads(pickle.dumps(read_batches(path, batch_size=1)))
+    with pytest.raises(
+        InvalidArgumentError, match="that of a sample, the first records: pass schema"
+    ) as caught:
+        list(batches)
+    assert (caught.value.reason, caught.value.index) == (reason, 3)
+
+
+def test_a_schema_of_sequences_is_read_as_any_other(tmp_path: Path) -> None:
+    path = tmp_path / "s"
+    with TFRecordWriter(path) as writer:
+        for i in range(5):
+            writer.write_sequence_examples({"id": [i]}, {"x": [[i] * i]})
+    schema = SequenceSchema({"id": FixedLenFeature([], "int64")}, {"x": RaggedFeature("int64")})
+
+    for given in (schema, None):
+        found = [context["id"].tolist() for context, *_ in read_batches(path, given, 2)]
+        assert found == [[0, 1], [2, 3], [4]]
+        assert len(list(TFRecordReader(path).batches(given, 2))) == 3
+    with pytest.raises(InvalidArgumentError, match="label_key is for Examples") as caught:
+        read_batches(path, schema, 2, label_key="id")
+    assert caught.value.reason is Reason.UNSUPPORTED
+
+
+def test_the_features_of_tensorflow_datasets_beside_the_data_are_used(tmp_path: Path) -> None:
+    path = written(tmp_path / "d-train.tfrecord", [{"steps/action": [0.5] * 28}] * 2)
+    action = {"shape": {"dimensions": ["7"]}, "dtype": "float32", "encoding": "none"}
+    steps = {
+        "pythonClassName": "tensorflow_datasets.core.features.dataset_feature.Dataset",
+        "sequence": {
+            "feature": {
+                "pythonClassName": "tensorflow_datasets.core.features.features_dict.FeaturesDict",
+                "featuresDict": {
+                    "features": {
+                        "action": {
+                            "pythonClassName": "tensorflow_datasets.core.features.tensor_feature.Tensor",
+                            "tensor": action,
+                        }
+                    }
+                },
+            },
+            "length": "-1",
+        },
+    }
+    document = {
+        "pythonClassName": "tensorflow_datasets.core.features.features_dict.FeaturesDict",
+        "featuresDict": {"features": {"steps": steps}},
+    }
+    (tmp_path / "features.json").write_text(json.dumps(document))
+
+    for found in (load(path), *read_batches(path), *TFRecordReader(path).batches()):
+        assert found["steps/action"].shape == (2, None, 7)
+
+    (tmp_path / "features.json").write_text('{"of": "another program"}')
+    assert load(path)["steps/action"].shape == (2, 28)
+    (tmp_path / "dataset_info.json").write_text("{}")
+    with pytest.raises(InvalidArgumentError, match="not a schema"):
+        load(path)

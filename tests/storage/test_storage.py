@@ -773,7 +773,7 @@ def test_a_wrong_kind_in_a_file_with_a_sidecar_leads_to_load(
         list(batches)
     assert caught.value.reason is Reason.WRONG_KIND
     assert "p.tfrecord.schema.json" in str(caught.value)
-    assert "load(path)" in str(caught.value)
+    assert "without a schema" in str(caught.value)
 
     (tmp_path / "p.tfrecord.schema.json").unlink()
     with pytest.raises(InvalidArgumentError, match=r"found string, expected float32$"):

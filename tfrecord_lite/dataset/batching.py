@@ -185,7 +185,7 @@ def _with_hint(error: TFRecordError) -> TFRecordError:
         return error
     detail = (
         f"{error.detail}; {os.path.basename(sidecar)} tells how the values are stored: "  # noqa: PTH119
-        "load(path) gives them as they were saved"
+        "without a schema of your own they come as they were saved"
     )
     return error.at(detail=detail)
 

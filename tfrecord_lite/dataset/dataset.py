@@ -28,7 +28,6 @@ from tfrecord_lite.dataset.stages import (
 )
 from tfrecord_lite.dataset.workers import Processes
 from tfrecord_lite.errors import InvalidArgumentError, Reason, require_int
-from tfrecord_lite.schema import specifications
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,6 +39,8 @@ if TYPE_CHECKING:
     from tfrecord_lite.arrays import AnyArray, Int64Array, ObjectArray
     from tfrecord_lite.columns import Column
     from tfrecord_lite.errors import DamageReport
+    from tfrecord_lite.example.parse import ExampleParser
+    from tfrecord_lite.example.sequence.parse import SequenceExampleParser
     from tfrecord_lite.schema import DenseLike, FeatureLike
 
     T_co = TypeVar("T_co", covariant=True, default=Any)
@@ -437,19 +438,7 @@ class Dataset(Generic[T_co]):
         """
         from tfrecord_lite.example.parse import ExampleParser  # noqa: PLC0415 - loads the engine
 
-        features = specifications(features)
-        parser = ExampleParser(features, strings=strings)
-        if label_key is not None and label_key not in features:
-            known = ", ".join(map(repr, sorted(features)))
-            detail = f"label_key {label_key!r} is not a feature; expected one of {known}"
-            raise InvalidArgumentError(Reason.BAD_ARGUMENT, key=label_key, detail=detail)
-        return self._then(
-            Parse,
-            parser=parser,
-            features=batching.fingerprint(features, strings=strings),
-            label_key=label_key,
-            is_dense=batching.is_dense(features),
-        )
+        return parsed_by(self, ExampleParser(features, strings=strings), label_key)
 
     def parse_sequence_example(
         self,
@@ -485,10 +474,7 @@ class Dataset(Generic[T_co]):
         )
 
         parser = SequenceExampleParser(context_features, sequence_features, strings=strings)
-        context = specifications(context_features or {})
-        lists = specifications(sequence_features or {}, is_list=True)
-        found = batching.fingerprint(context, lists, strings=strings)
-        return self._then(Parse, parser=parser, features=found, is_dense=False)
+        return parsed_by(self, parser)
 
     @overload
     def map(
@@ -822,3 +808,27 @@ def _has_idle_cache(plan: PlanNode) -> bool:
     nodes = chain(plan)
     last = max((i for i, node in enumerate(nodes) if isinstance(node, Repeat)), default=0)
     return any(isinstance(node, Cache) for node in nodes[last + 1 :])
+
+
+def parsed_by(
+    dataset: Dataset[Any],
+    parser: ExampleParser[Any] | SequenceExampleParser,
+    label_key: str | None = None,
+) -> Dataset[Any]:
+    """Return the data set of what a parser makes of records."""
+    found: Any = parser.features
+    groups = found if isinstance(found, tuple) else (found,)
+    if label_key is not None and label_key not in groups[0]:
+        known = ", ".join(map(repr, sorted(groups[0])))
+        detail = f"label_key {label_key!r} is not a feature; expected one of {known}"
+        raise InvalidArgumentError(Reason.BAD_ARGUMENT, key=label_key, detail=detail)
+    if label_key is not None and len(groups) > 1:
+        detail = "label_key is for Examples; map takes a label out of SequenceExamples"
+        raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
+    return dataset._then(  # noqa: SLF001 - of this module
+        Parse,
+        parser=parser,
+        features=batching.fingerprint(*groups, strings=parser.strings),
+        label_key=label_key,
+        is_dense=len(groups) == 1 and batching.is_dense(found),
+    )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 from tfrecord_lite.arrays import AnyArray
 from tfrecord_lite.columns import Column
-from tfrecord_lite.dataset.dataset import Dataset
+from tfrecord_lite.dataset.dataset import Dataset, parsed_by
 from tfrecord_lite.dataset.random_order import seed_of
 from tfrecord_lite.dataset.records import Files, ShuffledRecords
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, require_int
@@ -22,6 +22,7 @@ from tfrecord_lite.schema import DenseLike, FeatureLike
 if TYPE_CHECKING:
     from tfrecord_lite.dataset.dataset import Columns
     from tfrecord_lite.dataset.plan import PlanNode
+    from tfrecord_lite.storage.sidecar import SchemaLike
 
     class Keywords(ReadOptions, total=False):
         """Keywords of read_batches that do not change the type of its elements."""
@@ -284,7 +285,7 @@ def dataset_of(plan: PlanNode) -> TFRecordDataset:
 def read_batches(
     paths: Paths,
     schema: Mapping[str, DenseLike],
-    batch_size: int,
+    batch_size: int = ...,
     *,
     label_key: None = None,
     **keywords: Unpack[Keywords],
@@ -293,7 +294,7 @@ def read_batches(
 def read_batches(
     paths: Paths,
     schema: Mapping[str, DenseLike],
-    batch_size: int,
+    batch_size: int = ...,
     *,
     label_key: str,
     **keywords: Unpack[Keywords],
@@ -302,7 +303,7 @@ def read_batches(
 def read_batches(
     paths: Paths,
     schema: Mapping[str, FeatureLike],
-    batch_size: int,
+    batch_size: int = ...,
     *,
     label_key: None = None,
     **keywords: Unpack[Keywords],
@@ -311,15 +312,24 @@ def read_batches(
 def read_batches(
     paths: Paths,
     schema: Mapping[str, FeatureLike],
-    batch_size: int,
+    batch_size: int = ...,
     *,
     label_key: str,
     **keywords: Unpack[Keywords],
 ) -> Dataset[tuple[Columns, Column]]: ...
+@overload
 def read_batches(
     paths: Paths,
-    schema: Mapping[str, FeatureLike],
-    batch_size: int,
+    schema: SchemaLike | None = None,
+    batch_size: int = ...,
+    *,
+    label_key: str | None = None,
+    **keywords: Unpack[Keywords],
+) -> Dataset[Any]: ...
+def read_batches(
+    paths: Paths,
+    schema: SchemaLike | None = None,
+    batch_size: int = 32,
     *,
     shuffle: bool | int | Literal["all"] = False,
     seed: int | None = None,
@@ -330,15 +340,16 @@ def read_batches(
     num_workers: int = 0,
     **options: Unpack[ReadOptions],
 ) -> Dataset[Any]:
-    """Read files of Examples as batches of columns.
+    """Read files of Examples, or SequenceExamples, as batches of columns.
 
     Parameters
     ----------
     paths : str, PathLike, or an iterable of them
         Paths, URLs and patterns, as for :class:`TFRecordReader`.
-    schema : mapping of str to feature specification
-        The features to read, and how.
-    batch_size : int
+    schema : Schema, SequenceSchema, dict of specifications, or path, optional
+        The features to read, and how; with original dtypes and shapes where it says what they were. By
+        default as for :func:`scan`: what the files beside the data say, or what the first 10,000 records have.
+    batch_size : int, default 32
     shuffle : bool, int or "all", optional
         The size of a shuffle's buffer; True for 10,000 records; ``"all"`` for
         :meth:`TFRecordDataset.shuffle_all`. False and 0 keep the order.
@@ -360,7 +371,8 @@ def read_batches(
     Returns
     -------
     Dataset
-        Its elements are dictionaries of columns; with `label_key`, pairs (columns, label).
+        Its elements are dictionaries of columns; with `label_key`, pairs (columns, label); of
+        SequenceExamples, tuples (context, feature_lists, feature_list_lengths).
 
     Raises
     ------
@@ -376,14 +388,19 @@ def read_batches(
     ...     print(batch["name"], batch["age"])
     [b'Ada' b'Alan'] [36 41]
     [b'Grace'] [37]
+    >>> next(iter(read_batches("people.tfrecord")))  # as they were saved
+    {'name': array(['Ada', 'Alan', 'Grace'], dtype=object), 'age': array([36, 41, 37])}
     """
+    from tfrecord_lite.storage.described import parser_for  # noqa: PLC0415 - loads the engine
+
     if isinstance(shuffle, str) and shuffle != "all":
         raise argument_error(f"shuffle is {shuffle!r}, expected True, False, 'all' or a number")
     if isinstance(shuffle, (bool, str)):
         buffer_size = _BUFFER_SIZE if shuffle is True else 0
     else:
         buffer_size = require_int("shuffle", shuffle, 0)
-    records = dataset_of(files_of(paths, ReadSettings(**options)))
+    settings = ReadSettings(**options)
+    records = dataset_of(files_of(paths, settings))
     dataset: Dataset[Any] = records.shuffle_all(seed) if shuffle == "all" else records
     if shard is not None:
         if not isinstance(shard, (tuple, list)) or len(shard) != 2:
@@ -393,5 +410,6 @@ def read_batches(
         dataset = dataset.shuffle(buffer_size, seed)
     if num_epochs != 1:
         dataset = dataset.repeat(num_epochs)
-    dataset = dataset.batch(batch_size, drop_remainder).parse_example(schema, label_key=label_key)
+    parser = parser_for(schema, records._files().names, settings)  # noqa: SLF001 - of this module
+    dataset = parsed_by(dataset.batch(batch_size, drop_remainder), parser, label_key)
     return dataset.in_processes(num_workers)

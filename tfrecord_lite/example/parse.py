@@ -12,6 +12,7 @@ import numpy as np
 from tfrecord_lite.arrays import AnyArray
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import Column, RaggedTensor, SparseTensor
+from tfrecord_lite.errors import InvalidArgumentError
 from tfrecord_lite.example.content import ContentType
 from tfrecord_lite.example.decode.first_error import parse_or_first_error
 from tfrecord_lite.example.decode.reader import (
@@ -110,8 +111,9 @@ class ExampleParser(Generic[_ColumnT_co]):
     ) -> None:
         specs = specifications(features)
         self._reader = FeatureReader(prepare(specs), specs, strings)
-        self._features = specs if isinstance(specs, Schema) else dict(specs)
-        self._strings = strings
+        self.features = specs if isinstance(specs, Schema) else dict(specs)
+        self.strings = strings
+        self._hint: str | None = None
 
     def __call__(
         self, serialized: Serialized, example_names: Sequence[str] | None = None
@@ -218,29 +220,33 @@ class ExampleParser(Generic[_ColumnT_co]):
             stops = some.offsets + some.lengths
             return self._reader.read(some.data, some.offsets, stops, own, single=single)
 
-        return parse_or_first_error(block, names, parse)
+        try:
+            return parse_or_first_error(block, names, parse)
+        except InvalidArgumentError as error:
+            if self._hint is None or error.key is None:
+                raise
+            raise error.at(detail=f"{error.detail or error.reason}; {self._hint}") from None
 
     def __repr__(self) -> str:
         """Return the number of features, and the names of the first."""
-        return f"ExampleParser({listed(self._features, 'feature')})"
+        return f"ExampleParser({listed(self.features, 'feature')})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the specifications, not what was learnt."""
-        cls = parser_of_all if self._reader.rejects_others else ExampleParser
-        return partial(cls, strings=self._strings), (self._features,)
-
-
-def features_of(parser: ExampleParser[Any]) -> Mapping[str, Any]:
-    """Return the features of a parser, for packages that ask for their shapes."""
-    return parser._features  # noqa: SLF001 - the room's own
+        if self._reader.rejects_others:
+            return partial(parser_of_all, strings=self.strings, hint=self._hint), (self.features,)
+        return partial(ExampleParser, strings=self.strings), (self.features,)
 
 
 def parser_of_all(
-    features: Mapping[str, FeatureLike], *, strings: StringForm
+    features: Mapping[str, FeatureLike], *, strings: StringForm, hint: str | None = None
 ) -> ExampleParser[Column]:
-    """Return a parser that rejects records with values of other features, ``WRONG_KIND``."""
+    """Return a parser that rejects records with values of other features, ``WRONG_KIND``.
+
+    The hint ends the errors about features.
+    """
     parser = ExampleParser(features, strings=strings)
-    parser._reader.rejects_others = True  # noqa: SLF001 - a second constructor
+    parser._reader.rejects_others, parser._hint = True, hint  # noqa: SLF001 - a second constructor
     return parser
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import lru_cache, partial
@@ -62,11 +62,11 @@ from tfrecord_lite.records.framing import (
     is_header,
 )
 from tfrecord_lite.records.stream import RecordStream
-from tfrecord_lite.schema import FeatureLike, Schema
 
 if TYPE_CHECKING:
     from tfrecord_lite.columns import Column
     from tfrecord_lite.example.parse import ExampleParser
+    from tfrecord_lite.storage.sidecar import SchemaLike
 
     Indices: TypeAlias = Sequence[int] | npt.NDArray[np.integer[Any]]
 
@@ -166,7 +166,8 @@ class TFRecordFile:
         self._ends = np.cumsum([len(index) for index in self._indexes])
         self._end_list: list[int] = self._ends.tolist()
         self._is_closed = False
-        self._parser: tuple[Mapping[str, FeatureLike], ExampleParser[Any]] | None = None
+        self._options = settings
+        self._parser: tuple[Any, Any] | None = None
         self._renew()
         for number, (handle, _, _) in enumerate(opened):
             if isinstance(handle, RemoteHandle):
@@ -350,7 +351,7 @@ class TFRecordFile:
     def parse(
         self,
         indices: Indices,
-        features: Mapping[str, FeatureLike] | ExampleParser[Any],
+        schema: SchemaLike | ExampleParser[Any] | None = None,
     ) -> dict[str, Column]:
         """Read many Examples and parse them into columns.
 
@@ -358,8 +359,8 @@ class TFRecordFile:
         ----------
         indices : sequence of int, or int array, shape (n,)
             As for :meth:`block`.
-        features : mapping of str to feature specification, or ExampleParser
-            As for :func:`parse_example`. The parser of the last call is kept.
+        schema : Schema, dict of specifications, path or ExampleParser, optional
+            The features to parse, as for :func:`read_batches`. The parser of the last call is kept.
 
         Returns
         -------
@@ -380,24 +381,16 @@ class TFRecordFile:
         ...     people.parse([2, 0], {"name": bytes, "age": int})
         {'name': array([b'Grace', b'Ada'], dtype=object), 'age': array([37, 36])}
         """
-        from tfrecord_lite.example.parse import ExampleParser  # noqa: PLC0415 - loads the engine
-
-        if isinstance(features, ExampleParser):
-            parser = features
-        else:
-            kept = self._parser  # read once: another thread may replace it
-            if kept is None or kept[0] != features:
-                known = features if isinstance(features, Schema) else dict(features or {})
-                kept = self._parser = (known, ExampleParser(features))
-            parser = kept[1]
+        parser = parser_of(self, schema)
         block = self.block(indices)
         try:
-            return parser(block)
+            columns: dict[str, Column] = parser(block)
         except TFRecordError as error:
             if error.index is None:
                 raise
             name, place, offset = self.place(int(np.asarray(indices)[error.index]))
             raise error.at(source=name, index=place, offset=offset) from None
+        return columns
 
     def __iter__(self) -> Iterator[bytes]:
         """Yield all records, each as ``bytes`` of its own; reads a megabyte or more at a time."""
@@ -669,3 +662,16 @@ def tf_record_random_reader(path: str | bytes | os.PathLike[str]) -> RandomReade
     ((b'one', 19), (b'three', 40))
     """
     return RandomReader(path)
+
+
+def parser_of(file: TFRecordFile, schema: Any = None) -> Any:
+    """Return the parser of a schema, or of what describes the records; the last one is kept."""
+    from tfrecord_lite.storage.described import parser_for  # noqa: PLC0415 - of a room above
+
+    if hasattr(schema, "parse_batches"):
+        return schema
+    kept = file._parser  # noqa: SLF001 - of this module; read once: another thread may replace it
+    if kept is None or kept[0] != schema:
+        known = dict(schema) if type(schema) is dict else schema
+        kept = file._parser = known, parser_for(schema, file.sources, file._options)  # noqa: SLF001
+    return kept[1]

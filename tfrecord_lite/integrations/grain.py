@@ -37,8 +37,8 @@ class ExampleSource(IndexedExamples):
     ----------
     file : TFRecordFile, or path, pattern or list of them
         Uncompressed, local or remote.
-    features : mapping of str to feature specification, or ExampleParser
-        As for :class:`ExampleParser`.
+    schema : Schema, dict of specifications, path or ExampleParser, optional
+        As for :func:`read_batches`.
 
     Raises
     ------

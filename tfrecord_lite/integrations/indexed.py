@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.columns import Column
 from tfrecord_lite.convert.lists import row_of
+from tfrecord_lite.dataset.batching import is_dense
 from tfrecord_lite.errors import TFRecordError
-from tfrecord_lite.example.parse import ExampleParser, features_of
 from tfrecord_lite.files.names import Sources
 from tfrecord_lite.index import TFRecordFile
-from tfrecord_lite.schema import FeatureLike, FixedLenFeature
+from tfrecord_lite.index.file import parser_of
 
 if TYPE_CHECKING:
+    from tfrecord_lite.example.parse import ExampleParser
     from tfrecord_lite.index.file import Indices
+    from tfrecord_lite.storage.sidecar import SchemaLike
 
 
 class IndexedExamples:
     """A :class:`TFRecordFile` and a parser."""
 
     def __init__(
-        self, file: TFRecordFile | Sources, features: Mapping[str, FeatureLike] | ExampleParser[Any]
+        self,
+        file: TFRecordFile | Sources,
+        schema: SchemaLike | ExampleParser[Any] | None = None,
     ) -> None:
         self.file: TFRecordFile = file if isinstance(file, TFRecordFile) else TFRecordFile(file)
-        self._parser = features if isinstance(features, ExampleParser) else ExampleParser(features)
+        self._parser = parser_of(self.file, schema)
 
     def __len__(self) -> int:
         """Return the number of records."""
@@ -36,8 +39,7 @@ class IndexedExamples:
 
     def _rows(self, indices: Any) -> list[dict[str, Any]]:
         """Return many Examples, each as ``parse_single`` does, read at once and parsed at once if that is the same."""
-        features = features_of(self._parser).values()
-        if len(indices) > 1 and all(isinstance(each, FixedLenFeature) for each in features):
+        if len(indices) > 1 and is_dense(self._parser.features):
             columns: dict[str, Any] = self._columns(indices)
             numbers = range(len(indices))
             return [{name: row_of(c, i) for name, c in columns.items()} for i in numbers]

@@ -10,26 +10,29 @@ with ``shuffle=False``, and ``steps_per_epoch`` if the data set repeats; it reje
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tfrecord_lite.arrays import Int64Array
 from tfrecord_lite.errors import argument_error, require_int
-from tfrecord_lite.example.parse import ExampleParser
 from tfrecord_lite.files.names import Sources
 from tfrecord_lite.index import TFRecordFile
-from tfrecord_lite.schema import FeatureLike
+from tfrecord_lite.index.file import parser_of
 from tfrecord_lite.schema.text import nearest
+
+if TYPE_CHECKING:
+    from tfrecord_lite.example.parse import ExampleParser
+    from tfrecord_lite.storage.sidecar import SchemaLike
 
 __all__ = ["keras_dataset"]
 
 
 def keras_dataset(
     paths: TFRecordFile | Sources,
-    schema: Mapping[str, FeatureLike] | ExampleParser[Any],
+    schema: SchemaLike | ExampleParser[Any] | None = None,
     label_key: str | Sequence[str] | None = None,
     batch_size: int = 32,
     *,
@@ -44,8 +47,8 @@ def keras_dataset(
     Parameters
     ----------
     paths : path, pattern or list of them, or TFRecordFile
-    schema : mapping of str to feature specification, or ExampleParser
-        As for :class:`ExampleParser`.
+    schema : Schema, dict of specifications, path or ExampleParser, optional
+        As for :func:`read_batches`.
     label_key : str or sequence of str, optional
         The features that are targets; the others are inputs. One input, or one target, is an array;
         several are a dictionary of arrays. Without it, batches are inputs only.
@@ -88,11 +91,11 @@ def keras_dataset(
     >>> inputs, targets
     (array([b'Ada', b'Alan'], dtype=object), array([36, 41]))
     """
-    parser = schema if isinstance(schema, ExampleParser) else ExampleParser(schema)
+    file = paths if isinstance(paths, TFRecordFile) else TFRecordFile(paths)
     labels = [label_key] if isinstance(label_key, str) else list(label_key or ())
     batches = _Batches(
-        paths if isinstance(paths, TFRecordFile) else TFRecordFile(paths),
-        parser,
+        file,
+        parser_of(file, schema),
         labels,
         require_int("batch_size", batch_size, 1),
         transform,

@@ -24,7 +24,7 @@ torch is imported when one of these is first called.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -33,11 +33,13 @@ from tfrecord_lite.columns import RaggedTensor, SparseTensor
 from tfrecord_lite.dataset import Dataset, DatasetIterator
 from tfrecord_lite.dataset.sharding import register_with_torch
 from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.example.parse import ExampleParser
 from tfrecord_lite.files.names import Sources
 from tfrecord_lite.index import TFRecordFile
 from tfrecord_lite.integrations.indexed import IndexedExamples
-from tfrecord_lite.schema import FeatureLike
+
+if TYPE_CHECKING:
+    from tfrecord_lite.example.parse import ExampleParser
+    from tfrecord_lite.storage.sidecar import SchemaLike
 
 __all__ = ["IndexedTensors", "IterableTensors", "as_tensors", "jagged"]
 
@@ -236,8 +238,8 @@ class IndexedTensors(IndexedExamples):
     Parameters
     ----------
     file : TFRecordFile, or path, pattern or list of them
-    features : mapping of str to feature specification, or ExampleParser
-        As for :class:`tfrecord_lite.ExampleParser`.
+    schema : Schema, dict of specifications, path or ExampleParser, optional
+        As for :func:`tfrecord_lite.read_batches`.
 
     Raises
     ------
@@ -255,10 +257,12 @@ class IndexedTensors(IndexedExamples):
     """
 
     def __init__(
-        self, file: TFRecordFile | Sources, features: Mapping[str, FeatureLike] | ExampleParser[Any]
+        self,
+        file: TFRecordFile | Sources,
+        schema: SchemaLike | ExampleParser[Any] | None = None,
     ) -> None:
         _torch()
-        super().__init__(file, features)
+        super().__init__(file, schema)
 
     def __getitem__(self, index: int | Sequence[int] | AnyArray) -> dict[str, Any]:
         """Return one record as ``parse_single`` does, or many as columns."""

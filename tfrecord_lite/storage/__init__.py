@@ -10,6 +10,7 @@
 ``saving``         :func:`save`
 ``data_files``     the files that ``saving`` writes: one, or the shards of a set
 ``loading``        :func:`load`
+``described``      what describes files, for all readers: a schema, sidecars, or a sample
 ``infer``          :func:`summarize` and :func:`infer_schema`, for data without a schema
 ``sidecar``        schema files, written and read: ours, and with ``formats`` those of others
 ``structure``      nested dicts and tuples, as columns by name and back

@@ -2,9 +2,9 @@
 
 ::
 
-    schema, sidecars, or infer_schema ──> Schema, structure
-                                                   │
-    TFRecordReader ── blocks ── ExampleParser ── restore ── join ── rebuild ──> data
+    described, or infer_schema ──> Schema, structure
+                                         │
+    TFRecordReader ── blocks ── ExampleParser ── join ── rebuild ──> data
 
 SequenceExamples go the same way, with a SequenceSchema and a SequenceExampleParser. Their columns
 are named by part: ``context/label``, ``feature_lists/frames``.
@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack, get_args
 
 from tfrecord_lite.block import Block
@@ -24,9 +23,7 @@ from tfrecord_lite.convert.arrow import (
     check_library,
     index_names,
     joined_frame,
-    merged_description,
     table_for,
-    without_labels,
 )
 from tfrecord_lite.errors import (
     InvalidArgumentError,
@@ -36,23 +33,16 @@ from tfrecord_lite.errors import (
 from tfrecord_lite.example.parse import ExampleParser, parser_of_all
 from tfrecord_lite.example.sequence.parse import SequenceExampleParser
 from tfrecord_lite.example.survey import check_of_either, reject_sequences
-from tfrecord_lite.files.names import Source, Sources, expand, name_of
+from tfrecord_lite.files.names import Sources, expand
 from tfrecord_lite.options import ReadOptions, ReadSettings
 from tfrecord_lite.progress import Progress, check_progress, reported, title_of
-from tfrecord_lite.reader import TFRecordReader, reader_with
-from tfrecord_lite.schema import Schema, SchemaItem, SequenceSchema
+from tfrecord_lite.reader import reader_with
+from tfrecord_lite.schema import Schema, SequenceSchema
 from tfrecord_lite.schema.text import nearest
-from tfrecord_lite.storage import sidecar
+from tfrecord_lite.storage.described import described_by, reader_ahead, structure_of
 from tfrecord_lite.storage.infer import infer_schema
 from tfrecord_lite.storage.sidecar import Sidecar
-from tfrecord_lite.storage.structure import Structure, is_flat_dict, rebuild
-from tfrecord_lite.storage.structure import merged as merged_structures
-from tfrecord_lite.storage.widening import (
-    IncompatibleError,
-    as_absent,
-    as_ragged,
-    widened,
-)
+from tfrecord_lite.storage.structure import rebuild
 
 if TYPE_CHECKING:
     from tfrecord_lite.storage.sidecar import SchemaLike
@@ -146,22 +136,6 @@ def load(
     return Loader(described, columns, as_).whole(blocks)
 
 
-def described_by(
-    schema: SchemaLike | None, sources: list[Source], options: ReadSettings
-) -> Sidecar | None:
-    """Return the schema that is given, or those beside the files as one; None without any."""
-    if schema is None:
-        return _sidecar_of(sources, options)
-    return sidecar.resolve_schema(schema, options.storage_options)
-
-
-def reader_ahead(sources: Sources, options: ReadSettings) -> TFRecordReader:
-    """Return a reader for a first look; damage is reported when the data are read, not before."""
-    if options.on_error != "raise":
-        options = replace(options, on_error=lambda span: None, max_errors=None)  # noqa: ARG005
-    return reader_with(sources, options)
-
-
 def names_of(columns: Sequence[str]) -> list[str]:
     """Return a choice of columns as a list; raise for a single name, and for a description of features."""
     if isinstance(columns, str):
@@ -187,105 +161,6 @@ def _known(columns: Sequence[str], known: Collection[str]) -> list[str]:
     return columns
 
 
-# --------------------------------------------------------- one schema from many sidecars
-
-
-def _sidecar_of(sources: list[Source], options: ReadSettings) -> Sidecar | None:
-    """Merge the sidecars of all files; None if there are none."""
-    may_skip = options.on_error != "raise"
-    found = [
-        (s, sidecar.read_beside(s, options.storage_options, may_be_damaged=may_skip))
-        for s in sources
-    ]
-    if not any(one for _, one in found):
-        return None
-
-    def without(one: Sidecar | None) -> Sidecar | None:
-        """Return what the sidecars of a frame's shards have in common."""
-        return one and one._replace(dataframe=without_labels(one.dataframe))
-
-    alike = [without(one) for _, one in found]
-    if any(one != alike[0] for one in alike):
-        # A file without records goes with any others.
-        found = [pair for pair in found if _has_records(pair[0], options)] or found
-    merged: Sidecar | None = None
-    for source, one in found:
-        if one is None:
-            detail = "this file has no sidecar, but others have; give schema"
-            raise argument_error(detail, source=name_of(source))
-        if merged is None:
-            merged = one
-        elif without(merged) == without(one):
-            described = merged_description(merged.dataframe, one.dataframe)
-            merged = merged._replace(dataframe=described)
-        else:
-            merged = _merged(merged, one, source)
-    return merged
-
-
-def _has_records(source: Source, options: ReadSettings) -> bool:
-    with closing(reader_ahead(source, options).blocks(1)) as blocks:  # type: ignore[type-var]
-        return next(blocks, None) is not None
-
-
-def _merged(merged: Sidecar, one: Sidecar, source: Source) -> Sidecar:
-    """Merge the sidecar of one more file into that of the files before."""
-    if isinstance(merged.schema, SequenceSchema) or isinstance(one.schema, SequenceSchema):
-        detail = "this file's schema differs from that of the files before; give schema"
-        raise argument_error(detail, source=name_of(source))
-    ours, theirs = merged.schema.to_items(), one.schema.to_items()
-    if ours and theirs and not ours.keys() & theirs.keys():
-        detail = "this file has none of the features of those before it"
-        raise argument_error(detail, source=name_of(source))
-    structure = merged_structures(*(_structure_of(each) for each in (merged, one)))
-    if structure is None:
-        detail = "this file's data are nested differently than those before it"
-        raise argument_error(detail, source=name_of(source))
-    items = {}
-    for name in {**ours, **theirs}:
-        try:
-            if name in ours and name in theirs:
-                items[name] = _widened(name, ours[name], theirs[name])
-            else:
-                items[name] = as_absent(name, ours.get(name) or theirs[name])
-        except IncompatibleError as error:
-            detail = f"{error}; shards that are saved with one schema= always go together"
-            raise argument_error(detail, source=name_of(source), key=name) from None
-    structure = None if is_flat_dict(structure) else structure
-    dataframe = merged_description(merged.dataframe, one.dataframe)
-    return Sidecar(Schema.of_items(items), structure, dataframe=dataframe)
-
-
-def _widened(name: str, ours: SchemaItem, theirs: SchemaItem) -> SchemaItem:
-    """Return the item that fits the files before and one more.
-
-    A feature without any value was saved as byte strings, as nothing told its type; if such a file
-    does have byte strings, its records will not fit.
-    """
-    try:
-        return widened(name, ours, theirs, missing_as_empty=True)
-    except IncompatibleError as error:
-        reason = error
-    for item, other in (ours, theirs), (theirs, ours):
-        lacking = other.original
-        if lacking is None or lacking.dtype != "string" or lacking.text is not None:
-            continue
-        try:
-            if lacking.missing:
-                return as_absent(name, item)
-            if lacking.shape == (None,):
-                return as_ragged(name, item, missing_as_empty=True)
-        except IncompatibleError as error:
-            reason = error
-    raise reason
-
-
-def _structure_of(described: Sidecar) -> Structure:
-    """Return the structure of data, also that of a flat dict."""
-    names: Structure = {name: name for name in described.schema}
-    return names if described.structure is None else described.structure
-
-
 # ---------------------------------------------------------------------- blocks to columns
 
 
@@ -309,7 +184,7 @@ class Loader:
         schema: Any = described.schema
         self._library, self._dataframe = library, described.dataframe
         self._is_sequence = isinstance(schema, SequenceSchema)
-        self._structure = _structure_of(described)
+        self._structure = structure_of(described)
         if self._is_sequence:
             if library is not None:
                 detail = "SequenceExamples have no data frame; load them with as_=None"

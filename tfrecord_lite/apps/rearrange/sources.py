@@ -33,7 +33,7 @@ from tfrecord_lite.progress import (
 from tfrecord_lite.reader import TFRecordReader, bytes_read, reader_with
 from tfrecord_lite.records.framing import checked
 from tfrecord_lite.storage import sidecar
-from tfrecord_lite.storage.loading import described_by
+from tfrecord_lite.storage.described import sidecars_of
 from tfrecord_lite.storage.sidecar import Sidecar
 
 
@@ -123,7 +123,7 @@ class Input:
             for source in self.sources:  # raises if one is stale
                 sidecar.read_beside(source, self._options.storage_options)
         try:
-            found = described_by(None, self.sources, self._options)
+            found = sidecars_of(self.sources, self._options)
         except InvalidArgumentError as error:
             reason = str(error).partition("; ")[0]
             text = f"the new files get no sidecar, since those beside the old do not fit: {reason}"

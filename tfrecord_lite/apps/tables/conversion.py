@@ -54,7 +54,7 @@ from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.progress import SILENT, Meter, Progress, check_progress, metered, title_of
 from tfrecord_lite.schema import Schema
 from tfrecord_lite.storage.data_files import data_names
-from tfrecord_lite.storage.loading import described_by
+from tfrecord_lite.storage.described import sidecars_of
 
 if TYPE_CHECKING:
     from tfrecord_lite.storage.sidecar import SchemaLike
@@ -386,7 +386,7 @@ def _pieces(source: Source, from_: str | None) -> Iterator[_Piece]:
 def _described(sources: list[Source], plan: _Plan) -> Any:
     """Return the sidecar of records that are written as they are."""
     files = [source for source in sources if not is_file_object(source)]
-    described = described_by(None, files, plan.settings.options) if files else None
+    described = sidecars_of(files, plan.settings.options) if files else None
     if described is not None and (described.dataframe or {}).get("library") == "pandas":
         return described._replace(dataframe=None)
     return described

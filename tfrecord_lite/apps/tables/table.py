@@ -12,8 +12,7 @@ the parsed columns. Whatever reads Arrow's C stream reads the table (``__arrow_c
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
@@ -24,24 +23,19 @@ import numpy as np
 from tfrecord_lite.apps.tables.batches import LEAST, RecordBatches, fitting_size
 from tfrecord_lite.apps.tables.partitions import TablePartition
 from tfrecord_lite.block import Block
-from tfrecord_lite.columns import BytesColumn
 from tfrecord_lite.convert import arrow
 from tfrecord_lite.convert.arrow import Library, library
-from tfrecord_lite.convert.lists import MaskedBytes
 from tfrecord_lite.dataset import Dataset
 from tfrecord_lite.dataset.chunks import ObjectChunk
 from tfrecord_lite.dataset.feed import Pair, State
 from tfrecord_lite.dataset.plan import Content, Run, Stage
 from tfrecord_lite.dataset.tfrecords import dataset_of, files_of
-from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural, require_int
-from tfrecord_lite.example.survey import Survey
+from tfrecord_lite.errors import InvalidArgumentError, plural, require_int
 from tfrecord_lite.files.names import (
-    SIDECAR_SUFFIX,
     Source,
     Sources,
     expand,
     is_file_object,
-    name_of,
 )
 from tfrecord_lite.index.ranges import RANGE_BYTES, record_ranges
 from tfrecord_lite.options import ReadOptions, ReadSettings
@@ -50,7 +44,6 @@ from tfrecord_lite.reader import reader_with
 from tfrecord_lite.schema import (
     FixedLenFeature,
     FixedLenSequenceFeature,
-    Kind,
     Original,
     RaggedFeature,
     Schema,
@@ -59,10 +52,16 @@ from tfrecord_lite.schema import (
     SparseFeature,
     VarLenFeature,
 )
-from tfrecord_lite.schema.text import nearest
-from tfrecord_lite.sniff import text_of
+from tfrecord_lite.storage.described import (
+    SAMPLE,
+    described_by,
+    first_blocks,
+    inferred,
+    reader_ahead,
+    with_text,
+)
 from tfrecord_lite.storage.infer import first_of
-from tfrecord_lite.storage.loading import Loader, described_by, reader_ahead
+from tfrecord_lite.storage.loading import Loader
 from tfrecord_lite.storage.sidecar import Sidecar
 from tfrecord_lite.storage.widening import as_absent
 
@@ -73,8 +72,6 @@ __all__ = ["ScanOptions", "TFRecordTable", "scan"]
 
 
 _FROM_SAMPLE = "the schema is that of a sample, the first records: pass sample=None, or schema"
-_SAMPLE_BYTES = 64 * 1024 * 1024
-_TFDS_FILES = ("features.json", "dataset_info.json")
 
 
 class ScanOptions(ReadOptions, total=False):
@@ -92,7 +89,7 @@ def scan(
     *,
     schema: SchemaLike | None = None,
     text: bool | Sequence[str] = False,
-    sample: int | None = 10_000,
+    sample: int | None = SAMPLE,
     batch_size: int | None = None,
     num_workers: int = 0,
     **options: Unpack[ReadOptions],
@@ -169,11 +166,16 @@ def scan(
     sources = expand(paths, settings.storage_options)
     if any(map(is_file_object, sources)):
         raise TypeError("paths must be paths: files are opened again for each reading of the table")
-    looked = cache(lambda: _first_blocks(sources, settings, sample))
-    found = described_by(_tfds_schema(sources) if schema is None else schema, sources, settings)
-    described = _inferred(sources, settings, sample, looked) if found is None else _as_lists(found)
+    looked = cache(lambda: first_blocks(sources, settings, sample))
+    found = described_by(schema, sources, settings)
+    if found is not None:
+        described = _as_lists(found)
+    elif sample is None:
+        described = Sidecar(inferred(sources, settings, reader_ahead(sources, settings).blocks()))
+    else:
+        described = Sidecar(_optional(inferred(sources, settings, looked())))
     if text is not False:
-        described = _with_text(described, text, looked)
+        described = with_text(described, text, looked)
     hint = None if found is not None or sample is None else _FROM_SAMPLE
     reading = _Reading(sources, settings, batch_size, num_workers)
     table = TFRecordTable(RecordBatches(described, hint=hint), reading)
@@ -505,59 +507,17 @@ class _ToBatches(Stage):
 # -------------------------------------------------------------------------------- schema
 
 
-def _first_blocks(sources: list[Source], options: ReadSettings, size: int | None) -> list[Block]:
-    """Return the records at the start of some files, up to their number or size."""
-    found: list[Block] = []
-    n_bytes = 0
-    with closing(first_of(reader_ahead(sources, options).blocks(), size)) as blocks:
-        for block in blocks:
-            found.append(block)
-            n_bytes += block.nbytes
-            if n_bytes >= _SAMPLE_BYTES:
-                break
-    return found
-
-
-def _inferred(
-    sources: list[Source],
-    options: ReadSettings,
-    sample: int | None,
-    looked: Callable[[], list[Block]],
-) -> Sidecar:
-    """Return the schema of a sample, or of all records."""
-    survey = Survey()
-    for block in reader_ahead(sources, options).blocks() if sample is None else looked():
-        survey.add(block)
-    try:
-        schema = survey.summary().schema()
-    except InvalidArgumentError as error:
-        name = name_of(sources[0]) if len(sources) == 1 else None
-        detail = f"{error.detail}; give schema, which says what the columns are"
-        raise error.at(detail=detail, source=name) from None
-    if isinstance(schema, SequenceSchema) or sample is None:
-        return Sidecar(schema)
-    items = {name: _as_optional(name, item) for name, item in schema.to_items().items()}
-    return Sidecar(Schema.of_items(items))
-
-
-def _as_optional(name: str, item: SchemaItem) -> SchemaItem:
-    """Return a feature that later records may lack, which all in the sample have."""
-    spec = item.spec
-    if item.original is None and isinstance(spec, FixedLenFeature):
-        item = item._replace(original=Original(spec.dtype, spec.shape))
-    return item if item.original is None else as_absent(name, item)
-
-
-def _tfds_schema(sources: Sequence[Source]) -> str | None:
-    """Return the features.json of the one folder that all files are in, if there is one."""
-    names = [name_of(source) for source in sources if isinstance(source, str | os.PathLike)]
-    folders = {os.path.dirname(name) for name in names}  # noqa: PTH120 - may be URLs
-    if len(names) != len(sources) or len(folders) != 1:
-        return None
-    if any(os.path.exists(f"{name}{SIDECAR_SUFFIX}") for name in names):  # noqa: PTH110
-        return None
-    found = [os.path.join(*folders, name) for name in _TFDS_FILES]  # noqa: PTH118
-    return found[0] if all(map(os.path.isfile, found)) else None
+def _optional(schema: Any) -> Any:
+    """Return features that later records may lack, which all in the sample have."""
+    if isinstance(schema, SequenceSchema):
+        return schema
+    items = schema.to_items()
+    for name, item in items.items():
+        spec = item.spec
+        if item.original is None and isinstance(spec, FixedLenFeature):
+            item = item._replace(original=Original(spec.dtype, spec.shape))  # noqa: PLW2901
+        items[name] = item if item.original is None else as_absent(name, item)
+    return Schema.of_items(items)
 
 
 def _as_lists(described: Sidecar) -> Sidecar:
@@ -602,63 +562,3 @@ def with_varying_lists(table: TFRecordTable) -> TFRecordTable:
             items[name] = SchemaItem(RaggedFeature(item.kind.dtype), varying)
     batches = RecordBatches(Sidecar(Schema.of_items(items)), hint=table._batches._hint)  # noqa: SLF001 - the same class
     return TFRecordTable(batches, table._reading)  # noqa: SLF001 - of this module
-
-
-# ---------------------------------------------------------------------------------- text
-
-
-def _with_text(described: Sidecar, text: Any, looked: Callable[[], list[Block]]) -> Sidecar:
-    """Return a schema that says which columns of byte strings are text."""
-    schema = described.schema
-    if isinstance(schema, SequenceSchema):
-        detail = "text is for Examples; columns of SequenceExamples are byte strings"
-        if text is True:
-            return described
-        raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
-    names = [name for name, item in schema.to_items().items() if _may_be_text(item)]
-    if isinstance(text, str):
-        raise TypeError(f"text must be a bool or a list of names, not the str {text!r}")
-    if text is True:
-        chosen = _texts_in(described, names, looked() if names else [])
-    else:
-        chosen = list(text)
-        for name in chosen:
-            if name not in names:
-                detail = f"{name!r} in text is not a column of byte strings{nearest(name, names)}"
-                raise argument_error(detail)
-    items = schema.to_items()
-    for name in chosen:
-        item = items[name]
-        if item.original is not None:
-            original = replace(item.original, text="str")
-        else:
-            shape = item.spec.shape if isinstance(item.spec, FixedLenFeature) else (None,)
-            original = Original("string", shape, "str")
-        items[name] = item._replace(original=original)
-    return described._replace(schema=Schema.of_items(items))
-
-
-def _may_be_text(item: SchemaItem) -> bool:
-    """Return whether a feature has byte strings that nothing says are text."""
-    if item.original is not None:
-        return item.original.dtype == "string" and item.original.text is None
-    return item.kind is Kind.BYTES and not getattr(item.spec, "partitions", ())
-
-
-def _texts_in(described: Sidecar, names: list[str], blocks: list[Block]) -> list[str]:
-    """Return the columns whose byte strings are all printable text, and some not empty."""
-    loader = Loader(Sidecar(described.schema.select(names)), None, None, with_objects=False)
-    sizes, texts = dict.fromkeys(names, 0), dict.fromkeys(names, True)
-    for block in blocks:
-        for name, column in loader.columns_of(block).items():
-            flat: Any = column.values if isinstance(column, MaskedBytes) else column
-            flat = getattr(flat, "flat_values", flat)
-            if not isinstance(flat, BytesColumn):
-                flat = BytesColumn.from_list(np.ma.compressed(flat).tolist())
-            whole = flat.data[flat.offsets[0] : flat.offsets[-1]]
-            starts = (flat.offsets[:-1] - flat.offsets[0])[flat.lengths > 0]
-            # A first byte may not go on with the string before.
-            is_text = not ((whole[starts] & 0xC0) == 0x80).any()
-            sizes[name] += flat.nbytes
-            texts[name] = texts[name] and is_text and text_of(whole.tobytes()) is not None
-    return [name for name in names if sizes[name] and texts[name]]

@@ -109,10 +109,11 @@ class SequenceExampleParser:
     ) -> None:
         context, lists = prepare_sequence(context_features, sequence_features)
         context_specs = specifications({} if context_features is None else context_features)
-        self._features = (
+        self.features = (
             context_specs if isinstance(context_specs, Schema) else dict(context_specs),
             dict(specifications(sequence_features or {}, is_list=True)),
         )
+        self.strings = strings
         self._required = [
             feature
             for feature in context.values()
@@ -263,7 +264,7 @@ class SequenceExampleParser:
 
     def __repr__(self) -> str:
         """Return the numbers of features and lists, and the names of the first."""
-        context, lists = self._features
+        context, lists = self.features
         return (
             f"SequenceExampleParser({listed(context, 'context feature')}; "
             f"{listed(lists, 'feature list')})"
@@ -271,8 +272,8 @@ class SequenceExampleParser:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the specifications, not what was learnt."""
-        remake = partial(SequenceExampleParser, strings=self._lists.strings, pad=self._lists.pad)
-        return remake, self._features
+        remake = partial(SequenceExampleParser, strings=self.strings, pad=self._lists.pad)
+        return remake, self.features
 
 
 @dataclass(frozen=True, slots=True)
