@@ -34,7 +34,7 @@ _NAMES = {
     "reader": "TFRecordReader",
     "recovery.recover": "recover",
     "recovery.verify": "verify",
-    "schema": "FixedLenFeature FixedLenSequenceFeature RaggedFeature Schema SequenceSchema SparseFeature VarLenFeature",
+    "schema": "FixedLenFeature FixedLenSequenceFeature RaggedFeature RawFeature Schema SequenceSchema SparseFeature VarLenFeature",
     "sharded": "ShardedTFRecordWriter",
     "storage": "load load_schema save",
     "storage.infer": "infer_schema summarize",

@@ -15,6 +15,7 @@ from tfrecord_lite import (
     FixedLenFeature,
     RaggedFeature,
     RaggedTensor,
+    RawFeature,
     Schema,
     SparseTensor,
     VarLenFeature,
@@ -61,13 +62,37 @@ def test_nothing_is_lost_by_default_and_rounding_is_asked_for() -> None:
 
     exact, rounded = schema_of(columns), schema_of(columns, lossless=False)
 
-    assert exact["x"] == FixedLenFeature([], bytes)
+    assert exact["x"] == RawFeature([2], "float64")
     assert rounded["x"] == FixedLenFeature([2], "float32")
-    assert rounded["z"] == FixedLenFeature([], bytes)
+    assert rounded["z"] == RawFeature([], "complex128")
     found = back(columns, rounded)
     assert found["x"].dtype == np.float64
     assert found["x"].tolist() == [[float(np.float32(0.1)), np.inf]]
     assert found["z"].tolist() == [1j]
+
+
+ROWS = RaggedFeature(int, row_splits_dtype=np.int64, validate=True)
+
+
+@pytest.mark.parametrize(
+    ("column", "spec", "rounded"),
+    [
+        (np.ones((2, 16), np.uint8), RawFeature([16], "uint8"), FixedLenFeature([16], int)),
+        (np.ones((2, 2, 8), np.int8), RawFeature([2, 8], "int8"), FixedLenFeature([2, 8], int)),
+        (np.ones((0, 4, 4), bool), RawFeature([4, 4], "bool"), FixedLenFeature([4, 4], int)),
+        (np.ones((2, 15), np.uint8), FixedLenFeature([15], int), FixedLenFeature([15], int)),
+        (np.ones((2, 16), np.int16), FixedLenFeature([16], int), FixedLenFeature([16], int)),
+        (RaggedTensor(np.ones((3, 16), bool), [0, 2, 3]), FixedLenFeature([], bytes), None),
+        (RaggedTensor(np.ones(40, np.uint8), [0, 20, 40]), ROWS, ROWS),
+        (np.ma.MaskedArray(np.ones((1, 16), bool), [[True] * 16]), RaggedFeature(bytes), None),
+    ],
+)
+def test_large_arrays_of_one_byte_numbers_are_stored_as_their_bytes(
+    column: Any, spec: Any, rounded: Any
+) -> None:
+    assert schema_of({"x": column})["x"] == spec
+    assert rounded in (None, schema_of({"x": column}, lossless=False)["x"])
+    same(back({"x": column})["x"], column)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ that is wrong. Single messages are read by another way than batches are.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import pickle
 import random
 from itertools import combinations
@@ -31,6 +32,7 @@ from tfrecord_lite import (
     FixedLenSequenceFeature,
     RaggedFeature,
     RaggedTensor,
+    RawFeature,
     SparseFeature,
     SparseTensor,
     TFRecordReader,
@@ -39,6 +41,7 @@ from tfrecord_lite import (
     decode_example,
     decode_examples,
     encode_example,
+    encode_examples,
     encode_sequence_examples,
     parse_example,
     parse_sequence_example,
@@ -430,3 +433,93 @@ def test_a_batch_comes_in_any_form() -> None:
     assert parse([], features)["n"].tolist() == []
     assert parse_one(records[3], features)["n"] == 3
     assert decode_examples([]) == []
+
+
+# ------------------------------------------------------------------- byte strings that are arrays
+
+RAW_DTYPES = [
+    "uint8",
+    "int8",
+    "bool",
+    "int16",
+    "uint64",
+    "float32",
+    "float64",
+    "complex64",
+    "bfloat16",
+]
+
+
+@given(
+    st.sampled_from(RAW_DTYPES),
+    st.sampled_from([(), (3,), (2, 0), (2, 1, 3)]),
+    st.integers(0, 40),
+    st.data(),
+)
+def test_a_raw_feature_is_the_array_that_the_bytes_were(
+    dtype: str, shape: tuple[int, ...], n: int, data: Any
+) -> None:
+    spec = RawFeature(shape, dtype)
+    raw = np.frombuffer(random.Random(n).randbytes(n * spec.n_bytes), np.uint8)
+    array = ((raw & 1) != 0 if dtype == "bool" else raw.view(spec.dtype)).reshape(n, *shape)
+    features: Any = {"x": spec, "n": int}
+    block = encode_examples({"x": array, "n": range(n)}, features)
+
+    strings = {"x": [row.tobytes() for row in array], "n": range(n)}
+    assert list(block) == list(encode_examples(strings, {"x": bytes, "n": int}))
+    found = parse(block, features)["x"]
+    assert (found.dtype, found.shape, found.tobytes()) == (
+        array.dtype,
+        array.shape,
+        array.tobytes(),
+    )
+    assert found.flags.writeable
+    splits = [0, *sorted(data.draw(st.lists(st.integers(0, n), max_size=3))), n]
+    parts: list[Any] = [part["x"] for part in ExampleParser(features).parse_batches(block, splits)]
+    assert [part.tobytes() for part in parts] == [
+        array[a:b].tobytes() for a, b in itertools.pairwise(splits)
+    ]
+    if n:
+        one = parse_one(block[n - 1], features)["x"]
+        assert (one.dtype, one.shape, one.tobytes()) == (array.dtype, shape, array[-1].tobytes())
+
+
+@pytest.mark.parametrize("n", [3, 300])
+def test_a_string_of_another_length_is_an_error_with_its_place(n: int, tmp_path: Path) -> None:
+    path = tmp_path / "raw.tfrecord"
+    strings = [bytes(6)] * (n - 1) + [bytes(5)]
+    with TFRecordWriter(path) as writer:
+        writer.write_examples({"x": strings})
+
+    with pytest.raises(
+        InvalidArgumentError, match="found 5 bytes, expected 6 for int16 "
+    ) as caught:
+        list(TFRecordReader(path).batches({"x": RawFeature([3], "int16")}, n))
+
+    error = caught.value
+    assert (error.reason, error.key, error.index) == (Reason.WRONG_COUNT, "x", n - 1)
+    assert (error.source, error.offset) == (
+        str(path),
+        (n - 1) * (len(encode_example({"x": bytes(6)})) + 16),
+    )
+
+
+def test_arrays_are_held_to_a_raw_feature_when_they_are_written() -> None:
+    schema = {"x": RawFeature([2], "uint8")}
+    column: Any
+    for column, reason, index in (
+        (np.zeros((2, 3), np.uint8), Reason.WRONG_COUNT, 0),
+        ([[1, 2], [3, 256]], Reason.UNREPRESENTABLE, 1),
+        ([[1, 2], [3, -1]], Reason.UNREPRESENTABLE, 1),
+        ([[0.5, 1.0]], Reason.WRONG_KIND, None),
+        (
+            np.ma.MaskedArray(np.ones((2, 2), np.uint8), [[False] * 2, [True] * 2]),
+            Reason.MISSING,
+            1,
+        ),
+    ):
+        with pytest.raises(InvalidArgumentError) as caught:
+            encode_examples({"x": column}, schema)
+        assert (caught.value.reason, caught.value.index) == (reason, index)
+    assert parse(encode_examples({"x": [[1, 2]]}, schema), {"x": bytes})["x"].tolist() == [b"\1\2"]
+    assert encode_example({"x": [1, 2]}, schema) == encode_example({"x": b"\1\2"})

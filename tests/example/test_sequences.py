@@ -23,6 +23,7 @@ from tfrecord_lite import (
     FixedLenFeature,
     FixedLenSequenceFeature,
     RaggedFeature,
+    RawFeature,
     Schema,
     SequenceExampleParser,
     TFRecordReader,
@@ -395,3 +396,34 @@ def test_padding_that_does_not_fit_in_memory_names_the_longest(
             parser(block)
         assert (caught.value.reason, caught.value.key) == (Reason.TENSOR_TOO_LARGE, "a")
         assert caught.value.index == 1
+
+
+def test_steps_that_are_arrays() -> None:
+    frames = [np.arange(12, dtype=np.uint8).reshape(3, 2, 2), np.ones((1, 2, 2), np.uint8)]
+    rows = [
+        {
+            "context": {"mean": np.array([i], np.float64).tobytes()},
+            "feature_lists": {"rgb": [frame.tobytes() for frame in video]},
+        }
+        for i, video in enumerate(frames)
+    ]
+    block = encode_sequence_examples(rows)
+    features: Any = {"mean": RawFeature([1], "float64")}, {"rgb": RawFeature([2, 2], "uint8")}
+
+    found: Any = parse_sequence_example(block, *features)
+    context, lists, lengths = found
+    unpadded: Any = SequenceExampleParser(*features, pad=False)(block)[1]
+    ragged = unpadded["rgb"]
+    single: Any = parse_single_sequence_example(block[0], *features)
+
+    assert context["mean"].tolist() == [[0.0], [1.0]]
+    assert lists["rgb"].dtype == ragged.dtype == np.uint8
+    assert lists["rgb"][0].tolist() == single[1]["rgb"].tolist() == frames[0].tolist()
+    assert lists["rgb"][1].tolist() == [*frames[1].tolist(), *np.zeros((2, 2, 2)).tolist()]
+    assert ragged.to_list() == [video.tolist() for video in frames]
+    assert lengths["rgb"].tolist() == [3, 1]
+    with pytest.raises(
+        InvalidArgumentError, match=r"in step 0 .* found 4 bytes, expected 3"
+    ) as caught:
+        parse_sequence_example(block[1:], {}, {"rgb": RawFeature([3], "uint8")})
+    assert (caught.value.reason, caught.value.key) == (Reason.WRONG_COUNT, "rgb")

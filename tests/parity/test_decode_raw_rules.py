@@ -10,7 +10,7 @@ import pytest
 
 from tests.parity.answers import ask
 from tests.parity.rules import deviation, rule
-from tfrecord_lite import BytesColumn, decode_raw
+from tfrecord_lite import BytesColumn, RawFeature, decode_raw, encode_examples, parse_example
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 
 if TYPE_CHECKING:
@@ -89,6 +89,21 @@ def test_values_of_every_dtype(tensors: Tensors, dtype: str) -> None:
 @rule("D3")
 def test_a_bool_is_any_byte_but_zero(tensors: Tensors) -> None:
     assert tensors.raw(b"\0\1\2\xff", "bool").tolist() == [False, True, True, True]
+
+
+@rule("D3")
+@every_dtype
+def test_a_raw_feature_is_decode_raw_of_a_string(tensors: Tensors, dtype: str) -> None:
+    strings = [*some_bytes(48, 5), b"\0\1\2" * 16]
+    expected = tensors.raw(strings, dtype)
+    spec = RawFeature([expected.shape[1] // 3, 3], dtype)
+
+    found = parse_example(encode_examples({"x": strings}), {"x": spec})["x"]
+
+    assert found.dtype.name == dtype
+    assert found.tobytes() == expected.tobytes()
+    again = encode_examples({"x": found}, {"x": spec})
+    assert dtype == "bool" or list(again) == list(encode_examples({"x": strings}))
 
 
 @rule("D3")

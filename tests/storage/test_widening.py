@@ -12,6 +12,7 @@ from tfrecord_lite import (
     FixedLenFeature,
     RaggedFeature,
     RaggedTensor,
+    Schema,
     SparseFeature,
     SparseTensor,
     VarLenFeature,
@@ -255,3 +256,31 @@ def test_a_varlen_feature_is_not_widened() -> None:
     assert widened("x", other, other) is other
     with pytest.raises(IncompatibleError):
         widened("x", other, ints())
+
+
+@pytest.mark.parametrize(
+    ("sizes", "is_raw"), [([20, 3, 16], True), ([3, 20, 15], False), ([16] * 5, True)]
+)
+def test_the_first_rows_decide_whether_bytes_are_stored_as_such(
+    sizes: list[int], is_raw: bool, tmp_path: Path
+) -> None:
+    values = [np.arange(size, dtype=np.uint8) for size in sizes for _ in range(1024)]
+
+    schema = save(tmp_path / "x", ({"x": value} for value in values))
+
+    assert schema.to_items()["x"].is_raw == is_raw
+    found = load(tmp_path / "x")["x"]
+    assert found.dtype == np.uint8
+    assert [row.tolist() for row in found] == [value.tolist() for value in values]
+
+
+def test_images_that_were_saved_as_integers_load_as_ever(tmp_path: Path) -> None:
+    images = np.arange(32, dtype=np.uint8).reshape(2, 4, 4)
+    before = Schema({"x": FixedLenFeature([4, 4], int)}, {"x": Original("uint8", [4, 4])})
+    save(tmp_path / "a", {"x": images}, schema=before)
+    save(tmp_path / "b", {"x": images})
+
+    first, second = (load(tmp_path / name)["x"] for name in "ab")
+
+    assert first.dtype == second.dtype == np.uint8
+    assert first.tolist() == second.tolist() == images.tolist()

@@ -65,6 +65,8 @@ def conform(columns: Mapping[str, Any], schema: Mapping[str, FeatureLike]) -> di
                 raise column_error(name, "required, but without a column", None, Reason.MISSING)
             continue
         original = originals.get(name)
+        if original is None and isinstance(feature, Dense) and feature.raw is not None:
+            original = Original(feature.raw.dtype, feature.raw.shape)
         if original is not None and _has_no_value(column) and len(column):
             made = normalize(name, column, "strict")
             if isinstance(made, RaggedTensor) or not isinstance(feature, Dense):
@@ -200,6 +202,12 @@ def _dense(name: str, column: Any, feature: Dense, original: Original | None) ->
             f"{plural(int(found), 'value')}, but the shape {feature.shape} holds {feature.size:,}"
         )
         _require(name, wrong, Reason.WRONG_COUNT, detail)
+    if feature.raw is not None:
+        n_bytes, shape = out.flat.lengths, list(feature.raw.shape)
+        if out.present is not None:
+            n_bytes = np.where(out.present, n_bytes, feature.raw.n_bytes)
+        detail = f"an array of another shape than {feature.raw.dtype_name} {shape}"
+        _require(name, n_bytes != feature.raw.n_bytes, Reason.WRONG_COUNT, detail)
     if out.n_records and not isinstance(out.counts, int) and out.present is None:
         out = replace(out, counts=feature.size)  # all alike: which is stored faster
     return [(name, out)]

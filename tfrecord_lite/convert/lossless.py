@@ -8,6 +8,7 @@ column                   feature                                 comes back as
 =======================  ======================================  =========================
 array (n, \*shape)        FixedLenFeature                         array
 masked array             RaggedFeature, nothing where masked     masked array
+array stored raw         RawFeature                              array
 RaggedTensor, lists      RaggedFeature; the lengths of inner     RaggedTensor
                          rows in ``name/row_lengths_1``, ...
 SparseTensor             SparseFeature; ``name/values``,         SparseTensor
@@ -20,17 +21,18 @@ BytesColumn, strings     FixedLenFeature                         object array of
 original dtype                   stored as
 ===============================  ====================================================
 bool, integers up to 63 bits     int64 list; ml_dtypes' int4 and smaller too
+bool, int8, uint8, of 16 or      raw: the bytes of each row as one string; only of a shape that is
+more values                      known, and not with ``lossless=False``
 uint64                           int64 list, in two's complement
 float16, float32                 float list; ml_dtypes' bfloat16, float8 and smaller too
 datetime64, timedelta64          int64 list: counts of the unit, NaT too
-float64, complex                 raw: the little-endian bytes of each innermost row as one
-                                 string
+float64, complex                 raw: the little-endian bytes of each innermost row
 float64, ``lossless=False``      float list, rounded; a finite value beyond float32 is an error
 ``S``, ``U``, StringDType, str   bytes list, UTF-8
 ===============================  ====================================================
 
-That depends on dtypes alone, never on values, so the schema of one batch fits the next. Only the
-flat values change; the division into rows does not. No wire format.
+That depends on dtypes and shapes alone, never on values, so the schema of one batch fits the next. Only
+the flat values change; the division into rows does not. No wire format.
 """
 
 from __future__ import annotations
@@ -79,6 +81,7 @@ from tfrecord_lite.schema import (
     Kind,
     Original,
     RaggedFeature,
+    RawFeature,
     Schema,
     SchemaItem,
     SparseFeature,
@@ -90,6 +93,10 @@ __all__ = ["restore", "schema_of"]
 
 RAW = frozenset({"float64", "complex64", "complex128"})
 """The dtypes that are stored as their bytes, unless rounding is asked for."""
+
+_BYTE_SIZED = frozenset({"bool", "int8", "uint8"})
+_RAW_VALUES = 16
+"""From how many values on an array of these is stored as its bytes: as a list, it takes a hundred times as long."""
 
 SMALL_FLOATS = frozenset({"float16", *EXTRA_FLOATS})
 """The floats that do not have every float32."""
@@ -104,8 +111,9 @@ def schema_of(columns: Mapping[str, Any] | DataFrame, *, lossless: bool = True) 
         As :func:`~tfrecord_lite.encode_examples` takes them. A stream of Arrow data is not read: its
         types decide, columns that may have nulls may be missing, and categories are not known.
     lossless : bool, default True
-        False: float64 becomes a list of float32, rounded, which other programs read as
-        such; encoding a finite value beyond float32 is an error. Complex numbers are stored raw even then, as no list holds them.
+        False: float64 becomes a list of float32, rounded, and arrays of one-byte numbers a list of int64, which
+        other programs read as such; encoding a finite value beyond float32 is an error. Complex numbers
+        are stored raw even then, as no list holds them.
 
     Returns
     -------
@@ -131,10 +139,10 @@ def schema_of(columns: Mapping[str, Any] | DataFrame, *, lossless: bool = True) 
     --------
     >>> schema_of({"x": np.zeros((2, 3)), "n": np.zeros(2, np.uint8)})
     Schema of 2 features
-    name  specification    dtype   shape  original
-    ----  ---------------  ------  -----  -----------
-    x     FixedLenFeature  string  []     float64 [3]
-    n     FixedLenFeature  int64   []     uint8 []
+    name  specification    dtype    shape  original
+    ----  ---------------  -------  -----  --------
+    x     RawFeature       float64  [3]
+    n     FixedLenFeature  int64    []     uint8 []
     """
     frame = frame_of_types(columns) if is_stream(columns) else open_columns(columns)
     if not hasattr(frame.columns, "items"):
@@ -178,7 +186,9 @@ def item_of(name: str, column: Any, *, lossless: bool = True) -> SchemaItem:
         case _:
             detail = f"a {type(column).__name__} is not a column"
             raise column_error(name, detail, None, Reason.UNSUPPORTED)
-    kind = _stored_as(name, values.dtype, lossless=lossless)
+    is_dense = not isinstance(column, SparseTensor)
+    size = math.prod(dim for dim in shape if dim is not None) if is_dense else 1
+    kind = _stored_as(name, values.dtype, size, lossless=lossless)
     missing = isinstance(column, np.ma.MaskedArray | MaskedBytes)
     original = _original(values, shape, missing=missing)
     if isinstance(column, SparseTensor):
@@ -196,6 +206,8 @@ def specification_of(
     rank = ragged_rank(original)
     if original.missing:
         return RaggedFeature(kind.dtype)
+    if raw and not rank:
+        return RawFeature(original.shape, original_dtype(original.dtype))
     if rank <= raw:  # raw rows of one level are one string
         return FixedLenFeature(() if raw else original.shape, kind.dtype)
     levels = range(1, rank - raw)
@@ -211,9 +223,11 @@ def ragged_rank(original: Original) -> int:
     return next((i for i, dim in enumerate(shape) if dim is not None), len(shape))
 
 
-def _stored_as(name: str, dtype: np.dtype[Any], *, lossless: bool) -> Kind:
-    """Return the list for a dtype: that of bytes for numbers that are stored raw."""
+def _stored_as(name: str, dtype: np.dtype[Any], size: int, *, lossless: bool) -> Kind:
+    """Return the list for rows of a dtype, of at least `size` values: that of bytes for numbers stored raw."""
     if dtype.name in RAW and (lossless or dtype.kind == "c"):
+        return Kind.BYTES
+    if dtype.name in _BYTE_SIZED and size >= _RAW_VALUES and lossless:
         return Kind.BYTES
     kind = kind_of_dtype(dtype)
     if kind is None or (dtype.kind == "f" and dtype.itemsize > 8):
@@ -224,6 +238,16 @@ def _stored_as(name: str, dtype: np.dtype[Any], *, lossless: bool) -> Kind:
         detail = f"{dtype.name} has no form that every machine reads; {hint}"
         raise column_error(name, detail, None, Reason.UNSUPPORTED)
     return kind
+
+
+def stored_alike(name: str, old: SchemaItem, new: SchemaItem) -> SchemaItem:
+    """Return one-byte numbers as they are stored already, raw or as a list, which their size decided."""
+    one, other = old.original, new.original
+    if one is None or other is None or other.dtype not in _BYTE_SIZED:
+        return new
+    if old.kind is Kind.INT64 or (old.is_raw and one.dtype in _BYTE_SIZED):
+        return SchemaItem(specification_of(name, old.kind, other), other)
+    return new
 
 
 def _original(values: Any, shape: tuple[int | None, ...], *, missing: bool) -> Original:
@@ -317,6 +341,15 @@ def to_raw(key: str, column: Any, original: Original) -> Any:
 
 def _as_dtype(key: str, values: Any, dtype: np.dtype[Any]) -> AnyArray:
     """Return values as a dtype that holds all of them exactly."""
+    if values.dtype.kind in "iu" and dtype.kind in "iu" and values.dtype != dtype:
+        made: AnyArray = values.astype(dtype)
+        if (wrong := made != values).any():
+            number = int(np.argwhere(wrong)[0][0])
+            detail = (
+                f"{values[wrong].flat[0]} does not fit into {dtype.name}, which the schema stores"
+            )
+            raise column_error(key, detail, number, Reason.UNREPRESENTABLE)
+        return np.ascontiguousarray(made)
     if values.dtype != dtype and not np.can_cast(values.dtype, dtype, "safe"):
         detail = f"the column is {values.dtype.name}, but the schema stores {dtype.name}"
         raise column_error(key, detail, None, Reason.WRONG_KIND)
@@ -395,7 +428,7 @@ def restored(
     for name, parsed in columns.items():
         column, item = parsed, items[name]
         original = item.original
-        if original is None:
+        if original is None or isinstance(item.spec, RawFeature):
             found[name] = column
             continue
         if not with_objects and original.dtype == "string":
@@ -653,6 +686,8 @@ def from_raw(key: str, strings: Any, original: Original) -> tuple[AnyArray, Int6
     if wrong.size:
         detail = f"{column.lengths[wrong[0]]} bytes do not make up values of {dtype.name}"
         raise column_error(key, detail, int(wrong[0]), Reason.WRONG_COUNT)
+    if dtype == np.bool:
+        return column.data[column.offsets[0] : column.offsets[-1]] != 0, column.lengths
     # A copy: it is to be aligned, and writable.
     data = np.array(column.data[column.offsets[0] : column.offsets[-1]])
     # Viewed as the native dtype once more, which is the same one, but prints as float64.
@@ -693,8 +728,8 @@ def with_carried(frame: Frame, *, any_category: bool = False) -> tuple[Frame, Sc
             continue
         if wanted.dtype.startswith(_TIMES):
             columns[name] = _in_unit(name, column, wanted.dtype)
-        if found.missing and isinstance(item.spec, FixedLenFeature):  # not its default instead
-            item = SchemaItem(RaggedFeature(item.spec.dtype), replace(wanted, missing=True))  # noqa: PLW2901
+        if found.missing and isinstance(item.spec, FixedLenFeature | RawFeature):  # not its default
+            item = SchemaItem(RaggedFeature(item.kind.dtype), replace(wanted, missing=True))  # noqa: PLW2901
         items[name] = item
     return frame._replace(columns=columns), Schema.of_items(items)
 

@@ -21,7 +21,7 @@ from tfrecord_lite.dataset.plan import Content, Run, Stage
 from tfrecord_lite.errors import InvalidArgumentError, Reason, TFRecordError
 from tfrecord_lite.files.names import SIDECAR_SUFFIX
 from tfrecord_lite.reader import batches_at_once
-from tfrecord_lite.schema import FixedLenFeature
+from tfrecord_lite.schema import FixedLenFeature, RawFeature
 
 if TYPE_CHECKING:
     from tfrecord_lite.dataset.feed import Feed, Pair, State
@@ -205,6 +205,6 @@ def fingerprint(*groups: Any, strings: str) -> str:
 def is_dense(features: Any) -> bool:
     """Whether the columns of these features can be cut by rows."""
     originals = getattr(features, "originals", {}).values()
-    return all(isinstance(feature, FixedLenFeature) for feature in features.values()) and not any(
-        None in (original.shape or ()) for original in originals
-    )
+    return all(
+        isinstance(feature, FixedLenFeature | RawFeature) for feature in features.values()
+    ) and not any(None in (original.shape or ()) for original in originals)

@@ -6,16 +6,21 @@
 :class:`VarLenFeature`            any number of values: a SparseTensor
 :class:`SparseFeature`            values and their coordinates: a SparseTensor
 :class:`RaggedFeature`            values divided into rows: a RaggedTensor
+:class:`RawFeature`               a byte string that is an array: an ndarray
 ================================  =======================================================
 
-Names, arguments, their order and defaults are TensorFlow's. dtypes are NumPy's, or their
-names. Specifications are immutable and can be pickled; they compare and hash by meaning, so
+Names, arguments, their order and defaults are TensorFlow's, which has no RawFeature but ``tf.io.decode_raw``.
+dtypes are NumPy's, or their names. Specifications are immutable and can be pickled; they compare and hash by meaning, so
 that ``[2]`` equals ``(2,)`` and ``np.float32`` equals ``"float32"``. All but
-:class:`RaggedFeature` accept any arguments; these are checked when they are used (rule E8).
+:class:`RaggedFeature` and :class:`RawFeature` accept any arguments; these are checked when they are
+used (rule E8).
 """
 
 from __future__ import annotations
 
+import contextlib
+import math
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any, TypeAlias, get_args
@@ -23,7 +28,7 @@ from typing import Any, TypeAlias, get_args
 import numpy as np
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
-from tfrecord_lite.schema.kinds import kind_of, numpy_dtype
+from tfrecord_lite.schema.kinds import EXTRA_DTYPES, Kind, kind_of, numpy_dtype
 
 
 class FeatureSpec:
@@ -38,6 +43,16 @@ class FeatureSpec:
     """
 
     __slots__ = ()
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of the list that holds the values."""
+        return kind_of(self.dtype)  # type: ignore[attr-defined]
+
+    @property
+    def dtype_name(self) -> str:
+        """The name of the dtype, as specifications print it."""
+        return self.kind.label
 
     def _items(self) -> list[tuple[str, Any]]:
         """Return names and values of the fields, in order."""
@@ -84,10 +99,8 @@ def _meaning(name: str, value: Any) -> Any:
 def _dtype_text(name: str, value: Any) -> str:
     """Return the repr of a field's value; of a dtype, its name if it has one."""
     if name == "dtype":
-        try:
+        with contextlib.suppress(TypeError, ValueError):
             return repr(kind_of(value).label)
-        except (TypeError, ValueError):
-            return repr(value)
     return repr(value.name) if isinstance(value, np.dtype) else repr(value)
 
 
@@ -324,6 +337,78 @@ class RaggedFeature(FeatureSpec):
         object.__setattr__(self, "partitions", tuple(self.partitions))
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class RawFeature(FeatureSpec):
+    """A byte string in every example that is an array: little-endian numbers, row after row.
+
+    What ``array.tobytes()`` stored, and TensorFlow reads as ``tf.io.decode_raw`` of a
+    ``FixedLenFeature([], tf.string)``. In a feature list each step is such a string, and lists are
+    padded with zeros as those of a :class:`FixedLenSequenceFeature`.
+
+    Parameters
+    ----------
+    shape : int or sequence of int
+        Shape of one example's array; ``[]`` for a single number.
+    dtype : dtype
+        Any number, bool or complex dtype of NumPy, or one of ml_dtypes such as ``"bfloat16"``.
+
+    Raises
+    ------
+    InvalidArgumentError
+        ``UNSUPPORTED`` for another `dtype`, or one that is big-endian; ``BAD_ARGUMENT`` for a
+        dimension that is negative or not known.
+    TypeError
+        If `dtype` is not a dtype, or `shape` not made of ints.
+
+    Examples
+    --------
+    >>> digits = encode_examples({"image": [np.arange(6, dtype=np.uint8).tobytes()]})
+    >>> parse_example(digits, {"image": RawFeature([2, 3], "uint8")})["image"]
+    array([[[0, 1, 2],
+            [3, 4, 5]]], dtype=uint8)
+    """
+
+    shape: Any
+    dtype: Any
+
+    def __post_init__(self) -> None:
+        """Check and normalize the arguments."""
+        dtype = numpy_dtype(self.dtype)
+        if dtype.newbyteorder("<") != dtype or not (
+            dtype.kind in "biufc" or dtype.name in EXTRA_DTYPES
+        ):
+            detail = f"a RawFeature holds little-endian numbers or bools, not {dtype}"
+            raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
+        dims = (self.shape,) if hasattr(self.shape, "__index__") else tuple(self.shape)
+        if None in dims:
+            detail = "every dimension of a RawFeature must be known; for lengths that vary give "
+            detail += "FixedLenFeature([], bytes), and to a Schema the Original(dtype, [None, ...])"
+            raise argument_error(detail)
+        try:
+            shape = tuple(map(operator.index, dims))
+        except TypeError:
+            raise TypeError(f"shape must be a list of integers, not {self.shape!r}") from None
+        if min(shape, default=0) < 0:
+            raise argument_error(f"a dimension must not be negative, as in {list(shape)}")
+        object.__setattr__(self, "dtype", dtype.newbyteorder("="))
+        object.__setattr__(self, "shape", shape)
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of the list that holds the values: that of strings."""
+        return Kind.BYTES
+
+    @property
+    def dtype_name(self) -> str:
+        """The name of the dtype of the array."""
+        return str(self.dtype.name)
+
+    @property
+    def n_bytes(self) -> int:
+        """The length of the byte string."""
+        return int(math.prod(self.shape) * self.dtype.itemsize)
+
+
 Partition: TypeAlias = (
     RaggedFeature.RowSplits
     | RaggedFeature.RowLengths
@@ -334,7 +419,7 @@ Partition: TypeAlias = (
 )
 """One level of a :class:`RaggedFeature`."""
 
-DenseSpec: TypeAlias = FixedLenFeature | FixedLenSequenceFeature
+DenseSpec: TypeAlias = FixedLenFeature | FixedLenSequenceFeature | RawFeature
 """The specifications whose results are arrays."""
 
 DType: TypeAlias = str | type[Any] | np.dtype[Any]
@@ -353,6 +438,7 @@ SPECIFICATIONS: tuple[type[FeatureSpec], ...] = (
     VarLenFeature,
     SparseFeature,
     RaggedFeature,
+    RawFeature,
 )
 PARTITIONS: tuple[type[Partition], ...] = get_args(Partition)
 

@@ -11,6 +11,8 @@ specification                prepared                          column for a batc
 ``VarLenFeature``            :class:`VarLen`                   SparseTensor, rank 2
 ``SparseFeature``            :class:`Sparse`                   SparseTensor, rank 1 + sizes
 ``RaggedFeature``            :class:`Ragged`                   RaggedTensor
+``RawFeature``               :class:`Dense`, in a list         ndarray (batch, \*shape) of
+                             :class:`Padded`, of one string    its dtype
 ===========================  ================================  ============================
 
 Each key is read once, as one kind; two features may share a key only if they agree on
@@ -39,6 +41,7 @@ from tfrecord_lite.schema.features import (
     FixedLenSequenceFeature,
     Partition,
     RaggedFeature,
+    RawFeature,
     SparseFeature,
     VarLenFeature,
 )
@@ -69,6 +72,8 @@ class Dense(_OneKey):
     default: AnyArray | None
     r"""kind.dtype, shape (\*shape,), read-only; None if the feature is required, or the shape
     holds no values, which have no default in TensorFlow (rule X8)."""
+    raw: RawFeature | None = None
+    """What the one byte string is, if it is an array."""
 
     @property
     def size(self) -> int:
@@ -86,6 +91,8 @@ class Padded(_OneKey):
     """kind.dtype, shape (), read-only: fills the shorter rows of a batch."""
     allow_missing: bool = True
     """Whether a feature list may be missing; a feature of an Example always may."""
+    raw: RawFeature | None = None
+    """What the one byte string of each step is, if it is an array."""
 
     @property
     def size(self) -> int:
@@ -153,7 +160,7 @@ def prepare(features: Mapping[str, FeatureLike]) -> dict[str, Prepared]:
     (X2, X7, X8, S1, S4, S5, Z5).
 
     >>> prepare({"x": FixedLenFeature([2], float)})["x"]
-    Dense(key='x', kind=<Kind.FLOAT: 2>, shape=(2,), default=None)
+    Dense(key='x', kind=<Kind.FLOAT: 2>, shape=(2,), default=None, raw=None)
     """
     if features is None or (isinstance(features, Mapping) and not features):
         raise argument_error("no features to parse; give a dict of names to specifications")
@@ -199,11 +206,17 @@ def prepare_sequence(
         if isinstance(spec, FixedLenSequenceFeature) and spec.default_value is not None:
             detail = "a feature list has no default_value; shorter ones are padded with 0 or b''"
             raise argument_error(detail, key=name)
+    for name, made in found[1].items():
+        if isinstance(made, Dense):  # a RawFeature: each step is a string
+            padding = _default_array(name, b"", Kind.BYTES, ())
+            found[1][name] = Padded(
+                name, Kind.BYTES, (), padding, allow_missing=False, raw=made.raw
+            )
     return found[0], found[1]
 
 
-_IN_CONTEXT = (FixedLenFeature, VarLenFeature, RaggedFeature)
-_IN_LISTS = (FixedLenSequenceFeature, VarLenFeature, RaggedFeature)
+_IN_CONTEXT = (FixedLenFeature, VarLenFeature, RaggedFeature, RawFeature)
+_IN_LISTS = (FixedLenSequenceFeature, VarLenFeature, RaggedFeature, RawFeature)
 
 
 def no_mapping_error(features: object) -> TypeError:
@@ -312,6 +325,8 @@ def canonical(name: str, feature: FeatureLike) -> FeatureSpec:
     spec = specification(name, feature)
     made = _prepare_one(name, spec)
     match spec, made:
+        case RawFeature(), _:
+            return spec
         case FixedLenFeature(), Dense():
             default = spec.default_value
             if default is not None:
@@ -408,12 +423,18 @@ def _ragged(name: str, spec: RaggedFeature) -> Ragged:
     return Ragged(name, key, kind, tuple(partitions), spec.row_splits_dtype, spec.validate)
 
 
+def _raw(name: str, spec: RawFeature) -> Dense:
+    _shape(name, spec.shape)
+    return Dense(name, Kind.BYTES, (), None, spec)
+
+
 _BUILDERS: dict[type, Callable[[str, Any], Prepared]] = {
     FixedLenFeature: _dense,
     FixedLenSequenceFeature: _padded,
     VarLenFeature: _var_len,
     SparseFeature: _sparse,
     RaggedFeature: _ragged,
+    RawFeature: _raw,
 }
 
 

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple, Self
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
 from tfrecord_lite.schema import text
-from tfrecord_lite.schema.features import FeatureLike, FeatureSpec
-from tfrecord_lite.schema.kinds import EXTRA_DTYPES, Kind, kind_of, numpy_dtype
+from tfrecord_lite.schema.features import FeatureLike, FeatureSpec, RawFeature
+from tfrecord_lite.schema.kinds import EXTRA_DTYPES, Kind, numpy_dtype
 from tfrecord_lite.schema.prepare import canonical, no_mapping_error, specifications
 from tfrecord_lite.shown import repr_html
 
@@ -176,7 +176,7 @@ class SchemaItem(NamedTuple):
     @property
     def kind(self) -> Kind:
         """The kind of the list that is stored."""
-        return kind_of(self.spec.dtype)  # type: ignore[attr-defined]
+        return self.spec.kind
 
     @property
     def is_raw(self) -> bool:
@@ -256,13 +256,21 @@ class Schema(Mapping[str, FeatureSpec]):
         specs = {name: canonical(name, spec) for name, spec in features.items()}
         if originals is None:
             originals = features.originals if isinstance(features, Schema) else {}
-        for name, original in originals.items():
+        for name, given in originals.items():
             if name not in specs:
                 detail = f"no such feature for this original{text.nearest(name, specs)}"
                 raise argument_error(detail, key=str(name))
-            if not isinstance(original, Original):
+            if not isinstance(given, Original):
                 raise TypeError(f"original of feature {name!r} must be an Original")
-        self._items = {name: SchemaItem(spec, originals.get(name)) for name, spec in specs.items()}
+        self._items = {}
+        for name, spec in specs.items():
+            original = originals.get(name)
+            if isinstance(spec, RawFeature):
+                own = Original(spec.dtype, spec.shape)
+                original = own if original is None else original
+                if (original.dtype, original.shape) != (own.dtype, own.shape):
+                    raise argument_error(f"{original!r} does not go with {spec!r}", key=name)
+            self._items[name] = SchemaItem(spec, original)
 
     @classmethod
     def of_items(cls, items: Mapping[str, SchemaItem]) -> Self:
@@ -408,6 +416,8 @@ class Schema(Mapping[str, FeatureSpec]):
         """Return the features and their originals as JSON values."""
         described = text.describe(self.features)
         for name, original in self.originals.items():
+            if isinstance(self[name], RawFeature) and original.categories is None:
+                continue
             members = original._members()  # noqa: SLF001 - of the same module
             described[name]["original"] = {k: text.json_value(v) for k, v in members.items()}
         return described
@@ -515,6 +525,8 @@ class SequenceSchema(_Parts):
             for part in (context, feature_lists)
         ]
         for name in made[1].originals:
+            if isinstance(made[1][name], RawFeature):
+                continue
             detail = "a feature list has no original type; leave it out"
             raise InvalidArgumentError(Reason.UNSUPPORTED, key=name, detail=detail)
         return super().__new__(cls, *made)

@@ -41,6 +41,7 @@ from tfrecord_lite.schema.features import (
     SPECIFICATIONS,
     FeatureSpec,
     RaggedFeature,
+    RawFeature,
     SparseFeature,
 )
 from tfrecord_lite.schema.kinds import Kind, is_float, kind_of
@@ -79,7 +80,7 @@ def _describe(spec: FeatureSpec) -> dict[str, Any]:
         value = getattr(spec, field.name)
         match field.name:
             case "dtype":
-                value = kind_of(value).label
+                value = spec.dtype_name
             case "row_splits_dtype":
                 value = value.name
             case "partitions":
@@ -277,14 +278,15 @@ def _row(name: str, spec: FeatureSpec, original: Any) -> tuple[str, ...]:
     """Return the cells of one feature."""
     shape = getattr(spec, "shape", None)
     default = getattr(spec, "default_value", None)
+    is_told = isinstance(spec, RawFeature) and original.categories is None
     return (
         shown_name(name),
         type(spec).__name__,
-        kind_of(getattr(spec, "dtype", None)).label,
+        spec.dtype_name,
         "" if shape is None else _brackets(shape),
         "" if default is None else _short(default),
         _details(spec),
-        "" if original is None else _original_text(original),
+        "" if original is None or is_told else _original_text(original),
     )
 
 

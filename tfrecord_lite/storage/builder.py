@@ -26,6 +26,7 @@ from tfrecord_lite.convert.lossless import (
     item_of,
     original_dtype,
     schema_of,
+    stored_alike,
     with_carried,
 )
 from tfrecord_lite.convert.normalize import normalize
@@ -277,7 +278,11 @@ class _Column:
             new = item_of(self.name, made)
             if text is not None and new.original is not None:
                 new = new._replace(original=replace(new.original, text=text))
-            item = new if item is None else widened(self.name, item, new)
+            item = (
+                new
+                if item is None
+                else widened(self.name, item, stored_alike(self.name, item, new))
+            )
         if item is not None and has_missing:
             if item.original is not None and 0 in (item.original.shape or ()):
                 raise IncompatibleError(MISSING_ROW)

@@ -26,7 +26,14 @@ from tfrecord_lite.convert.lossless import original_dtype
 from tfrecord_lite.convert.normalize import flattened, normalize, present_records
 from tfrecord_lite.convert.types import WHOLE, at_records, column_error, has_any
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
-from tfrecord_lite.schema import FixedLenFeature, Original, RaggedFeature, Schema, SchemaItem
+from tfrecord_lite.schema import (
+    FixedLenFeature,
+    Original,
+    RaggedFeature,
+    RawFeature,
+    Schema,
+    SchemaItem,
+)
 from tfrecord_lite.schema.text import nearest
 
 
@@ -58,12 +65,13 @@ def given_column(name: str, values: Any, item: SchemaItem) -> Any:
     if missing.any() and 0 in (shape or ()):  # nothing would tell it from an empty row
         raise missing_row_error(name, missing)
     if isinstance(values, SparseTensor) or not isinstance(
-        item.spec, FixedLenFeature | RaggedFeature
+        item.spec, FixedLenFeature | RaggedFeature | RawFeature
     ):
         original = None
     if original is None or shape is None:
         # What a required feature lacks is for the encoder to say.
-        is_absent = missing.size and missing.all() and not isinstance(item.spec, FixedLenFeature)
+        is_required = isinstance(item.spec, FixedLenFeature | RawFeature)
+        is_absent = missing.size and missing.all() and not is_required
         return None if is_absent else values
     try:
         made = _typed(name, normalize(name, kept, "strict"), original)

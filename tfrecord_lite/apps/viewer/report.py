@@ -35,7 +35,7 @@ from tfrecord_lite.example.content import ContentType, detect, detect_all
 from tfrecord_lite.files.names import Source, local_size, name_of
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.progress import SILENT, Meter
-from tfrecord_lite.schema import FeatureSpec, Schema, SequenceSchema, kind_of
+from tfrecord_lite.schema import FeatureSpec, Schema, SequenceSchema
 from tfrecord_lite.schema.text import nearest
 
 _N_DETECTED = 8
@@ -206,7 +206,7 @@ def spec_code(spec: FeatureSpec) -> str:
     for item in fields(spec):  # type: ignore[arg-type]
         value = getattr(spec, item.name)
         if item.name in ("shape", "dtype"):
-            parts.append(repr(kind_of(value).label if item.name == "dtype" else list(value)))
+            parts.append(repr(spec.dtype_name if item.name == "dtype" else list(value)))
         elif repr(value) != repr(item.default):
             named = value.name if isinstance(value, np.dtype) else value
             parts.append(f"{item.name}={named!r}")

@@ -39,7 +39,16 @@ from tfrecord_lite.columns.bytes import FlatValues, as_array, owned_slice
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
 from tfrecord_lite.example.decode.entries import NO_VALUES, FeatureValues, ListValues
 from tfrecord_lite.example.decode.first_error import MisfitError
-from tfrecord_lite.schema import Dense, Kind, Padded, Partition, Ragged, RaggedFeature, Sparse
+from tfrecord_lite.schema import (
+    Dense,
+    Kind,
+    Padded,
+    Partition,
+    Ragged,
+    RaggedFeature,
+    RawFeature,
+    Sparse,
+)
 
 _SHORT_BYTES = 256
 _MAX_GAPS, _MAX_MEAN_GAPS = 2**20, 2**10
@@ -170,12 +179,33 @@ def shaped(
     flat: FlatValues, feature: Dense, n_messages: int, *, single: bool
 ) -> AnyArray | BytesColumn:
     """Give values the shape of a FixedLenFeature, of which every message has as many as it takes."""
+    if feature.raw is not None:
+        array = raw(flat, feature.raw, feature.key)
+        return array[0] if single else array
     shape = feature.shape if single else (n_messages, *feature.shape)
     if isinstance(flat, BytesColumn):
         if len(shape) == 1:
             return flat
         flat = as_array(flat)  # a column has one dimension
     return flat.reshape(shape)
+
+
+def raw(strings: Any, spec: RawFeature, key: str) -> AnyArray:
+    r"""View a column of byte strings as the arrays they are: shape (n_strings, \\*shape)."""
+    wrong = np.flatnonzero(strings.lengths != spec.n_bytes)
+    if wrong.size:
+        found, wanted = plural(int(strings.lengths[wrong[0]]), "byte"), list(spec.shape)
+        detail = f"found {found}, expected {spec.n_bytes:,} for {spec.dtype_name} {wanted}"
+        raise MisfitError(int(wrong[0]), Reason.WRONG_COUNT, key, detail)
+    data = strings.data[strings.offsets[0] : strings.offsets[-1]]
+    array: AnyArray
+    if spec.dtype == np.bool:
+        array = data != 0  # rule D3
+        return array.reshape(len(strings), *spec.shape)
+    data = data if data.flags.writeable else data.copy()
+    array = data.view(spec.dtype.newbyteorder("<")).astype(spec.dtype, copy=False)
+    array = array.reshape(len(strings), *spec.shape)
+    return array.view(spec.dtype)  # the native dtype, which prints as float64
 
 
 def padded(column: FeatureColumn, feature: Padded, *, single: bool) -> AnyArray:

@@ -72,6 +72,11 @@ class ColumnReader:
         self.kinds: dict[str, Kind] = keys_to_read(prepared)
         self.numbers: dict[str, int] = {key: number for number, key in enumerate(self.kinds)}
         self.table: KeyTable = KeyTable([key.encode() for key in self.kinds])
+        self._raw = {f.key for f in prepared.values() if isinstance(f, Dense | Padded) and f.raw}
+
+    def _form(self, key: str) -> StringForm:
+        """Return the form to read byte strings in; those that are arrays are never objects."""
+        return "BytesColumn" if key in self._raw else self.strings
 
     def results(self, batch: Any, splits: list[int], *, single: bool) -> list[dict[str, Any]]:
         """Build the results of several batches, which were read as one; `splits` are theirs.
@@ -210,7 +215,7 @@ class FeatureReader(ColumnReader):
         values = batch.even(self.numbers[feature.key], feature.kind)
         if values is None or values.counts != feature.size:
             return None
-        flat = owned_values(values.flat, feature.kind, self.strings)
+        flat = owned_values(values.flat, feature.kind, self._form(feature.key))
         return build.shaped(flat, feature, batch.n_messages, single=single)
 
     def _slice(self, whole: Any, start: int, stop: int) -> Any:
@@ -234,7 +239,7 @@ class FeatureReader(ColumnReader):
         kind, number = self.kinds[key], self.numbers[key]
         lists = batch.lists(number, kind)
         is_missing = None if self._no_kind_is_missing else ~batch.present(number)
-        return column_of(key, kind, lists, self.strings, is_missing)
+        return column_of(key, kind, lists, self._form(key), is_missing)
 
     def _build(
         self, feature: Prepared, column: Callable[[str], FeatureColumn], *, single: bool

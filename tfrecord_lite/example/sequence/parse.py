@@ -6,6 +6,7 @@ so that most of the code for Examples serves both.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -346,7 +347,7 @@ class FeatureListReader(ColumnReader):
         kind = self.kinds[key]
         lists = batch.lists(self.numbers[key], kind)
         try:
-            steps = column_of(key, kind, lists.steps, self.strings)
+            steps = column_of(key, kind, lists.steps, self._form(key))
         except MisfitError as misfit:
             raise _at_message(misfit, lists.n_steps) from None
         return FeatureListColumn(key, lists.is_present, lists.n_steps, steps)
@@ -383,51 +384,52 @@ def _padded(
     The values have the shape (n_messages, longest, \*shape), single (n_steps, \*shape); the
     lengths (n_messages,), single ().
     """
-    flat = _even_steps(column, feature)
+    steps, n_steps = _even_steps(column, feature), column.n_steps
     if single:
-        return flat.reshape(-1, *feature.shape), column.n_steps.reshape(())
-    n_steps = column.n_steps
+        return steps, n_steps.reshape(())
     n_messages = n_steps.size
     longest = int(n_steps.max(initial=0))
-    shape = (n_messages, longest, *feature.shape)
-    if (n_steps == longest).all():
-        return flat.reshape(shape), n_steps
+    shape = (n_messages, longest, *steps.shape[1:])
+    if (n_steps == longest).all() or not steps.size:
+        return steps.reshape(shape), n_steps
+    size = math.prod(steps.shape[1:])
     out: AnyArray
     with build.room_for(n_steps, feature):
         is_step = np.arange(longest) < n_steps[:, None]
-        if flat.dtype == object:
-            out = np.full((n_messages, longest, feature.size), feature.padding, object)
+        if steps.dtype == object:
+            out = np.full((n_messages, longest, size), feature.padding, object)
         else:  # fresh memory is 0 already
-            out = np.zeros(n_messages * longest * feature.size, flat.dtype)
-    if flat.dtype == object:
-        out[is_step] = flat.reshape(-1, feature.size)
+            out = np.zeros(n_messages * longest * size, steps.dtype)
+    if steps.dtype == object:
+        out[is_step] = steps.reshape(-1, size)
         return out.reshape(shape), n_steps
     # Copy whole steps, as items of one size.
-    step = np.dtype((np.void, feature.size * flat.itemsize))
-    contents = np.ascontiguousarray(flat).reshape(-1).view(step)
+    step = np.dtype((np.void, size * steps.itemsize))
+    contents = np.ascontiguousarray(steps).reshape(-1).view(step)
     out.view(step).reshape(is_step.shape)[is_step] = contents
     return out.reshape(shape), n_steps
 
 
 def _unpadded(column: FeatureListColumn, feature: Padded) -> RaggedTensor:
     r"""Build the rows of steps of a FixedLenSequenceFeature; the shape of a step is `shape`."""
-    splits = row_splits(column.n_steps)
-    return RaggedTensor(_even_steps(column, feature).reshape(splits[-1], *feature.shape), splits)
+    return RaggedTensor(_even_steps(column, feature), row_splits(column.n_steps))
 
 
 def _even_steps(column: FeatureListColumn, feature: Padded) -> AnyArray:
-    """Return the values of all steps; raise if a list is missing, or a step of another size."""
+    r"""Return the values of all steps, shape (n_steps, \*shape); raise if a list is missing, or a step of another size."""
     missing = ~column.is_present
     if not feature.allow_missing and missing.any():
         detail = "the list is missing; with allow_missing=True it would have no steps"
         raise MisfitError(int(np.flatnonzero(missing)[0]), Reason.MISSING, column.key, detail)
     steps = column.steps
-    if steps.count != feature.size:
-        try:
+    try:
+        if steps.count != feature.size:
             steps.reject_sizes(steps.counts != feature.size, feature)
-        except MisfitError as misfit:
-            raise _at_message(misfit, column.n_steps) from None
-    return as_array(steps.flat)
+        if feature.raw is not None:
+            return build.raw(steps.flat, feature.raw, column.key)
+    except MisfitError as misfit:
+        raise _at_message(misfit, column.n_steps) from None
+    return as_array(steps.flat).reshape(int(column.n_steps.sum()), *feature.shape)
 
 
 def _var_len(column: FeatureListColumn, *, single: bool) -> SparseTensor:
