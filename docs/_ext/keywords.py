@@ -37,9 +37,10 @@ KEYWORDS = {
     "how-to/tables": "Arrow, CSV, DuckDB, Hugging Face, JSON, JSON lines, pandas, Parquet, Polars, SQL",
     "how-to/tensors": "array, bfloat16, tensor, tensors",
     "how-to/testing": "Hypothesis, pytest",
+    "how-to/tfds": "TFDS, tensorflow_datasets, load_tfds",
     "how-to/torch": "DataLoader, DDP, PyTorch, torch",
     "how-to/unknown-files": "inspect, IPython, Jupyter, notebook, view, viewer",
-    "how-to/write-data": "data frame, DataFrame, encode, features.json, schema, schemas, TFDS, TFX, write",
+    "how-to/write-data": "data frame, DataFrame, encode, features.json, schema, schemas, TFX, write",
     "reference/typing": "mypy, pyright, type checker",
 }
 

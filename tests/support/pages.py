@@ -23,19 +23,16 @@ if TYPE_CHECKING:
 __all__ = ["run_page"]
 
 
-def run_page(page: Path, *, commands: bool = False) -> int:
+def run_page(page: Path, *, commands: bool = False) -> None:
     """Run the blocks of a page, which are one programme, in the current folder.
 
     A block of text right after one of Python is what that prints. With `commands`, so are the lines
     after a ``$ tfrecord ...`` in a block of the console. A block that needs what is not installed is
-    skipped: ``<!--- skip: next if(not installed("pandas"), reason="...") -->``. Return how many
-    outputs were compared.
+    skipped: ``<!--- skip: next if(not installed("pandas"), reason="...") -->``.
     """
-    last, end, n_compared = "", -1, 0
+    last, end = "", -1
 
     def compare(what: str, expected: str, found: str) -> str | None:
-        nonlocal n_compared
-        n_compared += 1
         if OutputChecker().check_output(expected, found, ELLIPSIS):
             return None
         return f"{what} prints\n{found}and not\n{expected}"
@@ -75,4 +72,3 @@ def run_page(page: Path, *, commands: bool = False) -> int:
                 continue
         is_python = "python" in document.text[example.start : example.start + 10]
         last, end = stream.getvalue(), example.end if is_python else -1
-    return n_compared
