@@ -26,6 +26,14 @@ def requirements(group: str) -> list[str]:
     return found
 
 
+def test_what_to_install_is_named_by_what_is_on_an_index() -> None:
+    """The package itself is on none: its extras cannot be installed by its name."""
+    guides = [*(ROOT / "docs").rglob("*.md"), *(ROOT / "tfrecord_lite").rglob("*.py")]
+
+    assert len(guides) > 200
+    assert [path for path in guides if "tfrecord-numpy[" in path.read_text("utf-8")] == []
+
+
 # ------------------------------------------------------------------------------------- hooks
 
 

@@ -154,7 +154,7 @@ def check_progress(progress: object) -> None:
         found = type(progress).__name__
         raise TypeError(f"progress must be True, False, None or a callable, not {found}")
     if progress is True and find_spec("tqdm") is None:
-        raise ImportError("progress=True needs tqdm: pip install 'tfrecord-numpy[cli]'")
+        raise ImportError("progress=True needs tqdm: pip install tqdm")
 
 
 def reported(blocks: Any, progress: Progress, name: str) -> Iterator[Block]:

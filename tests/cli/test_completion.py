@@ -117,7 +117,7 @@ def test_without_shtab_there_is_one_line(run: Run, monkeypatch: pytest.MonkeyPat
     done = run("completion", "bash")
 
     assert (done.status, done.out) == (2, [])
-    assert done.err == ["tfrecord: completion needs shtab: pip install 'tfrecord-numpy[cli]'"]
+    assert done.err == ["tfrecord: completion needs shtab: pip install shtab"]
 
 
 def actions() -> Iterator[argparse.Action]:

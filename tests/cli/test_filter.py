@@ -52,7 +52,7 @@ def test_without_extras_the_one_that_has_all_is_named(
     done = run("filter", "--where", "label = 1", path, tmp_path / "x")
 
     assert done.status == 2
-    assert "SQL needs duckdb: pip install 'tfrecord-numpy[sql]'" in done.err[0]
+    assert "SQL needs duckdb: pip install duckdb pyarrow" in done.err[0]
 
 
 def test_other_features_are_not_parsed(

@@ -156,5 +156,5 @@ class TestHead:
         done = run("head", "--images", path)
 
         assert done.status == 2
-        assert "pip install 'tfrecord-numpy[image]'" in done.err[0]
+        assert "pip install pillow" in done.err[0]
         assert "record 0" in done.out[0]

@@ -127,4 +127,4 @@ def test_without_duckdb_the_extra_is_named(run: Run, monkeypatch: pytest.MonkeyP
     monkeypatch.setitem(sys.modules, "duckdb", None)
     done = run("sql", "select 1")
     assert done.status == 2
-    assert "pip install 'tfrecord-numpy[sql]'" in done.err[0]
+    assert "pip install duckdb pyarrow" in done.err[0]

@@ -332,18 +332,20 @@ def test_a_value_of_a_list_that_is_not_one_of_the_categories_is_an_error() -> No
 
 
 @pytest.mark.parametrize(
-    ("name", "text"),
+    ("name", "text", "packages"),
     [
-        ("pyarrow.parquet", "Arrow tables, data frames and Parquet files need pyarrow"),
-        ("pandas", "data frames of pandas need pandas"),
-        ("polars", "data frames of Polars need polars"),
-        ("pytz", "this needs pytz"),
+        ("pyarrow.parquet", "Arrow tables, data frames and Parquet files need pyarrow", "pyarrow"),
+        ("pandas", "data frames of pandas need pandas", "pandas pyarrow"),
+        ("polars", "data frames of Polars need polars", "polars pyarrow"),
+        ("pytz", "this needs pytz", "pytz"),
     ],
 )
-def test_a_library_that_is_absent(monkeypatch: pytest.MonkeyPatch, name: str, text: str) -> None:
+def test_a_library_that_is_absent(
+    monkeypatch: pytest.MonkeyPatch, name: str, text: str, packages: str
+) -> None:
     monkeypatch.setitem(sys.modules, name, None)
 
     with pytest.raises(ImportError) as caught:
-        library(name, "extra")
+        library(name)
 
-    assert str(caught.value) == f"{text}: pip install 'tfrecord-numpy[extra]'"
+    assert str(caught.value) == f"{text}: pip install {packages}"

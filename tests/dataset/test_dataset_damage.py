@@ -116,7 +116,7 @@ def test_the_report_is_that_of_a_reader(paths: list[str]) -> None:
 
     assert dataset.report == reader.report
     assert [(span.source, span.index) for span in spans] == [
-        (span.source, span.index + i)
+        (span.source, span.index + i)  # type: ignore[operator]
         for span in reader.report.spans  # type: ignore[union-attr]
         for i in range(span.num_records)
     ]

@@ -500,7 +500,7 @@ class TestSettings:
             lambda: CODECS["ZSTD"].compressor(TFRecordOptions()),
             lambda: next(iter(TFRecordReader(io.BytesIO(b"\x28\xb5\x2f\xfd")))),
         ):
-            with pytest.raises(ImportError, match=r"pip install 'tfrecord-numpy\[zstd\]'"):
+            with pytest.raises(ImportError, match=r"pip install backports.zstd"):
                 ask()
 
 

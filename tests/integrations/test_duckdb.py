@@ -143,9 +143,9 @@ def test_a_condition_goes_to_other_processes_and_threads() -> None:
 
 def test_without_duckdb_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "duckdb", None)
-    with pytest.raises(ImportError, match=r"pip install 'tfrecord-numpy\[sql\]'"):
+    with pytest.raises(ImportError, match=r"pip install duckdb pyarrow"):
         where("x > 1", ["x"])
-    with pytest.raises(ImportError, match=r"pip install 'tfrecord-numpy\[sql\]'"):
+    with pytest.raises(ImportError, match=r"pip install duckdb pyarrow"):
         sql("select 1")
 
 

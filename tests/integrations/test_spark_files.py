@@ -163,5 +163,5 @@ def test_without_spark_the_extra_is_named() -> None:
     )
     assert (
         done.stdout
-        == "Spark needs pyspark, pandas and pyarrow: pip install 'tfrecord-numpy[spark]'\n"
+        == "Spark needs pyspark, pandas and pyarrow: pip install pyspark pandas pyarrow\n"
     )

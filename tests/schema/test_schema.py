@@ -480,7 +480,7 @@ def test_without_ml_dtypes_a_name_is_known_and_the_error_says_what_to_install(na
 
     assert found[0] == name
     assert f"not {name}" in found[1]
-    assert found[2] == f"{name} needs the package ml_dtypes: pip install 'tfrecord-numpy[dtypes]'"
+    assert found[2] == f"{name} needs the package ml_dtypes: pip install ml_dtypes"
 
 
 # ------------------------------------------------------------------------------ shorthands

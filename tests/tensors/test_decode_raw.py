@@ -115,5 +115,5 @@ def test_without_ml_dtypes_the_error_says_how_to_install_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "ml_dtypes", None)
-    with pytest.raises(ImportError, match=r"pip install 'tfrecord-numpy\[dtypes\]'"):
+    with pytest.raises(ImportError, match=r"pip install ml_dtypes"):
         decode_raw(b"ab", "bfloat16")

@@ -52,7 +52,7 @@ examples:
   tfrecord verify 'train-*.tfrecord'            is everything intact?
   tfrecord convert train.tfrecord train.parquet another format, both ways
 
-'tfrecord VERB --help' says more about each verb. With pip install 'tfrecord-numpy[cli]',
+'tfrecord VERB --help' says more about each verb. With pip install tqdm,
 long work shows a progress bar on a terminal. NO_COLOR=1 does without colours."""
 
 STATUSES = """\

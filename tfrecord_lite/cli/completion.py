@@ -22,7 +22,7 @@ def add_completion(parser: argparse.ArgumentParser) -> None:
 def run_completion(args: argparse.Namespace, console: Console) -> None:
     """Print a script by which Tab completes verbs, options and files in a shell.
 
-    Needs pip install 'tfrecord-numpy[cli]'.
+    Needs pip install shtab.
 
     examples:
       eval "$(tfrecord completion bash)"                            in ~/.bashrc
@@ -36,7 +36,7 @@ def run_completion(args: argparse.Namespace, console: Console) -> None:
     try:
         import shtab  # noqa: PLC0415 - optional
     except ImportError:
-        console.complain("completion needs shtab: pip install 'tfrecord-numpy[cli]'")
+        console.complain("completion needs shtab: pip install shtab")
         return
     parser = make_parser(is_whole=True)
     for verb in verbs_of(parser):

@@ -34,7 +34,7 @@ def add_convert(parser: argparse.ArgumentParser) -> None:
     inputs.add(group, "--text all|NAME,...", "byte strings in TFRecords that are text")
     group = parser.add_argument_group("rows and columns")
     inputs.add_columns(group, "convert these columns only")
-    text = "convert the rows for which this is true; needs pip install 'tfrecord-numpy[sql]'"
+    text = "convert the rows for which this is true; needs pip install duckdb pyarrow"
     inputs.add(group, "--where CONDITION", text)
     number = inputs.count_of("rows", at_least=0)
     inputs.add(group, "--limit N", "convert N rows at most", number)
@@ -62,7 +62,7 @@ def run_convert(args: argparse.Namespace, console: Console) -> None:
 
     The endings of the names tell the formats: .tfrecord, .parquet, .arrow or .feather, .csv, .tsv, .jsonl,
     and compression, as .csv.gz. If DST is a directory, each SRC becomes a file in it. Needs
-    pip install 'tfrecord-numpy[arrow]'.
+    pip install pyarrow.
 
     examples:
       tfrecord convert train.tfrecord train.parquet

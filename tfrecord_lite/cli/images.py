@@ -58,7 +58,7 @@ def run_pack(args: argparse.Namespace, console: Console) -> None:
     Write the images in SRC to DST, an Example for each, with the features of TensorFlow's scripts for
     ImageNet. SRC is a folder, with a folder for each class or without, or a list: a .csv, .tsv, .parquet
     or .jsonl file with the path and the label of an image in each row. Images that are damaged are left
-    out and listed. Needs pip install 'tfrecord-numpy[image]'.
+    out and listed. Needs pip install pillow.
 
     examples:
       tfrecord pack photos train@8.tfrecord

@@ -39,7 +39,7 @@ def can_draw(console: Console) -> bool:
     try:
         import PIL  # noqa: F401, PLC0415 - optional
     except ImportError:
-        console.complain("--images needs Pillow: pip install 'tfrecord-numpy[image]'")
+        console.complain("--images needs Pillow: pip install pillow")
         return False
     return True
 

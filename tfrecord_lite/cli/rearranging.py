@@ -118,7 +118,7 @@ def add_filter(parser: argparse.ArgumentParser) -> None:
 def run_filter(args: argparse.Namespace, console: Console) -> None:
     """Write the records for which an SQL expression over the features is true to DST.
 
-    A feature that a record lacks is null. Needs pip install 'tfrecord-numpy[sql]'.
+    A feature that a record lacks is null. Needs pip install duckdb pyarrow.
 
     examples:
       tfrecord filter --where 'label = 3 and width > 100' train.tfrecord threes.tfrecord

@@ -45,7 +45,7 @@ def run_sql(args: argparse.Namespace, console: Console) -> None:
 
     A quoted name in the FROM clause is a path, a
     URL, a pattern or shards; files that DuckDB reads by itself (.csv, .parquet, .json) can be joined. With
-    -o, the ending of FILE is its format. Needs pip install 'tfrecord-numpy[sql]'.
+    -o, the ending of FILE is its format. Needs pip install duckdb pyarrow.
 
     examples:
       tfrecord sql "select label, count(*) from 'train-*.tfrecord' group by 1"

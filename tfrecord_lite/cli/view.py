@@ -33,7 +33,7 @@ def run_view(args: argparse.Namespace, console: Console) -> None:
 
     It shows size, compression and damage; the schema; a chart of each
     feature; and a table of records, with images, sounds, texts and tensors. It is one HTML file, and
-    opens in the browser without -o. Needs pip install 'tfrecord-numpy[view]'.
+    opens in the browser without -o. Needs pip install jinja2 pillow.
 
     examples:
       tfrecord view train.tfrecord

@@ -77,12 +77,13 @@ _BRIDGES = {
     "polars": "tfrecord_lite.integrations.polars",
 }
 _USES = {
-    "pyarrow": "Arrow tables, data frames and Parquet files need",
-    "pandas": "data frames of pandas need",
-    "polars": "data frames of Polars need",
-    "duckdb": "SQL needs",
+    "pyarrow": ("Arrow tables, data frames and Parquet files need", "pyarrow"),
+    "pandas": ("data frames of pandas need", "pandas pyarrow"),
+    "polars": ("data frames of Polars need", "polars pyarrow"),
+    "duckdb": ("SQL needs", "duckdb pyarrow"),
+    "dask": ("this needs", "'dask[dataframe]' pyarrow"),
 }
-"""What the optional libraries are needed for."""
+"""What the optional libraries are needed for, and what to install."""
 
 SCHEMA_KEY = b"tfrecord_lite"
 """Where the metadata of an Arrow schema have ours, as JSON."""
@@ -158,20 +159,19 @@ class Frame(NamedTuple):
     """Returns the types of a data frame; may raise about what would not come back."""
 
 
-def library(name: str, extra: str = "dataframes") -> Any:
+def library(name: str) -> Any:
     """Import a library, or a module of it; ImportError if it is not installed."""
     try:
         return import_module(name)
     except ImportError:
         first = name.partition(".")[0]
-        what = _USES.get(first, "this needs")
-        hint = f"{what} {first}: pip install 'tfrecord-numpy[{extra}]'"
-        raise ImportError(hint) from None
+        what, packages = _USES.get(first, ("this needs", first))
+        raise ImportError(f"{what} {first}: pip install {packages}") from None
 
 
 def imported(module: str = "pyarrow") -> Any:
     """Return pyarrow, or a module of it; ImportError if it is not installed."""
-    return library(module, "arrow")
+    return library(module)
 
 
 @lru_cache(1024)

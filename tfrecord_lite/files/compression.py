@@ -184,7 +184,7 @@ def _zstd_module() -> Any:
         else:
             from backports import zstd  # noqa: PLC0415 - optional
     except ImportError:
-        detail = "ZSTD needs backports.zstd: pip install 'tfrecord-numpy[zstd]'"
+        detail = "ZSTD needs backports.zstd: pip install backports.zstd"
         raise ImportError(detail) from None
     return zstd
 

@@ -21,7 +21,7 @@ def fsspec_module() -> Any:
     try:
         import fsspec  # noqa: PLC0415 - optional
     except ImportError:
-        detail = "URLs need fsspec: pip install 'tfrecord-numpy[remote]'"
+        detail = "URLs need fsspec: pip install fsspec aiohttp"
         raise ImportError(detail) from None
     return fsspec
 

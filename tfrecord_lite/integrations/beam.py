@@ -43,7 +43,7 @@ try:
     from apache_beam.metrics import Metrics
     from apache_beam.typehints.row_type import RowTypeConstraint
 except ImportError as _error:
-    _detail = "Apache Beam is needed: pip install 'tfrecord-numpy[beam]'"
+    _detail = "Apache Beam is needed: pip install apache-beam pyarrow"
     raise ImportError(_detail, name=_error.name) from _error
 
 if TYPE_CHECKING:

@@ -98,7 +98,7 @@ def read_tfrecord(
     >>> people[people.age > 36].name.compute().tolist()
     ['Alan', 'Grace']
     """
-    dataframe = library("dask.dataframe", "dask")
+    dataframe = library("dask.dataframe")
     if dtype_backend not in (None, "pyarrow"):
         raise argument_error(f"dtype_backend is {dtype_backend!r}, expected 'pyarrow' or None")
     table = scan_for_workers(paths, columns, schema, options)
@@ -112,7 +112,7 @@ def read_tfrecord(
     empty = imported().Table.from_batches([], table.arrow_schema)
     form: dict[str, Any] = {"dtypes": _dtypes(table, dtype_backend), "path_column": path_column}
     # Texts have their dtype already, and Dask's own conversion would keep it from pruning columns.
-    with library("dask.config", "dask").set({"dataframe.convert-string": False}):
+    with library("dask.config").set({"dataframe.convert-string": False}):
         return dataframe.from_map(
             _frame_of,
             parts,
@@ -153,7 +153,7 @@ def _frame(
     n_rows: int | None = None,
 ) -> Any:
     """Return a table as a data frame whose dtypes do not depend on its values."""
-    pandas = library("pandas", "dask")
+    pandas = library("pandas")
     n_rows = table.num_rows if n_rows is None else n_rows
     found = {}
     for name in [] if table is None else table.column_names:
@@ -240,7 +240,7 @@ def read_records(
     >>> int(ages.sum().compute(scheduler="threads"))
     114
     """
-    bag, how = library("dask.bag", "dask"), ReadSettings(**options)
+    bag, how = library("dask.bag"), ReadSettings(**options)
     ranges = _ranges(paths, how, blocksize)
     state = _state_of(part.source for part in ranges)
     return bag.from_sequence(ranges, npartitions=len(ranges)).map_partitions(_records, how, state)
@@ -284,7 +284,7 @@ def damage_report(
     >>> damage_report("people.tfrecord").compute()
     <DamageReport of 1 file: 3 records, sound>
     """
-    delayed = library("dask", "dask").delayed
+    delayed = library("dask").delayed
     options["on_error"] = "skip"
     how = ReadSettings(**options)
     report = delayed(_report)
@@ -314,11 +314,11 @@ def _state_of(sources: Iterable[str]) -> str:
         return uuid.uuid4().hex
     stats = [os.stat(name) for name in names]
     files = [(each.st_ino, each.st_size, each.st_mtime_ns) for each in stats]
-    return str(library("dask.base", "dask").tokenize(names, files))
+    return str(library("dask.base").tokenize(names, files))
 
 
 def _bytes_of(blocksize: _Blocksize) -> int | None:
-    return None if blocksize is None else library("dask.utils", "dask").parse_bytes(blocksize)
+    return None if blocksize is None else library("dask.utils").parse_bytes(blocksize)
 
 
 # --------------------------------------------------------------------------------- write
@@ -397,8 +397,8 @@ def to_tfrecord(
     >>> int(read_tfrecord("people").age.sum().compute())
     114
     """
-    delayed = library("dask", "dask").delayed
-    if not isinstance(frame, library("dask.dataframe", "dask").DataFrame):
+    delayed = library("dask").delayed
+    if not isinstance(frame, library("dask.dataframe").DataFrame):
         raise TypeError(f"expected a dask.dataframe.DataFrame, not {type(frame).__name__}")
     ending = part_ending(options.get("compression"))
     folder, files = folder_to_write(path, options.get("storage_options"))

@@ -335,7 +335,7 @@ class Where:
 
 def imported() -> Any:
     """Return the library, or raise the ImportError that says how to install it."""
-    return library("duckdb", "sql")
+    return library("duckdb")
 
 
 def first_line(error: Exception) -> str:

@@ -39,7 +39,7 @@ try:
     from ray.data.datasource import Datasink, Datasource, ReadTask
     from ray.data.extensions import ArrowTensorArray, get_arrow_extension_tensor_types
 except ImportError as _error:
-    _detail = f"Ray Data is needed: pip install 'tfrecord-numpy[ray]': {_error}"
+    _detail = f"Ray Data is needed: pip install 'ray[data]' pandas pyarrow: {_error}"
     raise ImportError(_detail) from None
 
 if TYPE_CHECKING:

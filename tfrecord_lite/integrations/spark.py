@@ -133,7 +133,7 @@ def register(spark: Any) -> None:
     """
     imported()
     if DataSource is object:
-        detail = "Spark needs pyspark, pandas and pyarrow: pip install 'tfrecord-numpy[spark]'"
+        detail = "Spark needs pyspark, pandas and pyarrow: pip install pyspark pandas pyarrow"
         raise ImportError(detail)
     spark.dataSource.register(TFRecordDataSource)
 

@@ -280,6 +280,6 @@ def _torch() -> Any:
     try:
         import torch  # noqa: PLC0415 - optional
     except ImportError:
-        detail = "tensors need torch: pip install 'tfrecord-numpy[torch]'"
+        detail = "tensors need torch: pip install torch"
         raise ImportError(detail) from None
     return torch

@@ -160,7 +160,7 @@ def extra_dtype(name: str) -> np.dtype[Any]:
 
         found: np.dtype[Any] = np.dtype(getattr(ml_dtypes, name))
     except (ImportError, AttributeError):
-        detail = f"{name} needs the package ml_dtypes: pip install 'tfrecord-numpy[dtypes]'"
+        detail = f"{name} needs the package ml_dtypes: pip install ml_dtypes"
         raise ImportError(detail) from None
     return found
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 try:
     import hypothesis as _hypothesis  # noqa: F401
 except ImportError:
-    raise ImportError("strategies need Hypothesis: pip install 'tfrecord-numpy[testing]'") from None
+    raise ImportError("strategies need Hypothesis: pip install hypothesis") from None
 
 from tfrecord_lite.testing.features import (
     columns,

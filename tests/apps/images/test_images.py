@@ -270,5 +270,5 @@ def test_without_pillow_the_error_says_how_to_install_it(monkeypatch: pytest.Mon
         lambda: encode_image(noise(2, 2)),
         lambda: image_row(data),
     ):
-        with pytest.raises(ImportError, match=r"pip install 'tfrecord-numpy\[image\]'"):
+        with pytest.raises(ImportError, match=r"pip install pillow"):
             use()

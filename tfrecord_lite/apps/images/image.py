@@ -257,7 +257,7 @@ def require_pillow() -> Any:
     try:
         from PIL import Image  # noqa: PLC0415 - optional
     except ImportError:
-        detail = "images need Pillow: pip install 'tfrecord-numpy[image]'"
+        detail = "images need Pillow: pip install pillow"
         raise ImportError(detail) from None
     return Image
 

@@ -443,7 +443,7 @@ class TFRecordTable:
             return arrow.bridge("polars").lazy_frame(self)
         if self._is_frame_of("polars"):
             return self._loaded("polars", progress)
-        return library("polars", "dataframes").from_arrow(self.to_arrow(progress=progress))
+        return library("polars").from_arrow(self.to_arrow(progress=progress))
 
     def count_rows(self) -> int:
         """Count the records, all checksums verified, without parsing them.

@@ -103,7 +103,7 @@ def view(
     TypeError
         If a feature's name is not a str.
     ImportError
-        If Jinja2 or Pillow is not installed (``pip install 'tfrecord-numpy[view]'``).
+        If Jinja2 or Pillow is not installed (``pip install jinja2 pillow``).
 
     Notes
     -----
@@ -132,7 +132,7 @@ def view(
     except ImportError as error:
         if (error.name or "").split(".")[0] not in {"jinja2", "markupsafe", "PIL"}:
             raise
-        detail = "the page needs Jinja2 and Pillow: pip install 'tfrecord-numpy[view]'"
+        detail = "the page needs Jinja2 and Pillow: pip install jinja2 pillow"
         raise ImportError(detail) from error
     if message_class is not None:
         check_message_class(message_class)

@@ -42,7 +42,7 @@ def from_yaml(text: str | bytes) -> Schema:
     try:
         import yaml  # noqa: PLC0415 - optional
     except ImportError:
-        detail = 'YAML headers need PyYAML: pip install "tfrecord-numpy[yaml]"'
+        detail = "YAML headers need PyYAML: pip install pyyaml"
         raise ImportError(detail) from None
 
     class Loader(yaml.SafeLoader):
