@@ -136,6 +136,7 @@ def test_every_change_of_one_byte_in_plain_entries_is_seen(asked: list[bytes]) -
         for i, was in enumerate(message)
         for byte in (0, 1, 2, 0x0A, 0x12, 0x1A, was + 1, was ^ 0x80, 0xFF)
     }
+    changed |= {len_field(1, message[2:-n]) for n in range(1, 30)}
     are_refused = {message: refused(message, set(asked)) for message in sorted(changed)}
     assert_engine_agrees([m for m in are_refused if not are_refused[m]], asked, way="plain")
     memory = LayoutMemory()
@@ -165,13 +166,17 @@ def test_plain_entries_are_read_in_any_order_and_odd_ones_left_out() -> None:
     batch = [plain({key: entries[key] for key in keys}) for keys in orders]
     assert assert_engine_agrees(batch, way="plain") == 400
     assert assert_engine_agrees(batch, [b"int", b"none"], way="plain") == 400
+    others = read(batch, [b"int"], way="plain").batch.unknown_keys(100)
+    assert sorted(others) == sorted(entries.keys() - {b"int"})
 
     batch[7] = plain(entries | {b"string": Feature(BYTES, (b"a" * 128,))})
     batch[9] = plain(dict(list(entries.items())[:4]))  # lacks some
     batch[11] = plain({b"a key of \xc3\xa4": FIVE} | entries)
     batch[13] += plain({b"int": SIX})
+    twice = [(b"int", SIX), *list(entries.items())[:-1]]
+    batch[15] = len_field(1, b"".join(plain_entry(key, feature) for key, feature in twice))
     batch[398] = b""
-    assert assert_engine_agrees(batch, EVERY_FORM, way="plain") == 396
+    assert assert_engine_agrees(batch, EVERY_FORM, way="plain") == 395
     assert assert_engine_agrees([batch[9]] * 20, EVERY_FORM, way="plain") == 20
 
 
