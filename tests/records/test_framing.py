@@ -510,3 +510,16 @@ class TestFramesOfBlocks:
                 assert data_of_frame(flipped(whole, place), size, verify=verify) == expected
             for n_bytes in range(size):  # the file ends within the frame
                 assert data_of_frame(whole[:n_bytes], size, verify=verify) is None
+
+
+def test_room_is_made_for_all_records_that_are_wanted_by_those_that_came() -> None:
+    """One read brings them, and so no second buffer is needed, and no copy."""
+    stream = bytes(frame([bytes(100_000)] * 15))
+    decoder = FrameDecoder()
+    assert decoder.next_block(40) is None
+    room = decoder.writable(40)
+    room[:] = stream[: len(room)]
+    decoder.advance(len(room))
+
+    assert decoder.next_block(40) is None
+    assert len(decoder.writable(40)) + decoder.pending_bytes >= 40 * 100_016

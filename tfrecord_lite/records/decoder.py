@@ -165,8 +165,11 @@ class FrameDecoder:
         """
         wanted = CHUNK_BYTES
         if n_records is not None:
-            missing = n_records * self._mean_bytes - self.pending_bytes
-            wanted = max(wanted, min(missing, _MAX_AHEAD_BYTES))
+            n_found = self._edges.size - 1
+            mean = self._mean_bytes or (n_found and (self._next - self._start) // n_found)
+            expected = n_records * mean
+            expected += expected >> 5  # a little short would cost a second buffer, and a copy
+            wanted = max(wanted, min(expected - self.pending_bytes, _MAX_AHEAD_BYTES))
         if self._next_length is not None:
             # A record that outgrows the buffer at most doubles it, whatever its length says.
             missing = self._next + self._next_length + OVERHEAD_BYTES - self._stop
