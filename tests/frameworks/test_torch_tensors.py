@@ -195,6 +195,47 @@ def test_sparse_and_ragged_columns_come_from_workers(tmp_path: Path) -> None:
         assert sorted(rows) == [list(range(i)) for i in range(6)]
 
 
+class _Batches(torch.utils.data.IterableDataset):  # type: ignore[misc]
+    """One batch of all that tensors can be, made in a worker."""
+
+    def __iter__(self) -> Any:
+        yield batch_of_everything()
+
+
+def batch_of_everything() -> Any:
+    large = np.arange(100_000.0)
+    arrays = {
+        "small": np.arange(6).reshape(2, 3).T,
+        "large": large,
+        "none": large[:0],
+        "one": large[1],
+    }
+    made: dict[str, Any] = as_tensors({"texts": [b"a"], "in": (arrays, {"x": large[:2]})} | arrays)
+    others = {"half": torch.ones(2, dtype=torch.bfloat16), "sparse": torch.eye(2).to_sparse()}
+    return made | others if type(made) is dict else type(made)(made | others)
+
+
+def test_small_tensors_travel_in_the_message() -> None:
+    """The element arrives as without workers; only what is large is in shared memory."""
+    wanted = batch_of_everything()
+
+    (batch,) = DataLoader(_Batches(), batch_size=None, num_workers=1)
+
+    assert type(batch) is dict
+    assert list(batch) == list(wanted)
+    assert type(batch["in"][0]) is dict
+    for name in ("small", "large", "none", "one", "half"):
+        assert torch.equal(batch[name], wanted[name])
+        assert batch[name].dtype == wanted[name].dtype
+        assert batch[name].shape == wanted[name].shape
+    assert torch.equal(batch["in"][1]["x"], wanted["in"][1]["x"])
+    assert torch.equal(batch["sparse"].to_dense(), torch.eye(2))
+    assert batch["texts"] == [b"a"]
+    assert batch["large"].is_shared()
+    assert not any(batch[name].is_shared() for name in ("small", "none", "one"))
+    batch["small"][0, 0] = 7  # its own memory
+
+
 def test_only_data_sets_are_taken(names: list[str]) -> None:
     with pytest.raises(TypeError):
         IterableTensors(names)  # type: ignore[arg-type]

@@ -23,6 +23,7 @@ torch is imported when one of these is first called.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
@@ -31,7 +32,7 @@ import numpy as np
 from tfrecord_lite.arrays import AnyArray
 from tfrecord_lite.columns import RaggedTensor, SparseTensor
 from tfrecord_lite.dataset import Dataset, DatasetIterator
-from tfrecord_lite.dataset.sharding import register_with_torch
+from tfrecord_lite.dataset.sharding import current_worker, register_with_torch
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.files.names import Sources
 from tfrecord_lite.index import TFRecordFile
@@ -42,6 +43,9 @@ if TYPE_CHECKING:
     from tfrecord_lite.storage.sidecar import SchemaLike
 
 __all__ = ["IndexedTensors", "IterableTensors", "as_tensors", "jagged"]
+
+_SHARED_BYTES = 512 * 1024
+"""From this size on a tensor goes from one process to another in shared memory of its own."""
 
 
 def as_tensors(element: Any) -> Any:
@@ -77,7 +81,8 @@ def as_tensors(element: Any) -> Any:
 def _tensors(element: Any, key: str | None) -> Any:
     """Make tensors of what is in the column `key`."""
     if isinstance(element, dict):
-        return {name: _tensors(value, name) for name, value in element.items()}
+        tensors = {name: _tensors(value, name) for name, value in element.items()}
+        return tensors if current_worker() is None else _SentDict(tensors)
     if isinstance(element, tuple):
         items = (_tensors(item, key) for item in element)
         return type(element)(*items) if hasattr(element, "_fields") else tuple(items)
@@ -128,6 +133,35 @@ def jagged(ragged: RaggedTensor) -> Any:
         raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
     offsets = _tensor(ragged.row_splits)
     return _torch().nested.nested_tensor_from_jagged(_tensor(values), offsets)
+
+
+class _SentDict(dict[str, Any]):
+    """A dictionary in a DataLoader's worker, which arrives as a dict.
+
+    torch sends each tensor in shared memory of its own, with a file descriptor and a message, which takes
+    longer than parsing some hundred values. So smaller tensors travel in the message, as arrays.
+    """
+
+    def __copy__(self) -> Self:  # of what torch converts and collates
+        return type(self)(self)
+
+    def __reduce_ex__(self, _: Any) -> tuple[Any, ...]:
+        torch, values, names = _torch(), dict(self), []
+        for name, value in values.items():
+            is_plain = type(value) is torch.Tensor and value.layout == torch.strided
+            if is_plain and value.nbytes < _SHARED_BYTES:
+                with contextlib.suppress(TypeError, RuntimeError):  # what NumPy cannot hold
+                    values[name] = value.numpy()
+                    names.append(name)
+        return _received, (values, names)
+
+
+def _received(values: dict[str, Any], names: list[str]) -> dict[str, Any]:
+    """Make tensors of the values that were sent as arrays."""
+    from_numpy = _torch().from_numpy
+    for name in names:
+        values[name] = from_numpy(values[name])
+    return values
 
 
 def _tensor(array: AnyArray) -> Any:
