@@ -309,3 +309,18 @@ def test_a_short_file_costs_no_bar(tmp_path: Path) -> None:
     code = "import sys, tfrecord_lite as t\nt.verify(sys.argv[1])\nprint('tqdm' in sys.modules)"
 
     assert terminal.on_terminal("-c", code, tmp_path / "a").text == "False\r\n"
+
+
+def test_what_is_done_never_becomes_less_and_is_all_in_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "INTERVAL_SECONDS", 0)
+    told: list[tuple[int, int | None]] = []
+    meter = module.Meter(lambda *some: told.append(some))
+
+    for done in (5, 3, 12):
+        meter.update(done, 9)
+    meter.expect(20)
+    meter.finish()
+
+    assert told == [(5, 9), (5, 9), (12, 12), (20, 20)]

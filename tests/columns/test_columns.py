@@ -77,7 +77,7 @@ def test_fixed_widths_are_given_when_asked_for_and_nothing_is_cut() -> None:
     assert np.asarray(column[:0], "S").size == 0
     nul: Any = BytesColumn.from_list([b"", b"a\0"])
     for strings_given, dtype, words in (
-        (column, "S2", "value 0 is longer than S2"),
+        (column[1:], "S2", "value 1 is longer than S2"),
         (nul, "S9", "value 1 ends in a NUL"),
         (column, float, "not float64"),
     ):

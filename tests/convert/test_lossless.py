@@ -243,6 +243,8 @@ def test_what_does_not_make_up_the_original_is_refused(
     with pytest.raises(InvalidArgumentError) as caught:
         restore(parsed, schema)
     assert caught.value.reason == reason
+    if reason is Reason.WRONG_COUNT:
+        assert (caught.value.key, caught.value.index) == ("x", 1)
 
 
 EXTRAS = [

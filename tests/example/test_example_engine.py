@@ -322,6 +322,20 @@ def test_nested_lengths_that_agree_and_lie_are_refused(beyond: int, n_after: int
     assert_engine_agrees(batch, [b"z"])
 
 
+@pytest.mark.every
+@pytest.mark.parametrize("n_bytes", range(117, 122))
+def test_lengths_that_do_not_fit_in_their_bytes_are_no_lengths(n_bytes: int) -> None:
+    """One byte each, as in the others; from 128 on it is the first of several."""
+    usual = [plain({b"a": Feature(BYTES, (b"x" * n,)), b"z": FIVE}) for n in range(1, 30)]
+    entry = bytes([n_bytes]) + b"x" * n_bytes
+    for start in (b"\x0a", b"\x0a", b"\x0a\x01a\x12"):  # of the string, its list, and the Feature
+        entry = bytes([len(start) + len(entry)]) + start + entry
+    odd = len_field(1, b"\x0a" + entry + plain_entry(b"z", FIVE))
+
+    assert_engine_agrees([*usual, odd], [b"a", b"z"])
+    assert_engine_agrees([*usual, odd], [b"z"])
+
+
 @pytest.mark.parametrize("n_bytes", [1, 2, 3, 6])
 def test_a_part_of_a_float_among_whole_ones_is_refused(n_bytes: int) -> None:
     batch = [plain({b"a": Feature(FLOAT, (1,) * (1 + i % 3))}) for i in range(40)]

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import random
+import stat
 import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -198,3 +199,20 @@ def test_blocks_that_were_not_written_are_damage_after_what_was_flushed(
                 assert list(TFRecordReader(tmp_path / "saved", compression)) == [*found, b"added"]
             assert path.read_bytes() == before
         path.unlink()
+
+
+def test_an_atomic_file_is_on_the_disk_before_it_has_its_name_and_its_name_after(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[str] = []
+    replace = os.replace
+    monkeypatch.setattr(
+        os, "fsync", lambda file: done.append(stat.filemode(os.fstat(file).st_mode)[0])
+    )
+    monkeypatch.setattr(os, "replace", lambda *names: (done.append("named"), replace(*names)))
+
+    with TFRecordWriter(tmp_path / "a", atomic=True) as writer:
+        writer.write(b"one")
+        assert done == []
+
+    assert done == ["-", "named", "d"]

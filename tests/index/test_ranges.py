@@ -113,6 +113,13 @@ def test_the_hop_finds_every_border(tmp_path: Path, size: int) -> None:
     assert np.diff(borders).tolist() == [len(record) + 16 for record in records]
 
 
+def test_the_hop_ends_before_a_record_that_is_too_large(tmp_path: Path) -> None:
+    handle = open_handle(str(written(tmp_path / "a", [b"x" * 10, b"x" * 50, b"x"])))
+
+    assert _hop(handle, 50).tolist() == [0, 26, 92, 109]
+    assert _hop(handle, 49).tolist() == [0, 26]
+
+
 @pytest.mark.parametrize("cut", [1, 4, 11, 12, 13, 27, 28, 29])
 def test_the_hop_ends_before_a_record_that_is_cut(tmp_path: Path, cut: int) -> None:
     path = tmp_path / "a"

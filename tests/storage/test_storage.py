@@ -6,7 +6,9 @@ import gc
 import json
 import os
 import tracemalloc
+import zlib
 from typing import TYPE_CHECKING, Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -33,6 +35,8 @@ from tfrecord_lite import (
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.messages import Example, SequenceExample
 from tfrecord_lite.schema import Original
+from tfrecord_lite.storage.builder import row_batches
+from tfrecord_lite.storage.sidecar import FingerprintingFile, fingerprint_of, tfds_directory
 from tfrecord_lite.storage.structure import flatten
 
 if TYPE_CHECKING:
@@ -815,3 +819,57 @@ def test_a_description_given_as_columns_is_an_error_that_says_where_it_goes(
     for call in (load, scan):
         with pytest.raises(TypeError, match="give it as schema="):
             call(tmp_path / "a", described)
+
+
+# --------------------------------------------------------------------------------- parts of it
+
+
+@pytest.mark.parametrize("size", [0, 1, 65_535, 65_536, 65_537, 200_000])
+def test_a_fingerprint_is_the_size_and_the_crc_of_the_first_64_kib(
+    tmp_path: Path, size: int
+) -> None:
+    data = np.random.default_rng(size).bytes(size)
+    (tmp_path / "d").write_bytes(data)
+    expected = {"bytes": size, "crc32_of_head": zlib.crc32(data[:65_536])}
+
+    assert fingerprint_of(str(tmp_path / "d")) == expected
+    for step in (1000, 65_536, 70_000):
+        written = FingerprintingFile(mock.Mock())
+        for start in range(0, size, step):
+            assert written.write(data[start : start + step]) == len(data[start : start + step])
+        assert written.fingerprint == expected
+
+
+@pytest.mark.parametrize(
+    ("sizes", "expected"),
+    [
+        ([8] * 2500, [1024, 1024, 452]),
+        ([2**20] * 10, [4, 4, 2]),
+        ([20_000] * 300, [210, 90]),
+        ([16_000] * 600, [257, 257, 86]),  # every 16th is weighed, and counts for 16
+        ([2**20] * 4 + [2**20 - 1] + [2**20] * 4, [4, 5]),
+        ([], []),
+    ],
+)
+def test_rows_are_batched_by_number_and_weight(sizes: list[int], expected: list[int]) -> None:
+    rows = [{"x": bytes(size)} for size in sizes]
+
+    assert [len(batch) for batch in row_batches(rows)] == expected
+    assert [len(batch) for batch in row_batches([[row["x"]] for row in rows[:0]])] == []
+
+
+def test_the_folder_of_a_data_set_may_be_two_levels_below(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"no dataset_info\.json in"):
+        tfds_directory(tmp_path)
+    for number in range(9):
+        folder = tmp_path / "a" / f"1.0.{number}"
+        folder.mkdir(parents=True)
+        (folder / "dataset_info.json").touch()
+        if not number:
+            for place in (tmp_path, tmp_path / "a", folder, folder / "dataset_info.json"):
+                assert tfds_directory(place) == str(folder)
+        else:
+            with pytest.raises(InvalidArgumentError) as caught:
+                tfds_directory(tmp_path)
+            names = ", ".join(f"a/1.0.{i}" for i in range(min(number + 1, 8)))
+            assert str(caught.value.detail).endswith(f" {names}" + ", ..." * (number == 8))

@@ -502,3 +502,15 @@ def test_rows_with_wrong_bytes_stay_wrong_when_lengths_are_read() -> None:
 
     assert stretch.wrong is not None
     assert stretch.wrong.tolist() == [False, True, True]
+
+
+@pytest.mark.parametrize("n_bytes", [1, 7, 8, 9, 16, 17])
+def test_a_template_looks_at_all_of_its_bytes_and_no_other(n_bytes: int) -> None:
+    known = bytes(range(1, n_bytes + 1))
+    template = Template(known, [], [])
+    for place in range(n_bytes + 2):
+        data = np.zeros(2 * template.row_bytes, np.uint8)
+        data[:n_bytes] = np.frombuffer(known, np.uint8)
+        data[place] ^= 0x80
+        wrong = template.match(data, np.zeros(1, np.int64)).wrong
+        assert (wrong is not None) is (place < n_bytes)
