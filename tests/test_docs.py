@@ -52,7 +52,7 @@ MARKS: dict[str, Any] = {
 }
 """What pages need."""
 
-COMMANDS = ("README.md", "quickstart.md")
+COMMANDS = ("README.md", "quickstart.md", "protobufs.md")
 """Pages whose commands are run too."""
 
 README = (ROOT / "README.md").read_text()
@@ -179,6 +179,10 @@ def test_the_python_of_a_page_runs(
         from tests.support import real_files
 
         real_files.write(tmp_path)
+    if page.name == "protobufs.md":
+        from tests.support import foreign_messages
+
+        foreign_messages.write_documented(tmp_path)
 
     run_page(page, commands=page.name in COMMANDS)
 

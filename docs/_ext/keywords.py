@@ -39,6 +39,7 @@ KEYWORDS = {
     "how-to/testing": "Hypothesis, pytest",
     "how-to/tfds": "TFDS, tensorflow_datasets, load_tfds",
     "how-to/torch": "DataLoader, DDP, PyTorch, torch",
+    "how-to/protobufs": "PredictionLog, NoteSequence, protoc, decode_raw",
     "how-to/unknown-files": "inspect, IPython, Jupyter, notebook, view, viewer",
     "how-to/write-data": "data frame, DataFrame, encode, features.json, schema, schemas, TFX, write",
     "reference/typing": "mypy, pyright, type checker",

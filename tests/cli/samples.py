@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import struct
 import zlib
 from typing import TYPE_CHECKING, Any
@@ -195,6 +196,14 @@ def write_samples(folder: Path) -> None:
     cut = stream.compress(bytes(frame([flower(i) for i in range(4)]))[: 3 * (len(flower(0)) + 16)])
     (folder / "cut.gz").write_bytes(cut + stream.flush(zlib.Z_SYNC_FLUSH))
     write(folder / "one", [b"one"])
+    people = folder / "people" / "1.0.0"
+    people.mkdir(parents=True)
+    splits = [{"name": name, "shardLengths": ["2"]} for name in ("train", "test")]
+    info = {"name": "people", "version": "1.0.0", "splits": splits}
+    (people / "dataset_info.json").write_text(json.dumps(info))
+    for split in ("train", "test"):
+        write(people / f"people-{split}.tfrecord-00000-of-00001", map(flower, range(2)))
+    (folder / "empty folder").mkdir()
     from tests.support.foreign_messages import RECORDS
 
     for name, make in RECORDS.items():

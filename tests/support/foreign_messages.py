@@ -13,11 +13,16 @@ The classes are attributes of the module, as ``tests.support.foreign_messages:Fr
 from __future__ import annotations
 
 import struct
-from typing import Any
+import sys
+import types
+from typing import TYPE_CHECKING, Any
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
-from tests.cli.samples import JPEG
+from tests.cli.samples import JPEG, write
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _FIELDS = {
     "Frame": "context=1 Context, timestamp_micros=2 int64, pose=3 Transform, images=4* CameraImage",
@@ -154,3 +159,20 @@ RECORDS = {
     "Read": read,
 }
 """For each class, what makes a record of it."""
+
+
+def write_documented(folder: Path) -> None:
+    """Write the files of docs/how-to/protobufs.md, and make the modules that it imports."""
+    for name, cls in ("segment", Frame), ("predictions", PredictionLog):
+        write(folder / f"{name}.tfrecord", map(RECORDS[cls.__name__], range(2)))
+        path = MODULES[cls.__name__].split(".")
+        for i in range(1, len(path) + 1):
+            module = types.ModuleType(".".join(path[:i]))
+            sys.modules.setdefault(module.__name__, module)
+        setattr(sys.modules[module.__name__], cls.__name__, cls)
+
+
+MODULES = {
+    "Frame": "waymo_open_dataset.dataset_pb2",
+    "PredictionLog": "tensorflow_serving.apis.prediction_log_pb2",
+}

@@ -282,6 +282,17 @@ def _damage(report: DamageReport) -> str:
     return panel(repr(report).strip("<>"), *parts)
 
 
+def _tfds(info: Any) -> str:
+    splits = ((name, n, len(info.files(name))) for name, n in info.splits.items())
+    labels = (
+        (name, len(names), ", ".join(names[:MAX_ROWS])) for name, names in info.label_names.items()
+    )
+    parts = [table(["split", "records", "files"], splits), _schema_table(info.schema)]
+    parts += [table(["feature", "labels", "names"], labels)] if info.label_names else []
+    title = " ".join(filter(None, (info.name, info.config, info.version)))
+    return panel(f"{title}, of TensorFlow Datasets", *parts)
+
+
 _RENDERERS: dict[str, Callable[[Any], str]] = {
     "BytesColumn": _bytes_column,
     "DamageReport": _damage,
@@ -289,6 +300,7 @@ _RENDERERS: dict[str, Callable[[Any], str]] = {
     "Schema": _schema,
     "SequenceSchema": _sequence_schema,
     "SparseTensor": _sparse,
+    "TfdsInfo": _tfds,
 }
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import inspect
+import os
+import re
 import signal
 import sys
 import threading
@@ -16,6 +18,7 @@ from typing import Any, NoReturn
 from tfrecord_lite import __version__
 from tfrecord_lite.cli import inputs, style
 from tfrecord_lite.cli.console import Console, OutputError, Status
+from tfrecord_lite.files.names import name_of
 
 VERBS = {
     "info": ("info", "count records, show sizes, compression and content"),
@@ -46,8 +49,7 @@ Inspect TFRecord files, check and convert them. Compression is detected from a f
 every checksum is verified.
 
 examples:
-  tfrecord info train.tfrecord                  what is in it?
-  tfrecord head -n 1 train.tfrecord             what does a record look like?
+  tfrecord train.tfrecord                       what is in it? info and head -n 1 in one
   tfrecord view train.tfrecord                  all of that, on a page in the browser
   tfrecord verify 'train-*.tfrecord'            is everything intact?
   tfrecord convert train.tfrecord train.parquet another format, both ways
@@ -155,23 +157,46 @@ def _warnings_as_lines(console: Console) -> Iterator[None]:
         yield
 
 
+def _is_file(first: list[str]) -> bool:
+    """Whether the first argument is a file where a verb should stand."""
+    name = "".join(first)
+    is_word = not name or name in VERBS or name.startswith("-")
+    return not is_word and (os.path.exists(name) or bool(re.search(r"[/\\.@*?[]", name)))  # noqa: PTH110 - any text
+
+
+def _run(args: argparse.Namespace, console: Console) -> None:
+    """Run a verb; report what fails."""
+    try:
+        args.run(args, console)
+    except BrokenPipeError as error:
+        raise OutputError from error
+    except (OSError, ImportError, ValueError, TypeError) as error:
+        inputs.complain_of(error, args.verb, console)
+    console.flush()
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line, by default this process's, and return its exit status.
 
-    A :class:`Status`, or 143 or 129 after SIGTERM or SIGHUP. Wrong arguments, the help and the
+    Files without a verb are shown by info, and the first record by head. A :class:`Status`, or 143 or 129 after SIGTERM or SIGHUP. Wrong arguments, the help and the
     version raise SystemExit.
     """
     console = Console()
     try:
         with _termination_as_interrupt(), _warnings_as_lines(console):
-            args = make_parser().parse_args(arguments)
-            try:
-                args.run(args, console)
-            except BrokenPipeError as error:
-                raise OutputError from error
-            except (OSError, ImportError, ValueError, TypeError) as error:
-                inputs.complain_of(error, args.verb, console)
-            console.flush()
+            given = list(sys.argv[1:] if arguments is None else arguments)
+            if not _is_file(given[:1]):
+                _run(make_parser().parse_args(given), console)
+            else:
+                args = make_parser().parse_args(["info", *given])
+                _run(args, console)
+                is_readable = not console.status or args.skip_damage
+                if is_readable and (sources := inputs.find(args, console)):
+                    if not args.json:
+                        console.say()
+                    options = [each for each in given if each not in args.files]
+                    first = ["head", "-n", "1", name_of(sources[0]), *options]
+                    _run(make_parser().parse_args(first), console)
     except OutputError as error:
         return console.give_up(error)
     except _Terminated as error:

@@ -12,7 +12,7 @@ import os
 import re
 import sys
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import partial
 from importlib import import_module
 from typing import IO, TYPE_CHECKING, Any, TypeAlias, cast
@@ -69,7 +69,7 @@ def add(
 
 def add_files(parser: argparse.ArgumentParser, *, can_skip: bool = True) -> None:
     """Declare the files, and how to read them."""
-    text = "a path, a URL, a pattern in quotes, shards as train@10, or - for standard input"
+    text = "a path, URL, pattern in quotes, shards as train@10, directory of TFDS, or - for standard input"
     add(parser, "files FILE", text, nargs="+")
     add_reading(parser, can_skip=can_skip)
 
@@ -253,12 +253,23 @@ def source_of(name: str) -> Source:
     return cast("IO[bytes]", _StandardInput())
 
 
+def files_of(name: str) -> list[Source]:
+    """List the files of a name; of a directory of TensorFlow Datasets, those of all splits."""
+    if os.path.isdir(name):  # noqa: PTH112 - may be a URL
+        from tfrecord_lite.apps.tfds.info import Directory  # noqa: PLC0415 - not light
+
+        with suppress(FileNotFoundError):
+            splits = Directory(name, None).info.splits.values()
+            return [file for split in splits for file in split.files_with_records()]
+    return expand(name)
+
+
 def find(args: argparse.Namespace, console: Console) -> list[Source]:
     """List the files that the arguments name; report a pattern that matches none."""
     sources: list[Source] = []
     for file in args.files:
         try:
-            sources += [source_of(file)] if file == "-" else expand(file)
+            sources += [source_of(file)] if file == "-" else files_of(file)
         # ValueError is what file systems raise for a URL that they do not accept.
         except (OSError, ImportError, ValueError) as error:
             console.complain(str(error) if file == "-" else text_of(error, file))

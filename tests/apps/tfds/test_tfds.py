@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from typing import TYPE_CHECKING, Any
 
@@ -202,6 +203,13 @@ def test_info_tells_splits_labels_and_files(today: Path) -> None:
     with pytest.raises(InvalidArgumentError, match="is a slice, but files hold whole splits"):
         info.files("train[:1]")
     assert len(repr(info)) < 2000
+
+    html = info._repr_html_()
+    assert str(today) not in html
+    text = " ".join(re.sub(r"<style>.*?</style>|<[^>]+>", " ", html, flags=re.DOTALL).split())
+    assert text.startswith("flowers 1.0.0, of TensorFlow Datasets split records files train 12 3")
+    for words in ("test 2 1", "label 3 cat, dog, bird", "pixels FixedLenFeature"):
+        assert words in text
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.files.names import StorageOptions, check_storage_options
 from tfrecord_lite.reader import TFRecordReader
 from tfrecord_lite.schema import Schema
+from tfrecord_lite.shown import repr_html
 from tfrecord_lite.storage import sidecar
 from tfrecord_lite.storage.infer import infer_schema
 
@@ -67,6 +68,8 @@ class TfdsInfo:
     schema: Schema
     label_names: dict[str, list[str]]
     _files: dict[str, list[str]] = field(repr=False)
+
+    _repr_html_ = repr_html
 
     def files(self, split: str) -> list[str]:
         """Return the paths of the files that store a split, for any reader of this library.
