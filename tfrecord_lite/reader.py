@@ -17,7 +17,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Generator, Iterator
-from itertools import chain, pairwise
+from itertools import chain, islice, pairwise
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, TypeVar
 
@@ -314,6 +314,23 @@ class TFRecordReader:
         if not hasattr(schema, "parse_batches"):
             parser = parser_for(schema, self._sources, self._options, strings)
         return self._batches(parser, batch_size, drop_remainder=drop_remainder)
+
+    def take(self, num_records: int) -> list[bytes]:
+        """Return the first records.
+
+        Raises
+        ------
+        DataLossError
+            For damage among them.
+
+        Examples
+        --------
+        >>> with TFRecordWriter("names.tfrecord") as writer:
+        ...     writer.write(Block.from_records([b"Ada", b"Alan", b"Grace"]))
+        >>> TFRecordReader("names.tfrecord").take(2)
+        [b'Ada', b'Alan']
+        """
+        return list(islice(self, require_int("num_records", num_records, 0)))
 
     def examples(self) -> Iterator[dict[str, AnyArray]]:
         """Yield the records of all files as dictionaries, without a schema.

@@ -6,6 +6,7 @@ import pickle
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 import torch
@@ -23,6 +24,7 @@ from tfrecord_lite import (
     TFRecordWriter,
     VarLenFeature,
     read_batches,
+    save,
     tf,
 )
 from tfrecord_lite.errors import InvalidArgumentError
@@ -320,3 +322,22 @@ def test_torch_takes_the_tensors_of_the_names_of_tensorflow() -> None:
     assert taken.tolist() == rows.numpy().tolist()
     assert taken.dtype == torch.float32
     assert torch.as_tensor(tf.constant(3)).item() == 3
+
+
+def test_without_a_schema_tensors_have_the_dtypes_that_were_saved(tmp_path: Path) -> None:
+    path = tmp_path / "x.tfrecord"
+    dtypes = ("?", "u1", "i4", "f2", "f8", ml_dtypes.bfloat16)
+    columns: dict[str, Any] = {np.dtype(d).str: np.arange(4).astype(d) for d in dtypes}
+    columns |= {"lack": np.ma.MaskedArray([1.5, 2, 3, 4], [0, 1, 0, 0]), "t": ["a", "b", "c", "d"]}
+    save(path, columns)
+
+    for found in (
+        IndexedTensors(path)[[0, 1, 2, 3]],
+        *IterableTensors(read_batches(path, batch_size=4)),
+    ):
+        kinds = [str(found[name].dtype) for name in list(columns)[:6]]
+        wanted = ("bool", "uint8", "int32", "float16", "float64", "bfloat16")
+        assert kinds == [f"torch.{dtype}" for dtype in wanted]
+        assert all(found[name].tolist() == [0, 1, 2, 3] for name in list(columns)[1:6])
+        assert found["lack"].tolist() == [1.5, None, 3, 4]
+        assert found["t"] == ["a", "b", "c", "d"]

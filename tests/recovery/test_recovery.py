@@ -10,6 +10,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,7 +22,9 @@ from tfrecord_lite import (
     TFRecordReader,
     TFRecordWriter,
     encode_example,
+    load,
     recover,
+    save,
     verify,
 )
 from tfrecord_lite.errors import (
@@ -335,3 +338,53 @@ class TestWhatIsNotToBeRead:
             recover(tmp_path / "pipe", tmp_path / "new")
 
         assert not (tmp_path / "new").exists()
+
+
+def damaged(path: Path, at: int) -> None:
+    content = bytearray(path.read_bytes())
+    content[at] ^= 255
+    path.write_bytes(content)
+
+
+class TestSidecars:
+    def test_the_new_file_has_the_sidecar_of_the_damaged_one(self, tmp_path: Path) -> None:
+        path, new = tmp_path / "old", tmp_path / "new"
+        save(path, {"x": np.arange(5, dtype="u1"), "y": np.arange(5) / 3})
+        size = path.stat().st_size
+        damaged(path, size // 2)
+
+        recover(path, new)
+        first = load(new)
+        save(new, {"z": [1]})
+        Path(f"{path}.schema.json").unlink()
+        recover(path, new, overwrite=True)
+
+        assert (first["x"].dtype, first["x"].tolist()) == (np.uint8, [0, 1, 3, 4])
+        assert first["y"].tolist() == [0, 1 / 3, 1, 4 / 3]
+        assert not Path(f"{new}.schema.json").exists()  # that of what was replaced
+        assert load(new)["x"].dtype == np.int64
+
+    def test_a_sidecar_of_other_data_is_left_behind(self, tmp_path: Path) -> None:
+        path, new = tmp_path / "old", tmp_path / "new"
+        save(path, {"x": [1]})
+        write(path, GOOD)
+        damaged(path, 100)
+
+        with pytest.warns(UserWarning, match="gets no sidecar") as warned:
+            recover(path, new)
+
+        assert warned[0].filename == __file__
+        assert not Path(f"{new}.schema.json").exists()
+
+    @pytest.mark.needs("dataframes")
+    def test_rows_of_a_frame_that_are_lost_are_not_counted(self, tmp_path: Path) -> None:
+        import pandas as pd
+
+        path, new = tmp_path / "old", tmp_path / "new"
+        save(path, pd.DataFrame({"x": [1, None, 3]}, pd.RangeIndex(5, 8), dtype="Int16"))
+        damaged(path, 20)
+
+        recover(path, new)
+
+        found = load(new, as_="pandas")
+        assert (found["x"].dtype, found.index.tolist()) == ("Int16", [0, 1])

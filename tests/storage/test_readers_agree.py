@@ -241,3 +241,41 @@ def test_the_features_of_tensorflow_datasets_beside_the_data_are_used(tmp_path: 
     (tmp_path / "dataset_info.json").write_text("{}")
     with pytest.raises(InvalidArgumentError, match="not a schema"):
         load(path)
+
+
+# ------------------------------------------------------------------- a part of the records
+
+
+def test_the_first_records_alone(tmp_path: Path) -> None:
+    paths = [tmp_path / "0", tmp_path / "1"]
+    for path in paths:
+        save(path, {"n": np.arange(5, dtype="u1"), "s": ["a", "b", "c", "d", "e"]})
+    first = written(tmp_path / "first", [{"n": 1, "s": "ä"}, {"n": 2, "s": "b"}, {"m": 3}])
+
+    for n in (1, 5, 7, 10, 99):
+        same(load(paths, num_records=n)["n"], np.array([0, 1, 2, 3, 4] * 2, "u1")[:n])
+    assert load(first, num_records=2)["n"].tolist() == [1, 2]  # nothing after them is read
+    assert load(first, ["s"], num_records=2, text=True)["s"].tolist() == ["ä", "b"]
+    assert load(first, ["s"], num_records=1, text=["s"])["s"].tolist() == ["ä"]
+    assert load(first, ["s"], num_records=1)["s"].tolist() == ["ä".encode()]
+    with pytest.raises(InvalidArgumentError, match="'t' in text"):
+        load(first, text=["t"])
+    with pytest.raises(InvalidArgumentError, match="num_records"):
+        load(first, num_records=0)
+
+    assert TFRecordReader(first).take(2) == list(TFRecordReader(first))[:2]
+    assert TFRecordReader(first).take(0) == []
+    file = TFRecordFile(paths)
+    assert [file.example(i)["s"].item() for i in (0, 6, -1)] == [b"a", b"b", b"e"]
+
+
+def test_a_record_by_number_that_is_no_example_is_named(tmp_path: Path) -> None:
+    paths = [written(tmp_path / "0", [{"n": 1}] * 3), tmp_path / "1"]
+    with TFRecordWriter(paths[1]) as writer:
+        writer.write(b"no Example")
+
+    with pytest.raises(InvalidArgumentError) as caught:
+        TFRecordFile(paths).example(3)
+
+    error = caught.value
+    assert (error.source, error.index, error.reason) == (str(paths[1]), 0, Reason.MALFORMED)

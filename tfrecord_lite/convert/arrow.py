@@ -509,6 +509,13 @@ def without_labels(description: Description | None) -> Description | None:
     return {**description, "index": index.get("name")}
 
 
+def without_numbers(description: Description | None) -> Description | None:
+    """Return the description of a frame without labels that are the numbers of its rows."""
+    if description is None or isinstance(description.get("index"), list):
+        return description
+    return {name: found for name, found in description.items() if name != "index"}
+
+
 # ------------------------------------------------------------------------------------ tables
 
 _FORMATS = ("with_format", "iter", "features", "column_names")

@@ -64,6 +64,7 @@ from tfrecord_lite.records.framing import (
 from tfrecord_lite.records.stream import RecordStream
 
 if TYPE_CHECKING:
+    from tfrecord_lite.arrays import AnyArray
     from tfrecord_lite.columns import Column
     from tfrecord_lite.example.parse import ExampleParser
     from tfrecord_lite.storage.sidecar import SchemaLike
@@ -347,6 +348,32 @@ class TFRecordFile:
             rows = np.flatnonzero(numbers == number)
             offsets[rows] = self._indexes[number].offsets[places[rows]]
         return np.stack([numbers, places, offsets], axis=1)
+
+    def example(self, index: int) -> dict[str, AnyArray]:
+        """Return one Example as a dictionary, as :meth:`TFRecordReader.examples` does.
+
+        Raises
+        ------
+        InvalidArgumentError
+            ``MALFORMED`` for a record that is not an Example.
+        IndexError, TypeError, DataLossError, FailedPreconditionError
+            As ``[i]``.
+
+        Examples
+        --------
+        >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+        >>> with TFRecordFile("people.tfrecord") as people:
+        ...     people.example(1)
+        {'name': array([b'Alan'], dtype=object), 'age': array([41])}
+        """
+        from tfrecord_lite.example.to_dicts import decode_example  # noqa: PLC0415 - loads the engine
+
+        record = self[require_int("index", index)]
+        try:
+            return decode_example(record)
+        except TFRecordError as error:
+            name, place, offset = self.place(index)
+            raise error.at(source=name, index=place, offset=offset) from None
 
     def parse(
         self,

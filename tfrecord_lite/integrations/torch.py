@@ -16,6 +16,7 @@ read-only or byte-swapped       parsers and data sets give no such arrays
 byte strings                    ``bytes``, or lists of them; a BytesColumn is unchanged
 SparseTensor                    a sparse COO tensor on the same values; of strings, unchanged
 RaggedTensor                    unchanged; ``jagged(ragged)`` converts those of one level
+masked array                    unchanged; ``filled(0)`` in a ``map`` makes an array of it
 ==============================  ====================================================
 
 torch is imported when one of these is first called.
@@ -88,7 +89,7 @@ def _tensors(element: Any, key: str | None) -> Any:
         return type(element)(*items) if hasattr(element, "_fields") else tuple(items)
     if isinstance(element, list):
         return [_tensors(item, key) for item in element]
-    if isinstance(element, (np.ndarray, np.generic)):
+    if isinstance(element, (np.ndarray, np.generic)) and not isinstance(element, np.ma.MaskedArray):
         array = np.asarray(element)
         try:
             return _tensor(array)
@@ -165,8 +166,10 @@ def _received(values: dict[str, Any], names: list[str]) -> dict[str, Any]:
 
 
 def _tensor(array: AnyArray) -> Any:
-    if array.dtype.kind in "OSU":
+    if array.dtype.kind in "OSUT":
         return array.tolist()
+    if array.dtype.kind == "V" and hasattr(_torch(), array.dtype.name):  # of ml_dtypes
+        return _tensor(array.view(f"u{array.itemsize}")).view(getattr(_torch(), array.dtype.name))
     # Torch cannot share read-only memory, other byte orders or negative strides.
     if not (array.flags.writeable and array.dtype.isnative and min(array.strides, default=0) >= 0):
         array = array.astype(array.dtype.newbyteorder("="), order="C", copy=True)

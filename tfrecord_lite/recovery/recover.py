@@ -10,18 +10,21 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import warnings
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from typing import Unpack
 
 from tfrecord_lite.block import Block
+from tfrecord_lite.convert.arrow import without_numbers
 from tfrecord_lite.errors import (
     DamagedSpan,
     DamageReport,
     DataLossError,
     FailedPreconditionError,
     FileReport,
+    InvalidArgumentError,
     Reason,
     argument_error,
 )
@@ -35,6 +38,7 @@ from tfrecord_lite.files.compression import (
 from tfrecord_lite.files.inflate import InflationLimits
 from tfrecord_lite.files.input import open_seekable
 from tfrecord_lite.files.names import (
+    SIDECAR_SUFFIX,
     Source,
     StorageOptions,
     check_storage_options,
@@ -44,15 +48,17 @@ from tfrecord_lite.files.names import (
     is_url,
     name_of,
 )
-from tfrecord_lite.files.output import OutputFile, open_output
+from tfrecord_lite.files.output import OutputFile
 from tfrecord_lite.options import ReadOptions, ReadSettings
 from tfrecord_lite.progress import Meter, Progress, check_progress, metered, total_bytes
-from tfrecord_lite.records.damage import DamagedSpans, DamageLog
+from tfrecord_lite.records.damage import DamagedSpans, DamageLog, levels_to_caller
 from tfrecord_lite.records.framing import OVERHEAD_BYTES
-from tfrecord_lite.records.sink import RecordSink
 from tfrecord_lite.records.stream import RecordStream
 from tfrecord_lite.recovery.members import MemberReader
 from tfrecord_lite.recovery.verify import settings_of
+from tfrecord_lite.storage import sidecar
+from tfrecord_lite.storage.data_files import DataFiles
+from tfrecord_lite.storage.sidecar import Sidecar
 
 
 def recover(
@@ -72,7 +78,8 @@ def recover(
         A local path, or a URL whose file can seek. Never changed. A pattern must match one file.
     output_path : str, bytes or PathLike
         The new file; it appears when it is complete. None is written if the file is damaged and
-        not one intact record is found in it.
+        not one intact record is found in it. If there is a sidecar beside the damaged file, there is
+        one beside the new file, too.
     output_compression : str, int, TFRecordOptions or None, optional
         Of the new file, as for :class:`TFRecordWriter`; but ``"infer"`` means that of the
         damaged file if the new name's ending does not choose one.
@@ -140,26 +147,31 @@ def recover(
         settings = replace(settings, compression=stream.compression)
     if is_infer(output_compression) and not compression_of_name(target):
         output_compression = settings.compression
+    described = _described(source, storage_options)
     account = _Account(source, InflationLimits(settings.max_inflated_bytes))
-    file = open_output(target, atomic=True, storage_options=storage_options)
+    made = DataFiles([target], compression_to_write(target, output_compression), storage_options)
     try:
-        _check_free(file, overwrite=overwrite)
-        sink = RecordSink(file, compression_to_write(target, output_compression))
+        made.open(target)
+        _check_free(made.files[0], overwrite=overwrite)
         with metered(progress, source, "bytes") as meter:
             for part in _parts(source, settings, meter):
                 account.add(part)
                 if isinstance(part, Block):
-                    sink.add_framed(part)
+                    made.sinks[0].add_framed(part)
             meter.finish()
         account.check_format()
         if account.spans and not account.n_records:
-            sink.abandon()
+            made.abandon()
         else:
-            sink.finish()
-            _check_free(file, overwrite=overwrite)
-            sink.commit()
+            (fingerprint,) = made.finish()
+            _check_free(made.files[0], overwrite=overwrite)
+            if described is not None:
+                place = f"{target}{SIDECAR_SUFFIX}"
+                made.add_sidecar(place, described._replace(fingerprint=fingerprint))
+            made.commit()
+            sidecar.remove_stale(target, storage_options)
     except BaseException:
-        file.abandon()
+        made.abandon()
         raise
     return DamageReport((account.report(),))
 
@@ -179,6 +191,18 @@ def _one_file(path: Source, storage_options: StorageOptions) -> str:
         detail = f"recover takes one file, this names {len(files)}{several}"
         raise argument_error(detail, source=name_of(path))
     return name_of(files[0])
+
+
+def _described(source: str, storage_options: StorageOptions) -> Sidecar | None:
+    """Return the sidecar of a damaged file, without the labels of rows; warn if it is of other data."""
+    try:
+        with warnings.catch_warnings(action="ignore"):  # that the data are damaged is known
+            found = sidecar.read_beside(source, storage_options, may_be_damaged=True)
+    except InvalidArgumentError as error:
+        text = f"the new file gets no sidecar, since that of the damaged one does not fit: {error}"
+        warnings.warn(text, UserWarning, stacklevel=levels_to_caller())
+        return None
+    return found and found._replace(dataframe=without_numbers(found.dataframe))
 
 
 def _check_free(file: OutputFile, *, overwrite: bool) -> None:

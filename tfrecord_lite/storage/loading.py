@@ -29,6 +29,7 @@ from tfrecord_lite.errors import (
     InvalidArgumentError,
     Reason,
     argument_error,
+    require_int,
 )
 from tfrecord_lite.example.parse import ExampleParser, parser_of_all
 from tfrecord_lite.example.sequence.parse import SequenceExampleParser
@@ -39,8 +40,15 @@ from tfrecord_lite.progress import Progress, check_progress, reported, title_of
 from tfrecord_lite.reader import reader_with
 from tfrecord_lite.schema import Schema, SequenceSchema
 from tfrecord_lite.schema.text import nearest
-from tfrecord_lite.storage.described import described_by, reader_ahead, structure_of
-from tfrecord_lite.storage.infer import infer_schema
+from tfrecord_lite.storage.described import (
+    SAMPLE,
+    described_by,
+    first_blocks,
+    reader_ahead,
+    structure_of,
+    with_text,
+)
+from tfrecord_lite.storage.infer import first_of, infer_schema
 from tfrecord_lite.storage.sidecar import Sidecar
 from tfrecord_lite.storage.structure import rebuild
 
@@ -56,6 +64,8 @@ def load(
     columns: Sequence[str] | None = None,
     *,
     schema: SchemaLike | None = None,
+    num_records: int | None = None,
+    text: bool | Sequence[str] = False,
     as_: Library | None = None,
     progress: Progress = None,
     **options: Unpack[ReadOptions],
@@ -72,8 +82,12 @@ def load(
         ``"context/label"``; the result is a flat dict with these names as keys.
     schema : Schema, SequenceSchema, dict of specifications, or path, optional
         How to parse the records, or a schema file as for :func:`load_schema`. By default the
-        ``.schema.json`` beside each file; without one the schema is inferred, which reads the
-        files twice.
+        ``.schema.json`` beside each file, or the files of TensorFlow Datasets in the same folder;
+        without any the schema is inferred, which reads the files twice.
+    num_records : int, optional
+        Load only this many records from the start.
+    text : bool or sequence of str, default False
+        The columns of byte strings that are text, as for :func:`scan`.
     as_ : {"pandas", "polars", "arrow"}, optional
         Return a DataFrame of pandas or Polars, or a Table of pyarrow, with one column per
         feature, instead of a dict. A frame that was saved from the same library comes back as
@@ -125,14 +139,20 @@ def load(
     if as_ is not None:
         check_library(as_)
     check_progress(progress)
+    if num_records is not None:
+        num_records = require_int("num_records", num_records, 1)
     settings = ReadSettings(**options)
     sources = expand(paths, settings.storage_options)
     reader = reader_with(sources, settings)
     ahead = False if callable(progress) else progress
     described = described_by(schema, sources, settings) or Sidecar(
-        infer_schema(reader_ahead(sources, settings), progress=ahead)
+        infer_schema(reader_ahead(sources, settings), num_records=num_records, progress=ahead)
     )
-    blocks = reported(reader.blocks(), progress, title_of(sources))
+    if text is not False:
+        most = min(num_records or SAMPLE, SAMPLE)
+        described = with_text(described, text, lambda: first_blocks(sources, settings, most))
+    found = first_of(reader.blocks(), num_records)
+    blocks = reported(found, progress, title_of(sources))
     return Loader(described, columns, as_).whole(blocks)
 
 

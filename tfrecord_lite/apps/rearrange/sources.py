@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from tfrecord_lite.block import Block
+from tfrecord_lite.convert.arrow import without_numbers
 from tfrecord_lite.errors import InvalidArgumentError
 from tfrecord_lite.files.names import (
     Source,
@@ -129,15 +130,7 @@ class Input:
             text = f"the new files get no sidecar, since those beside the old do not fit: {reason}"
             warnings.warn(text, UserWarning, stacklevel=3)
             return None
-        return None if found is None else found._replace(dataframe=_without_rows(found.dataframe))
-
-
-def _without_rows(description: dict[str, Any] | None) -> dict[str, Any] | None:
-    """Return the description of a data frame without labels that are the numbers of its rows."""
-    if description is None:
-        return None
-    index = description.get("index")
-    return {k: v for k, v in description.items() if k != "index" or isinstance(index, list)}
+        return None if found is None else found._replace(dataframe=without_numbers(found.dataframe))
 
 
 def _is_list(sources: Any) -> bool:
