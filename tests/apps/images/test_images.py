@@ -14,8 +14,14 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from tests.tensors.test_tensors import refusal
-from tfrecord_lite import FixedLenFeature, TFRecordError, encode_example, parse_single_example
-from tfrecord_lite.apps.images import decode_image, encode_image, image_row
+from tfrecord_lite import (
+    BytesColumn,
+    FixedLenFeature,
+    TFRecordError,
+    encode_example,
+    parse_single_example,
+)
+from tfrecord_lite.apps.images import decode_image, decode_images, encode_image, image_row
 from tfrecord_lite.apps.images.image import FORMATS
 from tfrecord_lite.errors import Reason
 from tfrecord_lite.testing import assert_same
@@ -228,6 +234,53 @@ def test_an_image_as_a_parsed_record_has_it() -> None:
     assert contents.shape == ()
     assert_same(decode_image(contents), pixels)
     assert image_row(contents) == image_row(pixels)
+
+
+@pytest.mark.parametrize("form", [list, BytesColumn.from_list, lambda c: np.array(c, object)])
+def test_a_column_is_decoded_as_its_images(form: Any) -> None:
+    images = [noise(4, 5, 3), noise(6, 2, 1), noise(40, 30, 4)]
+    column = form([encode_image(image) for image in images])
+
+    for n in (None, 1, 3):
+        for channels in (0, 1, 3, 4):
+            found = decode_images(column, None, n, channels=channels)
+            assert isinstance(found, list)
+            for one, content in zip(found, column, strict=True):
+                assert_same(one, decode_image(content, channels))
+        small = decode_images(column, (8, 9), n)
+        assert isinstance(small, np.ndarray)
+        assert small.shape == (3, 8, 9, 3)
+    assert decode_images(form([]), (8, 9)).shape == (0, 8, 9, 3)  # type: ignore[union-attr]
+
+
+def test_images_are_resized_by_averaging() -> None:
+    smooth = np.add.outer(np.arange(128), np.arange(128)).astype(np.uint8)
+    image = np.repeat(smooth[:, :, None], 3, axis=2)
+    mean = image.reshape(16, 8, 16, 8, 3).mean((1, 3))
+
+    for name in ("png", "jpeg"):
+        small: Any = decode_images([encode_image(image, name)], (16, 16))
+        assert np.abs(small[0] - mean).max() < 8
+    exact: Any = decode_images([encode_image(image)], image.shape[:2])
+    assert_same(exact[0], image)
+
+
+def test_the_image_of_a_column_that_is_damaged_is_numbered() -> None:
+    column = [encode_image(noise(3, 3, 3))] * 3 + [b"no image", b"nor this"]
+
+    for arguments, reason in [
+        ({}, Reason.MALFORMED),
+        ({"size": (0, 3)}, Reason.BAD_ARGUMENT),
+        ({"size": (3, 3), "channels": 0}, Reason.BAD_ARGUMENT),
+        ({"channels": 2}, Reason.BAD_ARGUMENT),
+        ({"num_threads": 0}, Reason.BAD_ARGUMENT),
+    ]:
+        with pytest.raises(TFRecordError) as caught:
+            decode_images(column, **arguments)  # type: ignore[arg-type]
+        assert caught.value.reason is reason
+        assert caught.value.index == (3 if not arguments else None)
+    with pytest.raises(TypeError, match="decode_images takes several"):
+        decode_image(column)  # type: ignore[arg-type]
 
 
 def test_wrong_arguments_of_decode_image() -> None:

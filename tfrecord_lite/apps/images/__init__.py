@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from tfrecord_lite.apps.images.image import decode_image, encode_image, image_row
+from tfrecord_lite.apps.images.image import decode_image, decode_images, encode_image, image_row
 from tfrecord_lite.apps.images.lists import ImageReport
 from tfrecord_lite.apps.images.pack import pack_images
 from tfrecord_lite.apps.images.unpack import unpack_images
@@ -18,6 +18,7 @@ from tfrecord_lite.apps.images.unpack import unpack_images
 __all__ = [
     "ImageReport",
     "decode_image",
+    "decode_images",
     "encode_image",
     "image_row",
     "pack_images",
