@@ -52,7 +52,7 @@ MARKS: dict[str, Any] = {
 }
 """What pages need."""
 
-COMMANDS = ("README.md", "quickstart.md", "protobufs.md")
+COMMANDS = ("README.md", "quickstart.md", "protobufs.md", "unknown-files.md")
 """Pages whose commands are run too."""
 
 README = (ROOT / "README.md").read_text()
@@ -174,7 +174,7 @@ def test_the_python_of_a_page_runs(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "84")
+    monkeypatch.setenv("COLUMNS", "96")
     if page.name in ("real-data.md", "tfds.md"):
         from tests.support import real_files
 

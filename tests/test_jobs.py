@@ -45,7 +45,7 @@ def test_the_guide_runs_from_its_first_line_to_its_last(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "84")
+    monkeypatch.setenv("COLUMNS", "96")
 
     run_page(PAGE, commands=True)
 
