@@ -226,6 +226,8 @@ def test_embeddings_are_strips() -> None:
         ([np.nan] * 20, "20 values, 20 NaN"),
         ([np.inf, -np.inf] * 10, "20 values, 20 infinite"),
         ([7.0] * 20, "20 values, all 7"),
+        ([7.0] * 256, "256 values, all 7"),
+        ([7.0] * 513, "513 values, 3 a colour, all 7"),
         ([0.0] * 20, "20 values, all 0"),
         ([-np.float32(3.4e38), np.float32(3.4e38)] * 10, "20 values, -3.4e+38 to 3.4e+38"),
         ([1.0, np.nan, np.inf, 2.0] * 5, "20 values, 1 to 2, 5 NaN, 5 infinite"),

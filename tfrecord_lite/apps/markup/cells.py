@@ -355,6 +355,8 @@ class Cells:
             tall = wide = max(min(_MAX_HEAT // height, 2 * _MAX_HEAT // width, 12), 1)
         n_values = values.size if n_values is None else n_values
         seen = "" if n_values == values.size else f", the first {values.size:,}"
+        if shown.size < values.size:
+            seen += f", {-(-values.size // shown.size):,} a colour"
         text = f"{plural(n_values, 'value')}{seen}, {_extent_text(values)}"
         finite = values[np.isfinite(values)]
         extent = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)

@@ -39,6 +39,9 @@ from tfrecord_lite.schema import FeatureSpec, Schema, SequenceSchema
 from tfrecord_lite.schema.text import nearest
 
 _N_DETECTED = 8
+_MAX_FILES = 100
+_PRECISION = "row_splits_dtype"
+"""What a card has no room for: of inferred features it is always the same."""
 _MAX_SCHEMA = 500_000  # characters
 _FIRST_BYTES = 512
 _WRAPPING = 300
@@ -167,7 +170,7 @@ def _with_statistics(report: Report, wanted: Wanted, budget: Budget, meter: Mete
             schema = chosen[0] if isinstance(schema, Schema) else SequenceSchema(*chosen)
     except TFRecordError as error:
         problems = (*problems, f"There is no schema for all records: {error}")
-    code = "" if schema is None else schema_code(schema)
+    code = "" if schema is None else reading_code(schema, [*report.files])
     n_characters = len(code) + 4 * code.count("'")
     if n_characters > _MAX_SCHEMA or not budget.take(card_characters=n_characters):
         code = f"# {human_bytes(len(code))}: too long for this page; infer_schema(paths) returns it"
@@ -187,17 +190,19 @@ def _with_statistics(report: Report, wanted: Wanted, budget: Budget, meter: Mete
 def _spec_texts(schema: Schema | SequenceSchema | None) -> Mapping[str, str]:
     """Return all specifications as Python, by section and name."""
     if isinstance(schema, Schema):
-        return {f"/{name}": spec_code(spec) for name, spec in schema.items()}
+        return {f"/{name}": spec_code(spec, _PRECISION) for name, spec in schema.items()}
     if schema is None:
         return {}
     parts = ("context", schema.context), ("feature list", schema.feature_lists)
     return {
-        f"{part}/{name}": spec_code(spec) for part, specs in parts for name, spec in specs.items()
+        f"{part}/{name}": spec_code(spec, _PRECISION)
+        for part, specs in parts
+        for name, spec in specs.items()
     }
 
 
-def spec_code(spec: FeatureSpec) -> str:
-    """Return a specification as Python that creates it, without what is the default.
+def spec_code(spec: FeatureSpec, left_out: str = "") -> str:
+    """Return a specification as Python that creates it, without what is the default, or is left out.
 
     >>> spec_code(FixedLenFeature([2], "float32"))
     "FixedLenFeature([2], 'float32')"
@@ -207,10 +212,24 @@ def spec_code(spec: FeatureSpec) -> str:
         value = getattr(spec, item.name)
         if item.name in ("shape", "dtype"):
             parts.append(repr(spec.dtype_name if item.name == "dtype" else list(value)))
-        elif repr(value) != repr(item.default):
+        elif item.name != left_out and repr(value) != repr(item.default):
             named = value.name if isinstance(value, np.dtype) else value
             parts.append(f"{item.name}={named!r}")
     return f"{type(spec).__name__}({', '.join(parts)})"
+
+
+def reading_code(schema: Schema | SequenceSchema, files: list[str]) -> str:
+    """Return Python that reads batches of these files."""
+    parts = [schema] if isinstance(schema, Schema) else [*schema]
+    specs = [spec for part in parts for spec in part.values()]
+    names = sorted({"read_batches", *(type(each).__name__ for each in (schema, *parts, *specs))})
+    shown = [f"    {name!r},\n" for name in files[:_MAX_FILES]]
+    more = f"    # and {len(files) - _MAX_FILES:,} more\n" if len(files) > _MAX_FILES else ""
+    paths = repr(files[0]) if len(files) == 1 else f"[\n{''.join(shown)}{more}]"
+    return (
+        f"from tfrecord_lite import {', '.join(names)}\n\npaths = {paths}\nschema = {schema_code(schema)}\n"
+        "for batch in read_batches(paths, schema, batch_size=32):\n    print(batch)\n"
+    )
 
 
 def schema_code(schema: Schema | SequenceSchema) -> str:
