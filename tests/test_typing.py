@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+@pytest.mark.full
 @pytest.mark.needs("lint")
 def test_the_program_of_the_page_on_types_passes_mypy_strict(tmp_path: Path) -> None:
     from mypy import api

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import gc
 import io
 import multiprocessing
 import os
@@ -377,7 +376,6 @@ def test_a_copy_of_the_reader_at_offsets_has_a_file_of_its_own(
     number = other._handle._fd
     other.close()
     del other
-    gc.collect()
     with pytest.raises(OSError, match="Bad file descriptor"):
         os.fstat(number)  # closed, once, and not the one of the first
     assert reader.read(0)[0] == example(0)

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.effort import at_most
+from tests.support.effort import at_most, some
 from tests.support.subprocesses import run_fresh
 from tfrecord_lite import (
     TFRecordReader,
@@ -63,7 +63,7 @@ def records(path: Path, first: int, stop: int) -> Path:
 
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
-    return records(tmp_path / "a.tfrecord", 0, 20_000)
+    return records(tmp_path / "a.tfrecord", 0, 6_000)
 
 
 def made(folder: Path) -> list[str]:
@@ -80,10 +80,11 @@ class TestOutputs:
         assert ids(tmp_path / "b.parquet") == expected
         assert (summary.rows, summary.n_sources) == (30, 3)
 
-    @pytest.mark.parametrize("num_jobs", [1, 3])
     @pytest.mark.parametrize(
-        "ending", ["tfrecord", "tfrecord.gz", "parquet", "feather", "csv", "jsonl"]
-    )
+        ("ending", "num_jobs"),
+        some(4, [("tfrecord", 1), ("tfrecord.gz", 2), ("parquet", 2), ("feather", 2),
+                 ("csv", 1), ("csv", 3), ("jsonl", 1), ("jsonl", 3)]),
+    )  # fmt: skip
     def test_shards_have_rows_that_follow_each_other(
         self, tmp_path: Path, source: Path, ending: str, num_jobs: int
     ) -> None:
@@ -95,13 +96,13 @@ class TestOutputs:
 
         shards = sorted(tmp_path.glob("c-*.parquet"))
         assert [path.name for path in shards] == [f"c-0000{i}-of-00003.parquet" for i in range(3)]
-        assert ids(*shards) == list(range(20_000))
-        assert {len(ids(shard)) for shard in shards} == {6666, 6667}
+        assert ids(*shards) == list(range(6_000))
+        assert {len(ids(shard)) for shard in shards} == {2000}
 
     def test_a_shard_per_source_is_made_of_it(self, tmp_path: Path) -> None:
         paths = [records(tmp_path / f"{i}.tfrecord", 0, 10 * i + 1) for i in range(2)]
 
-        convert(*paths, target=f"{tmp_path}/out@2.parquet", num_shards=2, num_jobs=2)
+        convert(*paths, target=f"{tmp_path}/out@2.parquet", num_shards=2)
 
         shards = sorted(tmp_path.glob("out-*"))
         assert [len(ids(shard)) for shard in shards] == [1, 11]
@@ -116,10 +117,10 @@ class TestOutputs:
     def test_as_many_shards_as_the_sources_have_of_a_size(
         self, tmp_path: Path, source: Path
     ) -> None:
-        convert(source, target=tmp_path / "b.csv", shard_bytes=2_000_000)
+        convert(source, target=tmp_path / "b.csv", shard_bytes=700_000)
 
         shards = sorted(tmp_path.glob("b-*.csv"))
-        assert len(shards) == -(-source.stat().st_size // 2_000_000)
+        assert len(shards) == -(-source.stat().st_size // 700_000)
 
     def test_a_directory_has_a_file_per_source(self, tmp_path: Path) -> None:
         folder = tmp_path / "in"
@@ -158,7 +159,7 @@ class TestOutputs:
             convert(source, target=source, overwrite=True)
         with pytest.raises(InvalidArgumentError, match="the target is one of the sources"):
             convert(source, target=f"{tmp_path}/", to="tfrecord", overwrite=True)
-        assert len(list(TFRecordReader(source))) == 20_000
+        assert len(list(TFRecordReader(source))) == 6_000
 
     def test_what_is_there_is_kept(self, tmp_path: Path, source: Path) -> None:
         (tmp_path / "b.csv").write_text("kept")
@@ -174,7 +175,7 @@ class TestOutputs:
 class TestRows:
     @pytest.mark.parametrize("shards", [None, 3])
     @pytest.mark.parametrize("ending", ["tfrecord", "parquet", "csv"])
-    @pytest.mark.parametrize("limit", [0, 7000, 50_000])
+    @pytest.mark.parametrize("limit", [0, 7000, 15_000])
     def test_a_limit_is_exact(
         self, tmp_path: Path, source: Path, ending: str, limit: int, shards: int | None
     ) -> None:
@@ -184,7 +185,7 @@ class TestRows:
         convert(other, other, target=tmp_path / "c.parquet", limit=limit, num_shards=shards)
 
         found = ids(*sorted(tmp_path.glob("c*.parquet")))
-        assert found == [*range(20_000), *range(20_000)][:limit]
+        assert found == [*range(6_000), *range(6_000)][:limit]
 
     def test_a_limit_stops_reading(self, tmp_path: Path, source: Path) -> None:
         data = source.read_bytes()
@@ -221,7 +222,7 @@ class TestRows:
         save(tmp_path / "n.tfrecord", {"n": np.array([1, 2], np.uint8)})
         paths = [tmp_path / f"{name}.tfrecord" for name in "xna"]
 
-        convert(*paths, target=f"{tmp_path}/out/", to=to, num_jobs=2, sample=10)
+        convert(*paths, target=f"{tmp_path}/out/", to=to, sample=10)
         for path in (tmp_path / "out").glob("*.parquet"):
             convert(path, target=path.with_suffix(".tfrecord"))
 
@@ -246,7 +247,7 @@ class TestRows:
 
         assert not (tmp_path / "b.tfrecord.schema.json").exists()
         found: Any = load(target)
-        assert len(found["id"]) == 20_000
+        assert len(found["id"]) == 6_000
 
     def test_columns_in_their_order(self, tmp_path: Path, source: Path) -> None:
         import pyarrow.parquet as pq
@@ -338,13 +339,13 @@ class TestRows:
 
         assert ids(tmp_path / "b.parquet") == [1, 2, 3]
 
-    @pytest.mark.parametrize("num_jobs", [1, 2])
+    @pytest.mark.parametrize("num_jobs", some(1, [1, 2]))
     def test_progress_counts_rows(self, tmp_path: Path, source: Path, num_jobs: int) -> None:
         seen: list[tuple[int, int | None]] = []
         settings: dict[str, Any] = {"num_shards": 2, "num_jobs": num_jobs}
         target = tmp_path / "b.parquet"
         convert(source, target=target, progress=lambda *now: seen.append(now), **settings)
-        assert seen[-1] == (20_000, 20_000)
+        assert seen[-1] == (6_000, 6_000)
 
 
 def sequences_of(rows: list[dict[str, Any]], path: Path) -> Path:
@@ -410,8 +411,8 @@ class TestSequences:
 
 
 class TestDamage:
-    @pytest.mark.parametrize("num_jobs", [1, 2])
-    @pytest.mark.parametrize("shards", [{"num_shards": 2}, {"shard_bytes": 5_000_000}])
+    @pytest.mark.parametrize("num_jobs", some(1, [1, 2]))
+    @pytest.mark.parametrize("shards", [{"num_shards": 2}, {"shard_bytes": 2_000_000}])
     def test_at_the_end_is_reported_of_shards(
         self, tmp_path: Path, source: Path, num_jobs: int, shards: dict[str, int]
     ) -> None:
@@ -423,7 +424,7 @@ class TestDamage:
         target = tmp_path / "b.tfrecord"
         summary = convert(source, target=target, options=options, num_jobs=num_jobs, **shards)
 
-        assert (summary.rows, summary.damage.num_damaged) == (19_999, 1)
+        assert (summary.rows, summary.damage.num_damaged) == (5_999, 1)
 
     def test_of_one_shard_leaves_the_others(self, tmp_path: Path, source: Path) -> None:
         from tfrecord_lite.apps.tables import conversion
@@ -433,7 +434,9 @@ class TestDamage:
         source.write_bytes(data)
         target = str(tmp_path / "b.parquet")
 
-        summary = conversion.convert([str(source)], target, conversion.Settings(), num_shards=4)
+        summary = conversion.convert(
+            [str(source)], target, conversion.Settings(sample=100), num_shards=4
+        )
 
         ((name, error),) = summary.failures
         assert name.endswith(("b-00002-of-00004.parquet", "b-00003-of-00004.parquet"))
@@ -457,7 +460,7 @@ class TestDamage:
         for settings in {}, {"num_shards": 2, "num_jobs": 2}:
             target = tmp_path / f"b{len(settings)}.parquet"
             summary = convert(source, target=target, options=options, **settings)
-            assert summary.rows == 19_999
+            assert summary.rows == 5_999
             assert summary.damage.num_damaged == 1
 
 
@@ -485,11 +488,11 @@ class TestResume:
 
         summary = convert(source, target=target, num_shards=3, resume=True)
 
-        assert ids(*shards) == list(range(20_000))
+        assert ids(*shards) == list(range(6_000))
         assert manifests(tmp_path) == []
         assert shards[0].stat().st_mtime_ns != before[0]
         assert shards[1].stat().st_mtime_ns == before[1]
-        assert (len(summary.kept), len(summary.outputs), summary.rows) == (1, 2, 20_000)
+        assert (len(summary.kept), len(summary.outputs), summary.rows) == (1, 2, 6_000)
 
     @pytest.mark.parametrize("change", ["source", "sidecar", "columns", "compression", "shards"])
     def test_with_other_settings_is_an_error(
@@ -499,7 +502,7 @@ class TestResume:
         interrupted(source, target)
         before = {path.name: path.read_bytes() for path in tmp_path.glob("*b*")}
         if change == "source":
-            records(source, 5, 20_005)
+            records(source, 5, 6_005)
         if change == "sidecar":
             sidecar = {"id": np.arange(1), "pad": [b""], "half": np.zeros(1, np.float32)}
             schema = save(tmp_path / "other.tfrecord", sidecar)
@@ -522,7 +525,7 @@ class TestResume:
         assert (summary.kept, len(summary.outputs)) == ([], n_shards)
         first = 5 if change == "source" else 0
         made = sorted(tmp_path.glob(f"b-*-of-0000{n_shards}.parquet"))
-        assert ids(*made) == list(range(first, first + 20_000))
+        assert ids(*made) == list(range(first, first + 6_000))
 
     @pytest.mark.parametrize("is_complete", [True, False])
     def test_leaves_the_files_of_others(
@@ -561,13 +564,13 @@ class TestResume:
             convert(source, target=tmp_path / "b.parquet", resume=True)
 
     def test_with_a_limit(self, tmp_path: Path, source: Path) -> None:
-        shards = interrupted(source, tmp_path / "b.parquet", limit=10_000)
+        shards = interrupted(source, tmp_path / "b.parquet", limit=4_000)
         shards[0].unlink()
 
-        settings: dict[str, Any] = {"num_shards": 3, "limit": 10_000}
+        settings: dict[str, Any] = {"num_shards": 3, "limit": 4_000}
         convert(source, target=tmp_path / "b.parquet", resume=True, **settings)
 
-        assert ids(*shards) == list(range(10_000))
+        assert ids(*shards) == list(range(4_000))
 
 
 SLOW = """
