@@ -9,8 +9,10 @@ import sys
 import threading
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
+from tfrecord_lite import save
 from tfrecord_lite.cli import main
 from tfrecord_lite.records.framing import frame
 
@@ -35,6 +37,35 @@ default = signal.default_int_handler if int(number) == signal.SIGINT else signal
 signal.signal(int(number), signal.SIG_IGN if ignored == "ignored" else default)
 RecordSink.add_framed = get_stuck
 sys.exit(main(arguments))
+"""
+
+
+IMPORTING = """
+import os, signal, sys
+from tfrecord_lite.cli import main
+
+class Finder:
+    def find_spec(self, name, *_):
+        if name == "tfrecord_lite.cli.app":
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Finder())
+main(["info"])
+"""
+
+
+QUERYING = """
+import os, signal, sys, threading, time
+import tfrecord_lite.integrations.duckdb
+from tfrecord_lite.cli import main
+
+def interrupt():
+    time.sleep(1)
+    os.kill(os.getpid(), signal.SIGINT)
+
+threading.Thread(target=interrupt).start()
+files = "'{0}' a, '{0}' b, '{0}' c".format(sys.argv[1])
+sys.exit(main(["sql", "select sum(a.n * b.n + c.n) from " + files]))
 """
 
 
@@ -68,6 +99,21 @@ def test_a_run_that_is_asked_to_end_leaves_no_file(source: Path, number: int) ->
 
     assert (process.returncode, err) == (128 + number, b"")
     assert list(source.parent.iterdir()) == [source]
+
+
+def test_an_interrupt_during_imports_is_silent() -> None:
+    done = subprocess.run([sys.executable, "-c", IMPORTING], capture_output=True, check=False)
+
+    assert (done.returncode, done.stderr) == (-signal.SIGINT, b"")
+
+
+@pytest.mark.needs("sql")
+def test_an_interrupt_ends_a_query_at_once(tmp_path: Path) -> None:
+    save(tmp_path / "a", {"n": np.arange(5000)})  # a query of hours
+    arguments = [sys.executable, "-c", QUERYING, str(tmp_path / "a")]
+    done = subprocess.run(arguments, capture_output=True, check=False, timeout=60)
+
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
 
 
 def test_a_signal_that_is_ignored_stays_ignored(source: Path) -> None:

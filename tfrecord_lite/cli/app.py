@@ -176,11 +176,7 @@ def _run(args: argparse.Namespace, console: Console) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line, by default this process's, and return its exit status.
-
-    Files without a verb are shown by info, and the first record by head. A :class:`Status`, or 143 or 129 after SIGTERM or SIGHUP. Wrong arguments, the help and the
-    version raise SystemExit.
-    """
+    """Run the command line, and return its exit status."""
     console = Console()
     try:
         with _termination_as_interrupt(), _warnings_as_lines(console):

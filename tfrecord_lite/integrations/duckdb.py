@@ -15,7 +15,8 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from functools import cache
 from types import SimpleNamespace
@@ -138,7 +139,7 @@ class _Run:
             if relation is None:  # a statement without rows
                 return arrow().table({}).to_reader()
             read = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader
-            return read(_ROWS_PER_BATCH)
+            return self._waited(lambda: read(_ROWS_PER_BATCH))
         except imported().Error as error:
             raise self._explained(error) from None
 
@@ -146,9 +147,20 @@ class _Run:
         """Yield the rows."""
         with closing(self.connection), closing(reader):
             try:
-                yield from reader
+                while (batch := self._waited(lambda: next(reader, None))) is not None:
+                    yield batch
             except (imported().Error, arrow().ArrowException, OSError) as error:
                 raise self._explained(error) from None
+
+    def _waited(self, work: Callable[[], Any]) -> Any:
+        """Let a thread work, since DuckDB may compute for minutes before it looks for Ctrl-C."""
+        with ThreadPoolExecutor(1) as thread:
+            future = thread.submit(work)
+            try:
+                return future.result()
+            except KeyboardInterrupt:
+                self.connection.interrupt()
+                raise
 
     def _explained(self, error: Exception) -> Exception:
         """Return the error that explains one of DuckDB's: ours that caused it, or one of one line."""
@@ -326,7 +338,9 @@ class Where:
             cursor.register("batch", pa.table({**columns, self._number: rows}))
             try:
                 found = cursor.execute(self._query).fetchnumpy()
-            except imported().Error as error:
+            except (imported().Error, RuntimeError) as error:
+                if "interrupted" in str(error):  # which DuckDB makes of Ctrl-C
+                    raise KeyboardInterrupt from None
                 raise _condition_error(first_line(error)) from None
         mask = np.zeros(batch.num_rows, np.bool_)
         mask[found[self._number]] = True

@@ -253,7 +253,7 @@ def with_text(described: Sidecar, text: Any, looked: Callable[[], list[Block]]) 
     if isinstance(text, str):
         raise TypeError(f"text must be a bool or a list of names, not the str {text!r}")
     if text is True:
-        chosen = _texts_in(described, names, looked() if names else [])
+        chosen = _texts_in(described, names, looked()) if names else []
     else:
         chosen = list(text)
         for name in chosen:
