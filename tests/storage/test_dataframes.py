@@ -14,7 +14,15 @@ from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from tests.support import golden
-from tfrecord_lite import FixedLenFeature, TFRecordWriter, encode_examples, infer_schema, load, save
+from tfrecord_lite import (
+    FixedLenFeature,
+    TFRecordWriter,
+    encode_examples,
+    infer_schema,
+    load,
+    save,
+    scan,
+)
 from tfrecord_lite.convert.lossless import schema_of
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.schema import Original, Schema
@@ -238,6 +246,15 @@ def day_frame(**options: Any) -> Any:
 )
 def test_a_frame_comes_back_with_its_index_and_all(frame: Any) -> None:
     same_pandas(again(frame, "pandas"), frame)
+
+
+def test_an_offset_is_a_time_zone_to_every_library(tmp_path: Path) -> None:
+    times = pd.to_datetime([0]).tz_localize("UTC").tz_convert(dt.timezone(dt.timedelta(hours=-2)))
+    save(tmp_path / "a", pd.DataFrame({"t": times}))
+
+    assert load(tmp_path / "a", as_="arrow").schema.field("t").type.tz == "-02:00"
+    for frame in (load(tmp_path / "a", as_="polars"), scan(tmp_path / "a").to_polars()):
+        assert frame["t"].dt.convert_time_zone("UTC").dt.timestamp("ms").to_list() == [0]
 
 
 # ----------------------------------------------------------------------------------- arrow

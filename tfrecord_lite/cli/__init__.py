@@ -32,8 +32,9 @@ __all__ = ["main"]
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line, by default this process's, and return its exit status.
 
-    Files without a verb are shown by info, and the first record by head. 0 to 2; 130, 143 or 129 after Ctrl-C, SIGTERM or SIGHUP. Wrong arguments, the help and the
-    version raise SystemExit.
+    Files without a verb are shown by info, and the first record by head. The status is 0 to 2; 130,
+    143 or 129 after Ctrl-C, SIGTERM or SIGHUP. Wrong arguments, the help and the version raise
+    SystemExit.
     """
     handler = signal.getsignal(signal.SIGINT)
     # During imports, an interrupt ends the process silently.

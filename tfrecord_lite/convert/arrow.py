@@ -1089,6 +1089,8 @@ def _flat_type(name: str, dtype: np.dtype[Any], original: Original | None) -> An
             detail = f"no data frame has times of the dtype {dtype.name}; load them with as_=None"
             raise column_error(name, detail, None, Reason.UNSUPPORTED)
         zone = None if original is None else original.zone
+        if zone is not None and zone.startswith(("UTC+", "UTC-")):  # as only pandas writes it
+            zone = zone.removeprefix("UTC")
         return pa.duration(found) if dtype.kind == "m" else pa.timestamp(found, zone)
     if dtype.kind in "biuf":
         return pa.from_numpy_dtype(dtype)
