@@ -13,7 +13,6 @@ import doctest
 import importlib
 import inspect
 import pkgutil
-import re
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +22,6 @@ from hypothesis import settings
 
 import tfrecord_lite
 from tests.support import effort
-from tests.support.corpus import ROOT
 from tests.support.extras import can_be_imported
 
 if TYPE_CHECKING:
@@ -180,21 +178,6 @@ def marks(name: str) -> Iterator[pytest.MarkDecorator]:
         yield pytest.mark.filterwarnings("default")
 
 
-MADE_FOR_ENGINES = re.compile(r"tfrecord_lite\.integrations\.(ray|spark)\.TFRecord\w+")
-"""Classes that have a page and no example: engines call them, and users the functions beside them."""
-
-
-def in_the_reference() -> Iterator[Any]:
-    """Yield what has a page in the reference, but for the names left out here."""
-    for page in (ROOT / "docs" / "reference" / "api").glob("*.md"):
-        for part in page.read_text(encoding="utf-8").split("currentmodule:: ")[1:]:
-            module, _, text = part.partition("\n")
-            left_out = module.startswith(("tfrecord_lite.messages", "tfrecord_lite.tf"))
-            if not left_out and can_be_imported(module):
-                names = re.findall(r"^   (\w+)$", text, re.MULTILINE)
-                yield from (getattr(importlib.import_module(module), name) for name in names)
-
-
 def is_run(docstring: str) -> bool:
     """Return whether a docstring ends in examples of which at least one line is run."""
     _, heading, text = docstring.partition("\nExamples\n--------\n")
@@ -205,15 +188,6 @@ def is_run(docstring: str) -> bool:
 def test_every_public_name_has_an_example() -> None:
     assert len(DOCSTRINGS) > 250
     assert [name for name, docstring in DOCSTRINGS.items() if not is_run(docstring)] == []
-
-
-def test_every_name_in_the_reference_is_a_public_one_here() -> None:
-    listed = {name_of(each) for each in in_the_reference()}
-
-    public = {name for name in listed if not MADE_FOR_ENGINES.fullmatch(name)}
-
-    assert len(public) > 100
-    assert public - DOCSTRINGS.keys() == set()
 
 
 def test_the_example_of_every_public_name_is_run() -> None:

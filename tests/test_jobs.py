@@ -18,27 +18,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.needs("tables")
 
 PAGE = ROOT / "docs" / "how-to" / "tables.md"
-_JOBS = re.compile(r"^\*\*.*?^```(python|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-
-
-def jobs() -> list[tuple[str, list[str]]]:
-    """Return the block of each job: its language, and its lines without what they print."""
-    text = PAGE.read_text("utf-8").partition("\n## Jobs")[2].partition("\n## ")[0]
-    return [(language, _lines(language, block)) for language, block in _JOBS.findall(text)]
-
-
-def _lines(language: str, block: str) -> list[str]:
-    lines = [line for line in block.splitlines() if line]
-    starts = ("$ ",) if language == "console" else (">>> ", "... ")
-    typed = [line for line in lines if line.startswith(starts)]
-    return typed or lines
-
-
-def test_jobs_have_three_lines_at_most() -> None:
-    found = jobs()
-
-    assert len(found) >= 5
-    assert [lines for _, lines in found if len(lines) > 3] == []
 
 
 def test_the_guide_runs_from_its_first_line_to_its_last(

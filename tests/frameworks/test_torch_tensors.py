@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import ml_dtypes
@@ -145,18 +144,6 @@ def test_other_columns() -> None:
 
 
 # ------------------------------------------------------------------------ data sets, in order
-
-
-@pytest.mark.parametrize("n_workers", [0, 1, 3])
-@pytest.mark.parametrize("shuffle", [False, 7, "all"])
-def test_each_record_comes_once_per_epoch(names: list[str], n_workers: int, shuffle: Any) -> None:
-    dataset = read_batches(names, FEATURES, 4, shuffle=shuffle, seed=1)
-    loader = DataLoader(IterableTensors(dataset), batch_size=None, num_workers=n_workers)
-
-    for _ in range(2):
-        assert Counter(n for batch in loader for n in check_batch(batch)) == Counter(
-            range(N_RECORDS)
-        )
 
 
 @pytest.mark.parametrize("n_workers", [0, 2])

@@ -20,7 +20,7 @@ import pytest
 
 from tests.parity.answers import Both
 from tests.parity.parsing import Parsing
-from tests.parity.rules import names_of, outcomes, summary
+from tests.parity.rules import names_of, summary
 from tests.parity.tensors import Tensors
 
 if TYPE_CHECKING:
@@ -68,12 +68,10 @@ def pytest_runtest_makereport(
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
-    """Print how many rules were covered, and how generated cases came out."""
+    """Print how many rules were covered."""
     covered, failed = config.stash[_covered], config.stash[_failed]
     if covered or failed:
         terminalreporter.write_line(summary(covered - failed))
-    for line in outcomes():
-        terminalreporter.write_line(line)
 
 
 @pytest.fixture(scope="session")

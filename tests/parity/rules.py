@@ -8,7 +8,6 @@ The end of the run tells how many rules were covered.
 
 from __future__ import annotations
 
-from collections import Counter
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -46,10 +45,6 @@ RULES = tuple(
 DEVIATIONS: set[str] = set()
 """Every rule with a test of a deviation, in the modules imported so far."""
 
-OUTCOMES: Counter[str] = Counter()
-"""How generated cases came out, by sort; the end of the run tells."""
-_TOTALS = ("cases", "disagreements")
-
 
 def rule(*names: str) -> pytest.MarkDecorator:
     """Mark a test as one of these rules."""
@@ -85,34 +80,10 @@ def summary(covered: set[str]) -> str:
 
 
 @contextmanager
-def counted(name: str, case: object) -> Iterator[Counter[str]]:
-    """Count a generated case, by the sorts that the block finds, or as a disagreement.
-
-    Parameters
-    ----------
-    name : str
-        How to make it again, for the error.
-    case : object
-        What it is.
-    """
-    found: Counter[str] = Counter()
-    OUTCOMES["cases"] += 1
+def noted(name: str, case: object) -> Iterator[None]:
+    """Let an error say which generated case it is of, and how to make it again."""
     try:
-        yield found
+        yield
     except Exception as error:
-        OUTCOMES["disagreements"] += 1
         error.add_note(f"{name}: {case}")
         raise
-    OUTCOMES.update(found)
-
-
-def outcomes() -> list[str]:
-    """Say in a few lines how generated cases came out; nothing if there were none.
-
-    A part of the cases ends at its first disagreement, so there may be more than are counted.
-    """
-    n_cases, n_wrong = (OUTCOMES[name] for name in _TOTALS)
-    sorts = [(count, sort) for sort, count in OUTCOMES.items() if sort not in _TOTALS]
-    lines = [f"  {count:6,} {sort}" for count, sort in sorted(sorts, reverse=True)]
-    title = f"parity: {n_cases:,} generated cases, {n_wrong:,} disagreements"
-    return [title, *lines] if n_cases else []

@@ -1,7 +1,7 @@
 """Generated TensorProtos, intact and damaged: both give the same, or differ by a known rule.
 
 3,000 cases; ``TFRECORD_PARITY_CASES`` asks for another number, ``TFRECORD_PARITY_SEED``
-for other ones. The end of the run tells how they came out.
+for other ones.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import pytest
 
 from tests.parity.answers import ask
 from tests.parity.parsing import bits
-from tests.parity.rules import counted
+from tests.parity.rules import noted
 from tests.support.tensor_messages import NUMBERS, random_proto
 from tfrecord_lite import parse_tensor
 from tfrecord_lite.errors import InvalidArgumentError, Reason
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 N_CASES = int(os.environ.get("TFRECORD_PARITY_CASES", "3000"))
 SEED = int(os.environ.get("TFRECORD_PARITY_SEED", "0"))
 N_PARTS = 5
-QUANTIZED_AND_OTHERS = {11, 12, 13, 15, 16, 20, 21}
 MOST_VALUES = 2**20
 MOST_DIMS = 64
 MOST_DIMS_OF_STRINGS = 32
@@ -43,43 +42,40 @@ def case_of(number: int) -> tuple[bytes, int]:
     return (mutate(random.randrange, data) if random.random() < 0.4 else data), dtype
 
 
-def judge(tensors: Tensors, proto_class: Any, data: bytes, meant: int) -> str:
-    """Ask both, compare the answers, and say how it came out."""
+def judge(tensors: Tensors, proto_class: Any, data: bytes, meant: int) -> None:
+    """Ask both, and compare the answers."""
     message = ask(proto_class.FromString, data).value
     dtype = meant if message is None else message.dtype
     shape = [] if message is None else [dim.size for dim in message.tensor_shape.dim]
     if dtype == 7 and len(shape) > MOST_DIMS_OF_STRINGS:
-        return "not asked: strings of many dimensions"
+        return
     if prod(shape) > MOST_VALUES and not message.tensor_content:
         error = ask(parse_tensor, data, max_bytes=MOST_VALUES).error
         assert isinstance(error, InvalidArgumentError)
-        return "not asked: large"
+        return
     name = NUMBERS.get(dtype, ("float32",))[0]
     theirs, ours = tensors.ask_parse(data, name)
-    if message is None and theirs.error is None:
+    if message is None and theirs.error is None:  # rejected, as by protobuf in Python: T3
         assert isinstance(ours.error, InvalidArgumentError)
         assert ours.error.reason is Reason.MALFORMED
-        return "rejected, as by protobuf in Python: T3"
-    if message is not None and "Could not parse" in str(theirs.error):
+        return
+    if message is not None and "Could not parse" in str(theirs.error):  # the reverse: T3
         if isinstance(ours.error, InvalidArgumentError):
             assert ours.error.reason is not Reason.MALFORMED
-        return "understood, as by protobuf in Python: T3"
+        return
     tensors.agree(theirs, ours)
     batch = ask(parse_tensors, [data] * 3, name)
     if isinstance(ours.error, InvalidArgumentError):
         assert isinstance(batch.error, InvalidArgumentError)
         assert (batch.error.reason, batch.error.index) == (ours.error.reason, 0)
-        if dtype in QUANTIZED_AND_OTHERS:
-            return "rejected: T4"
-        return f"rejected by both: {ours.error.reason}"
+        return
     is_vast = prod(size for size in shape if size) > 2**60  # of no elements, then
     if len(shape) == MOST_DIMS or is_vast:
         assert isinstance(batch.error, InvalidArgumentError)
         assert batch.error.reason is Reason.BAD_SHAPE
-        return "equal, but a batch would have no shape"
+        return
     for i in range(3):
         assert bits(batch.value[i, ...]) == bits(ours.value)
-    return f"equal: {name}"
 
 
 @pytest.mark.timeout(max(600, N_CASES))
@@ -89,8 +85,8 @@ def test_generated_tensors_come_out_alike(tensors: Tensors, part: int) -> None:
 
     for number in range(part, N_CASES, N_PARTS):
         data, dtype = case_of(number)
-        with counted(f"case {number} of seed {SEED}", data) as found:
-            found[f"tensors, {judge(tensors, TensorProto, data, dtype)}"] += 1
+        with noted(f"case {number} of seed {SEED}", data):
+            judge(tensors, TensorProto, data, dtype)
 
 
 def test_generated_cases_are_of_every_sort() -> None:
