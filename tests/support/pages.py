@@ -48,10 +48,11 @@ def run_page(page: Path, *, commands: bool = False) -> None:
             command, _, expected = part.partition("\n")
             words = shlex.split(command)
             if commands and words[0] == "tfrecord" and words[1] != "view":  # which opens a browser
-                stream = io.StringIO()
+                stream = io.TextIOWrapper(io.BytesIO(), "utf-8")  # which charts need
                 with contextlib.redirect_stdout(stream), contextlib.redirect_stderr(stream):
                     main(words[1:])
-                wrong.append(compare(command, expected, stream.getvalue()))
+                stream.seek(0)
+                wrong.append(compare(command, expected, stream.read()))
         return "\n".join(filter(None, wrong)) or None
 
     parsers: list[Any] = [
