@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import pytest
 
@@ -10,6 +10,9 @@ from tfrecord_lite.cli import main
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+Run: TypeAlias = "Callable[..., Done]"
 
 
 class Done(NamedTuple):
@@ -21,7 +24,7 @@ class Done(NamedTuple):
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Done]:
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
     """Return a function that runs the command line with its arguments."""
     monkeypatch.setenv("COLUMNS", "100")
 

@@ -17,9 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from tests.cli.conftest import Done
+    from tests.cli.conftest import Run
 
-    Run = Callable[..., Done]
 
 COMPLETE = """
 . ./completion.bash
@@ -60,42 +59,36 @@ def complete(run: Run, tmp_path: Path) -> Callable[..., set[str]]:
 
 @pytest.mark.needs("cli")
 class TestBash:
-    def test_verbs(self, complete: Callable[..., set[str]]) -> None:
+    def test_words(self, complete: Callable[..., set[str]]) -> None:
         assert complete("") >= set(VERBS)
         assert complete("s") >= {"schema", "split", "shuffle", "sample", "sql"}
         assert complete("ver") == {"verify"}
-
-    def test_options(self, complete: Callable[..., set[str]]) -> None:
-        assert complete("verify", "--m") == {"--messages", "--max-record-bytes"} | {
-            "--max-inflated-bytes",
-            "--max-inflated-ratio",
-        }
+        options = {"--messages", "--max-record-bytes", "--max-inflated-bytes"}
+        assert complete("verify", "--m") == options | {"--max-inflated-ratio"}
         assert complete("verify", "train-0.tfrecord", "--jso") == {"--json"}
-
-    def test_choices(self, complete: Callable[..., set[str]]) -> None:
         assert complete("info", "--compression", "z") == {"zlib", "zstd"}
         assert complete("completion", "") >= {"bash", "zsh", "tcsh"}
+        assert complete("unpack", "x", "tra") >= {"train"}
+        assert complete("pack", "--root", "tra") == {"train"}
 
     @pytest.mark.every
     @pytest.mark.parametrize(
-        "words",
+        "command",
         [
-            ["info"],
-            ["info", "train-0.tfrecord"],
-            ["recover", "train-0.tfrecord"],
-            ["merge", "a", "b"],
-            ["pack", "folder"],
-            ["verify", "--schema"],
-            ["sql", "-o"],
-            ["convert"],
+            "info",
+            "recover train-0.tfrecord",
+            "merge a b",
+            "pack folder",
+            "verify --schema",
+            "sql -o",
         ],
     )
-    def test_files(self, complete: Callable[..., set[str]], words: list[str]) -> None:
-        assert complete(*words, "tra") == {"train-0.tfrecord", "train-1.tfrecord", "train"}
-
-    def test_folders(self, complete: Callable[..., set[str]]) -> None:
-        assert complete("unpack", "x", "tra") >= {"train"}
-        assert complete("pack", "--root", "tra") == {"train"}
+    def test_files(self, complete: Callable[..., set[str]], command: str) -> None:
+        assert complete(*command.split(), "tra") == {
+            "train-0.tfrecord",
+            "train-1.tfrecord",
+            "train",
+        }
 
 
 @pytest.mark.needs("cli")

@@ -15,12 +15,10 @@ from tfrecord_lite import TFRecordReader, TFRecordWriter
 from tfrecord_lite.cli.convert import parse_features
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-    from tests.cli.conftest import Done
+    from tests.cli.conftest import Done, Run
 
-    Run = Callable[..., Done]
 
 pytestmark = pytest.mark.needs("arrow")
 

@@ -21,12 +21,9 @@ from tfrecord_lite import infer_schema, save
 from tfrecord_lite.records.framing import frame
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-    from tests.cli.conftest import Done
-
-    Run = Callable[..., Done]
+    from tests.cli.conftest import Run
 
 
 def verify(run: Run, *arguments: object) -> tuple[list[dict[str, Any]], dict[str, Any], int]:

@@ -11,12 +11,11 @@ from tests.cli.samples import flower, write
 from tfrecord_lite import ExampleParser, TFRecordReader, TFRecordWriter, save
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
-    from tests.cli.conftest import Done
+    from tests.cli.conftest import Run
 
-    Run = Callable[..., Done]
 
 pytestmark = pytest.mark.needs("sql")
 

@@ -19,12 +19,10 @@ from tfrecord_lite.messages import Example, SequenceExample
 from tfrecord_lite.records.framing import frame
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-    from tests.cli.conftest import Done
+    from tests.cli.conftest import Run
 
-    Run = Callable[..., Done]
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="such names are not possible there")
 

@@ -17,12 +17,10 @@ from tfrecord_lite.cli.pictures import drawn
 from tfrecord_lite.messages import Example
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-    from tests.cli.conftest import Done
+    from tests.cli.conftest import Run
 
-    Run = Callable[..., Done]
 
 pytestmark = pytest.mark.needs("image")
 

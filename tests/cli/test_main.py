@@ -19,11 +19,8 @@ from tfrecord_lite.cli.app import VERBS as ALL_VERBS
 from tfrecord_lite.records.framing import frame
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from tests.cli.conftest import Run
 
-    from tests.cli.conftest import Done
-
-    Run = Callable[..., Done]
 
 VERBS = ["info", "head", "cat", "verify"]
 each_verb = pytest.mark.parametrize("verb", VERBS)
@@ -31,23 +28,34 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def tfrecord(*arguments: object, **options: Any) -> subprocess.CompletedProcess[bytes]:
-    """Run the command in a process of its own."""
-    command = [sys.executable, "-W", "error", "-m", "tfrecord_lite", *map(str, arguments)]
+    """Run the command in a process of its own; a single text with a space is a line of a shell."""
+    command: Any = [sys.executable, "-W", "error", "-m", "tfrecord_lite", *map(str, arguments)]
+    if " " in str(arguments[0]):
+        command = ["/bin/sh", "-c", str(arguments[0]).replace("tfrecord", " ".join(command[:5]), 1)]
     env = {**os.environ, "PYTHONPATH": str(ROOT), **options.pop("env", {})}
-    return subprocess.run(command, check=False, capture_output=True, env=env, **options)
+    options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
+    return subprocess.run(command, check=False, env=env, **options)
 
 
 class TestInputs:
     @each_verb
-    def test_patterns_and_shards_are_expanded(self, run: Run, tmp_path: Path, verb: str) -> None:
+    def test_patterns_shards_urls_and_standard_input(
+        self, run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, verb: str
+    ) -> None:
         names = [f"train-{i:05d}-of-00002" for i in range(2)]
-        paths = [write(tmp_path / name, [b"x"]) for name in names]
+        paths = [write(tmp_path / name, map(flower, range(5)), "ZLIB") for name in names]
 
         given = run(verb, *paths)
 
         assert given.status == 0
         assert given.out == run(verb, tmp_path / "train-*").out
         assert given.out == run(verb, tmp_path / "train@2").out
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(paths[0].read_bytes())))
+        piped = [line.replace("<stdin>", str(paths[0])) for line in run(verb, "-").out]
+        assert piped[-1] == run(verb, paths[0]).out[-1]
+        pytest.importorskip("fsspec")
+        assert run(verb, f"file://{paths[0]}").status == 0
+        assert run(verb, f"file://{paths[0]}.missing").status == 2
 
     @each_verb
     def test_what_cannot_be_read_is_named_and_the_rest_is_read(
@@ -96,25 +104,6 @@ class TestInputs:
     )
     def test_units_are_powers_of_1000_and_with_an_i_of_1024(self, text: str, n_bytes: int) -> None:
         assert inputs.size(text) == n_bytes
-
-    @each_verb
-    def test_standard_input(
-        self, run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, verb: str
-    ) -> None:
-        path = write(tmp_path / "a", map(flower, range(5)), "ZLIB")
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(path.read_bytes())))
-
-        piped = run(verb, "-").out
-
-        assert [line.replace("<stdin>", str(path)) for line in piped][-1] == run(verb, path).out[-1]
-
-    @each_verb
-    def test_urls(self, run: Run, tmp_path: Path, verb: str) -> None:
-        pytest.importorskip("fsspec")
-        path = write(tmp_path / "a", [b"one"], "GZIP")
-
-        assert run(verb, f"file://{path}").status == 0
-        assert run(verb, f"file://{path}.missing").status == 2
 
     def test_a_name_with_control_characters_stays_on_one_line(
         self, run: Run, tmp_path: Path
@@ -171,14 +160,7 @@ class TestProcess:
     @pytest.mark.skipif(os.name == "nt", reason="needs a shell with pipes")
     def test_a_reader_that_has_enough_ends_it_quietly(self, tmp_path: Path) -> None:
         path = write(tmp_path / "a", map(flower, range(2000)))
-        command = f'"{sys.executable}" -m tfrecord_lite cat "{path}"; echo "status $?" >&2'
-
-        done = subprocess.run(
-            ["/bin/sh", "-c", f"({command}) | head -n 1"],
-            check=True,
-            capture_output=True,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-        )
+        done = tfrecord(f'(tfrecord cat "{path}"; echo "status $?" >&2) | head -n 1')
 
         assert done.stdout.startswith(b"record 0: tf.train.Example")
         assert done.stderr == b"status 141\n"
@@ -188,13 +170,7 @@ class TestProcess:
         path = write(tmp_path / "a", [b"one"])
 
         with Path("/dev/full").open("wb") as full:
-            done = subprocess.run(
-                [sys.executable, "-m", "tfrecord_lite", "cat", str(path)],
-                check=False,
-                stdout=full,
-                stderr=subprocess.PIPE,
-                env={**os.environ, "PYTHONPATH": str(ROOT)},
-            )
+            done = tfrecord("cat", path, stdout=full)
 
         assert done.returncode == 2
         assert done.stderr == b"tfrecord: standard output: No space left on device\n"
@@ -227,12 +203,7 @@ class TestProcess:
             pytest.skip("needs /dev/full")
         path = write(tmp_path / "a", [b"one"])
 
-        done = subprocess.run(
-            ["/bin/sh", "-c", f"{sys.executable} -m tfrecord_lite {command.format(path=path)}"],
-            check=False,
-            capture_output=True,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-        )
+        done = tfrecord(f"tfrecord {command.format(path=path)}")
 
         assert (done.returncode, done.stderr) == (2, said)
 

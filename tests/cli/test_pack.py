@@ -12,11 +12,7 @@ from tests.support.corpus import corpus_path
 from tfrecord_lite import encode_example, load
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.cli.conftest import Done
-
-    Run = Callable[..., Done]
+    from tests.cli.conftest import Run
 
 
 @pytest.mark.needs("image")

@@ -17,12 +17,10 @@ from tests.cli.test_main import tfrecord
 from tfrecord_lite import TFRecordReader, save
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-    from tests.cli.conftest import Done
+    from tests.cli.conftest import Run
 
-    Run = Callable[..., Done]
 
 VERBS = {
     "merge": [],

@@ -13,12 +13,10 @@ from tfrecord_lite import TFRecordReader, save, scan
 from tfrecord_lite.convert.arrow import imported
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-    from tests.cli.conftest import Done
+    from tests.cli.conftest import Run
 
-    Run = Callable[..., Done]
 
 pytestmark = pytest.mark.needs("sql")
 

@@ -15,12 +15,9 @@ from tfrecord_lite.cli.console import Console
 from tfrecord_lite.cli.style import aligned
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-    from tests.cli.conftest import Done
-
-    Run = Callable[..., Done]
+    from tests.cli.conftest import Run
 
 
 class Terminal(io.StringIO):
@@ -30,7 +27,7 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_what_is_joined_to_a_styled_text_is_made_printable() -> None:
+def test_what_is_joined_to_a_styled_text_is_made_printable(monkeypatch: pytest.MonkeyPatch) -> None:
     evil = "\x1b[2J\n"
     for text in (
         style.bad("bad") + evil,
@@ -43,17 +40,9 @@ def test_what_is_joined_to_a_styled_text_is_made_printable() -> None:
         assert isinstance(text, style.Styled)
         assert style.plain(text).isprintable()
     assert style.plain(f"{style.bad('bad')}") == "\x1b[31mbad\x1b[0m"  # no longer known as ours
-
-
-def test_a_styled_text_that_was_formatted_shows_that_it_is_not_ours(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
     monkeypatch.setattr(sys, "stdout", out := Terminal())
-    console = Console()
-
-    console.say(f"{style.bad('bad')}")
-    console.say(style.bad("bad"))
-
+    Console().say(f"{style.bad('bad')}")
+    Console().say(style.bad("bad"))
     assert out.getvalue() == "\\x1b[31mbad\\x1b[0m\n\x1b[31mbad\x1b[0m\n"
 
 

@@ -1,0 +1,373 @@
+"""Verbs that show what is in files: info, head, cat, schema, stats, diff, view. What they print is in ``outputs``."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import sys
+import webbrowser
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.cli.samples import damage, flower, sequence, write
+from tests.support.corpus import CorpusFile, corpus_files
+from tests.support.untyped import load
+from tfrecord_lite import (
+    Schema,
+    SequenceSchema,
+    TFRecordFile,
+    TFRecordReader,
+    encode_example,
+    encode_examples,
+    infer_schema,
+    summarize,
+)
+from tfrecord_lite.apps.statistics import compare, compute_statistics, sampling
+from tfrecord_lite.cli import main
+from tfrecord_lite.cli.style import exact_bytes
+
+if TYPE_CHECKING:
+    from tests.cli.conftest import Run
+
+
+def json_of(run: Run, *arguments: object) -> list[dict[str, Any]]:
+    done = run(*arguments)
+    assert done.status == 0
+    return [json.loads(line) for line in done.out]
+
+
+# ----------------------------------------------------------------------------- real files
+
+CONTENT = {
+    "example": "tf.train.Example",
+    "sequence_example": "tf.train.SequenceExample",
+    "elwc": "ExampleListWithContext",
+    "tfevents": "TensorBoard event",
+}
+
+
+@pytest.mark.parametrize("sample", corpus_files())
+class TestCorpus:
+    def test_info_is_what_tensorflow_found(self, run: Run, sample: CorpusFile) -> None:
+        truth = sample.truth
+        (found,) = json_of(run, "info", "--json", sample.path)
+
+        assert found["records"] == truth["records"]
+        assert (found["min"], found["max"]) == (truth["min_len"], truth["max_len"])
+        assert (found["compression"] or "NONE") == truth["compression"]
+        assert found["content"] == [CONTENT[truth["kind"]]]
+        assert found["file_bytes"] == sample.path.stat().st_size
+        assert found["damage"] is None
+        if truth["kind"] == "example":
+            assert [row["name"] for row in found["features"]] == sorted(truth["keys"])
+            schema = f"{summarize(sample.path)}\n\n{infer_schema(sample.path)}"
+            assert run("schema", sample.path).out == schema.splitlines()
+            (found,) = json_of(run, "stats", "--json", sample.path)
+            expected = json.dumps({**compute_statistics(sample.path).describe(), "sample": None})
+            assert found == json.loads(expected)
+
+    def test_cat_has_every_record_and_head_the_first(self, run: Run, sample: CorpusFile) -> None:
+        n_records = sample.truth["records"]
+        whole, head = run("cat", sample.path), run("head", "-n", 2, sample.path)
+
+        for done, n in (whole, n_records), (head, min(2, n_records)):
+            assert done.status == 0
+            assert sum(line.startswith("record ") for line in done.out) == n
+        assert max(map(len, whole.out)) <= 100
+        assert whole.out[: len(head.out)] == head.out
+
+    def test_the_lines_hold_the_values_tensorflow_saw(self, run: Run, sample: CorpusFile) -> None:
+        lines = json_of(run, "cat", "--json", sample.path)
+
+        assert len(lines) == sample.truth["records"]
+        for key, kinds in sample.truth.get("keys", {}).items():
+            part, _, name = key.rpartition(":")
+            section = {"": None, "context": "context", "sequence": "feature_lists"}[part]
+            found = [(line if section is None else line[section])[name] for line in lines]
+            if part == "sequence":
+                found = [step for steps in found for step in steps]
+            ((n_with, least, most),) = kinds.values()
+            counts = [len(values) for values in found]
+            assert (len(counts), min(counts), max(counts)) == (n_with, least, most)
+
+
+# ---------------------------------------------------------------------------- head and cat
+
+
+def test_records_come_in_the_order_of_the_file(run: Run, tmp_path: Path) -> None:
+    path = write(tmp_path / "a", [b"%d" % i for i in range(3000)], "GZIP")
+
+    lines = json_of(run, "cat", "--json", path)
+
+    assert [line["text"].encode() for line in lines] == list(TFRecordReader(path))
+
+
+def numbers(lines: list[str]) -> list[int]:
+    return [int(line.split()[1].rstrip(":")) for line in lines if line.startswith("record ")]
+
+
+@pytest.mark.parametrize("way", ["read", "index", "compressed", "--skip-damage"])
+@given(asked=st.lists(st.integers(-90, 90), min_size=1, max_size=5))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_the_records_of_these_numbers_are_printed(
+    run: Run, tmp_path: Path, way: str, asked: list[int]
+) -> None:
+    compression = "GZIP" if way == "compressed" else ""
+    path = write(tmp_path / "a", (flower(i) for i in range(70)), compression)
+    if way == "index":
+        TFRecordFile(path).save_index()
+    more = [way] if way.startswith("--") else []
+
+    done = run("head", *more, *(f"--record={n}" for n in asked), path)
+
+    there = {n % 70 for n in asked if -70 <= n < 70}
+    missing = {n for n in asked if not -70 <= n < 70}
+    from_start = sorted({n for n in asked if 0 <= n < 70})
+    assert numbers(done.out) == from_start + sorted(there.difference(from_start))
+    assert len(done.err) == len(missing)
+    assert all("there is no record" in line and "70 records" in line for line in done.err)
+    assert done.status == (2 if missing else 0)
+
+
+def test_an_index_is_used_unless_it_is_old(run: Run, tmp_path: Path) -> None:
+    path = write(tmp_path / "a", [encode_example({"a": i}) for i in range(9)])
+    TFRecordFile(path).save_index()
+    data = bytearray(path.read_bytes() * 2)
+    data[len(data) // 2 - 20] ^= 1
+    path.write_bytes(data)
+    done = run("head", "--record=0", path)
+    assert (done.status, numbers(done.out), done.err) == (0, [0], [])
+
+    path = write(tmp_path / "b", map(flower, range(5)))
+    damage(path, 40)
+    TFRecordFile(path).save_index()
+    assert numbers(run("head", "--record", -1, path).out) == [4]  # damage before it is not met
+    assert run("head", "--record", 0, path).status == 1
+
+
+# -------------------------------------------------------------------------- schema and diff
+
+
+@pytest.mark.parametrize(
+    ("records", "cls"),
+    [(map(flower, range(20)), Schema), (map(sequence, range(1, 9)), SequenceSchema)],
+    ids=["Examples", "SequenceExamples"],
+)
+def test_the_schema_as_json_is_a_sidecar(
+    run: Run, tmp_path: Path, records: Any, cls: type[Schema | SequenceSchema]
+) -> None:
+    path, beside = write(tmp_path / "d", records), tmp_path / "d.schema.json"
+    (line,) = run("schema", "--json", path).out
+    beside.write_text(line)
+
+    assert cls.from_json(line) == infer_schema(path)
+    assert json.loads(line)["summary"] == summarize(path).describe()
+    loaded = load(path)
+    if cls is Schema:
+        assert loaded["label"].tolist() == [i % 3 for i in range(20)]
+    else:
+        assert loaded["context"]["id"].tolist() == [7] * 8
+        assert run("schema", "--variable", "padded", path).status == 2
+    assert run("verify", "--schema", beside, path).status == 0
+    before = run("schema", path)
+    beside.write_text("{")
+    assert run("schema", path) == before
+
+
+@pytest.mark.parametrize("make", [flower, sequence])
+def test_what_is_different_is_what_compare_returns(run: Run, tmp_path: Path, make: Any) -> None:
+    a, b = write(tmp_path / "a", map(make, range(60))), write(tmp_path / "b", [make(2)] * 60)
+
+    done, as_json = run("diff", a, b), run("diff", "--json", a, b)
+
+    assert (done.status, done.err, as_json.status) == (1, [], 1)
+    assert done.out == str(compare(a, b)).splitlines()
+    assert json.loads(as_json.out[0]) == json.loads(json.dumps(compare(a, b).describe()))
+
+
+# --------------------------------------------------------------------------------- stats
+
+
+@pytest.mark.parametrize(
+    ("width", "missing"),
+    [
+        (120, set()),
+        (80, {"std"}),
+        (70, {"std", "histogram"}),
+        (50, {"std", "histogram", "median", "mean", "zeros"}),
+    ],
+)
+def test_lines_fit_the_terminal(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, width: int, missing: set[str]
+) -> None:
+    path = write(tmp_path / "d", [*map(flower, range(60))])
+    wide = run("stats", path).out[2].split()
+    monkeypatch.setenv("COLUMNS", str(width))
+
+    lines = run("stats", path).out
+
+    assert max(map(len, lines)) <= width
+    assert set(wide) - set(lines[2].split()) == missing
+    assert "petals" in " ".join(lines)
+
+
+def test_columns_are_aligned_and_numbers_alike(run: Run, tmp_path: Path) -> None:
+    values = {"a": [49_999, 1, 3], "b": [1.5, 49_900.25, 2.0], "c": [2**62, 5, 2**61]}
+    path = write(tmp_path / "d", encode_examples(values))
+
+    lines = run("stats", path).out[2:]
+
+    ends = {line.split()[0]: [end.end() for end in re.finditer(r"\S+", line)] for line in lines}
+    assert len({tuple(row[5:9]) for row in ends.values()}) == 1
+    columns = dict(zip(lines[0].split(), zip(*map(str.split, lines[1:]), strict=True), strict=True))
+    assert columns["max"] == ("49,999", "49,900", "4.612e+18")
+    assert columns["mean"] == ("16,668", "16,635", "2.306e+18")
+
+
+def test_a_few_strings_are_shown_even_once(run: Run, tmp_path: Path) -> None:
+    one = write(tmp_path / "one", encode_examples({"format": [b"jpeg"]}))
+    many = write(tmp_path / "many", encode_examples({"id": [b"%d" % i for i in range(9)]}))
+
+    assert run("stats", one).out[-1] == "    4 bytes, text, 1 different, 'jpeg' 100 %"
+    assert run("stats", many).out[-1] == "    1 byte, text, 9 different"
+
+
+def test_without_utf8_there_are_no_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(tmp_path / "d", [*map(flower, range(60))])
+    shown = []
+    for encoding in ("utf-8", "ascii"):
+        out = io.TextIOWrapper(io.BytesIO(), encoding)
+        monkeypatch.setattr(sys, "stdout", out)
+        assert main(["stats", "--columns", "label,petals", str(path)]) == 0
+        shown.append(out.buffer.getvalue().decode(encoding))
+
+    assert "███" in shown[0]
+    assert "histogram" not in shown[1]
+    assert shown[1].isascii()
+
+
+def test_a_sample(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(tmp_path / "d", map(flower, range(60)))
+    whole = run("stats", "--sample", 10, path)
+    monkeypatch.setattr(sampling, "draw_sample", partial(sampling.draw_sample, max_bytes=50_000))
+
+    done = run("stats", "--sample", 10, path)
+    (described,) = json_of(run, "stats", "--json", "--sample", 10, path)
+
+    assert whole.out == run("stats", path).out
+    assert "10 records, 4 features; records at 2 places" in done.out[0]
+    assert described["records"] == 10
+    drawn = {"method": "records at 2 places", "is_whole": False, "total_records": None}
+    assert described["sample"] == drawn
+
+
+SOUND, BROKEN = [flower(i) for i in range(12)], b"\x0a\xff"
+
+
+@pytest.mark.parametrize("how", [[], ["--sample", "50"]])
+@pytest.mark.parametrize(
+    ("records", "options", "expected"),
+    [
+        ([*SOUND[:7], BROKEN, *SOUND[7:]], [], (2, "7 records, 4 features", "record 7")),
+        (
+            [*SOUND[:7], BROKEN, BROKEN, *SOUND[7:]],
+            ["--skip-damage"],
+            (2, "12 records, 4 features", "left out 2 malformed records; the first: "),
+        ),
+        (None, ["--skip-damage"], (1, "8 records, 4 features", "skipped 1 damaged place")),
+        (None, ["--columns=zro", "--skip-damage"], (2, None, "no feature 'zro'")),
+        ([], [], (2, None, "No such file or directory")),
+    ],
+)
+def test_what_is_wrong_is_told(
+    run: Run,
+    tmp_path: Path,
+    how: list[str],
+    records: list[bytes] | None,
+    options: list[str],
+    expected: tuple[int, str | None, str],
+) -> None:
+    path = tmp_path / "none"
+    if records is None:
+        path = damage(write(tmp_path / "d", [flower(0)] * 9), 2000)
+    elif records:
+        path = write(tmp_path / "d", records)
+
+    done = run("stats", *how, *options, path)
+
+    status, first, text = expected
+    assert done.status == status
+    assert done.out[:1] == ([] if first is None else [first])
+    assert text in " ".join(done.err)
+
+
+# ---------------------------------------------------------------------------------- view
+
+
+@pytest.mark.needs("view")
+class TestView:
+    @pytest.fixture(autouse=True)
+    def folder(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+        write(tmp_path / "x", map(flower, range(6)))
+
+    def test_a_page_is_written(self, run: Run) -> None:
+        done = run("view", "x", "-o", "page.html", "--columns", "label,name", "--records", 2)
+        page, size = Path("page.html").read_text("utf-8"), Path("page.html").stat().st_size
+
+        assert done == (0, [f"page.html: wrote {exact_bytes(size)}"], [])
+        assert "daisy" in page
+        assert "2 of 6" in page
+        assert "petals" not in page
+
+    def test_a_file_that_exists_stays_unless_it_is_to_be_replaced(self, run: Run) -> None:
+        for name in ("page.html", "x.idx"):
+            Path(name).write_bytes(b"before")
+            text = f"tfrecord: {name}: File exists; --overwrite replaces it"
+            assert run("view", "x", "-o", name) == (2, [], [text])
+            assert Path(name).read_bytes() == b"before"
+            assert run("view", "x", "-o", name, "--overwrite").status == 0
+            assert b"daisy" in Path(name).read_bytes()
+        before = Path("x").read_bytes()
+        done = run("view", "x", "-o", "x")
+        assert done.status == 2
+        assert "would replace a file that it shows" in done.err[0]
+        assert Path("x").read_bytes() == before
+
+    def test_the_page_opens_in_the_browser_or_its_path_is_printed(
+        self, run: Run, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        opened: list[str] = []
+
+        def open_it(url: str) -> bool:
+            opened.append(url)
+            return len(opened) == 1
+
+        monkeypatch.setattr(webbrowser, "open", open_it)
+
+        assert run("view", "x") == (0, [], [])
+        (url,) = opened
+        assert url.startswith("file:///")
+        done = run("view", "x")
+        assert done.status == 0
+        assert Path(done.out[0]).read_text("utf-8").startswith("<!doctype html>")
+
+    def test_standard_output(self, capfdbinary: Any) -> None:
+        assert main(["view", "x", "-o", "-"]) == 0
+        assert capfdbinary.readouterr().out.startswith(b"<!doctype html>")
+
+    def test_what_is_wrong_is_one_line(self, run: Run) -> None:
+        done = run("view", "x", "--columns", "labels", "-o", "p")
+        assert (done.status, done.out, len(done.err)) == (2, [], 1)
+        assert "'labels'" in done.err[0]
+        assert "'label'" in done.err[0]
+        assert not Path("p").exists()
+        text = "tfrecord: missing: No such file or directory"
+        assert run("view", "missing", "-o", "p") == (2, [], [text])
