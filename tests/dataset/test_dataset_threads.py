@@ -147,7 +147,16 @@ def test_a_worker_that_dies_is_noticed(names: list[str]) -> None:
         list(TFRecordDataset(names).map(die).in_processes(1))
 
 
-def test_large_arrays_come_back_from_a_worker(names: list[str]) -> None:
+@pytest.mark.parametrize("memory", ["large slots", "small slots", "the temporary folder"])
+def test_large_arrays_come_back_from_a_worker(
+    names: list[str], monkeypatch: pytest.MonkeyPatch, memory: str
+) -> None:
+    """In shared memory, and through the pipe if they do not fit."""
+    if memory == "small slots":
+        monkeypatch.setattr(workers, "_LARGE_SLOT_BYTES", 1024 * 1024)
+    if memory == "the temporary folder":
+        monkeypatch.delattr(os, "memfd_create", raising=False)
+
     def large(record: bytes) -> Any:
         n = number_of(record)
         return {"n": n, "a": np.full(n * 200_000, n), "e": np.empty(0)}
@@ -161,11 +170,14 @@ def test_large_arrays_come_back_from_a_worker(names: list[str]) -> None:
         assert each["a"].flags.writeable
 
 
-def test_a_worker_killed_while_it_writes_is_noticed(names: list[str]) -> None:
+def test_a_worker_killed_while_it_writes_is_noticed(
+    names: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A part of a message is not a message."""
+    monkeypatch.setattr(workers, "_LARGE_SLOT_BYTES", 1024 * 1024)
 
     def large(_: bytes) -> list[str]:
-        return ["x" * 10_000_000]  # no array, so through the pipe, which is soon full
+        return ["x" * 10_000_000]  # through the pipe, which is soon full
 
     run = iter(TFRecordDataset(names).map(large).in_processes(1))
     next(run)

@@ -2,14 +2,15 @@
 
 Each worker runs the plan on its part of the records and sends the elements::
 
-    worker   elements ─pickle, protocol 5─> head, through a pipe
-                            └─ arrays' bytes ─> its shared memory, a ring of slots
-    main     head + a copy of the arrays' bytes ─> elements, in turns from each worker
+    worker   elements ─pickle, protocol 5─> a pickle, and the bytes of arrays
+                            └─> its shared memory, a ring of slots; their places, through a pipe
+    main     pickle + a copy of the arrays' bytes ─> elements, in turns from each worker
 
 The bytes of arrays are never pickled. They are copied out of the shared memory at once, which frees
-the slot, so users get ordinary memory. Arrays that do not fit a slot go through the pipe. The shared
-memory has no name that could be left behind: it is released when the last of the processes ends, in
-whatever way.
+the slot, so users get ordinary memory; columns of several batches are copied as they are cut. What
+does not fit a slot goes through the pipe. The shared memory has no name that could be left behind: it is
+released when the last of the processes ends, in whatever way. On Linux it is not in /dev/shm, which
+containers often bound to 64 MB, and its slots are large: only pages that were written are there.
 
 A worker's pipe breaks when its elements are not wanted any more: only the process that began the run
 keeps the read end. Forks of that process, such as the other workers, close their copies.
@@ -24,7 +25,6 @@ so an update goes with every chunk, and every chunk handed out is accounted for:
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import multiprocessing
 import os
 import pickle
@@ -35,9 +35,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import cycle
 from multiprocessing.connection import Connection
+from multiprocessing.heap import Arena
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
-from tfrecord_lite.dataset.chunks import ColumnChunk, ObjectChunk
+from tfrecord_lite.dataset.chunks import Chunk, ColumnChunk, ObjectChunk
 from tfrecord_lite.dataset.feed import Feed
 from tfrecord_lite.dataset.plan import Content, PlanNode, Run, RunDamage, Stage, chain
 from tfrecord_lite.dataset.records import Files
@@ -66,7 +67,9 @@ DamageUpdate: TypeAlias = "tuple[list[tuple[int, FileUpdate]], bool]"
 because there was too much damage."""
 
 _SLOTS = 3
-_SLOT_BYTES = 4 * 1024 * 1024
+_LARGE_SLOT_BYTES = 64 * 1024 * 1024
+_SMALL_SLOT_BYTES = 4 * 1024 * 1024
+"""Where shared memory is a file of the system's temporary folder."""
 _ALIGN = 64
 _PATIENCE_SECONDS = 1.0
 """Interval at which each side, while it waits, checks that the other still runs."""
@@ -132,6 +135,17 @@ def _in_turns(feeds: list[Feed], turn: int) -> Iterator[Pair]:
             yield chunk, {"turn": turn, "workers": [feed.state() for feed in feeds]}
 
 
+def _shared_memory() -> Arena:
+    """Return a ring of slots that processes share."""
+    if not hasattr(os, "memfd_create"):
+        return Arena(_SLOTS * _SMALL_SLOT_BYTES)
+    fd = os.memfd_create("tfrecord-worker")
+    os.ftruncate(fd, _SLOTS * _LARGE_SLOT_BYTES)
+    memory = Arena(_SLOTS * _LARGE_SLOT_BYTES, fd)
+    weakref.finalize(memory, os.close, fd)
+    return memory
+
+
 class _Worker:
     """One process, seen from the run. It does not refer to its feed: both end with the run."""
 
@@ -142,7 +156,7 @@ class _Worker:
         self._plan = plan
         self._run = run
         self._processes: Any = multiprocessing.get_context(start_method)
-        self._memory: Any = self._processes.RawArray(ctypes.c_ubyte, _SLOTS * _SLOT_BYTES)
+        self._memory: Any = _shared_memory()
         self._process: Any = None
         self._inlet: Any = None
 
@@ -160,7 +174,7 @@ class _Worker:
 
     def _receive(self) -> Iterator[Pair]:
         # An error's traceback may keep this call's variables, which must not keep the memory.
-        with memoryview(self._memory) as memory, memory.cast("B") as view:
+        with memoryview(self._memory.buffer) as memory:
             while True:
                 kind, *message = self._next()
                 if kind == "waiting":
@@ -173,14 +187,14 @@ class _Worker:
                     self._note(update)
                     error.add_note(f"In a worker process:\n{text}")
                     raise error
-                head, places, after, update = message
+                places, is_cut, after, update = message
                 if places is None:
-                    buffers: list[Any] = self._next()
+                    chunk = _copied(self._next(), is_cut=is_cut)
                 else:
-                    buffers = [bytearray(view[a:b]) for a, b in places]
+                    chunk = _copied([memory[a:b] for a, b in places], is_cut=is_cut)
                     self._free.release()
                 self._note(update)
-                yield pickle.loads(head, buffers=buffers), after  # noqa: S301 - our own
+                yield chunk, after
 
     def _note(self, update: DamageUpdate | None) -> None:
         """Log the damage that the process has met."""
@@ -208,6 +222,14 @@ class _Worker:
         self._process = self._memory = None  # the last references; closes their descriptors
 
 
+def _copied(pieces: list[Any], *, is_cut: bool) -> Chunk:
+    """Make a chunk of a pickle and copies of its arrays; if it `is_cut` into elements, that copies them."""
+    head, *arrays = pieces
+    if is_cut:
+        return ObjectChunk(pickle.loads(head, buffers=arrays).elements())  # noqa: S301 - our own
+    return pickle.loads(head, buffers=map(bytearray, arrays))  # type: ignore[no-any-return]  # noqa: S301
+
+
 def _death_error(code: int) -> RuntimeError:
     """Return the error of a worker process that has died."""
     text = f"a worker process ended with exit code {code}"
@@ -220,7 +242,7 @@ def _death_error(code: int) -> RuntimeError:
 
 
 def _work(
-    plan: PlanNode, run: Run, state: State, memory: Any, free: Any, outlet: Connection
+    plan: PlanNode, run: Run, state: State, memory: Arena, free: Any, outlet: Connection
 ) -> None:
     """Run a plan and send its elements: the main function of a worker process."""
     # Ctrl-C goes to all processes of a terminal; the main process decides what it means.
@@ -228,24 +250,25 @@ def _work(
     # A handler that the parent has set must not keep this process from being stopped.
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     damage: Any = run.damage
-    shared = memoryview(memory).cast("B")
-    slots = cycle(range(0, _SLOTS * _SLOT_BYTES, _SLOT_BYTES))
+    slot_bytes = memory.size // _SLOTS
+    slots = cycle(range(0, memory.size, slot_bytes))
     with contextlib.suppress(BrokenPipeError):
         try:
             for chunk, after in plan.chunks(run, state):
                 buffers: list[pickle.PickleBuffer] = []
                 # Records become bytes objects anyway; columns are sent as they are.
-                sent = chunk if isinstance(chunk, ColumnChunk) else ObjectChunk(chunk.elements())
+                is_cut = isinstance(chunk, ColumnChunk)
+                sent = chunk if is_cut else ObjectChunk(chunk.elements())
                 head = pickle.dumps(sent, 5, buffer_callback=buffers.append)
-                views = [buffer.raw() for buffer in buffers]
-                if sum(view.nbytes + _ALIGN for view in views) > _SLOT_BYTES:
-                    outlet.send(("made", head, None, after, damage.update()))
+                views = [memoryview(head), *(buffer.raw() for buffer in buffers)]
+                if sum(view.nbytes + _ALIGN for view in views) > slot_bytes:
+                    outlet.send(("made", None, is_cut, after, damage.update()))
                     outlet.send([bytearray(view) for view in views])
                     continue
                 while not free.acquire(timeout=_PATIENCE_SECONDS):
                     outlet.send(("waiting",))  # fails if nobody reads any more
-                places = _copy(views, shared, next(slots))
-                outlet.send(("made", head, places, after, damage.update()))
+                places = _copy(views, memory.buffer, next(slots))
+                outlet.send(("made", places, is_cut, after, damage.update()))
             outlet.send(("end", damage.update()))
         except BaseException as error:  # noqa: BLE001 - raised again where the elements are wanted
             outlet.send(("error", _sendable(error), traceback.format_exc(), damage.update()))
