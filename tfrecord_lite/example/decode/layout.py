@@ -548,6 +548,15 @@ def _join(entries: list[LayoutEntry]) -> list[_Stretch]:
 _MAY_BE_FIXED = (ValueForm.CHUNK, ValueForm.SKIPPED)
 
 
+@dataclass(slots=True)
+class _Sample:
+    """A message that is read entry by entry."""
+
+    view: memoryview
+    at: int
+    entries: list[LayoutEntry]
+
+
 def learn(
     data: Uint8Array, starts: Int64Array, stops: Int64Array, table: KeyTable
 ) -> Layout | None:
@@ -556,14 +565,40 @@ def learn(
     `table` has the keys of the features asked for. None if no two messages look alike, or they have
     a form that programs do not write.
     """
-    view = memoryview(data)  # type: ignore[arg-type]
-    extents = zip(starts.tolist(), stops.tolist(), strict=True)
-    samples = [_entries(view[start:stop], table) for start, stop in extents]
-    first, like = _most_alike([sample for sample in samples if sample is not None])
-    if not first or max(len(entry.prefix) for entry in first) > MAX_TEMPLATE_BYTES:
+    whole = memoryview(data)  # type: ignore[arg-type]
+    samples = []
+    for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
+        view = whole[start:stop]
+        body = content_start(view, 0, len(view), FEATURES_TAG[0])
+        if body is not None:
+            samples.append(_Sample(view, body, []))
+    fewest = min(len(samples), 2)
+    ended: list[_Sample] = []
+    while samples is not ended:
+        # One entry of each, and on with those that look alike.
+        groups: dict[Any, list[_Sample]] = {}
+        ended = []
+        entry = None
+        for sample in samples:
+            if sample.at == len(sample.view):
+                ended.append(sample)
+                continue
+            entry, sample.at = _entry(sample.view, sample.at, table, like=entry)
+            if entry is not None:
+                sample.entries.append(entry)
+                form = entry.key, entry.form, entry.kind
+                groups.setdefault(form, []).append(sample)
+        samples = max([ended, *groups.values()], key=len)
+        if len(samples) < fewest:
+            return None
+    lists = [sample.entries for sample in samples]
+    known = [entry.feature for entry in lists[0] if entry.feature >= 0] if lists else []
+    if not lists or not lists[0] or len(set(known)) < len(known):
+        return None
+    if max(len(entry.prefix) for entry in lists[0]) > MAX_TEMPLATE_BYTES:
         return None
     entries = []
-    for entry, *others in zip(first, *like, strict=True):
+    for entry, *others in zip(*lists, strict=True):
         varies = any(other.length != entry.length for other in others)
         # Floats have one size; other values that have it in a few messages may not in the next.
         is_fixed = entry.form in _MAY_BE_FIXED and entry.kind == Kind.FLOAT and not varies
@@ -572,36 +607,26 @@ def learn(
     return Layout(entries)
 
 
-def _most_alike(
-    samples: list[list[LayoutEntry]],
-) -> tuple[list[LayoutEntry], list[list[LayoutEntry]]]:
-    """Return the first sample that others look like, and those; nothing if there is none."""
-    forms = [[(entry.feature, entry.form, entry.kind) for entry in sample] for sample in samples]
-    for i, first in enumerate(samples):
-        like = [samples[k] for k in range(i + 1, len(samples)) if forms[k] == forms[i]]
-        if like or len(samples) == 1:
-            return first, like
-    return [], []
+def _is_like(view: memoryview, start: int, entry: LayoutEntry) -> bool:
+    """Whether at `start` is an entry that looks like another, and is as long; False if unsure."""
+    payload = start + len(entry.prefix)
+    stop = payload + entry.length
+    if stop > len(view) or view[start:payload] != entry.prefix:
+        return False
+    if entry.form is ValueForm.SKIPPED:
+        return payload == stop or KIND_OF_TAG[view[payload]] == entry.kind
+    return entry.form is ValueForm.CHUNK and entry.kind == Kind.FLOAT
 
 
-def _entries(view: memoryview, table: KeyTable) -> list[LayoutEntry] | None:
-    """Read a message's entries; None if they are not as programs write them."""
-    body = content_start(view, 0, len(view), FEATURES_TAG[0])
-    if body is None:
-        return None
-    at = body
-    entries = []
-    while at < len(view):
-        entry, at = _entry(view, at, table)
-        if entry is None:
-            return None
-        entries.append(entry)
-    known = [entry.feature for entry in entries if entry.feature >= 0]
-    return entries if entries and len(set(known)) == len(known) else None
+def _entry(
+    view: memoryview, start: int, table: KeyTable, like: LayoutEntry | None
+) -> tuple[LayoutEntry | None, int]:
+    """Read the map entry at `start`, and where the next one starts; None for an unusual one.
 
-
-def _entry(view: memoryview, start: int, table: KeyTable) -> tuple[LayoutEntry | None, int]:
-    """Read the map entry at `start`, and where the next one starts; None for an unusual one."""
+    It may look `like` another one, and then is that.
+    """
+    if like is not None and _is_like(view, start, like):
+        return like, start + len(like.prefix) + like.length
     none = None, 0
     at = content_start(view, start, None, ENTRY_TAG[0])
     if at is None:
