@@ -108,12 +108,15 @@ def rows(data: Uint8Array, n_bytes: int) -> AnyArray:
     return at_every_byte(data, np.dtype((np.void, n_bytes)))
 
 
-def row_floats(cells: AnyArray, place: int, n_bytes: int) -> AnyArray:
-    """View `n_bytes` bytes from a place on in every row as floats; shape (n_rows, n_bytes / 4).
+def row_floats(
+    cells: AnyArray, place: int, n_bytes: int, n_runs: int = 1, step: int = 0
+) -> AnyArray:
+    """View runs of `n_bytes` bytes in every row as floats; shape (n_runs, n_rows, n_bytes / 4).
 
-    `cells` has one row per index of its first dimension, and must outlive the view.
+    The first is at a place of the row, the others `step` bytes further each. `cells` has one row per index
+    of its first dimension, and must outlive the view.
     """
-    shape, strides = (len(cells), n_bytes // 4), (cells.strides[0], 4)
+    shape, strides = (n_runs, len(cells), n_bytes // 4), (step, cells.strides[0], 4)
     return np.ndarray(shape, "<f4", cells, place, strides)
 
 

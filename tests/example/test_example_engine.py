@@ -113,6 +113,27 @@ WIDE: Features = {
 """The first lengths take two bytes."""
 
 
+def test_many_floats_are_compared_in_one_stretch() -> None:
+    """Longer than a row of several lengths may be, and than what follows a block."""
+    keys = [b"k%d" % i for i in range(300)]
+
+    def message(first: int) -> bytes:
+        floats = enumerate(keys, first)
+        return plain(
+            {key: Feature(FLOAT, (i,) * (1 + (i - first) % 50 // 49)) for i, key in floats}
+        )
+
+    batch, memory = [message(i) for i in range(40)], LayoutMemory()
+    asked = [key for key in keys if not key.endswith(b"5")]
+    assert assert_engine_agrees(batch, asked, memory) == 40
+    for place in (3, 2500, len(batch[7]) - 3):
+        changed = bytearray(batch[7])
+        changed[place] ^= 1
+        mixed = [*batch[:7], bytes(changed), *batch[8:]]
+        assert assert_engine_agrees(mixed, asked, memory) in {0, 39, 40}
+    assert assert_engine_agrees([plain({b"k1": FIVE})] * 5, asked, memory) in {0, 5}
+
+
 @pytest.mark.parametrize("number", [0, 1, 20, 39])
 def test_layouts_are_used_and_odd_ones_left_out(number: int) -> None:
     batch = [plain(EVERY_FORM)] * 40

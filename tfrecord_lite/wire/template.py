@@ -24,12 +24,10 @@ import numpy as np
 
 from tfrecord_lite.arrays import (
     LANE_BYTES,
-    AnyArray,
     BoolArray,
     Int64Array,
     Uint8Array,
     Uint64Array,
-    row_floats,
     rows,
 )
 from tfrecord_lite.wire.varint import squeeze
@@ -99,18 +97,14 @@ class TemplateRows:
 
     def __init__(self, template: Template, cells: Uint8Array) -> None:
         self._template = template
-        self._cells = cells
+        self.cells = cells
         self.wrong = template.differing(cells)
         """Which rows do not match as far as they were checked; None if all do."""
 
     def _words_at(self, place: int) -> Uint64Array:
         """View the 8 bytes at an offset of every row."""
-        stride = self._cells.strides[0]
-        return np.ndarray((len(self._cells),), "<u8", self._cells, place, (stride,))
-
-    def floats(self, place: int, length: int) -> AnyArray:
-        """View a payload of fixed size in every row as floats; shape (n, length / 4)."""
-        return row_floats(self._cells, place, length)
+        stride = self.cells.strides[0]
+        return np.ndarray((len(self.cells),), "<u8", self.cells, place, (stride,))
 
     def lengths(self) -> Int64Array:
         """Read the length of the payload after the stretch, and check the outer holes against it."""
@@ -127,6 +121,6 @@ class TemplateRows:
 
     def _length_in(self, hole: Hole) -> Int64Array:
         if hole.width == 1:
-            return self._cells[:, hole.place].astype(np.int64)
+            return self.cells[:, hole.place].astype(np.int64)
         kept = np.uint64(int.from_bytes(b"\x7f" * hole.width, "little"))
         return squeeze(self._words_at(hole.place) & kept, hole.width).view(np.int64)

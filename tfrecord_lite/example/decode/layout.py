@@ -84,12 +84,14 @@ if TYPE_CHECKING:
 
 _IN_ROW_BYTES = 64
 _LARGEST_BYTE = 0x7F
-_AT_ONCE = 1024
-"""Messages that are compared at once, so that the arrays stay in the cache."""
-_FEW_WORDS = 8
-"""Rows of more words are compared whole; shorter ones word by word, in all stretches at once."""
-_FURTHEST = MAX_TEMPLATE_BYTES + 3 * LANE_BYTES
-"""Bytes that may be read from a place on; a block has more of them to spare."""
+_AT_ONCE, _BYTES_AT_ONCE = 1024, 512 * 1024
+"""Messages that are compared at once, and their bytes, so that the arrays stay in the cache."""
+_TILED_WORDS = 64
+"""What longer rows must be is not repeated for each message."""
+_LONGEST_STRETCH = 64 * 1024
+_AHEAD_BYTES = 3 * LANE_BYTES
+"""Bytes that may be read after a stretch; a block has more of them to spare."""
+_FURTHEST = MAX_TEMPLATE_BYTES + _AHEAD_BYTES
 _WORDS_AHEAD = 4
 """Stretches are compared together if their sizes differ by fewer words."""
 _MOST_TOGETHER = 64
@@ -134,6 +136,26 @@ class LayoutEntry:
     """Bytes of payload in the message it was learnt from."""
 
 
+@dataclass(slots=True)
+class _FloatRun:
+    """Floats of features that lie evenly in a stretch, as many each."""
+
+    place: int
+    """Where those of the first begin."""
+    n_bytes: int
+    """Of each feature."""
+    features: list[int]
+    """The features, in order."""
+    step: int = 0
+    """Bytes from one to the next."""
+    number: int = 0
+    """Among all runs of a layout."""
+
+    def view(self, cells: AnyArray) -> AnyArray:
+        """View the floats in rows of the stretch; shape (n_features, n_rows, n_values)."""
+        return row_floats(cells, self.place, self.n_bytes, len(self.features), self.step)
+
+
 class _Stretch:
     """Entries that are matched with one gather."""
 
@@ -148,10 +170,18 @@ class _Stretch:
         """Its bytes; those of holes and payloads have no meaning."""
         self.unknown: list[tuple[int, int]] = [(place, entry.length) for entry, place in fixed]
         """The offset and length of each payload of fixed size in it."""
-        self.fixed: list[tuple[LayoutEntry, int]] = [
-            (entry, place) for entry, place in fixed if entry.feature >= 0
-        ]
-        """The entries with such a payload that are asked for, and its offset."""
+        self.runs: list[_FloatRun] = []
+        """Those of them that are asked for."""
+        for entry, place in fixed:
+            if entry.feature < 0:
+                continue
+            run = self.runs[-1] if self.runs else None
+            n_run = len(run.features) if run is not None else 0
+            if run is not None and n_run == 1:
+                run.step = place - run.place
+            if run is None or run.n_bytes != entry.length or place - run.place != run.step * n_run:
+                self.runs.append(run := _FloatRun(place, entry.length, []))
+            run.features.append(entry.feature)
         self.last: LayoutEntry | None = last
         """The entry whose payload follows the stretch."""
         self.holes: list[Hole] = holes
@@ -173,7 +203,7 @@ class _Stretch:
             self.template = Template(known, self.unknown, holes)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _ShortStretches:
     """Stretches of about one size whose lengths are of one byte; their bytes, one row each.
 
@@ -189,6 +219,7 @@ class _ShortStretches:
     """The words that have lengths in some stretch."""
     longest: Uint8Array
     """The longest payload that leaves all lengths in one byte; shape (n_stretches, 1)."""
+    _tiles: tuple[AnyArray, AnyArray] | None = None
 
     @classmethod
     def of(cls, stretches: list[_Stretch]) -> _ShortStretches:
@@ -217,25 +248,30 @@ class _ShortStretches:
         found = rows(data, n_words * LANE_BYTES)[places.reshape(-1)]
         return found.view("<u8").reshape(*places.shape, n_words)
 
+    def tiles(self, n_messages: int) -> tuple[AnyArray, AnyArray]:
+        """Return mask and words once per message, as flat operations are faster than broadcast ones."""
+        if self.mask.shape[2] > _TILED_WORDS:
+            return self.mask, self.want
+        tiles = self._tiles
+        if tiles is None or tiles[0].shape[1] < n_messages:
+            tiles = (
+                np.repeat(self.mask, n_messages, axis=1),
+                np.repeat(self.want, n_messages, axis=1),
+            )
+            self._tiles = tiles
+        mask, want = tiles
+        return mask[:, :n_messages], want[:, :n_messages]
+
     def differing(self, cells: AnyArray, lengths: Uint8Array) -> BoolArray | None:
         """Return which messages lack known bytes; None if none does."""
-        size = lengths.astype(np.uint64)
-        differs: Any
-        if cells.shape[2] > _FEW_WORDS:
-            words: AnyArray = cells & self.mask
-            words -= self.want
+        mask, want = self.tiles(cells.shape[1])
+        words: AnyArray = cells & mask
+        if self.with_unit:
+            size = lengths.astype(np.uint64)
             for place in self.with_unit:
                 words[:, :, place] -= self.unit[:, :, place] * size
-            differs = np.any(words, axis=2) if np.count_nonzero(words) else None
-        else:
-            wrong = np.zeros(size.shape, np.uint64)
-            for place in range(cells.shape[2]):
-                word: AnyArray = cells[:, :, place] & self.mask[:, :, place]
-                word -= self.want[:, :, place]
-                if place in self.with_unit:
-                    word -= self.unit[:, :, place] * size
-                wrong |= word
-            differs = np.not_equal(wrong, 0) if np.count_nonzero(wrong) else None
+        unequal = words != want
+        differs: Any = np.any(unequal, axis=2) if np.count_nonzero(unequal) else None
         longer = lengths > self.longest
         if np.count_nonzero(longer):
             differs = _either(differs, longer)
@@ -257,7 +293,9 @@ class _Slot(NamedTuple):
     entry: LayoutEntry
     kept: _Kept
     number: int
-    """Among those kept alike."""
+    """Among those kept alike; of floats that of their run."""
+    place: int = 0
+    """Of floats: the place in the run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,6 +331,12 @@ class Layout:
             for some in alike
             for first in range(0, len(some), _MOST_TOGETHER)
         ]
+        self.furthest: Int64Array = np.array(
+            [[stretch.n_words * LANE_BYTES + _AHEAD_BYTES] for stretch in short], np.int64
+        ).reshape(-1, 1)
+        """Bytes that may be read from the place of each short stretch on."""
+        n_bytes = sum(stretch.size for stretch in stretches)
+        self.at_once: int = max(min(_AT_ONCE, _BYTES_AT_ONCE // n_bytes), 1)
         row_of = {id(stretch): row for row, stretch in enumerate(short)}
         self.walk: list[tuple[_Stretch, int | None]] = [
             (stretch, row_of.get(id(stretch))) for stretch in stretches
@@ -301,15 +345,20 @@ class Layout:
         self.n_short: int = len(short)
         self.slots: dict[int, _Slot] = {}
         """By feature asked for: where its values are kept."""
-        self.floats: list[LayoutEntry] = []
+        self.runs: list[_FloatRun] = []
+        by_feature = {entry.feature: entry for entry in entries}
         numbers: list[tuple[int, int, _Stretch]] = []
         apart: list[tuple[int, int, _Stretch]] = []
         self.n_numbers: int = 0
         self.n_apart: int = 0
         for stretch, row in self.walk:
-            for entry, _ in stretch.fixed:
-                self.slots[entry.feature] = _Slot(entry, _Kept.FLOATS, len(self.floats))
-                self.floats.append(entry)
+            for run in stretch.runs:
+                run.number = len(self.runs)
+                self.runs.append(run)
+                for place, feature in enumerate(run.features):
+                    self.slots[feature] = _Slot(
+                        by_feature[feature], _Kept.FLOATS, run.number, place
+                    )
             last = stretch.last
             if last is None or last.feature < 0:
                 continue
@@ -330,8 +379,11 @@ class Layout:
         """Read the messages that look like this; spare bytes follow the last in `data`."""
         match = LayoutMatch(self, data, starts.size)
         bad = None
-        for first in range(0, starts.size, _AT_ONCE):
-            some = slice(first, first + _AT_ONCE)
+        if int(self.furthest.max(initial=0)) > data.size:
+            match.keep(np.empty(0, np.int64))
+            return match
+        for first in range(0, starts.size, self.at_once):
+            some = slice(first, first + self.at_once)
             wrong = match.read(some, starts[some], stops[some])
             if wrong is not None:
                 bad = np.zeros(starts.size, np.bool_) if bad is None else bad
@@ -350,7 +402,10 @@ class LayoutMatch:
         self.chosen: Int64Array | None = None
         """The messages that match; None for all."""
         self.n_messages: int = n_messages
-        self._floats = [np.empty((n_messages, e.length // 4), "<f4") for e in layout.floats]
+        self._floats = [
+            np.empty((len(run.features), n_messages, run.n_bytes // 4), "<f4")
+            for run in layout.runs
+        ]
         self._numbers = np.empty((layout.n_numbers, n_messages), np.int64)
         self._starts, self._lengths = np.empty((2, layout.n_apart, n_messages), np.int64)
 
@@ -374,7 +429,7 @@ class LayoutMatch:
         if np.count_nonzero(strays):
             wrong = _either(wrong, strays)
         if wrong is not None:
-            np.minimum(places, data.size - _FURTHEST, out=places)
+            np.minimum(places, data.size - layout.furthest, out=places)
         return _either(wrong, self._read_short(some, places, lengths))
 
     def _read_long(
@@ -383,9 +438,7 @@ class LayoutMatch:
         """Read a stretch with lengths of several bytes; return where it ends, and what differs."""
         template = cast("Template", stretch.template)
         found = template.match(self._data, np.minimum(at, self._data.size - _FURTHEST))
-        for entry, place in stretch.fixed:
-            slot = self._layout.slots[entry.feature].number
-            self._floats[slot][some] = found.floats(place, entry.length)
+        self._keep_floats(stretch, some, found.cells)
         lengths = found.lengths()
         at = at + stretch.step
         if stretch.last is not None and stretch.last.feature >= 0:
@@ -404,9 +457,7 @@ class LayoutMatch:
             cells = group.rows_at(self._data, places[mine])
             wrong = _either(wrong, group.differing(cells, lengths[mine]))
             for row, stretch in enumerate(group.stretches):
-                for entry, place in stretch.fixed:
-                    floats = row_floats(cells[row], place, entry.length)
-                    self._floats[layout.slots[entry.feature].number][some] = floats
+                self._keep_floats(stretch, some, cells[row])
         apart = layout.apart
         if apart.rows:
             self._starts[apart.slots, some] = places[apart.rows] + apart.places
@@ -425,10 +476,15 @@ class LayoutMatch:
             wrong if differs is None else _either(wrong, np.any(differs.reshape(at.shape), axis=0))
         )
 
+    def _keep_floats(self, stretch: _Stretch, some: slice, cells: AnyArray) -> None:
+        """Copy the floats out of the rows of a stretch."""
+        for run in stretch.runs:
+            self._floats[run.number][:, some] = run.view(cells)
+
     def keep(self, good: Int64Array) -> None:
         """Drop the messages that do not match."""
         self.chosen, self.n_messages = good, good.size
-        self._floats = [floats[good] for floats in self._floats]
+        self._floats = [floats[:, good] for floats in self._floats]
         self._numbers = self._numbers[:, good]
         self._starts, self._lengths = self._starts[:, good], self._lengths[:, good]
 
@@ -461,11 +517,11 @@ class LayoutMatch:
         """
         if self.kinds(feature) != kind:
             return ListValues(0, NO_VALUES[kind])
-        entry, kept, slot = self._layout.slots[feature]
+        entry, kept, slot, place = self._layout.slots[feature]
         if entry.form is ValueForm.FIXED and entry.length == 0:
             return ListValues(0, NO_VALUES[kind])
         if kept is _Kept.FLOATS:
-            return ListValues(entry.length // 4, self._floats[slot].reshape(-1))
+            return ListValues(entry.length // 4, self._floats[slot][place].flatten())
         if kept is _Kept.NUMBER:
             return ListValues(1, self._numbers[slot].copy())
         payload = ByteRanges(self._data, self._starts[slot], self._lengths[slot])
@@ -520,22 +576,24 @@ def _either(one: BoolArray | None, other: BoolArray | None) -> BoolArray | None:
 def _join(entries: list[LayoutEntry]) -> list[_Stretch]:
     """Join entries into stretches, each as long as it may be."""
     stretches: list[_Stretch] = []
-    known = b""
+    known = bytearray()
     fixed: list[tuple[LayoutEntry, int]] = []
 
     def end(last: LayoutEntry | None, holes: list[Hole]) -> None:
         nonlocal known, fixed
-        stretches.append(_Stretch(known, fixed, last, holes))
-        known, fixed = b"", []
+        stretches.append(_Stretch(bytes(known), fixed, last, holes))
+        known, fixed = bytearray(), []
 
     for entry in entries:
-        if known and len(known) + len(entry.prefix) > MAX_TEMPLATE_BYTES:
+        is_wide = any(hole.width > 1 for hole in entry.holes)
+        longest = MAX_TEMPLATE_BYTES if is_wide else _LONGEST_STRETCH
+        if known and len(known) + len(entry.prefix) > longest:
             end(None, [])
         place = len(known)
         known += entry.prefix
         if entry.form is not ValueForm.FIXED:
             end(entry, [replace(hole, place=place + hole.place) for hole in entry.holes])
-        elif len(known) + entry.length > MAX_TEMPLATE_BYTES or entry.length > _IN_ROW_BYTES:
+        elif entry.length > _IN_ROW_BYTES:
             end(entry, [])
         else:
             fixed.append((entry, len(known)))
