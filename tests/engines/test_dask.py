@@ -251,14 +251,17 @@ def test_frames_of_pandas(tmp_path: Path) -> None:
     data = {"i": [1, 2, 3], "s": ["a", "b", "c"], "x": [0.5, 0.1, 1.5], "b": [True, False, True]}
     frame = dd.from_pandas(pd.DataFrame(data, index=[5, 6, 7]), npartitions=2)
 
-    to_tfrecord(frame, tmp_path / "a", lossless=True)
+    to_tfrecord(frame, tmp_path / "a")
     assert rows_of(str(tmp_path / "a/*")) == pd.DataFrame(data).to_dict("records")
-    to_tfrecord(frame, tmp_path / "b")
+    rounded = to_tfrecord(frame, tmp_path / "b", lossless=False)
+    assert [part.rounded for part in rounded] == [("x",), ()]
     assert [row["x"] for row in rows_of(str(tmp_path / "b/*"))] == [
         0.5,
         float(np.float32(0.1)),
         1.5,
     ]
+    with pytest.raises(InvalidArgumentError, match="without a sidecar nobody can read"):
+        to_tfrecord(frame, tmp_path / "c", sidecar=False)
     to_tfrecord(
         dd.from_pandas(pd.DataFrame(data).set_index("i"), npartitions=2),
         tmp_path / "c",

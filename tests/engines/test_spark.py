@@ -294,16 +294,19 @@ ROWS = [
 ]
 
 
-@pytest.mark.parametrize("options", [{"sidecar": "true"}, {"lossless": "true"}, {}])
+@pytest.mark.parametrize(
+    "options", [{}, {"lossless": "false", "sidecar": "true"}, {"lossless": "false"}]
+)
 def test_what_is_written_comes_back(spark: Any, tmp_path: Path, options: Any) -> None:
     made = spark.createDataFrame(ROWS, SCHEMA)
     put(made.coalesce(1), tmp_path / "out", **options)
-    found = read(spark, tmp_path / "out", None if options else made.schema)
+    has_sidecars = options != {"lossless": "false"}
+    found = read(spark, tmp_path / "out", None if has_sidecars else made.schema)
     assert found.dtypes == made.dtypes
     expected = [
         {k: [] if v is None and k in "van" else v for k, v in row.items()} for row in rows(made)
     ]
-    if "lossless" not in options:
+    if options:
         for row in expected:
             row["d"] = None if row["d"] is None else float(np.float32(row["d"]))
             row["v"] = [float(np.float32(value)) for value in row["v"]]
@@ -320,7 +323,8 @@ def test_what_is_written_comes_back(spark: Any, tmp_path: Path, options: Any) ->
     ],
 )
 def test_compression(spark: Any, tmp_path: Path, options: Any, ending: str, name: str) -> None:
-    mark, *names = put(spark.range(5).repartition(2), tmp_path / "out", **options)
+    made = spark.range(5).repartition(2)
+    mark, *names = put(made, tmp_path / "out", lossless="false", **options)
     assert mark == "_SUCCESS"  # and no sidecars
     assert [each[:11] for each in names] == ["part-00000-", "part-00001-"]
     assert all(each.endswith(f"-c000.tfrecord{ending}") for each in names)
@@ -332,7 +336,9 @@ def test_what_cannot_be_written_is_refused_before_any_task(spark: Any, tmp_path:
     for query, options, text in (
         ("select map(1, 2) x", {}, "feature 'x': a column of map<int,int>"),
         ("select array(array(1)) x", {}, "needs recordType=SequenceExample"),
-        ("select date'2026-01-01' x", {}, "sidecar"),
+        ("select date'2026-01-01' x", {"lossless": "false"}, "sidecar"),
+        ("select 1 x", {"sidecar": "false"}, "without a sidecar nobody can read"),
+        ("select cast(1 as decimal) x", {}, "give .option('lossless', 'false')"),
         ("select 1 x", {"codec": "SnappyCodec"}, "the option codec cannot be 'SnappyCodec'"),
         ("select 1 x", {"partitionBy": "y"}, "no column 'y'"),
         ("select 1 x", {"partitionBy": "x"}, "none is left"),
@@ -350,7 +356,7 @@ def test_times_come_back_with_a_sidecar(spark: Any, tmp_path: Path) -> None:
         "select date'2026-01-02' d, timestamp'2026-01-02 03:04:05.678901' t,"
         "timestamp_ntz'2026-01-02 03:04:05' n"
     )
-    put(made, tmp_path / "out", sidecar="true")
+    put(made, tmp_path / "out")
     found = read(spark, tmp_path / "out")
     assert found.dtypes == made.dtypes
     assert rows(found) == rows(made)
@@ -427,9 +433,9 @@ def test_values_of_folders_come_back(spark: Any, tmp_path: Path) -> None:
 
 def test_append_and_overwrite(spark: Any, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    first = put(spark.range(3), out, sidecar="true")
+    first = put(spark.range(3), out)
     (out / "_notes").write_text("not ours")
-    both = put(spark.range(3, 5), out, "append", sidecar="true")
+    both = put(spark.range(3, 5), out, "append")
     assert set(first) < set(both)
     assert sorted(row.id for row in read(spark, out).collect()) == [0, 1, 2, 3, 4]
     last = put(read(spark, out).where("id > 3"), out)  # what is read is what is replaced

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -21,6 +22,7 @@ from tests.support.untyped import load
 from tfrecord_lite import (
     FixedLenFeature,
     RaggedTensor,
+    RawFeature,
     Schema,
     SparseTensor,
     TFRecordWriter,
@@ -873,3 +875,41 @@ def test_the_folder_of_a_data_set_may_be_two_levels_below(tmp_path: Path) -> Non
                 tfds_directory(tmp_path)
             names = ", ".join(f"a/1.0.{i}" for i in range(min(number + 1, 8)))
             assert str(caught.value.detail).endswith(f" {names}" + ", ..." * (number == 8))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda columns: columns,
+        lambda columns: [
+            dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
+        ],
+        pa.table,
+        lambda columns: pa.table(columns).to_reader(),
+    ],
+    ids=["columns", "rows", "table", "stream"],
+)
+def test_what_others_read_is_rounded_with_a_warning(make: Any, tmp_path: Path) -> None:
+    columns = {"x": np.array([0.1, 0.5]), "exact": np.array([0.5, np.nan])}
+    path = tmp_path / "a.tfrecord"
+
+    with pytest.warns(UserWarning, match="float64 was rounded to float32 in 'x'$") as told:
+        schema = save(path, make(columns), lossless=False)
+
+    assert str(path) in str(told[0].message)
+    assert schema.features == dict.fromkeys(columns, FixedLenFeature([], "float32"))
+    found = load(path)
+    assert found["x"].dtype == np.float64
+    assert found["x"].tolist() == [float(np.float32(0.1)), 0.5]
+    assert save(path, make({"exact": columns["exact"]}), lossless=False) == schema.select(["exact"])
+    with pytest.raises(InvalidArgumentError, match="beyond float32"):
+        save(path, make({"x": np.array([0.5, 1e300])}), lossless=False)
+    assert save(path, make(columns))["x"] == RawFeature([], "float64")
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "a.csv.gz", "a.jsonl", "a@2.feather"])
+def test_names_of_other_formats_are_refused(name: str, tmp_path: Path) -> None:
+    with pytest.raises(InvalidArgumentError, match="convert") as caught:
+        save(tmp_path / name, {"x": [1]})
+    assert caught.value.source == str(tmp_path / name)
+    assert list(tmp_path.iterdir()) == []

@@ -30,6 +30,7 @@ from tfrecord_lite.files.names import Sources, in_directories, is_url
 from tfrecord_lite.index.ranges import RangeReader, RecordRange, join_reports, record_ranges
 from tfrecord_lite.integrations.engines import (
     absolute,
+    check_lossless,
     files_there_error,
     folder_to_write,
     scan_for_workers,
@@ -331,7 +332,7 @@ def to_tfrecord(
     overwrite: bool = False,
     write_index: bool = False,
     name_function: Callable[[int], str] | None = None,
-    lossless: bool = False,
+    lossless: bool = True,
     sidecar: bool = True,
     compute: bool = True,
     compute_kwargs: Mapping[str, Any] | None = None,
@@ -353,11 +354,11 @@ def to_tfrecord(
     name_function : callable, optional
         Makes the name of a file, without the ending, of the number of its partition; by default
         ``part.00000`` and so on.
-    lossless : bool, default False
-        Store float64 as its bytes, so that it comes back exactly, and only by this library. By default it becomes
-        float32, which is what others read.
+    lossless : bool, default True
+        As for :func:`save`, which needs the sidecar. False: store float64 as float32, which is what others read; `rounded` of the
+        results names the columns of which that changed a number.
     sidecar : bool, default True
-        Write ``FILE.schema.json`` beside each file, from which types come back.
+        Write ``FILE.schema.json`` beside each file, from which types and shapes come back.
     compute : bool, default True
         Whether to write now, and not return a ``Delayed``.
     compute_kwargs : dict, optional
@@ -400,6 +401,7 @@ def to_tfrecord(
     delayed = library("dask").delayed
     if not isinstance(frame, library("dask.dataframe").DataFrame):
         raise TypeError(f"expected a dask.dataframe.DataFrame, not {type(frame).__name__}")
+    check_lossless(lossless=lossless, sidecar=sidecar)
     ending = part_ending(options.get("compression"))
     folder, files = folder_to_write(path, options.get("storage_options"))
     before = files.names()

@@ -68,3 +68,10 @@ def folder_to_write(
 def files_there_error(folder: str, way_out: str) -> FileExistsError:
     """Return the error about a directory that should have no files."""
     return FileExistsError(errno.EEXIST, f"the directory has files; {way_out}", folder)
+
+
+def check_lossless(*, lossless: bool, sidecar: bool) -> None:
+    """Raise if nothing would tell how to read what is stored as bytes."""
+    if lossless and not sidecar:
+        detail = "without a sidecar nobody can read what lossless=True stores as bytes; give "
+        raise argument_error(detail + "lossless=False, too, which stores float64 as float32")

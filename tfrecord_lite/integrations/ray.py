@@ -26,6 +26,7 @@ from tfrecord_lite.convert.arrow import imported
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, require_int
 from tfrecord_lite.files.compression import compression_of_name
 from tfrecord_lite.integrations.engines import (
+    check_lossless,
     files_there_error,
     folder_to_write,
     scan_for_workers,
@@ -315,7 +316,7 @@ def write_tfrecords(
     *,
     mode: Literal["append", "overwrite", "error", "ignore"] = "append",
     min_rows_per_file: int | None = None,
-    lossless: bool = False,
+    lossless: bool = True,
     sidecar: bool = True,
     concurrency: int | None = None,
     remote_args: Mapping[str, Any] | None = None,
@@ -335,9 +336,9 @@ def write_tfrecords(
     min_rows_per_file : int, optional
         Collect blocks until there are this many rows, if there are as many. Without it, files may be small: as small as the
         blocks of `ds`.
-    lossless : bool, default False
-        Store float64 as its bytes, so that it comes back exactly, and only by this library. By default it becomes
-        float32, as Ray's own writer and TensorFlow have it.
+    lossless : bool, default True
+        As for :func:`save`, which needs the sidecar. False: store float64 as float32, which is what others read; `rounded` of the
+        results names the columns of which that changed a number.
     sidecar : bool, default True
         Write ``FILE.schema.json`` beside each file, from which types and shapes come back.
     concurrency, remote_args : optional
@@ -396,12 +397,13 @@ class TFRecordDatasink(_SinkBase):
         *,
         mode: str = "append",
         min_rows_per_file: int | None = None,
-        lossless: bool = False,
+        lossless: bool = True,
         sidecar: bool = True,
         **options: Unpack[WriteOptions],
     ) -> None:
         if mode not in _MODES:
             raise argument_error(f"mode is {mode!r}, expected one of {', '.join(_MODES)}")
+        check_lossless(lossless=lossless, sidecar=sidecar)
         self._mode = mode
         self._folder, self._files = folder_to_write(path, options.get("storage_options"))
         if min_rows_per_file is not None:

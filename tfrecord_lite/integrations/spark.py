@@ -35,7 +35,7 @@ from tfrecord_lite.convert.arrow import SCHEMA_KEY, imported
 from tfrecord_lite.errors import InvalidArgumentError, Reason, TFRecordError, argument_error
 from tfrecord_lite.files.names import SIDECAR_SUFFIX, is_url
 from tfrecord_lite.index.ranges import RANGE_BYTES, RangeReader, record_ranges
-from tfrecord_lite.integrations.engines import with_columns
+from tfrecord_lite.integrations.engines import check_lossless, with_columns
 from tfrecord_lite.integrations.spark_files import Job, column_type, data_files, folder_of, typed
 from tfrecord_lite.options import ReadOptions, ReadSettings
 from tfrecord_lite.records.damage import warn_of_damage
@@ -289,13 +289,16 @@ def _read_options(given: Mapping[str, str]) -> dict[str, Any]:
 
 def _write_options(given: Mapping[str, str]) -> dict[str, Any]:
     """Return the options of a write, all of them."""
-    defaults = {"path": "", "record_type": "Example", "partition_by": [], "lossless": False}
-    options: dict[str, Any] = {**defaults, **_parsed(given, _WRITE)}
+    options: dict[str, Any] = {"path": "", "record_type": "Example", "partition_by": []}
+    options |= _parsed(given, _WRITE)
+    is_example = options["record_type"] == "Example"
+    options.setdefault("lossless", is_example)
     if not options["path"]:
         raise argument_error("no path: expected .save(path)")
     options["compression"] = options.get("codec") or options.get("compression", "")
     options.setdefault("sidecar", options["lossless"])
     options["sidecar"] = options["sidecar"] and options["record_type"] != "ByteArray"
+    check_lossless(lossless=options["lossless"] and is_example, sidecar=options["sidecar"])
     remote = options.get("storage_options") if is_url(options["path"]) else None
     return {**options, "storage_options": remote}
 
@@ -772,7 +775,8 @@ def _check_stored(field: Any, options: Mapping[str, Any]) -> None:
             "cast it, or give .option('sidecar', 'true')"
         )
     if word == "decimal" and options["lossless"]:
-        detail = f"a column of {shown} is stored as floats, which is not lossless: cast it"
+        detail = f"a column of {shown} is stored as floats, which is not lossless: cast it, or "
+        detail += "give .option('lossless', 'false')"
     if detail is not None:
         raise InvalidArgumentError(Reason.UNSUPPORTED, key=field.name, detail=detail)
 

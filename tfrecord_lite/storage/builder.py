@@ -31,7 +31,7 @@ from tfrecord_lite.convert.lossless import (
 )
 from tfrecord_lite.convert.normalize import normalize
 from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.schema import Original, Schema, SchemaItem
+from tfrecord_lite.schema import Kind, Original, Schema, SchemaItem
 from tfrecord_lite.storage.given import given_column, given_columns, unknown_error
 from tfrecord_lite.storage.structure import Structure, completed, flatten
 from tfrecord_lite.storage.widening import (
@@ -85,25 +85,30 @@ class SchemaBuilder:
     """Turns batches, all of rows or all of frames, into columns; widens one schema for all."""
 
     def __init__(self, given: Schema | None = None, *, lossless: bool = True) -> None:
-        self._given, self._lossless = given, lossless
+        self.given, self._lossless = given, lossless
         self._structure: Structure | None = None
         self._columns: dict[str, _Column] = {}
         self._n_rows = 0
         self.originals: dict[str, Original] = {}
         """Those that columns of frames have by themselves, if a schema is given."""
+        self.rounded: dict[str, None] = {}
+        """Columns without a given schema, of which a float64 was not exact in float32."""
 
     @property
     def schema(self) -> Schema:
         """The schema of everything so far, with the columns in the order of the first batch."""
-        if self._given is not None:
-            return self._given
+        if self.given is not None:
+            return self.given
         return Schema.of_items({name: column.described() for name, column in self._columns.items()})
 
     @property
     def structure(self) -> Structure:
         """Structure of the rows, with all features of a schema that is given; flat without rows."""
-        found = {} if self._structure is None else self._structure
-        return found if self._given is None else completed(found, self._given)
+        return self.nested({} if self._structure is None else self._structure)
+
+    def nested(self, structure: Structure) -> Structure:
+        """Return a structure with all features of a schema that is given."""
+        return structure if self.given is None else completed(structure, self.given)
 
     def add_rows(self, rows: list[Any]) -> tuple[dict[str, Any], Schema]:
         """Return rows as columns, and the schema to write these with.
@@ -112,7 +117,7 @@ class SchemaBuilder:
         about the first row that does not fit the schema, or those before it.
         """
         columns = {}
-        given = None if self._given is None else self._given.to_items()
+        given = None if self.given is None else self.given.to_items()
         found = self._values_of(rows) if given is None else self._found_in(rows, given)
         for name, values in found.items():
             make: Any = (
@@ -132,17 +137,21 @@ class SchemaBuilder:
             if made is not None:
                 columns[name] = made
         self._n_rows += len(rows)
-        return columns, self.schema.select(columns) if given is None else self.schema
+        if self.given is not None:
+            return columns, self.given
+        schema = self.schema.select(columns)
+        self._note_rounded(columns, schema)
+        return columns, schema
 
     def add_frame(self, frame: Frame) -> tuple[dict[str, Any], Schema]:
         """Return a batch of Arrow data as columns, and the schema to write these with.
 
         Both omit columns of nothing but empty lists. An error has the record's number in the batch.
         """
-        if self._given is not None:
-            check_traits(frame.columns, frame.traits, self._given)
-            self.originals |= originals_of(frame.columns, frame.traits)
-            return given_columns(frame.columns, self._given), self._given
+        if self.given is not None:
+            check_traits(frame.columns, frame.traits, self.given)
+            self.originals |= _originals_of(frame.columns, frame.traits)
+            return given_columns(frame.columns, self.given), self.given
         frame, carried = with_carried(frame)
         check_exact(frame.columns, carried)
         own = {n: column for n, column in frame.columns.items() if n not in carried}
@@ -165,14 +174,26 @@ class SchemaBuilder:
             self._columns[name] = _Column(name, both)
         self._n_rows += frame.n_rows
         made = given_columns({name: frame.columns[name] for name in carried}, carried) | own
+        # As in rows: empty lists of nothing have no kind, so that other files may have one.
         made = {name: column for name, column in made.items() if not is_empty_lists(column)}
+        self._note_rounded(own, schema)
         return made, schema.select(made)
+
+    def _note_rounded(self, columns: Mapping[str, Any], schema: Schema) -> None:
+        for name, column in columns.items():
+            flat = getattr(column, "flat_values", getattr(column, "values", column))
+            if getattr(flat, "dtype", None) == np.float64 and schema[name].kind is Kind.FLOAT:
+                values = np.ma.compressed(flat)
+                with np.errstate(over="ignore", under="ignore"):
+                    floats = values.astype(np.float32)
+                if not np.array_equal(floats, values, equal_nan=True):
+                    self.rounded[name] = None
 
     def _values_of(self, rows: list[Any]) -> dict[str, list[Any]]:
         """Return the values of each column."""
         if self._structure is None:
             self._structure, leaves = flatten(rows[0])
-            self._columns = {name: _Column(name) for name in leaves}
+            self._columns = {name: _Column(name, lossless=self._lossless) for name in leaves}
         names = list(self._columns)
         if (flat := _values_of_flat_dicts(rows, names)) is not None:
             return flat
@@ -247,6 +268,7 @@ class _Column:
     """None while no row has a value."""
     has_missing: bool = False
     has_empty: bool = False
+    lossless: bool = True
 
     def described(self) -> SchemaItem:
         """Return the schema's item; a column without values is one of byte strings."""
@@ -275,7 +297,7 @@ class _Column:
             raise IncompatibleError("None cannot be told from an empty list here; give one of them")
         item = self.item
         if not (is_missing or is_empty):
-            new = item_of(self.name, made)
+            new = item_of(self.name, made, lossless=self.lossless)
             if text is not None and new.original is not None:
                 new = new._replace(original=replace(new.original, text=text))
             item = (
@@ -289,7 +311,7 @@ class _Column:
             item = as_missing(self.name, item)
         if item is not None and has_empty:
             item = as_ragged(self.name, item)
-        column = _Column(self.name, item, has_missing, has_empty)
+        column = replace(self, item=item, has_missing=has_missing, has_empty=has_empty)
         return column, None if is_missing or is_empty else made
 
     def _as_floats(self, made: Any) -> Any:
@@ -313,7 +335,7 @@ class _Column:
         return with_values(made, change)
 
 
-def originals_of(columns: Mapping[str, Any], traits: Traits) -> dict[str, Original]:
+def _originals_of(columns: Mapping[str, Any], traits: Traits) -> dict[str, Original]:
     """Return the originals that columns have by themselves; without those that have none."""
     found: dict[str, Original] = {}
     for name, column in columns.items():

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sized
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -13,7 +15,6 @@ from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.convert.arrow import (
     Description,
     Frame,
-    check_traits,
     fitting_description,
     is_frame,
     is_series,
@@ -21,10 +22,7 @@ from tfrecord_lite.convert.arrow import (
     open_columns,
     open_frames,
     part_of,
-    with_traits,
 )
-from tfrecord_lite.convert.lossless import schema_of
-from tfrecord_lite.convert.normalize import normalize
 from tfrecord_lite.errors import InvalidArgumentError, argument_error, plural
 from tfrecord_lite.example.encode.columns import encode_column_batches
 from tfrecord_lite.files.compression import compression_to_write
@@ -32,18 +30,19 @@ from tfrecord_lite.files.names import SIDECAR_SUFFIX, check_storage_options, is_
 from tfrecord_lite.files.output import remove
 from tfrecord_lite.options import WriteOptions
 from tfrecord_lite.progress import Progress, check_progress, metered
+from tfrecord_lite.records.damage import levels_to_caller
 from tfrecord_lite.schema import Schema, SequenceSchema
 from tfrecord_lite.storage import sidecar
-from tfrecord_lite.storage.builder import SchemaBuilder, originals_of, row_batches
+from tfrecord_lite.storage.builder import SchemaBuilder, row_batches
 from tfrecord_lite.storage.data_files import DataFiles, data_names
-from tfrecord_lite.storage.given import given_columns
 from tfrecord_lite.storage.sidecar import Sidecar
-from tfrecord_lite.storage.structure import completed, flatten
-from tfrecord_lite.storage.widening import is_empty_lists
+from tfrecord_lite.storage.structure import flatten
 
 if TYPE_CHECKING:
     from tfrecord_lite.storage.sidecar import SchemaLike
 
+_OTHER_FORMAT = re.compile(r"\.(parquet|feather|csv|json)l?(\.(gz|zst|bz2))?$")
+"""Endings of files that nobody takes for TFRecords."""
 _COLUMNS = (Mapping, tuple, np.ndarray, RaggedTensor, SparseTensor, BytesColumn)
 
 
@@ -53,11 +52,16 @@ def save(
     schema_path: str | os.PathLike[str] | None = None,
     *,
     schema: SchemaLike | None = None,
+    lossless: bool = True,
     num_shards: int | None = None,
     progress: Progress = None,
     **options: Unpack[WriteOptions],
 ) -> Schema:
     r"""Save columns or rows to a TFRecord file, with a sidecar from which they are restored.
+
+    All dtypes come back as they were: float64 is stored as its bytes, uint64 from 2**63 on as negative numbers and
+    times as counts, which this library understands. What others are to read, such as TensorFlow
+    with ``FixedLenFeature([], tf.float32)``, is saved with ``lossless=False``.
 
     Parameters
     ----------
@@ -84,6 +88,9 @@ def save(
         :func:`load_schema` returned. Files that are saved with one schema load as the same types,
         whatever each of them holds. By default the data decide, and for columns of Arrow data the
         schema that came along in their metadata, if they still have its types.
+    lossless : bool, default True
+        False: store float64 as float32, and arrays of 16 or more bools, int8 or uint8 as integers, not as their bytes. A warning names
+        the columns that were rounded; a finite number beyond float32 is an error. A `schema` decides by itself.
     num_shards : int, optional
         Write this many files, named as those of :class:`ShardedTFRecordWriter`: `path` is
         ``"train@8.tfrecord"``, which needs no `num_shards`, a name with ``{shard}``, or a plain name, in
@@ -119,9 +126,7 @@ def save(
 
     Notes
     -----
-    float64 and complex numbers are stored as their bytes, all integers and bools as int64
-    lists, float16 as float32; strings as they are, in UTF-8. See :func:`schema_of`. Byte
-    order is not kept.
+    How each dtype is stored, :func:`~tfrecord_lite.convert.lossless.schema_of` says.
 
     The sidecar appears first, with a fingerprint of its data: their size, and a checksum of the
     first 64 KiB. If a crash in between leaves older data beside it, :func:`load` raises an error
@@ -149,6 +154,10 @@ def save(
     <RaggedTensor [[], [odd], []]>
     """
     sidecar.check_path("path", path)
+    if other := _OTHER_FORMAT.search(name_of(path)):
+        detail = f"save writes TFRecords; {other[1]} is written by the to_{other[1]} of a data frame, or "
+        detail += "by `tfrecord convert` from a TFRecord"
+        raise argument_error(detail, source=name_of(path))
     check_progress(progress)
     names = data_names(name_of(path), num_shards)
     beside = [f"{name}{SIDECAR_SUFFIX}" for name in names]
@@ -174,12 +183,13 @@ def save(
         hint = hint if hasattr(data, "iter_batches") else ""
         raise TypeError(f"data must be columns or rows, not {type(data).__name__}{hint}")
     write = _write_columns if are_columns else _write_rows
+    builder = SchemaBuilder(given, lossless=lossless)
     with metered(progress, name_of(path), "records") as meter:
         files = DataFiles(names, record_options, storage_options, meter)
         try:
             files.open_through(0)
             try:
-                written = write(files, data, given)
+                written = write(files, data, builder)
             except InvalidArgumentError as error:
                 raise error.at(source=name_of(path)) from None
             fingerprints: list[Any] = files.finish()
@@ -194,6 +204,10 @@ def save(
         except BaseException:
             files.abandon()
             raise
+    if builder.rounded:
+        names_of_it = ", ".join(map(repr, builder.rounded))
+        text = f"{name_of(path)}: float64 was rounded to float32 in {names_of_it}"
+        warnings.warn(text, UserWarning, stacklevel=levels_to_caller())
     for place in beside:
         if not any(is_same_file(place, each, storage_options) for each in schema_paths):
             remove(place, storage_options)
@@ -205,53 +219,34 @@ def _checked(compression: Any = "infer", storage_options: Any = None) -> tuple[A
     return compression, storage_options
 
 
-def _write_columns(files: DataFiles, data: Any, given: Schema | None) -> Sidecar:
+def _write_columns(files: DataFiles, data: Any, builder: SchemaBuilder) -> Sidecar:
     if is_stream(data):
         with contextlib.closing(open_frames(data)) as frames:
-            return _write_frames(files, frames, given)
+            return _write_frames(files, frames, builder)
     structure, columns = (None, data) if is_frame(data) else flatten(data)
-    frame = open_columns(columns)
-    described = None if frame.described is None else frame.described()
-    if given is None and frame.carried is not None:
-        files.n_records = frame.n_rows
-        return _write_frames(files, [frame], None)
-    columns, traits = frame.columns, frame.traits
-    if given is None:
-        made = {name: normalize(name, column, "strict") for name, column in columns.items()}
-        schema = with_traits(schema_of(made), traits)
-    else:
-        check_traits(columns, traits, given)
-        made, schema = given_columns(columns, given), given
-        if described is not None:
-            originals = originals_of(columns, traits)
-            described = fitting_description(described, given, originals)
-        structure = None if structure is None else completed(structure, given)
-    is_bare = described is not None and not columns  # a frame of rows without columns
-    files.n_records = frame.n_rows if is_bare else _num_records(columns | made)
-    # As in rows: empty lists of nothing have no kind, so that other files may have one.
-    made = {name: column for name, column in made.items() if not is_empty_lists(column)}
-    _put_columns(files, made, schema, files.n_records)
-    return Sidecar(schema, structure, dataframe=described)
+    written = _write_frames(files, [open_columns(columns)], builder)
+    return written if structure is None else written._replace(structure=builder.nested(structure))
 
 
-def _write_frames(files: DataFiles, frames: Iterable[Frame], given: Schema | None) -> Sidecar:
-    """Write Arrow data as they come."""
-    builder = SchemaBuilder(given)
+def _write_frames(files: DataFiles, frames: Iterable[Frame], builder: SchemaBuilder) -> Sidecar:
+    """Write columns as they come; those of a list are one frame."""
     described: Description | None = None
     first = 0
     for frame in frames:
+        described = None if frame.described is None else frame.described()
         with _numbered_from(first):
             columns, schema = builder.add_frame(frame)
-            _put_columns(files, columns, schema, frame.n_rows)
-        first += frame.n_rows
-        described = None if frame.described is None else frame.described()
-    if given is not None:
-        described = fitting_description(described, given, builder.originals)
+            n_rows = frame.n_rows or _num_records(frame.columns | columns)
+            if isinstance(frames, list):
+                files.n_records = n_rows
+            _put_columns(files, columns, schema, n_rows)
+        first += n_rows
+    if builder.given is not None:
+        described = fitting_description(described, builder.given, builder.originals)
     return Sidecar(builder.schema, None, dataframe=described)
 
 
-def _write_rows(files: DataFiles, rows: Iterable[Any], given: Schema | None) -> Sidecar:
-    builder = SchemaBuilder(given)
+def _write_rows(files: DataFiles, rows: Iterable[Any], builder: SchemaBuilder) -> Sidecar:
     files.n_records = len(rows) if isinstance(rows, Sized) else None
     first = 0
     for batch in row_batches(rows):

@@ -64,7 +64,7 @@ def write_part(
     *,
     schema: Any = None,
     compression: CompressionType = "infer",
-    lossless: bool = False,
+    lossless: bool = True,
     sidecar: bool = True,
     storage_options: StorageOptions = None,
 ) -> WrittenPart | None:
@@ -81,8 +81,8 @@ def write_part(
         That of all batches; without it, nothing is written if there are no batches.
     compression : str, int, TFRecordOptions or None, optional
         As for :class:`TFRecordWriter`.
-    lossless : bool, default False
-        Store float64 as its bytes, as :func:`save` does, and not as the nearest float32.
+    lossless : bool, default True
+        As for :func:`save`; columns that were rounded are in the result.
     sidecar : bool, default True
         Write ``PATH.schema.json`` too, from which columns come back with their types.
     storage_options : dict, optional

@@ -11,8 +11,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from tfrecord_lite.apps.tables.batches import fitting_size
 from tfrecord_lite.apps.tables.table import TFRecordTable
 from tfrecord_lite.block import Block
@@ -210,7 +208,7 @@ class _ExampleEncoder:
         fields = [_without_categories(field) for field in schema]
         self._schema = pa.schema(fields, schema.metadata)
         self._frames = SchemaBuilder(lossless=is_exact)
-        self.rounded: dict[str, None] = {}
+        self.rounded = self._frames.rounded
         empty = pa.RecordBatch.from_pylist([], self._schema)
         frame = open_columns(empty)
         self._frames.add_frame(frame)
@@ -227,12 +225,6 @@ class _ExampleEncoder:
             for name, column in frame.columns.items()
         }
         columns, schema = self._frames.add_frame(frame._replace(columns=found))
-        for name, column in columns.items():
-            flat = getattr(column, "flat_values", column)
-            if flat.dtype == np.float64 and getattr(schema[name], "dtype", None) == np.float32:
-                values = np.ma.compressed(flat)
-                if not np.array_equal(values.astype(np.float32), values, equal_nan=True):
-                    self.rounded[name] = None
         if columns:
             yield from encode_column_batches(columns, schema)
         elif len(batch):
