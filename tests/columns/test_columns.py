@@ -76,9 +76,11 @@ def test_fixed_widths_are_given_when_asked_for_and_nothing_is_cut() -> None:
     assert np.asarray(column, np.dtypes.StringDType()).tolist() == ["one", "", "a\0b"]
     assert np.asarray(column[:0], "S").size == 0
     nul: Any = BytesColumn.from_list([b"", b"a\0"])
+    alone: Any = BytesColumn.from_list([b"\0", b"a"])
     for strings_given, dtype, words in (
         (column[1:], "S2", "value 1 is longer than S2"),
         (nul, "S9", "value 1 ends in a NUL"),
+        (alone, "S9", "value 0 ends in a NUL"),
         (column, float, "not float64"),
     ):
         with pytest.raises(InvalidArgumentError, match=words):
@@ -235,6 +237,9 @@ def test_values_may_be_arrays_themselves() -> None:
     assert made.row_lengths(2).to_list() == [[2], [2, 2, 2]]
     assert made.bounding_shape().tolist() == [2, 3, 2]
     assert made.bounding_shape(1) == 3
+    deep = RaggedTensor.from_nested_row_splits(made, [[0, 1, 2], [0, 0, 2]])
+    assert deep.bounding_shape().tolist() == [2, 1, 2, 3, 2]
+    assert made.to_tensor(np.iinfo(made.dtype).max)[0, 1, 0] == np.iinfo(made.dtype).max
     assert made[:, :, 0].to_list() == [[0], [2, 4, 6]]
     assert made[..., 0] == made[:, :, 0]
     assert made.to_tensor([7, 8]).tolist()[0] == [[0, 1], [7, 8], [7, 8]]

@@ -843,21 +843,23 @@ def test_a_fingerprint_is_the_size_and_the_crc_of_the_first_64_kib(
 
 
 @pytest.mark.parametrize(
-    ("sizes", "expected"),
+    ("values", "expected"),
     [
-        ([8] * 2500, [1024, 1024, 452]),
-        ([2**20] * 10, [4, 4, 2]),
-        ([20_000] * 300, [210, 90]),
-        ([16_000] * 600, [257, 257, 86]),  # every 16th is weighed, and counts for 16
-        ([2**20] * 4 + [2**20 - 1] + [2**20] * 4, [4, 5]),
+        ([bytes(8)] * 2500, [1024, 1024, 452]),
+        ([bytes(2**20)] * 10, [4, 4, 2]),
+        ([bytes(20_000)] * 300, [210, 90]),
+        ([bytes(16_384)] * 300, [241, 59]),  # every 16th is weighed, and counts for 16
+        ([bytes(2**20)] * 4 + [bytes(2**20 - 1)] + [bytes(2**20)] * 4, [4, 5]),
+        ([[bytes(1000)] * 100] * 50, [42, 8]),
+        ([np.zeros(2**18, np.float32), "a" * 2**20] * 5, [4, 4, 2]),
         ([], []),
     ],
+    ids=lambda some: f"{len(some)}",
 )
-def test_rows_are_batched_by_number_and_weight(sizes: list[int], expected: list[int]) -> None:
-    rows = [{"x": bytes(size)} for size in sizes]
+def test_rows_are_batched_by_number_and_weight(values: list[Any], expected: list[int]) -> None:
+    rows = [{"x": value} for value in values]
 
     assert [len(batch) for batch in row_batches(rows)] == expected
-    assert [len(batch) for batch in row_batches([[row["x"]] for row in rows[:0]])] == []
 
 
 def test_the_folder_of_a_data_set_may_be_two_levels_below(tmp_path: Path) -> None:
