@@ -441,6 +441,10 @@ pairs = tf.data.Dataset.zip((numbers, numbers.skip(7)))
 print(list(pairs), len(pairs))
 both = numbers.take(2).concatenate(numbers.skip(8))
 print([int(x) for x in both], len(both), both.cardinality())
+rows = tf.data.Dataset.from_tensor_slices({"x": [[1.5, 2.5]] * 5, "y": list("abcde")})
+for dataset in (rows, rows.batch(2), rows.batch(2, drop_remainder=True).prefetch(1), rows.batch(2).unbatch(),
+                rows.map(lambda row: (row["x"], tf.one_hot(1, 3))).repeat()):
+    print(dataset.element_spec)
 """,
     "tensors": """
 import numpy as np

@@ -124,7 +124,6 @@ def test_a_misspelt_name_is_a_question_and_no_other_hint(name: str, meant: str) 
         (lambda: tf.io.tf_record_iterator, "compat.v1"),
         (lambda: tf.data.Dataset.range(1).window, "itertools"),
         (lambda: tf.data.Dataset.random, "NumPy"),
-        (lambda: tf.data.Dataset.range(1).element_spec, "next"),
         (lambda: tf.compat.v1.app, "argparse"),
         (lambda: tf.compat.v1.gfile, "tf.io.gfile"),
         (lambda: tf.constant(1).mean, "numpy"),
@@ -409,6 +408,24 @@ def test_names_of_a_tuple_stay() -> None:
 
     for batch in tf.data.Dataset.range(2).map(lambda x: pair(x, 2 * x)):
         assert batch.y.numpy() == 2 * batch.x.numpy()
+
+
+def test_the_files_of_a_bucket_are_listed() -> None:
+    memory = pytest.importorskip("fsspec").filesystem("memory")
+    for i in range(2):
+        memory.pipe(f"/listed/{i}.tfrec", b"")
+
+    names = tf.io.gfile.glob(["memory://listed/*.tfrec", "memory://listed/*.none"])
+    assert [name.rpartition("/")[2] for name in names] == ["0.tfrec", "1.tfrec"]
+    assert list(tf.data.TFRecordDataset(names)) == []
+
+
+def test_the_spec_of_no_element_is_an_error_and_of_rows_of_any_length_without_lengths() -> None:
+    with pytest.raises(tf.errors.InvalidArgumentError, match="no element"):
+        _ = tf.data.Dataset.range(3).take(0).element_spec
+    values = tf.RaggedTensor.from_row_lengths([1, 2, 3], [2, 1])
+    spec = tf.data.Dataset.from_tensors(values).element_spec
+    assert (spec.shape, spec.dtype) == ((None, None), tf.int32)
 
 
 def test_a_file_is_not_written_over_unless_asked_for(tmp_path: Path) -> None:

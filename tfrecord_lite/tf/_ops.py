@@ -32,6 +32,7 @@ __all__ = [
     "expand_dims",
     "is_tensor",
     "numpy_function",
+    "one_hot",
     "py_function",
     "reshape",
     "shape",
@@ -41,7 +42,7 @@ __all__ = [
 
 
 class TensorSpec:
-    """The shape and dtype of a tensor, as ``tf.TensorSpec``, for ``from_generator``.
+    """The shape and dtype of a tensor, as ``tf.TensorSpec``.
 
     Parameters
     ----------
@@ -226,6 +227,38 @@ def stack(values: Sequence[Any], axis: int = 0, name: str = "stack") -> Tensor:
         detail = f"tensors of the shapes {', '.join(map(str, shapes))} cannot be stacked"
         raise InvalidArgumentError(Reason.BAD_SHAPE, detail=detail)
     return Tensor(np.stack(arrays, _axis(axis, arrays[0].ndim + 1)))
+
+
+def one_hot(
+    indices: Any,
+    depth: Any,
+    on_value: Any = None,
+    off_value: Any = None,
+    axis: Any = None,
+    dtype: object = None,
+    name: str | None = None,
+) -> Tensor:
+    """Make rows of zeros with a one at each index, as ``tf.one_hot``; none where it is out of range.
+
+    Raises
+    ------
+    InvalidArgumentError
+        If `indices` are not integers, `depth` is below 0, or `axis` is out of range.
+    TypeError
+        If the values are not of one dtype.
+    """
+    array, n_classes = _array(indices), int(depth)
+    if (array.dtype.kind not in "iu" and array.size) or n_classes < 0:
+        raise argument_error("one_hot takes integers, and a depth of 0 or more")
+    given = next((value for value in (on_value, off_value) if value is not None), np.float32(0))
+    wanted = as_dtype(_array(given).dtype if dtype is None else dtype)
+    on, off = (
+        _array(default if value is None else value, wanted)
+        for value, default in ((on_value, 1), (off_value, 0))
+    )
+    hot = array[..., None] == np.arange(n_classes)
+    last = -1 if axis is None else axis
+    return Tensor(np.moveaxis(np.where(hot, on, off), -1, _axis(last, hot.ndim)))
 
 
 def executing_eagerly() -> bool:

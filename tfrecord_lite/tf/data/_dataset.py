@@ -11,7 +11,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from tfrecord_lite import dataset as library
-from tfrecord_lite.dataset.plan import PlanNode, plan_of
+from tfrecord_lite.dataset.batching import Batch
+from tfrecord_lite.dataset.plan import PlanNode, chain, plan_of
 from tfrecord_lite.errors import InvalidArgumentError, Reason, require_int
 from tfrecord_lite.files.names import expand, name_of
 from tfrecord_lite.tf._ops import TensorSpec, is_tensor
@@ -138,7 +139,6 @@ class _HintingType(type):
 
 _HINTS = {
     "choose_from_datasets": "use interleave, or Dataset.from_generator",
-    "element_spec": "look at an element, next(iter(dataset))",
     "get_single_element": "use next(iter(dataset))",
     "random": "use Dataset.from_generator and NumPy",
     "sample_from_datasets": "use interleave, or Dataset.from_generator",
@@ -391,6 +391,23 @@ class Dataset(metaclass=_HintingType):
         except TypeError:
             return Tensor(np.int64(-2))
 
+    @property
+    def element_spec(self) -> Any:
+        """The shapes and dtypes of the first element, which is read for it; a batch may be of any size.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If there is no element.
+        """
+        for element in self.take(1):
+            stages = chain(_plan_of(self))
+            batches = [stage for stage in stages if isinstance(stage, (Batch, nodes.Unbatch))]
+            is_open = bool(batches) and not getattr(batches[-1], "drop_remainder", True)
+            return map_structure(partial(_spec_of, is_open=is_open), element)
+        detail = "an empty data set has no element to tell the shapes of"
+        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+
     def as_numpy_iterator(self) -> Iterator[Any]:
         """Iterate over the elements as arrays, NumPy scalars and bytes."""
         return iter(self._dataset)
@@ -444,6 +461,12 @@ class TFRecordDataset(Dataset):
 
 def _plan_of(dataset: Dataset) -> PlanNode:
     return plan_of(dataset._dataset)  # noqa: SLF001 - of this module
+
+
+def _spec_of(leaf: Any, *, is_open: bool) -> TensorSpec:
+    """Return the shape and dtype of a tensor, whose rows are known only if its shape is dense."""
+    shape = list(leaf.shape) if isinstance(leaf, Tensor) else [None] * len(leaf.shape)
+    return TensorSpec([None, *shape[1:]] if is_open and shape else shape, leaf.dtype)
 
 
 def _sliceable(leaf: Any) -> Any:

@@ -1,4 +1,4 @@
-"""tf.io.gfile: local files, by Python's own functions."""
+"""tf.io.gfile: local files, by Python's own functions; patterns of URLs too."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import shutil
 from typing import IO, Any
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.files.names import expand, is_url, name_of
 from tfrecord_lite.tf._unavailable import Unavailable, unavailable
 
 __all__ = [
@@ -42,9 +43,18 @@ def isdir(path: Any) -> bool:
 
 
 def glob(pattern: Any) -> list[str]:
-    """List the files that match a pattern, or one of several, sorted."""
+    """List the files that match a pattern, or one of several, sorted; also of URLs."""
     patterns = pattern if isinstance(pattern, (list, tuple)) else [pattern]
-    return [name for each in patterns for name in sorted(_glob.glob(_local(each)))]
+    return [name for each in patterns for name in sorted(_matches(os.fsdecode(each)))]
+
+
+def _matches(pattern: str) -> list[str]:
+    if not is_url(pattern):
+        return _glob.glob(pattern)
+    try:
+        return [name_of(source) for source in expand(pattern, may_mix=True)]
+    except FileNotFoundError:
+        return []
 
 
 def listdir(path: Any) -> list[str]:
