@@ -203,37 +203,26 @@ def positive_size(text: str) -> int:
     raise argparse.ArgumentTypeError("expected more than 0")
 
 
-def number(what: str, fits: Callable[[float], bool]) -> Callable[[str], float]:
+def number(
+    what: str, fits: Callable[[float], bool], kind: Callable[[str], float] = float
+) -> Callable[[str], Any]:
     """Return a parser of numbers in a range."""
 
     def parse(text: str) -> float:
-        try:
-            found = float(text)
-        except ValueError:
-            found = float("nan")
-        if not fits(found):
-            raise argparse.ArgumentTypeError(f"{text!r} is not {what}")
-        return found
+        with suppress(ValueError):
+            if fits(found := kind(text)):
+                return found
+        raise argparse.ArgumentTypeError(f"{text!r} is not {what}")
 
     return parse
 
 
-def count_of(noun: str, *, at_least: int = 1) -> Callable[[str], int]:
+def count_of(noun: str, *, at_least: int = 1) -> Callable[[str], Any]:
     """Return a parser of arguments that count something."""
-
-    def parse(text: str) -> int:
-        if not text.isdecimal() or int(text) < at_least:
-            raise argparse.ArgumentTypeError(f"{text!r} is not a number of {noun}")
-        return int(text)
-
-    return parse
+    return number(f"a number of {noun}", lambda n: n >= at_least, int)
 
 
-def seed(text: str) -> int:
-    """Parse a seed."""
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a seed, an integer from 0")
-    return int(text)
+seed = number("a seed, an integer from 0", lambda n: n >= 0, int)
 
 
 def sample_size(text: str) -> int | None:

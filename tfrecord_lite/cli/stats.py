@@ -9,13 +9,12 @@ import textwrap
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from tfrecord_lite.block import Block
 from tfrecord_lite.cli import inputs, style
 from tfrecord_lite.cli.console import Console, Status
 from tfrecord_lite.cli.display import bytes_text
 from tfrecord_lite.cli.inputs import Records
 from tfrecord_lite.cli.style import aligned
-from tfrecord_lite.errors import DataLossError, InvalidArgumentError, TFRecordError, plural
+from tfrecord_lite.errors import DataLossError, TFRecordError, plural
 from tfrecord_lite.progress import Meter, metered, title_of
 from tfrecord_lite.schema.text import nearest, shown_name
 
@@ -57,7 +56,7 @@ def run_stats(args: argparse.Namespace, console: Console) -> None:
 
     def add_records(stream: Records, progress: Callable[[], None]) -> None:
         while (block := stream.next_block()) is not None:
-            _add(block, collector)
+            collector.add(block)
             progress()
 
     sources = inputs.find(args, console)
@@ -70,18 +69,6 @@ def run_stats(args: argparse.Namespace, console: Console) -> None:
     statistics = collector.statistics()
     if sources and (statistics.num_records or not console.status):
         _show(statistics, sample, args, console)
-
-
-def _add(block: Block, collector: Collector) -> None:
-    """Examine the records of a block, before an error all those before its record."""
-    try:
-        collector.add(block)
-    except InvalidArgumentError:
-        if len(block) == 1:
-            raise
-        middle = len(block) // 2
-        _add(block[:middle], collector)
-        _add(block[middle:], collector)
 
 
 def _complain_of_malformed(collector: Collector, console: Console) -> None:
@@ -110,7 +97,7 @@ def _add_sample(
     try:
         meter.expect_more(sum(block.nbytes for block in sample.blocks))
         for block in sample.blocks:
-            _add(block, collector)
+            collector.add(block)
             meter.advance(block.nbytes)
     except TFRecordError as error:
         inputs.complain_of(error, str(args.files[0]), console)

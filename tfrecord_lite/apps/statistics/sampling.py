@@ -24,7 +24,7 @@ import io
 from collections import Counter
 from contextlib import closing
 from dataclasses import dataclass, replace
-from typing import IO, NamedTuple, cast
+from typing import IO, NamedTuple
 
 import numpy as np
 
@@ -32,7 +32,6 @@ from tfrecord_lite.arrays import Int64Array
 from tfrecord_lite.block import Block, Span
 from tfrecord_lite.dataset.random_order import Key, permutation, seed_of, words
 from tfrecord_lite.errors import (
-    DamagedSpan,
     DamageReport,
     DataLossError,
     FailedPreconditionError,
@@ -85,8 +84,6 @@ _FEW = 8
 """How many large records of a compressed file are read together."""
 _BLOCK_RECORDS = 256
 """Records per block that are drawn by index; each has a span of its own."""
-_MAX_DAMAGED_DRAWS = 100
-"""With more damaged ones, records at places are taken instead."""
 
 _DEFAULTS = ReadSettings()
 
@@ -258,7 +255,7 @@ def _first(stream: RecordStream, wanted: _Wanted, most: int | None = None) -> _P
 
 
 def _drawn_by_index(handle: AnyHandle, wanted: _Wanted) -> _Part | None:
-    """Draw records by the index beside a file; None if there is none that fits."""
+    """Draw records by the index beside a file; None if there is none that fits, or one is damaged."""
     options = wanted.options
     beside = handle.name + INDEX_SUFFIX
     try:
@@ -273,7 +270,6 @@ def _drawn_by_index(handle: AnyHandle, wanted: _Wanted) -> _Part | None:
         )
     except (OSError, TFRecordError):  # it was not asked for, so it need not be good
         return None
-    spans: list[DamagedSpan] = []
     blocks: list[Block] = []
     with file:
         (index,) = file.indexes
@@ -282,30 +278,19 @@ def _drawn_by_index(handle: AnyHandle, wanted: _Wanted) -> _Part | None:
         numbers = numbers[index.sizes[numbers] <= wanted.n_bytes][: wanted.n_records]
         n_fit = int(np.searchsorted(np.cumsum(index.sizes[numbers]), wanted.n_bytes, side="right"))
         numbers = np.sort(numbers[:n_fit])
-        while numbers.size:
-            chosen = numbers[:_BLOCK_RECORDS]
+        for first in range(0, numbers.size, _BLOCK_RECORDS):
+            chosen = numbers[first : first + _BLOCK_RECORDS]
             try:
                 block = file.block(chosen)
-            except FailedPreconditionError:  # a record is not as the index says
+            except (FailedPreconditionError, DataLossError):  # as at places damage is skipped
                 return None
-            except DataLossError as error:
-                number = cast("int", error.index)
-                place = handle.name, int(index.offsets[number]), int(index.sizes[number])
-                spans.append(DamagedSpan(*place, error.reason, error.detail, number, number))
-                if len(spans) > _MAX_DAMAGED_DRAWS:
-                    return None
-                numbers = numbers[numbers != number]
-                continue
             bases = (index.offsets[chosen] - block.offsets).tolist()
             places = enumerate(zip(chosen.tolist(), bases, strict=True))
             each = (Span(i, handle.name, n, base, is_framed=True) for i, (n, base) in places)
             blocks.append(replace(block, spans=tuple(each)))
-            numbers = numbers[_BLOCK_RECORDS:]
     nbytes = sum(block.nbytes for block in blocks)
     wanted.meter.advance(nbytes)
-    n_lost = sum(span.length for span in spans)
-    n_taken = sum(map(len, blocks))
-    report = FileReport(handle.name, n_taken, nbytes, tuple(spans), len(spans), n_lost)
+    report = FileReport(handle.name, sum(map(len, blocks)), nbytes)
     return _Part(report, blocks, "drawn", num_records=len(index))
 
 

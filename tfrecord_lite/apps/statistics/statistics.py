@@ -432,23 +432,24 @@ class Collector:
         """The errors about the records that were left out."""
 
     def add(self, block: Block) -> None:
-        """Examine the records of a block, which is not kept."""
-        self._add(block, 0)
-
-    def _add(self, block: Block, first: int) -> None:
-        """Examine the records of a part of a block, of which the first has the number `first` there."""
-        try:
-            self._survey.add(block)
-        except InvalidArgumentError as error:
-            if not self._skip_malformed or len(self.malformed) >= _MAX_MALFORMED:
-                raise
-            if len(block) == 1:
-                index = first if error.source is None else error.index
-                self.malformed.append(error.at(index=index))
+        """Examine the records of a block, which is not kept; before an error those before its record."""
+        n_done = 0
+        while n_done < len(block):
+            rest = block[n_done:]
+            try:
+                self._survey.add(rest)
+            except InvalidArgumentError as error:
+                places = enumerate(map(rest.place, range(len(rest))))
+                wrong = error.index, error.offset
+                n_before = next(i for i, place in places if (place.index, place.offset) == wrong)
+                self._survey.add(rest[:n_before])
+                found = error if error.source else error.at(index=n_done + n_before)
+                if not self._skip_malformed or len(self.malformed) >= _MAX_MALFORMED:
+                    raise found from None
+                self.malformed.append(found)
+                n_done += n_before + 1
+            else:
                 return
-            middle = len(block) // 2
-            self._add(block[:middle], first)
-            self._add(block[middle:], first + middle)
 
     def add_lists(self, lists: KindLists) -> None:
         """Take the lists of one kind of one feature, from the survey."""
