@@ -213,5 +213,5 @@ def test_every_extra_that_is_named_exists() -> None:
         for name in [*names, *(name for one in lists for name in re.split(r"[, ]+", one))]:
             found[name] = str(path)
 
-    assert "dtypes" in found
+    assert "remote" in found
     assert {n: path for n, path in found.items() if n not in project["optional-dependencies"]} == {}
