@@ -503,11 +503,12 @@ class LayoutMatch:
 
     def even(self, feature: int, kind: Kind) -> ListValues | None:
         """Return the values of a feature if all messages have as many, and are as learnt."""
-        if self.chosen is not None or self.kinds(feature) != kind:
+        slot = self._layout.slots.get(feature)
+        if self.chosen is not None or slot is None or slot.entry.kind != kind:
             return None
-        if self._layout.slots[feature].entry.form not in _EVEN_FORMS:
+        if slot.entry.form not in _EVEN_FORMS:
             return None
-        found = self.values(feature, kind)
+        found = self._values(slot, kind)
         return found if isinstance(found.counts, int) else None
 
     def values(self, feature: int, kind: Kind) -> ListValues:
@@ -515,16 +516,20 @@ class LayoutMatch:
 
         Raises WireError for a malformed value, the only thing that matching does not check.
         """
-        if self.kinds(feature) != kind:
+        slot = self._layout.slots.get(feature)
+        if slot is None or slot.entry.kind != kind:
             return ListValues(0, NO_VALUES[kind])
-        entry, kept, slot, place = self._layout.slots[feature]
+        return self._values(slot, kind)
+
+    def _values(self, slot: _Slot, kind: Kind) -> ListValues:
+        entry, kept, number, place = slot
         if entry.form is ValueForm.FIXED and entry.length == 0:
             return ListValues(0, NO_VALUES[kind])
         if kept is _Kept.FLOATS:
-            return ListValues(entry.length // 4, self._floats[slot][place].flatten())
+            return ListValues(entry.length // 4, self._floats[number][place].flatten())
         if kept is _Kept.NUMBER:
-            return ListValues(1, self._numbers[slot].copy())
-        payload = ByteRanges(self._data, self._starts[slot], self._lengths[slot])
+            return ListValues(1, self._numbers[number].copy())
+        payload = ByteRanges(self._data, self._starts[number], self._lengths[number])
         if entry.form is ValueForm.FIXED:
             found = rows(self._data, entry.length)[payload.starts]
             return ListValues(entry.length // 4, found.view("<f4"))

@@ -151,7 +151,12 @@ class FeatureReader(ColumnReader):
         self._no_kind_is_missing = no_kind_is_missing
         self._learnt = self.table, LayoutMemory()  # one attribute, as several threads may set it
         reads = Counter(key for feature in prepared.values() for key, _ in feature.reads())
-        self._read_once = {key for key, times in reads.items() if times == 1}
+        self._dense: dict[Prepared, tuple[Dense, int, int]] = {
+            feature: (feature, self.numbers[feature.key], feature.size)
+            for feature in prepared.values()
+            if isinstance(feature, Dense) and reads[feature.key] == 1
+        }
+        """Features of one size that nothing else reads, their numbers and sizes."""
         self.rejects_others = False
         """Whether a feature that is not asked for, and has values, is an error."""
 
@@ -210,13 +215,14 @@ class FeatureReader(ColumnReader):
     def _at_once(
         self, batch: MessageBatch, feature: Prepared, *, single: bool, is_cut: bool
     ) -> Any:
-        if not isinstance(feature, Dense) or feature.key not in self._read_once:
+        if feature not in self._dense:
             return None
-        values = batch.even(self.numbers[feature.key], feature.kind)
-        if values is None or values.counts != feature.size:
+        dense, number, size = self._dense[feature]
+        values = batch.even(number, dense.kind)
+        if values is None or values.counts != size:
             return None
-        flat = owned_values(values.flat, feature.kind, self._form(feature.key))
-        return build.shaped(flat, feature, batch.n_messages, single=single)
+        flat = owned_values(values.flat, dense.kind, self._form(dense.key))
+        return build.shaped(flat, dense, batch.n_messages, single=single)
 
     def _slice(self, whole: Any, start: int, stop: int) -> Any:
         return owned_slice(whole, start, stop)
