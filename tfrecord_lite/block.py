@@ -46,8 +46,10 @@ _Error = TypeVar("_Error", bound=TFRecordError)
 SPARE_BYTES = 512
 """At least this many bytes follow the last record of every block; their content is arbitrary."""
 
-_HEADER_BYTES, _FOOTER_BYTES = 12, 4
-"""Bytes before and after the data of a record that was read, which copies have too."""
+HEADER_BYTES, FOOTER_BYTES = 12, 4
+"""Bytes before and after the data of a record in a file; blocks that were read have them too."""
+OVERHEAD_BYTES = HEADER_BYTES + FOOTER_BYTES
+"""Between the data of two records."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,8 +242,8 @@ class Block:
     def _joined(cls, blocks: Sequence[Block]) -> Block:
         """Copy non-empty blocks into one."""
         # With what is around them: the first header, and the last footer.
-        starts = [max(int(block.offsets.min()) - _HEADER_BYTES, 0) for block in blocks]
-        stops = [int((b.offsets + b.lengths).max()) + _FOOTER_BYTES for b in blocks]
+        starts = [max(int(block.offsets.min()) - HEADER_BYTES, 0) for block in blocks]
+        stops = [int((b.offsets + b.lengths).max()) + FOOTER_BYTES for b in blocks]
         parts = [b.data[lo:hi] for b, lo, hi in zip(blocks, starts, stops, strict=True)]
         data = np.concatenate([*parts, np.zeros(SPARE_BYTES, np.uint8)])
         shifts = [

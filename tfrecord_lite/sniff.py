@@ -35,6 +35,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from tfrecord_lite.block import HEADER_BYTES
 from tfrecord_lite.errors import human_bytes, plural
 from tfrecord_lite.wire.scalar import I32, I64, LEN, VARINT, WireError, read_varint, walk
 
@@ -58,7 +59,6 @@ _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _MAX_TEXT_BYTES = 1 << 16
 _MAX_STEPS = 2000
 """Segments or chunks to look at; a JPEG with a colour profile has some hundred."""
-_HEADER_BYTES = 12
 _UNPACK = "unpack it first"
 
 
@@ -374,7 +374,7 @@ def looks_like(head: bytes, *, is_whole: bool) -> str | None:
     >>> looks_like(b"PAR1\x15\x04\x15\x10\x15\x14L\x15", is_whole=False)
     'a Parquet file (pandas.read_parquet reads it)'
     """
-    if len(head) < _HEADER_BYTES:
+    if len(head) < HEADER_BYTES:
         # Maybe the start of a header, of a record below 4 GiB, that was cut.
         is_no_header = any(head[4:8]) or head.strip() in (b"{}", b"[]")
         if not (is_whole and is_no_header):

@@ -9,14 +9,15 @@ from crc32c import crc32c
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tfrecord_lite.block import OVERHEAD_BYTES
 from tfrecord_lite.errors import DataLossError, Reason
-from tfrecord_lite.records.crc_combine import GAP_BYTES, run_matches
+from tfrecord_lite.records.crc_combine import run_matches
 from tfrecord_lite.records.decoder import FrameDecoder
-from tfrecord_lite.records.framing import OVERHEAD_BYTES, frame
+from tfrecord_lite.records.framing import frame
 
 Array = npt.NDArray[np.int64]
 pieces = st.lists(st.binary(max_size=700), min_size=1, max_size=12)
-gaps = st.binary(min_size=GAP_BYTES, max_size=GAP_BYTES)
+gaps = st.binary(min_size=OVERHEAD_BYTES, max_size=OVERHEAD_BYTES)
 
 
 def joined(items: list[bytes], gap: bytes) -> tuple[bytearray, Array, Array]:

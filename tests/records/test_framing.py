@@ -14,14 +14,11 @@ from tests.support import reference
 from tests.support.frame_damage import pieces_of
 from tests.support.read_outcome import Outcome, loss_of
 from tfrecord_lite import Block, testing
-from tfrecord_lite.block import SPARE_BYTES, Place, Span
+from tfrecord_lite.block import FOOTER_BYTES, HEADER_BYTES, OVERHEAD_BYTES, SPARE_BYTES, Place, Span
 from tfrecord_lite.errors import DataLossError, Reason
 from tfrecord_lite.records import framing
 from tfrecord_lite.records.decoder import CHUNK_BYTES, FrameDecoder
 from tfrecord_lite.records.framing import (
-    FOOTER_BYTES,
-    HEADER_BYTES,
-    OVERHEAD_BYTES,
     checked,
     compact,
     data_of_frame,

@@ -18,6 +18,7 @@ from tests.support.read_outcome import outcome_of
 from tests.support.reference import encode_header, encode_record
 from tests.support.untyped import load
 from tfrecord_lite import TFRecordReader, encode_example, infer_schema, save
+from tfrecord_lite.block import HEADER_BYTES
 from tfrecord_lite.errors import (
     DamagedSpan,
     DataLossError,
@@ -27,7 +28,7 @@ from tfrecord_lite.errors import (
 )
 from tfrecord_lite.messages import Example
 from tfrecord_lite.records import crc32c, damage
-from tfrecord_lite.records.framing import HEADER_BYTES, frame
+from tfrecord_lite.records.framing import frame
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tfrecord_lite import Block, encode_examples
 from tfrecord_lite.arrays import ByteRanges, scatter
+from tfrecord_lite.block import OVERHEAD_BYTES
 from tfrecord_lite.records.framing import frame, frame_in_place, frame_pieces
 from tfrecord_lite.wire import emit
 from tfrecord_lite.wire.scalar import (
@@ -179,7 +180,7 @@ def test_parts_are_written_in_order_into_every_message(
 
     block = Block(data, offsets, lengths)
     assert block.to_list() == [nested((b"\x0a",), content) for content in wanted]
-    assert (offsets[1:] - offsets[:-1] - lengths[:-1] == emit.GAP_BYTES).all()
+    assert (offsets[1:] - offsets[:-1] - lengths[:-1] == OVERHEAD_BYTES).all()
 
 
 def field_of(lengths: list[int]) -> tuple[bytes, list[emit.Part]]:

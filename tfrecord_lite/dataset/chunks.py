@@ -20,10 +20,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tfrecord_lite.arrays import Int64Array, ObjectArray, Uint8Array, gather, row_splits
-from tfrecord_lite.block import SPARE_BYTES, Block
+from tfrecord_lite.block import OVERHEAD_BYTES, SPARE_BYTES, Block
 from tfrecord_lite.columns.bytes import owned_slice
 from tfrecord_lite.errors import TFRecordError
-from tfrecord_lite.records.framing import OVERHEAD_BYTES
 
 
 @dataclass(frozen=True, slots=True, eq=False)

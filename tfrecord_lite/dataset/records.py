@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfrecord_lite.block import Block
+from tfrecord_lite.block import HEADER_BYTES, OVERHEAD_BYTES, Block
 from tfrecord_lite.dataset import random_order as order
 from tfrecord_lite.dataset.chunks import RecordChunk, join
 from tfrecord_lite.dataset.feed import Demand
@@ -24,12 +24,7 @@ from tfrecord_lite.errors import (
 from tfrecord_lite.index import TFRecordFile
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.damage import DamageLog, SkippingStream
-from tfrecord_lite.records.framing import (
-    HEADER_BYTES,
-    OVERHEAD_BYTES,
-    first_bad_frame,
-    frame_error,
-)
+from tfrecord_lite.records.framing import first_bad_frame, frame_error
 from tfrecord_lite.records.stream import RecordStream
 
 if TYPE_CHECKING:

@@ -135,8 +135,9 @@ def _sequence_row(runtime: Any, serialized: bytes) -> SequenceRow:
     """Decode a SequenceExample with the protobuf runtime; raises UnsureError."""
     message = runtime.parsed(runtime.SequenceExample, serialized)
     lists: dict[str, Any] = {}
-    for name, feature_list in message.feature_lists.feature_list.items():
-        steps = [runtime.array_of(feature) for feature in feature_list.feature]
+    feature_lists = message.feature_lists.feature_list
+    for name in sorted(feature_lists):
+        steps = [runtime.array_of(feature) for feature in feature_lists[name].feature]
         lists[name] = [values for _, values in steps]
         _match_empty(lists[name], np.array([kind for kind, _ in steps], np.uint8))
     return {"context": runtime.arrays_of(message.context), "feature_lists": lists}

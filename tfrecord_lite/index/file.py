@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tfrecord_lite.arrays import Int64Array
-from tfrecord_lite.block import SPARE_BYTES, Block
+from tfrecord_lite.block import HEADER_BYTES, OVERHEAD_BYTES, SPARE_BYTES, Block
 from tfrecord_lite.errors import (
     DataLossError,
     FailedPreconditionError,
@@ -53,14 +53,7 @@ from tfrecord_lite.index.handles import (
 from tfrecord_lite.index.index import RecordIndex, beside, load_checked, save_index, scan
 from tfrecord_lite.options import MAX_RECORD_BYTES, ReadOptions, ReadSettings
 from tfrecord_lite.progress import Meter, Progress, check_progress, metered, title_of, total_bytes
-from tfrecord_lite.records.framing import (
-    HEADER_BYTES,
-    OVERHEAD_BYTES,
-    data_of_frame,
-    first_bad_frame,
-    frame_error,
-    is_header,
-)
+from tfrecord_lite.records.framing import data_of_frame, first_bad_frame, frame_error, is_header
 from tfrecord_lite.records.stream import RecordStream
 
 if TYPE_CHECKING:

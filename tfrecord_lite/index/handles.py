@@ -26,10 +26,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import numpy as np
 
 from tfrecord_lite.arrays import ByteRanges, Int64Array, Uint8Array, scatter
+from tfrecord_lite.block import HEADER_BYTES
 from tfrecord_lite.errors import FailedPreconditionError, Reason
 from tfrecord_lite.files.names import StorageOptions, is_url, opening_error
 from tfrecord_lite.files.remote import as_os_errors, os_error, remote_place, short_error
-from tfrecord_lite.records.framing import HEADER_BYTES
 
 if TYPE_CHECKING:
     _Item = TypeVar("_Item")

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tfrecord_lite.arrays import Int64Array
+from tfrecord_lite.block import OVERHEAD_BYTES
 from tfrecord_lite.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
@@ -37,7 +38,7 @@ from tfrecord_lite.files.input import open_seekable
 from tfrecord_lite.files.names import INDEX_SUFFIX, StorageOptions, is_url
 from tfrecord_lite.files.output import open_output
 from tfrecord_lite.progress import SILENT, Meter
-from tfrecord_lite.records.framing import OVERHEAD_BYTES, is_header
+from tfrecord_lite.records.framing import is_header
 
 if TYPE_CHECKING:
     from tfrecord_lite.index.handles import FileStamp

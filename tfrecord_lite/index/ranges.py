@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tfrecord_lite.arrays import Int64Array
-from tfrecord_lite.block import Block
+from tfrecord_lite.block import HEADER_BYTES, OVERHEAD_BYTES, Block
 from tfrecord_lite.errors import (
     DamageReport,
     FailedPreconditionError,
@@ -45,12 +45,7 @@ from tfrecord_lite.index.handles import (
 from tfrecord_lite.index.index import beside
 from tfrecord_lite.options import MAX_RECORD_BYTES, ReadSettings
 from tfrecord_lite.records.damage import DamagedSpans, DamageLog, SkippingStream
-from tfrecord_lite.records.framing import (
-    HEADER_BYTES,
-    OVERHEAD_BYTES,
-    is_header,
-    read_headers,
-)
+from tfrecord_lite.records.framing import is_header, read_headers
 from tfrecord_lite.records.stream import RecordStream
 
 RANGE_BYTES = 128 * 1024 * 1024

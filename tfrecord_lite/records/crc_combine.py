@@ -33,6 +33,7 @@ import numpy as np
 from crc32c import crc32c
 
 from tfrecord_lite.arrays import Int64Array, Uint8Array, Uint32Array, rows
+from tfrecord_lite.block import OVERHEAD_BYTES
 
 _POLYNOMIAL = 0x82F63B78
 _WORD_BYTES = 4
@@ -48,15 +49,12 @@ def _back(register: int, n_bits: int) -> int:
     return register
 
 
-GAP_BYTES = 16
-"""Between two records of a run: a footer and a header."""
-
 _ALL_ONES = 0xFFFFFFFF
-_FORCE = np.uint32(_ALL_ONES ^ _back(_ALL_ONES, 8 * GAP_BYTES))
+_FORCE = np.uint32(_ALL_ONES ^ _back(_ALL_ONES, 8 * OVERHEAD_BYTES))
 
 
 def run_matches(data: Uint8Array, starts: Int64Array, stops: Int64Array, crcs: Uint32Array) -> bool:
-    """Whether all pieces of a buffer, which are `GAP_BYTES` apart, have the expected CRCs.
+    """Whether all pieces of a buffer, which are `OVERHEAD_BYTES` apart, have the expected CRCs.
 
     `starts` and `stops` (int64) and the expected plain `crcs` (uint32) have the shape (n,), n at
     least 1. The gaps are overwritten meanwhile, and hold what they held when this returns: nobody else
@@ -72,11 +70,11 @@ def run_matches(data: Uint8Array, starts: Int64Array, stops: Int64Array, crcs: U
     run = memoryview(data)[int(starts[0]) : int(stops[-1])]  # type: ignore[arg-type]
     if starts.size == 1:
         return crc32c(run) == int(crcs[0])
-    gaps, at = rows(data, GAP_BYTES), stops[:-1]
+    gaps, at = rows(data, OVERHEAD_BYTES), stops[:-1]
     kept = gaps[at]
-    forcing = np.zeros((at.size, GAP_BYTES // 4), "<u4")
+    forcing = np.zeros((at.size, OVERHEAD_BYTES // 4), "<u4")
     forcing[:, 0] = crcs[:-1] ^ _FORCE
-    gaps[at] = forcing.view((np.void, GAP_BYTES))[:, 0]
+    gaps[at] = forcing.view((np.void, OVERHEAD_BYTES))[:, 0]
     try:
         return crc32c(run) == int(crcs[-1])
     finally:

@@ -23,7 +23,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
-from tfrecord_lite.block import Block
+from tfrecord_lite.block import HEADER_BYTES, OVERHEAD_BYTES, Block
 from tfrecord_lite.errors import (
     MAX_SPANS,
     STREAM_DAMAGE,
@@ -36,7 +36,7 @@ from tfrecord_lite.errors import (
     plural,
 )
 from tfrecord_lite.progress import bars_hidden
-from tfrecord_lite.records.framing import HEADER_BYTES, OVERHEAD_BYTES, is_header
+from tfrecord_lite.records.framing import is_header
 from tfrecord_lite.records.resync import RecordFinder
 
 if TYPE_CHECKING:

@@ -18,12 +18,11 @@ from typing import Any, cast
 
 import numpy as np
 
-from tfrecord_lite.block import Block
+from tfrecord_lite.block import OVERHEAD_BYTES, Block
 from tfrecord_lite.files.compression import TFRecordOptions
 from tfrecord_lite.files.names import Source, StorageOptions, is_file_object, is_url
 from tfrecord_lite.files.output import OutputFile, open_output
 from tfrecord_lite.options import ReadSettings
-from tfrecord_lite.records.framing import OVERHEAD_BYTES
 from tfrecord_lite.records.sink import BUFFER_BYTES, RecordSink
 from tfrecord_lite.records.stream import RecordStream
 

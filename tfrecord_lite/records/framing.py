@@ -36,17 +36,21 @@ from tfrecord_lite.arrays import (
     gather,
     row_splits,
 )
-from tfrecord_lite.block import SPARE_BYTES, Block, Span, as_bytes_like
+from tfrecord_lite.block import (
+    FOOTER_BYTES,
+    HEADER_BYTES,
+    OVERHEAD_BYTES,
+    SPARE_BYTES,
+    Block,
+    Span,
+    as_bytes_like,
+)
 from tfrecord_lite.errors import DataLossError, FailedPreconditionError, Reason
 from tfrecord_lite.records import crc32c
 from tfrecord_lite.records.crc_combine import run_matches
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
-
-HEADER_BYTES = 12
-FOOTER_BYTES = 4
-OVERHEAD_BYTES = HEADER_BYTES + FOOTER_BYTES
 
 HEADER = np.dtype([("length", "<u8"), ("crc", "<u4")])
 FOOTER = np.dtype("<u4")

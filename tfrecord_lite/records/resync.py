@@ -34,9 +34,10 @@ import numpy as np
 from crc32c import crc32c
 
 from tfrecord_lite.arrays import BoolArray, Int64Array, Uint8Array, Uint32Array, at_every_byte
+from tfrecord_lite.block import FOOTER_BYTES, HEADER_BYTES, OVERHEAD_BYTES
 from tfrecord_lite.records.crc32c import length_crcs, unmask
 from tfrecord_lite.records.crc_combine import crcs_between
-from tfrecord_lite.records.framing import FOOTER, FOOTER_BYTES, HEADER_BYTES, OVERHEAD_BYTES
+from tfrecord_lite.records.framing import FOOTER
 
 _PIECE_BYTES = 64 * 1024
 """How many offsets are looked at together."""

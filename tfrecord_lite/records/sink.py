@@ -15,18 +15,10 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tfrecord_lite.block import Block
+from tfrecord_lite.block import FOOTER_BYTES, HEADER_BYTES, OVERHEAD_BYTES, Block
 from tfrecord_lite.errors import FailedPreconditionError, Reason
 from tfrecord_lite.files.compression import CompressionType, TFRecordOptions, codec_named
-from tfrecord_lite.records.framing import (
-    FOOTER_BYTES,
-    HEADER_BYTES,
-    OVERHEAD_BYTES,
-    frame,
-    frame_in_place,
-    frame_pieces,
-    frames_of,
-)
+from tfrecord_lite.records.framing import frame, frame_in_place, frame_pieces, frames_of
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

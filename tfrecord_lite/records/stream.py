@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from tfrecord_lite.block import Block
+from tfrecord_lite.block import HEADER_BYTES, Block
 from tfrecord_lite.errors import DataLossError, FailedPreconditionError, Reason
 from tfrecord_lite.files.compression import codec_named, detect
 from tfrecord_lite.files.inflate import Inflated, InflationLimits
@@ -19,10 +19,7 @@ from tfrecord_lite.files.input import InputFile, open_input
 from tfrecord_lite.files.names import Source, name_of, opening_error
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.decoder import FrameDecoder
-from tfrecord_lite.records.framing import (
-    HEADER_BYTES,
-    is_header,
-)
+from tfrecord_lite.records.framing import is_header
 from tfrecord_lite.sniff import HEAD_BYTES, looks_like
 
 _DEFAULTS = ReadSettings()

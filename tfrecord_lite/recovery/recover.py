@@ -16,7 +16,7 @@ from contextlib import closing
 from dataclasses import replace
 from typing import Unpack
 
-from tfrecord_lite.block import Block
+from tfrecord_lite.block import OVERHEAD_BYTES, Block
 from tfrecord_lite.convert.arrow import without_numbers
 from tfrecord_lite.errors import (
     DamagedSpan,
@@ -52,7 +52,6 @@ from tfrecord_lite.files.output import OutputFile
 from tfrecord_lite.options import ReadOptions, ReadSettings
 from tfrecord_lite.progress import Meter, Progress, check_progress, metered, total_bytes
 from tfrecord_lite.records.damage import DamagedSpans, DamageLog, levels_to_caller
-from tfrecord_lite.records.framing import OVERHEAD_BYTES
 from tfrecord_lite.records.stream import RecordStream
 from tfrecord_lite.recovery.members import MemberReader
 from tfrecord_lite.recovery.verify import settings_of

@@ -32,6 +32,7 @@ from collections.abc import Mapping
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from tfrecord_lite.block import HEADER_BYTES
 from tfrecord_lite.convert.arrow import Description, check_description
 from tfrecord_lite.errors import InvalidArgumentError, argument_error
 from tfrecord_lite.files.compression import detect
@@ -49,7 +50,7 @@ from tfrecord_lite.files.names import (
 from tfrecord_lite.files.output import OutputFile, open_output, remove
 from tfrecord_lite.files.remote import remote_place
 from tfrecord_lite.records.damage import levels_to_caller
-from tfrecord_lite.records.framing import HEADER_BYTES, is_header
+from tfrecord_lite.records.framing import is_header
 from tfrecord_lite.schema import FeatureLike, Schema, SequenceSchema
 from tfrecord_lite.schema.text import FORMAT, SEQUENCE_FORMAT
 from tfrecord_lite.sniff import HEAD_BYTES, looks_like

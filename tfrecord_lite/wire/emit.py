@@ -43,7 +43,7 @@ from tfrecord_lite.arrays import (
     rows,
     scatter,
 )
-from tfrecord_lite.block import SPARE_BYTES
+from tfrecord_lite.block import OVERHEAD_BYTES, SPARE_BYTES
 from tfrecord_lite.wire.scalar import WireError, varint_size
 from tfrecord_lite.wire.template import Hole
 from tfrecord_lite.wire.varint import varint_rows
@@ -52,9 +52,6 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
     Counts: TypeAlias = Int64Array | int
-
-GAP_BYTES = 16
-"""Bytes between two messages: a record's footer, and the header of the next record."""
 
 WIDEST_ROW_BYTES = 64
 """Wider payloads are stored from where they are, without a copy into a stretch."""
@@ -78,7 +75,7 @@ class Short:
     """Payloads of several sizes, in rows with room for the longest."""
 
     rows: Uint8Array
-    """uint8, shape (n_messages, width); at most GAP_BYTES wider than the shortest payload."""
+    """uint8, shape (n_messages, width); at most OVERHEAD_BYTES wider than the shortest payload."""
     lengths: Int64Array
 
 
@@ -186,7 +183,7 @@ def compact(data: Uint8Array, starts: Int64Array, lengths: Int64Array) -> Payloa
     longest = int(lengths.max(initial=0))
     shortest = int(lengths.min()) if lengths.size else 0
     is_even = longest == shortest
-    if longest > WIDEST_ROW_BYTES or longest - shortest > GAP_BYTES or not starts.size:
+    if longest > WIDEST_ROW_BYTES or longest - shortest > OVERHEAD_BYTES or not starts.size:
         return ByteRanges(data, starts, lengths)
     if longest == 0:
         return Fixed(np.zeros((starts.size, 0), np.uint8))
@@ -213,7 +210,7 @@ def emit_run(
     one = SizedPart(Part(levels, payload))
     sizes = np.broadcast_to(np.asarray(one.sizes, np.int64), (n_messages,))
     splits = row_splits(sizes)
-    data = np.empty(int(splits[-1]) + GAP_BYTES, np.uint8)
+    data = np.empty(int(splits[-1]) + OVERHEAD_BYTES, np.uint8)
     if n_messages:
         pen = _Pen(data, splits[:-1])
         pen.part(one)
@@ -227,7 +224,7 @@ def emit_fields(
     """Write messages of several fields, each with a tag and the parts it holds, in order.
 
     With the tag b"" the parts stand in the message itself. Returns the data, owned, and offsets and
-    lengths of the messages in it, in order. GAP_BYTES are before, between and after the messages;
+    lengths of the messages in it, in order. OVERHEAD_BYTES are before, between and after the messages;
     a block's spare bytes follow.
 
     Raises WireError for a message larger than MAX_MESSAGE_BYTES, before memory is allocated.
@@ -242,9 +239,9 @@ def emit_fields(
         number = int((lengths > MAX_MESSAGE_BYTES).argmax())
         detail = f"{lengths[number]} bytes, but protobuf reads at most {MAX_MESSAGE_BYTES}"
         raise WireError(number, 0, detail)
-    splits = row_splits(lengths + GAP_BYTES)
-    data = np.empty(int(splits[-1]) + GAP_BYTES + SPARE_BYTES, np.uint8)
-    offsets = splits[:-1] + GAP_BYTES
+    splits = row_splits(lengths + OVERHEAD_BYTES)
+    data = np.empty(int(splits[-1]) + OVERHEAD_BYTES + SPARE_BYTES, np.uint8)
+    offsets = splits[:-1] + OVERHEAD_BYTES
     if n_messages:
         pen = _Pen(data, offsets)
         for field, parts in sized:

@@ -26,10 +26,10 @@ from typing import IO, Any
 import numpy as np
 
 from tfrecord_lite.arrays import Int64Array, Uint64Array, row_splits
-from tfrecord_lite.block import SPARE_BYTES, Block, Span
+from tfrecord_lite.block import HEADER_BYTES, OVERHEAD_BYTES, SPARE_BYTES, Block, Span
 from tfrecord_lite.dataset.random_order import Key, words
 from tfrecord_lite.errors import DataLossError, Reason, argument_error, plural
-from tfrecord_lite.records.framing import HEADER_BYTES, OVERHEAD_BYTES, frames_of
+from tfrecord_lite.records.framing import frames_of
 
 _RANGE_BITS = 10
 _N_RANGES = 2**_RANGE_BITS

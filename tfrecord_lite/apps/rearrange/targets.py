@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-from tfrecord_lite.block import Block
+from tfrecord_lite.block import OVERHEAD_BYTES, Block
 from tfrecord_lite.errors import argument_error, require_int
 from tfrecord_lite.files.compression import CompressionType, compression_to_write
 from tfrecord_lite.files.names import (
@@ -32,7 +32,7 @@ from tfrecord_lite.files.names import (
 from tfrecord_lite.files.output import remove
 from tfrecord_lite.options import WriteOptions
 from tfrecord_lite.records.file_set import Filling
-from tfrecord_lite.records.framing import OVERHEAD_BYTES, compact
+from tfrecord_lite.records.framing import compact
 from tfrecord_lite.schema import Schema
 from tfrecord_lite.storage import sidecar
 from tfrecord_lite.storage.data_files import DataFiles, data_names

@@ -29,7 +29,7 @@ from typing import IO, NamedTuple
 import numpy as np
 
 from tfrecord_lite.arrays import Int64Array
-from tfrecord_lite.block import Block, Span
+from tfrecord_lite.block import HEADER_BYTES, OVERHEAD_BYTES, Block, Span
 from tfrecord_lite.dataset.random_order import Key, permutation, seed_of, words
 from tfrecord_lite.errors import (
     DamageReport,
@@ -61,7 +61,6 @@ from tfrecord_lite.index.handles import AnyHandle, RemoteHandle, open_handle
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.progress import SILENT, Meter
 from tfrecord_lite.records.damage import DamageLog
-from tfrecord_lite.records.framing import HEADER_BYTES, OVERHEAD_BYTES
 from tfrecord_lite.records.resync import RecordFinder, find_headers
 from tfrecord_lite.records.stream import RecordStream
 

@@ -31,11 +31,12 @@ from tfrecord_lite.apps.tables.record_format import RecordSource, RecordTarget
 from tfrecord_lite.apps.tables.table import TFRecordTable
 from tfrecord_lite.apps.tables.text_formats import CsvSource, JsonSource
 from tfrecord_lite.apps.tables.texts import TextWriter
+from tfrecord_lite.block import HEADER_BYTES
 from tfrecord_lite.errors import DataLossError, argument_error
 from tfrecord_lite.files.compression import compression_of_name
 from tfrecord_lite.files.names import Source, is_file_object, name_of
 from tfrecord_lite.options import ReadSettings
-from tfrecord_lite.records.framing import HEADER_BYTES, is_header
+from tfrecord_lite.records.framing import is_header
 
 RowSource: TypeAlias = RecordSource | ParquetSource | ArrowSource | CsvSource | JsonSource
 

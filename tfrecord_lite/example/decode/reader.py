@@ -238,7 +238,6 @@ class FeatureReader(ColumnReader):
                 name = key.decode(errors="replace")
                 detail = "a feature that is not in the schema"
                 raise MisfitError(int(found[0]), Reason.WRONG_KIND, name, detail)
-        # Maps of the protobuf runtime have an order of their own in each process.
         return sorted(batch.unknown_keys(_MOST_OTHERS))
 
     def _column(self, batch: MessageBatch, key: str) -> FeatureColumn:

@@ -58,8 +58,9 @@ def array_of(feature: Any) -> tuple[int, AnyArray | None]:
 
 
 def arrays_of(features: Any) -> dict[str, AnyArray]:
-    """Return the values of a Features message by key, without the features that have no kind."""
-    found = {name: array_of(feature) for name, feature in features.feature.items()}
+    """Return the values of a Features message by key, ascending, without the features that have no kind."""
+    # The runtime's maps have an order of their own in each process.
+    found = {name: array_of(features.feature[name]) for name in sorted(features.feature)}
     return {name: values for name, (_, values) in found.items() if values is not None}
 
 
@@ -90,8 +91,8 @@ class RuntimeMessages:
 
     def unknown_keys(self, limit: int) -> list[bytes]:
         """Return the keys that are not in the table, without regard to the limit."""
-        keys = (name.encode() for features in self._messages for name in features)
-        return [key for key in keys if key not in self._known]
+        keys = {name.encode() for features in self._messages for name in features}
+        return sorted(keys - self._known)
 
     def present(self, feature: int) -> BoolArray:
         """Return which messages have a feature, with or without a kind."""
@@ -133,7 +134,7 @@ class RuntimeSequences:
 
     def unknown_keys(self, limit: int) -> list[bytes]:
         """Return the keys of lists that are not in the table."""
-        return list(self._keys - self._known)
+        return sorted(self._keys - self._known)
 
     def kinds(self, number: int) -> Uint8Array:
         """Return the kind of each step of a list, of all messages."""
