@@ -240,7 +240,7 @@ def test_what_schema_of_takes_comes_back_exactly(values: list[Any]) -> None:
         return
 
     schema = schema_of({"x": values})
-    found = parse_example(encode_examples({"x": values}, schema), schema)
+    found: Any = parse_example(encode_examples({"x": values}, schema), schema)
 
     for one, own in zip(list(found["x"]), values, strict=True):
         assert same(one, own), (one, own)
