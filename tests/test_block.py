@@ -56,14 +56,10 @@ def test_any_buffer_may_be_a_record() -> None:
 @pytest.mark.parametrize(
     "item",
     [
-        np.arange(3, dtype=np.int32),
-        np.arange(6).reshape(2, 3),
-        np.array(7, np.int16),
-        memoryview(array.array("d", [0.5, 2.0])),
-        array.array("d", [1.5, 2.5]),
-        np.zeros((0, 3)),
+        np.arange(3, dtype=np.int32), np.arange(6).reshape(2, 3), np.array(7, np.int16),
+        memoryview(array.array("d", [0.5, 2.0])), array.array("d", [1.5, 2.5]), np.zeros((0, 3)),
     ],
-)
+)  # fmt: skip
 def test_a_record_is_all_bytes_of_its_buffer(item: Any) -> None:
     content = memoryview(item).tobytes()
     for block in (Block.from_records([b"ab", item, b"c"]), Block.from_records([item])):
@@ -94,21 +90,15 @@ NUMBERS = np.zeros(3, np.int64)
 @pytest.mark.parametrize(
     ("data", "offsets", "lengths"),
     [
-        (bytes(SPARE_BYTES), NUMBERS, NUMBERS),
-        (SOME.tolist(), NUMBERS, NUMBERS),
-        (SOME[::2], NUMBERS[:0], NUMBERS[:0]),
-        (SOME.reshape(2, -1), NUMBERS, NUMBERS),
-        (SOME.astype(np.int8), NUMBERS, NUMBERS),
-        (SOME, [0, 0, 0], NUMBERS),
-        (SOME, NUMBERS, [0, 0, 0]),
-        (SOME, NUMBERS.astype(np.int32), NUMBERS),
-        (SOME, NUMBERS, NUMBERS.astype(float)),
-        (SOME, NUMBERS.astype(np.uint64), NUMBERS),
-        (SOME, NUMBERS.astype(">i8"), NUMBERS),
-        (SOME, NUMBERS, NUMBERS.reshape(3, 1)),
+        (bytes(SPARE_BYTES), NUMBERS, NUMBERS), (SOME.tolist(), NUMBERS, NUMBERS),
+        (SOME[::2], NUMBERS[:0], NUMBERS[:0]), (SOME.reshape(2, -1), NUMBERS, NUMBERS),
+        (SOME.astype(np.int8), NUMBERS, NUMBERS), (SOME, [0, 0, 0], NUMBERS),
+        (SOME, NUMBERS, [0, 0, 0]), (SOME, NUMBERS.astype(np.int32), NUMBERS),
+        (SOME, NUMBERS, NUMBERS.astype(float)), (SOME, NUMBERS.astype(np.uint64), NUMBERS),
+        (SOME, NUMBERS.astype(">i8"), NUMBERS), (SOME, NUMBERS, NUMBERS.reshape(3, 1)),
         (SOME, None, NUMBERS),
     ],
-)
+)  # fmt: skip
 def test_what_are_not_the_arrays_of_a_block_is_refused(
     data: Any, offsets: Any, lengths: Any
 ) -> None:
@@ -158,16 +148,10 @@ def test_a_slice_is_the_slice_of_the_list_on_the_same_memory(
 @pytest.mark.parametrize(
     ("offsets", "lengths"),
     [
-        ([0], [11]),
-        ([11], [0]),
-        ([-1], [1]),
-        ([0], [-1]),
-        ([5, 0], [6, 1]),
-        ([2**63 - 1], [2**63 - 1]),
-        ([1], [2**63 - 1]),
-        ([0, 0], [1]),
+        ([0], [11]), ([11], [0]), ([-1], [1]), ([0], [-1]), ([5, 0], [6, 1]),
+        ([2**63 - 1], [2**63 - 1]), ([1], [2**63 - 1]), ([0, 0], [1]),
     ],
-)
+)  # fmt: skip
 def test_extents_that_leave_the_buffer_are_refused(offsets: list[int], lengths: list[int]) -> None:
     data = np.zeros(10 + SPARE_BYTES, np.uint8)
 

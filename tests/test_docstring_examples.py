@@ -38,14 +38,8 @@ PUBLIC = {
     "apps.tfds": None,
     "convert.lossless": None,
     "errors": (
-        "DamageReport",
-        "DamagedSpan",
-        "DataLossError",
-        "DataLossWarning",
-        "FailedPreconditionError",
-        "FileReport",
-        "InvalidArgumentError",
-        "Reason",
+        "DamageReport", "DamagedSpan", "DataLossError", "DataLossWarning",
+        "FailedPreconditionError", "FileReport", "InvalidArgumentError", "Reason",
     ),
     "files.compression": ("TFRecordCompressionType", "TFRecordOptions"),
     "index": ("tf_record_random_reader",),
@@ -63,18 +57,12 @@ PUBLIC = {
     "integrations.torch": None,
     "apps.rearrange": None,
     "schema": (
-        "SequenceSummary",
-        "Summary",
-        "FeatureListSummary",
-        "FeatureSpec",
-        "FeatureSummary",
-        "Kind",
-        "ListSummary",
-        "Original",
+        "SequenceSummary", "Summary", "FeatureListSummary", "FeatureSpec", "FeatureSummary", "Kind",
+        "ListSummary", "Original",
     ),
     "apps.statistics": None,
     "testing": None,
-}
+}  # fmt: skip
 """The names that the reference and the guides show, by module; None for all of its ``__all__``."""
 
 NEEDS = {

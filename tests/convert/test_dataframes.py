@@ -47,16 +47,12 @@ def library_and_class(value: Any) -> str:
 
 
 WITH_NULLS = [
-    pl.Series([BIG, None]),
-    pa.array([BIG, None]),
-    pa.chunked_array([[BIG], [None]]),
-    pd.Series([BIG, None], dtype="Int64"),
-    pd.Series([BIG, None], dtype=pd.ArrowDtype(pa.int64())),
-    pd.array([BIG, None], dtype="Int64"),
-    pd.Index([BIG, None], dtype="Int64"),
+    pl.Series([BIG, None]), pa.array([BIG, None]), pa.chunked_array([[BIG], [None]]),
+    pd.Series([BIG, None], dtype="Int64"), pd.Series([BIG, None], dtype=pd.ArrowDtype(pa.int64())),
+    pd.array([BIG, None], dtype="Int64"), pd.Index([BIG, None], dtype="Int64"),
     pd.Categorical.from_codes([0, -1], categories=[BIG]),
     *([pl.Series([BIG, None], dtype=pl.Int128)] if hasattr(pl, "Int128") else []),
-]
+]  # fmt: skip
 named = pytest.mark.parametrize("column", WITH_NULLS, ids=library_and_class)
 
 
@@ -282,13 +278,9 @@ def test_times_in_lists_must_be_in_the_zone_of_the_schema() -> None:
 
 
 CATEGORIES: list[tuple[Any, Any]] = [
-    (["a", "é"], "b"),
-    ([b"a", b"b"], b"c"),
-    ([1, 2], 3),
-    ([2**63, 1], 2**63 + 1),
-    ([True], False),
+    (["a", "é"], "b"), ([b"a", b"b"], b"c"), ([1, 2], 3), ([2**63, 1], 2**63 + 1), ([True], False),
     ([0.1, 0.5], 0.2),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("listed", "other"), CATEGORIES, ids=library_and_class)

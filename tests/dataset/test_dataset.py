@@ -180,26 +180,16 @@ def test_negative_counts_are_all(names: list[str]) -> None:
 @pytest.mark.parametrize(
     "make",
     [
-        lambda d: d.batch(0),
-        lambda d: d.shuffle(0),
-        lambda d: d.shuffle(-1),
-        lambda d: d.shard(0, 0),
-        lambda d: d.shard(2, 2),
-        lambda d: d.shard(2, -1),
-        lambda d: d.prefetch(-2),
-        lambda d: d.interleave(0),
-        lambda d: d.interleave(2, 0),
-        lambda d: d.in_processes(-1),
-        lambda d: d.map(len, 0 - 2),
-        lambda d: d.set_epoch(-1),
-        lambda d: d.shuffle(3).shard(2, 0),
-        lambda d: d.shuffle_all().shard(2, 0),
-        lambda d: d.shuffle_files().shard(2, 0),
-        lambda d: d.shuffle_all().interleave(2),
+        lambda d: d.batch(0), lambda d: d.shuffle(0), lambda d: d.shuffle(-1),
+        lambda d: d.shard(0, 0), lambda d: d.shard(2, 2), lambda d: d.shard(2, -1),
+        lambda d: d.prefetch(-2), lambda d: d.interleave(0), lambda d: d.interleave(2, 0),
+        lambda d: d.in_processes(-1), lambda d: d.map(len, 0 - 2), lambda d: d.set_epoch(-1),
+        lambda d: d.shuffle(3).shard(2, 0), lambda d: d.shuffle_all().shard(2, 0),
+        lambda d: d.shuffle_files().shard(2, 0), lambda d: d.shuffle_all().interleave(2),
         lambda d: d.batch(2).parse_example(FEATURES, label_key="absent"),
         lambda d: d.in_processes(2, start_method="bogus"),
     ],
-)
+)  # fmt: skip
 def test_arguments_that_cannot_be(names: list[str], make: Callable[[Any], object]) -> None:
     with pytest.raises(InvalidArgumentError) as caught:
         make(TFRecordDataset(names))
@@ -488,17 +478,12 @@ def before_error(dataset: Dataset) -> tuple[list[int], Any]:
 @pytest.mark.parametrize(
     "make",
     [
-        lambda d: d,
-        lambda d: d.interleave(2, 3),
-        lambda d: d.prefetch(2),
-        lambda d: d.batch(2),
-        lambda d: d.batch(2).parse_example(FEATURES).prefetch(1),
-        lambda d: d.map(bytes),
-        lambda d: d.map(bytes, num_parallel_calls=3),
-        lambda d: d.map(bytes).batch(3),
+        lambda d: d, lambda d: d.interleave(2, 3), lambda d: d.prefetch(2), lambda d: d.batch(2),
+        lambda d: d.batch(2).parse_example(FEATURES).prefetch(1), lambda d: d.map(bytes),
+        lambda d: d.map(bytes, num_parallel_calls=3), lambda d: d.map(bytes).batch(3),
         lambda d: d.shard(1, 0).in_processes(1),
     ],
-)
+)  # fmt: skip
 def test_what_is_before_damage_comes_first(
     tmp_path: Path, at: int, make: Callable[[Any], Dataset]
 ) -> None:

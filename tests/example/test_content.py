@@ -49,24 +49,18 @@ class TestDetect:
     @pytest.mark.parametrize(
         ("record", "kind"),
         [
-            (flower(0), ContentType.EXAMPLE),
-            (odd(), ContentType.EXAMPLE),
-            (sequence(3), ContentType.SEQUENCE_EXAMPLE),
-            (ranking(2), ContentType.EXAMPLE_LIST),
-            (ranking(0), ContentType.EXAMPLE_LIST),
-            (event(3), ContentType.EVENT),
+            (flower(0), ContentType.EXAMPLE), (odd(), ContentType.EXAMPLE),
+            (sequence(3), ContentType.SEQUENCE_EXAMPLE), (ranking(2), ContentType.EXAMPLE_LIST),
+            (ranking(0), ContentType.EXAMPLE_LIST), (event(3), ContentType.EVENT),
             (event(3) + b"\x1a\x0dbrain.Event:2", ContentType.EVENT),
             (b"\x08\x96\x01\x12\x03\x00\x01\x02", ContentType.PROTOBUF),
             (b"\x0a\x20" + b"x" * 32, ContentType.PROTOBUF),
             (b"plain words\tand\nlines\r\n", ContentType.TEXT),
-            ("Grüße, 世界\u3000!".encode(), ContentType.TEXT),
-            (b"abcdefghi", ContentType.TEXT),
-            (b"", ContentType.EMPTY),
-            (JPEG, ContentType.UNKNOWN),
-            (b"bell \x07", ContentType.UNKNOWN),
-            (b"\xff" * 30, ContentType.UNKNOWN),
+            ("Grüße, 世界\u3000!".encode(), ContentType.TEXT), (b"abcdefghi", ContentType.TEXT),
+            (b"", ContentType.EMPTY), (JPEG, ContentType.UNKNOWN),
+            (b"bell \x07", ContentType.UNKNOWN), (b"\xff" * 30, ContentType.UNKNOWN),
         ],
-    )
+    )  # fmt: skip
     def test_a_record_is_detected_from_its_bytes(self, record: bytes, kind: ContentType) -> None:
         assert detect(record).type is kind
 

@@ -28,42 +28,29 @@ if TYPE_CHECKING:
 
 scalars = st.sampled_from(
     [
-        lambda r: r.randrange(-5, 2**40),
-        lambda r: r.random(),
-        lambda r: r.random() < 0.5,
-        lambda r: b"x" * r.randrange(20),
-        lambda r: "ü" * r.randrange(3),
-        lambda r: [r.randrange(9)],
-        lambda r: [r.random(), 0.5],
-        lambda r: [b"a", b"bc" * r.randrange(3)],
-        lambda _: ["ü", b"c"],
-        lambda _: (1, 2, 3),
-        lambda _: [],
-        lambda _: None,
-        lambda r: list(range(r.randrange(30))),
-        lambda r: [0.5] * r.randrange(30),
-        lambda r: np.float32(r.random()),
-        lambda r: np.int16(r.randrange(9)),
-        lambda _: np.float64(0.5),
-        lambda r: np.arange(r.randrange(4)),
-        lambda r: np.full((2, 2), r.random(), np.float32),
+        lambda r: r.randrange(-5, 2**40), lambda r: r.random(), lambda r: r.random() < 0.5,
+        lambda r: b"x" * r.randrange(20), lambda r: "ü" * r.randrange(3),
+        lambda r: [r.randrange(9)], lambda r: [r.random(), 0.5],
+        lambda r: [b"a", b"bc" * r.randrange(3)], lambda _: ["ü", b"c"], lambda _: (1, 2, 3),
+        lambda _: [], lambda _: None, lambda r: list(range(r.randrange(30))),
+        lambda r: [0.5] * r.randrange(30), lambda r: np.float32(r.random()),
+        lambda r: np.int16(r.randrange(9)), lambda _: np.float64(0.5),
+        lambda r: np.arange(r.randrange(4)), lambda r: np.full((2, 2), r.random(), np.float32),
         lambda r: np.array(r.randrange(5)),
         lambda r: np.zeros(r.choice([1, 70, 5000]), r.choice(["f4", "i2", "f8"])),
         lambda r: b"x" * r.choice([1, 5000, 20000]),
         lambda r: r.choice([list, tuple])([b"x" * r.choice([1, 5000, 20000])]),
         lambda r: np.array([b"x" * r.choice([1, 5000, 20000])], object),
-        lambda r: [r.choice([7, 2**40, 0.5])] * r.choice([31, 32, 3000]),
-        lambda _: [[1, 2], [3]],
+        lambda r: [r.choice([7, 2**40, 0.5])] * r.choice([31, 32, 3000]), lambda _: [[1, 2], [3]],
         lambda r: np.array([b"x" * r.randrange(9)] * r.randrange(3), object),
         lambda r: np.array(["a", b"c"][: r.randrange(3)], object),
         lambda r: np.array([b"a" * r.randrange(3), "ü"][: r.randrange(3)], object),
-        lambda r: np.array([r.randrange(9)], object),
-        lambda r: np.array(r.random(), object),
+        lambda r: np.array([r.randrange(9)], object), lambda r: np.array(r.random(), object),
         lambda r: np.full((1, r.randrange(3)), r.random(), object),
         lambda r: np.full(r.randrange(3), r.random()),
         lambda r: np.full((r.randrange(3), 2), r.random(), np.float32),
     ]
-)
+)  # fmt: skip
 forms = st.lists(st.dictionaries(testing.keys(), scalars, max_size=4), min_size=1, max_size=4)
 
 

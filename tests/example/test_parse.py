@@ -438,16 +438,8 @@ def test_a_batch_comes_in_any_form() -> None:
 # ------------------------------------------------------------------- byte strings that are arrays
 
 RAW_DTYPES = [
-    "uint8",
-    "int8",
-    "bool",
-    "int16",
-    "uint64",
-    "float32",
-    "float64",
-    "complex64",
-    "bfloat16",
-]
+    "uint8", "int8", "bool", "int16", "uint64", "float32", "float64", "complex64", "bfloat16",
+]  # fmt: skip
 
 
 @given(

@@ -164,32 +164,21 @@ def is_in_columns(rows: list[Any]) -> bool:
 def others() -> list[Any]:
     """Return what has no form, or another than the records above, or is wrong."""
     return [
-        {},
-        {"context": {}, "feature_lists": {}},
-        {"feature_lists": row_of(1)["feature_lists"]},
-        {"feature_lists": {}, "context": row_of(1)["context"]},
-        {"context": None},
-        {"context": {1: 2}},
-        {"context": {"id": 2**70}},
-        {"lists": {}},
-        {"feature_lists": {"ints": [[1], [2.5]]}},
-        {"feature_lists": {"ints": [[], [2.5], []]}},
+        {}, {"context": {}, "feature_lists": {}}, {"feature_lists": row_of(1)["feature_lists"]},
+        {"feature_lists": {}, "context": row_of(1)["context"]}, {"context": None},
+        {"context": {1: 2}}, {"context": {"id": 2**70}}, {"lists": {}},
+        {"feature_lists": {"ints": [[1], [2.5]]}}, {"feature_lists": {"ints": [[], [2.5], []]}},
         {"feature_lists": {"ints": [], "texts": [[]]}},
         {"feature_lists": {"ints": [np.empty(0, object)] * 2}},
-        {"feature_lists": {"ints": iter([1, 2])}},
-        {"feature_lists": {"ints": 5}},
+        {"feature_lists": {"ints": iter([1, 2])}}, {"feature_lists": {"ints": 5}},
         {"feature_lists": {"long": [1.5] * 39 + [1e39]}},
         {"feature_lists": {"long": [1] * 39 + [2**40]}},
         {"feature_lists": {"long": [1] * 39 + [2.5]}},
-        {"feature_lists": {"long": [[1]] * 39 + [[None]]}},
-        {"feature_lists": {"ints": [1, 2**64]}},
+        {"feature_lists": {"long": [[1]] * 39 + [[None]]}}, {"feature_lists": {"ints": [1, 2**64]}},
         {"feature_lists": {"arrays": np.ones((3, 2), np.float32)}},
         {"feature_lists": {"arrays": np.ma.masked_array([[1, 2]], np.array([[False, True]]))}},
-        {"feature_lists": {"\ud800": [1]}},
-        None,
-        5,
-        sorted,
-    ]
+        {"feature_lists": {"\ud800": [1]}}, None, 5, sorted,
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("place", range(6))

@@ -109,20 +109,12 @@ def test_the_ending_of_the_name_decides(
 @pytest.mark.parametrize(
     ("given", "compression"),
     [
-        ("GZIP", "GZIP"),
-        ("gzip", "GZIP"),
-        ("Zlib", "ZLIB"),
-        ("bz2", "BZ2"),
-        (2, "GZIP"),
-        (TFRecordOptions("ZLIB", compression_level=1), "ZLIB"),
-        (TFRecordOptions(), ""),
-        ("", ""),
-        (0, ""),
-        (None, ""),
-        ("INFER", "GZIP"),
+        ("GZIP", "GZIP"), ("gzip", "GZIP"), ("Zlib", "ZLIB"), ("bz2", "BZ2"), (2, "GZIP"),
+        (TFRecordOptions("ZLIB", compression_level=1), "ZLIB"), (TFRecordOptions(), ""), ("", ""),
+        (0, ""), (None, ""), ("INFER", "GZIP"),
     ],
     ids=named,
-)
+)  # fmt: skip
 def test_what_is_named_goes_before_the_ending(
     tmp_path: Path, writer: str, given: Any, compression: str
 ) -> None:

@@ -205,14 +205,10 @@ class TestPatterns:
             ("a@b@1.gz", None, ["a@b-00000-of-00001.gz"]),
             ("a@1/b@1", None, ["a@1/b-00000-of-00001"]),
             ("a@00003", None, [f"a-{i:05d}-of-00003" for i in range(3)]),
-            ("a{shard}", 2, ["a0", "a1"]),
-            ("{shard:02d}/{num_shards}", 2, ["00/2", "01/2"]),
-            ("a", None, None),
-            ("a@b", None, None),
-            ("a@2/b", None, None),
-            ("a@0", None, []),
+            ("a{shard}", 2, ["a0", "a1"]), ("{shard:02d}/{num_shards}", 2, ["00/2", "01/2"]),
+            ("a", None, None), ("a@b", None, None), ("a@2/b", None, None), ("a@0", None, []),
         ],
-    )
+    )  # fmt: skip
     def test_names_of_shards(
         self, pattern: str, num_shards: int | None, names: list[str] | None
     ) -> None:

@@ -206,11 +206,16 @@ def test_an_atomic_file_is_on_the_disk_before_it_has_its_name_and_its_name_after
 ) -> None:
     done: list[str] = []
     replace = os.replace
-    monkeypatch.setattr(
-        os, "fsync", lambda file: done.append(stat.filemode(os.fstat(file).st_mode)[0])
-    )
-    monkeypatch.setattr(os, "replace", lambda *names: (done.append("named"), replace(*names)))
 
+    def synced(file: int) -> None:
+        done.append(stat.filemode(os.fstat(file).st_mode)[0])
+
+    def named(old: str, new: str) -> None:
+        done.append("named")
+        replace(old, new)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(os, "replace", named)
     with TFRecordWriter(tmp_path / "a", atomic=True) as writer:
         writer.write(b"one")
         assert done == []

@@ -75,17 +75,12 @@ def test_folders_that_do_not_fit_together(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("texts", "expected"),
     [
-        (["1", "-2", None, "007", "+7"], "int"),
-        (["1", str(2**31)], "bigint"),
-        (["1", str(2**63)], "string"),
-        (["1", "1.5"], "double"),
-        (["2026-01-02", None], "date"),
-        (["2026-01-02", "1"], "string"),
-        (["2026-13-02"], "string"),
-        (["1_0"], "string"),
+        (["1", "-2", None, "007", "+7"], "int"), (["1", str(2**31)], "bigint"),
+        (["1", str(2**63)], "string"), (["1", "1.5"], "double"), (["2026-01-02", None], "date"),
+        (["2026-01-02", "1"], "string"), (["2026-13-02"], "string"), (["1_0"], "string"),
         ([None], "string"),
     ],
-)
+)  # fmt: skip
 def test_types_of_columns(texts: list[str | None], expected: str) -> None:
     assert column_type(texts) == expected
 

@@ -72,21 +72,15 @@ SEQUENCE = SequenceExample(
     ),
 )
 SAMPLES: list[Message] = [
-    EXAMPLE,
-    SEQUENCE,
-    EXAMPLE.features,
-    EXAMPLE.features.feature["image"],
-    SEQUENCE.feature_lists,
-    SEQUENCE.feature_lists.feature_list["steps"],
-    BytesList(value=[b"a"]),
-    FloatList(value=[1.5]),
+    EXAMPLE, SEQUENCE, EXAMPLE.features, EXAMPLE.features.feature["image"], SEQUENCE.feature_lists,
+    SEQUENCE.feature_lists.feature_list["steps"], BytesList(value=[b"a"]), FloatList(value=[1.5]),
     Int64List(value=[3]),
     Event(wall_time=1.5, step=-1, summary=Summary(value=[Summary.Value(tag="a")])),
     Summary(value=[Summary.Value(tag="a", simple_value=0.5), Summary.Value()]),
     SummaryMetadata(plugin_data=SummaryMetadata.PluginData(plugin_name="scalars")),
     HistogramProto(min=-1, max=1, bucket_limit=[0.5, 1], bucket=[2, 3]),
     ExampleListWithContext(examples=[EXAMPLE, Example()], context=EXAMPLE),
-]
+]  # fmt: skip
 CLASSES = [type(sample) for sample in SAMPLES]
 by_class = pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: type(sample).__name__)
 
@@ -236,15 +230,11 @@ class TestFloatList:
     @pytest.mark.parametrize(
         ("value", "stored"),
         [
-            (16777217, 16777216.0),
-            (0.1, float(np.float32(0.1))),
-            (1e-46, 0.0),
-            pytest.param(3.4028235677973366e38, float("inf"), marks=in_c),
-            (-1e39, float("-inf")),
-            (True, 1.0),
-            (np.float16(0.5), 0.5),
+            (16777217, 16777216.0), (0.1, float(np.float32(0.1))), (1e-46, 0.0),
+            pytest.param(3.4028235677973366e38, float("inf"), marks=in_c), (-1e39, float("-inf")),
+            (True, 1.0), (np.float16(0.5), 0.5),
         ],
-    )
+    )  # fmt: skip
     def test_p2_values_are_rounded_to_float32(self, value: Any, stored: float) -> None:
         assert FloatList(value=[value]).value[0] == stored
 

@@ -13,23 +13,9 @@ from __future__ import annotations
 import struct
 
 __all__ = [
-    "NO_KIND",
-    "chunk",
-    "entry",
-    "example",
-    "field",
-    "floats",
-    "ints",
-    "ints_one_by_one",
-    "key_of",
-    "list_of",
-    "packed_floats",
-    "packed_ints",
-    "sequence",
-    "strings",
-    "value_of",
-    "varint",
-]
+    "NO_KIND", "chunk", "entry", "example", "field", "floats", "ints", "ints_one_by_one", "key_of",
+    "list_of", "packed_floats", "packed_ints", "sequence", "strings", "value_of", "varint",
+]  # fmt: skip
 
 NO_KIND = b""
 """A Feature without a list in it."""

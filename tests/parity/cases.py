@@ -35,19 +35,9 @@ if TYPE_CHECKING:
 __all__ = ["FAULTS", "Case", "make_case"]
 
 FAULTS = (
-    "none",
-    "missing",
-    "no kind",
-    "empty",
-    "other kind",
-    "one more",
-    "one less",
-    "one changed",
-    "one far",
-    "twice",
-    "twice, then no kind",
-    "junk",
-)
+    "none", "missing", "no kind", "empty", "other kind", "one more", "one less", "one changed",
+    "one far", "twice", "twice, then no kind", "junk",
+)  # fmt: skip
 """What may be wrong with a feature of a message; for some features it is not wrong."""
 
 DTYPES = ("float32", "int64", "string")
@@ -180,14 +170,10 @@ def make_ragged(rng: Random, dtype: str, number: str) -> Any:
     for level in range(rng.choice((0, 1, 1, 2, 2, 3))):
         kind: Any = rng.choice(
             (
-                RaggedFeature.RowSplits,
-                RaggedFeature.RowLengths,
-                RaggedFeature.RowStarts,
-                RaggedFeature.RowLimits,
-                RaggedFeature.ValueRowIds,
-                RaggedFeature.UniformRowLength,
+                RaggedFeature.RowSplits, RaggedFeature.RowLengths, RaggedFeature.RowStarts,
+                RaggedFeature.RowLimits, RaggedFeature.ValueRowIds, RaggedFeature.UniformRowLength,
             )
-        )
+        )  # fmt: skip
         if kind is RaggedFeature.UniformRowLength:
             partitions.append(kind(rng.choice((1, 2, 2, 3, 0)) if rng.random() < 0.3 else 2))
         else:

@@ -33,19 +33,9 @@ if TYPE_CHECKING:
 __all__ = ["FAULTS", "Case", "make_case"]
 
 FAULTS = (
-    "missing",
-    "no kind",
-    "empty",
-    "other kind",
-    "one more",
-    "one less",
-    "one changed",
-    "one far",
-    "step less",
-    "step more",
-    "twice",
-    "junk",
-)
+    "missing", "no kind", "empty", "other kind", "one more", "one less", "one changed", "one far",
+    "step less", "step more", "twice", "junk",
+)  # fmt: skip
 """What may be wrong with a feature or a list of a message; for some features it is not wrong."""
 
 Steps = list[list[Any]]

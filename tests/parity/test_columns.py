@@ -112,16 +112,9 @@ def test_numpy_is_the_same(pair: tuple[Any, RaggedTensor]) -> None:
 
 INDICES = [0, 1, -1, 5, -5]
 SLICES = [
-    ALL,
-    slice(1, None),
-    slice(None, -1),
-    slice(None, None, -1),
-    slice(None, None, 2),
-    slice(-2, None),
-    slice(0, 0),
-    slice(1, 9),
-    slice(3, 0, -2),
-]
+    ALL, slice(1, None), slice(None, -1), slice(None, None, -1), slice(None, None, 2),
+    slice(-2, None), slice(0, 0), slice(1, 9), slice(3, 0, -2),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("first", [*INDICES, *SLICES], ids=str)
@@ -148,24 +141,10 @@ def assert_same_item(theirs: Any, ours: RaggedTensor, key: Any) -> None:
 
 
 SHAPES: list[Any] = [
-    None,
-    [None, None],
-    [2, 3],
-    [5, 5],
-    [None, 2],
-    [None, 0],
-    [0, None],
-    [1, None],
-    [3],
-    [3, 3, 3],
-    [None, -1],
-    [2, None, 3],
-    [None, 1, None],
-    [1, None, None],
-    [None, None, 2],
-    [None, None, 5],
+    None, [None, None], [2, 3], [5, 5], [None, 2], [None, 0], [0, None], [1, None], [3], [3, 3, 3],
+    [None, -1], [2, None, 3], [None, 1, None], [1, None, None], [None, None, 2], [None, None, 5],
     [None, 2, None, 2],
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)

@@ -32,25 +32,9 @@ if TYPE_CHECKING:
 FEW = settings(max_examples=50)
 
 DTYPES = [
-    "?",
-    "i1",
-    "i2",
-    "i4",
-    "i8",
-    "u1",
-    "u2",
-    "u4",
-    "u8",
-    "f2",
-    "f4",
-    "f8",
-    "c8",
-    "c16",
-    "M8[ns]",
-    "m8[s]",
-    "S3",
-    "U2",
-]
+    "?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16", "M8[ns]",
+    "m8[s]", "S3", "U2",
+]  # fmt: skip
 
 
 def ours(result: Any) -> Any:

@@ -684,15 +684,11 @@ def test_example_names_have_the_shape_of_the_messages(parsing: Parsing) -> None:
     for names in ([], None, ["n", "m"], np.array(["n", "m"])):
         parsing.batch([one, one], specs, example_names=names)
     wrong: list[tuple[Any, Any, Any]] = [
-        (parsing.ask_single, one, ["n"]),
-        (parsing.ask_single, one, ["n", "m"]),
-        (parsing.ask_batch, one, ["n"]),
-        (parsing.ask_batch, [one], "n"),
-        (parsing.ask_batch, [one], [["n"]]),
-        (parsing.ask_batch, [one, one], ["n"]),
-        (parsing.ask_batch, [one, one], "nm"),
-        (parsing.ask_batch, [], ["n"]),
-    ]
+        (parsing.ask_single, one, ["n"]), (parsing.ask_single, one, ["n", "m"]),
+        (parsing.ask_batch, one, ["n"]), (parsing.ask_batch, [one], "n"),
+        (parsing.ask_batch, [one], [["n"]]), (parsing.ask_batch, [one, one], ["n"]),
+        (parsing.ask_batch, [one, one], "nm"), (parsing.ask_batch, [], ["n"]),
+    ]  # fmt: skip
     for asking, given, names in wrong:
         theirs, ours = asking(given, specs, example_names=names)
         assert error_name(theirs) == REJECTS

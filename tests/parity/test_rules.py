@@ -21,17 +21,9 @@ from tests.parity import (
 from tests.parity.rules import DEVIATIONS, RULES
 
 TESTED = (
-    test_dataset_rules,
-    test_decode_raw_rules,
-    test_example_rules,
-    test_messages,
-    test_options,
-    test_records,
-    test_schema_errors,
-    test_sequence_rules,
-    test_streams,
-    test_tensor_rules,
-)
+    test_dataset_rules, test_decode_raw_rules, test_example_rules, test_messages, test_options,
+    test_records, test_schema_errors, test_sequence_rules, test_streams, test_tensor_rules,
+)  # fmt: skip
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "reference" / "semantics.md"
 FAMILIES = {name[0] for name in RULES}
 

@@ -32,13 +32,8 @@ SPECIFICATIONS = [
     "RaggedFeature",
 ]
 PARTITIONS = [
-    "RowSplits",
-    "RowLengths",
-    "RowStarts",
-    "RowLimits",
-    "ValueRowIds",
-    "UniformRowLength",
-]
+    "RowSplits", "RowLengths", "RowStarts", "RowLimits", "ValueRowIds", "UniformRowLength",
+]  # fmt: skip
 
 
 def parameters(cls: Any) -> list[tuple[str, Any, Any]]:
@@ -256,16 +251,8 @@ DEFAULTS: dict[str, list[tuple[Any, Any]]] = {
     "float32": [
         *((value, []) for value in (True, np.True_, 1, 2**70, 1e40, np.float64(1.5), np.int64(3))),
         *((value, [2]) for value in ([1, 2], (1.0, 2.0), np.array([1, 2]), [np.int8(1), True])),
-        ([1.0, 2.0], [2, 1]),
-        (1.0, [1]),
-        ([1.0], []),
-        (1.0, [2]),
-        ([], [1]),
-        ("1", []),
-        (1j, []),
-        ([None], [1]),
-        ([[1.0], [1.0, 2.0]], [3]),
-        ({1.0}, [1]),
+        ([1.0, 2.0], [2, 1]), (1.0, [1]), ([1.0], []), (1.0, [2]), ([], [1]), ("1", []), (1j, []),
+        ([None], [1]), ([[1.0], [1.0, 2.0]], [3]), ({1.0}, [1]),
         (np.array([1.0, 2.0], object), [2]),
     ],
     "int64": [
@@ -285,14 +272,10 @@ DEFAULTS: dict[str, list[tuple[Any, Any]]] = {
     "string": [
         *((value, []) for value in ("é", b"\xff", b"a\0", np.str_("a"), np.bytes_(b"a"))),
         *((value, [2]) for value in ([b"a", "b"], np.array(["a", "é"]), np.array([b"a", b"b"]))),
-        (np.array([b"a"], object), [1]),
-        (1, []),
-        (1.5, []),
-        ([None], [1]),
-        (bytearray(b"a"), []),
+        (np.array([b"a"], object), [1]), (1, []), (1.5, []), ([None], [1]), (bytearray(b"a"), []),
         ("\ud800", []),
     ],
-}
+}  # fmt: skip
 CASES = [(dtype, value, shape) for dtype, cases in DEFAULTS.items() for value, shape in cases]
 
 

@@ -167,15 +167,11 @@ def read_alike() -> Iterator[tuple[str, list[bytes], Any, Any]]:
     a, s = sequence(entry("a", ints(1))), sequence(b"", list_of("s", ints(2)))
     other = sequence(entry("b", ints(1)), list_of("t", ints(2)))
     for record in (
-        s + a,
-        other + s + a,
-        a + s + other,
-        a + sequence(entry("a", ints(5, 6))),
-        s + sequence(b"", list_of("s", ints(5, 6), ints(7))),
-        s + sequence(b"", list_of("s")),
+        s + a, other + s + a, a + s + other, a + sequence(entry("a", ints(5, 6))),
+        s + sequence(b"", list_of("s", ints(5, 6), ints(7))), s + sequence(b"", list_of("s")),
         sequence(entry("a", ints(5, 6)) + entry("a", ints(7))),
         sequence(b"", list_of("s", ints(5, 6)) + list_of("s", ints(7))),
-    ):
+    ):  # fmt: skip
         yield "Q11", [record, ONE], CONTEXT, LISTS
     for unknown in (
         field(11, 0, varint(300)),
@@ -309,17 +305,11 @@ ODD_ENTRIES = [
     field(5, 0, b"\x05"),
 ]
 ODD_FEATURES = [
-    ints(1) + ints(2),
-    floats(1) + ints(2),
-    ints(1) + floats(2),
-    chunk(3, packed_ints(1) + packed_ints(2)),
-    field(9, 0, b"\x01") + ints(1),
-    chunk(3, field(9, 0, b"\x01") + packed_ints(1)),
-    ints(1) + b"\xff",
-    b"\xff",
-    b"\x1a",
+    ints(1) + ints(2), floats(1) + ints(2), ints(1) + floats(2),
+    chunk(3, packed_ints(1) + packed_ints(2)), field(9, 0, b"\x01") + ints(1),
+    chunk(3, field(9, 0, b"\x01") + packed_ints(1)), ints(1) + b"\xff", b"\xff", b"\x1a",
     chunk(3, packed_ints(1), length=9),
-]
+]  # fmt: skip
 BETWEEN_STEPS = LAST_VALUE + field(2, 0, b"\x05") + LAST_VALUE
 
 

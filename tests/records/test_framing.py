@@ -250,13 +250,9 @@ class TestDamage:
             return
         behind = reference.encode([b"behind"])
         for again in (
-            lambda: decoder.feed(behind),
-            decoder.next_block,
-            decoder.next_records,
-            decoder.rest,
-            decoder.close,
-            lambda: decoder.next_block(3),
-        ):
+            lambda: decoder.feed(behind), decoder.next_block, decoder.next_records, decoder.rest,
+            decoder.close, lambda: decoder.next_block(3),
+        ):  # fmt: skip
             with pytest.raises(DataLossError) as caught:
                 again()
             assert loss_of(caught.value) == loss

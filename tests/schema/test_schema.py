@@ -67,13 +67,8 @@ class TensorFlowDType:
 
 
 STRING_DTYPES: list[Any] = [
-    np.bytes_,
-    np.str_,
-    np.object_,
-    np.dtype("S3"),
-    np.dtype("U"),
-    np.dtypes.StringDType(),
-]
+    np.bytes_, np.str_, np.object_, np.dtype("S3"), np.dtype("U"), np.dtypes.StringDType(),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(

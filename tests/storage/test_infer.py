@@ -277,16 +277,10 @@ def test_files_patterns_readers_and_records_say_the_same(tmp_path: Path) -> None
     with (tmp_path / "all").open("w+b") as file:
         write(tmp_path / "all", records)
         sources: list[Any] = [
-            str(tmp_path / "x-*.tfrecord"),
-            [first, second],
-            iter([str(first), str(second)]),
-            TFRecordReader([first, second]),
-            Block.from_records(records),
-            np.array(records, object),
-            iter(records),
-            file,
-            summarize(first) + summarize(second),
-        ]
+            str(tmp_path / "x-*.tfrecord"), [first, second], iter([str(first), str(second)]),
+            TFRecordReader([first, second]), Block.from_records(records), np.array(records, object),
+            iter(records), file, summarize(first) + summarize(second),
+        ]  # fmt: skip
         for source in sources:
             assert infer_schema(source) == expected
 

@@ -76,17 +76,11 @@ def test_a_super_serial_header_says_shapes_and_original_dtypes() -> None:
 @pytest.mark.parametrize(
     ("number", "kind", "original"),
     [
-        (1, FLOAT, None),
-        (2, FLOAT, "float64"),
-        (4, INT64, "uint8"),
-        (7, BYTES, None),
-        (9, INT64, None),
-        (10, INT64, "bool"),
-        (14, FLOAT, "bfloat16"),
-        (19, FLOAT, "float16"),
+        (1, FLOAT, None), (2, FLOAT, "float64"), (4, INT64, "uint8"), (7, BYTES, None),
+        (9, INT64, None), (10, INT64, "bool"), (14, FLOAT, "bfloat16"), (19, FLOAT, "float16"),
         (23, INT64, "uint64"),
     ],
-)
+)  # fmt: skip
 def test_every_number_of_a_dtype_is_known(number: int, kind: str, original: str | None) -> None:
     schema = superserial.from_mapping({"x": {"shape": [2], "dtype": number}})
 

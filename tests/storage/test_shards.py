@@ -258,21 +258,16 @@ GIVEN = {
 @pytest.mark.parametrize(
     ("change", "reason", "key"),
     [
-        ({"n": 200}, Reason.UNREPRESENTABLE, "n"),
-        ({"n": None}, Reason.MISSING, "n"),
-        ({"n": [1]}, Reason.UNREPRESENTABLE, "n"),
-        ({"f": np.zeros(2)}, Reason.WRONG_COUNT, "f"),
-        ({"f": 1.5}, Reason.UNREPRESENTABLE, "f"),
-        ({"f": [1, 2]}, Reason.WRONG_COUNT, "f"),
-        ({"s": "abc"}, Reason.UNREPRESENTABLE, "s"),
-        ({"s": b"a"}, Reason.UNREPRESENTABLE, "s"),
+        ({"n": 200}, Reason.UNREPRESENTABLE, "n"), ({"n": None}, Reason.MISSING, "n"),
+        ({"n": [1]}, Reason.UNREPRESENTABLE, "n"), ({"f": np.zeros(2)}, Reason.WRONG_COUNT, "f"),
+        ({"f": 1.5}, Reason.UNREPRESENTABLE, "f"), ({"f": [1, 2]}, Reason.WRONG_COUNT, "f"),
+        ({"s": "abc"}, Reason.UNREPRESENTABLE, "s"), ({"s": b"a"}, Reason.UNREPRESENTABLE, "s"),
         ({"r": [[1, 2], [3]]}, Reason.WRONG_COUNT, "r"),
         ({"r": np.zeros((4, 3))}, Reason.WRONG_COUNT, "r"),
-        ({"m": 1e300}, Reason.UNREPRESENTABLE, "m"),
-        ({"m": [1.0]}, Reason.UNREPRESENTABLE, "m"),
+        ({"m": 1e300}, Reason.UNREPRESENTABLE, "m"), ({"m": [1.0]}, Reason.UNREPRESENTABLE, "m"),
         ({"k": 1}, Reason.BAD_ARGUMENT, "k"),
     ],
-)
+)  # fmt: skip
 def test_a_row_that_does_not_fit_the_schema_is_named(
     tmp_path: Path, change: dict[str, Any], reason: Reason, key: str
 ) -> None:
@@ -464,18 +459,14 @@ def test_a_number_of_rows_that_was_wrong_loses_none(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "num_shards", "first", "n_files"),
     [
-        ("a", 2, "a-00000-of-00002", 4),
-        ("a.tfrecord", 2, "a-00000-of-00002.tfrecord", 4),
+        ("a", 2, "a-00000-of-00002", 4), ("a.tfrecord", 2, "a-00000-of-00002.tfrecord", 4),
         ("a-1.5.tfrecord.gz", 2, "a-1.5-00000-of-00002.tfrecord.gz", 4),
-        ("a.GZ", 2, "a-00000-of-00002.GZ", 4),
-        ("a-{shard}-{num_shards}", 2, "a-0-2", 4),
-        ("a@2.tfrecord", None, "a-00000-of-00002.tfrecord", 4),
-        ("a@2", 2, "a-00000-of-00002", 4),
-        ("backup@20240131", None, "backup@20240131", 2),
-        ("a@0", None, "a@0", 2),
+        ("a.GZ", 2, "a-00000-of-00002.GZ", 4), ("a-{shard}-{num_shards}", 2, "a-0-2", 4),
+        ("a@2.tfrecord", None, "a-00000-of-00002.tfrecord", 4), ("a@2", 2, "a-00000-of-00002", 4),
+        ("backup@20240131", None, "backup@20240131", 2), ("a@0", None, "a@0", 2),
         ("a@b", None, "a@b", 2),
     ],
-)
+)  # fmt: skip
 def test_names_of_shards(
     tmp_path: Path, name: str, num_shards: int | None, first: str, n_files: int
 ) -> None:

@@ -250,21 +250,12 @@ GOOD = {"a": 1, "x": 0.5, "s": "t", "v": np.zeros((2, 2)), "l": [1]}
 @pytest.mark.parametrize(
     ("change", "key"),
     [
-        ({"a": "text"}, "a"),
-        ({"a": 2**64}, "a"),
-        ({"a": [1]}, "a"),
-        ({"x": "text"}, "x"),
-        ({"s": b"bytes"}, "s"),
-        ({"s": 5}, "s"),
-        ({"v": np.zeros((2, 3))}, "v"),
-        ({"v": np.zeros(2)}, "v"),
-        ({"v": np.zeros((2, 2), np.float32)}, "v"),
-        ({"l": None}, "l"),
-        ({"l": 5}, "l"),
-        ({"a": object()}, "a"),
-        ({"new": 1}, "new"),
+        ({"a": "text"}, "a"), ({"a": 2**64}, "a"), ({"a": [1]}, "a"), ({"x": "text"}, "x"),
+        ({"s": b"bytes"}, "s"), ({"s": 5}, "s"), ({"v": np.zeros((2, 3))}, "v"),
+        ({"v": np.zeros(2)}, "v"), ({"v": np.zeros((2, 2), np.float32)}, "v"), ({"l": None}, "l"),
+        ({"l": 5}, "l"), ({"a": object()}, "a"), ({"new": 1}, "new"),
     ],
-)
+)  # fmt: skip
 def test_a_row_that_does_not_fit_is_named(
     tmp_path: Path, at: int, change: dict[str, Any], key: str
 ) -> None:
@@ -586,15 +577,10 @@ def feature(spec: str = "FixedLenFeature", **members: Any) -> dict[str, Any]:
     "document",
     [
         json.dumps({**feature(), "format": "another"}).encode(),
-        json.dumps({**feature(), "format": ""}).encode(),
-        json.dumps(feature()).encode("utf-16"),
-        json.dumps(feature()).encode("utf-16-le"),
-        b'{"a": 1}',
-        b"{}",
-        b"[1]",
-        b"null",
+        json.dumps({**feature(), "format": ""}).encode(), json.dumps(feature()).encode("utf-16"),
+        json.dumps(feature()).encode("utf-16-le"), b'{"a": 1}', b"{}", b"[1]", b"null",
     ],
-)
+)  # fmt: skip
 def test_what_is_not_a_schema_is_not_treated_as_another_programs(
     tmp_path: Path, document: bytes
 ) -> None:

@@ -63,26 +63,15 @@ def event(step: int, *values: Summary.Value, wall_time: float = 0.0) -> bytes:
 VERSION = Event(wall_time=1.5e9, file_version="brain.Event:2").SerializeToString()
 
 TENSORS = [
-    tensor(np.float32(0.5)),
-    float_tensor(-2),
-    tensor(np.float64(0.1)),
-    tensor(np.int32(1)),
-    tensor(np.ones(1, np.float32)),
-    tensor(np.ones((2, 3))),
-    tensor(np.zeros(40)),
-    tensor(np.array([b"4", b"3", b"png"], object)),
-    tensor("text"),
-    TensorProto(),
-    TensorProto(dtype=1, tensor_content=b"abc"),
-    TensorProto(dtype=1, tensor_content=bytes(8)),
-    TensorProto(dtype=3, tensor_content=bytes(4)),
-    TensorProto(tensor_content=bytes(4)),
-    TensorProto(dtype=1),
-    TensorProto(dtype=99),
-    TensorProto(dtype=1, float_val=[1, 2]),
+    tensor(np.float32(0.5)), float_tensor(-2), tensor(np.float64(0.1)), tensor(np.int32(1)),
+    tensor(np.ones(1, np.float32)), tensor(np.ones((2, 3))), tensor(np.zeros(40)),
+    tensor(np.array([b"4", b"3", b"png"], object)), tensor("text"), TensorProto(),
+    TensorProto(dtype=1, tensor_content=b"abc"), TensorProto(dtype=1, tensor_content=bytes(8)),
+    TensorProto(dtype=3, tensor_content=bytes(4)), TensorProto(tensor_content=bytes(4)),
+    TensorProto(dtype=1), TensorProto(dtype=99), TensorProto(dtype=1, float_val=[1, 2]),
     TensorProto(dtype=1, float_val=[1], tensor_content=b"\0\0\x80?"),
     TensorProto(dtype=1, double_val=[1]),
-]
+]  # fmt: skip
 """Tensors that are a single float, and others that nearly are."""
 
 _tensors = st.one_of(

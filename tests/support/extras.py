@@ -13,15 +13,9 @@ from functools import cache
 from pathlib import Path
 
 __all__ = [
-    "EXTRAS",
-    "GROUPS",
-    "PACKAGES",
-    "can_be_imported",
-    "how_to_install",
-    "is_installed",
-    "is_known",
+    "EXTRAS", "GROUPS", "PACKAGES", "can_be_imported", "how_to_install", "is_installed", "is_known",
     "missing_for",
-]
+]  # fmt: skip
 
 EXTRAS = {
     "arrow": ("pyarrow",),

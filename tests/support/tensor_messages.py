@@ -22,16 +22,8 @@ if TYPE_CHECKING:
     from random import Random
 
 __all__ = [
-    "FIELDS",
-    "NUMBERS",
-    "content",
-    "dims",
-    "len_field",
-    "proto",
-    "random_proto",
-    "typed",
-    "varint",
-]
+    "FIELDS", "NUMBERS", "content", "dims", "len_field", "proto", "random_proto", "typed", "varint",
+]  # fmt: skip
 
 # dtype number: name, typed field, bytes an element (0: strings)
 NUMBERS = {
