@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import abc
+import gzip
 import pickle
 import sys
 import types
 from collections import Counter
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 
 from tests.support.effort import pairs, pick, some
-from tests.support.small_files import FEATURES, numbers, plain, write_files
-from tfrecord_lite import Dataset, TFRecordDataset
-from tfrecord_lite.dataset.sharding import is_rank_bound
-from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tests.support.small_files import FEATURES, example, number_of, numbers, plain, write_files
+from tfrecord_lite import Dataset, TFRecordDataset, TFRecordReader, TFRecordWriter
+from tfrecord_lite.dataset import records
+from tfrecord_lite.dataset.plan import Run
+from tfrecord_lite.dataset.sharding import is_rank_bound, worker_part
+from tfrecord_lite.errors import DataLossError, InvalidArgumentError, Reason
+from tfrecord_lite.records.stream import RecordStream
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
+    from collections.abc import Callable, Iterator
+
+    from tfrecord_lite import Block
 
 # From Python 3.12 on a fork warns if there are threads, and NumPy has some of its own.
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
@@ -260,3 +266,93 @@ def test_a_worker_that_stays_counts_epochs_from_where_it_was_started(
 
     torch_data.worker = types.SimpleNamespace(id=0, num_workers=1, seed=9)
     assert [numbers(worker) for _ in range(3)] == epochs[3:]
+
+
+class SmallBlocks(RecordStream):
+    """Gives at most three records at a time, and counts them."""
+
+    n_read: ClassVar[int] = 0
+
+    def next_block(self, n_records: int | None = None) -> Block | None:
+        block = super().next_block(min(n_records or 3, 3))
+        SmallBlocks.n_read += 0 if block is None else len(block)
+        return block
+
+
+@pytest.mark.parametrize("is_gzip", [False, True])
+@pytest.mark.parametrize(("counts", "n_workers"), [([41], 2), ([5, 0, 9, 2, 25], 3), ([1, 1], 3)])
+def test_workers_of_a_repeated_run_read_ranges_from_the_second_round_on(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    counts: list[int],
+    n_workers: int,
+    *,
+    is_gzip: bool,
+) -> None:
+    """Parts have the sizes of every n-th record, and a run that is resumed anywhere gives the rest."""
+    monkeypatch.setattr(records, "RecordStream", SmallBlocks)
+    names = write_files(tmp_path, counts)
+    for path in map(Path, names if is_gzip else ()):
+        path.write_bytes(gzip.compress(path.read_bytes()))
+    whole = TFRecordDataset(names).repeat(4)._plan
+    rounds: list[list[int]] = [[] for _ in range(4)]
+    for worker in range(n_workers):
+        part = worker_part(whole, n_workers, worker)
+        SmallBlocks.n_read, size = 0, len(range(worker, sum(counts), n_workers))
+        pairs = list(part.chunks(Run(), None))
+
+        found = [number_of(record) for chunk, _ in pairs for record in chunk.elements()]
+        assert len(found) == 4 * size
+        for number in range(4):
+            rounds[number] += found[number * size : (number + 1) * size]
+        if size and not is_gzip:
+            assert SmallBlocks.n_read <= sum(counts) + 3 * (size + 4)
+            assert found[size:] == list(range(found[size], found[size] + size)) * 3
+        taken = 0
+        for chunk, state in pairs:
+            taken += len(chunk)
+            again = pickle.loads(pickle.dumps(part)).chunks(Run(), state)
+            assert [number_of(r) for rest, _ in again for r in rest.elements()] == found[taken:]
+    assert [sorted(of_round) for of_round in rounds] == [list(range(sum(counts)))] * 4
+
+
+def test_a_file_that_has_grown_is_read_anew(tmp_path: Path) -> None:
+    names = write_files(tmp_path, [4, 5])
+    part = worker_part(TFRecordDataset(names).repeat(3)._plan, 2, 1)
+    found: list[int] = []
+
+    for chunk, _ in part.chunks(Run(), None):
+        if len(found) == 4:  # all of the first round
+            with TFRecordWriter(names[1], mode="a") as writer:
+                writer.write(example(9))
+        found += [number_of(record) for record in chunk.elements()]
+
+    assert found[:4] == [1, 3, 5, 7]
+    assert set(found[-5:]) == {5, 6, 7, 8, 9}
+
+
+def test_damage_in_a_range_comes_after_the_records_before_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And in the part that it is in only."""
+    monkeypatch.setattr(records, "RecordStream", SmallBlocks)
+    (name,) = write_files(tmp_path, [24])
+    offset = sum(len(record) + 16 for record in list(TFRecordReader(name))[:20])
+    parts = [worker_part(TFRecordDataset(name).repeat(2)._plan, 2, i) for i in range(2)]
+    chunks = [list(part.chunks(Run(), None)) for part in parts]  # the files' marks are kept
+    with Path(name).open("r+b") as file:
+        file.seek(offset + 14)
+        file.write(b"x")
+
+    def second_rounds() -> Iterator[int]:
+        for part, before in zip(parts, chunks, strict=True):
+            begin = next(state for _, state in before if state and state["epoch"])
+            for chunk, _ in part.chunks(Run(), begin):
+                yield from numbers(chunk.elements())
+
+    found: list[int] = []
+    with pytest.raises(DataLossError) as caught:
+        found.extend(second_rounds())
+
+    assert found == [*range(3, 12), *range(15, 20)]  # after the first blocks of three
+    assert (caught.value.index, caught.value.offset) == (20, offset)

@@ -137,8 +137,12 @@ class PlanNode:
         """Return a node that gives every `n_parts`-th element, from `number` on."""
         raise NotImplementedError
 
-    def worker_part(self, n_workers: int, worker: int) -> PlanNode:
-        """Return a node that gives one worker's part of the elements, divided the fastest way."""
+    def worker_part(self, n_workers: int, worker: int, *, repeats: bool) -> PlanNode:
+        """Return a node that gives one worker's part of the elements, divided the fastest way.
+
+        If the plan `repeats` them, parts have equal sizes, so that no worker begins its epochs much earlier
+        than others.
+        """
         return self.part(n_workers, worker)
 
 

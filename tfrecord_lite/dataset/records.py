@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tfrecord_lite.arrays import Int64Array, row_splits
 from tfrecord_lite.block import HEADER_BYTES, OVERHEAD_BYTES, Block
 from tfrecord_lite.dataset import random_order as order
 from tfrecord_lite.dataset.chunks import RecordChunk, join
@@ -21,6 +24,7 @@ from tfrecord_lite.errors import (
     TFRecordError,
     plural,
 )
+from tfrecord_lite.files.names import is_url, local_size
 from tfrecord_lite.index import TFRecordFile
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.damage import DamageLog, SkippingStream
@@ -54,14 +58,23 @@ class Files(Source):
     """Seed of a random order of the files; None keeps theirs."""
     is_seeded: bool = True
     reshuffles: bool = True
+    in_ranges: bool = False
+    """Whether a part of each round of a repeat after the first is a range of the records, so that only that is
+    read; of the first round, which shows where they are, it is every n-th, as otherwise."""
+    found: MemoryKey = field(default_factory=MemoryKey, compare=False)
+    """Of each file that was read to its end: index and offset of some records, and of its end; None if compressed."""
 
     @property
     def skips_damage(self) -> bool:
         """Whether damage is skipped, rather than raised."""
         return self.options.on_error != "raise"
 
-    def worker_part(self, n_workers: int, worker: int) -> Files:
-        """Divide by files if there are enough and this is not a part yet."""
+    def worker_part(self, n_workers: int, worker: int, *, repeats: bool) -> Files:
+        """Divide by files if there are enough and this is not a part yet, or by ranges of equal size."""
+        if repeats:
+            can_seek = self.cycle_length == 1 and not any(map(is_url, self.names))
+            in_ranges = can_seek and self.n_parts == 1 and not self.skips_damage
+            return replace(self.part(n_workers, worker), in_ranges=in_ranges)
         if self.n_parts == 1 and len(self.names) >= n_workers:
             names, numbers = self.names[worker::n_workers], self.numbers[worker::n_workers]
             return replace(self, names=names, numbers=numbers)
@@ -71,7 +84,11 @@ class Files(Source):
         """Yield the records of this part; at the end, warn of skipped damage."""
         log = run.damage.begin(self.options)
         try:
-            yield from self._part_of(self._all(run, state, log), state)
+            marks = self._marks() if self.in_ranges and any(run.epoch[1:]) else None
+            if marks is None:
+                yield from self._part_of(self._all(run, state, log), state)
+            else:
+                yield from self._range_of(marks, run, state)
         finally:  # also if the caller stops, or a later file is missing
             if log is not None:
                 log.give_warning()
@@ -115,6 +132,48 @@ class Files(Source):
                 yield mine[:wrong], {"at": before, "seen": seen - n_left}
             raise _damage_error(mine, wrong)
 
+    def _range_of(self, marks: dict[str, Int64Array], run: Run, state: State) -> Iterator[Pair]:
+        """Yield a range of as many records as every n-th would be."""
+        numbers = self._order(run)
+        splits = row_splits(np.array([marks[self.names[i]][-1, 0] for i in numbers])).tolist()
+        size, rest = divmod(splits[-1], self.n_parts)
+        first = self.number * size + min(self.number, rest)
+        stop = first + size + (self.number < rest)
+        if state:
+            first = splits[state["at"]["file"]] + state["at"]["taken"]
+        read = functools.partial(self._read, numbers, None, run.demand, verify=self.options.verify)
+        for place, (begin, end) in enumerate(pairwise(splits)):
+            taken, last = max(first - begin, 0), min(stop, end) - begin
+            if taken >= last:
+                continue
+            for chunk in read(place, taken, marks=marks[self.names[numbers[place]]]):
+                mine = chunk[: last - taken]
+                taken += len(mine)
+                yield mine, {"at": {"file": place, "taken": taken}, "seen": 0}
+                if taken == last:
+                    break
+
+    def _marks(self) -> dict[str, Int64Array] | None:
+        """Return where records are in all files, of those not read yet too; None if one cannot be sought in."""
+        marks: dict[str, Int64Array] = {}
+        for name in self.names:
+            found = self._found.get(name)
+            if name not in self._found or (found is not None and local_size(name) != found[-1, 1]):
+                with closing(RecordStream(name, replace(self.options, verify=False))) as stream:
+                    places = map(_place, iter(stream.next_block, None))
+                    found = self._found[name] = _marks_in(stream, places)
+            if found is None:
+                return None
+            marks[name] = found
+        return marks
+
+    @property
+    def _found(self) -> dict[str, Int64Array | None]:
+        found: dict[str, Int64Array | None] | None = self.found.recall()
+        if found is None:
+            self.found.keep(found := {})
+        return found
+
     def _order(self, run: Run) -> list[int]:
         """Return the numbers of the files, in the order of this epoch."""
         if self.seed is None:
@@ -142,9 +201,14 @@ class Files(Source):
         n_skip: int,
         *,
         verify: bool,
+        marks: Int64Array | None = None,
     ) -> Iterator[RecordChunk]:
         """Yield the records, after the first `n_skip`, of the file at a place in the order."""
         number = numbers[place]
+        index = offset = 0
+        if marks is not None:
+            index, offset = marks[marks[:, 0].searchsorted(n_skip, side="right") - 1].tolist()
+            n_skip -= index
         # The first `n_skip` records were checked in an earlier run. Only where damage is skipped
         # are they checked again, since only intact records count.
         is_to_check = verify and n_skip > 0 and log is None
@@ -153,8 +217,12 @@ class Files(Source):
         records: RecordStream | SkippingStream = (
             stream if log is None else log.skipping(stream, self.numbers[number])
         )
+        places: list[tuple[int, int]] = []
         try:
+            if offset:
+                stream.begin_at(offset, index)
             while (block := records.next_block(None if n_skip else demand.n)) is not None:
+                places.append(_place(block))
                 chunk = self._chunk(number, block)[n_skip:]
                 n_skip -= min(len(block), n_skip)
                 wrong = _first_bad_record(chunk) if is_to_check else None
@@ -168,6 +236,8 @@ class Files(Source):
                 detail = f"the file ends {plural(n_skip, 'record')} before the place to resume at"
                 name = self.names[number]
                 raise FailedPreconditionError(Reason.STALE_INDEX, source=name, detail=detail)
+            if self.in_ranges and marks is None:
+                self._found[self.names[number]] = _marks_in(stream, places)
         finally:
             stream.close()
 
@@ -179,6 +249,19 @@ class Files(Source):
         places[:, 2] = block.offsets
         places[:, 2] += span.base or 0
         return RecordChunk(self.names, block.data, block.offsets, block.lengths, places)
+
+
+def _place(block: Block) -> tuple[int, int]:
+    """Return index and offset of a block's first record."""
+    span = block.spans[0]
+    return span.index, int(block.offsets[0]) + (span.base or 0)
+
+
+def _marks_in(stream: RecordStream, places: Iterable[tuple[int, int]]) -> Int64Array | None:
+    """Return where some records of a file that is read to its end are, and the end; None if it cannot be sought in."""
+    if stream.compression or local_size(stream.name) is None:
+        return None
+    return np.array([*places, (stream.n_records, stream.offset)])
 
 
 def _first_bad_record(chunk: RecordChunk) -> int | None:

@@ -57,11 +57,9 @@ def worker_part(plan: PlanNode, n_workers: int, number: int) -> PlanNode:
     nodes = chain(plan)
     last = _last_that_counts(nodes)
     part: PlanNode
-    if last == 0 and any(isinstance(node, Repeat) for node in nodes):
-        # Parts of equal size, so that no worker begins its epochs much earlier than others.
-        part = nodes[0].part(n_workers, number)
-    elif last == 0:
-        part = nodes[0].worker_part(n_workers, number)
+    if last == 0:
+        repeats = any(isinstance(node, Repeat) for node in nodes)
+        part = nodes[0].worker_part(n_workers, number, repeats=repeats)
     else:
         part = Shard(input=nodes[last], n_parts=n_workers, number=number)
     for node in nodes[last + 1 :]:
