@@ -221,8 +221,10 @@ def test_columns_are_aligned_and_numbers_alike(run: Run, tmp_path: Path) -> None
     values = {"a": [49_999, 1, 3], "b": [1.5, 49_900.25, 2.0], "c": [2**62, 5, 2**61]}
     path = write(tmp_path / "d", encode_examples(values))
 
-    lines = run("stats", path).out[2:]
+    _, _, head, rule, *rows = run("stats", path).out
+    lines = [head, *rows]
 
+    assert set(rule) == {"-", " "}
     ends = {line.split()[0]: [end.end() for end in re.finditer(r"\S+", line)] for line in lines}
     assert len({tuple(row[5:9]) for row in ends.values()}) == 1
     columns = dict(zip(lines[0].split(), zip(*map(str.split, lines[1:]), strict=True), strict=True))

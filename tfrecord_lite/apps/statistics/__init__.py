@@ -4,6 +4,7 @@
 
     statistics      compute_statistics: records, block by block, to what is known of each feature
       distribution  of its numbers, and its byte strings
+      rows          the same as a table, a row per feature
     comparison      compare: two data sets, their records, and what differs as text
       drift         what is different about features, beyond thresholds
     sampling        draw_sample: some records of files of any size

@@ -232,7 +232,7 @@ def _strings(ours: StringStatistics, theirs: StringStatistics, num_records: int)
     n_ours, n_theirs = ours.lengths.count, theirs.lengths.count
     missed = ours.max_missed / max(n_ours, 1) + theirs.max_missed / max(n_theirs, 1)
     value, shares = _largest(ours.counts, theirs.counts, (n_ours, n_theirs))
-    yield _shares("strings", _quoted(value or b""), shares, missed)
+    yield _shares("strings", quoted(value or b""), shares, missed)
     looked_at = sum(ours.contents.values()), sum(theirs.contents.values())
     label, shares = _largest(ours.contents, theirs.contents, looked_at)
     yield _shares("contents", label or "", shares, 0.0)
@@ -240,7 +240,7 @@ def _strings(ours: StringStatistics, theirs: StringStatistics, num_records: int)
         new = sorted(theirs.counts.keys() - ours.counts.keys())
         # All but the known ones, as rare ones are not among the counts.
         n_known = sum(theirs.counts.get(value, 0) + theirs.max_missed for value in ours.counts)
-        shown = [_quoted(value) for value in new[:3]] or ["longer ones"]
+        shown = [quoted(value) for value in new[:3]] or ["longer ones"]
         yield _new_values(max(n_theirs - n_known, 0), n_theirs, shown)
 
 
@@ -320,7 +320,8 @@ def _figures(numbers: Distribution) -> str:
     return f"mean {numbers.mean:.4g}, std {numbers.std:.4g}"
 
 
-def _quoted(value: bytes) -> str:
+def quoted(value: bytes) -> str:
+    """Return a byte string as a text, if it is one."""
     text = text_of(value)
     return repr(value if text is None else text)
 

@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -20,6 +20,13 @@ from tfrecord_lite.apps.markup.cells import Cells
 from tfrecord_lite.apps.markup.charts import histogram
 from tfrecord_lite.apps.markup.tables import Html, escaped, panel, table
 from tfrecord_lite.apps.statistics.distribution import Distribution, StringStatistics
+from tfrecord_lite.apps.statistics.rows import (
+    COLUMNS,
+    cells_of,
+    laid_out,
+    size_text,
+    string_lines,
+)
 from tfrecord_lite.arrays import AnyArray, ByteRanges, Int64Array
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import InvalidArgumentError, plural, require_int
@@ -36,7 +43,7 @@ from tfrecord_lite.schema import (
     Summary,
     Variable,
 )
-from tfrecord_lite.schema.text import aligned, nearest, shown_name
+from tfrecord_lite.schema.text import nearest
 from tfrecord_lite.storage.infer import blocks_of
 
 if TYPE_CHECKING:
@@ -100,11 +107,13 @@ def compute_statistics(
     >>> people = encode_examples({"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
     >>> statistics = compute_statistics(people)
     >>> print(statistics)
-    3 records
-    name  kind    present  length  mean  std       min  median  max
-    ----  ------  -------  ------  ----  --------  ---  ------  ---
-    age   int64   100 %    1       38    2.16      36   37      41
-    name  string  100 %    1       4 B   0.8165 B  3 B  4 B     5 B
+    3 records, 2 features
+    <BLANKLINE>
+    name  kind    records  length  min  mean   std  median  max
+    ----  ------  -------  ------  ---  ----  ----  ------  ---
+    age   int64   all      1        36    38  2.16      37   41
+    name  string  all      1
+        3 .. 5 bytes, text, 3 different, 'Ada' 33.3 %, 'Alan' 33.3 %, 'Grace' 33.3 %
     >>> statistics["age"].numbers.mean
     38.0
     """
@@ -329,15 +338,42 @@ class Statistics:
             return [("features", self.features)]
         return [("context", self.features), ("feature_lists", self.feature_lists)]
 
+    def lines(
+        self, width: int = 100, columns: Collection[str] | None = None, *, has_blocks: bool = False
+    ) -> list[str]:
+        r"""Return the lines of a table of these features, or all; `has_blocks` is for histograms.
+
+        A width that has no room for all figures leaves out some.
+
+        Examples
+        --------
+        >>> people = encode_examples({"age": [36, 41, 37]})
+        >>> print(*compute_statistics(people).lines(width=60), sep="\n")
+        <BLANKLINE>
+        name  kind   records  length  min  mean   std  median  max
+        ----  -----  -------  ------  ---  ----  ----  ------  ---
+        age   int64  all      1        36    38  2.16      37   41
+        """
+        lines = []
+        for section, features in self._sections():
+            shown = {n: f for n, f in features.items() if columns is None or n in columns}
+            if not shown:
+                continue
+            lines += ["", *[f"{section.replace('_', ' ')}:"] * self.is_sequence]
+            rows = [
+                cells_of(name, found, self.num_records, has_blocks=has_blocks)
+                for name, found in shown.items()
+            ]
+            head, rule, *table_lines = laid_out(rows, width)
+            lines += [head, rule]
+            for line, found in zip(table_lines, shown.values(), strict=True):
+                lines += [line, *string_lines(found.strings, width)]
+        return lines
+
     def __str__(self) -> str:
         """Return a table with one line per feature."""
-        lines = [f"{self.num_records:,} records" if self.num_records != 1 else "1 record"]
-        for section, features in self._sections():
-            if features:
-                rows = [_row(name, found, self.num_records) for name, found in features.items()]
-                title = "" if section == "features" else f"\n{section.replace('_', ' ')}\n"
-                lines.append(title + "\n".join(aligned([_HEADER, *rows])))
-        return "\n".join(lines)
+        n_features = plural(len(self), "feature")
+        return "\n".join([f"{plural(self.num_records, 'record')}, {n_features}", *self.lines()])
 
     __repr__ = __str__
 
@@ -345,42 +381,21 @@ class Statistics:
         """Return the table for notebooks, with a chart per feature."""
         cells, parts = Cells(), []
         for section, features in self._sections():
-            rows = []
-            for name, found in features.items():
-                row = _row(name, found, self.num_records)
-                figures = [Html(figure.replace(" ", "&nbsp;")) for figure in row[_N_TEXTS:]]
-                rows.append((*row[:_N_TEXTS], *figures, _chart(name, found, cells)))
-            captions = [section.replace("_", " ")] if self.is_sequence else []
-            if any(found.strings is not None for found in features.values()):
-                captions.append("B: lengths of byte strings")
-            header, caption = (*_HEADER, "distribution"), "; ".join(captions)
+            rows = {name: cells_of(name, one, self.num_records) for name, one in features.items()}
+            columns = [name for name in COLUMNS if any(row.get(name) for row in rows.values())]
+            shown = (
+                (
+                    *(Html(escaped(row.get(c, "")).replace(" ", "&nbsp;")) for c in columns),
+                    _chart(name, features[name], cells),
+                )
+                for name, row in rows.items()
+            )
+            caption = section.replace("_", " ") if self.is_sequence else ""
             if rows:
-                parts.append(table(header, rows, n_rows=len(rows), noun="feature", caption=caption))
+                header = (*columns, "distribution")
+                n_rows = len(rows)
+                parts.append(table(header, shown, n_rows=n_rows, noun="feature", caption=caption))
         return panel(f"Statistics of {plural(self.num_records, 'record')}", *parts)
-
-
-_N_TEXTS = 4
-_HEADER = ("name", "kind", "present", "length", "mean", "std", "min", "median", "max")
-
-
-def _row(name: str, found: FeatureStatistics, num_records: int) -> tuple[str, ...]:
-    """Return the cells of one feature; of byte strings, the figures of their lengths."""
-    share = found.num_records / max(num_records, 1)
-    lengths, strings = found.lengths, found.strings
-    low, high = lengths.min or 0, lengths.max or 0
-    numbers = found.numbers or (strings.lengths if strings else None)
-    figures: tuple[float | None, ...] = (None,) * 5
-    if numbers is not None:
-        median = numbers.quantile(0.5)
-        figures = (numbers.mean, numbers.std, numbers.min, median, numbers.max)
-    unit = " B" if found.numbers is None else ""
-    return (
-        shown_name(name),
-        "/".join(kind.label for kind in found.kinds) or "none",
-        f"{100 * share:.4g} %",
-        f"{low:,}" if low == high else f"{low:,} .. {high:,}",
-        *("" if number is None else f"{number:.4g}{unit}" for number in figures),
-    )
 
 
 def _merged(
@@ -403,16 +418,18 @@ def _chart(name: str, found: FeatureStatistics, cells: Cells) -> Html | None:
         return Html(histogram(counts, edges, title, width=120, height=28)) if counts.size else None
     if strings is None:
         return None
+    size = f"{size_text(strings.lengths)}: "
     n_distinct = len(strings.counts)
     is_recurring = n_distinct <= max(_MAX_BARS, strings.lengths.count / 2)
     if strings.num_uncounted or not is_recurring:
-        return cells.strings_form(strings.examples[:_MAX_EXAMPLES], found.num_values).html
+        values = cells.strings_form(strings.examples[:_MAX_EXAMPLES], found.num_values).html
+        return Html(size + values)
     listed = [
         f"{cells.bytes_form(value, is_small=True).html} ({count:,})"
         for value, count in strings.top(_MAX_LISTED)
     ]
     more = [f"… {n_distinct - len(listed):,} more"] if n_distinct > len(listed) else []
-    return Html(", ".join([*listed, *more]))
+    return Html(size + ", ".join([*listed, *more]))
 
 
 # ------------------------------------------------------------------------------- collecting

@@ -21,6 +21,7 @@ import numpy as np
 
 from tfrecord_lite.apps.markup.charts import bars, histogram, short_numbers
 from tfrecord_lite.apps.markup.tables import Html, visible
+from tfrecord_lite.apps.statistics.rows import percent
 from tfrecord_lite.errors import human_bytes
 from tfrecord_lite.sniff import text_of
 
@@ -132,19 +133,6 @@ def _card(
         examples=examples,
         facts=tuple(_facts(found, has_range=bool(caption))),
     )
-
-
-def percent(share: float) -> str:
-    """Return a share in percent, never rounded to all or nothing.
-
-    >>> percent(1), percent(0.99999), percent(0.5), percent(0.0001)
-    ('100 %', '> 99.9 %', '50 %', '< 0.1 %')
-    """
-    if 0.999 < share < 1:
-        return "> 99.9 %"
-    if 0 < share < 0.001:
-        return "< 0.1 %"
-    return f"{share * 100:.3g} %"
 
 
 def _span(numbers: Distribution) -> str:
