@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import itertools
+import os
 import re
 import runpy
 import sys
@@ -412,8 +413,9 @@ def test_examples_come_back(path: str, tmp_path: Path, elements: Any) -> None:
     columns = load(f"{prefix}-*")
     order = np.argsort(columns["i"])
     assert columns["i"][order].tolist() == list(range(3000))
-    assert columns["name"][order].tolist() == [b"n%d" % i for i in range(3000)]
-    assert (columns["x"][order] == np.arange(3000)[:, None]).all()
+    assert columns["name"][order].tolist() == [f"n{i}" for i in range(3000)]
+    x = columns["x"] if elements == "arrow" else np.array(columns["x"].to_list())
+    assert (x[order] == np.arange(3000)[:, None]).all()
 
 
 def test_examples_are_written_by_a_schema(tmp_path: Path) -> None:
@@ -429,8 +431,11 @@ def test_examples_are_written_by_a_schema(tmp_path: Path) -> None:
 
 def test_rows_and_columns_of_any_kind_are_written(tmp_path: Path) -> None:
     rows = [{"a": 1, "b": None}, beam.Row(a=2, b="x"), pa.table({"a": [3, 4]})]
-    (path,) = collect(beam.Create(rows) | WriteExamples(str(tmp_path / "a"), num_shards=1))
+    write = WriteExamples(str(tmp_path / "a"), num_shards=1, lossless=False)
+    (path,) = collect(beam.Create(rows) | write)
     assert sorted(row["a"].item() for row in TFRecordReader(path).examples()) == [1, 2, 3, 4]
+    with pytest.raises(Exception, match="tables among dictionaries"):
+        collect(beam.Create(rows) | WriteExamples(str(tmp_path / "a"), num_shards=1))
     sequence = {"context": {"i": 1}, "feature_lists": {}}
     (path,) = collect(beam.Create([sequence]) | WriteExamples(str(tmp_path / "s"), num_shards=1))
     (record,) = TFRecordReader(path)
@@ -442,6 +447,25 @@ def test_rows_and_columns_of_any_kind_are_written(tmp_path: Path) -> None:
     columns = beam.Create([{"a": np.arange(5)}]) | beam.FlatMap(encode_examples)
     (path,) = collect(columns | WriteTFRecords(str(tmp_path / "c"), num_shards=1))
     assert sorted(load(path)["a"].tolist()) == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    "elements",
+    [[{"x": 0.1, "s": "a"}, {"x": 0.5}], [pa.table({"x": [0.1, 0.5], "s": ["a", None]})]],
+)
+def test_float64_comes_back_by_a_sidecar_unless_it_is_for_others(
+    tmp_path: Path, elements: list[Any]
+) -> None:
+    prefix = str(tmp_path / "a")
+    for lossless, dtype in ((True, np.float64), (False, np.float32), (True, np.float64)):
+        write = WriteExamples(prefix, num_shards=1, lossless=lossless)
+        (path,) = collect(beam.Create(elements) | write)
+        found = load(path)
+        assert Path(f"{path}.schema.json").exists() == lossless
+        assert found["x"].dtype == dtype
+        assert sorted(found["x"].tolist()) == [dtype(0.1).item(), 0.5]
+        assert sorted(map(str, found["s"].tolist())) == ["None", "a" if lossless else "b'a'"]
+    assert sorted(os.listdir(tmp_path)) == [Path(path).name, f"{Path(path).name}.schema.json"]  # noqa: PTH208
 
 
 @pytest.mark.parametrize(

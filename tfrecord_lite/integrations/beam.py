@@ -23,16 +23,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfrecord_lite.apps.tables.partitions import fitting_blocks
-from tfrecord_lite.apps.tables.record_format import encoder_of
+from tfrecord_lite.apps.tables.record_format import RowEncoder, encoder_of
 from tfrecord_lite.apps.tables.table import scan
 from tfrecord_lite.convert.arrow import imported
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.files.compression import compression_to_write
-from tfrecord_lite.files.names import expand, is_url, name_of
+from tfrecord_lite.files.names import SIDECAR_SUFFIX, expand, is_url, name_of
 from tfrecord_lite.index.ranges import RANGE_BYTES, RangeReader, record_ranges
 from tfrecord_lite.options import ReadOptions, ReadSettings
 from tfrecord_lite.storage.loading import Loader
-from tfrecord_lite.storage.sidecar import Sidecar
+from tfrecord_lite.storage.sidecar import Sidecar, content_to_write
 from tfrecord_lite.writer import TFRecordWriter
 
 try:
@@ -458,18 +458,109 @@ class _Sink(_FileSinkBase):
 
     def write_record(self, file_handle: tuple[Any, TFRecordWriter], value: Any) -> None:
         """Write an element."""
-        try:
+        with _closed_on_error(*file_handle):
             self._write(file_handle[1], value)
-        except BaseException:
-            with contextlib.suppress(Exception):  # Beam removes the file, and does not close it
-                self.close(file_handle)
-            raise
 
     def close(self, file_handle: tuple[Any, TFRecordWriter]) -> None:
         """Write the end of the file."""
         file, writer = file_handle
         writer.close()
         file.close()
+
+    def pre_finalize(self, init_result: Any, writer_results: Any) -> None:
+        """Remove the files of these names that are there, and their sidecars."""
+        super().pre_finalize(init_result, writer_results)  # type: ignore[misc]
+        places = f"{self._get_final_name_glob(len(list(writer_results)))}{SIDECAR_SUFFIX}"
+        (found,) = FileSystems.match([places])
+        FileSystems.delete([each.path for each in found.metadata_list])
+
+
+class _ExampleSink(_Sink):
+    """Files of Examples that come back as they were, each with a sidecar."""
+
+    def __init__(self, names: Sequence[Any], compression: CompressionType, schema: Any) -> None:
+        super().__init__(names, compression, _write_record)
+        self._schema = schema
+
+    def open(self, temp_path: str) -> Any:
+        """Open a file of its own for each attempt."""
+        file, writer = super().open(temp_path)
+        return _ExampleFile(temp_path, file, writer, self._schema)
+
+    def write_record(self, file_handle: Any, value: Any) -> None:
+        """Write an element."""
+        with _closed_on_error(file_handle.file, file_handle.writer):
+            file_handle.add(value)
+
+    def close(self, file_handle: Any) -> None:
+        """Write the end of the file, and its sidecar."""
+        with _closed_on_error(file_handle.file, file_handle.writer):
+            described = file_handle.finish()
+        super().close((file_handle.file, file_handle.writer))
+        if described is not None:
+            with FileSystems.create(
+                f"{file_handle.path}{SIDECAR_SUFFIX}",
+                compression_type=CompressionTypes.UNCOMPRESSED,
+            ) as file:
+                file.write(content_to_write(described))
+
+    def finalize_write(self, init_result: Any, writer_results: Any, *more: Any) -> Any:
+        """Rename the sidecars before the files; return the paths of these."""
+        for number, source in enumerate(sorted(writer_results)):
+            target = self._get_final_name(number, len(writer_results))
+            if FileSystems.exists(f"{source}{SIDECAR_SUFFIX}"):
+                FileSystems.rename([f"{source}{SIDECAR_SUFFIX}"], [f"{target}{SIDECAR_SUFFIX}"])
+        return super().finalize_write(init_result, writer_results, *more)  # type: ignore[misc]
+
+
+@contextlib.contextmanager
+def _closed_on_error(file: Any, writer: TFRecordWriter) -> Iterator[None]:
+    """Close a file after an error: Beam removes it then, and does not close it."""
+    try:
+        yield
+    except BaseException:
+        with contextlib.suppress(Exception):
+            writer.close()
+        file.close()
+        raise
+
+
+class _ExampleFile:
+    """A file of one attempt, and what encodes its elements."""
+
+    def __init__(self, path: str, file: Any, writer: TFRecordWriter, schema: Any) -> None:
+        self.path, self.file, self.writer = path, file, writer
+        self._encoder: Any = None
+        self._rows_encoder = RowEncoder(schema)
+        self._rows: list[Mapping[str, Any]] = []
+
+    def add(self, value: Any) -> None:
+        """Write an element, now or with others."""
+        if _is_table(value):
+            self._encoder = _write_table(self.writer, value, self._encoder, is_exact=True)
+        elif _is_sequence(row := _row_of(value)):
+            self.writer.write_sequence_example(row)
+        else:
+            self._rows.append(row)
+            if len(self._rows) == _ROWS_AT_ONCE:
+                self._write_rows()
+
+    def _write_rows(self) -> None:
+        self.writer.write_blocks(self._rows_encoder.blocks(self._rows))
+        self._rows.clear()
+
+    def finish(self) -> Sidecar | None:
+        """Write the rows that are left; return what the sidecar says."""
+        if self._rows:
+            self._write_rows()
+        of_rows = self._rows_encoder.described()
+        if self._encoder is None:
+            return of_rows
+        if of_rows is not None:
+            detail = "tables among dictionaries or rows, whose types one sidecar cannot tell; "
+            raise argument_error(detail + "give lossless=False")
+        found: Sidecar = self._encoder.described()
+        return found
 
 
 class _Write(_TransformBase):
@@ -564,7 +655,10 @@ class WriteExamples(_Write):
         As for :class:`WriteTFRecords`.
     schema : Schema, or mapping of str to feature specification, optional
         The features that dictionaries and rows are to be read with: kinds and shapes are checked, and empty lists and
-        integers among floats have the kind that it says. Slower.
+        integers among floats have the kind that it says. Slower, unless `lossless`.
+    lossless : bool, default True
+        As for :func:`save`, by the first rows of each file, with a sidecar beside it. False: float64 becomes the nearest float32, and no
+        sidecar is written.
 
     Returns
     -------
@@ -580,8 +674,7 @@ class WriteExamples(_Write):
 
     Notes
     -----
-    Floats of 64 bits become the nearest of 32. No sidecar is written: whoever reads the files infers the schema, or is
-    given it. Retries as for :class:`WriteTFRecords`.
+    Of SequenceExamples no sidecar is written. Retries as for :class:`WriteTFRecords`.
 
     See Also
     --------
@@ -606,35 +699,55 @@ class WriteExamples(_Write):
         shard_name_template: str | None = None,
         *,
         schema: Mapping[str, FeatureSpec] | None = None,
+        lossless: bool = True,
         compression: CompressionType = "infer",
     ) -> None:
         names = file_path_prefix, file_name_suffix, num_shards, shard_name_template
-        super().__init__(_Sink(names, compression, partial(_write_rows, schema=schema)))
+        if lossless:
+            super().__init__(_ExampleSink(names, compression, schema))
+        else:
+            super().__init__(_Sink(names, compression, partial(_write_rounded, schema=schema)))
 
 
-def _write_rows(writer: TFRecordWriter, value: Any, *, schema: Any) -> None:
-    """Write a dictionary, a row of Beam's, or a table or batch of Arrow."""
-    if hasattr(value, "to_pylist") and hasattr(value, "schema"):
-        parts = {name.partition("/")[0] for name in value.schema.names}
-        if not parts <= {"context", "feature_lists"}:
-            # How its columns were stored is only readable with a sidecar, and none is written.
-            value = value.replace_schema_metadata(None)
-        table = value if isinstance(value, imported().Table) else imported().table(value)
-        encoder = encoder_of(table.schema, is_exact=False)
-        for batch in table.to_batches(max_chunksize=_ROWS_AT_ONCE):
-            writer.write_blocks(encoder.blocks(batch))
-        return
-    row = value
-    if not isinstance(value, Mapping):
-        as_dict = getattr(value, "_asdict", None) or getattr(value, "as_dict", None)
-        if as_dict is None:
-            found = type(value).__name__
-            detail = (
-                f"expected a dict, a row of Beam's, or a table or batch of pyarrow, not {found}"
-            )
-            raise TypeError(f"{detail}; bytes are for WriteTFRecords")
-        row = as_dict()
-    if set(row) == {"context", "feature_lists"}:
+def _is_table(value: Any) -> bool:
+    return hasattr(value, "to_pylist") and hasattr(value, "schema")
+
+
+def _is_sequence(row: Mapping[str, Any]) -> bool:
+    return set(row) == {"context", "feature_lists"}
+
+
+def _write_table(writer: TFRecordWriter, value: Any, encoder: Any = None, *, is_exact: bool) -> Any:
+    """Write a table or batch of Arrow, by the encoder of those before; return it."""
+    parts = {name.partition("/")[0] for name in value.schema.names}
+    if not is_exact and not parts <= {"context", "feature_lists"}:
+        # How its columns were stored is only readable with a sidecar, and none is written.
+        value = value.replace_schema_metadata(None)
+    table = value if isinstance(value, imported().Table) else imported().table(value)
+    encoder = encoder or encoder_of(table.schema, is_exact=is_exact)
+    for batch in table.to_batches(max_chunksize=_ROWS_AT_ONCE):
+        writer.write_blocks(encoder.blocks(batch))
+    return encoder
+
+
+def _row_of(value: Any) -> Mapping[str, Any]:
+    """Return a dictionary, or a row of Beam's as one."""
+    if isinstance(value, Mapping):
+        return value
+    as_dict = getattr(value, "_asdict", None) or getattr(value, "as_dict", None)
+    if as_dict is None:
+        found = type(value).__name__
+        detail = f"expected a dict, a row of Beam's, or a table or batch of pyarrow, not {found}"
+        raise TypeError(f"{detail}; bytes are for WriteTFRecords")
+    row: Mapping[str, Any] = as_dict()
+    return row
+
+
+def _write_rounded(writer: TFRecordWriter, value: Any, *, schema: Any) -> None:
+    """Write an element as others read it."""
+    if _is_table(value):
+        _write_table(writer, value, is_exact=False)
+    elif _is_sequence(row := _row_of(value)):
         writer.write_sequence_example(row)
     else:
         writer.write_example(row, schema)

@@ -338,20 +338,24 @@ def _parse_json(content: bytes, tfds_info: bytes | None) -> Sidecar:
 
 def write(path: Path, sidecar: Sidecar, storage_options: StorageOptions = None) -> OutputFile:
     """Write a sidecar to a temporary file; the caller commits or abandons it."""
-    document = {**json.loads(sidecar.schema.to_json()), "data": sidecar.fingerprint}
-    if sidecar.structure is not None and not is_flat_dict(sidecar.structure):
-        document["structure"] = sidecar.structure
-    if sidecar.dataframe is not None:
-        document["dataframe"] = sidecar.dataframe
-    text = json.dumps(document, indent=2, allow_nan=False) + "\n"
     file = open_output(name_of(path), atomic=True, storage_options=storage_options)
     try:
-        file.write([text.encode()])
+        file.write([content_to_write(sidecar)])
         file.finish()
     except BaseException:
         file.abandon()
         raise
     return file
+
+
+def content_to_write(sidecar: Sidecar) -> bytes:
+    """Return a sidecar as JSON."""
+    document = {**json.loads(sidecar.schema.to_json()), "data": sidecar.fingerprint}
+    if sidecar.structure is not None and not is_flat_dict(sidecar.structure):
+        document["structure"] = sidecar.structure
+    if sidecar.dataframe is not None:
+        document["dataframe"] = sidecar.dataframe
+    return json.dumps(document, indent=2, allow_nan=False).encode() + b"\n"
 
 
 # -------------------------------------------------------------------------- fingerprints

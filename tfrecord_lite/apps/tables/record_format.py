@@ -7,8 +7,9 @@ the schema says that came along; others by their types, where float64 becomes fl
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 from tfrecord_lite.apps.tables.batches import fitting_size
@@ -29,7 +30,7 @@ from tfrecord_lite.files.names import (
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.damage import DamageLog
 from tfrecord_lite.records.stream import RecordStream
-from tfrecord_lite.schema import SequenceSchema
+from tfrecord_lite.schema import Schema, SequenceSchema
 from tfrecord_lite.storage import sidecar
 from tfrecord_lite.storage.builder import SchemaBuilder
 from tfrecord_lite.storage.data_files import DataFiles
@@ -235,6 +236,28 @@ class _ExampleEncoder:
         schema = self._frames.schema
         is_flat = list(schema) == self._schema.names
         return Sidecar(schema, None, dataframe=self._types if is_flat else None)
+
+
+class RowEncoder:
+    """Encodes dictionaries as Examples, by a schema or the first of them."""
+
+    def __init__(self, schema: Any = None) -> None:
+        self._builder = SchemaBuilder(None if schema is None else Schema(schema))
+        self._names: dict[str, None] = {}
+
+    def blocks(self, rows: Sequence[Mapping[str, Any]]) -> Iterator[Any]:
+        """Yield the records of some rows; where one lacks a feature, that is missing."""
+        self._names |= dict.fromkeys(chain.from_iterable(rows))
+        whole = [{name: row.get(name) for name in self._names} for row in rows]
+        columns, schema = self._builder.add_rows(whole)
+        if columns:
+            yield from encode_column_batches(columns, schema)
+        else:
+            yield Block.from_records([b""] * len(rows))
+
+    def described(self) -> Sidecar | None:
+        """Return what the sidecar says of all rows; None without any."""
+        return Sidecar(self._builder.schema, self._builder.structure) if self._names else None
 
 
 def _without_categories(field: Any) -> Any:
