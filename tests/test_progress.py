@@ -12,15 +12,7 @@ import numpy as np
 import pytest
 
 from tests.support import terminal
-from tfrecord_lite import (
-    TFRecordFile,
-    infer_schema,
-    load,
-    recover,
-    save,
-    summarize,
-    verify,
-)
+from tfrecord_lite import TFRecordFile, infer_schema, load, recover, save, summarize, verify
 from tfrecord_lite import progress as module
 from tfrecord_lite.apps.rearrange import (
     filter_records,

@@ -147,10 +147,7 @@ _WIDEST_EVEN_ROW_BYTES = 4096
 
 
 def gather(
-    data: Uint8Array,
-    starts: Int64Array,
-    lengths: Int64Array,
-    splits: Int64Array | None = None,
+    data: Uint8Array, starts: Int64Array, lengths: Int64Array, splits: Int64Array | None = None
 ) -> Uint8Array:
     """Copy byte ranges of a buffer end to end; the result owns its memory.
 

@@ -93,11 +93,7 @@ class Reason(StrEnum):
     STALE_INDEX = "index does not fit the file"
 
 
-STREAM_DAMAGE = (
-    Reason.COMPRESSED_TRUNCATED,
-    Reason.COMPRESSED_CORRUPT,
-    Reason.TRAILING_DATA,
-)
+STREAM_DAMAGE = (Reason.COMPRESSED_TRUNCATED, Reason.COMPRESSED_CORRUPT, Reason.TRAILING_DATA)
 """Damage of the compressed stream, which ends there."""
 
 

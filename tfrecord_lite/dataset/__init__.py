@@ -27,9 +27,4 @@ from __future__ import annotations
 from tfrecord_lite.dataset.dataset import Dataset, DatasetIterator
 from tfrecord_lite.dataset.tfrecords import TFRecordDataset, read_batches
 
-__all__ = [
-    "Dataset",
-    "DatasetIterator",
-    "TFRecordDataset",
-    "read_batches",
-]
+__all__ = ["Dataset", "DatasetIterator", "TFRecordDataset", "read_batches"]

@@ -262,10 +262,7 @@ class Dataset(Generic[T_co]):
         return Dataset(stage(input=self._plan, **settings))
 
     def shuffle(
-        self,
-        buffer_size: int,
-        seed: int | None = None,
-        reshuffle_each_iteration: bool = True,
+        self, buffer_size: int, seed: int | None = None, reshuffle_each_iteration: bool = True
     ) -> Dataset[T_co]:
         """Put the elements in random order, as far as a buffer allows.
 

@@ -79,11 +79,7 @@ class Feed:
         return piece
 
     def gather(
-        self,
-        wanted: int,
-        times: int = 1,
-        first: Chunk | None = None,
-        demand: Demand | None = None,
+        self, wanted: int, times: int = 1, first: Chunk | None = None, demand: Demand | None = None
     ) -> Chunk | None:
         """Return `wanted` elements; fewer only at the end or before an error; None at the end.
 

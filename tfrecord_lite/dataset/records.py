@@ -18,12 +18,7 @@ from tfrecord_lite.dataset import random_order as order
 from tfrecord_lite.dataset.chunks import RecordChunk, join
 from tfrecord_lite.dataset.feed import Demand
 from tfrecord_lite.dataset.plan import MemoryKey, Run, Source
-from tfrecord_lite.errors import (
-    FailedPreconditionError,
-    Reason,
-    TFRecordError,
-    plural,
-)
+from tfrecord_lite.errors import FailedPreconditionError, Reason, TFRecordError, plural
 from tfrecord_lite.files.names import is_url, local_size
 from tfrecord_lite.index import TFRecordFile
 from tfrecord_lite.options import ReadSettings

@@ -6,11 +6,7 @@ import itertools
 import os
 import threading
 from collections import deque
-from collections.abc import (
-    Callable,
-    Iterable,
-    Iterator,
-)
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar

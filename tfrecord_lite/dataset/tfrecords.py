@@ -151,9 +151,7 @@ class TFRecordDataset(Dataset[bytes]):
         )
 
     def shuffle_files(
-        self,
-        seed: int | None = None,
-        reshuffle_each_iteration: bool = True,
+        self, seed: int | None = None, reshuffle_each_iteration: bool = True
     ) -> TFRecordDataset:
         """Read the files in random order; for large data sets, before a :meth:`shuffle`.
 
@@ -179,9 +177,7 @@ class TFRecordDataset(Dataset[bytes]):
         return dataset_of(replace(self._files(), **settings))
 
     def shuffle_all(
-        self,
-        seed: int | None = None,
-        reshuffle_each_iteration: bool = True,
+        self, seed: int | None = None, reshuffle_each_iteration: bool = True
     ) -> TFRecordDataset:
         """Put all records of all files in random order, each order as likely as any other.
 
@@ -267,11 +263,7 @@ def files_of(paths: Paths, options: ReadSettings, cycle_length: int = 1) -> File
     if any(map(is_file_object, sources)):
         detail = "filenames must be paths: files are opened again for each epoch"
         raise TypeError(detail)
-    return Files(
-        names=tuple(map(name_of, sources)),
-        options=options,
-        cycle_length=cycle_length,
-    )
+    return Files(names=tuple(map(name_of, sources)), options=options, cycle_length=cycle_length)
 
 
 def dataset_of(plan: PlanNode) -> TFRecordDataset:

@@ -14,11 +14,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import IO, Any, TypeAlias, cast
 
-from tfrecord_lite.errors import (
-    FailedPreconditionError,
-    Reason,
-    argument_error,
-)
+from tfrecord_lite.errors import FailedPreconditionError, Reason, argument_error
 from tfrecord_lite.files.remote import as_os_errors, remote_place
 
 Source: TypeAlias = "str | bytes | os.PathLike[str] | os.PathLike[bytes] | IO[bytes]"

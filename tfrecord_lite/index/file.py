@@ -369,9 +369,7 @@ class TFRecordFile:
             raise error.at(source=name, index=place, offset=offset) from None
 
     def parse(
-        self,
-        indices: Indices,
-        schema: SchemaLike | ExampleParser[Any] | None = None,
+        self, indices: Indices, schema: SchemaLike | ExampleParser[Any] | None = None
     ) -> dict[str, Column]:
         """Read many Examples and parse them into columns.
 

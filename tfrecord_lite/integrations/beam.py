@@ -203,11 +203,7 @@ class ReadTFRecords(_Read):
     """
 
     def __init__(
-        self,
-        paths: Sources,
-        *,
-        max_bytes: int | None = RANGE_BYTES,
-        **options: Unpack[ReadOptions],
+        self, paths: Sources, *, max_bytes: int | None = RANGE_BYTES, **options: Unpack[ReadOptions]
     ) -> None:
         super().__init__(paths, iter, bytes, options, max_bytes)
 

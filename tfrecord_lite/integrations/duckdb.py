@@ -60,12 +60,7 @@ _OWN_NAMES = ("LAMBDA", "SUBQUERY")
 """Expressions that bring names of their own, which need not be columns."""
 
 
-def sql(
-    query: str,
-    *,
-    schema: SchemaLike | None = None,
-    **options: Unpack[ScanOptions],
-) -> Any:
+def sql(query: str, *, schema: SchemaLike | None = None, **options: Unpack[ScanOptions]) -> Any:
     """Run a query of DuckDB's SQL over files, such as ``select * from 'train-*.tfrecord'``.
 
     Parameters

@@ -22,9 +22,7 @@ class IndexedExamples:
     """A :class:`TFRecordFile` and a parser."""
 
     def __init__(
-        self,
-        file: TFRecordFile | Sources,
-        schema: SchemaLike | ExampleParser[Any] | None = None,
+        self, file: TFRecordFile | Sources, schema: SchemaLike | ExampleParser[Any] | None = None
     ) -> None:
         self.file: TFRecordFile = file if isinstance(file, TFRecordFile) else TFRecordFile(file)
         self._parser = parser_of(self.file, schema)

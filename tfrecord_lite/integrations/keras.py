@@ -94,11 +94,7 @@ def keras_dataset(
     file = paths if isinstance(paths, TFRecordFile) else TFRecordFile(paths)
     labels = [label_key] if isinstance(label_key, str) else list(label_key or ())
     batches = _Batches(
-        file,
-        parser_of(file, schema),
-        labels,
-        require_int("batch_size", batch_size, 1),
-        transform,
+        file, parser_of(file, schema), labels, require_int("batch_size", batch_size, 1), transform
     )
     order = np.random.default_rng(seed) if shuffle else None
     return _dataset_class()(batches, order, drop_remainder, options)

@@ -61,12 +61,7 @@ else:
     _SourceBase = Datasource
     _SinkBase = Datasink
 
-__all__ = [
-    "TFRecordDatasink",
-    "TFRecordDatasource",
-    "read_tfrecords",
-    "write_tfrecords",
-]
+__all__ = ["TFRecordDatasink", "TFRecordDatasource", "read_tfrecords", "write_tfrecords"]
 
 _MOST_TASKS = 200
 """More only if parts would be larger than those of a table usually are."""
@@ -257,12 +252,7 @@ class _BlockForm:
     """What blocks are made of batches: some columns, tensors, the path."""
 
     def __init__(
-        self,
-        schema: Any,
-        *,
-        tensors: bool,
-        with_path: bool,
-        names: dict[str, str] | None = None,
+        self, schema: Any, *, tensors: bool, with_path: bool, names: dict[str, str] | None = None
     ) -> None:
         self._whole, self._tensors, self._with_path = schema, tensors, with_path
         everything = [*schema.names, *["path"] * with_path]

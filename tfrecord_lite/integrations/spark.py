@@ -78,12 +78,7 @@ else:
     _ReaderBase = DataSourceReader
     _WriterBase = DataSourceArrowWriter
 
-__all__ = [
-    "TFRecordBatchReader",
-    "TFRecordBatchWriter",
-    "TFRecordDataSource",
-    "register",
-]
+__all__ = ["TFRecordBatchReader", "TFRecordBatchWriter", "TFRecordDataSource", "register"]
 
 _PACKED_BYTES = 32 * 1024 * 1024
 _OPENING_BYTES = 4 * 1024 * 1024

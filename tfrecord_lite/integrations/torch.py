@@ -294,9 +294,7 @@ class IndexedTensors(IndexedExamples):
     """
 
     def __init__(
-        self,
-        file: TFRecordFile | Sources,
-        schema: SchemaLike | ExampleParser[Any] | None = None,
+        self, file: TFRecordFile | Sources, schema: SchemaLike | ExampleParser[Any] | None = None
     ) -> None:
         _torch()
         super().__init__(file, schema)

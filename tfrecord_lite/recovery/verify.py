@@ -27,13 +27,7 @@ from tfrecord_lite.errors import (
 )
 from tfrecord_lite.files.names import Source, Sources, expand, is_file_object, name_of
 from tfrecord_lite.options import ReadOptions, ReadSettings
-from tfrecord_lite.progress import (
-    Progress,
-    check_progress,
-    metered,
-    title_of,
-    total_bytes,
-)
+from tfrecord_lite.progress import Progress, check_progress, metered, title_of, total_bytes
 from tfrecord_lite.reader import check_message_class, parse_messages
 from tfrecord_lite.records.damage import DamageLog
 from tfrecord_lite.records.stream import RecordStream

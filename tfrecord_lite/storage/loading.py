@@ -18,19 +18,8 @@ from typing import TYPE_CHECKING, Any, Unpack, get_args
 
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns.join import join
-from tfrecord_lite.convert.arrow import (
-    Library,
-    check_library,
-    index_names,
-    joined_frame,
-    table_for,
-)
-from tfrecord_lite.errors import (
-    InvalidArgumentError,
-    Reason,
-    argument_error,
-    require_int,
-)
+from tfrecord_lite.convert.arrow import Library, check_library, index_names, joined_frame, table_for
+from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, require_int
 from tfrecord_lite.example.parse import ExampleParser, parser_of_all
 from tfrecord_lite.example.sequence.parse import SequenceExampleParser
 from tfrecord_lite.example.survey import check_of_either, reject_sequences

@@ -22,14 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tfrecord_lite.arrays import (
-    LANE_BYTES,
-    BoolArray,
-    Int64Array,
-    Uint8Array,
-    Uint64Array,
-    rows,
-)
+from tfrecord_lite.arrays import LANE_BYTES, BoolArray, Int64Array, Uint8Array, Uint64Array, rows
 from tfrecord_lite.wire.varint import squeeze
 
 MAX_TEMPLATE_BYTES = 256

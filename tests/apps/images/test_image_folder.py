@@ -594,11 +594,7 @@ class TestUnpack:
             ({"image": PNG, "label": 3}, {}, "3/00000000.png"),
             ({"jpg": JPEG, "label": "cat", "filename": "x"}, {}, "cat/x.jpg"),
             ({"a": PNG, "b": JPEG, "c": 7}, {"image_key": "b", "label_key": "c"}, "7/00000000.jpg"),
-            (
-                {"a": PNG, "b": "n", "c": "k"},
-                {"filename_key": "b", "text_key": "c"},
-                "k/n.png",
-            ),
+            ({"a": PNG, "b": "n", "c": "k"}, {"filename_key": "b", "text_key": "c"}, "k/n.png"),
             ({"image/encoded": PNG, "image/class/label": [1, 2]}, {}, "00000000.png"),
             ({"image/encoded": PNG, "image/class/text": "a/b"}, {}, "a_b/00000000.png"),
         ],

@@ -15,13 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.apps.rearrange.strategies import (
-    ENDINGS,
-    one_way,
-    read_all,
-    record_lists,
-    write_all,
-)
+from tests.apps.rearrange.strategies import ENDINGS, one_way, read_all, record_lists, write_all
 from tests.support.untyped import load
 from tfrecord_lite import (
     FixedLenFeature,

@@ -17,13 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.apps.rearrange.strategies import (
-    ENDINGS,
-    one_way,
-    read_all,
-    record_lists,
-    write_all,
-)
+from tests.apps.rearrange.strategies import ENDINGS, one_way, read_all, record_lists, write_all
 from tests.support.subprocesses import run_fresh
 from tfrecord_lite import Block, TFRecordReader, TFRecordWriter, verify
 from tfrecord_lite.apps.rearrange import runs, shuffle_records

@@ -38,13 +38,7 @@ from tfrecord_lite.apps.images.lists import (
 )
 from tfrecord_lite.convert.lossless import schema_of
 from tfrecord_lite.dataset.random_order import permutation, seed_of
-from tfrecord_lite.errors import (
-    InvalidArgumentError,
-    Reason,
-    argument_error,
-    plural,
-    require_int,
-)
+from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural, require_int
 from tfrecord_lite.files.names import StorageOptions, is_url, local_size
 from tfrecord_lite.files.output import open_output
 from tfrecord_lite.files.remote import remote_place

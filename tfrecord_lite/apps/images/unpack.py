@@ -36,12 +36,7 @@ from tfrecord_lite.apps.images.lists import (
     ImageReport,
     sniff,
 )
-from tfrecord_lite.errors import (
-    InvalidArgumentError,
-    Reason,
-    argument_error,
-    plural,
-)
+from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
 from tfrecord_lite.example.to_dicts import decode_examples
 from tfrecord_lite.files.names import Sources, expand, name_of
 from tfrecord_lite.options import ReadOptions, ReadSettings

@@ -300,10 +300,7 @@ class Cells:
         return Form(Html(f"{head} {form.html}"), form.details)
 
     def array_form(
-        self,
-        array: AnyArray,
-        sizes: Mapping[str, int] | None = None,
-        n_values: int | None = None,
+        self, array: AnyArray, sizes: Mapping[str, int] | None = None, n_values: int | None = None
     ) -> Form:
         """Show an array, which may be the first of `n_values`: as numbers, strings or a picture."""
         n_values = array.size if n_values is None else n_values

@@ -23,14 +23,7 @@ from tfrecord_lite.files.names import (
     position_of,
 )
 from tfrecord_lite.options import ReadSettings
-from tfrecord_lite.progress import (
-    Meter,
-    Progress,
-    check_progress,
-    metered,
-    title_of,
-    total_bytes,
-)
+from tfrecord_lite.progress import Meter, Progress, check_progress, metered, title_of, total_bytes
 from tfrecord_lite.reader import TFRecordReader, bytes_read, reader_with
 from tfrecord_lite.records.framing import checked
 from tfrecord_lite.storage import sidecar
@@ -42,10 +35,7 @@ class Input:
     """The records of a reader, or of files."""
 
     def __init__(
-        self,
-        sources: Sources | TFRecordReader,
-        storage_options: StorageOptions,
-        progress: Progress,
+        self, sources: Sources | TFRecordReader, storage_options: StorageOptions, progress: Progress
     ) -> None:
         check_progress(progress)
         if not isinstance(sources, TFRecordReader):

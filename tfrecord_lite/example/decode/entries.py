@@ -70,11 +70,7 @@ from tfrecord_lite.example.proto import (
 )
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.wire.fields import Fields, renumbered, tokenise
-from tfrecord_lite.wire.repeated import (
-    repeated_fixed32,
-    repeated_len,
-    repeated_varint,
-)
+from tfrecord_lite.wire.repeated import repeated_fixed32, repeated_len, repeated_varint
 from tfrecord_lite.wire.scalar import LEN, MAX_VARINT_BYTES, WireError
 from tfrecord_lite.wire.varint import read_varints
 
@@ -382,12 +378,7 @@ class MapEntries:
         last[ids[known] * n_messages + self.message[known]] = known
         cell = np.flatnonzero(last >= 0)
         is_known[last[cell]] = False
-        return LocatedEntries(
-            cell,
-            last[cell],
-            np.flatnonzero(is_known),
-            self.key.take(unknown),
-        )
+        return LocatedEntries(cell, last[cell], np.flatnonzero(is_known), self.key.take(unknown))
 
     def _check_keys(self, is_known: BoolArray) -> None:
         """Raise WireError if a key is not UTF-8; the known ones are."""

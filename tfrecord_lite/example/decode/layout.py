@@ -70,12 +70,7 @@ from tfrecord_lite.example.proto import (
 )
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.wire.packed import varint_runs
-from tfrecord_lite.wire.scalar import (
-    MAX_LENGTH_BYTES,
-    MAX_VARINT_BYTES,
-    content_start,
-    read_length,
-)
+from tfrecord_lite.wire.scalar import MAX_LENGTH_BYTES, MAX_VARINT_BYTES, content_start, read_length
 from tfrecord_lite.wire.template import MAX_TEMPLATE_BYTES, Hole, Template
 from tfrecord_lite.wire.varint import read_sized, read_varints
 

@@ -36,11 +36,7 @@ from tfrecord_lite.convert.normalize import normalize
 from tfrecord_lite.convert.types import ByteItems, column_error
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
 from tfrecord_lite.example.encode.one import encode_features, encoded_key, entry_levels
-from tfrecord_lite.example.proto import (
-    FEATURES_TAG,
-    KIND_TAGS,
-    LIST_VALUE_TAG,
-)
+from tfrecord_lite.example.proto import FEATURES_TAG, KIND_TAGS, LIST_VALUE_TAG
 from tfrecord_lite.schema import FeatureLike, Kind
 from tfrecord_lite.wire.emit import (
     Fixed,
@@ -328,10 +324,7 @@ def feature_parts(entry: tuple[bytes, ...], lists: ValueLists) -> list[Part]:
     if not empty.any():
         return [packed]
     present = np.ones_like(empty) if lists.present is None else lists.present
-    return [
-        Part(packed.levels, payload, present & ~empty),
-        Part(levels, nothing, present & empty),
-    ]
+    return [Part(packed.levels, payload, present & ~empty), Part(levels, nothing, present & empty)]
 
 
 # Each returns the lists' values as payloads, one per record.

@@ -30,14 +30,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tfrecord_lite.arrays import (
-    AnyArray,
-    BoolArray,
-    ByteRanges,
-    Int64Array,
-    gather,
-    row_splits,
-)
+from tfrecord_lite.arrays import AnyArray, BoolArray, ByteRanges, Int64Array, gather, row_splits
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.convert.lists import ValueLists
@@ -66,13 +59,7 @@ from tfrecord_lite.example.encode.one import (
     entry_levels,
     feature_content,
 )
-from tfrecord_lite.example.encode.rows import (
-    MAX_PLANS,
-    RowPlan,
-    TakenRow,
-    UnplannedError,
-    Waiting,
-)
+from tfrecord_lite.example.encode.rows import MAX_PLANS, RowPlan, TakenRow, UnplannedError, Waiting
 from tfrecord_lite.example.proto import (
     ENTRY_TAG,
     FEATURE_LISTS_TAG,

@@ -22,10 +22,7 @@ from tfrecord_lite.columns.bytes import as_array
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.decode import build
 from tfrecord_lite.example.decode.build import FeatureColumn
-from tfrecord_lite.example.decode.first_error import (
-    MisfitError,
-    parse_or_first_error,
-)
+from tfrecord_lite.example.decode.first_error import MisfitError, parse_or_first_error
 from tfrecord_lite.example.decode.reader import (
     ColumnReader,
     FeatureReader,

@@ -6,13 +6,7 @@ from tfrecord_lite.tf._unavailable import Unavailable, unavailable
 from tfrecord_lite.tf.data import experimental
 from tfrecord_lite.tf.data._dataset import AUTOTUNE, Dataset, Options, TFRecordDataset
 
-__all__ = [
-    "AUTOTUNE",
-    "Dataset",
-    "Options",
-    "TFRecordDataset",
-    "experimental",
-]
+__all__ = ["AUTOTUNE", "Dataset", "Options", "TFRecordDataset", "experimental"]
 
 __getattr__: Unavailable = unavailable(
     __name__,

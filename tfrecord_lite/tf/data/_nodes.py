@@ -7,10 +7,7 @@ those of :class:`PlanNode`.
 from __future__ import annotations
 
 import operator
-from collections.abc import (
-    Callable,
-    Iterator,
-)
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar

@@ -10,12 +10,7 @@ from tfrecord_lite.tf import python_io
 from tfrecord_lite.tf.compat.v1 import io
 from tfrecord_lite.tf.compat.v1.io import parse_example, parse_single_example
 
-__all__ = [
-    "io",
-    "parse_example",
-    "parse_single_example",
-    "python_io",
-]
+__all__ = ["io", "parse_example", "parse_single_example", "python_io"]
 
 
 def __getattr__(name: str) -> Any:
