@@ -538,3 +538,10 @@ def kept(tensor: RaggedTensor) -> Any:
 
 def test_what_is_refused_and_what_is_taken() -> None:
     golden.check(Path(__file__).with_name("errors.txt"), globals())
+
+
+def test_the_dtype_of_joined_splits_is_the_first_if_it_has_room_for_them() -> None:
+    small, large = (RaggedTensor(np.arange(2), np.array([0, 2], t)) for t in ("i4", "i8"))
+
+    assert join([small, large]).row_splits.dtype == np.int32
+    assert join([large, small]).row_splits.dtype == np.int64

@@ -334,6 +334,9 @@ def test_a_batch_without_values_fits_the_schema_of_another(dtype: str) -> None:
         found = back({"x": column}, levels)["x"]
         assert (found.to_list(), found.ragged_rank) == ([[]] * len(column), 2)
     assert back({"x": [[[]], [], [[], []]]}, levels)["x"].to_list() == [[[]], [], [[], []]]
+    deep = RaggedTensor(RaggedTensor(RaggedTensor(values, [0, 1]), [0, 1]), [0, 1])
+    found = back({"x": [[[]], []]}, schema_of({"x": deep}))["x"]
+    assert (found.to_list(), found.ragged_rank) == ([[[]], []], 3)
 
 
 def test_the_nan_of_another_program_is_one_of_ours() -> None:
@@ -408,6 +411,7 @@ def stored(dtype: str, values: list[Any]) -> np.ndarray[Any, Any]:
     return np.array(values, np.float32 if dtype == "f2" else np.int64)
 
 
+@pytest.mark.every
 @pytest.mark.parametrize(("dtype", "bad", "good"), MISFITS, ids=repr)
 def test_what_the_original_dtype_does_not_have_is_refused_both_ways(
     dtype: str, bad: list[Any], good: list[Any]

@@ -54,28 +54,23 @@ def assert_batches_are_same(parser: Any, block: Block, splits: list[int]) -> Non
         assert_same(found[number], parser(block[start:stop]), f"batch {number}")
 
 
-@given(st.data(), feature_specs(), sizes, st.sampled_from(["ndarray", "BytesColumn"]))
-def test_examples_of_any_features(
-    draw: st.DataObject, features: Any, batch_sizes: list[int], strings: Any
+@pytest.mark.parametrize("is_sequence", [False, True])
+@given(data=st.data(), batch_sizes=sizes, flag=st.booleans())
+def test_messages_of_any_features(
+    data: st.DataObject, is_sequence: bool, batch_sizes: list[int], flag: bool
 ) -> None:
-    few = [draw.draw(examples_for(features)).SerializeToString() for _ in range(3)]
+    parser: Any
+    if is_sequence:
+        specs = data.draw(sequence_feature_specs())
+        one: Any = sequence_examples_for(*specs)
+        parser = SequenceExampleParser(*specs, pad=flag)
+    else:
+        features = data.draw(feature_specs())
+        one = examples_for(features)
+        parser = ExampleParser(features, strings="ndarray" if flag else "BytesColumn")
+    few = [data.draw(one).SerializeToString() for _ in range(3)]
     splits = splits_of(batch_sizes)
     messages = [few[i % 3] for i in range(splits[-1])]
-
-    parser = ExampleParser(features, strings=strings)
-
-    assert_batches_are_same(parser, Block.from_records(messages), splits)
-
-
-@given(st.data(), sequence_feature_specs(), sizes, st.booleans())
-def test_sequence_examples_of_any_features(
-    draw: st.DataObject, features: Any, batch_sizes: list[int], pad: bool
-) -> None:
-    few = [draw.draw(sequence_examples_for(*features)).SerializeToString() for _ in range(3)]
-    splits = splits_of(batch_sizes)
-    messages = [few[i % 3] for i in range(splits[-1])]
-
-    parser = SequenceExampleParser(*features, pad=pad)
 
     assert_batches_are_same(parser, Block.from_records(messages), splits)
 

@@ -828,6 +828,7 @@ def test_a_fingerprint_is_the_size_and_the_crc_of_the_first_64_kib(
         assert written.fingerprint == expected
 
 
+@pytest.mark.every
 @pytest.mark.parametrize(
     ("values", "expected"),
     [
