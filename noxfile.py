@@ -214,7 +214,9 @@ def frameworks(session: nox.Session) -> None:
     session.run("python", "-c", "import grain, jax, orbax.checkpoint, torch, torchdata")
     session.run("pytest", "--full", "tests/frameworks", *session.posargs)
     # One at a time: torch's workers are forks, which JAX's threads do not survive.
-    for guide in (f"{PAGE}[torch.md]", f"{PAGE}[jax-keras-grain.md]"):
+    for guide in [
+        f"{PAGE}[{name}.md]" for name in ("README", "torch", "machines", "jax-keras-grain")
+    ]:
         session.run("pytest", "-n", "0", guide)
     session.run("pytest", "-n", "0", DOCSTRINGS, "-k", "integrations")
 
@@ -223,7 +225,7 @@ def frameworks(session: nox.Session) -> None:
 def examples(session: nox.Session) -> None:
     """Run every program in examples/ with that extra alone."""
     install(session, "bare-test", extras="examples")
-    session.run("python", "-c", "import jax, PIL, sklearn, torch, yaml")
+    session.run("python", "-c", "import PIL, sklearn, torch, yaml")
     session.run("pytest", "--full", "tests/programs", *session.posargs)
 
 

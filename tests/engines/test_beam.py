@@ -488,13 +488,13 @@ def test_what_cannot_be_written_is_an_error_and_no_file(
 
 
 def test_the_example_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    program = Path(__file__).resolve().parents[2] / "examples" / "beam_parquet.py"
+    program = Path(__file__).resolve().parents[2] / "examples" / "engine_parquet.py"
     for i in range(3):
         save(tmp_path / f"train-{i}.tfrecord", {"label": np.arange(10) + i})
-    monkeypatch.setattr(sys, "argv", [str(program), str(tmp_path)])
+    monkeypatch.setattr(sys, "argv", [str(program), "beam", str(tmp_path)])
 
     runpy.run_path(str(program), run_name="__main__")
 
-    assert len(shards(tmp_path / "train", ".parquet")) == 1
-    found = load(f"{tmp_path}/again-*")["label"]
+    assert len(shards(tmp_path / "parquet" / "train", ".parquet")) == 1
+    found = load(f"{tmp_path}/again/*")["label"]
     assert sorted(found.tolist()) == sorted([*range(10), *range(1, 11), *range(2, 12)])

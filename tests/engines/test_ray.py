@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 # Ray's own, which are not ours to mend.
 pytestmark = pytest.mark.filterwarnings("default")
 
-EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "ray_parquet.py"
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "engine_parquet.py"
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -332,7 +332,7 @@ def test_the_example(folder: Path) -> None:
     for path in folder.glob("data-*"):
         path.rename(path.with_name(path.name.replace("data", "train")))
 
-    runpy.run_path(str(EXAMPLE))["main"](str(folder))
+    runpy.run_path(str(EXAMPLE))["on_ray"](str(folder))
 
     found = rows_of(str(folder / "again" / "*"))
     assert sorted(found, key=lambda row: row["row"]) == rows_of(str(folder / "train-*"))

@@ -1,4 +1,4 @@
-"""The programs that train, and the one on jax, on data of their own and on a user's."""
+"""The program that trains, on data of its own and on a user's."""
 
 from __future__ import annotations
 
@@ -16,34 +16,11 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.needs("examples")
 
 
-def test_scikit_learn_learns_the_digits() -> None:
-    lines = run("train_sklearn.py").stdout.splitlines()
-
-    assert lines[0] == "1797 records, 64 numbers each, 10 classes"
-    assert float(lines[-1].split()[2]) > 90
-
-
 def write_table(path: Path, n: int) -> None:
     rng = np.random.default_rng(0)
     x = rng.normal(size=(n, 3)).astype(np.float32)
     with TFRecordWriter(path) as writer:
         writer.write_examples({"x": x, "class": (x[:, 0] > 0).astype(int), "id": ["a"] * n})
-
-
-def test_scikit_learn_learns_from_files_of_ones_own(tmp_path: Path) -> None:
-    write_table(tmp_path / "table", 500)
-    write_table(tmp_path / "short", 3)
-
-    done = run("train_sklearn.py", tmp_path / "table", "--label", "class")
-    assert done.stdout.startswith("500 records, 3 numbers each, 2 classes")
-    assert float(done.stdout.split()[-3]) > 90
-    for arguments, text in (
-        ([tmp_path / "table"], "'label' is not an integer"),
-        ([tmp_path / "table", "--label", "x"], "'x' is not an integer"),
-        ([tmp_path / "short", "--label", "class"], "too few"),
-        ([tmp_path / "absent"], "absent"),
-    ):
-        assert text in run("train_sklearn.py", *arguments, code=1).stderr
 
 
 def test_torch_learns_from_files(tmp_path: Path) -> None:
@@ -67,13 +44,3 @@ def test_torch_learns_the_digits() -> None:
 
     assert done.stdout.startswith("1797 records, 64 numbers each, 10 classes")
     assert float(done.stdout.split(" % right")[-2].split()[-1]) > 90
-
-
-def test_jax_adds_up_what_files_hold(tmp_path: Path) -> None:
-    with TFRecordWriter(tmp_path / "mine") as writer:
-        writer.write_examples({"a": np.arange(10), "name": ["x"] * 10})
-
-    done = run("jax_batches.py", tmp_path / "mine", "--batch", 3)
-    assert "10 records" in done.stdout
-    assert "sum of a: 45.0" in done.stdout
-    run("jax_batches.py", tmp_path / "absent", code=1)

@@ -24,7 +24,7 @@ EXTRAS = {
     "dask": ("dask", "pandas", "pyarrow"),
     "dataframes": ("pandas", "polars", "pyarrow"),
     "dtypes": ("ml_dtypes",),
-    "examples": ("sklearn", "PIL", "yaml", "torch", "jax"),
+    "examples": ("sklearn", "PIL", "yaml", "torch"),
     "fast": ("isal",),
     "image": ("PIL",),
     "ray": ("ray", "pyarrow"),

@@ -11,7 +11,7 @@ _MISSPELT = 0.85
 """From this ratio on a name is a misspelling: TensorFlow has other names that are almost as close."""
 
 _NUMPY = "use NumPy on the array that .numpy() returns"
-_MODEL = "use TensorFlow itself, torch, jax or scikit-learn for models; see examples/train_*.py"
+_MODEL = "use TensorFlow itself, torch, jax or scikit-learn for models; see examples/train_torch.py"
 _IMAGE = "use Pillow on the array that .numpy() returns; see examples/imagenet_pipeline.py"
 _EAGER = "leave it out, as everything here runs eagerly"
 HINTS = {
