@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -23,9 +24,11 @@ from tfrecord_lite import (
     SequenceSchema,
     TFRecordFile,
     TFRecordReader,
+    TFRecordWriter,
     encode_example,
     encode_examples,
     infer_schema,
+    save,
     summarize,
 )
 from tfrecord_lite.apps.statistics import compare, compute_statistics, sampling
@@ -373,3 +376,76 @@ class TestView:
         assert not Path("p").exists()
         text = "tfrecord: missing: No such file or directory"
         assert run("view", "missing", "-o", "p") == (2, [], [text])
+
+
+@pytest.mark.parametrize("lossless", [True, False])
+def test_what_was_saved_is_shown_with_its_own_dtype(
+    run: Run, tmp_path: Path, lossless: bool
+) -> None:
+    path = tmp_path / "x.tfrecord"
+    columns: dict[str, Any] = {
+        "large": np.uint64(2**64 - 1) - np.arange(6, dtype="u8"),
+        "pixels": np.arange(96, dtype="u1").reshape(6, 2, 8),
+        "price": np.arange(6) / 3,
+        "rows": [[0.1] * i for i in range(6)],
+        "flags": np.ones((6, 20), bool),
+        "time": np.arange(6).astype("M8[s]"),
+        "complex": np.ones(6) * 1j,
+    }
+    save(path, columns)
+    if not lossless:  # nothing tells what they were
+        (tmp_path / "x.tfrecord.schema.json").unlink()
+
+    lines = run("head", "-n", 1, path).out[1:]
+    page = run("view", "-o", tmp_path / "page.html", path)
+    statistics = compute_statistics(path)
+
+    found = {name: statistics[name] for name in columns}
+    kinds = {line.split()[0]: line.split()[1] for line in lines}
+    assert page.status == 0
+    if not lossless:
+        assert set(kinds.values()) == {"int64", "string"}
+        assert found["price"].numbers is None
+        return
+    dtypes = ("uint64", "uint8", "float64", "float64", "bool", "datetime64[s]", "complex128")
+    assert (
+        kinds
+        == {name: found[name].original for name in columns}
+        == dict(zip(columns, dtypes, strict=True))
+    )
+    shown = {line.split()[0]: line.split("  ")[-1] for line in lines}
+    assert shown["large"] == "18446744073709551615"
+    assert shown["time"] == "1970-01-01T00:00:00"
+    assert next(line for line in lines if "pixels" in line).split()[2:5] == ["2", "x", "8"]
+    assert all(f">{dtype}" in (tmp_path / "page.html").read_text() for dtype in dtypes)
+    extent = {
+        name: (one.numbers.min, one.numbers.max) for name, one in found.items() if one.numbers
+    }
+    assert extent == {
+        "large": (2**64 - 6, 2**64 - 1),
+        "pixels": (0, 95),
+        "price": (0, 5 / 3),
+        "rows": (0.1, 0.1),
+        "flags": (1, 1),
+        "time": (0, 5),
+    }
+    assert (found["rows"].lengths.min, found["rows"].lengths.max) == (0, 5)
+    assert (found["pixels"].lengths.min, found["pixels"].lengths.max) == (16, 16)
+    halves = compute_statistics(list(TFRecordReader(path))) + statistics
+    assert halves["price"].original is None
+    assert (statistics + statistics)["price"].original == "float64"
+
+
+def test_bytes_of_another_size_than_the_schema_says_are_strings(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "x.tfrecord"
+    save(path, {"x": np.arange(3) / 3})
+    with TFRecordWriter(path, mode="a") as writer:
+        writer.write_example({"x": b"odd"})
+    document = json.loads((tmp_path / "x.tfrecord.schema.json").read_text()) | {"data": None}
+    (tmp_path / "x.tfrecord.schema.json").write_text(json.dumps(document))
+
+    assert "'odd'" in run("head", "--record=3", path).out[1]
+    statistics = compute_statistics(path)["x"]
+
+    assert statistics.strings is not None or statistics.numbers is not None
+    assert run("stats", path).status == 0

@@ -258,6 +258,8 @@ def test_the_first_records_alone(tmp_path: Path) -> None:
     assert load(first, ["s"], num_records=2, text=True)["s"].tolist() == ["ä", "b"]
     assert load(first, ["s"], num_records=1, text=["s"])["s"].tolist() == ["ä"]
     assert load(first, ["s"], num_records=1)["s"].tolist() == ["ä".encode()]
+    assert load(first, ["n"], num_records=1, text=True)["n"].tolist() == [1]
+    assert load(paths, text=True)["n"].tolist() == [0, 1, 2, 3, 4] * 2  # what may be text is text
     with pytest.raises(InvalidArgumentError, match="'t' in text"):
         load(first, text=["t"])
     with pytest.raises(InvalidArgumentError, match="num_records"):

@@ -27,16 +27,19 @@ from __future__ import annotations
 import base64
 from collections.abc import Collection, Iterator, Mapping
 from itertools import islice
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tfrecord_lite.arrays import AnyArray
 from tfrecord_lite.cli import style
 from tfrecord_lite.cli.style import aligned
 from tfrecord_lite.errors import plural, printable
-from tfrecord_lite.example.content import Content, ContentType, Message, is_list, is_sequence
+from tfrecord_lite.example.content import Content, ContentType, is_list, is_sequence
 from tfrecord_lite.example.outline import (
     Row,
+    Section,
     Tree,
     float_texts,
     grouped,
@@ -62,8 +65,16 @@ _MAX_HEX_BYTES = 8  # of a byte string among values
 _MAX_TREE_LINES = 60
 
 
-def record_lines(content: Content, width: int | None, tree: Tree | None = None) -> Iterator[str]:
-    """Yield the lines that show a record, or the tree of its fields, in that many characters; in full if None."""
+def record_lines(
+    content: Content,
+    width: int | None,
+    tree: Tree | None = None,
+    restored: Mapping[str, AnyArray] = MappingProxyType({}),
+) -> Iterator[str]:
+    """Yield the lines that show a record, or the tree of its fields, in that many characters; in full if None.
+
+    `restored` are the features that had another dtype before they were stored.
+    """
     if tree is not None:
         lines = tree_lines(tree, width)
         yield from islice(lines, None if width is None else _MAX_TREE_LINES)
@@ -71,7 +82,8 @@ def record_lines(content: Content, width: int | None, tree: Tree | None = None) 
             yield "  ... --full prints all fields"
     elif content.message is not None:
         most = None if width is None else _MAX_EXAMPLES
-        yield from feature_lines(content.message, width, with_values=True, max_examples=most)
+        shown = sections(content.message, most, restored)
+        yield from feature_lines(shown, width, with_values=True)
     elif content.type is ContentType.TEXT:
         yield from _text_lines(content.record.decode(), width)
     elif width is not None and (found := _described(content.record)) is not None:
@@ -86,11 +98,9 @@ def _described(data: bytes) -> str | None:
     return None if found.label in OTHER_LABELS else str(found)
 
 
-def feature_lines(
-    message: Message, width: int | None, *, with_values: bool, max_examples: int | None = None
-) -> Iterator[str]:
+def feature_lines(found: list[Section], width: int | None, *, with_values: bool) -> Iterator[str]:
     """Yield a line for each feature of a message: name, kind, count, and maybe values."""
-    for section in sections(message, max_examples):
+    for section in found:
         indent = "  "
         if section.title:
             yield style.line("  ", style.heading(section.title))
@@ -160,6 +170,9 @@ def _text_lines(text: str, width: int | None) -> Iterator[str]:
 
 def _row_values(row: Row, room: int | None) -> str:
     """Show the values of a row; of a list, each step's in brackets."""
+    if row.restored is not None:
+        shown = row.restored.ravel()[: _enough(room)]
+        return _joined([str(value) for value in shown], room)
     if not row.is_list:
         return _values(row.steps[0], room)
     steps = islice(row.steps, _enough(room))

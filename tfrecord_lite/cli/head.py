@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from tfrecord_lite.arrays import AnyArray
 from tfrecord_lite.cli import inputs, style
 from tfrecord_lite.cli.console import Console
 from tfrecord_lite.cli.display import json_of, record_lines
@@ -27,6 +28,7 @@ from tfrecord_lite.example.outline import tree_of
 from tfrecord_lite.files.names import INDEX_SUFFIX
 from tfrecord_lite.progress import is_terminal
 from tfrecord_lite.schema.text import nearest
+from tfrecord_lite.storage.described import originals_of, row_restorer
 
 if TYPE_CHECKING:
     Numbered: TypeAlias = Iterator[tuple[int, bytes]]
@@ -78,7 +80,7 @@ def run_head(args: argparse.Namespace, console: Console) -> None:
     """Print the first records of each file, or those given by --record.
 
     Features are printed with kind, number of values and values, text as text, and images, sounds and tensors
-    by what they are; messages of another type as the tree of their fields, by number, as protoc --decode_raw
+    by what they are; with the dtypes and shapes that a sidecar tells; messages of another type as the tree of their fields, by number, as protoc --decode_raw
     does, or with --message by name.
 
     examples:
@@ -94,7 +96,8 @@ def run_head(args: argparse.Namespace, console: Console) -> None:
     printer = Printer(console, args, with_names=len(sources) > 1)
 
     def show(stream: Records, progress: Callable[[], None]) -> None:
-        printer.begin()
+        restore = row_restorer(originals_of([stream.name], inputs.settings_of(args)))
+        printer.begin(restore)
         if args.record is None:
             found = _first_records(stream, args.n, progress)
         else:
@@ -137,8 +140,9 @@ class Printer:
         self._is_first = True
         self.begin()
 
-    def begin(self) -> None:
-        """Begin with another file."""
+    def begin(self, restore: Callable[[bytes], dict[str, AnyArray]] = lambda _: {}) -> None:
+        """Begin with another file, of whose records `restore` gives the features that had other dtypes."""
+        self._restore = restore
         self._likely: ContentType | None = None
         self._seen: set[str] = set()
         self._n_records = 0
@@ -174,7 +178,7 @@ class Printer:
         label = style.heading(f"record {index}" + f" of {name}" * self._with_names)
         type_ = self._message_class.DESCRIPTOR.full_name if self._message_class else content.type
         say(label + f": {type_}, {plural(len(record), 'byte')}{hint}")
-        for line in record_lines(content, self._width, tree):
+        for line in record_lines(content, self._width, tree, self._restore(record)):
             say(line)
         if self._is_drawn:
             draw_all(content, self._console)

@@ -203,7 +203,7 @@ def _page(info: _Info) -> list[str]:
     lines = [style.heading(info.name), *("  " + line for line in shown)]
     if info.first is not None:
         lines += ["", style.heading("features of the first record")]
-        lines += feature_lines(info.first, None, with_values=False, max_examples=1)
+        lines += feature_lines(sections(info.first, 1), None, with_values=False)
     return lines
 
 

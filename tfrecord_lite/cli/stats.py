@@ -41,8 +41,11 @@ def run_stats(args: argparse.Namespace, console: Console) -> None:
       tfrecord stats --json train.tfrecord | jq .features.age.numbers.mean
     """
     from tfrecord_lite.apps.statistics.statistics import Collector  # noqa: PLC0415 - loads the engine
+    from tfrecord_lite.storage.described import originals_of  # noqa: PLC0415 - the same
 
-    collector = Collector(skip_malformed=args.skip_damage)
+    sources = inputs.find(args, console)
+    originals = originals_of(sources, inputs.settings_of(args))
+    collector = Collector(originals, skip_malformed=args.skip_damage)
     sample = None
 
     def add_records(stream: Records, progress: Callable[[], None]) -> None:
@@ -50,7 +53,6 @@ def run_stats(args: argparse.Namespace, console: Console) -> None:
             collector.add(block)
             progress()
 
-    sources = inputs.find(args, console)
     if args.sample is None:
         inputs.for_each(sources, args, console, add_records)
     elif sources:

@@ -19,10 +19,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from tfrecord_lite.arrays import AnyArray
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.content import Content, ContentType, Message, is_list, is_sequence
 from tfrecord_lite.schema.kinds import Kind
@@ -54,10 +56,14 @@ class Row:
     name: str
     steps: Sequence[Feature]
     is_list: bool = False
+    restored: AnyArray | None = None
+    """The values as they were before they were stored, if they had another dtype, and that is known."""
 
     @property
     def kind(self) -> str:
-        """``string``, ``float32``, ``int64`` or ``unset``; more than one if the steps differ."""
+        """``string``, ``float32``, ``int64`` or ``unset``, or the original dtype; more than one if the steps differ."""
+        if self.restored is not None:
+            return str(self.restored.dtype)
         return "/".join(sorted({kind_of(step) for step in self.steps})) or "-"
 
     @property
@@ -68,7 +74,9 @@ class Row:
 
     @property
     def count(self) -> str:
-        """The number of values; for a list, steps x values."""
+        """The number of values; for a list, steps x values, and for an array its shape."""
+        if self.restored is not None and self.restored.ndim:
+            return " x ".join(f"{length:,}" for length in self.restored.shape)
         low, high = self.counts
         each = f"{low:,}" if low == high else f"{low:,}-{high:,}"
         return f"{len(self.steps):,} x {each}" if self.is_list else each
@@ -82,8 +90,15 @@ class Section:
     rows: list[Row]
 
 
-def sections(message: Message, max_examples: int | None = None) -> list[Section]:
-    """Return the sections of a message, rows by name; of a list of Examples, the first Examples'."""
+def sections(
+    message: Message,
+    max_examples: int | None = None,
+    restored: Mapping[str, AnyArray] = MappingProxyType({}),
+) -> list[Section]:
+    """Return the sections of a message, rows by name; of a list of Examples, the first Examples'.
+
+    `restored` are features of an Example as they were before they were stored.
+    """
     if is_list(message):
         n_examples = len(message.examples)
         return [
@@ -97,7 +112,9 @@ def sections(message: Message, max_examples: int | None = None) -> list[Section]
         lists = message.feature_lists.feature_list
         rows = [Row(name, lists[name].feature, is_list=True) for name in sorted(lists)]
         return [_section("context", message.context.feature), Section("feature_lists", rows)]
-    return [_section("", message.features.feature)]
+    features = message.features.feature
+    rows = [Row(name, [features[name]], restored=restored.get(name)) for name in sorted(features)]
+    return [Section("", rows)]
 
 
 def _section(title: str, features: Mapping[str, Feature]) -> Section:

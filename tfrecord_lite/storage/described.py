@@ -20,11 +20,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tfrecord_lite.arrays import AnyArray
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import BytesColumn
 from tfrecord_lite.convert.arrow import merged_description, without_labels
 from tfrecord_lite.convert.lists import MaskedBytes
-from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
+from tfrecord_lite.errors import InvalidArgumentError, Reason, TFRecordError, argument_error
 from tfrecord_lite.example.parse import ExampleParser, parser_of_all
 from tfrecord_lite.example.sequence.parse import SequenceExampleParser
 from tfrecord_lite.example.survey import Survey
@@ -38,6 +39,7 @@ from tfrecord_lite.schema import (
     Schema,
     SchemaItem,
     SequenceSchema,
+    SparseFeature,
 )
 from tfrecord_lite.schema.text import nearest
 from tfrecord_lite.sniff import text_of
@@ -89,6 +91,45 @@ def reader_ahead(sources: Sources, options: ReadSettings) -> TFRecordReader:
     if options.on_error != "raise":
         options = replace(options, on_error=lambda span: None, max_errors=None)  # noqa: ARG005
     return reader_with(sources, options)
+
+
+# --------------------------------------------------------------------------- for displays
+
+
+def originals_of(sources: Sequence[Source], options: ReadSettings) -> Schema:
+    """Return the features of Examples whose values had another dtype; none if nothing tells, or not for all files."""
+    try:
+        found = described_by(None, list(sources), options)
+    except (TFRecordError, OSError, ImportError):
+        found = None
+    if found is None or isinstance(found.schema, SequenceSchema):
+        return Schema({})
+    items = {
+        name: item
+        for name, item in found.schema.to_items().items()
+        if item.original is not None
+        and item.original.dtype not in ("string", item.kind.label)
+        and not isinstance(item.spec, SparseFeature)
+    }
+    return Schema.of_items(items)
+
+
+def row_restorer(schema: Schema) -> Callable[[bytes], dict[str, AnyArray]]:
+    """Return a function that gives such features of a record as arrays; none of a record that does not fit."""
+    if not schema:
+        return lambda _: {}
+    parser = ExampleParser(schema)
+
+    def restored(record: bytes) -> dict[str, AnyArray]:
+        try:
+            row = parser.parse_single(record)
+        except TFRecordError:
+            return {}
+        return {
+            name: np.asarray(getattr(value, "flat_values", value)) for name, value in row.items()
+        }
+
+    return restored
 
 
 # ----------------------------------------------------------------------------- a sample

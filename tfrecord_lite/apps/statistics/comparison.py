@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.apps.markup import tables
 from tfrecord_lite.apps.statistics.drift import Finding, findings, thresholds_with
-from tfrecord_lite.apps.statistics.statistics import Collector, Statistics
+from tfrecord_lite.apps.statistics.statistics import Collector, Statistics, originals_beside
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import plural, printable
 from tfrecord_lite.example.to_dicts import decode_sequence_examples
@@ -30,6 +30,7 @@ from tfrecord_lite.files.names import name_of
 from tfrecord_lite.options import ReadOptions, ReadSettings
 from tfrecord_lite.progress import Progress
 from tfrecord_lite.reader import TFRecordReader
+from tfrecord_lite.schema import Schema
 from tfrecord_lite.schema.text import aligned, shown_name
 from tfrecord_lite.sniff import recognize_value
 from tfrecord_lite.storage.infer import blocks_of
@@ -334,7 +335,8 @@ def compare(
     limits = thresholds_with(thresholds)
     settings = ReadSettings(**options)
     are_known = [isinstance(one, Statistics) for one in (a, b)]
-    pair = _Pair(is_compared=records and not any(are_known))
+    schemas = [originals_beside(one, settings) for one in (a, b)]
+    pair = _Pair(schemas, is_compared=records and not any(are_known))
     blocks = [
         blocks_of(_EMPTY, settings) if is_known else blocks_of(one, settings, progress=progress)
         for one, is_known in zip((a, b), are_known, strict=True)
@@ -356,8 +358,8 @@ def compare(
 class _Pair:
     """Two data sets that are read together."""
 
-    def __init__(self, *, is_compared: bool) -> None:
-        self.collectors = Collector(), Collector()
+    def __init__(self, schemas: list[Schema], *, is_compared: bool) -> None:
+        self.collectors = [Collector(schema) for schema in schemas]
         self._is_compared = is_compared
         self._num_records, self._num_different = 0, 0
         self._by_feature: Counter[str] = Counter()

@@ -47,7 +47,7 @@ def cells_of(
     share = 100 * found.num_records / max(n_records, 1)
     cells = {
         "name": shown_name(name),
-        "kind": "/".join(kind.label for kind in found.kinds) or "none",
+        "kind": found.type_name or "none",
         "records": "all"
         if found.num_records == n_records
         else f"{found.num_records:,} ({share:.1f} %)",

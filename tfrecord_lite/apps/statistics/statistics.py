@@ -8,6 +8,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import closing
@@ -27,12 +29,15 @@ from tfrecord_lite.apps.statistics.rows import (
     size_text,
     string_lines,
 )
-from tfrecord_lite.arrays import AnyArray, ByteRanges, Int64Array
+from tfrecord_lite.arrays import AnyArray, ByteRanges, Int64Array, row_splits
 from tfrecord_lite.block import Block
-from tfrecord_lite.errors import InvalidArgumentError, plural, require_int
+from tfrecord_lite.columns import BytesColumn
+from tfrecord_lite.errors import InvalidArgumentError, TFRecordError, plural, require_int
 from tfrecord_lite.example.survey import KindLists, Survey
+from tfrecord_lite.files.names import expand
 from tfrecord_lite.options import ReadOptions, ReadSettings
 from tfrecord_lite.progress import Progress, check_progress
+from tfrecord_lite.reader import TFRecordReader
 from tfrecord_lite.schema import (
     FeatureListSummary,
     FeatureSummary,
@@ -44,6 +49,7 @@ from tfrecord_lite.schema import (
     Variable,
 )
 from tfrecord_lite.schema.text import nearest
+from tfrecord_lite.storage.described import originals_of
 from tfrecord_lite.storage.infer import blocks_of
 
 if TYPE_CHECKING:
@@ -120,7 +126,7 @@ def compute_statistics(
     num_records = None if num_records is None else require_int("num_records", num_records, 1)
     check_progress(progress)
     settings = ReadSettings(**options)
-    collector = Collector()
+    collector = Collector(originals_beside(data, settings))
     # Otherwise the file would stay open for as long as an error's traceback is referenced.
     with closing(blocks_of(data, settings, num_records, progress)) as blocks:
         for block in blocks:
@@ -144,6 +150,9 @@ class FeatureStatistics:
         All byte strings; None if there are none.
     steps : Distribution or None
         Number of steps per record that has the feature list; None for other features.
+    original : str or None
+        The dtype that the values had before they were stored, if it was another one, and a schema file
+        beside the data tells it. Numbers that are stored as bytes are then `numbers`.
 
     Examples
     --------
@@ -158,6 +167,12 @@ class FeatureStatistics:
     numbers: Distribution | None = None
     strings: StringStatistics | None = None
     steps: Distribution | None = None
+    original: str | None = None
+
+    @property
+    def type_name(self) -> str:
+        """The original dtype, or all kinds that occur."""
+        return self.original or "/".join(kind.label for kind in self.kinds)
 
     @property
     def num_records(self) -> int:
@@ -191,6 +206,7 @@ class FeatureStatistics:
             _sum(self.numbers, other.numbers),
             _sum(self.strings, other.strings),
             _sum(self.steps, other.steps),
+            self.original if self.original == other.original else None,
         )
 
     def describe(self) -> dict[str, Any]:
@@ -205,6 +221,7 @@ class FeatureStatistics:
         parts = {"numbers": self.numbers, "strings": self.strings, "steps": self.steps}
         return {
             "kinds": [kind.label for kind in self.kinds],
+            **({} if self.original is None else {"original": self.original}),
             "records": self.num_records,
             "values": self.num_values,
             "lengths": self.lengths.describe(),
@@ -435,13 +452,38 @@ def _chart(name: str, found: FeatureStatistics, cells: Cells) -> Html | None:
 # ------------------------------------------------------------------------------- collecting
 
 
+def originals_beside(data: Any, options: ReadSettings) -> Schema:
+    """Return what the files beside data that are files say about original dtypes."""
+    if isinstance(data, TFRecordReader):
+        return originals_of(data.sources, options)
+    given = [data] if isinstance(data, str | os.PathLike) else data
+    if not isinstance(given, list | tuple) or not all(
+        isinstance(p, str | os.PathLike) for p in given
+    ):
+        return Schema({})
+    with contextlib.suppress(OSError, TFRecordError):  # which readers raise
+        return originals_of(expand(data, options.storage_options), options)
+    return Schema({})
+
+
 class Collector:
     """Collect the statistics of records, block after block; not thread-safe.
 
-    With `skip_malformed`, records that cannot be examined are left out and counted, up to 1,000.
+    The schema has the features that had another dtype before they were stored. With `skip_malformed`, records
+    that cannot be examined are left out and counted, up to 1,000.
     """
 
-    def __init__(self, *, skip_malformed: bool = False) -> None:
+    def __init__(self, schema: Schema | None = None, *, skip_malformed: bool = False) -> None:
+        items = {} if schema is None else schema.to_items()
+        self._originals = {
+            name: str(item.original.dtype) for name, item in items.items() if item.original
+        }
+        self._unsigned = {n.encode() for n, dtype in self._originals.items() if dtype == "uint64"}
+        self._raw = {
+            name.encode(): np.dtype(self._originals[name])
+            for name, item in items.items()
+            if item.is_raw and not self._originals[name].startswith("complex")
+        }
         self._survey = Survey(self, accept_mixed=True)
         self._skip_malformed = skip_malformed
         self._gathered = defaultdict[tuple[bytes, bool], _Gathered](_Gathered)
@@ -472,6 +514,9 @@ class Collector:
         """Take the lists of one kind of one feature, from the survey."""
         gathered = self._gathered[lists.key, lists.is_step]
         flat: Any = lists.flat
+        dtype = None if lists.is_step or lists.kind is not Kind.BYTES else self._raw.get(lists.key)
+        if dtype is not None and self._add_raw(gathered, lists, dtype):
+            return
         if isinstance(lists.counts, int):
             gathered.lengths.distribution += Distribution.repeated(lists.counts, lists.n_lists)
         else:
@@ -481,7 +526,25 @@ class Collector:
             if len(flat):
                 gathered.strings = before.plus(flat) if before else StringStatistics.of(flat)
         elif flat.size:
-            gathered.numbers.add(flat)
+            is_unsigned = (
+                lists.key in self._unsigned and flat.dtype == np.int64 and not lists.is_step
+            )
+            gathered.numbers.add(flat.view(np.uint64) if is_unsigned else flat)
+
+    def _add_raw(self, gathered: _Gathered, lists: KindLists, dtype: np.dtype[Any]) -> bool:
+        """Take byte strings that are numbers; return False for other strings."""
+        flat: Any = lists.flat
+        if not isinstance(flat, ByteRanges):
+            column = BytesColumn.from_list(flat.tolist())
+            flat = ByteRanges(column.data, column.offsets[:-1], column.lengths)
+        if (flat.lengths % dtype.itemsize).any():
+            return False
+        ends = row_splits(flat.lengths // dtype.itemsize)  # of the values of each string
+        counts = np.broadcast_to(lists.counts, (lists.n_lists,))
+        gathered.lengths.add(np.diff(ends[row_splits(counts)]))
+        values = flat.joined()
+        gathered.numbers.add(values != 0 if dtype == np.bool else values.view(dtype))
+        return True
 
     def add_steps(self, key: bytes, n_steps: Int64Array) -> None:
         """Take the numbers of steps of one feature list, from the survey."""
@@ -510,6 +573,7 @@ class Collector:
             numbers if numbers.count else None,
             found.strings,
             steps if is_list else None,
+            None if is_list else self._originals.get(name),
         )
 
 

@@ -122,7 +122,7 @@ def _card(
     return Card(
         name=shortened(name, _MAX_NAME) or repr(name),
         section=section,
-        kind=", ".join(kind.label for kind in found.kinds) or "unset",
+        kind=found.type_name or "unset",
         share=count / n_records if n_records else 0.0,
         presence=presence,
         lengths=lengths,

@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from tfrecord_lite.example.content import Content, ContentType
 from tfrecord_lite.example.outline import Row, kind_of, leaves, sections, tree_of, values_of
 
 if TYPE_CHECKING:
+    from tfrecord_lite.arrays import AnyArray
     from tfrecord_lite.block import Place
     from tfrecord_lite.messages import Feature
 
@@ -74,6 +76,7 @@ def describe_record(
     cells: Cells,
     names: Collection[str] = (),
     message_class: Any = None,
+    restored: Mapping[str, AnyArray] = MappingProxyType({}),
 ) -> RecordView:
     """Return the cells of a record, of these features or all; what is over the budget is left out, and counted.
 
@@ -105,7 +108,7 @@ def describe_record(
             kind = "string" if is_text else np.asarray(values[0]).dtype.name
             add("", path, kind, f"{len(values):,}", form)
     elif content.message is not None:
-        for section in sections(content.message):
+        for section in sections(content.message, None, restored):
             sizes = _sizes(section.rows)
             for row in section.rows:
                 if names and row.name not in names:
@@ -118,6 +121,8 @@ def describe_record(
                         _feature_form(step, {}, cells) for step in row.steps[: cells.max_steps]
                     ]
                     form = cells.steps_form(forms, len(row.steps))
+                elif row.restored is not None:
+                    form = cells.array_form(row.restored, sizes)
                 else:
                     form = _feature_form(row.steps[0], sizes, cells)
                 add(section.title, row.name, row.kind, row.count, form)

@@ -37,6 +37,7 @@ from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.progress import SILENT, Meter
 from tfrecord_lite.schema import FeatureSpec, Schema, SequenceSchema
 from tfrecord_lite.schema.text import nearest
+from tfrecord_lite.storage.described import originals_of, row_restorer
 
 _N_DETECTED = 8
 _MAX_FILES = 100
@@ -117,7 +118,9 @@ def make_report(
     report = Report(files, sample, tuple(types), cls.DESCRIPTOR.full_name if cls else "")
     if not sample.num_read and sample.report.num_damaged:
         return replace(report, first_bytes=_first_bytes(sources[0]))
-    return _with_records(_with_statistics(report, wanted, budget, meter), wanted, budget)
+    originals = originals_of(sources, options)
+    report = _with_statistics(report, originals, wanted, budget, meter)
+    return _with_records(report, originals, wanted, budget)
 
 
 def _first_bytes(source: Source) -> str:
@@ -138,11 +141,13 @@ def _first_bytes(source: Source) -> str:
 # ------------------------------------------------------------------------------ statistics
 
 
-def _with_statistics(report: Report, wanted: Wanted, budget: Budget, meter: Meter) -> Report:
+def _with_statistics(
+    report: Report, originals: Schema, wanted: Wanted, budget: Budget, meter: Meter
+) -> Report:
     """Add cards and the schema, if the records are Examples or SequenceExamples."""
     if report.sample is None or not report.types or report.types[0] not in _WITH_STATISTICS:
         return report
-    collector = Collector(skip_malformed=True)
+    collector = Collector(originals, skip_malformed=True)
     try:
         meter.expect_more(sum(block.nbytes for block in report.sample.blocks))
         for block in report.sample.blocks:
@@ -244,19 +249,21 @@ def schema_code(schema: Schema | SequenceSchema) -> str:
 # ------------------------------------------------------------------------------ records
 
 
-def _with_records(report: Report, wanted: Wanted, budget: Budget) -> Report:
+def _with_records(report: Report, originals: Schema, wanted: Wanted, budget: Budget) -> Report:
     """Add records of the sample, evenly spread over it, until the budget is spent."""
     if report.sample is None:
         return report
     likely, cells = report.types[0] if report.types else None, Cells(budget, is_page=True)
     shown: list[RecordView] = []
+    restore = row_restorer(originals)
     is_cut = False
     for record, place in _spread(report.sample, wanted.num_records):
         if budget.is_spent:
             is_cut = True
             break
         content = detect(record, likely)
-        view = describe_record(content, place, cells, wanted.features, wanted.message_class)
+        cls, restored = wanted.message_class, restore(record)
+        view = describe_record(content, place, cells, wanted.features, cls, restored)
         budget.characters -= _WRAPPING * (1 + len(view.cells))
         shown.append(view)
     return replace(report, records=tuple(shown), is_cut=is_cut)
