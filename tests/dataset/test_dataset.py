@@ -446,8 +446,23 @@ def test_a_long_plan_has_a_short_repr(names: list[str], n_stages: int) -> None:
 
     assert len(repr(dataset)) <= 200
     assert len(repr(iter(dataset))) <= 200
-    assert repr(dataset).startswith(f"<Dataset: Files(names={len(names)})")
-    assert repr(dataset).endswith(" > Prefetch(n=12345)>")
+    assert repr(dataset).startswith("<Dataset: TFRecordDataset('")
+    assert repr(dataset).endswith(".prefetch(12345)>")
+
+
+def test_a_repr_shows_the_calls_that_make_the_data_set() -> None:
+    dataset: Dataset[Any] = TFRecordDataset(["a", "b"]).interleave(2).shuffle_files(1).shard(3, 1)
+    batches = dataset.filter(bool).map(lambda x: x).shard(2, 1).batch(4).parse_example(FEATURES)
+    lists = TFRecordDataset("a").shuffle_all(1).parse_sequence_example(FEATURES).repeat()
+
+    assert repr(batches).startswith("<Dataset: TFRecordDataset('a', ... (2 files)).interleave(2)")
+    assert repr(dataset).endswith(".interleave(2).shuffle_files().shard(3, 1)>")
+    assert repr(batches).endswith(".shard(2, 1).batch(4).parse_example(...)>")
+    assert ".filter(bool).map(<lambda>)." in repr(dataset.filter(bool).map(lambda x: x).take(1))
+    assert ".shuffle_all().parse_sequence_example(...).repeat()>" in repr(lists)
+    assert repr(TFRecordDataset("a").shuffle(9).in_processes(2)).endswith(
+        ".shuffle(9).in_processes(2)>"
+    )
 
 
 # Errors

@@ -100,11 +100,24 @@ class PlanNode:
     so a plan can be divided among workers only after it."""
     gives: ClassVar[Content | None] = None
     """The chunks that it always gives; None if that depends on its input."""
+    method: ClassVar[str | None] = None
+    n_shown: ClassVar[int] = 1
+    """The method that makes it, unless that has the class's name, and how many arguments tell about it."""
 
     @property
     def content(self) -> Content:
         """Which chunks it gives."""
         return self.gives or "records"
+
+    @property
+    def call(self) -> str:
+        """The call that makes it, with its most telling arguments: a number or a function, as a rule."""
+        shown = [
+            str(value) if type(value) is int else getattr(value, "__name__", type(value).__name__)
+            for value in vars(self).values()
+            if type(value) is int or callable(value)
+        ]
+        return f"{self.method or type(self).__name__.lower()}({', '.join(shown[: self.n_shown])})"
 
     def size(self) -> int | None:
         """Return the number of elements; None if it is not known."""
@@ -152,6 +165,15 @@ class Source(PlanNode):
 
     n_parts: int = 1
     number: int = 0
+
+    @property
+    def call(self) -> str:
+        """The call that makes it, and its part."""
+        part = f".shard({self.n_parts}, {self.number})" if self.n_parts > 1 else ""
+        return self._call_of_all() + part
+
+    def _call_of_all(self) -> str:
+        return super().call
 
     def part(self, n_parts: int, number: int) -> Self:
         """Return a node that gives every `n_parts`-th of these elements, from `number` on."""
@@ -225,20 +247,14 @@ def chain(node: PlanNode) -> list[PlanNode]:
 
 
 def summary(plan: PlanNode) -> str:
-    """Name the nodes of a plan, each with its most telling number; leave out those in the middle."""
-    names = list(map(_brief, chain(plan)))
-    text = " > ".join(names)
-    n_left = len(names) // 2
+    """Write a plan as the calls that make it, in short; leave out those in the middle."""
+    calls = [node.call for node in chain(plan)]
+    text = ".".join(calls)
+    n_left = len(calls) // 2
     while len(text) > _MOST_CHARS and n_left:
-        text = " > ".join([*names[:n_left], "...", *names[-n_left:]])
+        text = f"{'.'.join(calls[:n_left])} ... .{'.'.join(calls[-n_left:])}"
         n_left -= 1
     return text
-
-
-def _brief(node: PlanNode) -> str:
-    settings = node.settings().items()
-    numbers = (f"{k.removeprefix('n_')}={v}" for k, v in settings if type(v) is int)
-    return f"{type(node).__name__}({next(numbers, '')})"
 
 
 def describe(plan: PlanNode) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -18,7 +18,7 @@ from tfrecord_lite.dataset import random_order as order
 from tfrecord_lite.dataset.chunks import RecordChunk, join
 from tfrecord_lite.dataset.feed import Demand
 from tfrecord_lite.dataset.plan import MemoryKey, Run, Source
-from tfrecord_lite.errors import FailedPreconditionError, Reason, TFRecordError, plural
+from tfrecord_lite.errors import FailedPreconditionError, Reason, TFRecordError, plural, short_name
 from tfrecord_lite.files.names import is_url, local_size
 from tfrecord_lite.index import TFRecordFile
 from tfrecord_lite.options import ReadSettings
@@ -63,6 +63,10 @@ class Files(Source):
     def skips_damage(self) -> bool:
         """Whether damage is skipped, rather than raised."""
         return self.options.on_error != "raise"
+
+    def _call_of_all(self) -> str:
+        in_turns = f".interleave({self.cycle_length})" if self.cycle_length > 1 else ""
+        return _call_of(self.names) + in_turns + ".shuffle_files()" * (self.seed is not None)
 
     def worker_part(self, n_workers: int, worker: int, *, repeats: bool) -> Files:
         """Divide by files if there are enough and this is not a part yet, or by ranges of equal size."""
@@ -246,6 +250,11 @@ class Files(Source):
         return RecordChunk(self.names, block.data, block.offsets, block.lengths, places)
 
 
+def _call_of(names: Sequence[str]) -> str:
+    more = f", ... ({len(names)} files)" if len(names) > 1 else ""
+    return f"TFRecordDataset({', '.join(repr(short_name(name)) for name in names[:1])}{more})"
+
+
 def _place(block: Block) -> tuple[int, int]:
     """Return index and offset of a block's first record."""
     span = block.spans[0]
@@ -284,6 +293,9 @@ class ShuffledRecords(Source):
     is_seeded: bool
     reshuffles: bool = True
     key: MemoryKey = field(default_factory=MemoryKey, compare=False)
+
+    def _call_of_all(self) -> str:
+        return f"{_call_of(self.names)}.shuffle_all()"
 
     def size(self) -> int:
         """Return the number of records of this part."""

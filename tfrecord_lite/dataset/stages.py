@@ -70,6 +70,7 @@ class Shard(Stage):
     """Every `n_parts`-th element, from `number` on."""
 
     counts: ClassVar[bool] = True
+    n_shown: ClassVar[int] = 2
     n_parts: int
     number: int
 
