@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
@@ -47,9 +47,6 @@ from tfrecord_lite.progress import Meter, Progress, check_progress, metered
 from tfrecord_lite.schema import Schema
 from tfrecord_lite.storage import save
 from tfrecord_lite.storage.data_files import data_names
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
 
 __all__ = ["pack_images"]
 

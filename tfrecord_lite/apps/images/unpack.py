@@ -21,7 +21,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any, Unpack
 
 import numpy as np
 
@@ -42,9 +42,6 @@ from tfrecord_lite.files.names import Sources, expand, name_of
 from tfrecord_lite.options import ReadOptions, ReadSettings
 from tfrecord_lite.progress import Progress, check_progress, metered, title_of
 from tfrecord_lite.reader import reader_with
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
 
 __all__ = ["unpack_images"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import closing
-from typing import TYPE_CHECKING
+from typing import Unpack
 
 import numpy as np
 
@@ -17,9 +17,6 @@ from tfrecord_lite.files.names import Source, Sources
 from tfrecord_lite.progress import Progress
 from tfrecord_lite.reader import TFRecordReader
 from tfrecord_lite.storage.sidecar import Sidecar
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
 
 
 def merge_files(

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import closing
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import Unpack
 
 import numpy as np
 
@@ -25,9 +25,6 @@ from tfrecord_lite.files.names import Source, Sources, name_of
 from tfrecord_lite.progress import Progress
 from tfrecord_lite.reader import TFRecordReader
 from tfrecord_lite.records.framing import compact
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
 
 _N_WORDS = 2**20
 """How many keys are made at a time, at least."""

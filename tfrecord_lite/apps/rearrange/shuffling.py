@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Unpack
 
 from tfrecord_lite.apps.rearrange.runs import RandomOrder
 from tfrecord_lite.apps.rearrange.sources import Input
@@ -14,9 +14,6 @@ from tfrecord_lite.errors import require_int
 from tfrecord_lite.files.names import Source, Sources, is_file_object, is_url, name_of
 from tfrecord_lite.progress import Progress
 from tfrecord_lite.reader import TFRecordReader
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
 
 MEMORY_BYTES = 1024**3
 _LEAST_MEMORY_BYTES = 1024**2
