@@ -233,6 +233,13 @@ class TestProcess:
         assert done.stdout.splitlines()[-1] == b"[]"
 
 
+@pytest.mark.parametrize("verb", ["info", "head", "verify", "stats"])
+def test_shards_of_which_none_exists_are_one_error(run: Run, tmp_path: Path, verb: str) -> None:
+    place = tmp_path / "missing@300"
+
+    assert run(verb, place) == (2, [], [f"tfrecord: {place}: none of the 300 shards exists"])
+
+
 def test_a_missing_file_whose_shards_are_there_says_so(run: Run, tmp_path: Path) -> None:
     save(tmp_path / "p.tfrecord", {"n": [1, 2, 3]}, num_shards=2)
 
