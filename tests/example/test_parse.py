@@ -515,3 +515,13 @@ def test_arrays_are_held_to_a_raw_feature_when_they_are_written() -> None:
         assert (caught.value.reason, caught.value.index) == (reason, index)
     assert parse(encode_examples({"x": [[1, 2]]}, schema), {"x": bytes})["x"].tolist() == [b"\1\2"]
     assert encode_example({"x": [1, 2]}, schema) == encode_example({"x": b"\1\2"})
+
+
+def test_keys_may_be_any_text() -> None:
+    keys = ["'", '"', "\n\0", "\\", "{a0}", "a1", "é", "", "x" * 300, "lambda: 1", "'): 0}, print("]
+    rows = [{key: np.array([i]) for key in sorted(keys)} for i in range(40)]
+
+    found = decode_examples([encode_example(row) for row in rows])
+
+    assert [list(row) for row in found] == [list(row) for row in rows]
+    assert all((row[key] == i).all() for i, row in enumerate(found) for key in keys)

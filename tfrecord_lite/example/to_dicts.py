@@ -16,6 +16,7 @@ A single message is read by the protobuf runtime, which is faster than a lockste
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, TypedDict, cast
 
@@ -179,11 +180,10 @@ class _Decoded:
             yield rows
 
     def _rows(self, first: int, last: int) -> list[Row]:
-        names = self._names
         rows: list[Row] = [{} for _ in range(first, last)]
-        if names:
+        if self._names:
             columns = [arrays.some(first, last) for arrays in self._arrays]
-            rows = [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
+            rows = list(map(_dict_maker(tuple(self._names)), *columns))
         for name, having, arrays in self._partial:
             some = having[slice(*np.searchsorted(having, (first, last)))].tolist()
             if not some:
@@ -192,6 +192,14 @@ class _Decoded:
             for i in some:
                 rows[i - first][name] = values[i - some[0]]
         return rows
+
+
+@lru_cache(maxsize=64)
+def _dict_maker(names: tuple[str, ...]) -> Callable[..., Row]:
+    """Return ``lambda a0, a1: {"age": a0, "name": a1}``, which takes half the time of ``dict(zip(names, values))``."""
+    arguments = [f"a{i}" for i in range(len(names))]
+    items = ", ".join(f"{name!r}: {value}" for name, value in zip(names, arguments, strict=True))
+    return eval(f"lambda {', '.join(arguments)}: {{{items}}}")  # type: ignore[no-any-return]  # noqa: S307
 
 
 class _DecodedList:
@@ -207,7 +215,7 @@ class _DecodedList:
         arrays = _Arrays(lists.steps)
         self._some = arrays.some
         if len(wanted) > 1:
-            steps = arrays.some(0, lists.steps.n_messages)
+            steps = list(arrays.some(0, lists.steps.n_messages))
             for kind in wanted[1:]:
                 others = _Arrays(batch.lists(number, kind).steps).some(0, lists.steps.n_messages)
                 for i in np.flatnonzero(kinds == kind).tolist():
@@ -220,7 +228,7 @@ class _DecodedList:
     def add_to(self, rows: list[SequenceRow], first: int) -> None:
         """Add the list to those rows that have it; the first row is number `first`."""
         splits = self._splits[first : first + len(rows) + 1]
-        steps = self._some(splits[0], splits[-1])
+        steps = list(self._some(splits[0], splits[-1]))
         for i, row in enumerate(rows):
             if self._is_present is None or self._is_present[first + i]:
                 own = slice(splits[i] - splits[0], splits[i + 1] - splits[0])
@@ -258,14 +266,14 @@ class _Arrays:
         self._flat = flat
         self._is_wide = flat.nbytes > _WIDE_BYTES * max(lists.n_messages, 1)
 
-    def some(self, first: int, last: int) -> list[AnyArray]:
-        """Return the arrays of a range of messages; short ones are views."""
+    def some(self, first: int, last: int) -> Any:
+        """Return the arrays of a range of messages, in a list or an array; short ones are views."""
         if self._splits is None:
             count = cast("int", self._count)
             if self._long is not None:
                 some = self._long.take(slice(first * count, last * count))
                 return list(build.strings(some, as_column=False).reshape(-1, count))  # type: ignore[union-attr]
-            rows = list(self._flat[first:last])
+            rows = self._flat[first:last]
         else:
             splits = self._splits[first : last + 1]
             flat = self._flat
