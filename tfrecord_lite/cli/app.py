@@ -34,7 +34,7 @@ VERBS = {
     "merge": ("rearranging", "write the records of many files to one"),
     "split": ("rearranging", "divide the records of a file, or of several, among shards"),
     "shuffle": ("rearranging", "write all records in random order, also of files larger than memory"),
-    "sample": ("rearranging", "write records drawn at random"),
+    "sample": ("rearranging", "write some records, chosen at random"),
     "filter": ("rearranging", "write the records for which a condition is true"),
     "pack": ("images", "pack a folder or list of images into record files"),
     "unpack": ("images", "write the images in record files to a folder"),

@@ -29,7 +29,9 @@ def add_convert(parser: argparse.ArgumentParser) -> None:
     inputs.add(group, "--to FORMAT", "the format of DST")
     schema = group.add_mutually_exclusive_group()
     inputs.add_schema(schema, group)
-    text = "the features instead, each NAME:TYPE with a shape, [?] for any length, ? if it may lack"
+    text = (
+        "features, each NAME:TYPE, then [4] for a shape, [?] for any length, ? if it may be missing"
+    )
     inputs.add(schema, "--features NAME:TYPE,...", text)
     inputs.add(group, "--text all|NAME,...", "byte strings in TFRecords that are text")
     group = parser.add_argument_group("rows and columns")
@@ -40,12 +42,12 @@ def add_convert(parser: argparse.ArgumentParser) -> None:
     inputs.add(group, "--limit N", "convert N rows at most", number)
     group = parser.add_argument_group("output")
     inputs.add_shards(group)
-    text = "of Parquet and Arrow inside, of others of the file: none, gz, zst, bz2, zlib, snappy, lz4, brotli"
+    text = "inside Parquet and Arrow files, or of the whole file: none, gz, zst, bz2, zlib, snappy, lz4, brotli"
     more: Any = {"choices": _COMPRESSIONS, "dest": "output_compression"}
     inputs.add(group, "--compression NAME", text, **more)
     text = "store float64 in TFRecords exactly, as byte strings; by default as float32"
     inputs.add(group, "--float64", text)
-    text = "processes, which share the files to be written (default: 1)"
+    text = "write N files at a time, each in a process (default: 1)"
     inputs.add(group, "--jobs N", text, inputs.count_of("jobs"), default=1)
     inputs.add_overwrite(group)
     text = "keep the files that an interrupted call with the same arguments has completed"

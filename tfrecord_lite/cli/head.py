@@ -49,7 +49,7 @@ def add_head(parser: argparse.ArgumentParser) -> None:
     text = "print record N instead, from 0, or from the end if negative; or several, as --record=0,7,-1"
     inputs.add(which, "--record N", text, _numbers, action="extend")
     inputs.add_columns(parser, "these features only")
-    text = "draw images below their records; needs pip install pillow"
+    text = "show images below their records; needs pip install pillow"
     inputs.add(parser, "--images", text)
     _add_form(parser)
 

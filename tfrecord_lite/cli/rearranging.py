@@ -68,7 +68,7 @@ def run_split(args: argparse.Namespace, console: Console) -> None:
 
 def add_shuffle(parser: argparse.ArgumentParser) -> None:
     """Declare the seed and the memory too."""
-    inputs.add_seed(parser, "draw the same each time (default: a seed is drawn, and printed)")
+    inputs.add_seed(parser, "the same result each time (default: a new seed, which is printed)")
     text = "how much memory to use for records (default: 1GiB)"
     inputs.add(parser, "--memory SIZE", text, inputs.positive_size, default=1024**3)
     add_merge(parser)
@@ -93,7 +93,7 @@ def add_sample(parser: argparse.ArgumentParser) -> None:
     text = "this part of the records, from 0 to 1; reads the files twice"
     part = inputs.number("a number from 0 to 1", lambda x: 0 <= x <= 1)
     inputs.add(size, "--fraction X", text, part)
-    inputs.add_seed(parser, "draw the same each time (default: a seed is drawn, and printed)")
+    inputs.add_seed(parser, "the same result each time (default: a new seed, which is printed)")
     add_merge(parser)
 
 

@@ -19,9 +19,9 @@ def add_view(parser: argparse.ArgumentParser) -> None:
     inputs.add_columns(parser, "show these features only")
     number = inputs.count_of("records", at_least=0)
     inputs.add(parser, "--records N", "records in the table (default: 200)", number, default=200)
-    text = "records of large files that the statistics are of (default: 10000)"
+    text = "how many records of large files the statistics read (default: 10000)"
     inputs.add(parser, "--sample N", text, inputs.count_of("records"), default=10_000)
-    inputs.add_seed(parser, "draws the sample (default: 0)", default=0)
+    inputs.add_seed(parser, "of the random sample (default: 0)", default=0)
     text = "about how large the page may become (default: 16MiB)"
     inputs.add(parser, "--max-bytes N", text, inputs.positive_size, default=16 << 20)
     inputs.add_message(parser)

@@ -40,7 +40,7 @@ def sample_records(
     progress: Progress = None,
     **options: Unpack[TargetOptions],
 ) -> Rearranged:
-    """Write records drawn at random, without replacement, in the order in which they are read.
+    """Write some records, chosen at random without replacement, in the order in which they are read.
 
     Parameters
     ----------

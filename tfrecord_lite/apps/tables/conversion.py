@@ -228,7 +228,7 @@ def convert(
                     output, damage = make()
                 except BrokenProcessPool:
                     detail = (
-                        "a process that converted files has ended without a word; was it killed?"
+                        "a process that converted files has ended without an error; was it killed?"
                     )
                     raise ChildProcessError(detail) from None
                 except (TFRecordError, OSError, ValueError) as error:
