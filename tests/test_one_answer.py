@@ -98,13 +98,22 @@ CUT, WRONG = flower(1)[:-3], b"\n\x04\n\x02\n\x07"
     ("records", "detail"),
     [
         ([b"", b"\n\0", WITHOUT_KIND], None),
+        ([b"\n\0"], None),
         ([flower(1) + b"\x28\x01"], None),
         ([flower(0), CUT], "record 1.*not a valid Example: "),
         ([CUT], "record 0.*not a valid Example: "),
         ([WRONG, flower(1)], "record 0.*not a valid Example: "),
         ([flower(1)] * 9 + [b"\x12\x07"], "record 9.*not a valid Example: "),
     ],
-    ids=["without values", "unknown field", "cut", "cut first", "wrong first", "wrong last"],
+    ids=[
+        "without values",
+        "without features",
+        "unknown field",
+        "cut",
+        "cut first",
+        "wrong first",
+        "wrong last",
+    ],
 )
 def test_odd_and_broken_examples_are_examples(
     tmp_path: Path, records: list[bytes], detail: str | None

@@ -20,6 +20,7 @@ from tfrecord_lite.messages import (
     SequenceExample,
 )
 from tfrecord_lite.records.framing import frame
+from tfrecord_lite.wire.scalar import varint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -206,5 +207,6 @@ def write_samples(folder: Path) -> None:
     (folder / "empty folder").mkdir()
     from tests.support.foreign_messages import RECORDS
 
+    write(folder / "fields", [b"".join(varint(n << 3) + b"\1" for n in range(1, 70))])
     for name, make in RECORDS.items():
         write(folder / f"{name}.tfrecord", [make(0), make(1)])

@@ -92,6 +92,12 @@ def test_other_bytes_are_no_tree(data: bytes) -> None:
     assert (tree is None) == (expected is None)
 
 
+def test_a_message_that_begins_with_a_string_is_no_text() -> None:
+    name = b"a name of more than 32 characters, all of them text"
+    assert raw_tree(tagged(3, LEN, tagged(1, LEN, name))) == [("3", [("1", name)])]
+    assert raw_tree(tagged(3, LEN, b"\n" + name)) == [("3", b"\n" + name)]
+
+
 def test_bytes_are_looked_at_ten_deep() -> None:
     data = b"\x08\x01"
     for _ in range(13):

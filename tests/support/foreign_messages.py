@@ -132,7 +132,7 @@ def note_sequence(number: int) -> bytes:
     """Return a piece of music."""
     notes = [
         {"pitch": 60 + i, "velocity": 80, "start_time": i / 2, "end_time": i / 2 + 0.5}
-        for i in range(8)
+        for i in range(4 + 4 * number)
     ]
     made = NoteSequence(
         id=f"/id/maestro/{number}",

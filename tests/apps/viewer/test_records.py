@@ -15,6 +15,7 @@ from tfrecord_lite import TFRecordReader, encode_example
 from tfrecord_lite.apps.markup.pictures import Budget
 from tfrecord_lite.example.content import ContentType
 from tfrecord_lite.messages import SequenceExample
+from tfrecord_lite.wire.scalar import varint
 
 if TYPE_CHECKING:
     from tests.support.corpus import CorpusFile
@@ -99,6 +100,10 @@ def test_many_features_are_counted() -> None:
     view = shown(encode_example({f"{i}": i for i in range(2_500)}), Budget(characters=10**9))
 
     assert (len(view.cells), view.n_hidden) == (2_000, 500)
+    fields = b"".join(varint(n << 3) + b"\1" for n in range(1, 1251))
+    part = varint(len(fields)) + fields
+    view = shown(b"\x08\1\x1a" + part + b"\x22" + part, Budget(characters=10**9))
+    assert (len(view.cells), view.n_hidden) == (2_000, 501)
 
 
 def test_steps_of_feature_lists() -> None:
