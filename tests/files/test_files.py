@@ -188,6 +188,11 @@ class TestPatterns:
 
         assert list(TFRecordReader(tmp_path / "train@3")) == [name.encode() for name in names]
 
+    def test_shards_that_are_all_missing_are_one_error(self, tmp_path: Path) -> None:
+        with pytest.raises(FileNotFoundError, match="nor any of its 4 shards") as caught:
+            expand(tmp_path / "x@4.tfrecord")
+        assert "x-00000-of-00004.tfrecord" in str(caught.value)
+
     def test_a_missing_shard_is_found_missing(self, tmp_path: Path) -> None:
         write_each(tmp_path, "train-00000-of-00002.tfrecord")
         reader = TFRecordReader(tmp_path / "train@2.tfrecord")

@@ -25,6 +25,7 @@ from tfrecord_lite import (
     RawFeature,
     Schema,
     SparseTensor,
+    TFRecordReader,
     TFRecordWriter,
     encode_example,
     infer_schema,
@@ -902,3 +903,27 @@ def test_names_of_other_formats_are_refused(name: str, tmp_path: Path) -> None:
         save(tmp_path / name, {"x": [1]})
     assert caught.value.source == str(tmp_path / name)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("value", [["a"], [b"a"], [0.5], [1], [np.float32(1)], [[1], [2, 3]]])
+def test_an_empty_list_is_stored_alike_wherever_a_batch_ends(value: Any, tmp_path: Path) -> None:
+    stored = set()
+    for before, between, after in (
+        (0, 0, 1),
+        (1, 1, 1),
+        (1024, 0, 0),
+        (0, 1023, 1024),
+        (1025, 1024, 1),
+    ):
+        rows = [[]] * before + [value] * (between + 1) + [[]] * after
+        save(tmp_path / "a", ({"x": row, "n": 0} for row in rows))
+        found = list(TFRecordReader(tmp_path / "a"))
+        stored |= {record for record, row in zip(found, rows, strict=True) if row == []}
+        assert load(tmp_path / "a")["x"].to_list() == rows
+
+    assert stored == {encode_example({"n": 0})}
+
+
+def test_records_without_features_are_stored_alike(tmp_path: Path) -> None:
+    save(tmp_path / "a", ({"x": [] if i < 1024 else ["a"] * (i % 2)} for i in range(1026)))
+    assert len(set(TFRecordReader(tmp_path / "a"))) == 2

@@ -186,6 +186,9 @@ def _dense(name: str, column: Any, feature: Dense, original: Original | None) ->
             detail = f"records of shape {column.shape[1:]}, but the schema says {feature.shape}"
             raise column_error(name, detail, None, Reason.WRONG_COUNT)
     out = _lists(name, column, feature.kind, original)
+    if feature.default is not None and is_raw(original, feature.kind) and out.present is None:
+        filled = out.flat.lengths > 0  # an empty row is the default
+        out = out if filled.all() else replace(out, present=filled)
     counts = out.counts_array()
     wrong = counts != feature.size
     if out.present is not None:

@@ -208,8 +208,10 @@ def specification_of(
         return RaggedFeature(kind.dtype)
     if raw and not rank:
         return RawFeature(original.shape, original_dtype(original.dtype))
-    if rank <= raw:  # raw rows of one level are one string
-        return FixedLenFeature(() if raw else original.shape, kind.dtype)
+    if raw and rank == 1:  # a row is one string; one without values may be left out
+        return FixedLenFeature((), kind.dtype, b"")
+    if not rank:
+        return FixedLenFeature(original.shape, kind.dtype)
     levels = range(1, rank - raw)
     partitions = [RaggedFeature.RowLengths(f"{name}/row_lengths_{level}") for level in levels]
     return RaggedFeature(

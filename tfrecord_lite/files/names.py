@@ -249,7 +249,11 @@ def _matches(source: Source, storage_options: StorageOptions, may_mix: bool) -> 
             _check_one_set(path, data)
         return [*data]
     if _SHARDED.fullmatch(path) and not (is_remote and _is_remote_file(path, storage_options)):
-        return list(shard_names(path) or [path])
+        names = list(shard_names(path) or [path])
+        if not is_remote and len(names) > 1 and not any(map(os.path.lexists, names)):
+            detail = f"no file {path!r}, nor any of its {len(names):,} shards such as {names[0]!r}"
+            raise FileNotFoundError(detail)
+        return [*names]
     return [path]
 
 

@@ -17,8 +17,9 @@ from typing import Any
 
 import numpy as np
 
+from tfrecord_lite.columns import RaggedTensor
 from tfrecord_lite.convert.arrow import Frame, Traits, check_traits, with_traits
-from tfrecord_lite.convert.lists import with_values
+from tfrecord_lite.convert.lists import MaskedRows, with_values
 from tfrecord_lite.convert.lossless import (
     RAW,
     check_exact,
@@ -141,7 +142,7 @@ class SchemaBuilder:
             return columns, self.given
         schema = self.schema.select(columns)
         self._note_rounded(columns, schema)
-        return columns, schema
+        return {name: _without_empty_rows(made) for name, made in columns.items()}, schema
 
     def add_frame(self, frame: Frame) -> tuple[dict[str, Any], Schema]:
         """Return a batch of Arrow data as columns, and the schema to write these with.
@@ -174,9 +175,12 @@ class SchemaBuilder:
             self._columns[name] = _Column(name, both)
         self._n_rows += frame.n_rows
         made = given_columns({name: frame.columns[name] for name in carried}, carried) | own
-        # As in rows: empty lists of nothing have no kind, so that other files may have one.
-        made = {name: column for name, column in made.items() if not is_empty_lists(column)}
         self._note_rounded(own, schema)
+        made = {
+            name: _without_empty_rows(column)
+            for name, column in made.items()
+            if not is_empty_lists(column)
+        }
         return made, schema.select(made)
 
     def _note_rounded(self, columns: Mapping[str, Any], schema: Schema) -> None:
@@ -229,6 +233,17 @@ class SchemaBuilder:
                     raise unknown_error(name, given).at(index=self._n_rows + i)
                 values[name][i] = value
         return values
+
+
+def _without_empty_rows(column: Any) -> Any:
+    """Return a column whose empty rows are records without the feature.
+
+    Rows that came before any value are so too, as nothing told their kind; where batches end makes no difference.
+    """
+    if not isinstance(column, RaggedTensor):
+        return column
+    empty: Any = np.diff(column.row_splits) == 0
+    return MaskedRows(column, empty) if empty.any() else column
 
 
 def _values_of_flat_dicts(rows: list[Any], names: list[str]) -> dict[str, list[Any]] | None:

@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 
 _OTHER_FORMAT = re.compile(r"\.(parquet|feather|csv|json)l?(\.(gz|zst|bz2))?$")
 """Endings of files that nobody takes for TFRecords."""
+_NO_FEATURES = b"\n\0"
+"""An Example without features, as the encoder writes it."""
 _COLUMNS = (Mapping, tuple, np.ndarray, RaggedTensor, SparseTensor, BytesColumn)
 
 
@@ -273,7 +275,7 @@ def _numbered_from(first: int) -> Iterator[None]:
 def _put_columns(files: DataFiles, columns: Mapping[str, Any], schema: Schema, n_rows: int) -> None:
     """Write columns; without any, records without features."""
     if not columns:
-        files.put([b""] * n_rows)
+        files.put([_NO_FEATURES] * n_rows)
         return
     for block in encode_column_batches(columns, schema):
         files.put(block)

@@ -118,11 +118,7 @@ def widened(
 
 def _stored(name: str, kind: Kind, original: Original, splits_dtype: Any = np.int64) -> SchemaItem:
     """Return the item of an original that was wider from some record on."""
-    spec = specification_of(name, kind, original, splits_dtype)
-    if isinstance(spec, FixedLenFeature) and None in original.shape:
-        # Empty rows that were written before the dtype was known are records without the feature.
-        spec = replace(spec, default_value=b"")
-    return SchemaItem(spec, original)
+    return SchemaItem(specification_of(name, kind, original, splits_dtype), original)
 
 
 def as_missing(name: str, item: SchemaItem) -> SchemaItem:

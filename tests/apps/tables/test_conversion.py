@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 import subprocess
@@ -282,6 +283,35 @@ class TestRows:
 
     @pytest.mark.needs("sql")
     @pytest.mark.parametrize("ending", ["tfrecord", "parquet", "csv"])
+    @pytest.mark.parametrize(
+        ("limit", "n_jobs", "counts"), [(None, 1, [25, 26, 25, 26]), (50, 2, [12, 13, 12, 13])]
+    )
+    def test_rows_are_divided_after_a_condition(
+        self, tmp_path: Path, ending: str, limit: int | None, n_jobs: int, counts: list[int]
+    ) -> None:
+        save(tmp_path / "a.tfrecord", {"i": np.arange(300), "j": np.arange(300) % 3})
+        save(tmp_path / "b.tfrecord", {"i": np.arange(300, 303), "j": np.zeros(3, int)})
+        for name in "ab" if ending != "tfrecord" else "":
+            convert(tmp_path / f"{name}.tfrecord", target=tmp_path / f"{name}.{ending}")
+
+        convert(
+            *(tmp_path / f"{name}.{ending}" for name in "ab"),
+            target=tmp_path / "c.jsonl",
+            condition="j = 0 and i <> 300",
+            columns=("i",),
+            num_shards=4,
+            limit=limit,
+            num_jobs=n_jobs,
+        )
+
+        parts = [path.read_text().splitlines() for path in sorted(tmp_path.glob("c-*"))]
+        expected = [i for i in range(303) if (i < 300 and i % 3 == 0) or i > 300]
+        found = [json.loads(line)["i"] for part in parts for line in part]
+        assert found == [i for i in expected if i % 3 == 0 or i > 300][:limit]
+        assert [len(part) for part in parts] == counts
+
+    @pytest.mark.needs("sql")
+    @pytest.mark.parametrize("ending", ["tfrecord", "parquet", "csv"])
     @pytest.mark.parametrize("shards", [None, 2])
     def test_a_condition(
         self, tmp_path: Path, source: Path, ending: str, shards: int | None
@@ -489,7 +519,6 @@ class TestResume:
         summary = convert(source, target=target, num_shards=3, resume=True)
 
         assert ids(*shards) == list(range(6_000))
-        assert manifests(tmp_path) == []
         assert shards[0].stat().st_mtime_ns != before[0]
         assert shards[1].stat().st_mtime_ns == before[1]
         assert (len(summary.kept), len(summary.outputs), summary.rows) == (1, 2, 6_000)
@@ -558,10 +587,32 @@ class TestResume:
         assert shards[0].read_bytes() == b"PAR1"
 
     def test_after_all_is_complete(self, tmp_path: Path, source: Path) -> None:
-        convert(source, target=tmp_path / "b.parquet", resume=True)
+        for shards in (None, 3):
+            settings: dict[str, Any] = {"target": tmp_path / "b.parquet", "num_shards": shards}
+            convert(source, resume=True, **settings)
 
-        with pytest.raises(FileExistsError, match="--overwrite replaces it"):
-            convert(source, target=tmp_path / "b.parquet", resume=True)
+            summary = convert(source, resume=True, **settings)
+
+            assert (summary.outputs, len(summary.kept)) == ([], shards or 1)
+            assert summary.rows == 6_000
+            with pytest.raises(FileExistsError, match="had other sources or settings"):
+                convert(source, resume=True, columns=("id",), **settings)
+            with pytest.raises(FileExistsError, match="--overwrite replaces it"):
+                convert(source, **settings)
+
+    def test_removes_what_was_left_of_files_that_were_being_written(
+        self, tmp_path: Path, source: Path
+    ) -> None:
+        target = tmp_path / "b.tfrecord"
+        shards = interrupted(source, target)
+        others = [tmp_path / ".b.tfrecord.1a2b.tmp", tmp_path / f".{shards[0].name}.1a2b.tmp"]
+        left = [tmp_path / f".{shards[2].name}{end}.1a2b.tmp" for end in ("", ".schema.json")]
+        for path in [*others, *left]:
+            path.touch()
+
+        convert(source, target=target, num_shards=3, resume=True)
+
+        assert sorted(tmp_path.glob(".*.tmp")) == sorted(others)
 
     def test_with_a_limit(self, tmp_path: Path, source: Path) -> None:
         shards = interrupted(source, tmp_path / "b.parquet", limit=4_000)

@@ -551,6 +551,7 @@ class TestJsonLines:
             (['{"x": 1}', "", "{x"], "line 3: not JSON"),
             (['{"x": 1}', "[1]"], "line 2: expected an object"),
             (['{"x": {"base64": "?"}}'], "line 1: '\\?' is not base64"),
+            (['{"x": 1}', '{"base64": "//4="}'], "line 2: a whole record as base64"),
             (['{"x": 18446744073709551616}'], "line 1: values of several types, or too large"),
         ],
     )

@@ -33,6 +33,8 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
+
 from tfrecord_lite.apps.tables import formats
 from tfrecord_lite.apps.tables.record_format import RecordSource, RecordTarget
 from tfrecord_lite.apps.tables.table import TFRecordTable, scan
@@ -66,8 +68,8 @@ if TYPE_CHECKING:
 __all__ = ["Settings", "Summary", "convert"]
 
 _OTHER_SETTINGS = (
-    "the conversion that was interrupted here, and has completed this file, had other sources or "
-    "settings; repeat it with them, or begin anew with --overwrite"
+    "the conversion that has completed this file had other sources or settings; repeat it with "
+    "them, or begin anew with --overwrite"
 )
 
 
@@ -218,7 +220,7 @@ def convert(
         left = settings.limit
         if left is not None:
             left = max(left - sum(output.rows for output in summary.kept), 0)
-        is_exact = settings.condition is None and all(piece.stop is not None for piece in pieces)
+        is_exact = all(piece.stop is not None for piece in pieces)
         if is_file_object(target) or (left is not None and not is_exact):
             num_jobs = 1
         found = {file.source: file for file in damage}
@@ -246,7 +248,10 @@ def convert(
                     most = found.get(file.source, file)
                     if (file.records, file.num_damaged) >= (most.records, most.num_damaged):
                         found[file.source] = file
-        if log is not None and len(done) + len(summary.outputs) == len(plan.outputs):
+        is_complete = len(done) + len(summary.outputs) == len(plan.outputs)
+        if log is not None and is_complete and resume:
+            log.finish()  # so that a repetition finds all complete
+        elif log is not None and is_complete:
             log.forget()
         meter.finish()
     summary.damage = DamageReport(tuple(found.values()))
@@ -420,31 +425,40 @@ def _name_in(folder: str, piece: _Piece, plan: _Plan) -> str:
 
 
 def _evenly(plan: _Plan, pieces: list[_Piece], n_shards: int) -> tuple[list[list[_Piece]], _Damage]:
-    """Divide all rows into shards, as even as can be, in their order."""
-    counts, marks = [], []
+    """Divide the rows that are written into shards, as even as can be, in their order."""
+    found: list[tuple[_Piece, Sequence[int], list[Any]]] = []  # with the numbers of these rows
     damage: _Damage = ()
     for piece in pieces:
-        source, _ = plan.open(piece)
+        source, condition = plan.open(piece)
         with contextlib.closing(source):
-            counts.append(source.count())
-            marks.append(source.marks if isinstance(source, RecordSource) else [])
+            rows = range(source.count()) if condition is None else _chosen(source, condition)
+            found.append((piece, rows, source.marks if isinstance(source, RecordSource) else []))
             damage += _damage_of(source)
-    total = sum(counts)
-    if plan.settings.limit is not None and plan.settings.condition is None:
+    total = sum(len(rows) for _, rows, _ in found)
+    if plan.settings.limit is not None:
         total = min(total, plan.settings.limit)
     shards: list[list[_Piece]] = [[] for _ in range(n_shards)]
     for i, shard in enumerate(shards):
         first, last = total * i // n_shards, total * (i + 1) // n_shards
         base = 0
-        for piece, count, known in zip(pieces, counts, marks, strict=True):
-            start, stop = max(first - base, 0), min(last - base, count)
-            if start < stop:
-                mark = max((mark for mark in known if mark[0] <= start), default=None)
+        for piece, rows, marks in found:
+            low, high = max(first - base, 0), min(last - base, len(rows))
+            if low < high:
+                start, stop = int(rows[low]), int(rows[high - 1]) + 1
+                mark = max((mark for mark in marks if mark[0] <= start), default=None)
                 shard.append(replace(piece, first=start, stop=stop, mark=mark))
-            base += count
+            base += len(rows)
         if not shard:  # without rows, but with columns
             shard.append(replace(pieces[0], stop=0))
     return shards, damage
+
+
+def _chosen(source: Any, condition: Any) -> Any:
+    """Return the numbers of the rows that meet a condition."""
+    if condition.columns:
+        source.columns = list(condition.columns)
+    masks = [np.asarray(condition.mask(batch), np.bool_) for batch in source.batches()]
+    return np.flatnonzero(np.concatenate([np.zeros(0, np.bool_), *masks]))
 
 
 # ------------------------------------------------------------------------------------- resume
@@ -479,6 +493,7 @@ class _Log:
                 if local_size(name) == n_bytes:
                     self.complete[name] = Output(name, rows, n_bytes)
         self.is_same = lines[:1] == [self._digest]
+        self.is_finished = lines[-1:] == [_FINISHED]
 
     def add(self, output: Output) -> None:
         """Note that an output is complete."""
@@ -486,9 +501,18 @@ class _Log:
         with self._path.open("a") as file:
             file.write(f"\n{line}" if file.tell() else f"{self._digest}\n{line}")
 
+    def finish(self) -> None:
+        """Note that all outputs are complete."""
+        if not self.is_finished:
+            with self._path.open("a") as file:
+                file.write(f"\n{_FINISHED}")
+
     def forget(self) -> None:
         """Remove the file: of an earlier conversion, or of one that is complete."""
         self._path.unlink(missing_ok=True)
+
+
+_FINISHED = "finished"
 
 
 def _stamp(name: str) -> tuple[int, int] | None:
@@ -514,7 +538,8 @@ def _begin(
     """Return the outputs that are complete; raise if others are there."""
     complete = log.complete if log is not None and resume else {}
     if complete and log is not None and not log.is_same:
-        if not overwrite:
+        is_other = log.is_finished and not any(name_of(p) in complete for p, _ in plan.outputs)
+        if not (overwrite or is_other):
             raise FileExistsError(errno.EEXIST, _OTHER_SETTINGS, min(complete))
         complete = {}
     done: dict[int, Output] = {}
@@ -531,6 +556,10 @@ def _begin(
             elif log is not None and log.is_there:
                 hint += ", --resume keeps what an interrupted conversion has completed"
             raise FileExistsError(errno.EEXIST, f"{os.strerror(errno.EEXIST)}{hint}", name)
+    if log is not None and log.is_there and resume:
+        _remove_leftovers(
+            [name_of(place) for i, (place, _) in enumerate(plan.outputs) if i not in done]
+        )
     if log is not None and not done:
         log.forget()
     if (
@@ -540,6 +569,16 @@ def _begin(
     ):
         os.makedirs(name_of(target), exist_ok=True)  # noqa: PTH103
     return done
+
+
+def _remove_leftovers(names: list[str]) -> None:
+    """Remove what a conversion that was killed had begun to write for these outputs."""
+    for name in names:
+        folder, base = os.path.split(name)
+        for ending in ("", SIDECAR_SUFFIX):
+            pattern = f".{glob.escape(base + ending)}.*.tmp"
+            for path in Path(folder or ".").glob(pattern):
+                path.unlink(missing_ok=True)
 
 
 # ---------------------------------------------------------------------------------------- run

@@ -466,6 +466,10 @@ class JsonSource(_TextSource):
         for (number, _), row in zip(numbered, found, strict=True):
             if not isinstance(row, dict):
                 raise _misfit(self.name, number, 'expected an object, as in {"x": 1}')
+            if row.keys() == {"base64"} and isinstance(row["base64"], str):
+                detail = "a whole record as base64, which is how `tfrecord cat --json` writes one that is "
+                detail += "no Example; leave it out, or rename the key if it is a column"
+                raise _misfit(self.name, number, detail)
             try:
                 decoded = {n: _decoded(value) for n, value in row.items()} if has_objects else row
             except ValueError as error:
