@@ -118,12 +118,12 @@ class KnownKeys:
 
     def numbers(self, data: Uint8Array, at: Int64Array) -> Int64Array:
         """Return which of the keys each entry must have, if it has one of them."""
-        sizes = data[_KEY_PLACE - 1 :].take(at)
+        from_size = data[_KEY_PLACE - 1 :]
         hashed = np.zeros(at.size, np.uint32)
         for place, multiplier in zip(self._places, self._multipliers, strict=True):
-            taken = data[_KEY_PLACE - 1 + place :].take(at) if place else sizes
-            if place > self._shortest:
-                taken = taken * (sizes >= place)
+            taken = from_size[place:].take(at)
+            if place > self._shortest:  # some keys end before
+                taken *= from_size.take(at) >= place
             hashed += taken.astype(np.uint32) * multiplier
         hashed >>= self._shift
         return self._slots.take(hashed.astype(np.int64)).astype(np.int64)
