@@ -95,61 +95,41 @@ class TestMerge:
 
 
 class TestSplit:
-    @given(record_lists(), st.integers(1, 9), st.sampled_from(ENDINGS))
-    def test_evenly(self, records: list[bytes], num_shards: int, ending: str) -> None:
+    @given(record_lists(), st.integers(1, 9), st.sampled_from(ENDINGS), st.booleans())
+    def test_evenly_also_what_can_be_read_only_once(
+        self, records: list[bytes], num_shards: int, ending: str, is_pipe: bool
+    ) -> None:
         with tempfile.TemporaryDirectory() as folder:
-            path = write_all(Path(folder), [(records, "")])
+            (path,) = write_all(Path(folder), [(records, "")])
             target = Path(folder, f"part.tfrecord{ending}")
 
-            parts = split_files(path, target, num_shards=num_shards)
+            parts = split_files(one_way(path) if is_pipe else path, target, num_shards=num_shards)
 
             counts = [len(read_all(path)) for path in parts.paths]
             assert len(counts) == num_shards
             assert max(counts) - min(counts) <= 1
             assert read_all(*parts.paths) == records
-            assert parts.paths[-1].endswith(
-                f"part-{num_shards - 1:05d}-of-{num_shards:05d}.tfrecord{ending}"
-            )
+            last = f"part-{num_shards - 1:05d}-of-{num_shards:05d}.tfrecord{ending}"
+            assert parts.paths[-1].endswith(last)
 
-    @given(record_lists(), st.integers(1, 150))
-    def test_by_number(self, records: list[bytes], number: int) -> None:
+    @given(record_lists(), st.integers(1, 20_000), st.booleans())
+    def test_by_number_or_bytes(self, records: list[bytes], size: int, by_bytes: bool) -> None:
+        options: Any = (
+            {"bytes_per_shard": size} if by_bytes else {"records_per_shard": size % 150 + 1}
+        )
         with tempfile.TemporaryDirectory() as folder:
             path = write_all(Path(folder), [(records, "")])
 
-            parts = split_files(path, Path(folder, "part"), records_per_shard=number)
+            parts = split_files(path, Path(folder, "part"), **options)
 
-            counts = [len(read_all(path)) for path in parts.paths]
-            assert set(counts[:-1]) <= {number}
-            assert (0 if not records else 1) <= counts[-1] <= number
-            assert read_all(*parts.paths) == records
-
-    @pytest.mark.full
-    @given(record_lists(), st.integers(1, 20_000))
-    def test_by_bytes(self, records: list[bytes], n_bytes: int) -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            path = write_all(Path(folder), [(records, "")])
-
-            parts = split_files(path, Path(folder, "part"), bytes_per_shard=n_bytes)
-
-            for name in parts.paths:
-                last = len(read_all(name)[-1]) + 16 if records else 0
-                assert Path(name).stat().st_size - last < n_bytes  # full with its last record
-                if name != parts.paths[-1]:
-                    assert Path(name).stat().st_size >= n_bytes
-            assert read_all(*parts.paths) == records
-
-    @given(record_lists(), st.integers(1, 5))
-    def test_what_can_be_read_only_once_keeps_its_order(
-        self, records: list[bytes], num_shards: int
-    ) -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            (path,) = write_all(Path(folder), [(records, "")])
-
-            parts = split_files(one_way(path), Path(folder, "part@x"), num_shards=num_shards)
-
-            assert read_all(*parts.paths) == records
-            sizes = [len(read_all(name)) for name in parts.paths]
-            assert max(sizes) - min(sizes) <= 1
+            found = [read_all(name) for name in parts.paths]
+            assert [record for part in found for record in part] == records
+            for i, part in enumerate(found):
+                sizes = [len(record) + 16 if by_bytes else 1 for record in part]
+                most = next(iter(options.values()))
+                assert sum(sizes[:-1]) < most  # full with its last record
+                assert sum(sizes) >= most or i == len(found) - 1
+            assert all(found) or found == [[]]
 
     def test_names(self, tmp_path: Path) -> None:
         (path,) = write_all(tmp_path, [([b"a", b"b", b"c"], "")])
@@ -441,6 +421,19 @@ class TestAll:
         assert [len(read_all(path)) for path in parts.paths] == [4, 4]
         assert len(spans) == 1  # though the file may be read twice
 
+    @pytest.mark.parametrize(
+        "rearrange",
+        [shuffle_records, lambda source, target, **o: sample_records(source, target, 20, **o)],
+    )
+    def test_a_seed_is_drawn_and_told(self, tmp_path: Path, rearrange: Any) -> None:
+        (path,) = write_all(tmp_path, [([b"%d" % i for i in range(99)], "")])
+
+        first, other = (rearrange(path, tmp_path / name) for name in "12")
+        again = rearrange(path, tmp_path / "3", seed=first.seed)
+
+        assert first.seed != other.seed
+        assert read_all(*first.paths) == read_all(*again.paths) != read_all(*other.paths)
+
     @each_function
     @pytest.mark.parametrize("error", [KeyboardInterrupt, FileNotFoundError])
     def test_an_error_leaves_nothing(
@@ -498,24 +491,20 @@ class TestMishaps:
         assert (tmp_path / "new-00000-of-00001").read_bytes() == b"old"
         assert len(list(tmp_path.iterdir())) == 2
 
-    @pytest.mark.skipif(sys.platform == "win32", reason="no such limit")
+    @pytest.mark.skipif(sys.platform != "linux", reason="lists open files in /proc")
     def test_more_shards_than_files_may_be_open(self, tmp_path: Path) -> None:
         import resource
 
         path = write_all(tmp_path, [([b"a"] * 200, "")])
-        limits = resource.getrlimit(resource.RLIMIT_NOFILE)
-        with Path(path[0]).open("rb") as file:
-            most = file.fileno() + 100
-        if sys.platform == "linux":  # files that are open already, with gaps between their numbers
-            taken = {int(number) for number in os.listdir("/proc/self/fd")}  # noqa: PTH208
-            most = [number for number in range(200 + len(taken)) if number not in taken][100]
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, limits[1]))
+        most, limits = max(map(int, os.listdir("/proc/self/fd"))), resource.RLIMIT_NOFILE  # noqa: PTH208
+        before = resource.getrlimit(limits)
+        resource.setrlimit(limits, (most + 100, before[1]))
         try:
-            filter_records(path, tmp_path / "x", lambda b: b.lengths > 0, num_shards=150)
+            filter_records(path, tmp_path / "x", lambda b: b.lengths > 0, num_shards=most + 150)
         finally:
-            resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+            resource.setrlimit(limits, before)
 
-        assert len(list(tmp_path.iterdir())) == 151
+        assert len(list(tmp_path.iterdir())) == most + 151
 
     @pytest.mark.needs("remote")
     def test_urls_and_their_options(self, tmp_path: Path) -> None:
