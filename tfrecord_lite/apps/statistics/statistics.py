@@ -96,7 +96,6 @@ def compute_statistics(
         If a file is damaged, unless `on_error` says otherwise.
     InvalidArgumentError
         ``MALFORMED`` for a record that is neither an Example nor a SequenceExample;
-        ``UNSUPPORTED`` for lists of Examples;
         ``BAD_ARGUMENT`` if `num_records` is not positive.
     TypeError
         For data of another type.
