@@ -27,6 +27,7 @@ from tfrecord_lite import (
     FixedLenSequenceFeature,
     RaggedFeature,
     RaggedTensor,
+    RawFeature,
     SequenceExampleParser,
     SparseFeature,
     SparseTensor,
@@ -658,3 +659,15 @@ def test_it_is_not_loaded_with_the_package_and_says_what_it_needs() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert done.stdout == ("False False\nstrategies need Hypothesis: pip install hypothesis\n")
+
+
+@given(st.data())
+def test_arrays_in_byte_strings_are_drawn(data: st.DataObject) -> None:
+    features = {"a": RawFeature([2, 2], "int16"), "b": RawFeature([3], "bool")}
+    columns: Any = data.draw(testing.columns(features))
+    assert (columns["a"].dtype, columns["a"].shape[1:]) == (np.int16, (2, 2))
+    sequence = data.draw(testing.sequence_examples_for(features, features))
+    message = sequence.SerializeToString()
+    context, lists = parse_single_sequence_example(message, features, features)
+    assert context["b"].shape == (3,)
+    assert lists["a"].shape[1:] == (2, 2)

@@ -30,9 +30,9 @@ from tfrecord_lite.schema import (
     FixedLenSequenceFeature,
     Kind,
     RaggedFeature,
+    RawFeature,
     SparseFeature,
     VarLenFeature,
-    kind_of,
     prepare,
     prepare_sequence,
 )
@@ -154,7 +154,10 @@ def sparse_indices(sizes: list[int], max_size: int) -> SearchStrategy[list[tuple
 
 def _draw_lists(draw: DrawFn, name: str, spec: Any, *, allow_nan: bool) -> Lists:
     """Draw kind and values of each list that a specification reads, by key; none if missing."""
-    kind = kind_of(spec.dtype)
+    if isinstance(spec, RawFeature):
+        n_bytes = spec.n_bytes
+        return {name: (Kind.BYTES, [draw(st.binary(min_size=n_bytes, max_size=n_bytes))])}
+    kind = spec.kind
     lists: Lists = {}
     key = name
     match spec:
@@ -376,7 +379,7 @@ def sequence_examples_for(
         context = draw(examples_for(context_features, allow_nan=allow_nan))
         sequence.context.CopyFrom(context.features)
     for name, spec in (sequence_features or {}).items():
-        may_be_missing = not isinstance(spec, FixedLenSequenceFeature) or spec.allow_missing
+        may_be_missing = getattr(spec, "allow_missing", not isinstance(spec, RawFeature))
         n_steps = draw(st.integers(-1 if may_be_missing else 0, max_steps))
         for key, kind, steps in _draw_steps(draw, name, spec, n_steps, allow_nan=allow_nan):
             features = sequence.feature_lists.feature_list[key].feature
@@ -394,7 +397,7 @@ def _draw_steps(
     """Draw key, kind and values per step of each list a specification reads; none if n_steps < 0."""
     if n_steps < 0:
         return []
-    kind = kind_of(spec.dtype)
+    kind = spec.kind
     if isinstance(spec, FixedLenSequenceFeature):
         one = lists_of(kind, prod(spec.shape), allow_nan=allow_nan)
         return [(name, kind, [draw(one) for _ in range(n_steps)])]

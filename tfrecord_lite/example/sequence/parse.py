@@ -416,7 +416,8 @@ def _even_steps(column: FeatureListColumn, feature: Padded) -> AnyArray:
     r"""Return the values of all steps, shape (n_steps, \*shape); raise if a list is missing, or a step of another size."""
     missing = ~column.is_present
     if not feature.allow_missing and missing.any():
-        detail = "the list is missing; with allow_missing=True it would have no steps"
+        detail = "the list is missing"
+        detail += "; with allow_missing=True it would have no steps" * (feature.raw is None)
         raise MisfitError(int(np.flatnonzero(missing)[0]), Reason.MISSING, column.key, detail)
     steps = column.steps
     try:
