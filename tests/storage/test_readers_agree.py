@@ -12,6 +12,7 @@ import pytest
 
 from tests.support.columns import same
 from tfrecord_lite import (
+    ExampleParser,
     FixedLenSequenceFeature,
     RaggedFeature,
     RaggedTensor,
@@ -31,6 +32,7 @@ from tfrecord_lite import (
 from tfrecord_lite.columns.join import join
 from tfrecord_lite.convert.lists import row_of
 from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.index.file import parser_of
 from tfrecord_lite.schema import FixedLenFeature, Original, Schema, SequenceSchema
 from tfrecord_lite.storage import described
 
@@ -121,6 +123,28 @@ def test_a_single_record_is_its_row_of_the_batch(paths: dict[str, Path], name: s
         same(row["x"], row_of(COLUMNS[name], i))
 
 
+def test_batches_of_rows_keep_what_is_missing_and_share_no_memory(paths: dict[str, Path]) -> None:
+    schema = load_schema(f"{paths['masked']}.schema.json")
+    rows = TFRecordDataset(paths["masked"]).parse_example(schema).batch(3)
+    same(join([batch["x"] for batch in rows]), COLUMNS["masked"])
+
+    schema = load_schema(f"{paths['ragged float64']}.schema.json")
+    first, second, _ = (batch["x"] for batch in read_batches(paths["ragged float64"], schema, 3))
+    first.values[:] = -1
+    second.values[:] = -2
+    assert set(first.values) == {-1}
+
+
+def test_a_file_keeps_the_parser_of_the_last_schema(paths: dict[str, Path]) -> None:
+    file = TFRecordFile(paths["l"])
+    features: dict[str, Any] = {"x": "int64"}
+
+    assert list(file.parse([1], features)) == ["x"]
+    assert parser_of(file, features) is parser_of(file, {"x": "int64"})
+    features["y"] = FixedLenFeature([], "int64", 7)
+    assert list(file.parse([1], features)) == ["x", "y"]
+
+
 def test_the_context_of_sequences_has_its_originals() -> None:
     lists = FixedLenSequenceFeature([], "int64")
     schema = SequenceSchema(
@@ -152,6 +176,10 @@ def test_the_first_record_that_does_not_fit_an_original_is_named(
         error = caught.value
         assert (error.reason, error.key, error.index) == (Reason.UNREPRESENTABLE, "x", 3)
         assert error.source == str(path)
+    (block,) = TFRecordReader(path).blocks()
+    with pytest.raises(InvalidArgumentError) as caught:
+        ExampleParser(schema, strings=strings).parse_batches(block, [0, 2, 3, 6])
+    assert caught.value.index == 3
 
 
 # ------------------------------------------------------------------ without a schema
@@ -236,6 +264,10 @@ def test_the_features_of_tensorflow_datasets_beside_the_data_are_used(tmp_path: 
     for found in (load(path), *read_batches(path), *TFRecordReader(path).batches()):
         assert found["steps/action"].shape == (2, None, 7)
 
+    (tmp_path / "other").mkdir()
+    other = written(tmp_path / "other" / "a", [{"steps/action": [0.5] * 28}])
+    assert load([path, other])["steps/action"].shape == (3, 28)  # they are of one folder
+
     (tmp_path / "features.json").write_text('{"of": "another program"}')
     assert load(path)["steps/action"].shape == (2, 28)
     (tmp_path / "dataset_info.json").write_text("{}")
@@ -254,7 +286,7 @@ def test_the_first_records_alone(tmp_path: Path) -> None:
 
     for n in (1, 5, 7, 10, 99):
         same(load(paths, num_records=n)["n"], np.array([0, 1, 2, 3, 4] * 2, "u1")[:n])
-    assert load(first, num_records=2)["n"].tolist() == [1, 2]  # nothing after them is read
+    same(load(first, num_records=2)["n"], np.array([1, 2]))  # nothing after them is read
     assert load(first, ["s"], num_records=2, text=True)["s"].tolist() == ["ä", "b"]
     assert load(first, ["s"], num_records=1, text=["s"])["s"].tolist() == ["ä"]
     assert load(first, ["s"], num_records=1)["s"].tolist() == ["ä".encode()]
