@@ -31,6 +31,7 @@ from tfrecord_lite import (
     RaggedFeature,
     RaggedTensor,
     TFRecordDataset,
+    TFRecordReader,
     TFRecordWriter,
     VarLenFeature,
     encode_sequence_example,
@@ -830,6 +831,20 @@ def test_large_records_are_read_in_whole_batches(
     list(read_batches(names, {"n": int, "image": bytes}, 32))
 
     assert sizes == [32, 38, 26, 24]  # two batches of 32 at once from the second block on
+
+
+def test_batches_may_be_larger_than_what_is_parsed_at_once(tmp_path: Path) -> None:
+    name = str(tmp_path / "numbers")
+    with TFRecordWriter(name) as writer:
+        writer.write_examples({"n": np.arange(12_000)})
+
+    for batches in (
+        TFRecordReader(name).batches({"n": int}, 5_000),
+        read_batches(name, {"n": int}, 5_000),
+    ):
+        found = [batch["n"] for batch in batches]
+        assert [len(n) for n in found] == [5_000, 5_000, 2_000]
+        assert np.concatenate(found).tolist() == list(range(12_000))
 
 
 def test_what_is_rare_is_not_waited_for(names: list[str]) -> None:

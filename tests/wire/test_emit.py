@@ -8,7 +8,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tfrecord_lite import Block, encode_examples
@@ -50,8 +50,9 @@ def scalar(value: int) -> bytes:
 
 @given(
     st.one_of(st.lists(int64s, max_size=40), st.lists(small, max_size=40)),
-    st.sampled_from([1, 500]),
+    st.sampled_from([1, 2000]),
 )
+@example(list(range(100, 140)), 2000)
 def test_numbers_are_encoded_as_one_by_one(values: list[int], times: int) -> None:
     array = np.array(values * times, np.int64)  # up to more than are encoded in one go
 
