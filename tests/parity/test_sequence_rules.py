@@ -29,6 +29,7 @@ from tests.parity.building import (
 )
 from tests.parity.parsing import Parsing, agree, error_name, in_one
 from tests.parity.rules import deviation, rule
+from tests.parity.test_example_rules import DTYPES, MAKE, OTHERS, REJECTS, SOME
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.sequence.parse import (
     parse_sequence_example,
@@ -49,16 +50,7 @@ if TYPE_CHECKING:
 RowLengths = RaggedFeature.RowLengths
 Uniform = RaggedFeature.UniformRowLength
 
-DTYPES = ["float32", "int64", "string"]
-OTHERS = [(one, other) for one, other in product(DTYPES, DTYPES) if one != other]
-MAKE: dict[str, Any] = {"float32": floats, "int64": ints, "string": strings}
-SOME: dict[str, list[Any]] = {
-    "float32": [1.5, -2.0, 0.0, 3.0, 4.0, 5.0],
-    "int64": [1, -2, 0, 2**63 - 1, -(2**63), 5],
-    "string": [b"x", b"", b"\xff\0", b"yy", b"z" * 300, b"w"],
-}
 NOTHING = sequence()
-REJECTS = "InvalidArgumentError"
 KEYED: dict[Any, tuple[list[int], ...]] = {
     RaggedFeature.RowSplits: ([0, 1, 1, 3], [0], [0, 2]),
     RowLengths: ([1, 0, 2], [], [2]),
