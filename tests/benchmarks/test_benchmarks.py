@@ -147,6 +147,7 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     assert "DifferentError" in other.error
 
 
+@pytest.mark.full
 def test_the_command_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     given = ["--tiny", "--libraries", "tfrecord_lite", "--only", "columns: tokens, 256"]
     given += ["--cache", str(tmp_path), "--out", str(tmp_path), "--write-to", str(tmp_path)]

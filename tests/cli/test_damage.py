@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from tests.cli.samples import damage, flower, write
 from tests.support.corpus import CorpusFile, corpus_files
+from tests.support.effort import pick
 from tfrecord_lite import infer_schema, save
 from tfrecord_lite.records.framing import frame
 
@@ -66,18 +67,18 @@ def test_every_damaged_place_is_named_and_the_check_goes_on(run: Run, tmp_path: 
 
 def test_damage_is_no_flood_of_lines(run: Run, tmp_path: Path) -> None:
     """Neighbours are one line, and of many places 20 are shown."""
-    size = len(frame([bytes(9)]))
-    path, saved = write(tmp_path / "a", [bytes(9)] * 12_100), tmp_path / "saved"
-    damage(path, *(i * size + 15 for i in [*range(12_000), *range(12_001, 12_100, 2)]))
+    size, n = len(frame([bytes(9)])), pick(1_200, 12_000)
+    path, saved = write(tmp_path / "a", [bytes(9)] * (n + 100)), tmp_path / "saved"
+    damage(path, *(i * size + 15 for i in [*range(n), *range(n + 1, n + 100, 2)]))
 
     done, full = run("verify", path), run("verify", "--all", path)
     (place, *_), summary, _ = verify(run, path)
     assert (len(done.out), len(full.out)) == (22, 52)
     assert done.out[:20] == full.out[:20]
-    text = f"{path}: records 0 to 11999, byte 0: data CRC mismatch; 300,000 bytes lost"
+    text = f"{path}: records 0 to {n - 1}, byte 0: data CRC mismatch; {n * size:,} bytes lost"
     assert done.out[0] == text
     assert done.out[20] == f"{path}: 31 more lines like these; --all shows them"
-    assert (place["num_records"], summary["damaged_places"]) == (12_000, 12_050)
+    assert (place["num_records"], summary["damaged_places"]) == (n, n + 50)
     recovered = run("recover", path, saved)
     assert recovered.out[:21] == done.out[:21]
     assert len(run("recover", "--all", "--overwrite", path, saved).out) == 53

@@ -114,7 +114,7 @@ def test_entries_in_any_order_are_read_by_the_keys_of_earlier_ones(
 @pytest.mark.parametrize("seed", some(1, range(3)))
 def test_random_messages_are_read_as_the_runtime_reads_them(of: MessageType, seed: int) -> None:
     """A million of them: ``python -m tests.long_run``."""
-    count = long_run.run(of, pick(250, 2000), seed)
+    count = long_run.run(of, pick(150, 2000), seed)
 
     assert count["rejected"] > count["messages"] // 100
     assert count["accepted"] > count["messages"] // 2

@@ -333,16 +333,14 @@ class TestCsv:
     def test_a_type_that_changes_is_an_error_with_its_line(
         self, tmp_path: Path, is_packed: bool
     ) -> None:
-        body = "n,note\n" + '1,"two\nlines"\n' * 900_000 + "oops,x\n" + "2,y\n" * 10
+        body = "n,note\n" + '1,"two\nlines"\n' * 200_000 + "oops,x\n" + "2,y\n" * 10
         path = tmp_path / ("a.csv.gz" if is_packed else "a.csv")
         path.write_bytes(gzip.compress(body.encode(), 1) if is_packed else body.encode())
 
         with pytest.raises(InvalidArgumentError) as caught:
             read(path)
 
-        assert "line 1,800,002: 'oops' is not of the column's type so far, int64" in str(
-            caught.value
-        )
+        assert "line 400,002: 'oops' is not of the column's type so far, int64" in str(caught.value)
         assert "--features n:text" in str(caught.value)
         assert caught.value.key == "n"
 
