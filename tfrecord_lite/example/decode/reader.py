@@ -84,7 +84,7 @@ class ColumnReader:
         No two results share memory. Raises WireError or MisfitError about one of the messages that
         are wrong, maybe not the first.
         """
-        is_cut = len(splits) > 2
+        is_cut = len(splits) != 2
         found: dict[str, list[Any]] = {}
         used: set[tuple[str, int]] = set()
 
@@ -101,9 +101,12 @@ class ColumnReader:
         results: list[dict[str, Any]] = [{} for _ in splits[1:]]
         for name, feature in self.prepared.items():
             whole = self._at_once(batch, feature, single=single, is_cut=is_cut)
+            if whole is not None and not is_cut:
+                results[0][name] = whole
+                continue
             for number, (start, stop) in enumerate(pairwise(splits)):
                 if whole is not None:
-                    results[number][name] = self._slice(whole, start, stop) if is_cut else whole
+                    results[number][name] = self._slice(whole, start, stop)
                     continue
                 try:
                     results[number][name] = self._build(feature, column, single=single)
