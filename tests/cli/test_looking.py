@@ -387,7 +387,7 @@ def test_what_was_saved_is_shown_with_its_own_dtype(
         "large": np.uint64(2**64 - 1) - np.arange(6, dtype="u8"),
         "pixels": np.arange(96, dtype="u1").reshape(6, 2, 8),
         "price": np.arange(6) / 3,
-        "rows": [[0.1] * i for i in range(6)],
+        "rows": [[0.1] * (i + 1) for i in range(6)],
         "flags": np.ones((6, 20), bool),
         "time": np.arange(6).astype("M8[s]"),
         "complex": np.ones(6) * 1j,
