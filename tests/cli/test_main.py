@@ -237,7 +237,9 @@ class TestProcess:
 def test_shards_of_which_none_exists_are_one_error(run: Run, tmp_path: Path, verb: str) -> None:
     place = tmp_path / "missing@300"
 
-    assert run(verb, place) == (2, [], [f"tfrecord: {place}: none of the 300 shards exists"])
+    done = run(verb, place)
+    assert (done.status, done.out, len(done.err)) == (2, [], 1)
+    assert f"no file '{place}', nor any of its 300 shards" in done.err[0]
 
 
 def test_a_missing_file_whose_shards_are_there_says_so(run: Run, tmp_path: Path) -> None:

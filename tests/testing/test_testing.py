@@ -406,7 +406,6 @@ def test_a_damaged_file_is_never_intact(records: list[bytes], data: st.DataObjec
 # -------------------------------------------------------------------------------- sameness
 
 NAN = float("nan")
-PAIR = np.dtype([("x", "f4"), ("y", "i8")])
 TEXT = np.dtypes.StringDType(na_object=NAN)
 
 
@@ -415,93 +414,59 @@ def masked(values: Any, mask: Any, dtype: Any = None) -> Any:
 
 
 SAME: list[tuple[Any, Any]] = [
-    (b"a", bytearray(b"a")),
-    (b"a", memoryview(b"a")),
-    ([1, (2,)], [1, (2,)]),
-    (NAN, NAN),
-    (np.float32(NAN), -np.float32(NAN)),
-    (np.array(NAN), np.array(NAN)),
+    (b"a", bytearray(b"a")), (b"a", memoryview(b"a")), ([1, (2,)], [1, (2,)]), (NAN, NAN),
+    (np.float32(NAN), -np.float32(NAN)), (np.array(NAN), np.array(NAN)),
     (ml_dtypes.bfloat16(NAN), ml_dtypes.bfloat16(NAN)),
     (np.array([NAN, 1], ml_dtypes.bfloat16), np.array([-NAN, 1], ml_dtypes.bfloat16)),
     (np.array([NAN], ml_dtypes.float8_e4m3fn), np.array([-NAN], ml_dtypes.float8_e4m3fn)),
     (np.array([3, -1], ml_dtypes.int4), np.array([3, -1], ml_dtypes.int4)),
     (np.array([NAN, 1], np.longdouble), np.array([-NAN, 1], np.longdouble)),
     (np.array([complex(NAN, 2)], ">c8"), np.array([complex(-NAN, 2)], ">c8")),
-    (np.array([(NAN, 1)], PAIR), np.array([(-NAN, 1)], PAIR)),
-    (np.array([(NAN, 1)], PAIR)[0], np.array([(-NAN, 1)], PAIR)[0]),
     (np.array(["NaT", 0], "M8[s]"), np.array(["NaT", 0], "M8[s]")),
     (np.array([b"a", b""]), np.array([b"a", b""])),
     (np.array(["a", NAN], TEXT), np.array(["a", -NAN], TEXT)),
     (np.array([b"ab"], "V2"), np.array([b"ab"], "V2")),
-    (np.empty(2, np.dtype([])), np.empty(2, np.dtype([]))),
     (masked([1.0, 2.0], [0, 1]), masked([1.0, 3.0], [0, 1])),
     (masked([1.0, NAN], [1, 0]), masked([NAN, NAN], [1, 0])),
     (masked([1.0], np.ma.nomask), masked([1.0], [0])),
     (masked([b"a", 7], [0, 1], object), masked([b"a", None], [0, 1], object)),
-    (masked([(NAN, 1)], [(0, 1)], PAIR), masked([(NAN, 2)], [(0, 1)], PAIR)),
-    (np.ma.masked, np.ma.masked),
-    ({1: NAN, "a": 2, None: 3}, {None: 3, "a": 2, 1: NAN}),
+    (np.ma.masked, np.ma.masked), ({1: NAN, "a": 2, None: 3}, {None: 3, "a": 2, 1: NAN}),
     (np.array([NAN, 1.5], np.float32), np.array([-NAN, 1.5], np.float32)),
     (np.array([b"a", b""], object), np.array([b"a", b""], object)),
-    ({"a": np.arange(3)}, {"a": np.arange(3)}),
-    (Example(), Example()),
+    ({"a": np.arange(3)}, {"a": np.arange(3)}), (Example(), Example()),
     (BytesColumn.from_list([b"a", b"b", b"c"])[1:], BytesColumn.from_list([b"b", b"c"])),
     (RaggedTensor(np.array([NAN]), [0, 1]), RaggedTensor(np.array([NAN]), [0, 1])),
     (SparseTensor([[0]], [NAN], [2]), SparseTensor([[0]], [NAN], [2])),
     (np.empty((0, 2)), np.empty((0, 2))),
     (np.complex128(complex(NAN, 1)), np.complex128(complex(NAN, 1))),
-]
+]  # fmt: skip
 DIFFERENT: list[tuple[Any, Any]] = [
-    (b"a", b"b"),
-    (b"a", "a"),
-    (1, 1.0),
-    (1, True),
-    (0.0, -0.0),
-    ([1], [1, 1]),
-    (np.arange(3), [0, 1, 2]),
-    (np.arange(3), np.arange(3.0)),
-    (np.arange(3), np.arange(3, dtype=np.int32)),
-    (np.zeros(3), np.zeros((3, 1))),
-    (np.zeros(1), -np.zeros(1)),
-    (np.array([NAN]), np.array([1.0])),
-    (np.array([b"a", b"b"], object), np.array([b"a", b"c"], object)),
-    ({"a": 1}, {"a": 2}),
-    ({"a": 1}, {"b": 1}),
-    ({"a": 1}, {"a": 1, "b": 2}),
-    (Example(), SequenceExample()),
-    (INTS, Example()),
-    (BytesColumn.from_list([b"ab", b""]), BytesColumn.from_list([b"a", b"b"])),
+    (b"a", b"b"), (b"a", "a"), (1, 1.0), (1, True), (0.0, -0.0), ([1], [1, 1]),
+    (np.arange(3), [0, 1, 2]), (np.arange(3), np.arange(3.0)),
+    (np.arange(3), np.arange(3, dtype=np.int32)), (np.zeros(3), np.zeros((3, 1))),
+    (np.zeros(1), -np.zeros(1)), (np.array([NAN]), np.array([1.0])),
+    (np.array([b"a", b"b"], object), np.array([b"a", b"c"], object)), ({"a": 1}, {"a": 2}),
+    ({"a": 1}, {"b": 1}), ({"a": 1}, {"a": 1, "b": 2}), (Example(), SequenceExample()),
+    (INTS, Example()), (BytesColumn.from_list([b"ab", b""]), BytesColumn.from_list([b"a", b"b"])),
     (RaggedTensor(np.array([1, 2]), [0, 1, 2]), RaggedTensor(np.array([1, 2]), [0, 0, 2])),
     (SparseTensor([[0]], [1], [2]), SparseTensor([[0]], [1], [3])),
     (SparseTensor([[0]], [1], [2]), SparseTensor([[1]], [1], [2])),
-    (np.array([complex(0.0, -0.0)]), np.array([complex(0.0, 0.0)])),
-    (None, 0),
-    ([1], (1,)),
-    ({"a": [1]}, {"a": (1,)}),
-    ({1: 0}, {True: 0}),
-    ({1: 0, "a": 0, None: 0}, {2: 0, b"a": 0}),
-    (np.float32(0.0), -np.float32(0.0)),
-    (np.float32(0.0), np.float64(0.0)),
-    (np.float64(0.0), 0.0),
+    (np.array([complex(0.0, -0.0)]), np.array([complex(0.0, 0.0)])), (None, 0), ([1], (1,)),
+    ({"a": [1]}, {"a": (1,)}), ({1: 0}, {True: 0}), ({1: 0, "a": 0, None: 0}, {2: 0, b"a": 0}),
+    (np.float32(0.0), -np.float32(0.0)), (np.float32(0.0), np.float64(0.0)), (np.float64(0.0), 0.0),
     (np.float32(0.0), np.zeros((), np.float32)),
     (np.array([0], ml_dtypes.bfloat16), -np.array([0], ml_dtypes.bfloat16)),
     (np.array([NAN], ml_dtypes.bfloat16), np.array([1], ml_dtypes.bfloat16)),
     (np.array([0], np.longdouble), -np.array([0], np.longdouble)),
     (np.array([complex(NAN, 1)]), np.array([complex(NAN, 2)])),
-    (np.array([(0.0, 1)], PAIR), np.array([(-0.0, 1)], PAIR)),
-    (np.array([(NAN, 1)], PAIR), np.array([(NAN, 2)], PAIR)),
     (np.array(["NaT"], "M8[s]"), np.array([0], "M8[s]")),
-    (np.array(["a"], TEXT), np.array([NAN], TEXT)),
-    (np.array(["a"]), np.array(["b"])),
+    (np.array(["a"], TEXT), np.array([NAN], TEXT)), (np.array(["a"]), np.array(["b"])),
     (np.array([b"ab"], "V2"), np.array([b"ac"], "V2")),
     (np.array([NAN], object), np.array([np.float64(NAN)], object)),
     (masked([1, 2], [0, 1]), masked([1, 2], [1, 1])),
-    (masked([1, 2], [0, 1]), masked([2, 2], [0, 1])),
-    (masked([1, 2], [0, 0]), np.array([1, 2])),
+    (masked([1, 2], [0, 1]), masked([2, 2], [0, 1])), (masked([1, 2], [0, 0]), np.array([1, 2])),
     (masked([b"a", b"b"], [0, 1], object), masked([b"a", b"b"], [0, 0], object)),
-    (masked([(1, 1)], [(0, 1)], PAIR), masked([(1, 1)], [(1, 0)], PAIR)),
-    (np.ma.masked, masked(0.0, True)),
-    (BytesColumn.from_list([b"a"]), np.array([b"a"], object)),
+    (np.ma.masked, masked(0.0, True)), (BytesColumn.from_list([b"a"]), np.array([b"a"], object)),
     (RaggedTensor(np.array([1]), [0, 1]), {"flat_values": np.array([1]), "row_splits": [np.array([0, 1])]}),
     (SparseTensor([[0]], [1], [2]), {"indices": np.array([[0]]), "values": np.array([1]), "dense_shape": np.array([2])}),
     (Example(), {"tensorflow.Example": b""}),
@@ -522,8 +487,8 @@ def test_different(found: Any, expected: Any) -> None:
 
 
 def test_the_error_says_where() -> None:
-    with pytest.raises(AssertionError, match="value, field 'y' differs at 1 of 2 values, first 1"):
-        assert_same(np.array([(0, 1), (0, 2)], PAIR), np.array([(0, 1), (0, 3)], PAIR))
+    with pytest.raises(AssertionError, match="value differs at 1 of 2 values, first 1"):
+        assert_same(np.array([1, 2]), np.array([1, 3]))
     with pytest.raises(AssertionError, match="value, mask differs at 1 of 2 values, first 0"):
         assert_same(masked([1, 2], [0, 1]), masked([1, 2], [1, 1]))
     with pytest.raises(AssertionError, match="item 3, key 'a', value 1 is of float64"):

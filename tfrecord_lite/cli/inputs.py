@@ -8,7 +8,6 @@ file is read.
 from __future__ import annotations
 
 import argparse
-import errno
 import os
 import re
 import sys
@@ -21,7 +20,7 @@ from typing import IO, TYPE_CHECKING, Any, TypeAlias, cast
 from tfrecord_lite.cli.console import Status
 from tfrecord_lite.errors import DamagedSpan, DamageReport, DataLossError
 from tfrecord_lite.files.compression import CODECS
-from tfrecord_lite.files.names import Source, expand, is_url, name_of, without_companions
+from tfrecord_lite.files.names import Source, expand, name_of, without_companions
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.progress import metered, title_of, total_bytes
 from tfrecord_lite.reader import check_message_class
@@ -251,10 +250,7 @@ def files_of(name: str) -> list[Source]:
         with suppress(FileNotFoundError):
             splits = Directory(name, None).info.splits.values()
             return [file for split in splits for file in split.files_with_records()]
-    found = expand(name)
-    if len(found) > 1 and not is_url(name) and not any(map(os.path.lexists, map(name_of, found))):
-        raise FileNotFoundError(errno.ENOENT, f"none of the {len(found):,} shards exists", name)
-    return found
+    return expand(name)
 
 
 def find(args: argparse.Namespace, console: Console) -> list[Source]:

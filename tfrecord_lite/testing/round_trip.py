@@ -235,11 +235,6 @@ def _assert_same_values(
     found: AnyArray, expected: AnyArray, where: str, hidden: Any = None
 ) -> None:
     """Compare arrays of one dtype and shape, except where a mask is True."""
-    if expected.dtype.names is not None:
-        for name in expected.dtype.names:
-            mask = None if hidden is None else hidden[name]
-            _assert_same_values(found[name], expected[name], f"{where}, field {name!r}", mask)
-        return
     found, expected = found.reshape(-1), expected.reshape(-1)
     counts = np.True_ if hidden is None else ~hidden.reshape(-1)
     if expected.dtype.kind in "OT":  # objects, and strings that may include NaN
