@@ -305,7 +305,14 @@ class DamagedSpan:
         return error.at(offset=self.offset, index=self.index)
 
     def joined(self, after: DamagedSpan) -> DamagedSpan | None:
-        """Return one span of this and the next one, if only records with wrong data CRCs are in them."""
+        """Return one span of this and the next one, if only records with wrong data CRCs are in them.
+
+        Examples
+        --------
+        >>> first = DamagedSpan("a", 0, 20, Reason.DATA_CRC, None, 0, 0)
+        >>> first.joined(DamagedSpan("a", 20, 20, Reason.DATA_CRC, None, 1, 0)).num_records
+        2
+        """
         is_next = after.offset == self.offset + self.length
         if not is_next or not self.reason is after.reason is Reason.DATA_CRC:
             return None

@@ -357,7 +357,7 @@ class TFRecordFile:
         >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
         >>> with TFRecordFile("people.tfrecord") as people:
         ...     people.example(1)
-        {'name': array([b'Alan'], dtype=object), 'age': array([41])}
+        {'age': array([41]), 'name': array([b'Alan'], dtype=object)}
         """
         from tfrecord_lite.example.to_dicts import decode_example  # noqa: PLC0415 - loads the engine
 
