@@ -429,7 +429,7 @@ def test_what_was_saved_is_shown_with_its_own_dtype(
         "flags": (1, 1),
         "time": (0, 5),
     }
-    assert (found["rows"].lengths.min, found["rows"].lengths.max) == (0, 5)
+    assert (found["rows"].lengths.min, found["rows"].lengths.max) == (1, 6)
     assert (found["pixels"].lengths.min, found["pixels"].lengths.max) == (16, 16)
     halves = compute_statistics(list(TFRecordReader(path))) + statistics
     assert halves["price"].original is None
