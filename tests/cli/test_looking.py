@@ -218,6 +218,8 @@ def test_lines_fit_the_terminal(
     assert max(map(len, lines)) <= width
     assert set(wide) - set(lines[2].split()) == missing
     assert "petals" in " ".join(lines)
+    monkeypatch.setenv("COLUMNS", str(len(lines[3])))  # the rule is as long as the table is wide
+    assert run("stats", path).out[2] == lines[2]
 
 
 def test_columns_are_aligned_and_numbers_alike(run: Run, tmp_path: Path) -> None:
@@ -241,6 +243,8 @@ def test_a_few_strings_are_shown_even_once(run: Run, tmp_path: Path) -> None:
 
     assert run("stats", one).out[-1] == "    4 bytes, text, 1 different, 'jpeg' 100 %"
     assert run("stats", many).out[-1] == "    1 byte, text, 9 different"
+    write(many, encode_examples({"id": [b"%d" % (i % 9) for i in range(10)]}))
+    assert run("stats", many).out[-1] == "    1 byte, text, 9 different, '0' 20 %"
 
 
 def test_without_utf8_there_are_no_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
