@@ -717,13 +717,15 @@ def tf_record_iterator(
 
 def parse_messages(block: Block, message_class: type[AnyMessage]) -> Iterator[AnyMessage]:
     """Parse each record of a block by a protobuf class; an error has the record's place."""
-    from tfrecord_lite.example.outline import parse_message  # noqa: PLC0415 - loads the engine
+    from google.protobuf.message import DecodeError  # noqa: PLC0415 - not light
 
     for i, record in enumerate(block):
         try:
-            message = parse_message(record, message_class)
-        except InvalidArgumentError as error:
-            raise block.place(i).locate(error) from None
+            message = message_class.FromString(record)
+        except (DecodeError, UnicodeDecodeError):
+            from tfrecord_lite.example.outline import misfit_error  # noqa: PLC0415 - not light
+
+            raise block.place(i).locate(misfit_error(record, message_class)) from None
         yield message
 
 
