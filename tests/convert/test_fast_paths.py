@@ -190,6 +190,9 @@ values = st.one_of(scalars, lists, arrays, object_arrays)
 @example(value=[])
 @example(value=np.zeros(0, np.float32))
 @example(value=np.array([1, None], object))
+@example(value=np.array([3], "M8[s]"))
+@example(value=np.array([True, False]))
+@example(value=np.array([1j], "c8"))
 def test_a_fast_path_gives_what_the_plain_one_gives(path: str, value: Any) -> None:
     expected = plain(value)
 

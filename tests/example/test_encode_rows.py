@@ -21,7 +21,7 @@ from tfrecord_lite import (
     testing,
 )
 from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.example.encode.rows import RowBuffer, encode_rows
+from tfrecord_lite.example.encode.rows import RowBuffer, encode_rows, rows_at_once
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -359,3 +359,14 @@ def test_large_rows_after_a_small_one_do_not_make_a_large_batch(small: Any, larg
 
     assert encode_rows(rows) is None
     assert written(rows[:3]) == [encode_example(row) for row in rows[:3]]
+
+
+@pytest.mark.every
+@pytest.mark.parametrize(
+    ("row", "n_rows"),
+    [({"x": b"a" * 8000}, 262), ({"x": "a" * 8000}, 262), ({"x": [1] * 1000}, 262),
+     ({"x": np.zeros(1000)}, 262), ({"x": 1, "y": (b"a",) * 999}, 262), ({"x": None}, 1024),
+     ({"x": bytes(2**14 - 1)}, 128), ({"x": bytes(2**14)}, 0), ({}, 0), (None, 0)],
+)  # fmt: skip
+def test_so_many_rows_are_taken_at_once_as_fill_two_megabytes(row: Any, n_rows: int) -> None:
+    assert rows_at_once(row) == n_rows

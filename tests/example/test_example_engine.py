@@ -408,6 +408,12 @@ RULES: dict[str, tuple[bytes, Features | None]] = {
         entry(KEY, len_field(2, plain_feature(FIVE) + len_field(1, b"") + plain_feature(SIX))),
         {b"a": SIX},
     ),
+    "an unknown field of a feature is no kind": (
+        entry(KEY, len_field(2, plain_feature(FIVE) + len_field(9, b"x"))), {b"a": FIVE},
+    ),
+    "a list is of length-delimited bytes": (
+        entry(KEY, len_field(2, plain_feature(FIVE) + b"\x10\1")), {b"a": FIVE},
+    ),
     "an entry with an unknown field is put aside": (len_field(1, A) + entry(KEY, b"\x18\1"), {b"a": FIVE}),
     "an entry with a key of another type is put aside": (entry(KEY, VALUE, b"\x08\1"), {}),
     "an entry with a group is put aside": (entry(KEY, b"\x1b\x1c", VALUE), {}),

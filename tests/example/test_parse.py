@@ -389,6 +389,20 @@ def test_row_ids_alone_take_no_memory() -> None:
         assert (error.reason, error.index) == (Reason.BAD_PARTITION, 0)
 
 
+@pytest.mark.parametrize("n", [1, 9])
+def test_the_first_row_starts_at_0(n: int) -> None:
+    features = {"r": RaggedFeature(int, "v", [RaggedFeature.RowStarts("i")])}
+
+    def message(*starts: int) -> bytes:
+        return plain({b"v": Feature(INT64, (1,)), b"i": Feature(INT64, starts)})
+
+    assert parse([message(0)] * n, features)["r"].to_list() == [[[1]]] * n
+    for starts in ((1,), (1, 1), (0, 2)):
+        error = outcome(parse, [message(0)] * n + [message(*starts)], features)
+        assert (error.reason, error.index, error.key) == (Reason.BAD_PARTITION, n, "i")
+        assert ("the first row starts at 1, expected 0" in str(error)) == (starts[0] == 1)
+
+
 @pytest.mark.parametrize(
     "partitions",
     [
