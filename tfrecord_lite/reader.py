@@ -472,7 +472,7 @@ class TFRecordReader:
                     left.append(block)
                     n_left += len(block)
                     # From the second block on, whole batches are read: what is left of one is copied.
-                    wanted = batches_at_once(block, size) * size - n_left % size
+                    wanted = batches_at_once(size, len(block), block.nbytes) * size - n_left % size
                 n_whole = n_left // size * size
                 if n_whole:
                     joined = Block.concat(left)
@@ -591,9 +591,9 @@ class TFRecordReader:
         return f"TFRecordReader({names}{more})"
 
 
-def batches_at_once(block: Block, size: int) -> int:
-    """Return how many batches of a size are to be parsed at once, of records like those of a block."""
-    most = min(_PARSED_RECORDS, _PARSED_BYTES * len(block) // max(block.nbytes, 1))
+def batches_at_once(size: int, n_records: int, n_bytes: int) -> int:
+    """Return how many batches of a size are to be parsed at once, if so many records have so many bytes."""
+    most = min(_PARSED_RECORDS, _PARSED_BYTES * n_records // max(n_bytes, 1))
     return max(most // size, 1)
 
 

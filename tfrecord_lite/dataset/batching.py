@@ -69,7 +69,8 @@ class Batch(Stage):
                 if n_used < len(chunk) and not self.drop_remainder:
                     yield self._cut(chunk[n_used:]), {"feed": feed.state()}
                 if isinstance(chunk, RecordChunk):
-                    n_batches = batches_at_once(chunk.block, self.n)
+                    n_bytes = int(chunk.lengths.sum())
+                    n_batches = batches_at_once(self.n, len(chunk), n_bytes)
 
     def _cut(self, chunk: Any) -> BatchChunk | ObjectChunk:
         if isinstance(chunk, RecordChunk):

@@ -10,6 +10,9 @@ with ``shuffle=False``, and ``steps_per_epoch`` if the data set repeats; it reje
 
 from __future__ import annotations
 
+import contextlib
+import os
+import threading
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -17,10 +20,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfrecord_lite.arrays import Int64Array
-from tfrecord_lite.errors import argument_error, require_int
+from tfrecord_lite.errors import TFRecordError, argument_error, require_int
 from tfrecord_lite.files.names import Sources
 from tfrecord_lite.index import TFRecordFile
 from tfrecord_lite.index.file import parser_of
+from tfrecord_lite.reader import batches_at_once
 from tfrecord_lite.schema.text import nearest
 
 if TYPE_CHECKING:
@@ -28,6 +32,9 @@ if TYPE_CHECKING:
     from tfrecord_lite.storage.sidecar import SchemaLike
 
 __all__ = ["keras_dataset"]
+
+_NEAR = 8
+"""So much later than the last one a batch may be, and is still the next one of some threads."""
 
 
 def keras_dataset(
@@ -101,7 +108,7 @@ def keras_dataset(
 
 
 class _Batches:
-    """Makes inputs and targets of records."""
+    """Makes inputs and targets of records; of several batches at once, if they are wanted in their order."""
 
     def __init__(
         self,
@@ -116,12 +123,42 @@ class _Batches:
         self._parser = parser
         self._labels = labels
         self._transform = transform
+        n_bytes = sum(int(index.sizes.sum()) for index in file.indexes)
+        self._at_once = batches_at_once(size, len(file), n_bytes)
+        self._process = os.getpid()  # each of Keras' processes makes one batch here and one there
+        self._lock = threading.Lock()
+        self._ahead: dict[int, Any] = {}  # batches by number
+        self._order: Int64Array | None = None
+        self._last = 0
         if transform is None:
             self._check(list(parser(file.block([]))))
 
-    def of(self, indices: Int64Array) -> Any:
-        """Return a batch of some records."""
-        columns: Any = self.file.parse(indices, self._parser)
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_lock": None, "_ahead": {}}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _lock=threading.Lock())
+
+    def _columns(self, order: Int64Array, number: int) -> Any:
+        size = self.size
+        with self._lock:
+            if order is not self._order:
+                self._order, self._ahead = order, {}
+            is_next = 0 <= number - self._last <= _NEAR and self._process == os.getpid()
+            self._last = number
+            if number not in self._ahead and is_next:
+                some = order[number * size : (number + self._at_once) * size]
+                splits = [*range(0, len(some), size), len(some)]
+                with contextlib.suppress(TFRecordError):  # one by one, the wrong one has its place
+                    made = self._parser.parse_batches(self.file.block(some), splits)
+                    self._ahead = dict(enumerate(made, number))
+            if number in self._ahead:
+                return self._ahead.pop(number)
+        return self.file.parse(order[number * size : (number + 1) * size], self._parser)
+
+    def of(self, order: Int64Array, number: int) -> Any:
+        """Return a batch of the records in an order."""
+        columns = self._columns(order, number)
         if self._transform is not None:
             columns = self._transform(columns)
             if not self._labels:
@@ -180,8 +217,7 @@ def _dataset_class() -> Any:
             return self._n_batches
 
         def __getitem__(self, index: int) -> Any:
-            size = self._made.size
-            return self._made.of(self._order[index * size : (index + 1) * size])
+            return self._made.of(self._order, index)
 
         def on_epoch_end(self) -> None:
             """Shuffle the records, if asked."""
