@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.support.columns import DTYPES, columns_of, same
 from tfrecord_lite import (
     BytesColumn,
+    ExampleParser,
     FixedLenFeature,
     RaggedFeature,
     RaggedTensor,
@@ -170,6 +171,20 @@ def test_features_without_an_original_stay_as_they_are() -> None:
 
     assert restore(parsed, schema) == parsed
     assert list(restore({"y": parsed["y"]}, schema)) == ["y"]
+
+
+@pytest.mark.parametrize("strings", ["ndarray", "BytesColumn"])
+def test_arrays_that_others_parsed_as_strings_are_restored(strings: Any) -> None:
+    columns = {
+        "x": np.arange(12).reshape(2, 2, 3) / 3,
+        "b": np.arange(32, dtype="u1").reshape(2, 16),
+    }
+    schema = schema_of(columns)
+    features = dict.fromkeys(columns, FixedLenFeature([], bytes))
+
+    parsed = ExampleParser(features, strings=strings)(encode_examples(columns, schema))
+
+    same(restore(parsed, schema), columns)
 
 
 def test_inner_rows_can_be_read_by_anyone() -> None:

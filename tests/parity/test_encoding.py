@@ -12,7 +12,9 @@ from hypothesis.extra import numpy as hnp
 
 from tests.parity.parsing import Parsing
 from tfrecord_lite import (
+    FixedLenFeature,
     RaggedTensor,
+    RawFeature,
     SparseTensor,
     TFRecordWriter,
     encode_example,
@@ -49,7 +51,9 @@ def ours(result: Any) -> Any:
 
 
 def parsed_by_tensorflow(tf: Any, block: Block, schema: Schema) -> dict[str, Any]:
-    found = tf.io.parse_example(block.to_list(), Parsing(tf).features(dict(schema)))
+    strings = FixedLenFeature([], "string")
+    specs = {name: strings if isinstance(s, RawFeature) else s for name, s in schema.items()}
+    found = tf.io.parse_example(block.to_list(), Parsing(tf).features(specs))
     return {name: ours(result) for name, result in found.items()}
 
 

@@ -387,7 +387,7 @@ def restore(columns: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
     """Bring columns back to the dtypes and shapes they had before they were stored.
 
     Whatever this package parses with a Schema is restored. This is for columns that were parsed otherwise: by
-    TensorFlow, or with ``schema.features``.
+    TensorFlow, to which a RawFeature is a byte string, or with ``schema.features``.
 
     Parameters
     ----------
@@ -430,7 +430,9 @@ def restored(
     for name, parsed in columns.items():
         column, item = parsed, items[name]
         original = item.original
-        if original is None or isinstance(item.spec, RawFeature):
+        is_array = isinstance(column, np.ndarray) and column.dtype != object
+        # Of a RawFeature the parser has made an array; others parse strings.
+        if original is None or (isinstance(item.spec, RawFeature) and is_array):
             found[name] = column
             continue
         if not with_objects and original.dtype == "string":

@@ -211,7 +211,4 @@ def fingerprint(*groups: Any, strings: str) -> str:
 
 def is_dense(features: Any) -> bool:
     """Whether the columns of these features can be cut by rows."""
-    originals = getattr(features, "originals", {}).values()
-    return all(
-        isinstance(feature, FixedLenFeature | RawFeature) for feature in features.values()
-    ) and not any(None in (original.shape or ()) for original in originals)
+    return all(isinstance(each, FixedLenFeature | RawFeature) for each in features.values())
