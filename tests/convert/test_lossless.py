@@ -83,7 +83,7 @@ ROWS = RaggedFeature(int, row_splits_dtype=np.int64, validate=True)
         (np.ones((0, 4, 4), bool), RawFeature([4, 4], "bool"), FixedLenFeature([4, 4], int)),
         (np.ones((2, 15), np.uint8), FixedLenFeature([15], int), FixedLenFeature([15], int)),
         (np.ones((2, 16), np.int16), FixedLenFeature([16], int), FixedLenFeature([16], int)),
-        (RaggedTensor(np.ones((3, 16), bool), [0, 2, 3]), FixedLenFeature([], bytes), None),
+        (RaggedTensor(np.ones((3, 16), bool), [0, 2, 3]), FixedLenFeature([], bytes, b""), None),
         (RaggedTensor(np.ones(40, np.uint8), [0, 20, 40]), ROWS, ROWS),
         (np.ma.MaskedArray(np.ones((1, 16), bool), [[True] * 16]), RaggedFeature(bytes), None),
     ],
