@@ -42,6 +42,8 @@ READERS: dict[str, Any] = {
     "read_batches": lambda path: list(read_batches(path, RAGGED, 2)),
     "read_batches of what is required": lambda path: list(read_batches(path, FIXED, 2)),
     "batches": lambda path: list(TFRecordReader(path).batches(FIXED, 2)),
+    "read_batches alone": lambda path: list(read_batches(path)),
+    "batches alone": lambda path: list(TFRecordReader(path).batches()),
     "examples": lambda path: list(TFRecordReader(path).examples()),
     "sequence_examples": lambda path: list(TFRecordReader(path).sequence_examples()),
     "data set": lambda path: list(TFRecordDataset(path).batch(2).parse_example(FIXED)),

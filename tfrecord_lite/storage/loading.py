@@ -213,18 +213,12 @@ class Loader:
         self._parse: Any = None
         strings: Any = "ndarray" if with_objects and library is None else "BytesColumn"
         if schema and self._is_sequence:
+            items = schema.to_items()
             chosen = [
-                {
-                    n.removeprefix(f"{p}/"): item
-                    for n, item in schema.to_items().items()
-                    if n.startswith(f"{p}/")
-                }
-                for p in parts
+                Schema.of_items({n: items[path] for n in specs if (path := f"{p}/{n}") in items})
+                for p, specs in parts.items()
             ]
-            parser = SequenceExampleParser(
-                *map(Schema.of_items, chosen), strings=strings, pad=False
-            )
-            self._parse = parser
+            self._parse = SequenceExampleParser(*chosen, strings=strings, pad=False)
         elif schema:
             make: Any = parser_of_all if rejects_others else ExampleParser
             self._parse = make(schema, strings=strings)
