@@ -282,13 +282,19 @@ def test_a_row_that_does_not_fit_the_schema_is_named(
     assert not (tmp_path / "rows").exists()
 
 
-def test_byte_strings_are_not_text(tmp_path: Path) -> None:
+def test_byte_strings_are_text_if_they_are_utf8(tmp_path: Path) -> None:
     schema = save(tmp_path / "d", {"x": ["a"]})
 
-    for column in ([b"a"], np.array(["a"], "S1"), BytesColumn.from_list([b"a"])):
-        with pytest.raises(InvalidArgumentError, match="decode them") as caught:
-            save(tmp_path / "d", {"x": column}, schema=schema)
-        assert (caught.value.reason, caught.value.key) == (Reason.WRONG_KIND, "x")
+    for items in ([b"a", b"\xe4"], [b"a", "ä".encode()]):
+        for column in (items, np.array(items, "S2"), BytesColumn.from_list(items)):
+            if b"\xe4" not in items:
+                save(tmp_path / "d", {"x": column}, schema=schema)
+                assert load(tmp_path / "d")["x"].tolist() == ["a", "ä"]
+                continue
+            with pytest.raises(InvalidArgumentError, match="not UTF-8") as caught:
+                save(tmp_path / "d", {"x": column}, schema=schema)
+            error = caught.value
+            assert (error.reason, error.key, error.index) == (Reason.UNREPRESENTABLE, "x", 1)
 
 
 LARGE = 2**24 + 1

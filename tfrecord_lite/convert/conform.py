@@ -1,4 +1,7 @@
-"""conform: columns to value lists for the keys that a schema's features read.
+"""conform: columns, and rows as columns, to value lists for the keys that a schema's features read.
+
+Values alone do not tell types: a batch may have no value of a feature, or rows that happen to be of one
+length. The schema tells them: its originals have each column's dtype and shape, and whether a record may lack it.
 
 A dense or variable-length feature reads one key; a sparse one reads its values and its coordinates,
 a ragged one with several levels its values and how they are divided. A column that does not fit
@@ -16,26 +19,44 @@ import numpy as np
 
 from tfrecord_lite.arrays import AnyArray, BoolArray, Int64Array, ranges, row_splits
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
-from tfrecord_lite.convert.lists import MaskedRows, ValueLists, empty_lists
+from tfrecord_lite.convert.arrow import is_text
+from tfrecord_lite.convert.lists import (
+    MaskedBytes,
+    MaskedRows,
+    TextColumn,
+    ValueLists,
+    empty_lists,
+    masked_rows,
+    missing_row_error,
+    with_values,
+)
 from tfrecord_lite.convert.lossless import (
     SMALL_FLOATS,
     ends_in_nul,
     from_raw,
+    original_dtype,
     outside,
     to_raw,
     to_storable,
     too_long,
-    without_values,
 )
-from tfrecord_lite.convert.normalize import normalize
-from tfrecord_lite.convert.types import ByteItems, column_error, record_of
-from tfrecord_lite.errors import Reason, plural
+from tfrecord_lite.convert.normalize import flattened, normalize, present_records
+from tfrecord_lite.convert.types import (
+    WHOLE,
+    ByteItems,
+    at_records,
+    column_error,
+    has_any,
+    record_of,
+)
+from tfrecord_lite.errors import InvalidArgumentError, Reason, plural
 from tfrecord_lite.schema import (
     Dense,
     FeatureLike,
     Kind,
     Original,
     Padded,
+    Prepared,
     Ragged,
     RaggedFeature,
     Schema,
@@ -67,23 +88,13 @@ def conform(columns: Mapping[str, Any], schema: Mapping[str, FeatureLike]) -> di
         original = originals.get(name)
         if original is None and isinstance(feature, Dense) and feature.raw is not None:
             original = Original(feature.raw.dtype, feature.raw.shape)
-        if original is not None and _has_no_value(column) and len(column):
-            made = normalize(name, column, "strict")
-            if isinstance(made, RaggedTensor) or not isinstance(feature, Dense):
-                column = without_values(made, original)
+        if original is not None and not isinstance(column, MaskedRows):
+            column = _in_form(name, column, feature, original)
         for key, lists in _CONFORM[type(feature)](name, column, feature, original):
             if key in found:
                 raise column_error(key, f"two features write this key; one of them is {name!r}")
             found[key] = lists
     return found
-
-
-def _has_no_value(column: Any) -> bool:
-    """Return whether nothing but None and empty lists is there, which do not tell a dtype."""
-    is_objects = type(column) is np.ndarray and column.dtype == object and column.ndim == 1
-    if is_objects or isinstance(column, list | tuple):
-        return all(map(_has_no_value, column))
-    return column is None
 
 
 def _lists(name: str, column: Any, kind: Kind, original: Original | None) -> ValueLists:
@@ -298,6 +309,153 @@ _CONFORM: dict[type, Callable[[str, Any, Any, Original | None], Conformed]] = {
     Sparse: _sparse,
     Ragged: _ragged,
 }
+
+
+# ------------------------------------------------------------------- the form of an original
+
+
+def _in_form(name: str, values: Any, feature: Prepared, original: Original) -> Any:
+    """Return a column in the form that its original has; one of another feature as it is."""
+    shape, is_known = original.shape, isinstance(feature, Dense | Ragged)
+    if shape is None or not is_known or isinstance(values, SparseTensor):
+        return values
+    if shape == () and original.dtype == "string":
+        if is_text(original):
+            _check_utf8(name, values, is_flat=True)
+        return values
+    missing, kept = _missing_and_kept(name, values)
+    if missing.any() and None in shape:  # where lengths vary, an empty row
+        kept, missing = [[] if value is None else value for value in values], missing[:0]
+    if missing.any() and 0 in shape:  # nothing would tell it from an empty row
+        raise missing_row_error(name, missing)
+    stored = original.dtype if is_raw(original, feature.kind) else feature.kind.label
+    try:
+        made = _typed(name, normalize(name, kept, "strict"), original)
+        if stored in ("float32", "complex64"):
+            _check_integers(name, kept, made)
+            if isinstance(kept, list) and not has_any(kept, np.ndarray | np.generic):
+                made = with_values(made, lambda flat: _rounded(name, flat))
+        made = _shaped(name, made, shape)
+    except InvalidArgumentError as error:
+        if error.index is None or not missing.any():
+            raise
+        raise error.at(index=int(np.flatnonzero(~missing)[error.index])) from None
+    if not missing.any():
+        return made
+    if isinstance(values, MaskedBytes) and isinstance(made, BytesColumn):
+        return values
+    fill = "" if original.text == "str" else b""
+    return masked_rows(made.to_numpy() if isinstance(made, BytesColumn) else made, missing, fill)
+
+
+def _missing_and_kept(name: str, values: Any) -> tuple[BoolArray, Any]:
+    """Return which records are missing, and the values of the others."""
+    if isinstance(values, MaskedBytes):
+        return values.mask, values.values.take(np.flatnonzero(~values.mask))
+    if isinstance(values, np.ma.MaskedArray) and (values.dtype.kind != "O" or values.ndim > 1):
+        present = present_records(name, values)
+        data = np.asarray(values.data)
+        return (np.zeros(0, np.bool_), data) if present is None else (~present, data[present])
+    if isinstance(values, np.ma.MaskedArray):
+        values = values.tolist()
+    is_object = isinstance(values, np.ndarray) and values.dtype.kind == "O" and values.ndim == 1
+    if not is_object and not isinstance(values, list | tuple):
+        return np.zeros(0, np.bool_), values
+    missing = np.fromiter((value is None for value in values), np.bool_, len(values))
+    return missing, [value for value in values if value is not None]
+
+
+def _typed(name: str, made: Any, original: Original) -> Any:
+    """Give a column without values the dtype of its original; check the type of strings."""
+    flat = getattr(made, "flat_values", made)
+    is_object = isinstance(flat, np.ndarray) and flat.dtype.kind == "O"
+    if is_object and not flat.size:
+        dtype = original_dtype(original.dtype)
+        return with_values(made, lambda values: np.zeros(values.shape, dtype))
+    if is_text(original):
+        flat = flat.ravel() if isinstance(flat, np.ndarray) else flat
+        _check_utf8(name, flat, is_flat=False)
+    return made
+
+
+def _check_utf8(name: str, values: Any, *, is_flat: bool) -> None:
+    """Reject byte strings that are no text; flat ones are those of one record each."""
+    if isinstance(values, TextColumn | MaskedBytes) or not has_any(values, bytes):
+        return
+    for i, item in enumerate(values):
+        try:
+            item.decode() if isinstance(item, bytes) else item
+        except UnicodeDecodeError:
+            detail = "a byte string that is not UTF-8, but the schema says that these are text"
+            index = i if is_flat else None
+            raise column_error(name, detail, index, Reason.UNREPRESENTABLE) from None
+
+
+def _check_integers(name: str, kept: Any, made: Any) -> None:
+    """Reject an integer of Python's that the schema's float32 does not hold; floats are rounded."""
+    flat = getattr(made, "flat_values", made)
+    exact = np.float64(2**24)  # of NumPy: float16 does not hold it
+    if (
+        _is_typed(kept)
+        or flat.dtype.kind not in "iufc"
+        or not np.any((flat.real > exact) | (flat.real < -exact))
+    ):
+        return  # smaller integers are exact
+    rows = kept.to_list() if isinstance(kept, RaggedTensor) else kept
+    for i, row in enumerate(rows):
+        for value in () if _is_typed(row) else flattened(name, [row]):
+            if isinstance(value, WHOLE) and float(np.float32(value)) != int(value):
+                detail = f"the integer {value} is not exact in float32, which the schema stores"
+                raise column_error(name, detail, i, Reason.UNREPRESENTABLE)
+
+
+def _is_typed(values: Any) -> bool:
+    """Return whether values have a dtype of numbers, which tells floats from integers."""
+    flat = getattr(values, "flat_values", values)
+    return isinstance(flat, np.ndarray) and flat.ndim > 0 and flat.dtype.kind != "O"
+
+
+def _rounded(name: str, flat: Any) -> Any:
+    """Return Python's floats as the schema stores them; other values as they are."""
+    dtype: Any = {"float64": np.float32, "complex128": np.complex64}.get(str(flat.dtype))
+    if dtype is None:
+        return flat
+    with np.errstate(over="ignore", under="ignore"):
+        rounded = flat.astype(dtype)
+    wrong = np.isinf(rounded) & np.isfinite(flat)
+    if wrong.any():
+        detail = f"a number that is too large for {rounded.dtype}, which the schema stores"
+        raise column_error(name, detail, None, Reason.UNREPRESENTABLE)
+    return rounded
+
+
+def _shaped(name: str, values: Any, shape: tuple[int | None, ...]) -> Any:
+    """Return values with dimensions of this shape after the first; those of None are ragged."""
+    n_dims = 2 if isinstance(values, RaggedTensor) else getattr(values, "ndim", 1)
+    if not shape or (n_dims < 2 and len(values)):
+        if bool(shape) or n_dims > 1:
+            detail = f"records of another shape than {list(shape)}, which the schema has"
+            raise column_error(name, detail, None, Reason.WRONG_COUNT)
+        return values
+    if isinstance(values, RaggedTensor):
+        splits, below = values.row_splits, values.values
+    elif n_dims < 2:
+        splits, below = np.zeros(1, np.int64), values
+    else:
+        n_rows, width = values.shape[:2]
+        splits = np.arange(n_rows + 1, dtype=np.int64) * width
+        below = values.reshape(n_rows * width, *values.shape[2:])
+    with at_records(splits):
+        below = _shaped(name, below, shape[1:])
+    if shape[0] is None:
+        return RaggedTensor(below, splits)
+    wrong = np.flatnonzero(np.diff(splits) != shape[0])
+    if wrong.size:
+        found = int(np.diff(splits)[wrong[0]])
+        detail = f"{plural(found, 'value')} in a dimension of {shape[0]}, which the schema has"
+        raise column_error(name, detail, int(wrong[0]), Reason.WRONG_COUNT)
+    below = below.to_numpy() if isinstance(below, BytesColumn) else below
+    return below.reshape(len(splits) - 1, shape[0], *below.shape[1:])
 
 
 # ----------------------------------------------- partitions: the ways to say how rows divide

@@ -159,11 +159,6 @@ class MaskedRows:
         """The values of all rows."""
         return self.rows.flat_values
 
-    def kept(self) -> RaggedTensor:
-        """Return the rows of the other records."""
-        lengths = np.diff(self.rows.row_splits)[~self.mask]
-        return RaggedTensor(self.rows.values, row_splits(lengths.astype(np.int64)))
-
 
 def values_and_mask(column: Any) -> tuple[Any, BoolArray | None]:
     """Return the values of all records, and which are missing; None for a column without a mask."""

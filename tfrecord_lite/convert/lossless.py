@@ -270,29 +270,6 @@ def original_dtype(name: str) -> np.dtype[Any]:
     return np.dtype(object) if name == "string" else numpy_dtype(name)
 
 
-def without_values(column: Any, original: Original) -> Any:
-    """Return a column of nothing but missing records, or empty rows, as one of the original."""
-    rank = ragged_rank(original)
-    if getattr(column, "ragged_rank", rank) > rank:
-        return column
-    flat = getattr(column, "flat_values", column)
-    if flat.dtype == object and original.dtype != "string":
-        dtype = original_dtype(original.dtype)
-        column = with_values(column, lambda values: np.zeros(values.shape, dtype))
-    return _deeper(column, rank) if isinstance(column, RaggedTensor) else column
-
-
-def _deeper(column: RaggedTensor, rank: int) -> RaggedTensor:
-    """Return empty rows with a number of ragged levels, if they have fewer and hold nothing."""
-    if isinstance(column.values, RaggedTensor):
-        inner: Any = _deeper(column.values, rank - 1)
-    elif rank > 1 and not len(column.values):
-        inner = _deeper(RaggedTensor(column.values, np.zeros(1, column.row_splits.dtype)), rank - 1)
-    else:
-        return column
-    return RaggedTensor(inner, column.row_splits)
-
-
 # ---------------------------------------------------------------------------------- storing
 
 

@@ -16,7 +16,6 @@
 ``structure``      nested dicts and tuples, as columns by name and back
 ``builder``        rows or frames, as batches of columns, and the one schema that fits all of them
 ``widening``       one schema for what was stored by either of two
-``given``          columns and rows in the form of a schema that is given to :func:`save`
 ``formats``        schemas of Super Serial, TensorFlow Datasets and TFX
 =================  ==========================================================================
 

@@ -3,7 +3,7 @@
 The first batch decides how each column is stored; what comes later may widen that, see
 :mod:`~tfrecord_lite.storage.widening`. A table's schema depends on its types, and on whether anything
 is null: of a stream each batch has one, and they are widened to that of the whole table. With a
-schema that is given, batches are brought into its form, see :mod:`~tfrecord_lite.storage.given`.
+schema that is given, batches are brought into its form, see :mod:`~tfrecord_lite.convert.conform`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from operator import itemgetter
 from typing import Any
 
@@ -31,9 +30,9 @@ from tfrecord_lite.convert.lossless import (
     with_carried,
 )
 from tfrecord_lite.convert.normalize import normalize
-from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.schema import Kind, Original, Schema, SchemaItem
-from tfrecord_lite.storage.given import given_column, given_columns, unknown_error
+from tfrecord_lite.schema.text import nearest
 from tfrecord_lite.storage.structure import Structure, completed, flatten
 from tfrecord_lite.storage.widening import (
     MISSING_ROW,
@@ -117,29 +116,23 @@ class SchemaBuilder:
         Both omit columns with nothing but None or empty lists. Raises InvalidArgumentError
         about the first row that does not fit the schema, or those before it.
         """
+        if self.given is not None:
+            found = self._found_in(rows, self.given)
+            self._n_rows += len(rows)
+            return found, self.given
         columns = {}
-        given = None if self.given is None else self.given.to_items()
-        found = self._values_of(rows) if given is None else self._found_in(rows, given)
-        for name, values in found.items():
-            make: Any = (
-                self._columns[name].with_values
-                if given is None
-                else partial(given_column, name, item=given[name])
-            )
+        for name, values in self._values_of(rows).items():
+            make = self._columns[name].with_values
             try:
-                made = make(values)
+                self._columns[name], made = make(values)
             except (IncompatibleError, InvalidArgumentError) as error:
-                number, cause = _first_misfit(values, make, error)
+                number, cause = first_misfit(values, make, error)
                 if isinstance(cause, IncompatibleError):
                     cause = InvalidArgumentError(Reason.WRONG_KIND, detail=str(cause))
                 raise cause.at(index=self._n_rows + number, key=name) from None
-            if given is None:
-                self._columns[name], made = made
             if made is not None:
                 columns[name] = made
         self._n_rows += len(rows)
-        if self.given is not None:
-            return columns, self.given
         schema = self.schema.select(columns)
         self._note_rounded(columns, schema)
         return {name: _without_empty_rows(made) for name, made in columns.items()}, schema
@@ -152,7 +145,7 @@ class SchemaBuilder:
         if self.given is not None:
             check_traits(frame.columns, frame.traits, self.given)
             self.originals |= _originals_of(frame.columns, frame.traits)
-            return given_columns(frame.columns, self.given), self.given
+            return frame.columns, self.given
         frame, carried = with_carried(frame)
         check_exact(frame.columns, carried)
         own = {n: column for n, column in frame.columns.items() if n not in carried}
@@ -174,7 +167,7 @@ class SchemaBuilder:
                 ) from None
             self._columns[name] = _Column(name, both)
         self._n_rows += frame.n_rows
-        made = given_columns({name: frame.columns[name] for name in carried}, carried) | own
+        made = {name: frame.columns[name] for name in carried} | own
         self._note_rounded(own, schema)
         made = {
             name: _without_empty_rows(column)
@@ -222,7 +215,7 @@ class SchemaBuilder:
             detail = "the row is nested differently than earlier rows"
         return InvalidArgumentError(Reason.BAD_ARGUMENT, key=added, detail=detail)
 
-    def _found_in(self, rows: list[Any], given: Mapping[str, SchemaItem]) -> dict[str, list[Any]]:
+    def _found_in(self, rows: list[Any], given: Schema) -> dict[str, list[Any]]:
         """Return the values of each feature of the schema; None where a row lacks it."""
         values: dict[str, list[Any]] = {name: [None] * len(rows) for name in given}
         for i, row in enumerate(rows):
@@ -230,7 +223,8 @@ class SchemaBuilder:
             self._structure = structure if self._structure is None else self._structure
             for name, value in leaves.items():
                 if name not in values:
-                    raise unknown_error(name, given).at(index=self._n_rows + i)
+                    detail = f"this feature is not in the schema{nearest(name, given)}"
+                    raise argument_error(detail, key=name).at(index=self._n_rows + i)
                 values[name][i] = value
         return values
 
@@ -258,7 +252,7 @@ def _values_of_flat_dicts(rows: list[Any], names: list[str]) -> dict[str, list[A
     return None if any(issubclass(cls, Mapping) for cls in types) else columns
 
 
-def _first_misfit(
+def first_misfit(
     values: list[Any], make: Callable[[list[Any]], object], error: Exception
 ) -> tuple[int, Any]:
     """Return the number of the first value that `make` rejects, and its error; all raise `error`."""

@@ -7,6 +7,7 @@ import os
 import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sized
+from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -23,6 +24,7 @@ from tfrecord_lite.convert.arrow import (
     open_frames,
     part_of,
 )
+from tfrecord_lite.convert.conform import conform
 from tfrecord_lite.errors import InvalidArgumentError, argument_error, plural
 from tfrecord_lite.example.encode.columns import encode_column_batches
 from tfrecord_lite.files.compression import compression_to_write
@@ -33,7 +35,7 @@ from tfrecord_lite.progress import Progress, check_progress, metered
 from tfrecord_lite.records.damage import levels_to_caller
 from tfrecord_lite.schema import Schema, SequenceSchema
 from tfrecord_lite.storage import sidecar
-from tfrecord_lite.storage.builder import SchemaBuilder, row_batches
+from tfrecord_lite.storage.builder import SchemaBuilder, first_misfit, row_batches
 from tfrecord_lite.storage.data_files import DataFiles, data_names
 from tfrecord_lite.storage.sidecar import Sidecar
 from tfrecord_lite.storage.structure import flatten
@@ -257,10 +259,21 @@ def _write_rows(files: DataFiles, rows: Iterable[Any], builder: SchemaBuilder) -
             detail += ": pyarrow.RecordBatchReader.from_batches(schema, batches)"
             raise argument_error(detail).at(index=first)
         columns, schema = builder.add_rows(batch)
-        with _numbered_from(first):
+        try:
             _put_columns(files, columns, schema, len(batch))
+        except InvalidArgumentError as error:
+            key, index = error.key, error.index
+            if key is None or key not in columns or builder.given is None:
+                raise error.at(index=None if index is None else first + index) from None
+            encode = partial(_encode_alone, key, builder.given.select([key]))
+            number, cause = first_misfit(columns[key], encode, error)
+            raise cause.at(index=first + number) from None
         first += len(batch)
     return Sidecar(builder.schema, builder.structure)
+
+
+def _encode_alone(name: str, schema: Schema, values: list[Any]) -> None:
+    conform({name: values}, schema)
 
 
 @contextlib.contextmanager
