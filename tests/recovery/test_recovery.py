@@ -217,11 +217,8 @@ class TestRecover:
         urls = [f"file://{source}", f"local://{source}", f"file://{tmp_path}/sub/../a"]
         others: list[Any] = [tmp_path / "." / "a", tmp_path / "link", tmp_path / "hard", *urls]
 
-        for pair in [
-            (source, source),
-            *((source, o) for o in others),
-            *((u, source) for u in urls),
-        ]:
+        pairs: list[Any] = [(source, each) for each in [source, *others]]
+        for pair in [*pairs, *((url, source) for url in urls)]:
             with pytest.raises(InvalidArgumentError) as caught:
                 recover(*pair, overwrite=overwrite)
             assert caught.value.reason is Reason.BAD_ARGUMENT
