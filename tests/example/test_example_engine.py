@@ -134,6 +134,16 @@ def test_many_floats_are_compared_in_one_stretch() -> None:
     assert assert_engine_agrees([plain({b"k1": FIVE})] * 5, asked, memory) in {0, 5}
 
 
+def test_a_value_that_another_overrules_is_looked_at_too() -> None:
+    first = plain_entry(b"a", Feature(INT64, (5, 300)))
+    twice = len_field(1, first + plain_entry(b"a", SIX))
+    wrong = twice.replace(b"\xac\x02", b"\xac\x82")
+    assert refused(wrong)
+
+    assert_engine_agrees([twice] * 20, [b"a"])
+    assert_engine_agrees([twice] * 20 + [wrong], [b"a"])
+
+
 @pytest.mark.parametrize("number", [0, 1, 20, 39])
 def test_layouts_are_used_and_odd_ones_left_out(number: int) -> None:
     batch = [plain(EVERY_FORM)] * 40
