@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import pickle
 from typing import TYPE_CHECKING, Any
@@ -313,3 +314,22 @@ def test_a_record_by_number_that_is_no_example_is_named(tmp_path: Path) -> None:
 
     error = caught.value
     assert (error.source, error.index, error.reason) == (str(paths[1]), 0, Reason.MALFORMED)
+
+
+def test_a_stream_that_cannot_seek_needs_a_schema(tmp_path: Path) -> None:
+    class Pipe(io.BytesIO):
+        def seekable(self) -> bool:
+            return False
+
+        def seek(self, *_: Any) -> int:
+            raise io.UnsupportedOperation("seek")
+
+        tell = seek
+
+    content = written(tmp_path / "a", [{"n": 1}, {"n": 2}]).read_bytes()
+
+    for read in (load, lambda pipe: list(TFRecordReader(pipe).batches())):
+        with pytest.raises(InvalidArgumentError, match="give schema"):
+            read(Pipe(content))
+    assert load(Pipe(content), schema={"n": int})["n"].tolist() == [1, 2]
+    assert load(io.BytesIO(content))["n"].tolist() == [1, 2]

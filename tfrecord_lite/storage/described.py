@@ -29,7 +29,7 @@ from tfrecord_lite.errors import InvalidArgumentError, Reason, TFRecordError, ar
 from tfrecord_lite.example.parse import ExampleParser, parser_of_all
 from tfrecord_lite.example.sequence.parse import SequenceExampleParser
 from tfrecord_lite.example.survey import Survey
-from tfrecord_lite.files.names import Source, Sources, name_of
+from tfrecord_lite.files.names import Source, Sources, is_file_object, name_of, position_of
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.reader import TFRecordReader, reader_with
 from tfrecord_lite.schema import (
@@ -90,7 +90,12 @@ def reader_ahead(sources: Sources, options: ReadSettings) -> TFRecordReader:
     """Return a reader for a first look; damage is reported when the data are read, not before."""
     if options.on_error != "raise":
         options = replace(options, on_error=lambda span: None, max_errors=None)  # noqa: ARG005
-    return reader_with(sources, options)
+    reader = reader_with(sources, options)
+    for source in reader.sources:
+        if is_file_object(source) and position_of(source) is None:
+            detail = "a stream that cannot seek is read only once; give schema, and text by name"
+            raise argument_error(detail, source=name_of(source))
+    return reader
 
 
 # --------------------------------------------------------------------------- for displays
