@@ -565,7 +565,7 @@ class TestResume:
         if not is_complete:
             (folder / "1.parquet").mkdir(parents=True)
         with contextlib.suppress(IsADirectoryError):
-            convert(*others, target=f"{folder}/", to="parquet")
+            convert(*others, target=f"{folder}/", to="parquet", resume=is_complete)
 
         settings: dict[str, Any] = {"target": f"{folder}/", "to": "parquet", "resume": True}
         if is_complete:
