@@ -164,6 +164,7 @@ def test_every_reader_says_what_the_oracle_says(tmp_path: Path, case: Case, code
     assert (report.records, report.num_damaged) == (case.n_sound, case.n_places)
     (file,) = checked.files
     assert spans_of(checked) == spans_of(recovered) == places
+    assert [span.index for span in recovered.spans] == [span.index for span in file.spans]
     assert file.records == recovered.records == case.n_sound
     assert file.record_bytes == sum(map(len, records))
     assert file.lost_bytes == sum(span.length for span in places)
