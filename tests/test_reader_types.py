@@ -14,7 +14,6 @@ from tfrecord_lite import (
     TFRecordReader,
     VarLenFeature,
     decode_sequence_example,
-    infer_schema,
     load,
     read_batches,
     summarize,
@@ -126,26 +125,6 @@ def test_examples_need_not_begin_with_features(tmp_path: Path, first: bytes) -> 
     assert summarize(path).n_records == 3
     assert load(path)["label"].shape[0] == 3
     assert verify(path, messages=True).is_sound
-
-
-@pytest.mark.parametrize("read", [load, infer_schema, summarize])
-@pytest.mark.parametrize(
-    ("record", "said", "reason"),
-    [
-        (event(1), EVENTS.format("Example"), Reason.MALFORMED),
-        (b"a line of text", "the records look like text, not like Examples", Reason.MALFORMED),
-        (ALONE, LISTS, Reason.UNSUPPORTED),
-    ],
-)
-def test_no_schema_is_inferred_from_others(
-    tmp_path: Path, read: Callable[[Path], Any], record: bytes, said: str, reason: Reason
-) -> None:
-    path = write(tmp_path / "a", [record] * 3)
-
-    error = raised_by(lambda: read(path))
-
-    assert (error.reason, error.source, error.index) == (reason, str(path), 0)
-    assert said in (error.detail or "")
 
 
 def test_events_are_not_valid_examples(tmp_path: Path) -> None:
