@@ -172,6 +172,7 @@ def test_real_files(sample: CorpusFile, tmp_path: Path, capsys: pytest.CaptureFi
     assert sum(len(next(iter(batch.values()))) for batch in batches) == n_records
 
 
+@pytest.mark.needs("tables")
 @pytest.mark.parametrize("name", ["features.json", "dataset_info.json", "schema.pbtxt"])
 def test_real_schema_files(name: str) -> None:
     if (corpus := corpus_path()) is None:

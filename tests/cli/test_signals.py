@@ -50,6 +50,7 @@ class Finder:
             os.kill(os.getpid(), signal.SIGINT)
 
 sys.meta_path.insert(0, Finder())
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 main(["info"])
 """
 
@@ -63,6 +64,7 @@ def interrupt():
     time.sleep(1)
     os.kill(os.getpid(), signal.SIGINT)
 
+signal.signal(signal.SIGINT, signal.default_int_handler)
 threading.Thread(target=interrupt).start()
 files = "'{0}' a, '{0}' b, '{0}' c".format(sys.argv[1])
 sys.exit(main(["sql", "select sum(a.n * b.n + c.n) from " + files]))

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -874,10 +873,12 @@ def test_the_folder_of_a_data_set_may_be_two_levels_below(tmp_path: Path) -> Non
         lambda columns: [
             dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
         ],
-        pa.table,
-        lambda columns: pa.table(columns).to_reader(),
+        pytest.param(
+            lambda columns: pytest.importorskip("pyarrow").table(columns).to_reader(),
+            marks=pytest.mark.needs("arrow"),
+        ),
     ],
-    ids=["columns", "rows", "table", "stream"],
+    ids=["columns", "rows", "stream"],
 )
 def test_what_others_read_is_rounded_with_a_warning(make: Any, tmp_path: Path) -> None:
     columns = {"x": np.array([0.1, 0.5]), "exact": np.array([0.5, np.nan])}
