@@ -60,7 +60,8 @@ OTHERS = {
     "images": [JPEG, JPEG],
 }
 SAID = {
-    "list": "the records look like lists of Examples with a context; read them with messages(ExampleListWithContext)",
+    "list": "the records look like lists of Examples with a context; read them with "
+    "TFRecordReader(path).messages(tfrecord_lite.messages.ExampleListWithContext)",
     "event": "the records are TensorBoard events, not Examples; tfrecord_lite.apps.events.read_events reads them",
     "text": "the records look like text, not like Examples; tfrecord cat prints them",
     "images": "the records are no messages, so no Examples; iterating over TFRecordReader(path) returns their bytes",

@@ -31,7 +31,7 @@ EVENTS = (
 )
 LISTS = (
     "the records look like lists of Examples with a context; read them with "
-    "messages(ExampleListWithContext)"
+    "TFRecordReader(path).messages(tfrecord_lite.messages.ExampleListWithContext)"
 )
 NO_FEATURES = Example(features=features()).SerializeToString()
 ALONE = ExampleListWithContext(
@@ -90,7 +90,7 @@ def test_batches_without_a_value_of_other_records(tmp_path: Path, feature: Any) 
     ):
         error = raised_by(partial(list, batches))
         assert (error.reason, error.source) == (Reason.MALFORMED, str(path))
-        assert "batches of them with parse_sequence_example" in (error.detail or "")
+        assert "batches of them with read_batches or parse_sequence_example" in (error.detail or "")
     (key,) = decode_sequence_example(sequence(0))["context"]
     assert len(list(read_batches(path, {key: VarLenFeature(int)}, 3))) == 2  # may be what is meant
     assert len(list(read_batches(empty, {"word": feature}, 3))) == 2

@@ -32,6 +32,8 @@ from tfrecord_lite import (
     encode_sequence_example,
     load_schema,
     parse_sequence_example,
+    read_batches,
+    scan,
 )
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.schema import Kind, Original, SequenceSummary
@@ -246,6 +248,35 @@ def test_several_files_are_one_data_set(tmp_path: Path) -> None:
     assert error_of(load, [first, second]).reason is Reason.WRONG_COUNT
     Path(f"{second}.schema.json").write_text(infer_schema(second).to_json())
     assert "schema differs" in str(error_of(load, [first, second]))
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "arrow"])
+def test_a_data_frame_is_that_of_scan(videos: Path, library: Any) -> None:
+    frame = load(videos, as_=library)
+
+    assert frame.equals(getattr(scan(videos), f"to_{library}")())
+    assert frame.shape == (10, 5)
+
+
+@pytest.mark.parametrize("read", [load, scan])
+@pytest.mark.parametrize("text", [True, ["label"]])
+def test_text_is_for_examples(videos: Path, read: Any, text: Any) -> None:
+    assert error_of(read, videos, text=text).reason is Reason.UNSUPPORTED
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        ["label"],
+        ({"label": int}, {"words": bytes}),
+        {"label": int, "words": bytes},
+        {"context/label": int},
+        {"context": {"label": int}},
+    ],
+)
+def test_errors_about_another_schema_name_one_of_sequences(videos: Path, schema: Any) -> None:
+    with pytest.raises((TypeError, InvalidArgumentError), match=r"SequenceSchema\({'id': int}, {"):
+        next(iter(read_batches(videos, schema)))
 
 
 def test_a_schema_of_examples_does_not_read_sequences(videos: Path) -> None:

@@ -339,7 +339,7 @@ def read_batches(
     paths : str, PathLike, or an iterable of them
         Paths, URLs and patterns, as for :class:`TFRecordReader`.
     schema : Schema, SequenceSchema, dict of specifications, or path, optional
-        The features to read, and how; with original dtypes and shapes where it says what they were. By
+        The features to read, and how (of SequenceExamples, a Schema or dict reads the context); with original dtypes and shapes where it says what they were. By
         default as for :func:`scan`: what the files beside the data say, or what the first 10,000 records have.
     batch_size : int, default 32
     shuffle : bool, int or "all", optional

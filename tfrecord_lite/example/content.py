@@ -66,9 +66,9 @@ _CLASSES = {
 
 _OTHERS = {
     ContentType.SEQUENCE_EXAMPLE: "have feature lists, so they are SequenceExamples, not {wanted}s; "
-    "read them with sequence_examples(), batches of them with parse_sequence_example",
+    "read them with sequence_examples(), batches of them with read_batches or parse_sequence_example",
     ContentType.EXAMPLE_LIST: "look like lists of Examples with a context; read them with "
-    "messages(ExampleListWithContext)",
+    "TFRecordReader(path).messages(tfrecord_lite.messages.ExampleListWithContext)",
     ContentType.EVENT: "are TensorBoard events, not {wanted}s; tfrecord_lite.apps.events.read_events reads them",
     ContentType.PROTOBUF: "look like messages of another type, not like {wanted}s; "
     "TFRecordReader(path).messages(YourMessage) reads them, tfrecord head shows their fields",

@@ -46,6 +46,7 @@ from tfrecord_lite.schema.features import (
     VarLenFeature,
 )
 from tfrecord_lite.schema.kinds import Kind, kind_of
+from tfrecord_lite.schema.text import FOR_SEQUENCES
 
 if TYPE_CHECKING:
     from tfrecord_lite.arrays import AnyArray
@@ -268,6 +269,7 @@ def not_a_specification_error(name: str, given: object, more: str = "") -> Inval
     """Return the error about a value that is not a specification (rule E2)."""
     found = f"the class {given.__name__}" if isinstance(given, type) else f"{given!r:.80}"
     detail = f"{found} is not a feature specification; give FixedLenFeature(...) or another{more}"
+    detail += FOR_SEQUENCES * isinstance(given, Mapping)
     return argument_error(detail, key=str(name))
 
 

@@ -253,6 +253,10 @@ def shown_name(name: str) -> str:
     return name if name.isprintable() and name == name.strip() != "" else repr(name)
 
 
+FOR_SEQUENCES = "; for SequenceExamples give SequenceSchema({'id': int}, {'frames': bytes})"
+"""The end of an error text about a schema that may be meant for SequenceExamples."""
+
+
 def nearest(name: object, names: Iterable[str]) -> str:
     """Return the end of an error text about an unknown name: those most like it, if any."""
     close = get_close_matches(str(name), list(names))

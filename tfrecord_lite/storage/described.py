@@ -292,8 +292,6 @@ def with_text(described: Sidecar, text: Any, looked: Callable[[], list[Block]]) 
     schema = described.schema
     if isinstance(schema, SequenceSchema):
         detail = "text is for Examples; columns of SequenceExamples are byte strings"
-        if text is True:
-            return described
         raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
     names = [name for name, item in schema.to_items().items() if _may_be_text(item)]
     if isinstance(text, str):

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Unpack, get_args
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns.join import join
 from tfrecord_lite.convert.arrow import Library, check_library, index_names, joined_frame, table_for
-from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, require_int
+from tfrecord_lite.errors import argument_error, require_int
 from tfrecord_lite.example.parse import ExampleParser, parser_of_all
 from tfrecord_lite.example.sequence.parse import SequenceExampleParser
 from tfrecord_lite.example.survey import check_of_either, reject_sequences
@@ -195,9 +195,6 @@ class Loader:
         self._is_sequence = isinstance(schema, SequenceSchema)
         self._structure = structure_of(described)
         if self._is_sequence:
-            if library is not None:
-                detail = "SequenceExamples have no data frame; load them with as_=None"
-                raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
             parts = schema._asdict()
             self._structure = {p: {n: f"{p}/{n}" for n in specs} for p, specs in parts.items()}
             schema = Schema.of_items(

@@ -52,7 +52,7 @@ from tfrecord_lite.files.remote import remote_place
 from tfrecord_lite.records.damage import levels_to_caller
 from tfrecord_lite.records.framing import is_header
 from tfrecord_lite.schema import FeatureLike, Schema, SequenceSchema
-from tfrecord_lite.schema.text import FORMAT, SEQUENCE_FORMAT
+from tfrecord_lite.schema.text import FOR_SEQUENCES, FORMAT, SEQUENCE_FORMAT
 from tfrecord_lite.sniff import HEAD_BYTES, looks_like
 from tfrecord_lite.storage.formats import superserial, tfds
 from tfrecord_lite.storage.structure import Structure, is_flat_dict, structure_of_json
@@ -120,7 +120,8 @@ def resolve_schema(schema: SchemaLike, storage_options: StorageOptions = None) -
         return read(schema, storage_options)
     if not isinstance(schema, SequenceSchema | Mapping):
         word = type(schema).__name__
-        raise TypeError(f"schema must be a Schema, a dict of specifications or a path, not {word}")
+        detail = f"schema must be a Schema, a dict of specifications or a path, not {word}"
+        raise TypeError(detail + FOR_SEQUENCES)
     found = schema if isinstance(schema, SequenceSchema) else Schema(schema)
     check_originals(found)
     return Sidecar(found)
@@ -160,8 +161,9 @@ def read_beside(
         warnings.warn(text, UserWarning, stacklevel=levels_to_caller())
     elif expected != actual:
         raise argument_error(
-            f"the sidecar was written for other data than are now in {name}; delete it if the "
-            "file was written anew, or if it does fit, give it as schema",
+            f"the sidecar was written for other data than are now in {name}; tfrecord verify "
+            "tells whether the file is damaged; delete the sidecar if the file was written anew, or "
+            "if it does fit, give it as schema",
             source=f"{name}{SIDECAR_SUFFIX}",
         )
     return found._replace(fingerprint=None)
@@ -240,7 +242,7 @@ def tfds_directory(directory: Path, storage_options: StorageOptions = None) -> s
     name = name if is_url(name) else os.path.expanduser(name)  # noqa: PTH111
     if os.path.basename(name) == _TFDS_INFO:  # noqa: PTH119 - may be a URL
         return os.path.dirname(name)  # noqa: PTH120
-    for below in ("", "*/", "*/*/"):
+    for below in ("", "*/", "*/*/", "*/*/*/"):
         found = matches(name, f"{below}{_TFDS_INFO}", storage_options)
         folders = [os.path.dirname(path) for path in found]  # noqa: PTH120
         if len(folders) > 1:
@@ -252,7 +254,10 @@ def tfds_directory(directory: Path, storage_options: StorageOptions = None) -> s
             return folders[0]
     if not is_url(name) and not os.path.isdir(name):  # noqa: PTH112
         raise FileNotFoundError(f"no directory {name!r}")
-    detail = f"no {_TFDS_INFO} in {name!r} or below; expected a directory of TensorFlow Datasets"
+    detail = (
+        f"no {_TFDS_INFO} in {name!r}, nor up to three levels below; expected a directory of "
+        "TensorFlow Datasets"
+    )
     raise FileNotFoundError(detail)
 
 

@@ -283,6 +283,10 @@ def test_a_directory_above_the_only_version_will_do(today: Path) -> None:
     ):
         assert tfds_info(directory).directory == str(today)
         assert len(load_tfds(directory, "test")["n"]) == 2
+    with_config = today.parent.parent / "data" / "flowers" / "small" / "1.0.0"
+    shutil.copytree(today, with_config)
+    assert tfds_info(with_config.parents[2]).directory == str(with_config)
+    shutil.rmtree(with_config)
     shutil.copytree(today, today.parent / "2.0.0")
     with pytest.raises(InvalidArgumentError, match=r"give one of 1\.0\.0, 2\.0\.0$") as caught:
         load_tfds(today.parent, "test")
@@ -320,9 +324,9 @@ def test_a_directory_behind_a_url(today: Path) -> None:
 def test_what_is_not_there_is_a_clear_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"no directory '.*nowhere'"):
         tfds_info(tmp_path / "nowhere")
-    with pytest.raises(FileNotFoundError, match=r"no dataset_info.json in .* or below; expected"):
+    with pytest.raises(FileNotFoundError, match=r"no dataset_info.json in .*, nor up to three"):
         load_tfds(tmp_path, "train")
-    with pytest.raises(FileNotFoundError, match=r"no dataset_info.json in .* or below; expected"):
+    with pytest.raises(FileNotFoundError, match=r"no dataset_info.json in .*, nor up to three"):
         load_schema(tmp_path)
 
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason, short_name
 from tfrecord_lite.example.content import ContentType, type_error
-from tfrecord_lite.schema.text import listed
+from tfrecord_lite.schema.text import FOR_SEQUENCES, listed
 from tfrecord_lite.wire.scalar import LEN, WireError, walk
 
 if TYPE_CHECKING:
@@ -56,6 +56,8 @@ class MisfitError(Exception):
                 return error
         malformed = f"not a valid {message_type}: " if self.reason is Reason.MALFORMED else ""
         has = _what_it_has(block[self.message], self.key) if self.reason is Reason.MISSING else ""
+        if message_type == "Example" and "feature list" in has:
+            has += FOR_SEQUENCES
         named = "" if example_name is None else f" (example {example_name!r})"
         detail = malformed + self.detail + has + named
         error = InvalidArgumentError(self.reason, key=self.key, detail=detail)
