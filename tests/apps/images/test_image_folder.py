@@ -602,9 +602,14 @@ class TestUnpack:
             ("a: record 1", "the feature 'image/encoded' is missing"),
             ("a: record 2", "the feature 'image/encoded' is not an image of a known format"),
         ]
-        write_records(here / "none", {"x": 1})
-        with pytest.raises(InvalidArgumentError, match="give image_key, one of: 'x'"):
+        write_records(here / "none", {"x": b"?", "y": 1, "z": 0.5})
+        with pytest.raises(InvalidArgumentError, match=r"give image_key, one of: 'x'$"):
             unpack_images("none", "out2", on_error="skip")
+        with TFRecordWriter("frames") as writer:
+            writer.write_sequence_example({"context": {"x": b"?"}, "feature_lists": {"i": [PNG]}})
+        with pytest.raises(InvalidArgumentError, match=r"read_batches and decode_images") as caught:
+            unpack_images("frames", "out2")
+        assert caught.value.reason is Reason.UNSUPPORTED
 
     def test_damaged_records(self, here: Path) -> None:
         path = write_records(here / "a", *[{"image/encoded": picture(i)} for i in range(5)])

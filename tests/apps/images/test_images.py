@@ -17,6 +17,7 @@ from tests.tensors.test_tensors import refusal
 from tfrecord_lite import (
     BytesColumn,
     FixedLenFeature,
+    RaggedTensor,
     TFRecordError,
     encode_example,
     parse_single_example,
@@ -281,6 +282,12 @@ def test_the_image_of_a_column_that_is_damaged_is_numbered() -> None:
         assert caught.value.index == (3 if not arguments else None)
     with pytest.raises(TypeError, match="decode_images takes several"):
         decode_image(column)  # type: ignore[arg-type]
+    for nested in (
+        np.array([column], object),
+        RaggedTensor.from_row_splits(column, [0, 2, len(column)]),
+    ):
+        with pytest.raises(TypeError, match="give the flat_values of a RaggedTensor, or a row"):
+            decode_images(nested)
 
 
 def test_wrong_arguments_of_decode_image() -> None:

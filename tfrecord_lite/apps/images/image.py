@@ -126,6 +126,9 @@ def decode_images(
     if size is not None:
         height, width = (require_int("size", length, 1) for length in size)
         size = height, width
+    if len(getattr(column, "shape", ())) > 1:
+        detail = "column must have one dimension; give the flat_values of a RaggedTensor, or a row"
+        raise TypeError(detail)
     contents = list(column)
     require_pillow()
 

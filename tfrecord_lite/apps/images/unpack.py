@@ -37,7 +37,7 @@ from tfrecord_lite.apps.images.lists import (
     sniff,
 )
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
-from tfrecord_lite.example.to_dicts import decode_examples
+from tfrecord_lite.example.to_dicts import decode_examples, decode_sequence_example
 from tfrecord_lite.files.names import Sources, expand, name_of
 from tfrecord_lite.options import ReadOptions, ReadSettings
 from tfrecord_lite.progress import Progress, check_progress, metered, title_of
@@ -146,8 +146,9 @@ def unpack_images(
         unpacking = _Unpacking(temporary, keys, manifest, lines)
         meter = stack.enter_context(metered(progress, title_of(reader.sources), "records"))
         blocks = stack.enter_context(closing(reader.blocks()))  # type: ignore[type-var]
-        n_records = 0
+        n_records, first_record = 0, b""
         for block in blocks:
+            first_record = first_record or block[0]
             for i, row in enumerate(decode_examples(block)):
                 problem = unpacking.add(row, n_records)
                 n_records += 1
@@ -163,6 +164,9 @@ def unpack_images(
                     raise first
         if not unpacking.n_images:
             source = name_of(reader.sources[0]) if len(reader.sources) == 1 else None
+            if decode_sequence_example(first_record)["feature_lists"]:
+                detail = "SequenceExamples are not unpacked; read_batches and decode_images do it"
+                raise InvalidArgumentError(Reason.UNSUPPORTED, source=source, detail=detail)
             reason = f"; in the first {problems[0].detail}" if problems else ""
             detail = f"no image in {plural(n_records, 'record')}{reason}{unpacking.advice()}"
             raise InvalidArgumentError(Reason.MISSING, source=source, detail=detail)
@@ -217,14 +221,14 @@ class _Unpacking:
         self._columns: dict[str, None] = {}
         self._left_out: dict[str, None] = {}
         self._numbers: dict[str, int] = {}  # the last number that was added to a name
-        self._seen: tuple[str, ...] = ()
+        self._seen: list[str] = []
         self.n_images = 0
         self.n_bytes = 0
         self.classes: set[str] = set()
 
     def add(self, row: dict[str, Any], number: int) -> str | None:
         """Write the image of a record; return why there is none."""
-        self._seen = self._seen or tuple(row)
+        self._seen = self._seen or [name for name in row if row[name].dtype == object]
         image_key = self._keys["image"] or _image_key(row)
         content = _scalar(row.get(image_key))
         if not isinstance(content, bytes):
@@ -306,7 +310,7 @@ class _Unpacking:
                 return "/".join([*parts[:-1], name])
 
     def advice(self) -> str:
-        """Name the features that a record has, for an error."""
+        """Name the features of a record that may hold images, for an error."""
         names = ", ".join(map(repr, sorted(self._seen)[:20]))
         return f"; give image_key, one of: {names}" if names else ""
 
