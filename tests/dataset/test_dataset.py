@@ -751,6 +751,9 @@ def test_read_batches(names: list[str]) -> None:
         assert sorted(numbers(found)) == sorted([*range(12)] * 2)
     ranks = [read_batches(names, FEATURES, 2, shuffle=3, seed=1, shard=(2, i)) for i in (0, 1)]
     assert sorted(n for rank in ranks for n in numbers(rank)) == list(range(12))
+    part = read_batches(names, FEATURES, 2, shard=(2, 1))
+    assert len(names) > 1, "enough for whole files"
+    assert numbers(part) == [*range(12)][1::2]
     full: Any = read_batches(names, FEATURES, 5, drop_remainder=True)
     assert [len(batch["n"]) for batch in full] == [5, 5]
 

@@ -229,8 +229,8 @@ class DatasetIterator(Generic[T_co]):
 class Dataset(Generic[T_co]):
     """Elements that come one after the other, from a chain of stages.
 
-    Start with a :class:`TFRecordDataset`; each method adds a stage and returns a new data set.
-    Nothing is read before iteration. For type checkers a ``Dataset[T]`` has elements of type ``T``.
+    Start with a :class:`TFRecordDataset`; each stage is a method that returns a new data set, and
+    :meth:`set_epoch` returns the same one. Nothing is read before iteration. For type checkers a ``Dataset[T]`` has elements of type ``T``.
 
     Notes
     -----
@@ -697,7 +697,8 @@ class Dataset(Generic[T_co]):
         """Set the number of the next iteration's epoch; return the data set itself.
 
         Needed only to agree with other processes, or with an earlier run. Workers that already run
-        do not learn of it.
+        do not learn of it. Workers of torch's that start later begin with this epoch, whenever they
+        do: after the first call, call it before each epoch, or all have the same order.
 
         Examples
         --------

@@ -352,7 +352,7 @@ def read_batches(
     label_key : str, optional
         A feature to take out: elements are then (features, label).
     shard : tuple of int, optional
-        (number of ranks, this rank): this rank's part of the records.
+        (number of ranks, this rank): every n-th record, from this rank's number on.
     drop_remainder : bool, optional
         Leave out a last batch that is not full.
     num_workers : int, optional

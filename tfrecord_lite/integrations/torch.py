@@ -13,7 +13,7 @@ Here arrays become:
 numbers, bool                   ``torch.from_numpy``: a tensor on the same memory
 the same, if the array is       a copy, since torch could write to that memory;
 read-only or byte-swapped       parsers and data sets give no such arrays
-byte strings                    ``bytes``, or lists of them; a BytesColumn is unchanged
+byte strings, text              ``bytes``, ``str``, or lists of them; a BytesColumn is unchanged
 SparseTensor                    a sparse COO tensor on the same values; of strings, unchanged
 RaggedTensor                    unchanged; ``jagged(ragged)`` converts those of one level
 masked array                    unchanged; ``filled(0)`` in a ``map`` makes an array of it
@@ -96,7 +96,8 @@ def _tensors(element: Any, key: str | None) -> Any:
         except TypeError:
             place = "" if key is None else f"feature {key!r}: "
             raise TypeError(
-                f"{place}torch has no dtype for {array.dtype}; leave the feature out, or make numbers of it"
+                f"{place}torch has no dtype for {array.dtype}; leave the feature out, or make "
+                "numbers of it in a map of the data set"
             ) from None
     if isinstance(element, SparseTensor):
         return _sparse(element)
