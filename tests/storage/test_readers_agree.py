@@ -114,6 +114,13 @@ def test_columns_of_every_dtype_are_the_same_in_every_reader(
         same(join([batch["x"] for batch in found]), COLUMNS[name])
 
 
+def test_batches_that_are_parsed_at_once_are_cut_whatever_was_saved(paths: dict[str, Path]) -> None:
+    for name, column in COLUMNS.items():
+        found = list(read_batches(paths[name], batch_size=1))
+        assert len(found) == N
+        same(join([batch["x"] for batch in found]), column)
+
+
 @pytest.mark.parametrize("name", COLUMNS)
 def test_a_single_record_is_its_row_of_the_batch(paths: dict[str, Path], name: str) -> None:
     schema = load_schema(f"{paths[name]}.schema.json")
