@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import multiprocessing
 import os
 from collections.abc import Mapping
@@ -135,7 +137,8 @@ class DatasetIterator(Generic[T_co]):
         Returns
         -------
         dict
-            Plain data, fit for JSON: numbers of files, records and steps. Never records.
+            Plain data, fit for JSON: numbers of files, records and steps, and a digest of the files' names.
+            Never records.
 
         Examples
         --------
@@ -153,9 +156,19 @@ class DatasetIterator(Generic[T_co]):
         return {
             "version": 1,
             "stages": describe(self._plan),
+            "files": self._files,
             "epoch": list(self._run.epoch),
             "at": self._at(),
         }
+
+    @functools.cached_property
+    def _files(self) -> str | None:
+        """A digest of the files' names in order, without folders, as these may move; None without files."""
+        names = getattr(chain(self._plan)[0], "names", None)
+        if names is None:
+            return None
+        text = repr([os.path.basename(name) for name in names])  # noqa: PTH119 - may be URLs
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def _at(self) -> dict[str, Any]:
         return further(self._before, self._n_taken)
@@ -169,7 +182,7 @@ class DatasetIterator(Generic[T_co]):
         ------
         InvalidArgumentError
             ``BAD_ARGUMENT`` if this is not a state, or one of other stages, settings, seeds,
-            features or numbers of files.
+            features or files; only the folders of these may differ.
 
         Notes
         -----
@@ -205,6 +218,12 @@ class DatasetIterator(Generic[T_co]):
                     "and the same num_workers in a DataLoader of torch"
                 )
                 raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+        if state_dict.get("files", self._files) != self._files:
+            detail = (
+                "the state is of files with other names, or in another order; "
+                "give the data set the same files in the same order, from whatever folder"
+            )
+            raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
         self._feed.close()
         self._begin(tuple(state_dict["epoch"]), state_dict["at"])
 
