@@ -26,7 +26,7 @@ from tfrecord_lite import (
     save,
 )
 from tfrecord_lite.cli import convert as verb
-from tfrecord_lite.cli import inputs
+from tfrecord_lite.cli import inputs, main
 from tfrecord_lite.errors import DataLossError, InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -645,25 +645,24 @@ if __name__ == "__main__":
 class TestInterrupts:
     @pytest.mark.skipif(os.name != "posix", reason="signals")
     @pytest.mark.parametrize(("number", "jobs"), [(signal.SIGINT, 2), (signal.SIGTERM, 1)])
-    def test_leave_no_temporary_files(
+    def test_leave_what_resume_goes_on_from(
         self, tmp_path: Path, source: Path, number: int, jobs: int
     ) -> None:
         program = tmp_path / "slow.py"
         program.write_text(SLOW)
         out = tmp_path / "out"
+        arguments = ["convert", str(source), f"{out}/", "--to", "parquet", "--num-shards", "12"]
         process = subprocess.Popen(
-            [
-                *(sys.executable, program, "convert", source, f"{out}/", "--to", "parquet"),
-                *("--num-shards", "4", "--jobs", str(jobs)),
-            ],
+            [sys.executable, program, *arguments, "--jobs", str(jobs)],
             stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
             start_new_session=True,
         )
         assert process.stdout is not None
         assert process.stdout.readline() == b"batch\n"
-        for _ in range(200):  # until something is being written
-            if list(out.glob(".part*.tmp")):
+        for _ in range(200):  # until something is complete, and something is being written
+            if list(out.glob("part*")) and list(out.glob(".part*.tmp")):
                 break
             time.sleep(0.02)
         assert list(out.glob(".part*.tmp"))
@@ -672,7 +671,16 @@ class TestInterrupts:
 
         assert process.wait(30) == {signal.SIGINT: 130, signal.SIGTERM: 143}[signal.Signals(number)]
         process.stdout.close()
-        assert [path.name for path in out.iterdir() if path.suffix == ".tmp"] == []
+        assert process.stderr is not None
+        with process.stderr:
+            assert process.stderr.read() == b""
+        assert list(out.glob(".*.tmp")) == []
+        complete = list(out.glob("part*"))
+        assert 0 < len(complete) < 12
+        stamps = [path.stat() for path in complete]
+        assert main([*arguments, "--resume"]) == 0
+        assert [path.stat() for path in complete] == stamps
+        assert ids(*sorted(out.glob("part*"))) == list(range(6_000))
 
 
 class TestProcesses:

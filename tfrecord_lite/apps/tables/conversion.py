@@ -224,7 +224,7 @@ def convert(
         if is_file_object(target) or (left is not None and not is_exact):
             num_jobs = 1
         found = {file.source: file for file in damage}
-        with contextlib.closing(_made(plan, pending, num_jobs, left, meter)) as made:
+        with contextlib.closing(_made(plan, log, pending, num_jobs, left, meter)) as made:
             for index, make in made:
                 try:
                     output, damage = make()
@@ -242,8 +242,6 @@ def convert(
                     continue
                 summary.outputs.append(output)
                 meter.update(sum(each.rows for each in summary.outputs))
-                if log is not None:
-                    log.add(output)
                 for file in damage:  # which several outputs may have read
                     most = found.get(file.source, file)
                     if (file.records, file.num_damaged) >= (most.records, most.num_damaged):
@@ -591,8 +589,10 @@ def _damage_of(source: Any) -> _Damage:
 class _Maker:
     """Makes outputs; the source of the last one stays open for rows that follow."""
 
-    def __init__(self, plan: _Plan, left: int | None = None, meter: Meter = SILENT) -> None:
-        self._plan, self._left, self._meter = plan, left, meter
+    def __init__(
+        self, plan: _Plan, log: _Log | None, left: int | None = None, meter: Meter = SILENT
+    ) -> None:
+        self._plan, self._log, self._left, self._meter = plan, log, left, meter
         self._piece: _Piece | None = None
         self._source: Any = None
         self._condition: Any = None
@@ -624,14 +624,17 @@ class _Maker:
                         if not self._left:
                             break
             target.finish()
-            target.commit()
+            rounded = getattr(target, "rounded", ())
+            with _undisturbed():  # so that what is there is in the log
+                target.commit()
+                output = Output(name_of(place), n_rows, local_size(place) or 0, rounded)
+                if self._log is not None:
+                    self._log.add(output)
         except BaseException:
             if target is not None:
                 target.abandon()
             self.close()
             raise
-        rounded = getattr(target, "rounded", ())
-        output = Output(name_of(place), n_rows, local_size(place) or 0, rounded)
         return output, (*self._damage, *_damage_of(self._source))
 
     def _go_to(self, piece: _Piece) -> None:
@@ -718,11 +721,16 @@ class _Maker:
 
 
 def _made(
-    plan: _Plan, pending: list[int], num_jobs: int, left: int | None, meter: Meter
+    plan: _Plan,
+    log: _Log | None,
+    pending: list[int],
+    num_jobs: int,
+    left: int | None,
+    meter: Meter,
 ) -> Generator[tuple[int, Callable[[], _Made]]]:
     """Yield the number of each output, with what makes it, or returns or raises what has."""
     if min(num_jobs, len(pending)) <= 1:
-        with contextlib.closing(_Maker(plan, left, meter)) as maker:
+        with contextlib.closing(_Maker(plan, log, left, meter)) as maker:
             for index in pending:
                 yield index, partial(maker.make, index)
         return
@@ -731,10 +739,11 @@ def _made(
         min(num_jobs, len(pending)),
         multiprocessing.get_context("spawn"),
         initializer=_begin_process,
-        initargs=(plan,),
+        initargs=(plan, log),
     )
     try:
-        futures = {pool.submit(_make_in_process, index): index for index in pending}
+        with _undisturbed():  # and so are the processes, until they begin
+            futures = {pool.submit(_make_in_process, index): index for index in pending}
         for future in as_completed(futures):
             yield futures[future], future.result
     except BaseException:
@@ -746,22 +755,49 @@ def _made(
         pool.shutdown(cancel_futures=True)
 
 
+_SIGNALS = signal.SIGINT, signal.SIGTERM
+
+
+@contextlib.contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Let signals that ask to end come afterwards, where that can be done."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 _maker: _Maker
 """Of a process that was started to make outputs."""
+_is_making = False
 
 
-def _begin_process(plan: _Plan) -> None:
+def _begin_process(plan: _Plan, log: _Log | None) -> None:
     def end(_number: int, _frame: object) -> None:
-        for number in numbers:  # of which more may come
-            signal.signal(number, signal.SIG_IGN)
+        if not _is_making:
+            os._exit(1)
+        signal.signal(signal.SIGTERM, lambda *_: None)  # of which more may come
         sys.exit(1)  # out of what is being written, which is removed
 
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    for number in numbers:
-        signal.signal(number, end)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process ends this one
+    signal.signal(signal.SIGTERM, end)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
     global _maker  # noqa: PLW0603 - set once, before anything is made
-    _maker = _Maker(plan)
+    _maker = _Maker(plan, log)
 
 
 def _make_in_process(index: int) -> _Made:
-    return _maker.make(index)
+    global _is_making  # noqa: PLW0603 - for the handler
+    try:
+        _is_making = True
+        try:
+            return _maker.make(index)
+        finally:
+            _is_making = False
+    except SystemExit:  # which the executor would only note, and go on
+        os._exit(1)
