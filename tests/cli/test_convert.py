@@ -93,7 +93,10 @@ class TestWhatItSays:
                 (source, tmp_path / "c.csv", "--compression", "snappy"),
                 "csv files cannot be compressed",
             ),
-            ((source, tmp_path / "c.csv", "--columns", "m"), "there is no column 'm'"),
+            (
+                (source, tmp_path / "c.csv", "--columns", "m"),
+                "there is no column 'm'; there are 'n'",
+            ),
             ((source, tmp_path / "c.csv", "--features", "n:float32"), "feature 'n'"),
             ((source, tmp_path / "c.csv", "--features", "n=3"), "'n=3' is not a feature"),
             ((source, tmp_path / "no" / "c.csv"), "No such file or directory"),

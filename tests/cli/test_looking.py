@@ -382,6 +382,17 @@ class TestView:
         assert run("view", "missing", "-o", "p") == (2, [], [text])
 
 
+@pytest.mark.needs("view")
+def test_of_no_tfrecord_file_the_page_and_the_command_say_so(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "schema.pbtxt"
+    path.write_text('feature { name: "a" }\n' * 9)
+
+    done = run("view", path, "-o", tmp_path / "page.html")
+
+    assert done.status == 0
+    assert done.err[0].startswith(f"tfrecord: {path}: not a TFRecord file; it looks like ")
+
+
 @pytest.mark.parametrize("lossless", [True, False])
 def test_what_was_saved_is_shown_with_its_own_dtype(
     run: Run, tmp_path: Path, lossless: bool
@@ -401,6 +412,8 @@ def test_what_was_saved_is_shown_with_its_own_dtype(
         (tmp_path / "x.tfrecord.schema.json").unlink()
 
     lines = run("head", "-n", 1, path).out[1:]
+    info = [line.split() for line in run("info", path).out[-len(lines) :]]
+    assert info == [line.split()[: len(each)] for each, line in zip(info, lines, strict=True)]
     page = run("view", "-o", tmp_path / "page.html", path)
     statistics = compute_statistics(path)
 

@@ -440,7 +440,7 @@ def test_a_sidecar_beside_other_data_is_rejected_unless_it_is_given(
     with TFRecordWriter(path, mode="a") as writer:
         writer.write_example({"x": np.ones(1).tobytes()})
 
-    with pytest.raises(InvalidArgumentError, match="delete it if the file was written") as caught:
+    with pytest.raises(InvalidArgumentError, match="delete the sidecar if the file") as caught:
         load(path)
     assert caught.value.reason == Reason.BAD_ARGUMENT
     assert load(path, schema=f"{path}.schema.json")["x"].tolist() == [0.0] * n_rows + [1.0]

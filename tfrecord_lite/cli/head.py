@@ -27,7 +27,7 @@ from tfrecord_lite.example.content import ContentType, Message, detect, is_list,
 from tfrecord_lite.example.outline import tree_of
 from tfrecord_lite.files.names import INDEX_SUFFIX
 from tfrecord_lite.progress import is_terminal
-from tfrecord_lite.schema.text import nearest
+from tfrecord_lite.schema.text import choices
 from tfrecord_lite.storage.described import originals_of, row_restorer
 
 if TYPE_CHECKING:
@@ -79,9 +79,10 @@ def _numbers(text: str) -> list[int]:
 def run_head(args: argparse.Namespace, console: Console) -> None:
     """Print the first records of each file, or those given by --record.
 
-    Features are printed with kind, number of values and values, text as text, and images, sounds and tensors
-    by what they are; with the dtypes and shapes that a sidecar tells; messages of another type as the tree of their fields, by number, as protoc --decode_raw
-    does, or with --message by name.
+    Features are printed with kind, number of values and values, text as text, and images, sounds
+    and tensors by what they are; with the dtypes and shapes that a sidecar tells; messages of
+    another type as the tree of their fields, by number, as protoc --decode_raw does, or with
+    --message by name.
 
     examples:
       tfrecord head -n 1 --full train.tfrecord
@@ -89,8 +90,8 @@ def run_head(args: argparse.Namespace, console: Console) -> None:
       tfrecord head -n 1 --images train.tfrecord                 with its pictures
       tfrecord head --message waymo_open_dataset.dataset_pb2:Frame segment.tfrecord
 
-    With --json, one object per line: an Example is {"name": [values], ...}, any other record {"text": "..."}
-    or {"base64": "..."}.
+    With --json, one object per line: an Example is {"name": [values], ...}, any other record
+    {"text": "..."} or {"base64": "..."}.
     """
     sources = inputs.find(args, console)
     printer = Printer(console, args, with_names=len(sources) > 1)
@@ -120,8 +121,8 @@ def run_cat(args: argparse.Namespace, console: Console) -> None:
       tfrecord cat train.tfrecord | less
       tfrecord cat --json 'train-*.tfrecord' > train.jsonl
 
-    With --json, one object per line: an Example is {"name": [values], ...}, any other record {"text": "..."}
-    or {"base64": "..."}.
+    With --json, one object per line: an Example is {"name": [values], ...}, any other record
+    {"text": "..."} or {"base64": "..."}.
     """
     run_head(args, console)
 
@@ -155,10 +156,12 @@ class Printer:
             self._likely = content.type  # these two say nothing about the records that follow
         self._n_records += 1
         if self._columns is not None and content.message is not None:
-            for features in _maps_of(content.message):
-                self._seen.update(features)
-                for other in features.keys() - self._columns:
-                    del features[other]
+            for part, features in _maps_of(content.message).items():
+                for key in list(features):
+                    chosen = self._columns & {key, f"{part}/{key}"}
+                    self._seen |= {key, *chosen}
+                    if not chosen:
+                        del features[key]
         try:
             most = None if self._width is None else _MAX_FIELDS
             tree = tree_of(content, self._message_class, most)
@@ -186,17 +189,19 @@ class Printer:
     def finish(self, source: str) -> None:
         """Report the columns that no record of a file had."""
         for name in sorted((self._columns or frozenset()) - self._seen if self._n_records else ()):
-            others = nearest(name, self._seen)
+            others = choices(name, sorted(self._seen))
             self._console.complain(f"{source}: no record printed has a feature {name!r}{others}")
 
 
-def _maps_of(message: Message) -> list[Any]:
+def _maps_of(message: Message) -> dict[str, Any]:
     """Return the features of each part of a message by name, as they are in it."""
     if is_list(message):
-        return [part.features.feature for part in (message.context, *message.examples)]
+        parts = (message.context, *message.examples)
+        return {str(i): part.features.feature for i, part in enumerate(parts)}
     if is_sequence(message):
-        return [message.context.feature, message.feature_lists.feature_list]
-    return [message.features.feature]
+        lists = message.feature_lists.feature_list
+        return {"context": message.context.feature, "feature_lists": lists}
+    return {"": message.features.feature}
 
 
 def _first_records(

@@ -19,10 +19,11 @@ from tfrecord_lite.errors import (
     human_bytes,
     plural,
 )
-from tfrecord_lite.example.content import ContentType, Message, detect, detect_all
-from tfrecord_lite.example.outline import sections
+from tfrecord_lite.example.content import Content, ContentType, detect, detect_all
+from tfrecord_lite.example.outline import Section, sections
 from tfrecord_lite.files.names import local_size, name_of
 from tfrecord_lite.records.damage import NOT_DAMAGE, SkippingStream
+from tfrecord_lite.storage.described import originals_of, row_restorer
 
 _N_SAMPLES, _MAX_SAMPLE_BYTES = 8, 1024 * 1024
 """Content is guessed from that many first records, fewer if they are huge."""
@@ -46,8 +47,8 @@ class _Info:
     sizes: tuple[int, int, int] | None
     """Smallest, median and largest; None without records."""
     types: list[ContentType]
-    first: Message | None
-    """The first record, if it is a message."""
+    first: Content | None
+    """The first record."""
     damage: DataLossError | None
     """The first damage."""
     is_skipping: bool
@@ -82,7 +83,7 @@ def run_info(args: argparse.Namespace, console: Console) -> None:
         if info.damage is not None and info.damage.reason in NOT_DAMAGE:
             return  # it is reported at the end, with all that was skipped
         if args.json:
-            console.say_json(_as_json(info))
+            console.say_json(_as_json(info, args))
         infos.append(info)
         if info.damage is not None and not args.skip_damage:
             raise info.damage
@@ -90,7 +91,7 @@ def run_info(args: argparse.Namespace, console: Console) -> None:
     inputs.for_each(sources, args, console, add_info)
     if args.json or not infos:
         return
-    for line in _page(infos[0]) if len(sources) == 1 else _table(infos):
+    for line in _page(infos[0], args) if len(sources) == 1 else _table(infos):
         console.say(line)
 
 
@@ -125,7 +126,7 @@ def _read(stream: Records, progress: Callable[[], None]) -> _Info:
         record_bytes=int(sizes.sum()),
         sizes=_spread(sizes),
         types=types,
-        first=detect(samples[0], types[0]).message if samples else None,
+        first=detect(samples[0], types[0]) if samples else None,
         damage=damage,
         is_skipping=isinstance(stream, SkippingStream),
     )
@@ -140,9 +141,9 @@ def _spread(sizes: np.ndarray) -> tuple[int, int, int] | None:
     return int(sizes.min()), int(sizes[middle]), int(sizes.max())
 
 
-def _as_json(info: _Info) -> dict[str, object]:
+def _as_json(info: _Info, args: argparse.Namespace) -> dict[str, object]:
     low, median, high = info.sizes or (None, None, None)
-    damage = info.damage
+    damage, found = info.damage, _sections(info, args)
     return {
         "file": info.name,
         "records": info.n_records,
@@ -153,7 +154,7 @@ def _as_json(info: _Info) -> dict[str, object]:
         "max": high,
         "compression": info.compression,
         "content": list(info.types),
-        "features": None if info.first is None else _features(info.first),
+        "features": _features(found) if found else None,
         "damage": damage
         and {
             "index": damage.index,
@@ -164,10 +165,18 @@ def _as_json(info: _Info) -> dict[str, object]:
     }
 
 
-def _features(message: Message) -> list[dict[str, object]]:
-    """Describe the features of a message, without their values."""
+def _sections(info: _Info, args: argparse.Namespace) -> list[Section]:
+    """Return the features of the first record, as they were before they were stored; none of another type."""
+    if info.first is None or info.first.message is None:
+        return []
+    restore = row_restorer(originals_of([info.name], inputs.settings_of(args)))
+    return sections(info.first.message, 1, restore(info.first.record))
+
+
+def _features(found: list[Section]) -> list[dict[str, object]]:
+    """Describe features without their values."""
     described: list[dict[str, object]] = []
-    for section in sections(message, 1):
+    for section in found:
         for row in section.rows:
             low, high = row.counts
             count = (
@@ -181,7 +190,7 @@ def _features(message: Message) -> list[dict[str, object]]:
     return described
 
 
-def _page(info: _Info) -> list[str]:
+def _page(info: _Info, args: argparse.Namespace) -> list[str]:
     """Show one file in full."""
     which = " (intact)" if info.is_skipping else " (before the damage)"
     records = f"{info.n_records:,}{which}"
@@ -201,9 +210,9 @@ def _page(info: _Info) -> list[str]:
         rows.append(("content", info.content))
     shown = aligned([(style.dim(label), value) for label, value in rows], "<<")
     lines = [style.heading(info.name), *("  " + line for line in shown)]
-    if info.first is not None:
+    if found := _sections(info, args):
         lines += ["", style.heading("features of the first record")]
-        lines += feature_lines(sections(info.first, 1), None, with_values=False)
+        lines += feature_lines(found, None, with_values=False)
     return lines
 
 

@@ -173,6 +173,12 @@ def message_class(text: str) -> Any:
         check_message_class(found)
     except (ImportError, AttributeError, ValueError, TypeError) as error:
         detail = f"{text!r} is no protobuf class, given as package.module:Class: {error}"
+        if module.endswith(".proto"):
+            compiled = f"{module.removesuffix('.proto').replace('/', '.')}_pb2"
+            detail += f"; compile it with protoc first, and name the module {compiled}"
+        elif isinstance(error, ModuleNotFoundError) and module.startswith(error.name or module):
+            file = f"{module.replace('.', '/')}.py"
+            detail += f"; run it in the folder of {file}, or set PYTHONPATH"
         raise argparse.ArgumentTypeError(detail) from None
     return found
 

@@ -69,6 +69,8 @@ class Row:
     @property
     def counts(self) -> tuple[int, int]:
         """The smallest and the largest number of values per step."""
+        if self.restored is not None:
+            return self.restored.size, self.restored.size
         counts = [len(values_of(step)) for step in self.steps]
         return min(counts, default=0), max(counts, default=0)
 

@@ -263,6 +263,13 @@ def nearest(name: object, names: Iterable[str]) -> str:
     return f"; the nearest: {', '.join(map(repr, close))}" if close else ""
 
 
+def choices(name: object, names: Iterable[str]) -> str:
+    """Return the end of an error text about an unknown name: those most like it, or else those there are."""
+    names = list(names)
+    shown = ", ".join(map(repr, names[:10])) + ", ..." * (len(names) > 10)
+    return nearest(name, names) or f"; there are {shown}" * bool(names)
+
+
 def listed(names: Iterable[str], noun: str) -> str:
     """Return how many names there are, and the first ones, for a short repr.
 

@@ -28,7 +28,7 @@ from tfrecord_lite.options import ReadOptions, ReadSettings
 from tfrecord_lite.progress import Progress, check_progress, reported, title_of
 from tfrecord_lite.reader import reader_with
 from tfrecord_lite.schema import Schema, SequenceSchema
-from tfrecord_lite.schema.text import nearest
+from tfrecord_lite.schema.text import choices
 from tfrecord_lite.storage.described import (
     SAMPLE,
     described_by,
@@ -43,9 +43,6 @@ from tfrecord_lite.storage.structure import rebuild
 
 if TYPE_CHECKING:
     from tfrecord_lite.storage.sidecar import SchemaLike
-
-_SHOWN_NAMES = 8
-"""Most names in the error about an unknown one that is like none of them."""
 
 
 def load(
@@ -161,12 +158,9 @@ def _known(columns: Sequence[str], known: Collection[str]) -> list[str]:
     columns = names_of(columns)
     unknown = [name for name in columns if name not in known]
     if unknown:
-        names = list(known)
-        shown = ", ".join(map(repr, names[:_SHOWN_NAMES])) + ", ..." * (len(names) > _SHOWN_NAMES)
-        nested = next((each for each in names if "/" in each), None)
+        nested = next((each for each in known if "/" in each), None)
         paths = "" if nested is None else f"; nested names are paths, such as {nested!r}"
-        choices = nearest(unknown[0], names) or f"; there are {shown}"
-        raise argument_error(f"no feature {unknown[0]!r}{choices}{paths}")
+        raise argument_error(f"no feature {unknown[0]!r}{choices(unknown[0], known)}{paths}")
     return columns
 
 

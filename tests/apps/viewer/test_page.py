@@ -121,6 +121,7 @@ ALL_KINDS = {**KINDS, "other": other_files}
 
 
 @pytest.mark.every
+@pytest.mark.filterwarnings("ignore:.*not a TFRecord file")
 @pytest.mark.parametrize(
     "kind",
     [pytest.param(kind, marks=pytest.mark.full if kind == "wide" else ()) for kind in ALL_KINDS],

@@ -15,7 +15,7 @@ from tfrecord_lite.convert import arrow
 from tfrecord_lite.convert.arrow import SCHEMA_KEY
 from tfrecord_lite.errors import InvalidArgumentError, argument_error
 from tfrecord_lite.schema import Schema, SequenceSchema
-from tfrecord_lite.schema.text import nearest
+from tfrecord_lite.schema.text import choices
 from tfrecord_lite.storage.loading import Loader, names_of
 from tfrecord_lite.storage.sidecar import Sidecar
 
@@ -78,7 +78,7 @@ class RecordBatches:
         names = names_of(names)
         for i, name in enumerate(names):
             if name not in self.schema.names:
-                raise argument_error(f"no column {name!r}{nearest(name, self.schema.names)}")
+                raise argument_error(f"no column {name!r}{choices(name, self.schema.names)}")
             if name in names[:i]:
                 raise argument_error(f"the column {name!r} is there twice")
         return RecordBatches(_selected(self.described, names), names, self._hint)

@@ -29,7 +29,7 @@ from tfrecord_lite.convert.arrow import form_of, imported
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.files.names import Source, name_of
 from tfrecord_lite.options import ReadSettings
-from tfrecord_lite.schema.text import nearest
+from tfrecord_lite.schema.text import choices
 
 _CSV_BLOCK = 2 * 1024 * 1024
 """Bytes of CSV that are parsed at once; a row must fit in."""
@@ -66,7 +66,7 @@ def check_columns(chosen: Iterable[str], names: Iterable[str], source: str | Non
     names = list(names)
     for name in chosen:
         if name not in names:
-            detail = f"there is no column {name!r}{nearest(name, names)}"
+            detail = f"there is no column {name!r}{choices(name, names)}"
             raise argument_error(detail, source=source)
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import errno
 import os
 import tempfile
+import warnings
 import webbrowser
 from collections.abc import Collection
 from pathlib import Path
@@ -105,6 +106,11 @@ def view(
     ImportError
         If Jinja2 or Pillow is not installed (``pip install jinja2 pillow``).
 
+    Warns
+    -----
+    UserWarning
+        If a file is no TFRecord file; the page shows its first bytes.
+
     Notes
     -----
     Files of up to 64 MiB are read whole. Of larger ones a sample is read, by the index beside them
@@ -159,7 +165,8 @@ def view(
         if not overwrite and file.replaces(file.name):
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), file.name)  # noqa: TRY301 - as of any other error
         with metered(progress, title_of(sources), "bytes") as meter:
-            page = render(make_report(sources, wanted, settings, meter))
+            report = make_report(sources, wanted, settings, meter)
+            page = render(report)
             meter.finish()
         file.write([page.encode("utf-8", "backslashreplace")])
         file.finish()
@@ -167,6 +174,10 @@ def view(
     except BaseException:
         file.abandon()
         raise
+    if report.first_bytes:
+        spans = report.sample.report.spans if report.sample else ()
+        for text in [*report.problems, *(str(span.error()) for span in spans)][:1]:
+            warnings.warn(text, UserWarning, stacklevel=2)
     if open_browser or (open_browser is None and is_temporary):
         open_page(file.name)
     return file.name
