@@ -341,7 +341,12 @@ class _Files:
             features, text = self._features_of(fields), False
         elif text is None:
             text = not is_described  # a sidecar says what is text
-        table = self._scan(features, text=text)
+        try:
+            table = self._scan(features, text=text)
+        except InvalidArgumentError as error:
+            if error.reason is not Reason.UNSUPPORTED:
+                raise
+            table = self._scan(features)  # of SequenceExamples, whose text is looked for below
         if schema is None and not is_described:
             table = with_varying_lists(table)
         self.table = table
