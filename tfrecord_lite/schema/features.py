@@ -381,8 +381,11 @@ class RawFeature(FeatureSpec):
             raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
         dims = (self.shape,) if hasattr(self.shape, "__index__") else tuple(self.shape)
         if None in dims:
-            detail = "every dimension of a RawFeature must be known; for lengths that vary give "
-            detail += "FixedLenFeature([], bytes), and to a Schema the Original(dtype, [None, ...])"
+            detail = (
+                "every dimension of a RawFeature must be known; for lengths that vary give "
+                "Schema({key: FixedLenFeature([], bytes)}, {key: Original(dtype, [None, ...])}), "
+                "with tfrecord_lite.schema.Original"
+            )
             raise argument_error(detail)
         try:
             shape = tuple(map(operator.index, dims))

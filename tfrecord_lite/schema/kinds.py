@@ -113,9 +113,12 @@ def kind_of(dtype: object, key: str | None = None) -> Kind:
 def _not_stored_error(name: str, key: str | None) -> InvalidArgumentError:
     """Return the error about a dtype that no list of an Example has."""
     number = "float32 or " if is_float(name) else "" if name.startswith("complex") else "int64 or "
+    raw = f"RawFeature(shape, {name!r}) for raw bytes"
+    if name.startswith(("datetime64", "timedelta64", "void")):
+        raw = "string for raw bytes, and convert the result"
     detail = (
         f"an Example holds float32, int64 and string, not {name}; give the one it was stored as, "
-        f"{number}string for raw bytes, and convert the result"
+        f"{number}{raw}"
     )
     return InvalidArgumentError(Reason.UNSUPPORTED, key=key, detail=detail)
 
