@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+import re
 import tracemalloc
 import zlib
 from typing import TYPE_CHECKING, Any
@@ -743,6 +744,13 @@ def test_some_columns_come_by_name_in_the_order_asked_for(tmp_path: Path) -> Non
     for option, what in {"n_rows": "num_records", "batch_size": "read_batches"}.items():
         with pytest.raises(TypeError, match=f"^unexpected keyword argument '{option}': .*{what}"):
             load("a", **{option: 5})
+    chosen = re.escape("load_schema(path + '.schema.json').select(names)")
+    read: Any = read_batches
+    for option in ("columns", "schema"):
+        with pytest.raises(TypeError, match=f"{chosen}$"):
+            read(path, **{option: ["image"]})
+    some = load_schema(f"{path}.schema.json").select(["image"])
+    assert [list(batch) for batch in read_batches(path, some)] == [["image"]]
     with pytest.raises(TypeError, match="'verfy': options of reading are compression, verify, "):
         load("a", verfy=True)
     with pytest.raises(TypeError, match="columns"):

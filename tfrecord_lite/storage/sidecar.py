@@ -49,6 +49,7 @@ from tfrecord_lite.files.names import (
 )
 from tfrecord_lite.files.output import OutputFile, open_output, remove
 from tfrecord_lite.files.remote import remote_place
+from tfrecord_lite.options import SOME_COLUMNS
 from tfrecord_lite.records.damage import levels_to_caller
 from tfrecord_lite.records.framing import is_header
 from tfrecord_lite.schema import FeatureLike, Schema, SequenceSchema
@@ -121,6 +122,8 @@ def resolve_schema(schema: SchemaLike, storage_options: StorageOptions = None) -
     if not isinstance(schema, SequenceSchema | Mapping):
         word = type(schema).__name__
         detail = f"schema must be a Schema, a dict of specifications or a path, not {word}"
+        if isinstance(schema, list | tuple):
+            raise TypeError(f"{detail}; names of columns go to {SOME_COLUMNS}")
         raise TypeError(detail + FOR_SEQUENCES)
     found = schema if isinstance(schema, SequenceSchema) else Schema(schema)
     check_originals(found)
