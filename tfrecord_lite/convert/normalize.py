@@ -34,7 +34,7 @@ import numpy as np
 from tfrecord_lite.arrays import AnyArray, BoolArray, Int64Array, row_splits
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.columns.ragged import check_splits
-from tfrecord_lite.convert.arrow import open_series
+from tfrecord_lite.convert.arrow import is_frame, open_series
 from tfrecord_lite.convert.lists import (
     MaskedBytes,
     MaskedRows,
@@ -81,6 +81,13 @@ def normalize(key: str, column: Any, policy: Policy = "lenient") -> Any:
     """
     if not isinstance(column, _COLUMNS):
         opened = open_series(key, column)
+        if opened is None and is_frame(column):
+            try:
+                return normalize(key, np.asarray(column), policy)
+            except InvalidArgumentError as error:
+                detail = f"{error.detail}; the columns of a data frame go beside the others, as in "
+                detail += "{**df, 'image': images}, or **df.to_dict() of Polars"
+                raise error.at(detail=detail) from None
         column = np.asarray(column) if opened is None else opened.values
     if policy == "strict":
         return _arrays(key, column)
