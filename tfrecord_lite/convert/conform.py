@@ -323,6 +323,8 @@ def _in_form(name: str, values: Any, feature: Prepared, original: Original) -> A
         if is_text(original):
             _check_utf8(name, values, is_flat=True)
         return values
+    if _has_form(values, shape):
+        return values
     missing, kept = _missing_and_kept(name, values)
     if missing.any() and None in shape:  # where lengths vary, an empty row
         kept, missing = [[] if value is None else value for value in values], missing[:0]
@@ -346,6 +348,14 @@ def _in_form(name: str, values: Any, feature: Prepared, original: Original) -> A
         return values
     fill = "" if original.text == "str" else b""
     return masked_rows(made.to_numpy() if isinstance(made, BytesColumn) else made, missing, fill)
+
+
+def _has_form(values: Any, shape: tuple[int | None, ...]) -> bool:
+    """Return whether these are numbers with dimensions of this shape after the first, as most columns."""
+    if type(values) is RaggedTensor:
+        return shape[:1] == (None,) and _has_form(values.values, shape[1:])
+    is_array = type(values) in (np.ndarray, np.ma.MaskedArray) and values.dtype.kind in "biufcmM"
+    return is_array and values.ndim > 0 and values.shape[1:] == shape and 0 not in shape
 
 
 def _missing_and_kept(name: str, values: Any) -> tuple[BoolArray, Any]:
