@@ -341,6 +341,7 @@ def read_batches(
     schema : Schema, SequenceSchema, dict of specifications, or path, optional
         The features to read, and how (of SequenceExamples, a Schema or dict reads the context); with original dtypes and shapes where it says what they were. By
         default as for :func:`scan`: what the files beside the data say, or what the first 10,000 records have.
+        ``load_schema(path + ".schema.json").select(names)`` reads some of the columns.
     batch_size : int, default 32
     shuffle : bool, int or "all", optional
         The size of a shuffle's buffer; True for 10,000 records; ``"all"`` for
