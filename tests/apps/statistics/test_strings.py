@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -99,11 +100,23 @@ def test_strings_are_looked_at_in_proportion() -> None:
     assert found.contents.get("bytes", 0) <= 12  # 5.6 % of all
 
 
+def test_equal_blocks_are_looked_at_in_other_places() -> None:
+    block = ranges_of([b"" if i % 8 == 0 else b"a" for i in range(2_000)])
+    found = StringStatistics.of(block)
+    for _ in range(9):
+        found = found.plus(block)
+    assert len({lot for lot, *_ in found.looked_at}) == MAX_LOOKED_AT
+
+
 @given(STRINGS, STRINGS)
 def test_strings_one_by_one_or_at_once_are_the_same(
     first: list[bytes], second: list[bytes]
 ) -> None:
     one, other = ranges_of(first), ranges_of(second)
-    assert StringStatistics.of(one).plus(other) == (
-        StringStatistics.of(one) + StringStatistics.of(other)
+    at_once, added = (
+        StringStatistics.of(one).plus(other),
+        StringStatistics.of(one) + StringStatistics.of(other),
     )
+    assert replace(at_once, looked_at=()) == replace(added, looked_at=())
+    if len(at_once.looked_at) < MAX_LOOKED_AT:
+        assert at_once.contents == added.contents

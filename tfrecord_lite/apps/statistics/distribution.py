@@ -428,15 +428,15 @@ class StringStatistics:
         >>> dict(StringStatistics.of(np.array([b"Ada", b"Alan", b"Ada"], object)).counts)
         {b'Ada': 2, b'Alan': 1}
         """
-        return cls._of(values, 1.0)  # all lots are below
+        return cls._of(values, 1.0, 0)  # all lots are below
 
     @classmethod
-    def _of(cls, values: ByteRanges | ObjectArray, below: float) -> StringStatistics:
-        """Return the statistics of byte strings; look at those whose lot is below a number only."""
+    def _of(cls, values: ByteRanges | ObjectArray, below: float, n_before: int) -> StringStatistics:
+        """Return the statistics of byte strings, after some others; look at those whose lot is below a number only."""
         if not isinstance(values, ByteRanges):
             column = BytesColumn.from_list(values)
             values = ByteRanges(column.data, column.offsets[:-1], column.lengths)
-        lots = _lots(values)
+        lots = _lots(values, n_before)
         drawn = np.argsort(lots, kind="stable")[:MAX_LOOKED_AT]
         drawn = drawn[lots[drawn] < below]
         strings = _strings(values.take(drawn))
@@ -454,7 +454,7 @@ class StringStatistics:
         )
 
     def plus(self, values: ByteRanges | ObjectArray) -> StringStatistics:
-        """Return the statistics with some more strings: faster than ``self + StringStatistics.of(values)``.
+        """Return the statistics with some more strings: faster than ``self + StringStatistics.of(values)``, and it looks at others.
 
         Examples
         --------
@@ -464,7 +464,8 @@ class StringStatistics:
         {b'Ada': 2, b'Alan': 1}
         """
         is_full = len(self.looked_at) == MAX_LOOKED_AT
-        return self + StringStatistics._of(values, self.looked_at[-1][0] if is_full else 1.0)
+        below = self.looked_at[-1][0] if is_full else 1.0
+        return self + StringStatistics._of(values, below, self.lengths.count)
 
     def __add__(self, other: StringStatistics) -> StringStatistics:
         """Return the statistics of all strings of both."""
@@ -624,13 +625,14 @@ def _spread(
 # ------------------------------------------------------------------------------- strings
 
 
-def _lots(values: ByteRanges) -> Float64Array:
+def _lots(values: ByteRanges, n_before: int) -> Float64Array:
     """Draw a number from 0 to 1 for each string; the lowest of all strings are looked at.
 
-    The seed is in the strings, so that the same data give the same statistics.
+    The seed is in the strings, so that the same data give the same statistics; and in how many were before,
+    so that equal blocks are not looked at in the same places.
     """
     n = len(values)
-    seed = crc32c(values.lengths.tobytes())
+    seed = crc32c(values.lengths.tobytes(), n_before & 0xFFFFFFFF)
     for value in _strings(values.take(np.array([0, n - 1]))) if n else ():
         seed = crc32c(value[:_SEED_BYTES], seed)
     return np.random.default_rng(seed).random(n)

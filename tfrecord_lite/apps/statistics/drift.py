@@ -235,7 +235,9 @@ def _strings(ours: StringStatistics, theirs: StringStatistics, num_records: int)
     yield _shares("strings", quoted(value or b""), shares, missed)
     looked_at = sum(ours.contents.values()), sum(theirs.contents.values())
     label, shares = _largest(ours.contents, theirs.contents, looked_at)
-    yield _shares("contents", label or "", shares, 0.0)
+    are_all = looked_at == (n_ours, n_theirs)
+    chance = 0.0 if are_all else math.sqrt(sum(1 / max(n, 1) for n in looked_at))
+    yield _shares("contents", label or "", shares, chance)
     if ours.is_exact and _is_few(len(ours.counts), min(n_ours, num_records)):
         new = sorted(theirs.counts.keys() - ours.counts.keys())
         # All but the known ones, as rare ones are not among the counts.
