@@ -175,8 +175,8 @@ def _threshold(text: str) -> tuple[str, float]:
 def run_diff(args: argparse.Namespace, console: Console) -> None:
     """Compare two data sets: schemas, statistics, records.
 
-    Compared are the features and their specifications, how their values are distributed, and if both have
-    equally many records, these one by one. A says what to expect, and B is judged.
+    Compared are the features and their specifications, how their values are distributed, the number of
+    records, and if both have equally many, these one by one. A says what to expect, and B is judged.
 
     examples:
       tfrecord diff old.tfrecord new.tfrecord

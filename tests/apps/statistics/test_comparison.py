@@ -113,7 +113,8 @@ CHANGES: list[tuple[str, Any, set[str]]] = [
 
 @pytest.mark.parametrize(("name", "change", "expected"), CHANGES)
 def test_what_was_changed_is_found(name: str, change: Any, expected: set[str]) -> None:
-    comparison = compare(rows_of(2000), rows_of(1500, 1, **{name: change}))
+    a, b = rows_of(2000), rows_of(1500, 1, **{name: change})
+    comparison = compare(a, b, records=False)
 
     assert found(comparison) == {(what, name) for what in expected}
     assert bool(comparison) is not bool(expected)
@@ -159,21 +160,28 @@ def test_presence_is_compared() -> None:
         rows = [{"a": 1, "b": 2} if i < part * n else {"a": 1} for i in range(n)]
         return [encode_example(row) for row in rows]
 
-    assert found(compare(examples(2000, 0.5), examples(1000, 0.9))) == {("presence", "b")}
-    assert found(compare(examples(2000, 0.5), examples(1000, 0.52))) == set()
-    assert found(compare(examples(2000, 1), examples(1000, 0.999))) == {("specification", "b")}
-    assert found(compare(examples(2000, 0.999), examples(1000, 1))) == set()
+    for a, b, expected in [
+        (0.5, 0.9, {("presence", "b")}),
+        (0.5, 0.52, set()),
+        (1, 0.999, {("specification", "b")}),
+        (0.999, 1, set()),
+    ]:
+        comparison = compare(examples(2000, a), examples(1000, b))
+        assert found(comparison) == {*expected, ("records", None)}
+        assert comparison.findings[-1].sides == ("2,000 records", "1,000 records")
+        assert "(all)" in str(comparison)
 
 
 def test_thresholds() -> None:
-    a, b = rows_of(3000), rows_of(2999, 1, float=lambda x, _: x * 0.6)
+    a, b = rows_of(3000), rows_of(3000, 1, float=lambda x, _: x * 0.6)
 
-    (finding,) = compare(a, b).findings
+    (finding,) = compare(a, b, records=False).findings
 
     assert finding.threshold == 0.05
     assert finding.distance is not None
-    assert compare(a, b, thresholds={"distance": finding.distance + 0.001})
-    assert not compare(a, b, thresholds={"distance": finding.distance - 0.001})
+    for change in (0.001, -0.001):
+        limits = {"distance": finding.distance + change}
+        assert bool(compare(a, b, records=False, thresholds=limits)) is (change > 0)
 
 
 @pytest.mark.parametrize("wrong", [{"infinity": 1}, {"range": -1}, {"range": math.nan}])

@@ -276,8 +276,9 @@ def compare(
     a, b : path, TFRecordReader, Block, list of bytes, or Statistics
         As for :func:`compute_statistics`; `a` says what to expect, and `b` is judged.
     records : bool, optional
-        If both have equally many records, compare these one by one too, in order: those that hold different
-        values are a finding. False for data of which only the distributions should be alike. Statistics have no records.
+        Compare the records one by one too, in order: those that hold different values are a finding, and so
+        are different numbers of records. False for data of which only the distributions should be alike.
+        Statistics have no records.
     thresholds : mapping of str to float, optional
         How different the data may be; those that are not given are as below.
     progress : bool or callable, optional
@@ -336,7 +337,8 @@ def compare(
     settings = ReadSettings(**options)
     are_known = [isinstance(one, Statistics) for one in (a, b)]
     schemas = [originals_beside(one, settings) for one in (a, b)]
-    pair = _Pair(schemas, is_compared=records and not any(are_known))
+    records = records and not any(are_known)
+    pair = _Pair(schemas, is_compared=records)
     blocks = [
         blocks_of(_EMPTY, settings) if is_known else blocks_of(one, settings, progress=progress)
         for one, is_known in zip((a, b), are_known, strict=True)
@@ -350,7 +352,10 @@ def compare(
     )
     found = list(findings(ours, theirs, limits))
     differences = pair.differences()
-    if differences is not None and differences.num_different:
+    if records and differences is None:
+        ends = plural(ours.num_records, "record"), plural(theirs.num_records, "record")
+        found.append(Finding("records", None, ends))
+    elif differences is not None and differences.num_different:
         found.append(Finding("records", None, ("", str(differences))))
     return Comparison((_name(a, 0), _name(b, 1)), (ours, theirs), tuple(found), differences)
 
@@ -528,10 +533,10 @@ def _title(comparison: Comparison) -> str:
 
 
 def _finding_rows(comparison: Comparison) -> list[tuple[str, ...]]:
-    """Return the head and the cells of the findings, but for that about single records."""
+    """Return the head and the cells of the findings, but for that about single records, which has its own."""
     rows = [("feature", "what", "first", "second", "distance")]
     for one in comparison.findings:
-        if one.what != "records":
+        if one.what != "records" or one.sides[0]:
             is_measured = one.distance is not None
             distance = f"{one.distance:.3g} > {one.threshold:.3g}" if is_measured else ""
             rows.append((_feature_name(one.feature), one.what, *one.sides, distance))
