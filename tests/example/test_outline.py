@@ -153,7 +153,7 @@ def test_names_of_a_class() -> None:
 
 
 def test_maps_enums_and_tensors() -> None:
-    from google.protobuf import struct_pb2
+    from google.protobuf import struct_pb2, type_pb2
 
     value = struct_pb2.Struct()
     value.update({"a": 1.5, "b": {"c": None}})
@@ -167,6 +167,9 @@ def test_maps_enums_and_tensors() -> None:
         tree_of(detect(b"x"), struct_pb2.ListValue)
     assert tree_of(detect(b"\x08\x01"), struct_pb2.ListValue) == [("1", 1)]
     event = Event(wall_time=2.0)
+    assert message_tree(event) == [("wall_time", 2.0), ("step", 0)]
+    assert message_tree(Event()) == []
+    assert ("kind", "TYPE_UNKNOWN") in message_tree(type_pb2.Field(name="f"))
     event.summary.value.add(tag="t").tensor.ParseFromString(TENSOR)
     record = event.SerializeToString()
     assert leaves(tree_of(detect(record)) or [])["summary.value.tensor"] == [TENSOR]

@@ -188,9 +188,17 @@ def misfit_error(record: bytes, message_class: Any) -> InvalidArgumentError:
 
 
 def message_tree(message: Any) -> Tree:
-    """Return the fields of a message that are set, by name; entries of a map as ``name['key']``."""
+    """Return the fields of a message that are set, by name; entries of a map as ``name['key']``.
+
+    Numbers of proto3 that are 0 are not stored, and are added to a message of which anything is.
+    """
     found: Tree = []
-    for field, value in message.ListFields():
+    fields = dict(message.ListFields())
+    for field in message.DESCRIPTOR.fields if fields else ():
+        if field not in fields and not field.has_presence:
+            value = getattr(message, field.name)
+            fields |= {field: value} if isinstance(value, (int, float)) else {}
+    for field, value in sorted(fields.items(), key=lambda item: item[0].number):
         # Of the well-known types some messages are mappings or sequences too.
         if isinstance(value, (str, bytes, int, float)) or hasattr(value, "ListFields"):
             found.append((field.name, _named(field, value)))
