@@ -490,6 +490,15 @@ def test_a_raw_feature_is_the_array_that_the_bytes_were(
         assert (one.dtype, one.shape, one.tobytes()) == (array.dtype, shape, array[-1].tobytes())
 
 
+@pytest.mark.parametrize("dtype", ["int64", "uint64"])
+def test_the_widest_integers_are_stored_as_bytes(dtype: str) -> None:
+    limits = np.iinfo(dtype)
+    values = np.array([limits.min, limits.max - 1, limits.max], dtype)
+    spec = {"x": RawFeature([], dtype)}
+
+    assert parse_example(encode_examples({"x": values}, spec), spec)["x"].tolist() == list(values)
+
+
 @pytest.mark.parametrize("n", [3, 300])
 def test_a_string_of_another_length_is_an_error_with_its_place(n: int, tmp_path: Path) -> None:
     path = tmp_path / "raw.tfrecord"

@@ -333,7 +333,8 @@ def _as_dtype(key: str, values: Any, dtype: np.dtype[Any]) -> AnyArray:
         detail = f"the column is {values.dtype.name}, but the schema stores {dtype.name}"
         raise column_error(key, detail, None, Reason.WRONG_KIND)
     found = np.ascontiguousarray(values.astype(dtype, copy=False))
-    if values.dtype.kind in "iu" and values.dtype.itemsize > 4:  # safe for NumPy, if not exact
+    may_round = values.dtype.kind in "iu" and dtype.kind not in "iu"
+    if may_round and values.dtype.itemsize > 4:  # safe for NumPy, if not exact
         inexact = inexact_integers(values, found.real)
         if inexact.any():
             number = int(np.argwhere(inexact)[0][0])
