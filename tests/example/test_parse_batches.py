@@ -207,6 +207,18 @@ def test_the_error_is_about_the_first_wrong_message_of_all_batches() -> None:
         parser.parse_batches(steps, [0, 8, 16, 20])
 
 
+def test_the_error_about_another_type_counts_from_the_first_batch() -> None:
+    people = encode_examples({"age": [36, 41]})
+    words = encode_sequence_examples({}, {"tokens": [[5, 6], [7]]})
+
+    with pytest.raises(InvalidArgumentError) as caught:
+        ExampleParser({"id": VarLenFeature(int)}).parse_batches(
+            Block.concat([people, words]), [0, 2, 4]
+        )
+
+    assert caught.value.index == 2
+
+
 def test_batches_before_a_wrong_record_come_first() -> None:
     messages = [message(number) for number in range(50)]
     messages[33] = Example().SerializeToString()

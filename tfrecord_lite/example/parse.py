@@ -184,7 +184,13 @@ class ExampleParser(Generic[_ColumnT_co]):
         found = self._parse(block, bounds)
         for columns, (start, stop) in zip(found, pairwise(bounds), strict=True):
             if columns and not any(map(_n_values, columns.values())):
-                TypeCheck(ContentType.EXAMPLE)(block[start:stop])
+                try:
+                    TypeCheck(ContentType.EXAMPLE)(block[start:stop])
+                except InvalidArgumentError as error:
+                    if error.index is None or error.offset is not None:
+                        raise
+                    # A record from memory has its number in the slice.
+                    raise error.at(index=start + error.index) from None
         return cast("list[dict[str, _ColumnT_co]]", found)
 
     def parse_single(self, serialized: bytes | str, name: str | None = None) -> dict[str, Column]:
