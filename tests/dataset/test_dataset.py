@@ -836,6 +836,38 @@ def test_large_records_are_read_in_whole_batches(
     assert sizes == [32, 38, 26, 24]  # two batches of 32 at once from the second block on
 
 
+def test_as_many_records_are_read_at_once_as_the_next_stage_can_take(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No more than are taken; and many for a stage that takes one by one, however small its batches are."""
+    wanted: list[int | None] = []
+
+    class Stream(RecordStream):
+        def next_block(self, n_records: int | None = None) -> Block | None:
+            wanted.append(n_records)
+            return super().next_block(n_records)
+
+    monkeypatch.setattr(records, "RecordStream", Stream)
+    name = write(tmp_path / "a", [example(i) for i in range(20)])
+
+    batches = list(TFRecordDataset(name).take(5).batch(3).parse_example(FEATURES))
+    large = list(TFRecordDataset(name).take(5).batch(1000).parse_example(FEATURES))
+
+    assert numbers(batches) == numbers(large) == [0, 1, 2, 3, 4]
+    assert wanted == [3, 2, 5]
+    wanted.clear()
+    stages: list[Callable[[Dataset], Dataset]] = [
+        lambda dataset: dataset.map(len),
+        lambda dataset: dataset.filter(len),
+        lambda dataset: dataset.enumerate(),
+        lambda dataset: dataset.parse_example(FEATURES),
+        lambda dataset: dataset.shuffle(4, 1),
+    ]
+    for stage in stages:
+        assert len(list(stage(TFRecordDataset(name)).batch(2))) == 10
+    assert set(wanted) == {None}
+
+
 def test_batches_may_be_larger_than_what_is_parsed_at_once(tmp_path: Path) -> None:
     name = str(tmp_path / "numbers")
     with TFRecordWriter(name) as writer:

@@ -129,7 +129,7 @@ class Parse(Stage):
 
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:
         """Yield them."""
-        with self.feed(run, state) as feed:
+        with self.feed(run.without_demand(), state) as feed:
             yield from self._parse(feed)
 
     def _parse(self, feed: Feed) -> Iterator[Pair]:

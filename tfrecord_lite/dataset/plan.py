@@ -86,6 +86,13 @@ class Run:
     demand: Demand = field(default_factory=Demand)
     """What the stage after a source wants next."""
 
+    def without_demand(self) -> Run:
+        """Return the same for the input of a stage that takes elements in its own way, such as one by one.
+
+        What is wanted after it says little about how many a source should read at once.
+        """
+        return replace(self, demand=Demand())
+
     def key(self, seed: int, number: int, *, reshuffles: bool) -> tuple[int, ...]:
         """Return the key of a random order: that of shuffle `number` of the plan; 0 for the files."""
         return (seed, number, *(self.epoch if reshuffles else ()))

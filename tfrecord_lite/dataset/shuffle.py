@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -23,7 +23,6 @@ from tfrecord_lite.arrays import Int64Array, gather, row_splits
 from tfrecord_lite.block import SPARE_BYTES
 from tfrecord_lite.dataset import random_order as order
 from tfrecord_lite.dataset.chunks import Chunk, ObjectChunk, RecordChunk, join, record_chunk
-from tfrecord_lite.dataset.feed import Demand
 from tfrecord_lite.dataset.plan import Run, Stage
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ class Shuffle(Stage):
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:
         """Yield them."""
         key = run.key(self.seed, self.number, reshuffles=self.reshuffles)
-        with self.feed(replace(run, demand=Demand()), state) as feed:
+        with self.feed(run.without_demand(), state) as feed:
             yield from _Buffer(feed, key, self.buffer_size).shuffled(state)
 
 

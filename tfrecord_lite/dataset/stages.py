@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from tfrecord_lite.dataset.chunks import BatchChunk, Chunk, ObjectChunk, RecordChunk
-from tfrecord_lite.dataset.feed import elements
+from tfrecord_lite.dataset.feed import Demand, elements
 from tfrecord_lite.dataset.plan import Content, MemoryKey, Run, Stage, feed_of
 
 if TYPE_CHECKING:
@@ -36,8 +36,14 @@ class Take(Stage):
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:
         """Yield them, and take no more from the input."""
         taken = state["taken"] if state else 0
-        with self.feed(run, state) as feed:
-            while taken < self.n and (chunk := feed.take(self.n - taken)) is not None:
+        demand = Demand()
+        with self.feed(replace(run, demand=demand), state) as feed:
+            while taken < self.n:
+                left = self.n - taken
+                demand.n = run.demand.n and min(run.demand.n, left)
+                chunk = feed.take(left)
+                if chunk is None:
+                    return
                 taken += len(chunk)
                 yield chunk, {"taken": taken, "feed": feed.state()}
 
@@ -102,7 +108,7 @@ class Enumerate(Stage):
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:
         """Yield them."""
         number = state["number"] if state else self.start
-        with self.feed(run, state) as feed:
+        with self.feed(run.without_demand(), state) as feed:
             while (chunk := feed.take()) is not None:
                 items: list[Any] = list(enumerate(chunk.elements(), number))
                 number += len(items)
@@ -120,7 +126,7 @@ class Map(Stage):
 
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:
         """Yield them one by one, since each may be slow to make."""
-        with self.feed(run, state) as feed:
+        with self.feed(run.without_demand(), state) as feed:
             if self.n_threads > 1:
                 yield from self._in_threads(feed)
                 return
@@ -161,7 +167,7 @@ class Filter(Stage):
 
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:
         """Yield them one by one; records remain records."""
-        with self.feed(run, state) as feed:
+        with self.feed(run.without_demand(), state) as feed:
             for element, chunk, i, after in elements(feed):
                 if _call(self.function, element, chunk, i):
                     yield chunk[i : i + 1], {"feed": after}
