@@ -906,6 +906,19 @@ def test_what_others_read_is_rounded_with_a_warning(make: Any, tmp_path: Path) -
     assert save(path, make(columns))["x"] == RawFeature([], "float64")
 
 
+def test_integers_that_others_see_as_negative_are_told(tmp_path: Path) -> None:
+    path = tmp_path / "a.tfrecord"
+    columns = {"id": np.array([1, 2**63], np.uint64), "small": np.array([0, 2**63 - 1], np.uint64)}
+
+    save(path, columns)
+    with pytest.warns(UserWarning, match=r"a\.tfrecord: uint64 .* as negative .* in 'id'$") as told:
+        save(path, columns, lossless=False)
+    assert len(told) == 1
+    with pytest.warns(UserWarning, match="as negative"):
+        save(path, [{"id": value} for value in columns["id"]], lossless=False)
+    assert load(path)["id"].tolist() == columns["id"].tolist()
+
+
 @pytest.mark.parametrize("name", ["a.parquet", "a.csv.gz", "a.jsonl", "a@2.feather"])
 def test_names_of_other_formats_are_refused(name: str, tmp_path: Path) -> None:
     with pytest.raises(InvalidArgumentError, match="convert") as caught:

@@ -93,6 +93,8 @@ class SchemaBuilder:
         """Those that columns of frames have by themselves, if a schema is given."""
         self.rounded: dict[str, None] = {}
         """Columns without a given schema, of which a float64 was not exact in float32."""
+        self.negative: dict[str, None] = {}
+        """Columns for others that see integers from 2**63 on as negative numbers."""
 
     @property
     def schema(self) -> Schema:
@@ -134,7 +136,7 @@ class SchemaBuilder:
                 columns[name] = made
         self._n_rows += len(rows)
         schema = self.schema.select(columns)
-        self._note_rounded(columns, schema)
+        self._note_changed(columns, schema)
         return {name: _without_empty_rows(made) for name, made in columns.items()}, schema
 
     def add_frame(self, frame: Frame) -> tuple[dict[str, Any], Schema]:
@@ -168,7 +170,7 @@ class SchemaBuilder:
             self._columns[name] = _Column(name, both)
         self._n_rows += frame.n_rows
         made = {name: frame.columns[name] for name in carried} | own
-        self._note_rounded(own, schema)
+        self._note_changed(own, schema)
         made = {
             name: _without_empty_rows(column)
             for name, column in made.items()
@@ -176,10 +178,14 @@ class SchemaBuilder:
         }
         return made, schema.select(made)
 
-    def _note_rounded(self, columns: Mapping[str, Any], schema: Schema) -> None:
+    def _note_changed(self, columns: Mapping[str, Any], schema: Schema) -> None:
         for name, column in columns.items():
             flat = getattr(column, "flat_values", getattr(column, "values", column))
-            if getattr(flat, "dtype", None) == np.float64 and schema[name].kind is Kind.FLOAT:
+            dtype = getattr(flat, "dtype", None)
+            if dtype == np.uint64 and not self._lossless:
+                if np.ma.compressed(flat).max(initial=0) >= 2**63:
+                    self.negative[name] = None
+            elif dtype == np.float64 and schema[name].kind is Kind.FLOAT:
                 values = np.ma.compressed(flat)
                 with np.errstate(over="ignore", under="ignore"):
                     floats = values.astype(np.float32)

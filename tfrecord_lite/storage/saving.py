@@ -94,7 +94,7 @@ def save(
         schema that came along in their metadata, if they still have its types.
     lossless : bool, default True
         False: store float64 as float32, and arrays of 16 or more bools, int8 or uint8 as integers, not as their bytes. A warning names
-        the columns that were rounded; a finite number beyond float32 is an error. A `schema` decides by itself.
+        the columns that were rounded, and those of uint64 that others see as negative; a finite number beyond float32 is an error. A `schema` decides by itself.
     num_shards : int, optional
         Write this many files, named as those of :class:`ShardedTFRecordWriter`: `path` is
         ``"train@8.tfrecord"``, which needs no `num_shards`, a name with ``{shard}``, or a plain name, in
@@ -208,10 +208,13 @@ def save(
         except BaseException:
             files.abandon()
             raise
-    if builder.rounded:
-        names_of_it = ", ".join(map(repr, builder.rounded))
-        text = f"{name_of(path)}: float64 was rounded to float32 in {names_of_it}"
-        warnings.warn(text, UserWarning, stacklevel=levels_to_caller())
+    for changed, what in (
+        (builder.rounded, "float64 was rounded to float32"),
+        (builder.negative, "uint64 from 2**63 on is stored as negative numbers"),
+    ):
+        if changed:
+            text = f"{name_of(path)}: {what} in {', '.join(map(repr, changed))}"
+            warnings.warn(text, UserWarning, stacklevel=levels_to_caller())
     for place in beside:
         if not any(is_same_file(place, each, storage_options) for each in schema_paths):
             remove(place, storage_options)
