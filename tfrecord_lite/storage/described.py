@@ -102,9 +102,12 @@ def reader_ahead(sources: Sources, options: ReadSettings) -> TFRecordReader:
 
 
 def originals_of(sources: Sequence[Source], options: ReadSettings) -> Schema:
-    """Return the features of Examples whose values had another dtype; none if nothing tells, or not for all files."""
+    """Return the features of Examples whose values had another dtype; none if nothing tells, or not for all files.
+
+    Sidecars of files that are damaged since are used: what is intact is shown as it was saved.
+    """
     try:
-        found = described_by(None, list(sources), options)
+        found = described_by(None, list(sources), replace(options, on_error="skip"))
     except (TFRecordError, OSError, ImportError):
         found = None
     if found is None or isinstance(found.schema, SequenceSchema):

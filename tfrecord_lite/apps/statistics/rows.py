@@ -7,6 +7,8 @@ import textwrap
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tfrecord_lite.apps.statistics.drift import quoted
 from tfrecord_lite.errors import plural
 from tfrecord_lite.schema.text import aligned, shown_name
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 _BINS = 10
 _BLOCKS = "▁▂▃▄▅▆▇█"
 _MAX_TOP = 5
+_DATE_AND_TIME = len("2024-12-31T23:59:59")
 _SMALL, _LARGE = 1e-4, 10**12
 """Numbers outside of these have an exponent."""
 _FIGURES = "min", "mean", "std", "median", "max", "zeros", "NaN", "infinite"
@@ -59,8 +62,14 @@ def cells_of(
         return cells
     figures = (numbers.min, numbers.mean, numbers.std, numbers.quantile(0.5), numbers.max)
     counts = (numbers.num_zeros, numbers.num_nan, numbers.num_inf)
+    shown = ["" if figure is None else _number(figure) for figure in figures]
+    if found.type_name.startswith("datetime64[") and numbers.num_finite:
+        for i, figure in enumerate(figures):
+            if _FIGURES[i] != "std":
+                date = np.int64(figure or 0).astype(found.type_name)
+                shown[i] = str(date)[:_DATE_AND_TIME]
     texts = [
-        *("" if figure is None else _number(figure) for figure in figures),
+        *shown,
         *(percent(count / numbers.count) if count else "" for count in counts),
     ]
     drawn = _blocks(numbers) if has_blocks and numbers.num_finite else ""
