@@ -445,6 +445,7 @@ def _is_json_lines(text: str) -> bool:
 
 
 _PROTO_TEXT = "google.protobuf.text_format.Parse reads it"
+_CONVERT = "(tfrecord convert reads it)"
 _TEXTS: tuple[tuple[Callable[[str], object], str], ...] = (
     (_LFS.match, "a Git LFS pointer (fetch the real file with git lfs pull)"),
     (
@@ -465,11 +466,11 @@ _TEXTS: tuple[tuple[Callable[[str], object], str], ...] = (
         lambda text: _JSON.match(text) and len(set(_DATASET_INFO.findall(text))) > 1,
         "a dataset_info.json of TFDS (load_tfds reads its directory)",
     ),
-    (lambda text: _JSON.match(text) and _is_json_lines(text), "JSON lines"),
+    (lambda text: _JSON.match(text) and _is_json_lines(text), f"JSON lines {_CONVERT}"),
     (_JSON.match, "JSON"),
     (_TEXT_EXAMPLE.match, f"a tf.train.Example in text form ({_PROTO_TEXT})"),
     (_TFX_SCHEMA.match, "a schema of TFX in text form (load_schema reads it)"),
-    (_is_table, "CSV"),
+    (_is_table, f"CSV {_CONVERT}"),
     (lambda _: True, "plain text"),
 )
 

@@ -92,7 +92,7 @@ class TestRecognised:
 
         assert caught.value.reason is Reason.COMPRESSION
         assert caught.value.detail == (
-            "not a GZIP stream, nor a TFRecord file; it looks like JSON lines"
+            "not a GZIP stream, nor a TFRecord file; it looks like JSON lines (tfrecord convert reads it)"
         )
 
 
@@ -100,7 +100,7 @@ SMALL = {
     "JSON": Foreign(b'{"a": 1}\n', "JSON"),
     "empty JSON": Foreign(b"{}", "JSON"),
     "empty array": Foreign(b"[]\n", "JSON"),
-    "CSV": Foreign(b"a,b\n1,2\n", "CSV"),
+    "CSV": Foreign(b"a,b\n1,2\n", "CSV (tfrecord convert reads it)"),
     "YAML": Foreign(b"a: 1\n", "plain text"),
     "HTML": Foreign(b"<html>", "an HTML page"),
     "like ZLIB": Foreign(b"x^2 + 1\n", "plain text"),

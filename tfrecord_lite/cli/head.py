@@ -56,8 +56,9 @@ def add_head(parser: argparse.ArgumentParser) -> None:
 
 def add_cat(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments, and what those of head are here."""
+    inputs.add_columns(parser, "these features only")
     _add_form(parser)
-    parser.set_defaults(n=None, record=None, columns=None, images=False)
+    parser.set_defaults(n=None, record=None, images=False)
 
 
 def _add_form(parser: argparse.ArgumentParser) -> None:
