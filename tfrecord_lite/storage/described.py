@@ -101,13 +101,17 @@ def reader_ahead(sources: Sources, options: ReadSettings) -> TFRecordReader:
 # --------------------------------------------------------------------------- for displays
 
 
-def originals_of(sources: Sequence[Source], options: ReadSettings) -> Schema:
+def originals_of(
+    sources: Sequence[Source], options: ReadSettings, *, may_be_damaged: bool = True
+) -> Schema:
     """Return the features of Examples whose values had another dtype; none if nothing tells, or not for all files.
 
-    Sidecars of files that are damaged since are used: what is intact is shown as it was saved.
+    Sidecars of files that are damaged since are used, too: what is intact is shown as it was saved.
     """
+    if may_be_damaged:
+        options = replace(options, on_error="skip")
     try:
-        found = described_by(None, list(sources), replace(options, on_error="skip"))
+        found = described_by(None, list(sources), options)
     except (TFRecordError, OSError, ImportError):
         found = None
     if found is None or isinstance(found.schema, SequenceSchema):

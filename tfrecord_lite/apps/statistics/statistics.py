@@ -454,14 +454,15 @@ def _chart(name: str, found: FeatureStatistics, cells: Cells) -> Html | None:
 def originals_beside(data: Any, options: ReadSettings) -> Schema:
     """Return what the files beside data that are files say about original dtypes."""
     if isinstance(data, TFRecordReader):
-        return originals_of(data.sources, options)
+        return originals_of(data.sources, options, may_be_damaged=False)
     given = [data] if isinstance(data, str | os.PathLike) else data
     if not isinstance(given, list | tuple) or not all(
         isinstance(p, str | os.PathLike) for p in given
     ):
         return Schema({})
     with contextlib.suppress(OSError, TFRecordError):  # which readers raise
-        return originals_of(expand(data, options.storage_options), options)
+        sources = expand(data, options.storage_options)
+        return originals_of(sources, options, may_be_damaged=False)
     return Schema({})
 
 
