@@ -270,7 +270,8 @@ def test_workers_may_be_other_processes(path: str, tmp_path: Path) -> None:
         rows = pipeline | ReadExamples(path, elements="rows", max_bytes=20_000)
         _ = rows | beam.Reshuffle() | WriteExamples(str(tmp_path / "out"), num_shards=3)
 
-    assert shards(tmp_path / "out") == [f"out-0000{i}-of-00003" for i in range(3)]
+    names = [f"out-0000{i}-of-00003" for i in range(3)]
+    assert shards(tmp_path / "out") == sorted([*names, *(f"{name}.schema.json" for name in names)])
     assert sorted(load(f"{tmp_path}/out-*")["i"].tolist()) == list(range(3000))
 
 
@@ -466,6 +467,16 @@ def test_float64_comes_back_by_a_sidecar_unless_it_is_for_others(
         assert sorted(found["x"].tolist()) == [dtype(0.1).item(), 0.5]
         assert sorted(map(str, found["s"].tolist())) == ["None", "a" if lossless else "b'a'"]
     assert sorted(os.listdir(tmp_path)) == [Path(path).name, f"{Path(path).name}.schema.json"]  # noqa: PTH208
+
+
+def test_a_sidecar_is_not_used_for_what_another_program_wrote_in_its_place(tmp_path: Path) -> None:
+    write = WriteExamples(str(tmp_path / "a"), num_shards=1)
+    (path,) = collect(beam.Create([{"x": 0.1}]) | write)
+    assert load(path)["x"].tolist() == [0.1]
+
+    Path(path).write_bytes(frame(list(encode_examples({"x": [b"abcdefgh"]}))))
+    with pytest.raises(InvalidArgumentError, match="written for other data"):
+        load(path)
 
 
 @pytest.mark.parametrize(

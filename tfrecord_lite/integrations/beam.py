@@ -32,7 +32,7 @@ from tfrecord_lite.files.names import SIDECAR_SUFFIX, expand, is_url, name_of
 from tfrecord_lite.index.ranges import RANGE_BYTES, RangeReader, record_ranges
 from tfrecord_lite.options import ReadOptions, ReadSettings
 from tfrecord_lite.storage.loading import Loader
-from tfrecord_lite.storage.sidecar import Sidecar, content_to_write
+from tfrecord_lite.storage.sidecar import FingerprintingFile, Sidecar, content_to_write
 from tfrecord_lite.writer import TFRecordWriter
 
 try:
@@ -480,8 +480,11 @@ class _ExampleSink(_Sink):
 
     def open(self, temp_path: str) -> Any:
         """Open a file of its own for each attempt."""
-        file, writer = super().open(temp_path)
-        return _ExampleFile(temp_path, file, writer, self._schema)
+        file = FileSystems.create(temp_path, compression_type=CompressionTypes.UNCOMPRESSED)
+        written = FingerprintingFile(_Parts(temp_path, file))
+        compression = compression_to_write(temp_path, self._compression)
+        writer = TFRecordWriter(written, compression)  # type: ignore[arg-type] # only writes
+        return _ExampleFile(written, file, writer, self._schema)
 
     def write_record(self, file_handle: Any, value: Any) -> None:
         """Write an element."""
@@ -494,11 +497,11 @@ class _ExampleSink(_Sink):
             described = file_handle.finish()
         super().close((file_handle.file, file_handle.writer))
         if described is not None:
+            written = file_handle.written
             with FileSystems.create(
-                f"{file_handle.path}{SIDECAR_SUFFIX}",
-                compression_type=CompressionTypes.UNCOMPRESSED,
+                f"{written.name}{SIDECAR_SUFFIX}", compression_type=CompressionTypes.UNCOMPRESSED
             ) as file:
-                file.write(content_to_write(described))
+                file.write(content_to_write(described._replace(fingerprint=written.fingerprint)))
 
     def finalize_write(self, init_result: Any, writer_results: Any, *more: Any) -> Any:
         """Rename the sidecars before the files; return the paths of these."""
@@ -521,11 +524,25 @@ def _closed_on_error(file: Any, writer: TFRecordWriter) -> Iterator[None]:
         raise
 
 
+class _Parts:
+    """A file of Beam's that parts are written to, as to an OutputFile."""
+
+    def __init__(self, name: str, file: Any) -> None:
+        self.name, self._file = name, file
+
+    def write(self, parts: Iterable[memoryview]) -> None:
+        """Write them."""
+        for part in parts:
+            self._file.write(part)
+
+
 class _ExampleFile:
     """A file of one attempt, and what encodes its elements."""
 
-    def __init__(self, path: str, file: Any, writer: TFRecordWriter, schema: Any) -> None:
-        self.path, self.file, self.writer = path, file, writer
+    def __init__(
+        self, written: FingerprintingFile, file: Any, writer: TFRecordWriter, schema: Any
+    ) -> None:
+        self.written, self.file, self.writer = written, file, writer
         self._encoder: Any = None
         self._rows_encoder = RowEncoder(schema)
         self._rows: list[Mapping[str, Any]] = []

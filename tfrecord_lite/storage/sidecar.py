@@ -377,7 +377,7 @@ _HEAD_BYTES = 64 * 1024
 class FingerprintingFile:
     """A file object that computes the fingerprint of what is written to it."""
 
-    def __init__(self, file: OutputFile) -> None:
+    def __init__(self, file: OutputFile | Any) -> None:
         self.name: str = file.name
         self._file = file
         self._n_bytes = 0
