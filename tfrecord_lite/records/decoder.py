@@ -44,9 +44,6 @@ _MIN_ROOM_BYTES = 64 * 1024
 _MAX_AHEAD_BYTES = 64 * 1024 * 1024
 """At most this much room is made for records that are wanted but not there yet."""
 
-_LARGEST_LENGTH = 2**62
-"""Of a record; any limit above it is as good as none."""
-
 _START = np.zeros(1, np.int64)
 
 _read_length = struct.Struct("<Q").unpack_from
