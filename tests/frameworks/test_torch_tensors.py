@@ -328,3 +328,22 @@ def test_without_a_schema_tensors_have_the_dtypes_that_were_saved(tmp_path: Path
         assert all(found[name].tolist() == [0, 1, 2, 3] for name in list(columns)[1:6])
         assert found["lack"].tolist() == [1.5, None, 3, 4]
         assert found["t"] == ["a", "b", "c", "d"]
+
+
+def test_a_missing_value_is_not_stacked_as_what_is_under_its_mask(tmp_path: Path) -> None:
+    path = tmp_path / "x.tfrecord"
+    save(
+        path,
+        {
+            "x": np.ma.masked_equal([1.5, 2, 3, 4], 2),
+            "s": np.ma.MaskedArray(["a"] * 4, [1, 0, 0, 0]),
+        },
+    )
+    rows = IndexedTensors(path)
+
+    assert [rows[i]["x"] for i in range(4)] == [torch.tensor(1.5), None, 3, 4]
+    assert [rows[i]["s"] for i in range(2)] == [None, "a"]
+    found = torch.utils.data.DataLoader(rows, batch_size=2, sampler=[2, 3])
+    assert next(iter(found))["x"].tolist() == [3, 4]
+    with pytest.raises(TypeError, match="NoneType"):
+        next(iter(torch.utils.data.DataLoader(rows, batch_size=2)))

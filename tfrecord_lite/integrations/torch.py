@@ -271,7 +271,8 @@ class IndexedTensors(IndexedExamples):
         sampler = BatchSampler(RandomSampler(dataset), 256, drop_last=False)
         loader = DataLoader(dataset, batch_size=None, sampler=sampler, num_workers=2)
 
-    ``DataLoader(dataset, batch_size=256, shuffle=True)`` gives the same from single records.
+    ``DataLoader(dataset, batch_size=256, shuffle=True)`` gives the same from single records; a value that is missing is
+    None there, which ``DataLoader`` refuses to stack, and masked in a batch.
 
     Parameters
     ----------
@@ -308,8 +309,16 @@ class IndexedTensors(IndexedExamples):
         return as_tensors(self._columns(numbers))  # type: ignore[no-any-return]
 
     def __getitems__(self, indices: Sequence[int] | AnyArray) -> list[dict[str, Any]]:
-        """Return a list of single records, which ``DataLoader`` stacks."""
-        return as_tensors(self._rows(indices))  # type: ignore[no-any-return]
+        """Return a list of single records, which ``DataLoader`` stacks; None for a value that is missing."""
+        rows = self._rows(indices)
+        return as_tensors([{name: _present(v) for name, v in row.items()} for row in rows])  # type: ignore[no-any-return]
+
+
+def _present(value: Any) -> Any:
+    """Return the value of one record, None if it is missing: torch would stack what is under the mask."""
+    if not isinstance(value, np.ma.MaskedArray):
+        return value
+    return None if np.ma.getmaskarray(value).any() else value.data
 
 
 def _torch() -> Any:
