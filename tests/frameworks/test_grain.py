@@ -25,6 +25,7 @@ from tfrecord_lite import (
     TFRecordDataset,
     TFRecordFile,
     VarLenFeature,
+    save,
 )
 from tfrecord_lite.errors import DataLossError, InvalidArgumentError
 from tfrecord_lite.integrations.grain import ExampleSource, iter_dataset
@@ -272,3 +273,14 @@ def test_a_run_that_is_closed_is_at_its_end(file: TFRecordFile) -> None:
     run.close()
 
     assert np.array(list(run)).size == 0
+
+
+def test_a_missing_value_is_none_so_that_no_batch_has_what_is_under_its_mask(
+    tmp_path: Path,
+) -> None:
+    save(tmp_path / "x.tfrecord", {"x": np.ma.masked_equal([1.5, 2, 3, 4], 2)})
+    source = ExampleSource(tmp_path / "x.tfrecord")
+
+    assert [row["x"] for row in map(source.__getitem__, range(3))] == [1.5, None, 3]
+    assert grain.MapDataset.source(source).batch(2)[0]["x"].tolist() == [1.5, None]
+    assert source.parse([0, 1])["x"].tolist() == [1.5, None]

@@ -62,7 +62,7 @@ class ExampleSource(IndexedExamples):
     """
 
     def __getitem__(self, index: int) -> dict[str, Column]:
-        """Return one Example, as ``ExampleParser.parse_single`` does."""
+        """Return one Example, as ``ExampleParser.parse_single`` does; None for a value that is missing."""
         return self._rows([require_int("index", index)])[0]
 
     def __getitems__(self, indices: Sequence[int]) -> list[dict[str, Column]]:

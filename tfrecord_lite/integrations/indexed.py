@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tfrecord_lite.columns import Column
 from tfrecord_lite.convert.lists import row_of
 from tfrecord_lite.dataset.batching import is_dense
@@ -36,7 +38,10 @@ class IndexedExamples:
         return self.file.parse(indices, self._parser)
 
     def _rows(self, indices: Any) -> list[dict[str, Any]]:
-        """Return many Examples, each as ``parse_single`` does, read at once and parsed at once if that is the same."""
+        """Return many Examples, each as ``parse_single`` does, read at once and parsed at once if that is the same.
+
+        What is missing is None, since loaders would stack what is under a mask.
+        """
         if len(indices) > 1 and is_dense(self._parser.features):
             columns: dict[str, Any] = self._columns(indices)
             numbers = range(len(indices))
@@ -44,8 +49,16 @@ class IndexedExamples:
         rows = []
         for record, index in zip(self.file.block(indices), indices, strict=True):
             try:
-                rows.append(self._parser.parse_single(record))
+                row = self._parser.parse_single(record)
             except TFRecordError as error:
                 name, place, offset = self.file.place(int(index))
                 raise error.at(source=name, index=place, offset=offset) from None
+            rows.append({name: _present(value) for name, value in row.items()})
         return rows
+
+
+def _present(value: Any) -> Any:
+    """Return the value of one record; None if it is missing."""
+    if not isinstance(value, np.ma.MaskedArray):
+        return value
+    return None if np.ma.getmaskarray(value).any() else value.data

@@ -310,15 +310,7 @@ class IndexedTensors(IndexedExamples):
 
     def __getitems__(self, indices: Sequence[int] | AnyArray) -> list[dict[str, Any]]:
         """Return a list of single records, which ``DataLoader`` stacks; None for a value that is missing."""
-        rows = self._rows(indices)
-        return as_tensors([{name: _present(v) for name, v in row.items()} for row in rows])  # type: ignore[no-any-return]
-
-
-def _present(value: Any) -> Any:
-    """Return the value of one record, None if it is missing: torch would stack what is under the mask."""
-    if not isinstance(value, np.ma.MaskedArray):
-        return value
-    return None if np.ma.getmaskarray(value).any() else value.data
+        return as_tensors(self._rows(indices))  # type: ignore[no-any-return]
 
 
 def _torch() -> Any:
