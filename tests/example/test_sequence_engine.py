@@ -73,6 +73,19 @@ def test_a_first_step_of_another_kind_is_read_too() -> None:
     assert_engine_agrees([odd, *others, odd])
 
 
+@pytest.mark.parametrize(
+    "entry",
+    [
+        len_field(1, b"a") + len_field(3, STEP),  # no list, but an unknown field
+        len_field(1, b"\7") + b"\x12\x05" + STEP,  # the key ends in the true length
+    ],
+)
+def test_entries_that_look_like_a_key_and_a_list(entry: bytes) -> None:
+    odd = len_field(2, len_field(1, entry))
+    others = [plain_sequence(Sequence({}, {b"a": [FIVE]}))] * 9
+    assert_engine_agrees([*others, odd, *others], [], [b"a", b"\7"])
+
+
 def test_a_step_must_not_take_bytes_of_the_next_list() -> None:
     # Laid end to end, the lists below look like whole steps all the same.
     first = len_field(2, len_field(1, len_field(1, b"a") + len_field(2, STEP * 2 + STEP[:3])))
