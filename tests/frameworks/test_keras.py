@@ -134,6 +134,17 @@ def test_batches_are_inputs_targets_or_what_a_function_makes(path: Path) -> None
     assert [len(part) for part in made[0]] == [2, 2, 2]
 
 
+def test_missing_values_are_an_error_unless_they_are_filled(tmp_path: Path) -> None:
+    path = tmp_path / "x.tfrecord"
+    save(path, {"x": np.ma.masked_equal([1.5, 2, 3], 2)})
+
+    with pytest.raises(InvalidArgumentError, match=r"'x' has missing values.*filled") as caught:
+        keras_dataset(path, batch_size=3)[0]
+    assert caught.value.key == "x"
+    filled = keras_dataset(path, batch_size=3, transform=lambda columns: columns["x"].filled(0))
+    assert filled[0].tolist() == [1.5, 0, 3]
+
+
 def test_a_wrong_label_is_named(path: Path) -> None:
     with pytest.raises(InvalidArgumentError, match="'z' is not a feature"):
         keras_dataset(path, PAIR, "z")

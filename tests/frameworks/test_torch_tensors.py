@@ -336,7 +336,7 @@ def test_a_missing_value_is_not_stacked_as_what_is_under_its_mask(tmp_path: Path
         path,
         {
             "x": np.ma.masked_equal([1.5, 2, 3, 4], 2),
-            "s": np.ma.MaskedArray(["a"] * 4, [1, 0, 0, 0]),
+            "s": np.ma.masked_equal(["-", "a", "a", "a"], "-"),
         },
     )
     rows = IndexedTensors(path)

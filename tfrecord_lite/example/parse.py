@@ -111,7 +111,9 @@ class ExampleParser(Generic[_ColumnT_co]):
     ) -> None:
         specs = specifications(features)
         self._reader = FeatureReader(prepare(specs), specs, strings)
-        self.features = specs if isinstance(specs, Schema) else dict(specs)
+        self.features: Mapping[str, FeatureLike] = (
+            specs if isinstance(specs, Schema) else dict(specs)
+        )
         self.strings = strings
         self._hint: str | None = None
 

@@ -107,7 +107,7 @@ class SequenceExampleParser:
     ) -> None:
         context, lists = prepare_sequence(context_features, sequence_features)
         context_specs = specifications({} if context_features is None else context_features)
-        self.features = (
+        self.features: tuple[Mapping[str, FeatureLike], Mapping[str, FeatureLike]] = (
             context_specs if isinstance(context_specs, Schema) else dict(context_specs),
             dict(specifications(sequence_features or {}, is_list=True)),
         )
