@@ -261,7 +261,7 @@ GIVEN = {
         ({"n": 200}, Reason.UNREPRESENTABLE, "n"), ({"n": None}, Reason.MISSING, "n"),
         ({"n": [1]}, Reason.UNREPRESENTABLE, "n"), ({"f": np.zeros(2)}, Reason.WRONG_COUNT, "f"),
         ({"f": 1.5}, Reason.UNREPRESENTABLE, "f"), ({"f": [1, 2]}, Reason.WRONG_COUNT, "f"),
-        ({"s": "abc"}, Reason.UNREPRESENTABLE, "s"), ({"s": b"a"}, Reason.UNREPRESENTABLE, "s"),
+        ({"s": "abc"}, Reason.UNREPRESENTABLE, "s"), ({"s": b"\xff"}, Reason.UNREPRESENTABLE, "s"),
         ({"r": [[1, 2], [3]]}, Reason.WRONG_COUNT, "r"),
         ({"r": np.zeros((4, 3))}, Reason.WRONG_COUNT, "r"),
         ({"m": 1e300}, Reason.UNREPRESENTABLE, "m"), ({"m": [1.0]}, Reason.UNREPRESENTABLE, "m"),

@@ -228,7 +228,7 @@ def count_of(noun: str, *, at_least: int = 1) -> Callable[[str], Any]:
     return number(f"a number of {noun}", lambda n: n >= at_least, int)
 
 
-seed = number("a seed, an integer from 0", lambda n: n >= 0, int)
+seed: Callable[[str], Any] = number("a seed, an integer from 0", lambda n: n >= 0, int)
 
 
 def sample_size(text: str) -> int | None:

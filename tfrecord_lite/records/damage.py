@@ -170,10 +170,11 @@ class DamagedSpans:
     """The damaged spans of one file, in order: records that are neighbours are one span."""
 
     def __init__(self, kept: Iterable[DamagedSpan] = ()) -> None:
-        self.kept = list(kept)
+        self.kept: list[DamagedSpan] = list(kept)
         self._last = self.kept[-1] if self.kept else None  # also if it is one too many to keep
         self._n_spans = len(self.kept)
-        self.num_damaged, self.lost_bytes = 0, 0
+        self.num_damaged: int = 0
+        self.lost_bytes: int = 0
 
     def add(self, span: DamagedSpan) -> None:
         """Add the next span."""

@@ -85,7 +85,8 @@ class SchemaBuilder:
     """Turns batches, all of rows or all of frames, into columns; widens one schema for all."""
 
     def __init__(self, given: Schema | None = None, *, lossless: bool = True) -> None:
-        self.given, self._lossless = given, lossless
+        self.given: Schema | None = given
+        self._lossless = lossless
         self._structure: Structure | None = None
         self._columns: dict[str, _Column] = {}
         self._n_rows = 0

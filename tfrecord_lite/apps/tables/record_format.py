@@ -209,7 +209,7 @@ class _ExampleEncoder:
         fields = [_without_categories(field) for field in schema]
         self._schema = pa.schema(fields, schema.metadata)
         self._frames = SchemaBuilder(lossless=is_exact)
-        self.rounded = self._frames.rounded
+        self.rounded: dict[str, None] = self._frames.rounded
         empty = pa.RecordBatch.from_pylist([], self._schema)
         frame = open_columns(empty)
         self._frames.add_frame(frame)

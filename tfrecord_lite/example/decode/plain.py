@@ -77,8 +77,8 @@ class KnownKeys:
     def __init__(self, table: KeyTable, others: Sequence[bytes] = ()) -> None:
         self.table = table
         features = [n for n, key in enumerate(table.keys) if len(key) <= _LONGEST_KEY]
-        self.others = others = others if features or others else [b""]
-        keys = [key for key in (*table.keys, *others) if len(key) <= _LONGEST_KEY]
+        self.others: Sequence[bytes] = others if features or others else [b""]
+        keys = [key for key in (*table.keys, *self.others) if len(key) <= _LONGEST_KEY]
         self.features: Int64Array = np.array(features, np.int64)
         """The number in the table of each key that is there; the others come after these."""
         self.n_entries = 0
