@@ -747,7 +747,7 @@ def test_some_columns_come_by_name_in_the_order_asked_for(tmp_path: Path) -> Non
     chosen = re.escape("load_schema(path + '.schema.json').select(names)")
     read: Any = read_batches
     for option in ("columns", "schema"):
-        with pytest.raises(TypeError, match=f"{chosen}$"):
+        with pytest.raises(TypeError, match=chosen):
             read(path, **{option: ["image"]})
     some = load_schema(f"{path}.schema.json").select(["image"])
     assert [list(batch) for batch in read_batches(path, some)] == [["image"]]

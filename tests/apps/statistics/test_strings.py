@@ -117,6 +117,6 @@ def test_strings_one_by_one_or_at_once_are_the_same(
         StringStatistics.of(one).plus(other),
         StringStatistics.of(one) + StringStatistics.of(other),
     )
-    assert replace(at_once, looked_at=()) == replace(added, looked_at=())
+    assert replace(at_once, looked_at=(), examples=()) == replace(added, looked_at=(), examples=())
     if len(at_once.looked_at) < MAX_LOOKED_AT:
         assert at_once.contents == added.contents
