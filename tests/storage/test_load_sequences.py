@@ -250,6 +250,7 @@ def test_several_files_are_one_data_set(tmp_path: Path) -> None:
     assert "schema differs" in str(error_of(load, [first, second]))
 
 
+@pytest.mark.needs("dataframes")
 @pytest.mark.parametrize("library", ["pandas", "polars", "arrow"])
 def test_a_data_frame_is_that_of_scan(videos: Path, library: Any) -> None:
     frame = load(videos, as_=library)
@@ -258,7 +259,7 @@ def test_a_data_frame_is_that_of_scan(videos: Path, library: Any) -> None:
     assert frame.shape == (10, 5)
 
 
-@pytest.mark.parametrize("read", [load, scan])
+@pytest.mark.parametrize("read", [load, pytest.param(scan, marks=pytest.mark.needs("arrow"))])
 @pytest.mark.parametrize("text", [True, ["label"]])
 def test_text_is_for_examples(videos: Path, read: Any, text: Any) -> None:
     assert error_of(read, videos, text=text).reason is Reason.UNSUPPORTED
