@@ -17,7 +17,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -74,9 +74,7 @@ def decode_image(contents: bytes | ObjectArray, channels: int = 0) -> Uint8Array
     >>> decode_image(encode_image(np.zeros((2, 3, 3), np.uint8))).shape
     (2, 3, 3)
     """
-    if require_int("channels", channels) not in _MODES:
-        expected = ", ".join(map(str, _MODES))
-        raise argument_error(f"channels is {channels!r}, expected one of {expected}")
+    _check_channels(channels)
     return _pixels(contents, channels, None)
 
 
@@ -120,9 +118,7 @@ def decode_images(
     >>> decode_images(column, size=(8, 8)).shape
     (4, 8, 8, 3)
     """
-    if require_int("channels", channels) not in _MODES or (size is not None and not channels):
-        expected = ", ".join(str(number) for number in _MODES if number or size is None)
-        raise argument_error(f"channels is {channels!r}, expected one of {expected}")
+    _check_channels(channels, is_sized=size is not None)
     if size is not None:
         height, width = (require_int("size", length, 1) for length in size)
         size = height, width
@@ -148,6 +144,13 @@ def decode_images(
         for number, image in enumerate(found):
             out[number] = image
         return out
+
+
+def _check_channels(channels: int, *, is_sized: bool = False) -> None:
+    expected = [number for number in _MODES if number or not is_sized]
+    if require_int("channels", channels) not in expected:
+        given = f"channels is {channels!r}, expected one of "
+        raise argument_error(given + ", ".join(map(str, expected)))
 
 
 def _pixels(contents: Any, channels: int, size: tuple[int, int] | None) -> Uint8Array:
@@ -281,43 +284,30 @@ def image_row(
     """
     number = None if label is None else require_int("label", label)
     if isinstance(image, np.ndarray) and image.dtype == object and image.ndim == 0:
-        image = _content_of(image)
+        image = image[()]
     is_encoded = isinstance(image, bytes | bytearray)
     is_encoded |= isinstance(image, memoryview) and image.ndim == 1
     encoded = bytes(image) if is_encoded else encode_image(image, format, quality)  # type: ignore[arg-type]
-    info = image_info(encoded)
-    row: dict[str, bytes | int] = {
-        "image/encoded": encoded,
-        "image/format": info.format.encode(),
-        "image/height": info.height,
-        "image/width": info.width,
-        "image/channels": info.channels,
-    }
-    if number is not None:
-        row["image/class/label"] = number
-    return row
+    row = image_features(encoded)
+    return row if number is None else row | {"image/class/label": number}
 
 
-class ImageInfo(NamedTuple):
-    """What the header of an image says."""
-
-    format: str
-    height: int
-    width: int
-    channels: int
-    """As :func:`decode_image` returns them."""
-
-
-def image_info(contents: bytes, *, is_checked: bool = False) -> ImageInfo:
-    """Read the header of an image; with `is_checked`, raise too if the pixels cannot be decoded."""
+def image_features(contents: bytes, *, is_checked: bool = False) -> dict[str, Any]:
+    """Return an image and what its header says; with `is_checked`, raise too if it cannot be decoded."""
     picture = _opened(contents)
-    info = ImageInfo(_format_of(picture), picture.height, picture.width, len(_mode_of(picture)))
+    row = {
+        "image/encoded": contents,
+        "image/format": _format_of(picture).encode(),
+        "image/height": picture.height,
+        "image/width": picture.width,
+        "image/channels": len(_mode_of(picture)),
+    }
     if is_checked:
         with _decoding(picture, contents):
             # All of a JPEG is read as for its pixels, but only an eighth of the rows is computed.
             picture.draft("L", (1, 1))
             picture.load()
-    return info
+    return row
 
 
 @contextmanager

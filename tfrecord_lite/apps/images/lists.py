@@ -5,17 +5,16 @@ other columns, which become features.
 
 ::
 
-    folder ──find_images──╮                         ╭─ labels file, one name per line
-    manifest ─read_manifest─┴─> ImageList ──number_classes──> label numbers, class names
+    folder ───find_images───╮                    ╭─ labels file, one name per line
+    manifest ─read_manifest─┴─> Pictures ──number_classes──> label numbers, class names
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -54,7 +53,6 @@ IMAGE_ENDINGS: frozenset[str] = frozenset(
 
 _PATH_NAMES = ("path", "file", "filename", "file_name", "filepath", "file_path", "image", "image_path", "image_file", "img", "img_path")  # fmt: skip
 _LABEL_NAMES = ("label", "class", "category", "class_name", "label_name", "target", TEXT_KEY)
-_SLIM_LABEL = re.compile(r"(\d+):(.*)")
 
 
 class ImageProblem(NamedTuple):
@@ -64,7 +62,7 @@ class ImageProblem(NamedTuple):
     detail: str
 
 
-@dataclass(frozen=True)
+@dataclass
 class ImageReport:
     """What :func:`pack_images` or :func:`unpack_images` has done.
 
@@ -79,17 +77,17 @@ class ImageReport:
     (1, ['cat'], [])
     """
 
-    num_images: int
+    num_images: int = 0
     """Images that were written."""
-    num_bytes: int
+    num_bytes: int = 0
     """Bytes of these images."""
-    classes: list[str]
+    classes: list[str] = field(default_factory=list)
     """Names of their classes; :func:`pack_images` has them in the order of their numbers."""
-    paths: list[str]
+    paths: list[str] = field(default_factory=list)
     """The files of records, or the folder of images, that were written; empty if nothing was."""
-    labels_path: str | None
+    labels_path: str | None = None
     """The file with the names of the classes, or the manifest."""
-    problems: list[ImageProblem]
+    problems: list[ImageProblem] = field(default_factory=list)
     """Images, or records, that were left out, each with its `path` and `detail`."""
     num_hidden: int = 0
     """Hidden files and folders in the folder of images."""
@@ -101,6 +99,10 @@ class ImageReport:
     """Of :func:`unpack_images` with ``on_error="skip"``: damaged places in the files of records."""
     seconds: float = 0.0
     """How long it took."""
+
+    def leave_out(self, path: str, detail: str) -> None:
+        """Remember an image that cannot be written."""
+        self.problems.append(ImageProblem(path, detail))
 
     def __repr__(self) -> str:
         """Count images, classes and problems."""
@@ -119,26 +121,8 @@ class Picture(NamedTuple):
     """Name of its class."""
     number: int | None = None
     """Number of its class."""
-    row: int = 0
-    """Of the manifest."""
-
-
-@dataclass
-class ImageList:
-    """The images of a folder or manifest, and what was left out."""
-
-    pictures: list[Picture] = field(default_factory=list)
-    problems: list[ImageProblem] = field(default_factory=list)
-    columns: dict[str, list[Any]] = field(default_factory=dict)
-    """Other columns of a manifest, with a value per row."""
-    schema: Schema | None = None
-    """Of these columns."""
-    num_hidden: int = 0
-    num_other: int = 0
-
-    def leave_out(self, path: str, detail: str) -> None:
-        """Remember an image that cannot be packed."""
-        self.problems.append(ImageProblem(path, detail))
+    more: Mapping[str, Any] = {}
+    """Its values in the other columns of a manifest."""
 
 
 def sniff(head: bytes) -> str | None:
@@ -155,48 +139,46 @@ def sniff(head: bytes) -> str | None:
 # ------------------------------------------------------------------------------- folders
 
 
-def find_images(folder: str) -> ImageList:
+def find_images(folder: str, report: ImageReport) -> list[Picture]:
     """List the images below a folder, sorted; the folders in it are the classes."""
-    found = ImageList()
     with os.scandir(folder):  # raises if there is none
         pass
-    for path in _walk(folder, found, ()):
+    found = []
+    for path in _walk(folder, report, ()):
         ending = os.path.splitext(path)[1].lower()
         if ending not in IMAGE_ENDINGS and (ending or not _begins_as_image(path)):
-            found.num_other += 1
+            report.num_other += 1
             continue
-        text, *below = os.path.relpath(path, folder).replace(os.sep, "/").split("/", 1)
-        name = below[0] if below else text
-        if _is_utf8(text + name):
-            found.pictures.append(Picture(path, name, sys.intern(text) if below else None))
-        else:
-            found.leave_out(path, "its name is not UTF-8")
-    if any(picture.text is not None for picture in found.pictures):
-        for picture in found.pictures:
+        name = os.path.relpath(path, folder).replace(os.sep, "/")
+        if not _is_utf8(name):
+            report.leave_out(path, "its name is not UTF-8")
+            continue
+        text, is_below, below = name.partition("/")
+        found.append(Picture(path, below, sys.intern(text)) if is_below else Picture(path, name))
+    if any(picture.text is not None for picture in found):
+        for picture in found:
             if picture.text is None:
-                found.leave_out(picture.path, "not in the folder of a class, as others are")
-        found.pictures = [picture for picture in found.pictures if picture.text is not None]
-    found.pictures.sort(key=lambda picture: (picture.text or "", picture.filename))
-    return found
+                report.leave_out(picture.path, "not in the folder of a class, as others are")
+        found = [picture for picture in found if picture.text is not None]
+    return sorted(found, key=lambda picture: (picture.text or "", picture.filename))
 
 
-def _walk(folder: str, found: ImageList, above: tuple[tuple[int, int], ...]) -> Iterator[str]:
+def _walk(folder: str, report: ImageReport, above: tuple[str, ...]) -> Iterator[str]:
     """Yield the paths of all files below a folder, but for hidden ones; follow links, but not in circles."""
+    here = os.path.realpath(folder)
+    if here in above:
+        report.leave_out(folder, "a link to a folder that it is in")
+        return
     try:
-        status = os.stat(folder)
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError as error:
-        found.leave_out(folder, error.strerror or str(error))
-        return
-    here = (status.st_dev, status.st_ino)
-    if here in above:
-        found.leave_out(folder, "a link to a folder that it is in")
+        report.leave_out(folder, error.strerror or str(error))
         return
     for entry in entries:
         if entry.name.startswith("."):
-            found.num_hidden += 1
+            report.num_hidden += 1
         elif entry.is_dir():
-            yield from _walk(entry.path, found, (*above, here))
+            yield from _walk(entry.path, report, (*above, here))
         else:
             yield entry.path
 
@@ -222,62 +204,67 @@ def _is_utf8(text: str) -> bool:
 
 def read_manifest(
     path: str,
+    report: ImageReport,
     *,
     path_column: str | None = None,
     label_column: str | None = None,
     columns: Sequence[str] | None = None,
     root: Path | None = None,
-) -> ImageList:
-    """Read the rows of a manifest; `columns` are the others to keep, by default all."""
+) -> tuple[list[Picture], Schema | None]:
+    """Return the images of a manifest, and the schema of its other columns; `columns` are those to keep."""
     os.stat(path)  # raises if there is none
     kind = format_of(path)
     if kind not in ("csv", "tsv", "parquet", "jsonl"):
         detail = "expected a folder, or a manifest: a .csv, .tsv, .parquet or .jsonl file"
         raise argument_error(detail, source=path)
     with closing(open_source(path, kind, ReadSettings())) as source:
-        names, types = source.names or [], source.schema
-    paths_name = _choose("path_column", path_column, _PATH_NAMES, names, path)
-    if paths_name is None:
-        detail = "no column is called as paths usually are; give path_column, one of: "
-        raise argument_error(detail + (", ".join(names) or "none"), source=path)
-    labels_name = _choose("label_column", label_column, _LABEL_NAMES, names, path)
-    kept = names if columns is None else list(columns)
-    for name in kept:
-        if name not in names:
-            detail = f"there is no such column{nearest(name, names)}"
+        types = source.schema
+    for name in (path_column, label_column, *(columns or ())):
+        if name is not None and name not in types.names:
+            detail = f"there is no such column{nearest(name, types.names)}"
             raise argument_error(detail, key=name, source=path)
-    texts = {paths_name, FILENAME_KEY, labels_name if LABEL_KEY in names else None} - {LABEL_KEY}
-    table = _values_of(path, kind, types, texts)
+    by_lower = {name.lower(): name for name in reversed(types.names)}
+    usual = [by_lower[name] for name in _PATH_NAMES if name in by_lower]
+    if not (path_column or usual):
+        detail = "no column is called as paths usually are; give path_column, one of: "
+        raise argument_error(detail + (", ".join(types.names) or "none"), source=path)
+    paths_name = path_column or usual[0]
+    usual = [by_lower[name] for name in _LABEL_NAMES if name in by_lower]
+    labels_name = label_column or next(iter(usual), None)
+    texts = {paths_name, FILENAME_KEY, labels_name if LABEL_KEY in types.names else None}
+    table = _values_of(path, kind, types, texts - {LABEL_KEY})
     numbers = table.get(LABEL_KEY)
     labels = numbers if labels_name is None else table[labels_name]
     are_named = any(isinstance(label, str) for label in labels or ())
+    used = {paths_name, labels_name, LABEL_KEY, FILENAME_KEY, *DERIVED_KEYS}
+    more = {}
+    for name in types.names if columns is None else columns:
+        values = table[name]
+        if name not in used and any(value is not None for value in values):
+            is_list = any(isinstance(value, list) for value in values)
+            more[name] = [[] if v is None else v for v in values] if is_list else values
+    try:
+        schema = schema_of(more, lossless=False) if more else None
+    except InvalidArgumentError as error:
+        raise error.at(source=path) from None
     folder = os.path.dirname(path) if root is None else os.fspath(root)
-    found = ImageList()
+    found = []
     for row, image in enumerate(table[paths_name]):
         place = f"{path}: row {row + 1}"
         label = labels and labels[row]
         number = numbers[row] if numbers else None if are_named else label
         if not isinstance(image, str) or not _is_utf8(image) or "\0" in image:
-            found.leave_out(place, "the path is missing, or not a text")
+            report.leave_out(place, "the path is missing, or not a text")
         elif (labels and label is None) or (numbers and number is None):
-            found.leave_out(place, f"the label of {image} is missing")
+            report.leave_out(place, f"the label of {image} is missing")
         else:
             filename = FILENAME_KEY in table and table[FILENAME_KEY][row]
             name = filename if isinstance(filename, str) else os.path.basename(image)
             text = str(label) if are_named else None
             number = None if number is None else _whole(number, place)
-            found.pictures.append(Picture(os.path.join(folder, image), name, text, number, row))
-    used = {paths_name, labels_name, LABEL_KEY, FILENAME_KEY, *DERIVED_KEYS}
-    for name in kept:
-        values = table[name]
-        if name not in used and any(value is not None for value in values):
-            is_list = any(isinstance(value, list) for value in values)
-            found.columns[name] = [[] if v is None else v for v in values] if is_list else values
-    try:
-        found.schema = schema_of(found.columns, lossless=False) if found.columns else None
-    except InvalidArgumentError as error:
-        raise error.at(source=path) from None
-    return found
+            others = {key: values[row] for key, values in more.items()}
+            found.append(Picture(os.path.join(folder, image), name, text, number, others))
+    return found, schema
 
 
 def _values_of(path: str, kind: str, types: Any, texts: set[str | None]) -> dict[str, list[Any]]:
@@ -289,27 +276,13 @@ def _values_of(path: str, kind: str, types: Any, texts: set[str | None]) -> dict
         return field.name in texts or not (is_number or pa.types.is_nested(field.type))
 
     given = [pa.field(field.name, pa.string()) for field in types if is_text(field)]
+    chosen = pa.schema(given) if kind in ("csv", "tsv") else None
     found: dict[str, list[Any]] = {name: [] for name in types.names}
-    is_typed = kind in ("parquet", "jsonl")
-    types = None if is_typed else pa.schema(given)
-    with closing(open_source(path, kind, ReadSettings(), types=types)) as source:
+    with closing(open_source(path, kind, ReadSettings(), types=chosen)) as source:
         for batch in source.batches():
             for name, values in batch.to_pydict().items():
                 found[name] += values
     return found
-
-
-def _choose(
-    argument: str, given: str | None, usual: Sequence[str], names: Sequence[str], path: str
-) -> str | None:
-    """Return the name of the column that an argument names, or of the first with a usual name."""
-    if given is None:
-        by_lower = {name.lower(): name for name in reversed(names)}
-        return next((by_lower[name] for name in usual if name in by_lower), None)
-    if given not in names:
-        detail = f"there is no column {given!r}{nearest(given, names)}, which {argument} names"
-        raise argument_error(detail, source=path)
-    return given
 
 
 def _whole(label: Any, place: str) -> int:
@@ -333,9 +306,8 @@ def read_labels(labels: Path | Sequence[str]) -> list[str]:
         source = name_of(labels)
         with open(labels, encoding="utf-8-sig") as file:
             names = file.read().removesuffix("\n").split("\n")
-        pairs = [match for match in map(_SLIM_LABEL.fullmatch, names) if match]
-        if len(pairs) == len(names) and [int(pair[1]) for pair in pairs] == [*range(len(names))]:
-            names = [pair[2] for pair in pairs]
+        if all(name.startswith(f"{i}:") for i, name in enumerate(names)):
+            names = [name.partition(":")[2] for name in names]
     else:
         names = list(labels)
         if not all(isinstance(name, str) for name in names):
@@ -375,20 +347,18 @@ def _with_names(
     """Name classes that have numbers only, and add the offset to these."""
     made = []
     for picture in pictures:
-        number = picture.number or 0
-        if picture.text is None and names is not None:
+        number, text = picture.number or 0, picture.text
+        if text is None and names is not None:
             if not 0 <= number < len(names):
-                detail = (
-                    f"the label {number} of {picture.path} is not in the labels file, which has"
-                )
-                raise argument_error(f"{detail} {plural(len(names), 'name')}")
-            picture = picture._replace(text=names[number])  # noqa: PLW2901
-        made.append(picture._replace(number=number + offset))
+                detail = f"the label {number} of {picture.path} is not in the labels file, which"
+                raise argument_error(f"{detail} has {plural(len(names), 'name')}")
+            text = names[number]
+        made.append(picture._replace(text=text, number=number + offset))
     if names is not None:
         return made, names
-    pairs = sorted({(picture.number or 0, picture.text) for picture in made})
-    numbers = [number for number, _ in pairs]
-    texts = [text for _, text in pairs if text is not None and not {"\n", "\r"} & {*text}]
-    start = numbers[0]
-    are_told = numbers == [*range(start, start + len(set(texts)))] and len(texts) == len(pairs)
+    pairs = sorted({(picture.number or 0, picture.text or "") for picture in made})
+    texts = [text for _, text in pairs if text and not {"\n", "\r"} & {*text}]
+    first = pairs[0][0]
+    are_consecutive = [number for number, _ in pairs] == [*range(first, first + len(pairs))]
+    are_told = are_consecutive and len(set(texts)) == len(pairs)
     return made, texts if are_told else []

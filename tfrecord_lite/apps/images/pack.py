@@ -17,18 +17,16 @@ import stat
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, Unpack
 
 import numpy as np
 
-from tfrecord_lite.apps.images.image import ImageInfo, image_info, require_pillow
+from tfrecord_lite.apps.images.image import image_features, require_pillow
 from tfrecord_lite.apps.images.lists import (
     FILENAME_KEY,
     LABEL_KEY,
     TEXT_KEY,
-    ImageList,
     ImageReport,
     Picture,
     find_images,
@@ -192,12 +190,15 @@ def pack_images(
     of_manifest = {name: given.pop(name, None) for name in names}
     # What is left of the options is checked by `save`.
     storage_options = given.get("storage_options")
-    is_folder = os.path.isdir(source)
-    images = find_images(source) if is_folder else read_manifest(source, **of_manifest)
+    report, more = ImageReport(), None
+    if os.path.isdir(source):
+        pictures = find_images(source, report)
+    else:
+        pictures, more = read_manifest(source, report, **of_manifest)
     class_names = None if labels is None else read_labels(labels)
-    pictures, classes = number_classes(images.pictures, class_names, offset)
-    if not pictures and not images.problems:
-        found = f"{images.num_other:,} of other kinds" if images.num_other else "none"
+    pictures, classes = number_classes(pictures, class_names, offset)
+    if not pictures and not report.problems:
+        found = f"{report.num_other:,} of other kinds" if report.num_other else "none"
         raise argument_error(f"no image was found; files: {found}", source=source)
     if shuffle:
         order = permutation((seed_of(seed),), len(pictures))
@@ -218,16 +219,13 @@ def pack_images(
         if labels_path is not None and not has_labels:
             others = "lists other classes; give it as labels to number them alike"
             _check_free([labels_path], storage_options, f", and {others}")
-    is_strict = on_error == "raise"
     with metered(progress, source, "images") as meter:
-        packing = _Packing(
-            images, pictures, meter, num_threads, is_checked=check, is_strict=is_strict
-        )
-        schema = packing.schema()
+        rows = _Rows(pictures, report, meter, num_threads, is_checked=check, on_error=on_error)
         try:
-            save(target, packing, schema=schema, num_shards=num_shards, progress=False, **given)
+            schema = _schema(pictures, more)
+            save(target, rows, schema=schema, num_shards=num_shards, progress=False, **given)
         except _NothingWrittenError:
-            report = packing.report([], [], None)
+            report.problems.sort()
             first, n_bad = report.problems[0], plural(len(report.problems), "image")
             how = "; on_error='skip' leaves them out" if report.num_images else ""
             detail = f"{first.detail} ({n_bad} cannot be packed, and nothing was written{how})"
@@ -240,8 +238,10 @@ def pack_images(
             file.finish()
             file.commit()
         meter.finish()
-    report = packing.report(classes, paths, labels_path)
-    return replace(report, seconds=time.monotonic() - start)
+    report.problems.sort()
+    report.classes, report.paths, report.labels_path = classes, paths, labels_path
+    report.seconds = time.monotonic() - start
+    return report
 
 
 def _check_free(paths: Iterable[str], storage_options: StorageOptions, more: str = "") -> None:
@@ -260,48 +260,48 @@ class _NothingWrittenError(Exception):
     """Ends `save` before anything appears, as images cannot be packed."""
 
 
-class _Packing:
-    """The rows of one call, and what is known when they have been written.
+def _schema(pictures: list[Picture], more: Schema | None) -> Schema:
+    """Return the schema of all rows, with that of the other columns of a manifest."""
+    one = np.zeros(1, np.int64)
+    columns: dict[str, Any] = {"image/encoded": [b""], "image/format": [""]}
+    columns |= {f"image/{name}": one for name in ("height", "width", "channels")}
+    columns |= {"image/colorspace": [""], FILENAME_KEY: [""]}
+    if any(picture.number is not None for picture in pictures):
+        columns[LABEL_KEY] = one
+    if any(picture.text is not None for picture in pictures):
+        columns[TEXT_KEY] = [""]
+    own = schema_of(columns)
+    if more is None:
+        return own
+    return Schema({**own, **more}, {**own.originals, **more.originals})
+
+
+class _Rows:
+    """The features of each image that can be packed; what was packed is counted in the report.
 
     Its length is how many rows there are if none is left out, so that they are divided as they come.
     """
 
     def __init__(
         self,
-        images: ImageList,
         pictures: list[Picture],
+        report: ImageReport,
         meter: Meter,
         num_threads: int,
         *,
         is_checked: bool,
-        is_strict: bool,
+        on_error: str,
     ) -> None:
-        self._images, self._pictures = images, pictures
-        self._meter, self._num_threads = meter, num_threads
-        self._is_checked, self._is_strict = is_checked, is_strict
-        self._n_images, self._n_bytes = 0, 0
+        self._pictures, self._report, self._meter = pictures, report, meter
+        self._num_threads, self._is_checked = num_threads, is_checked
+        self._is_strict = on_error == "raise"
 
     def __len__(self) -> int:
         return len(self._pictures)
 
-    def schema(self) -> Schema:
-        """Return the schema of all rows."""
-        one = np.zeros(1, np.int64)
-        columns: dict[str, Any] = {"image/encoded": [b""], "image/format": [""]}
-        columns |= {f"image/{name}": one for name in ("height", "width", "channels")}
-        columns |= {"image/colorspace": [""], FILENAME_KEY: [""]}
-        if any(picture.number is not None for picture in self._pictures):
-            columns[LABEL_KEY] = one
-        if any(picture.text is not None for picture in self._pictures):
-            columns[TEXT_KEY] = [""]
-        own, more = schema_of(columns), self._images.schema
-        if more is None:
-            return own
-        return Schema({**own, **more}, {**own.originals, **more.originals})
-
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        """Yield the features of each image that can be packed; raise in the end if these are not enough."""
-        images, num_threads = self._images, self._num_threads
+        """Yield the rows; raise in the end if these are not enough."""
+        report, num_threads = self._report, self._num_threads
         read = partial(_read, is_checked=self._is_checked)
         done, n_at_a_time = 0, _READ_AHEAD * num_threads
         # Reading files, and nearly all of Pillow's decoding, lets other threads run.
@@ -312,44 +312,26 @@ class _Packing:
                     done += 1
                     self._meter.update(done, len(self))
                     if isinstance(each, str):
-                        images.leave_out(picture.path, each)
+                        report.leave_out(picture.path, each)
                         continue
-                    content, info = each
-                    self._n_images += 1
-                    self._n_bytes += len(content)
+                    report.num_images += 1
+                    report.num_bytes += len(each["image/encoded"])
+                    is_coloured = each["image/channels"] > 2
                     row: dict[str, Any] = {
-                        "image/encoded": content,
-                        "image/format": info.format,
-                        "image/height": info.height,
-                        "image/width": info.width,
-                        "image/channels": info.channels,
-                        "image/colorspace": "RGB" if info.channels > 2 else "grayscale",
+                        **each,
+                        "image/colorspace": "RGB" if is_coloured else "grayscale",
                         FILENAME_KEY: picture.filename,
                         LABEL_KEY: picture.number,
                         TEXT_KEY: picture.text,
+                        **picture.more,
                     }
-                    row |= {name: values[picture.row] for name, values in images.columns.items()}
                     yield {name: value for name, value in row.items() if value is not None}
-        if not self._n_images or (self._is_strict and images.problems):
+        if not report.num_images or (self._is_strict and report.problems):
             raise _NothingWrittenError
 
-    def report(self, classes: list[str], paths: list[str], labels_path: str | None) -> ImageReport:
-        """Return what was written, and left out."""
-        images = self._images
-        return ImageReport(
-            self._n_images,
-            self._n_bytes,
-            classes,
-            paths,
-            labels_path,
-            sorted(images.problems),
-            images.num_hidden,
-            images.num_other,
-        )
 
-
-def _read(path: str, *, is_checked: bool) -> tuple[bytes, ImageInfo] | str:
-    """Return a file's content and what its header says; or why it cannot be packed."""
+def _read(path: str, *, is_checked: bool) -> dict[str, Any] | str:
+    """Return an image and what its header says; or why it cannot be packed."""
     try:
         status = os.stat(path)
         if not stat.S_ISREG(status.st_mode):  # to open a pipe would wait for ever
@@ -358,7 +340,7 @@ def _read(path: str, *, is_checked: bool) -> tuple[bytes, ImageInfo] | str:
             return "larger than a record can be (2 GB)" if status.st_size else "the file is empty"
         with open(path, "rb") as file:
             content = file.read()
-        return content, image_info(content, is_checked=is_checked)
+        return image_features(content, is_checked=is_checked)
     except OSError as error:
         return error.strerror or str(error)
     except InvalidArgumentError as error:

@@ -21,7 +21,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import IO, Any, Unpack
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
@@ -32,7 +32,6 @@ from tfrecord_lite.apps.images.lists import (
     IMAGE_ENDINGS,
     LABEL_KEY,
     TEXT_KEY,
-    ImageProblem,
     ImageReport,
     sniff,
 )
@@ -137,52 +136,64 @@ def unpack_images(
     if not manifest.endswith((".csv", ".jsonl")) or {*manifest} & {"/", "\\"}:
         detail = f"manifest is {manifest!r}, expected the name of a .csv or .jsonl file"
         raise argument_error(detail)
+    has_lists = manifest.endswith(".jsonl")
     reader = reader_with(expand(paths, settings.storage_options), settings)
-    problems: list[ImageProblem] = []
-    is_strict = settings.on_error == "raise"
-    first: InvalidArgumentError | None = None
-    with _new_folder(Path(os.path.abspath(folder))) as temporary, contextlib.ExitStack() as stack:
-        lines = stack.enter_context(tempfile.TemporaryFile("w+", encoding="utf-8", newline=""))
-        unpacking = _Unpacking(temporary, keys, manifest, lines)
-        meter = stack.enter_context(metered(progress, title_of(reader.sources), "records"))
-        blocks = stack.enter_context(closing(reader.blocks()))  # type: ignore[type-var]
-        n_records, first_record = 0, b""
+    report = ImageReport(paths=[os.fspath(folder)], labels_path=os.path.join(folder, manifest))
+    classes: set[str] = set()
+    left_out: set[str] = set()
+    columns: dict[str, None] = {}
+    numbers: dict[str, int] = {}
+    advice = ""
+    with (
+        _new_folder(Path(os.path.abspath(folder))) as temporary,
+        open(temporary / manifest, "x", encoding="utf-8", newline="") as listed,
+        tempfile.TemporaryFile("w+", encoding="utf-8", newline="") as lines,
+        metered(progress, title_of(reader.sources), "records") as meter,
+        closing(reader.blocks()) as blocks,  # type: ignore[type-var]
+    ):
+        n_records = 0
         for block in blocks:
-            first_record = first_record or block[0]
             for i, row in enumerate(decode_examples(block)):
-                problem = unpacking.add(row, n_records)
+                found = _image_in(row, keys, n_records, has_lists=has_lists)
                 n_records += 1
                 meter.update(n_records)
-                if problem is not None:
-                    place, detail = block.place(i), f"{problem}{unpacking.advice()}"
-                    first = first or InvalidArgumentError(
-                        Reason.MISSING, source=place.source, index=place.index, detail=detail
-                    )
-                    where = f"{place.source}: record {place.index}"
-                    problems.append(ImageProblem(where, problem))
-                if is_strict and first and unpacking.n_images:
-                    raise first
-        if not unpacking.n_images:
+                if isinstance(found, str):
+                    place = block.place(i)
+                    advice = advice or _advice(row, block[i])
+                    if settings.on_error == "raise":
+                        raise InvalidArgumentError(
+                            Reason.MISSING,
+                            source=place.source,
+                            index=place.index,
+                            detail=found + advice,
+                        )
+                    report.leave_out(f"{place.source}: record {place.index}", found)
+                    continue
+                found.described["path"] = _write(temporary, found.parts, found.content, numbers)
+                lines.write(json.dumps(found.described, ensure_ascii=False) + "\n")
+                columns |= dict.fromkeys(found.described)
+                left_out |= found.left_out
+                if found.class_name is not None:
+                    classes.add(found.class_name)
+                report.num_images += 1
+                report.num_bytes += len(found.content)
+        if not report.num_images:
             source = name_of(reader.sources[0]) if len(reader.sources) == 1 else None
-            if decode_sequence_example(first_record)["feature_lists"]:
-                detail = "SequenceExamples are not unpacked; read_batches and decode_images do it"
-                raise InvalidArgumentError(Reason.UNSUPPORTED, source=source, detail=detail)
-            reason = f"; in the first {problems[0].detail}" if problems else ""
-            detail = f"no image in {plural(n_records, 'record')}{reason}{unpacking.advice()}"
+            reason = f"; in the first {report.problems[0].detail}" if report.problems else ""
+            detail = f"no image in {plural(n_records, 'record')}{reason}{advice}"
             raise InvalidArgumentError(Reason.MISSING, source=source, detail=detail)
-        left_out = unpacking.write_manifest()
+        lines.seek(0)
+        if has_lists:
+            shutil.copyfileobj(lines, listed)
+        else:
+            names = sorted(columns, key=lambda name: (name != "path", name != "label"))
+            writer = csv.DictWriter(listed, names, lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(map(json.loads, lines))
         meter.finish()
-    return ImageReport(
-        unpacking.n_images,
-        unpacking.n_bytes,
-        sorted(unpacking.classes),
-        [os.fspath(folder)],
-        os.path.join(folder, manifest),
-        problems,
-        left_out=left_out,
-        damage=reader.report,
-        seconds=time.monotonic() - start,
-    )
+    report.classes, report.left_out = sorted(classes), sorted(left_out)
+    report.damage, report.seconds = reader.report, time.monotonic() - start
+    return report
 
 
 @contextlib.contextmanager
@@ -208,125 +219,98 @@ def _new_folder(place: Path) -> Iterator[Path]:
         raise
 
 
-class _Unpacking:
-    """The images of one call, and the rows of its manifest."""
+class _Image(NamedTuple):
+    """The image of a record."""
 
-    def __init__(
-        self, folder: Path, keys: dict[str, str | None], manifest: str, lines: IO[str]
-    ) -> None:
-        self._folder = folder
-        self._keys = keys
-        self._manifest = manifest
-        self._lines = lines
-        self._columns: dict[str, None] = {}
-        self._left_out: dict[str, None] = {}
-        self._numbers: dict[str, int] = {}  # the last number that was added to a name
-        self._seen: list[str] = []
-        self.n_images = 0
-        self.n_bytes = 0
-        self.classes: set[str] = set()
+    content: bytes
+    parts: list[str]
+    """Of its path."""
+    class_name: str | None
+    described: dict[str, Any]
+    """Its row in the manifest."""
+    left_out: set[str]
+    """Features that the manifest cannot hold."""
 
-    def add(self, row: dict[str, Any], number: int) -> str | None:
-        """Write the image of a record; return why there is none."""
-        self._seen = self._seen or [name for name in row if row[name].dtype == object]
-        image_key = self._keys["image"] or _image_key(row)
-        content = _scalar(row.get(image_key))
-        if not isinstance(content, bytes):
-            given = row.get(image_key)
-            what = "is missing" if given is None else "is not one byte string"
-            return f"the feature {image_key!r} {what}"
-        keys = {
-            name: self._keys[name] or next((key for key in usual if key in row), None)
-            for name, usual in _USUAL.items()
-        }
-        values = {name: _plain(_scalar(row.get(key or ""))) for name, key in keys.items()}
-        name, ending = sniff(content[:32]), f".{values['format']}".lower()
-        if name is not None:
-            ending = ENDINGS[name][0]
-        elif ending not in IMAGE_ENDINGS:
-            return f"the feature {image_key!r} is not an image of a known format"
-        text = next(
-            (values[name] for name in ("text", "label") if isinstance(values[name], str)), None
-        )
-        label = values["label"] if isinstance(values["label"], int) else None
-        folder = text if text is not None else "" if label is None else str(label)
-        filename = values["filename"] if isinstance(values["filename"], str) else ""
-        parts = [
-            *([folder] if folder or text is not None else []),
-            *_parts(filename or f"{number:08d}"),
-        ]
-        if os.path.splitext(parts[-1])[1].lower() not in IMAGE_ENDINGS:
-            parts[-1] += ending
-        path = self._write(parts, content)
-        self.n_images += 1
-        self.n_bytes += len(content)
-        described: dict[str, Any] = {"path": path}
-        if folder or text is not None:
-            self.classes.add(folder)
-            described["label"] = label if text is None else text
-        if text is not None and label is not None:
-            described[LABEL_KEY] = label
-        if filename:
-            described[FILENAME_KEY] = filename
-        used = {image_key, *keys.values()} | (DERIVED_KEYS if image_key in DERIVED_KEYS else set())
-        for name, found in sorted(row.items()):
-            if name in used:
-                continue
-            value = [_plain(item) for item in found.tolist()]
-            is_told = not any(isinstance(item, bytes) for item in value)
-            is_told &= name not in described and (len(value) == 1 or self._manifest.endswith("l"))
-            if is_told:
-                described[name] = value[0] if len(value) == 1 else value
-            elif value:
-                self._left_out[name] = None
-        self._columns |= dict.fromkeys(described)
-        self._lines.write(json.dumps(described, ensure_ascii=False) + "\n")
-        return None
 
-    def _write(self, parts: list[str], content: bytes) -> str:
-        """Write a file below the folder under a name that is free; return its path there."""
-        parts = [_component(part) for part in parts]
-        if parts[0].casefold() == self._manifest.casefold():
-            parts[0] = f"_{parts[0]}"
-        folder = self._folder.joinpath(*parts[:-1])
+def _image_in(
+    row: dict[str, Any], keys: dict[str, str | None], number: int, *, has_lists: bool
+) -> _Image | str:
+    """Return the image of a record; or why there is none."""
+    image_key = keys["image"] or _image_key(row)
+    content = _scalar(row.get(image_key))
+    if not isinstance(content, bytes):
+        what = "is missing" if image_key not in row else "is not one byte string"
+        return f"the feature {image_key!r} {what}"
+    chosen = {
+        name: keys[name] or next((key for key in usual if key in row), "")
+        for name, usual in _USUAL.items()
+    }
+    values = {name: _plain(_scalar(row.get(key))) for name, key in chosen.items()}
+    kind = sniff(content[:32])
+    ending = f".{values['format']}".lower() if kind is None else ENDINGS[kind][0]
+    if ending not in IMAGE_ENDINGS:
+        return f"the feature {image_key!r} is not an image of a known format"
+    names = [values[name] for name in ("text", "label") if isinstance(values[name], str)]
+    label = values["label"] if isinstance(values["label"], int) else None
+    filename = values["filename"] if isinstance(values["filename"], str) else ""
+    class_name = names[0] if names else None if label is None else str(label)
+    parts = _parts(filename or f"{number:08d}")
+    if class_name is not None:
+        parts = [class_name, *parts]
+    if os.path.splitext(parts[-1])[1].lower() not in IMAGE_ENDINGS:
+        parts[-1] += ending
+    described: dict[str, Any] = {"path": ""}
+    if class_name is not None:
+        described["label"] = class_name if names else label
+    if names and label is not None:
+        described[LABEL_KEY] = label
+    if filename:
+        described[FILENAME_KEY] = filename
+    used = {image_key, *chosen.values()} | (DERIVED_KEYS if image_key in DERIVED_KEYS else set())
+    left_out = set()
+    for name in sorted(row.keys() - used):
+        value = [_plain(item) for item in row[name].tolist()]
+        is_told = name not in described and (len(value) == 1 or has_lists)
+        if is_told and not any(isinstance(item, bytes) for item in value):
+            described[name] = value[0] if len(value) == 1 else value
+        elif value:
+            left_out.add(name)
+    return _Image(content, parts, class_name, described, left_out)
+
+
+def _advice(row: dict[str, Any], record: bytes) -> str:
+    """Return what to do about a record without an image."""
+    if decode_sequence_example(record)["feature_lists"]:
+        return "; SequenceExamples are not unpacked, read_batches and decode_images do it"
+    names = sorted(name for name in row if row[name].dtype == object)[:20]
+    return f"; give image_key, one of: {', '.join(map(repr, names))}" if names else ""
+
+
+def _write(root: Path, parts: list[str], content: bytes, numbers: dict[str, int]) -> str:
+    """Write a file below a folder under a name that is free; return its path there.
+
+    `numbers` has the last number that was added to a name, by paths.
+    """
+    parts = [_component(part) for part in parts]
+    folder = root.joinpath(*parts[:-1])
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):  # a file has the name of a folder
+        parts = ["_".join(parts[:-1])[:100] + "_", parts[-1]]
+        folder = root / parts[0]
+        folder.mkdir(exist_ok=True)
+    stem, ending = os.path.splitext(parts[-1])
+    key = "/".join(parts)
+    while True:
+        number = numbers.get(key, 0)
+        name = _fitted(stem, f"-{number}{ending}" if number else ending)
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except (FileExistsError, NotADirectoryError):  # a file has the name of a folder
-            parts = ["_".join(parts[:-1])[:100] + "_", parts[-1]]
-            folder = self._folder / parts[0]
-            folder.mkdir(exist_ok=True)
-        stem, ending = os.path.splitext(parts[-1])
-        key = "/".join(parts)
-        number = self._numbers.get(key, 0)
-        while True:
-            name = _fitted(stem, f"-{number}{ending}" if number else ending)
-            try:
-                with open(folder / name, "xb") as file:
-                    file.write(content)
-            except FileExistsError:
-                number += 1
-                self._numbers[key] = number
-            else:
-                return "/".join([*parts[:-1], name])
-
-    def advice(self) -> str:
-        """Name the features of a record that may hold images, for an error."""
-        names = ", ".join(map(repr, sorted(self._seen)[:20]))
-        return f"; give image_key, one of: {names}" if names else ""
-
-    def write_manifest(self) -> list[str]:
-        """Write the manifest; return the names of the features that it cannot hold."""
-        self._lines.seek(0)
-        with open(self._folder / self._manifest, "x", encoding="utf-8", newline="") as file:
-            if self._manifest.endswith(".jsonl"):
-                shutil.copyfileobj(self._lines, file)
-            else:
-                first = [name for name in ("path", "label") if name in self._columns]
-                names = list(dict.fromkeys([*first, *self._columns]))
-                writer = csv.DictWriter(file, names, lineterminator="\n")
-                writer.writeheader()
-                writer.writerows(map(json.loads, self._lines))
-        return sorted(self._left_out)
+            with open(folder / name, "xb") as file:
+                file.write(content)
+        except FileExistsError:
+            numbers[key] = number + 1
+        else:
+            return "/".join([*parts[:-1], name])
 
 
 def _scalar(values: Any) -> Any:
