@@ -19,8 +19,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.parity.cases import make_case
 from tests.support.agreement import EXAMPLES, batches, damaged, encodings
+from tests.support.cases import Case, cases
 from tests.support.example_messages import plain
 from tests.support.example_strategies import examples
 from tests.support.reference_example import BYTES, FLOAT, INT64, Feature
@@ -97,12 +97,11 @@ def outcome(call: Callable[..., Any], *arguments: Any) -> Any:
         return error
 
 
-@given(st.integers(0, 2**32 - 1))
-def test_a_batch_gives_what_its_messages_give_one_by_one(seed: int) -> None:
-    case = make_case(random.Random(seed))
+@given(cases())
+def test_a_batch_gives_what_its_messages_give_one_by_one(case: Case) -> None:
     features = {
         name: spec
-        for name, spec in case.features.items()
+        for name, spec in case.parts[0].items()
         if not isinstance(spec, FixedLenSequenceFeature)  # padded: see below
     }
     if not features or not case.records:

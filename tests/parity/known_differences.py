@@ -8,13 +8,13 @@ rules, for one message at a time, without NumPy. Messages are parsed by protobuf
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from google.protobuf.message import DecodeError
 
-from tests.parity.cases import Case
 from tests.parity.parsing import Parsing, agree, bits
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.messages import Example, SequenceExample
@@ -22,13 +22,14 @@ from tfrecord_lite.schema import RaggedFeature, SparseFeature
 
 if TYPE_CHECKING:
     from tests.parity.answers import Answer
+    from tests.support.cases import Case
 
 __all__ = ["judge"]
 
 Lists = dict[str, list[Any]]
 
 
-def judge(parsing: Parsing, case: Any) -> None:
+def judge(parsing: Parsing, case: Case) -> None:
     """Run both on a case, and check the answers.
 
     Raises
@@ -36,7 +37,7 @@ def judge(parsing: Parsing, case: Any) -> None:
     AssertionError
         If they differ, and should not.
     """
-    theirs, ours = _ask(parsing, case, case.records)
+    theirs, ours = _ask(parsing, case)
     misfits = _all_misfits(case)
     if misfits:  # never silent, whatever TensorFlow says
         assert isinstance(ours.error, InvalidArgumentError), f"{misfits}, but {ours}"
@@ -46,22 +47,17 @@ def judge(parsing: Parsing, case: Any) -> None:
         _excuse(parsing, case, misfits, theirs, ours)
 
 
-def _parts(case: Any) -> list[dict[str, Any]]:
-    """Return the mappings of features: one, or those of context and lists."""
-    return [case.features] if isinstance(case, Case) else [case.context, case.lists]
-
-
-def _ask(parsing: Parsing, case: Any, records: list[bytes]) -> tuple[Answer, Answer]:
+def _ask(parsing: Parsing, case: Case) -> tuple[Answer, Answer]:
     if case.single:
-        return parsing.ask_single(records[0], *_parts(case))
-    return parsing.ask_batch(records, *_parts(case))
+        return parsing.ask_single(case.records[0], *case.parts)
+    return parsing.ask_batch(case.records, *case.parts)
 
 
 def _excuse(
-    parsing: Parsing, case: Any, misfits: dict[tuple[int, str], str], theirs: Answer, ours: Answer
+    parsing: Parsing, case: Case, misfits: set[tuple[int, str]], theirs: Answer, ours: Answer
 ) -> None:
     """Find the rule by which the answers may differ: W, or Q of sequences."""
-    message = Example if isinstance(case, Case) else SequenceExample
+    message = SequenceExample if case.is_sequence else Example
     plain = []
     for record in case.records:
         try:
@@ -71,7 +67,8 @@ def _excuse(
             return
         found.DiscardUnknownFields()
         plain.append(found.SerializeToString())
-    theirs, _ = _ask(parsing, case, plain)
+    case = replace(case, records=plain)
+    theirs, _ = _ask(parsing, case)
     try:
         agree(theirs, ours)
     except AssertionError:
@@ -81,20 +78,20 @@ def _excuse(
     if misfits:
         assert isinstance(ours.error, InvalidArgumentError)
         assert ours.error.reason in {Reason.BAD_PARTITION, Reason.BAD_INDEX}, f"{theirs}; {ours}"
-        rest = [
+        rest = tuple(
             {name: spec for name, spec in part.items() if (number, name) not in misfits}
-            for number, part in enumerate(_parts(case))
-        ]
+            for number, part in enumerate(case.parts)
+        )
         if any(rest):  # the others still have to be equal
-            smaller = type(case)(*rest, case.records, case.single)
-            _agree_but_for_order(smaller, *_ask(parsing, smaller, plain))
+            case = replace(case, parts=rest)
+            _agree_but_for_order(case, *_ask(parsing, case))
         return
     _agree_but_for_order(case, theirs, ours)
 
 
-def _agree_but_for_order(case: Any, theirs: Answer, ours: Answer) -> None:
+def _agree_but_for_order(case: Case, theirs: Answer, ours: Answer) -> None:
     """Check that answers are equal except for rules Z2 and G8, which are not errors here."""
-    lacking = _lacks_splits(_as_example(case)) if case.single else set()
+    lacking = _lacks_splits(case) if case.single else set()
     if theirs.error is not None and lacking:
         assert re.search("slice index 0|Dimension -1", str(theirs.error)), f"{theirs}; {ours}"
         assert ours.error is None, ours
@@ -106,8 +103,8 @@ def _agree_but_for_order(case: Any, theirs: Answer, ours: Answer) -> None:
         other = theirs.value[key]
         if bits(result) == bits(other):
             continue
-        name = key if isinstance(case, Case) else key.removeprefix("context ")
-        if isinstance(_as_example(case).features.get(name), SparseFeature):
+        name = key.removeprefix("context ") if case.is_sequence else key
+        if isinstance(case.parts[0].get(name), SparseFeature):
             assert _sorted(result) == _sorted(other), f"{other}; {result}"
         else:
             assert name in lacking, f"{other}; {result}"
@@ -129,45 +126,30 @@ def _sorted(result: Any) -> list[Any]:
 # Predicates
 
 
-def _as_example(case: Any) -> Case:
-    """Return a case of Examples; of SequenceExamples that of the context: read so, a message is that."""
-    return case if isinstance(case, Case) else Case(case.context, case.records, case.single)
-
-
-def _all_misfits(case: Any) -> dict[tuple[int, str], str]:
-    """Name the rules that messages break which TensorFlow may let pass, by part and feature."""
-    found = {(0, name): rule for name, rule in _misfits(_as_example(case)).items()}
-    if isinstance(case, Case):
-        return found
-    messages = [_steps(record) for record in case.records]
+def _all_misfits(case: Case) -> set[tuple[int, str]]:
+    """Return the features, by part and name, whose messages break rules and TensorFlow may let pass."""
+    messages: list[Any] = [_lists(record) for record in case.records]  # of a sequence, its context
     if None in messages:
-        return {}
-    for name, spec in case.lists.items():
-        for steps in messages:
-            assert steps is not None
-            rule = isinstance(spec, RaggedFeature) and _list_misfit(spec, name, steps)
-            if rule:
-                found[1, name] = rule
-    return found
-
-
-def _misfits(case: Case) -> dict[str, str]:
-    """Name the rules that messages break which TensorFlow may let pass, by feature."""
-    found: dict[str, str] = {}
-    messages = [_lists(record) for record in case.records]
+        return set()
+    found = {
+        (0, name)
+        for name, spec in case.parts[0].items()
+        if any(_is_misfit(spec, name, lists, single=case.single) for lists in messages)
+    }
+    messages = [_steps(record) for record in case.records] if case.is_sequence else []
     if None in messages:
-        return {}
-    for name, spec in case.features.items():
-        for lists in messages:
-            assert lists is not None
-            rule = None
-            if isinstance(spec, SparseFeature):
-                rule = _sparse_misfit(spec, lists)
-            elif isinstance(spec, RaggedFeature):
-                rule = _ragged_misfit(spec, name, lists, single=case.single)
-            if rule:
-                found[name] = rule
-    return found
+        return set()
+    return found | {
+        (1, name)
+        for name, spec in case.parts[-1].items()
+        if isinstance(spec, RaggedFeature) and any(_list_misfit(spec, name, m) for m in messages)
+    }
+
+
+def _is_misfit(spec: Any, name: str, lists: Lists, *, single: bool) -> bool:
+    if isinstance(spec, SparseFeature):
+        return _sparse_misfit(spec, lists)
+    return isinstance(spec, RaggedFeature) and _ragged_misfit(spec, name, lists, single=single)
 
 
 def _lists(record: bytes) -> Lists | None:
@@ -180,22 +162,24 @@ def _lists(record: bytes) -> Lists | None:
     return {key: list(getattr(features[key], kind).value) for key, kind in kinds.items() if kind}
 
 
-def _sparse_misfit(spec: SparseFeature, lists: Lists) -> str | None:
+def _sparse_misfit(spec: SparseFeature, lists: Lists) -> bool:
+    """Look for other numbers of indices than of values (Z4), and for those out of range (Z3)."""
     single = isinstance(spec.index_key, str)
     keys = [spec.index_key] if single else spec.index_key
     sizes = [spec.size] if single else spec.size
     indices = [lists.get(key, []) for key in keys]
     n_values = len(lists.get(spec.value_key, []))
     if any(len(index) != n_values for index in indices):
-        return "Z4: numbers that differ by message"
-    for index, size in zip(indices, sizes, strict=True):
-        if any(not isinstance(number, int) or not 0 <= number < size for number in index):
-            return "Z3: index out of range"
-    return None
+        return True
+    return any(
+        not isinstance(number, int) or not 0 <= number < size
+        for index, size in zip(indices, sizes, strict=True)
+        for number in index
+    )
 
 
-def _ragged_misfit(spec: RaggedFeature, name: str, lists: Lists, *, single: bool) -> str | None:
-    """Go through the partitions from the innermost outwards, as rules G2 to G5 say."""
+def _ragged_misfit(spec: RaggedFeature, name: str, lists: Lists, *, single: bool) -> bool:
+    """Go through the partitions from the innermost outwards, as rules G2 to G8 say."""
     items = len(lists.get(name if spec.value_key is None else spec.value_key, []))
     is_plain, is_empty = True, not items
     for partition in reversed(spec.partitions):
@@ -204,18 +188,18 @@ def _ragged_misfit(spec: RaggedFeature, name: str, lists: Lists, *, single: bool
                 items = int(is_plain)
                 continue
             if partition.length == 0 or items % partition.length:
-                return "G4: uniform rows that do not come out even"
+                return True
             items //= partition.length
             continue
         is_plain = False
         numbers = [_wrapped(number, spec) for number in lists.get(partition.key, [])]
         if not numbers and items:
-            return "G8: no partition"
+            return True
         rows = _rows(partition, numbers, items, single=single)
         if rows is None:
-            return "G6: partition that does not fit"
+            return True
         items = rows
-    return None
+    return False
 
 
 def _wrapped(number: Any, spec: RaggedFeature) -> int:
@@ -251,12 +235,9 @@ def _lacks_splits(case: Case) -> set[str]:
     lists = _lists(case.records[0]) or {}
     return {
         name
-        for name, spec in case.features.items()
-        if isinstance(spec, RaggedFeature)
-        and any(
-            isinstance(part, RaggedFeature.RowSplits) and not lists.get(part.key)
-            for part in spec.partitions
-        )
+        for name, spec in case.parts[0].items()
+        for part in getattr(spec, "partitions", ())
+        if isinstance(part, RaggedFeature.RowSplits) and not lists.get(part.key)
     }
 
 
@@ -275,14 +256,11 @@ def _steps(record: bytes) -> dict[str, list[list[Any]]] | None:
     }
 
 
-def _list_misfit(spec: RaggedFeature, name: str, steps: dict[str, list[list[Any]]]) -> str | None:
+def _list_misfit(spec: RaggedFeature, name: str, steps: dict[str, list[list[Any]]]) -> bool:
     values = name if spec.value_key is None else spec.value_key
     keys = [values, *(p.key for p in spec.partitions if hasattr(p, "key"))]
     found = [steps.get(key, []) for key in keys]
-    if any(len(some) != len(found[0]) for some in found):
-        return "L5: partitions of other numbers of steps"
-    for row in zip(*found, strict=True):
-        rule = _ragged_misfit(spec, name, dict(zip(keys, row, strict=True)), single=False)
-        if rule:
-            return f"L5, {rule}"
-    return None
+    return any(len(some) != len(found[0]) for some in found) or any(
+        _ragged_misfit(spec, name, dict(zip(keys, row, strict=True)), single=False)
+        for row in zip(*found, strict=True)
+    )

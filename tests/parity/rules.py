@@ -8,13 +8,7 @@ The end of the run tells how many rules were covered.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
-
 import pytest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 FAMILIES = {
     "F": 4,
@@ -77,13 +71,3 @@ def summary(covered: set[str]) -> str:
     families = " ".join(f"{family}1-{family}{last}" for family, last in FAMILIES.items())
     text = f"parity: {len(covered)} rules covered, {len(missing)} missing of {families}"
     return f"{text}: {', '.join(missing)}" if missing else text
-
-
-@contextmanager
-def noted(name: str, case: object) -> Iterator[None]:
-    """Let an error say which generated case it is of, and how to make it again."""
-    try:
-        yield
-    except Exception as error:
-        error.add_note(f"{name}: {case}")
-        raise
