@@ -12,19 +12,16 @@ import zlib
 
 from tests.long_run import some_batch
 from tests.support import reference, tensor_messages
+from tests.support.agreement import EXAMPLES, program_in_any_order
 from tests.support.agreement import SEQUENCES as SEQUENCES_OF
-from tests.support.agreement import program_in_any_order
 from tests.support.event_messages import FORMS, TENSORS, VERSION, event, metadata, tensor
 from tests.support.example_messages import (
-    KEYS,
-    ExampleReencoder,
     Pattern,
     look_alike,
     plain,
     some_features,
 )
 from tests.support.reference_example import BYTES, FLOAT, INT64
-from tests.support.sequence_messages import SequenceReencoder, some_sequence
 from tfrecord_lite import FixedLenFeature, RaggedFeature, Schema, VarLenFeature
 from tfrecord_lite.messages import Event, HistogramProto, Summary
 from tfrecord_lite.records.framing import frame
@@ -128,7 +125,7 @@ def plain_examples() -> list[bytes]:
     """Return Examples in plain and in odd encodings."""
     below = _rng().randrange
     found = [plain(some_features(below)) for _ in range(_PER_SORT)]
-    found += [ExampleReencoder(below, odd).example(some_features(below)) for odd in (3, 20)]
+    found += [EXAMPLES.encoding(below, odd) for odd in (3, 20)]
     return found + [messages[0] for messages in LOOK_ALIKES[1:]]
 
 
@@ -152,9 +149,7 @@ def sequence_examples() -> list[bytes]:
     batches = [
         bytes([i]) + message for i, messages in enumerate(SEQUENCES) for message in messages[:4]
     ]
-    odd = [
-        SequenceReencoder(below, 6).sequence(some_sequence(below, KEYS)) for _ in range(_PER_SORT)
-    ]
+    odd = [SEQUENCES_OF.encoding(below, 6) for _ in range(_PER_SORT)]
     return batches + [b"\0" + message for message in odd]
 
 

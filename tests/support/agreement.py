@@ -23,7 +23,7 @@ from tests.support import reference_example as reference
 from tests.support.example_messages import (
     KEYS,
     RUNTIME,
-    ExampleReencoder,
+    AnyReencoder,
     Pattern,
     features_of,
     len_field,
@@ -38,7 +38,6 @@ from tests.support.example_messages import (
 )
 from tests.support.reference_example import BYTES, FLOAT, INT64, Feature, RejectedError, Sequence
 from tests.support.sequence_messages import (
-    SequenceReencoder,
     look_alike_list,
     plain_sequence,
     read_sequences,
@@ -46,6 +45,7 @@ from tests.support.sequence_messages import (
     seen,
     some_sequence,
 )
+from tfrecord_lite.messages import Example, SequenceExample
 from tfrecord_lite.testing.reencode import chooser
 from tfrecord_lite.wire.scalar import WireError
 
@@ -225,7 +225,9 @@ EXAMPLES = MessageType(
     runtime=lambda message: Sequence(runtime(message), {}),
     engine=_examples_of_engine,
     ways=[{"way": way} for way in ("fastest", "plain", "general")],
-    encoding=lambda below, *how: ExampleReencoder(below, *how).example(some_features(below)),
+    encoding=lambda below, *how: AnyReencoder(below, *how).message(
+        plain(some_features(below)), Example.DESCRIPTOR
+    ),
     program=_program_of_examples,
 )
 SEQUENCES = MessageType(
@@ -234,7 +236,9 @@ SEQUENCES = MessageType(
     runtime=runtime_sequence,
     engine=lambda *batch, **how: (read_sequences(*batch, **how), 0),
     ways=[{}],
-    encoding=lambda below, *how: SequenceReencoder(below, *how).sequence(some_sequence(below)),
+    encoding=lambda below, *how: AnyReencoder(below, *how).message(
+        plain_sequence(some_sequence(below)), SequenceExample.DESCRIPTOR
+    ),
     program=_program_of_sequences,
 )
 

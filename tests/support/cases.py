@@ -57,7 +57,7 @@ def cases(draw: DrawFn, *, is_sequence: bool = False) -> Case:
     n_messages = draw(st.sampled_from([1, 1, 2, 3, 5, 8, 33, 40, 0]))
     records = [draw(_written(message, parts)) for message in messages]
     records = list(islice(cycle(records), n_messages))
-    if records and draw(st.booleans()):
+    if n_messages and draw(st.booleans()):
         records[draw(st.integers(0, n_messages - 1))] = draw(_spoilt(messages[0], parts))
     if not is_sequence:
         for name, spec in list(parts[0].items()):

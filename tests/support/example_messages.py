@@ -19,11 +19,9 @@ from tests.support.reference_example import (
     ABSENT,
     BYTES,
     FLOAT,
-    I32,
     INT64,
     LEN,
     NO_KIND,
-    VARINT,
     Dialect,
     Feature,
     RejectedError,
@@ -88,106 +86,19 @@ def plain(features: Features) -> bytes:
 
 # --- every legal encoding
 
-_KNOWN_TYPES = {BYTES: {LEN}, FLOAT: {LEN, I32}, INT64: {LEN, VARINT}}
 
+class AnyReencoder(Reencoder):
+    """Writes also map entries with an unknown field, which the runtime puts aside, whole."""
 
-class ExampleReencoder(Reencoder):
-    """Writes Examples in unusual but legal encodings, with everything that Features allow."""
-
-    def list_message(self, kind: int, values: Sequence[int] | Sequence[bytes]) -> bytes:
-        """Write a list packed, unpacked, or mixed."""
-        parts: list[bytes] = []
-        for piece in self.pieces(len(values)):
-            some = values[piece]
-            if kind == BYTES:
-                parts += (self.len_field(1, v) for v in some if isinstance(v, bytes))
-                continue
-            numbers = [
-                v.to_bytes(4, "little") if kind == FLOAT else self.varint(v)
-                for v in some
-                if isinstance(v, int)
-            ]
-            if self.sometimes():
-                wire_type = I32 if kind == FLOAT else VARINT
-                parts += (self.tag(1, wire_type) + number for number in numbers)
-            elif numbers or self.sometimes():
-                parts.append(self.len_field(1, b"".join(numbers)))
-        return self.with_unknown(parts, {1: _KNOWN_TYPES[kind]})
-
-    def decoy(self) -> Feature:
-        """Return a feature to be overruled."""
-        kind = self._below(4)
-        n = self._below(3)
-        return Feature(
-            kind, () if kind == NO_KIND else (b"decoy",) * n if kind == BYTES else (7,) * n
-        )
-
-    def lists(self, feature: Feature) -> list[bytes]:
-        """Write the fields of a Feature: maybe in several lists, maybe after other kinds."""
-        parts = []
-        while feature.kind != NO_KIND and self.sometimes():
-            decoy = self.decoy()
-            if decoy.kind not in {NO_KIND, feature.kind}:
-                parts.append(self.len_field(decoy.kind, self.list_message(*decoy)))
-            elif decoy.kind == feature.kind and parts:  # does not count: another follows
-                parts.insert(0, self.len_field(decoy.kind, self.list_message(*decoy)))
-        if feature.kind != NO_KIND:
-            parts += (
-                self.len_field(feature.kind, self.list_message(feature.kind, feature.values[piece]))
-                for piece in self.pieces(len(feature.values))
-            )
-        return parts
-
-    def entry(self, key: bytes, feature: Feature) -> bytes:
-        """Write the map entry of a Feature."""
-        known = {number: {LEN} for number in (BYTES, FLOAT, INT64)}
-        return self.entry_of(key, self.lists(feature), known)
-
-    def entry_of(self, key: bytes, fields: list[bytes], known: dict[int, set[int]]) -> bytes:
-        """Write a map entry: key and value in any order, each maybe several times, or missing."""
-        values = [
-            self.len_field(2, self.with_unknown(fields[piece], known))
-            for piece in self.pieces(len(fields))
-        ]
-        if not fields and self.sometimes():
-            values = []
-        keys = [self.len_field(1, key)]
-        if key == b"" and self.sometimes():
-            keys = []
-        elif self.sometimes():
-            keys.insert(0, self.len_field(1, b"decoy"))
-        parts = []
-        while keys and values:
-            parts.append((values if self.sometimes() else keys).pop(0))
-        return self.len_field(1, b"".join(parts + keys + values))
-
-    def aside(self, key: bytes) -> bytes:
-        """Write a map entry with an unknown field, which does not count."""
-        parts = [len_field(1, key), len_field(2, plain_feature(self.decoy()))]
-        parts.insert(self._below(3), self.unknown({1: {LEN}, 2: {LEN}}))
-        return self.len_field(1, b"".join(parts))
-
-    def example(self, features: Features) -> bytes:
-        """Write an Example that means these features."""
-        return self.with_unknown(self.features(features), {1: {LEN}})
-
-    def features(self, features: Features) -> list[bytes]:
-        """Write the ``features`` of an Example, or the context of a SequenceExample."""
-        parts = []
-        for key, feature in features.items():
-            while self.sometimes():
-                parts.append(self.entry(key, self.decoy()))
-            parts.append(self.entry(key, feature))
-            while self.sometimes():
-                parts.append(self.aside(key))
-        return self.maps(1, parts)
-
-    def maps(self, number: int, entries: list[bytes]) -> list[bytes]:
-        """Write messages that hold map entries, maybe several."""
-        return [
-            self.len_field(number, self.with_unknown(entries[piece], {1: {LEN}}))
-            for piece in self.pieces(len(entries))
-        ]
+    def _element(self, known: Any, fields: list[Any]) -> list[bytes]:
+        found = super()._element(known, fields)
+        of = known.message_type
+        while of.GetOptions().map_entry and self.sometimes():
+            key = [self._value(*field) for field in fields if field.number == 1]
+            parts = [*key, self.filled(of.fields_by_number[2])]
+            parts.insert(self._below(3), self.unknown({1: {LEN}, 2: {LEN}}))
+            found.append(self.len_field(known.number, b"".join(parts)))
+        return found
 
 
 # --- random features and mutations

@@ -14,7 +14,6 @@ from google.protobuf.message import DecodeError
 from tests.support.example_messages import (
     KEYS,
     Below,
-    ExampleReencoder,
     buffer_of,
     features_in,
     flat_values,
@@ -26,7 +25,7 @@ from tests.support.example_messages import (
     some_features,
     with_a_kind,
 )
-from tests.support.reference_example import LEN, NO_KIND, Feature, RejectedError, Sequence
+from tests.support.reference_example import NO_KIND, Feature, RejectedError, Sequence
 from tfrecord_lite.example.decode import batch as engine_batch
 from tfrecord_lite.example.decode.batch import LayoutMemory, MessageBatch
 from tfrecord_lite.example.sequence.batch import SequenceMessageBatch
@@ -55,40 +54,6 @@ def plain_sequence(sequence: Sequence) -> bytes:
     """Encode a SequenceExample as protobuf does."""
     lists = b"".join(plain_list(*item) for item in sequence.lists.items())
     return plain(sequence.context) + len_field(2, lists)
-
-
-# --- every legal encoding
-
-
-class SequenceReencoder(ExampleReencoder):
-    """Writes SequenceExamples in unusual but legal encodings."""
-
-    def list_entry(self, key: bytes, steps: Many[Feature]) -> bytes:
-        """Write the map entry of a feature list."""
-        known = {number: {LEN} for number in (1, 2, 3)}
-        parts = [self.len_field(1, self.with_unknown(self.lists(step), known)) for step in steps]
-        return self.entry_of(key, parts, {1: {LEN}})
-
-    def list_aside(self, key: bytes) -> bytes:
-        """Write a map entry with an unknown field, which does not count."""
-        parts = [len_field(1, key), len_field(2, len_field(1, plain_feature(self.decoy())))]
-        parts.insert(self._below(3), self.unknown({1: {LEN}, 2: {LEN}}))
-        return self.len_field(1, b"".join(parts))
-
-    def sequence(self, sequence: Sequence) -> bytes:
-        """Write a SequenceExample that means this."""
-        parts = []
-        for key, steps in sequence.lists.items():
-            while self.sometimes():
-                parts.append(self.list_entry(key, [self.decoy()] * self._below(3)))
-            parts.append(self.list_entry(key, steps))
-            while self.sometimes():
-                parts.append(self.list_aside(key))
-        context, lists = self.features(sequence.context), self.maps(2, parts)
-        fields = []
-        while context and lists:
-            fields.append((lists if self.sometimes() else context).pop(0))
-        return self.with_unknown([*fields, *context, *lists], {1: {LEN}, 2: {LEN}})
 
 
 # --- random ones

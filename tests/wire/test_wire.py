@@ -19,17 +19,18 @@ from tests.support import reference_example as reference
 from tests.support.example_messages import (
     UNKNOWN_NUMBERS,
     Buffer,
-    ExampleReencoder,
     buffer_of,
     len_field,
     mutate,
+    plain_list,
     varint,
 )
 from tests.support.example_strategies import float_bits, int64s, strings
 from tests.support.reference_example import BYTES, FLOAT, INT64, RejectedError
 from tfrecord_lite import arrays
 from tfrecord_lite.arrays import ByteRanges, gather, lanes, ranges
-from tfrecord_lite.testing.reencode import chooser
+from tfrecord_lite.messages import BytesList, FloatList, Int64List
+from tfrecord_lite.testing.reencode import Reencoder, chooser
 from tfrecord_lite.wire import fields as wire_fields
 from tfrecord_lite.wire import packed as wire_packed
 from tfrecord_lite.wire.fields import tokenise
@@ -158,7 +159,7 @@ def test_squeeze_drops_the_top_bit_of_every_byte(numbers: list[int], n_bytes: in
 @st.composite
 def wire_messages(draw: DrawFn) -> bytes:
     """Return fields of any kind, in a legal encoding or damaged."""
-    reencoder = ExampleReencoder(chooser(draw), length_bytes=10)
+    reencoder = Reencoder(chooser(draw), length_bytes=10)
     parts = [reencoder.unknown({1: set(), 2: set()}) for _ in range(draw(st.integers(0, 4)))]
     if draw(st.booleans()):
         parts.append(len_field(1, draw(st.binary(max_size=20))))
@@ -300,14 +301,16 @@ def test_errors_name_the_message_of_the_enclosing_batch(
 # --- repeated
 
 
+LISTS: dict[int, Any] = {BYTES: BytesList, FLOAT: FloatList, INT64: Int64List}
+
+
 @st.composite
 def list_messages(draw: DrawFn, kind: int) -> bytes:
     """Return the values of a list in any legal encoding, sometimes damaged."""
     values: st.SearchStrategy[Any] = {BYTES: strings, FLOAT: float_bits, INT64: int64s}[kind]
     content = draw(st.lists(values, max_size=6))
-    message = ExampleReencoder(chooser(draw), draw(st.sampled_from([100, 6, 3])), 10).list_message(
-        kind, content
-    )
+    reencoder = Reencoder(chooser(draw), draw(st.sampled_from([100, 6, 3])), 10)
+    message = reencoder.message(plain_list(kind, content), LISTS[kind].DESCRIPTOR)
     return mutate(chooser(draw), message) if draw(st.integers(0, 4)) == 4 else message
 
 

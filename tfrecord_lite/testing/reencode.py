@@ -244,12 +244,13 @@ class Reencoder:
             return content
         return self.varint(read_varint(content, 0, len(content))[0])
 
-    def _element(self, known: FieldDescriptor, fields: list[_Field]) -> list[bytes]:
+    def _element(self, known: Any, fields: list[_Field]) -> list[bytes]:
         """Write a repeated message; a map entry maybe after overruled ones with the same key."""
         of = known.message_type
         contents = [fields]
         while _is_map_entry(of) and self.sometimes():
-            contents.insert(0, [field for field in fields if field.number == 1])
+            key = [field for field in fields if field.number == 1]
+            contents.insert(0, [*key, *_fields(self.filled(of.fields_by_number[2]))])
         return [self.len_field(known.number, self._message(each, of)) for each in contents]
 
     def _numbers(self, known: FieldDescriptor, some: list[_Field]) -> list[bytes]:
@@ -288,17 +289,25 @@ class Reencoder:
         return parts
 
     def _decoy(self, known: FieldDescriptor) -> list[bytes]:
-        """Write a field that the next one overrules: the same, or another of its oneof."""
+        """Write fields that the next one overrules: the same, or another of its oneof."""
         others = list(known.containing_oneof.fields) if known.containing_oneof else [known]
         other = others[self._below(len(others))]
-        if other.type in {_GROUP, _ENUM}:  # which numbers an enumeration has is not known here
+        if {known.type, other.type} & {_GROUP, _ENUM}:  # an enumeration's numbers are not known
             return []
-        if other.type == _MESSAGE:  # the same message merges, so its decoy is empty
-            content = len_field(1, b"") if other is not known and self.sometimes() else b""
-            return [self.len_field(other.number, content)]
-        wire_type = _WIRE_TYPES[other.type]
+        if other is not known:
+            return [self.filled(field) for field in ([known] if self.sometimes() else []) + [other]]
+        # The same message merges, so its decoy is empty.
+        return [self.len_field(other.number, b"") if other.type == _MESSAGE else self.filled(other)]
+
+    def filled(self, known: Any) -> bytes:
+        """Write a field with any value; a message has a field, or none."""
+        if known.type == _MESSAGE:
+            inner = [one for one in known.message_type.fields if one.type not in {_GROUP, _ENUM}]
+            chosen = self._below(len(inner) + 1)
+            return self.len_field(known.number, self.filled(inner[chosen - 1]) if chosen else b"")
+        wire_type = _WIRE_TYPES[known.type]
         contents = {LEN: b"decoy", I32: b"\1\2\3\4", I64: b"\1\2\3\4\5\6\7\1", VARINT: b"\1"}
-        return [self._value(other.number, wire_type, contents[wire_type])]
+        return self._value(known.number, wire_type, contents[wire_type])
 
 
 # Ends of varints, and tags of the first fields.
