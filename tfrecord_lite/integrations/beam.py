@@ -75,15 +75,10 @@ __all__ = [
 ]
 
 _ROWS_AT_ONCE = 8192
-_COMPRESSIONS = {
-    "auto": "infer",
-    "bzip2": "BZ2",
-    "deflate": "ZLIB",
-    "gzip": "GZIP",
-    "uncompressed": "",
-    "zstd": "ZSTD",
-}
-"""Ours for Beam's ``CompressionTypes``."""
+_SEQUENCE = {"context", "feature_lists"}
+"""The parts of a SequenceExample."""
+_COMPRESSIONS = {"auto": "infer", "bzip2": "BZ2", "deflate": "ZLIB", "uncompressed": ""}
+"""Ours for those of Beam's ``CompressionTypes`` that have another name."""
 
 
 def _compression(compression: Any) -> Any:
@@ -93,38 +88,6 @@ def _compression(compression: Any) -> Any:
 
 
 # ------------------------------------------------------------------------------- reading
-
-
-class _Cut(beam.DoFn):  # type: ignore[misc]
-    """Cuts the files that a path or pattern names into ranges."""
-
-    def __init__(self, options: ReadSettings, max_bytes: int | None) -> None:
-        super().__init__()
-        self._options, self._max_bytes = options, max_bytes
-
-    def process(self, path: str) -> Iterable[RecordRange]:
-        """Return the ranges."""
-        return record_ranges(path, self._options, max_bytes=self._max_bytes)
-
-
-class _ReadRange(beam.DoFn):  # type: ignore[misc]
-    """Reads ranges of files."""
-
-    def __init__(
-        self, elements: Callable[[Block], Iterable[Any]], options: ReadSettings, size: int | None
-    ) -> None:
-        super().__init__()
-        self._elements, self._options, self._size = elements, options, size
-
-    def process(self, part: RecordRange) -> Iterator[Any]:
-        """Yield the elements of a range."""
-        reader = RangeReader(part, self._options)
-        for block in fitting_blocks(reader, self._size):
-            Metrics.counter("tfrecord_lite", "records").inc(len(block))
-            yield from self._elements(block)
-        if reader.report is not None:
-            Metrics.counter("tfrecord_lite", "damaged_spans").inc(reader.report.num_damaged)
-            Metrics.counter("tfrecord_lite", "lost_bytes").inc(reader.report.lost_bytes)
 
 
 class _Read(_TransformBase):
@@ -145,22 +108,40 @@ class _Read(_TransformBase):
         settings = {n: value for n, value in options.items() if n in ReadOptions.__annotations__}
         if "compression" in settings:
             settings["compression"] = _compression(settings["compression"])
-        how = ReadSettings(**settings)
+        self._how = how = ReadSettings(**settings)
         self._paths = None
         if paths is not None:
             self._paths = [name_of(each) for each in expand(paths, how.storage_options)]
             for path in self._paths:
                 if not is_url(path):
                     os.stat(path)  # raises if there is no such file
-        self._type = type_
-        self._cut = _Cut(how, max_bytes)
-        self._read = _ReadRange(elements, how, options.get("batch_size"))
+        self._type, self._max_bytes = type_, max_bytes
+        self._elements, self._size = elements, options.get("batch_size")
 
     def expand(self, given: Any) -> Any:
         """Return the elements."""
+        how, max_bytes, elements, size = self._how, self._max_bytes, self._elements, self._size
+        cut = beam.FlatMap(lambda path: record_ranges(path, how, max_bytes=max_bytes))
+        read = beam.FlatMap(lambda part: _elements_in(part, how, size, elements))
         paths = given if self._paths is None else given | "Files" >> beam.Create(self._paths)
-        ranges = paths | "Cut" >> beam.ParDo(self._cut) | beam.Reshuffle()
-        return ranges | "Read" >> beam.ParDo(self._read).with_output_types(self._type)
+        ranges = paths | "Cut" >> cut | beam.Reshuffle()
+        return ranges | "Read" >> read.with_output_types(self._type)
+
+
+def _elements_in(
+    part: RecordRange,
+    how: ReadSettings,
+    size: int | None,
+    elements: Callable[[Block], Iterable[Any]],
+) -> Iterator[Any]:
+    """Yield the elements of a range, in a worker."""
+    reader = RangeReader(part, how)
+    for block in fitting_blocks(reader, size):
+        Metrics.counter("tfrecord_lite", "records").inc(len(block))
+        yield from elements(block)
+    if reader.report is not None:
+        Metrics.counter("tfrecord_lite", "damaged_spans").inc(reader.report.num_damaged)
+        Metrics.counter("tfrecord_lite", "lost_bytes").inc(reader.report.lost_bytes)
 
 
 class ReadTFRecords(_Read):
@@ -239,27 +220,6 @@ class ReadAllTFRecords(_Read):
         super().__init__(None, iter, bytes, options, max_bytes)
 
 
-def _tables(block: Block, table: TFRecordTable) -> list[Any]:
-    return [imported().Table.from_batches([table.to_batch(block)])]
-
-
-def _columns(block: Block, loader: Any) -> list[dict[str, Any]]:
-    return [loader.columns_of(block)]
-
-
-def _rows(block: Block, table: TFRecordTable) -> Iterable[tuple[Any, ...]]:
-    columns = [_values(column) for column in table.to_batch(block).columns]
-    return zip(*columns, strict=True) if columns else [()] * len(block)
-
-
-def _dicts(block: Block, table: TFRecordTable) -> Iterable[dict[str, Any]]:
-    return (dict(zip(table.column_names, row, strict=True)) for row in _rows(block, table))
-
-
-def _named_rows(block: Block, table: TFRecordTable, type_: Any) -> Iterable[Any]:
-    return map(type_._make, _rows(block, table))
-
-
 def _values(array: Any) -> list[Any]:
     """Return the values of an Arrow array as Python objects."""
     types = imported().types
@@ -273,12 +233,21 @@ def _elements_of(
 ) -> tuple[Callable[[Block], Iterable[Any]], Any]:
     """Return what makes the elements of a block, and their type."""
     if elements == "arrow":
-        return partial(_tables, table=table), imported().Table
+        whole = imported().Table
+        return lambda block: [whole.from_batches([table.to_batch(block)])], whole
     if elements == "columns":
         loader = Loader(Sidecar(table.schema), table.column_names, None)
-        return partial(_columns, loader=loader), dict[str, Any]
+        return lambda block: [loader.columns_of(block)], dict[str, Any]
+
+    def rows(block: Block) -> Iterable[tuple[Any, ...]]:
+        columns = [_values(column) for column in table.to_batch(block).columns]
+        return zip(*columns, strict=True) if columns else [()] * len(block)
+
     if elements == "dicts":
-        return partial(_dicts, table=table), dict[str, Any]
+        names = table.column_names
+        return lambda block: (dict(zip(names, row, strict=True)) for row in rows(block)), dict[
+            str, Any
+        ]
     if elements != "rows":
         detail = f"elements is {elements!r}, expected one of arrow, columns, dicts, rows"
         raise argument_error(detail)
@@ -292,7 +261,7 @@ def _elements_of(
             raise InvalidArgumentError(Reason.UNSUPPORTED, key=column.name, detail=detail)
         fields[name] = typing.Optional[_row_type(column.type)]  # noqa: UP045 - Beam's form
     type_ = RowTypeConstraint.from_fields(list(fields.items())).user_type
-    return partial(_named_rows, table=table, type_=type_), type_
+    return lambda block: map(type_._make, rows(block)), type_
 
 
 def _row_type(type_: Any) -> Any:
@@ -429,10 +398,16 @@ class ReadAllExamples(_Read):
 
 
 class _Sink(_FileSinkBase):
-    """Beam's files: written under temporary names, and renamed when all are complete."""
+    """Beam's files: written under temporary names, and renamed when all are complete.
+
+    `encoder` makes what writes the elements of a file, and tells its sidecar in the end.
+    """
 
     def __init__(
-        self, names: Sequence[Any], compression: CompressionType, write: Callable[..., None]
+        self,
+        names: Sequence[Any],
+        compression: CompressionType,
+        encoder: Callable[[TFRecordWriter], _Records | _Examples],
     ) -> None:
         prefix, suffix, num_shards, template = names
         super().__init__(
@@ -443,40 +418,8 @@ class _Sink(_FileSinkBase):
             template,
             compression_type=CompressionTypes.UNCOMPRESSED,  # ours is inside
         )
-        self._compression, self._write = _compression(compression), write
+        self._compression, self._encoder = _compression(compression), encoder
         compression_to_write("", self._compression)  # raises if it is none
-
-    def open(self, temp_path: str) -> tuple[Any, TFRecordWriter]:
-        """Open a file of its own for each attempt."""
-        file = FileSystems.create(temp_path, compression_type=CompressionTypes.UNCOMPRESSED)
-        compression = compression_to_write(temp_path, self._compression)
-        return file, TFRecordWriter(file, compression)
-
-    def write_record(self, file_handle: tuple[Any, TFRecordWriter], value: Any) -> None:
-        """Write an element."""
-        with _closed_on_error(*file_handle):
-            self._write(file_handle[1], value)
-
-    def close(self, file_handle: tuple[Any, TFRecordWriter]) -> None:
-        """Write the end of the file."""
-        file, writer = file_handle
-        writer.close()
-        file.close()
-
-    def pre_finalize(self, init_result: Any, writer_results: Any) -> None:
-        """Remove the files of these names that are there, and their sidecars."""
-        super().pre_finalize(init_result, writer_results)  # type: ignore[misc]
-        places = f"{self._get_final_name_glob(len(list(writer_results)))}{SIDECAR_SUFFIX}"
-        (found,) = FileSystems.match([places])
-        FileSystems.delete([each.path for each in found.metadata_list])
-
-
-class _ExampleSink(_Sink):
-    """Files of Examples that come back as they were, each with a sidecar."""
-
-    def __init__(self, names: Sequence[Any], compression: CompressionType, schema: Any) -> None:
-        super().__init__(names, compression, _write_record)
-        self._schema = schema
 
     def open(self, temp_path: str) -> Any:
         """Open a file of its own for each attempt."""
@@ -484,24 +427,33 @@ class _ExampleSink(_Sink):
         written = FingerprintingFile(_Parts(temp_path, file))
         compression = compression_to_write(temp_path, self._compression)
         writer = TFRecordWriter(written, compression)  # type: ignore[arg-type] # only writes
-        return _ExampleFile(written, file, writer, self._schema)
+        return file, written, writer, self._encoder(writer)
 
     def write_record(self, file_handle: Any, value: Any) -> None:
         """Write an element."""
-        with _closed_on_error(file_handle.file, file_handle.writer):
-            file_handle.add(value)
+        file, _, writer, encoder = file_handle
+        with _closed_on_error(file, writer):
+            encoder.add(value)
 
     def close(self, file_handle: Any) -> None:
         """Write the end of the file, and its sidecar."""
-        with _closed_on_error(file_handle.file, file_handle.writer):
-            described = file_handle.finish()
-        super().close((file_handle.file, file_handle.writer))
+        file, written, writer, encoder = file_handle
+        with _closed_on_error(file, writer):
+            described = encoder.finish()
+        writer.close()
+        file.close()
         if described is not None:
-            written = file_handle.written
             with FileSystems.create(
                 f"{written.name}{SIDECAR_SUFFIX}", compression_type=CompressionTypes.UNCOMPRESSED
-            ) as file:
-                file.write(content_to_write(described._replace(fingerprint=written.fingerprint)))
+            ) as beside:
+                beside.write(content_to_write(described._replace(fingerprint=written.fingerprint)))
+
+    def pre_finalize(self, init_result: Any, writer_results: Any) -> None:
+        """Remove the files of these names that are there, and their sidecars."""
+        super().pre_finalize(init_result, writer_results)  # type: ignore[misc]
+        places = f"{self._get_final_name_glob(len(list(writer_results)))}{SIDECAR_SUFFIX}"
+        (found,) = FileSystems.match([places])
+        FileSystems.delete([each.path for each in found.metadata_list])
 
     def finalize_write(self, init_result: Any, writer_results: Any, *more: Any) -> Any:
         """Rename the sidecars before the files; return the paths of these."""
@@ -536,44 +488,87 @@ class _Parts:
             self._file.write(part)
 
 
-class _ExampleFile:
-    """A file of one attempt, and what encodes its elements."""
+class _Records:
+    """Writes records as they are to a file."""
 
-    def __init__(
-        self, written: FingerprintingFile, file: Any, writer: TFRecordWriter, schema: Any
-    ) -> None:
-        self.written, self.file, self.writer = written, file, writer
-        self._encoder: Any = None
-        self._rows_encoder = RowEncoder(schema)
+    def __init__(self, writer: TFRecordWriter) -> None:
+        self._writer = writer
+
+    def add(self, value: Any) -> None:
+        if not isinstance(value, bytes):
+            detail = f"expected records as bytes, not {type(value).__name__}"
+            raise TypeError(f"{detail}; WriteExamples takes dictionaries, rows and tables")
+        self._writer.write(value)
+
+    def finish(self) -> None:
+        """Return None: there is no sidecar."""
+
+
+class _Examples:
+    """Writes dictionaries, rows and tables to a file: as others read them, or so that they come back as they were."""
+
+    def __init__(self, writer: TFRecordWriter, schema: Any, *, lossless: bool) -> None:
+        self._writer, self._schema, self._lossless = writer, schema, lossless
+        self._of_tables: Any = None
+        self._of_rows = RowEncoder(schema)
         self._rows: list[Mapping[str, Any]] = []
 
     def add(self, value: Any) -> None:
         """Write an element, now or with others."""
-        if _is_table(value):
-            self._encoder = _write_table(self.writer, value, self._encoder, is_exact=True)
-        elif _is_sequence(row := _row_of(value)):
-            self.writer.write_sequence_example(row)
+        if hasattr(value, "to_pylist") and hasattr(value, "schema"):
+            self._add_table(value)
+        elif (row := _row_of(value)).keys() == _SEQUENCE:
+            self._writer.write_sequence_example(row)
+        elif not self._lossless:
+            self._writer.write_example(row, self._schema)
         else:
             self._rows.append(row)
             if len(self._rows) == _ROWS_AT_ONCE:
                 self._write_rows()
 
+    def _add_table(self, value: Any) -> None:
+        """Write a table or batch of Arrow; for a sidecar, by the encoder of those before."""
+        parts = {name.partition("/")[0] for name in value.schema.names}
+        if not (self._lossless or parts <= _SEQUENCE):
+            # How its columns were stored is only readable with a sidecar, and none is written.
+            value = value.replace_schema_metadata(None)
+        table = value if isinstance(value, imported().Table) else imported().table(value)
+        if self._of_tables is None or not self._lossless:
+            self._of_tables = encoder_of(table.schema, is_exact=self._lossless)
+        for batch in table.to_batches(max_chunksize=_ROWS_AT_ONCE):
+            self._writer.write_blocks(self._of_tables.blocks(batch))
+
     def _write_rows(self) -> None:
-        self.writer.write_blocks(self._rows_encoder.blocks(self._rows))
+        self._writer.write_blocks(self._of_rows.blocks(self._rows))
         self._rows.clear()
 
     def finish(self) -> Sidecar | None:
         """Write the rows that are left; return what the sidecar says."""
+        if not self._lossless:
+            return None
         if self._rows:
             self._write_rows()
-        of_rows = self._rows_encoder.described()
-        if self._encoder is None:
+        of_rows = self._of_rows.described()
+        if self._of_tables is None:
             return of_rows
         if of_rows is not None:
             detail = "tables among dictionaries or rows, whose types one sidecar cannot tell; "
             raise argument_error(detail + "give lossless=False")
-        found: Sidecar = self._encoder.described()
+        found: Sidecar = self._of_tables.described()
         return found
+
+
+def _row_of(value: Any) -> Mapping[str, Any]:
+    """Return a dictionary, or a row of Beam's as one."""
+    if isinstance(value, Mapping):
+        return value
+    as_dict = getattr(value, "_asdict", None) or getattr(value, "as_dict", None)
+    if as_dict is None:
+        found = type(value).__name__
+        detail = f"expected a dict, a row of Beam's, or a table or batch of pyarrow, not {found}"
+        raise TypeError(f"{detail}; bytes are for WriteTFRecords")
+    row: Mapping[str, Any] = as_dict()
+    return row
 
 
 class _Write(_TransformBase):
@@ -644,14 +639,7 @@ class WriteTFRecords(_Write):
         compression: CompressionType = "infer",
     ) -> None:
         names = file_path_prefix, file_name_suffix, num_shards, shard_name_template
-        super().__init__(_Sink(names, compression, _write_record))
-
-
-def _write_record(writer: TFRecordWriter, value: Any) -> None:
-    if not isinstance(value, bytes):
-        detail = f"expected records as bytes, not {type(value).__name__}"
-        raise TypeError(f"{detail}; WriteExamples takes dictionaries, rows and tables")
-    writer.write(value)
+        super().__init__(_Sink(names, compression, _Records))
 
 
 class WriteExamples(_Write):
@@ -716,51 +704,5 @@ class WriteExamples(_Write):
         compression: CompressionType = "infer",
     ) -> None:
         names = file_path_prefix, file_name_suffix, num_shards, shard_name_template
-        if lossless:
-            super().__init__(_ExampleSink(names, compression, schema))
-        else:
-            super().__init__(_Sink(names, compression, partial(_write_rounded, schema=schema)))
-
-
-def _is_table(value: Any) -> bool:
-    return hasattr(value, "to_pylist") and hasattr(value, "schema")
-
-
-def _is_sequence(row: Mapping[str, Any]) -> bool:
-    return set(row) == {"context", "feature_lists"}
-
-
-def _write_table(writer: TFRecordWriter, value: Any, encoder: Any = None, *, is_exact: bool) -> Any:
-    """Write a table or batch of Arrow, by the encoder of those before; return it."""
-    parts = {name.partition("/")[0] for name in value.schema.names}
-    if not is_exact and not parts <= {"context", "feature_lists"}:
-        # How its columns were stored is only readable with a sidecar, and none is written.
-        value = value.replace_schema_metadata(None)
-    table = value if isinstance(value, imported().Table) else imported().table(value)
-    encoder = encoder or encoder_of(table.schema, is_exact=is_exact)
-    for batch in table.to_batches(max_chunksize=_ROWS_AT_ONCE):
-        writer.write_blocks(encoder.blocks(batch))
-    return encoder
-
-
-def _row_of(value: Any) -> Mapping[str, Any]:
-    """Return a dictionary, or a row of Beam's as one."""
-    if isinstance(value, Mapping):
-        return value
-    as_dict = getattr(value, "_asdict", None) or getattr(value, "as_dict", None)
-    if as_dict is None:
-        found = type(value).__name__
-        detail = f"expected a dict, a row of Beam's, or a table or batch of pyarrow, not {found}"
-        raise TypeError(f"{detail}; bytes are for WriteTFRecords")
-    row: Mapping[str, Any] = as_dict()
-    return row
-
-
-def _write_rounded(writer: TFRecordWriter, value: Any, *, schema: Any) -> None:
-    """Write an element as others read it."""
-    if _is_table(value):
-        _write_table(writer, value, is_exact=False)
-    elif _is_sequence(row := _row_of(value)):
-        writer.write_sequence_example(row)
-    else:
-        writer.write_example(row, schema)
+        encoder = partial(_Examples, schema=schema, lossless=lossless)
+        super().__init__(_Sink(names, compression, encoder))
