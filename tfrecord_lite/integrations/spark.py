@@ -23,6 +23,7 @@ import json
 import os
 import re
 import uuid
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +37,7 @@ from tfrecord_lite.errors import InvalidArgumentError, Reason, TFRecordError, ar
 from tfrecord_lite.files.names import SIDECAR_SUFFIX, is_url
 from tfrecord_lite.index.ranges import RANGE_BYTES, RangeReader, record_ranges
 from tfrecord_lite.integrations.engines import check_lossless, with_columns
-from tfrecord_lite.integrations.spark_files import Job, column_type, data_files, folder_of, typed
+from tfrecord_lite.integrations.spark_files import Job, column_type, data_files, folder_of, plain
 from tfrecord_lite.options import ReadOptions, ReadSettings
 from tfrecord_lite.records.damage import warn_of_damage
 from tfrecord_lite.schema import (
@@ -50,6 +51,7 @@ from tfrecord_lite.schema import (
 )
 from tfrecord_lite.schema.text import nearest
 from tfrecord_lite.storage import sidecar
+from tfrecord_lite.storage.described import described_by
 from tfrecord_lite.storage.widening import as_missing
 
 try:
@@ -235,9 +237,6 @@ _READ: dict[str, Callable[[str], Any]] = {
     "maxInflatedRatio": float,
     "numPartitions": int,
     "maxPartitionBytes": _number,
-    "basePath": str,
-    "pathGlobFilter": str,
-    "recursiveFileLookup": _flag,
 }
 _WRITE: dict[str, Callable[[str], Any]] = {
     **_WHERE,
@@ -272,9 +271,8 @@ def _read_options(given: Mapping[str, str]) -> dict[str, Any]:
     options["paths"] = [*options.get("paths", ()), *([path] if path else [])]
     if not options["paths"]:
         raise argument_error("no path: expected .load(path), or .load([path, ...])")
-    on_error = options.pop("mode", None)
-    if on_error is not None and options.setdefault("on_error", on_error) != on_error:
-        raise argument_error(f"mode and onError={options['on_error']} contradict each other")
+    if "mode" in options:
+        options["on_error"] = options.pop("mode")
     if not any(map(is_url, options["paths"])):
         options.pop("storage_options", None)
     # spark-tfrecord finds out the codec when reading, whatever the option says.
@@ -286,14 +284,15 @@ def _write_options(given: Mapping[str, str]) -> dict[str, Any]:
     """Return the options of a write, all of them."""
     options: dict[str, Any] = {"path": "", "record_type": "Example", "partition_by": []}
     options |= _parsed(given, _WRITE)
-    is_example = options["record_type"] == "Example"
-    options.setdefault("lossless", is_example)
     if not options["path"]:
         raise argument_error("no path: expected .save(path)")
+    record_type = options["record_type"]
+    lossless = options.setdefault("lossless", record_type == "Example")
+    if lossless and record_type == "SequenceExample":
+        raise argument_error("lossless is for Examples; expected recordType=Example")
     options["compression"] = options.get("codec") or options.get("compression", "")
-    options.setdefault("sidecar", options["lossless"])
-    options["sidecar"] = options["sidecar"] and options["record_type"] != "ByteArray"
-    check_lossless(lossless=options["lossless"] and is_example, sidecar=options["sidecar"])
+    options["sidecar"] = options.get("sidecar", lossless) and record_type != "ByteArray"
+    check_lossless(lossless=lossless and record_type == "Example", sidecar=options["sidecar"])
     remote = options.get("storage_options") if is_url(options["path"]) else None
     return {**options, "storage_options": remote}
 
@@ -306,18 +305,12 @@ class _Files:
 
     def __init__(self, options: Mapping[str, Any], schema: Any = None) -> None:
         self.options = options
-        self._reading = {
-            name: options[name]
-            for name in ("sample", "batch_size", *ReadOptions.__annotations__)
-            if name in options
-        }
-        listing = ("storage_options", "base_path", "path_glob_filter", "recursive_file_lookup")
-        files = data_files(
-            options["paths"], **{name: options[name] for name in listing if name in options}
-        )
-        self.names: list[str] = [file.name for file in files]
+        settings = {n: value for n, value in options.items() if n in ReadOptions.__annotations__}
+        self.settings = ReadSettings(**settings)
+        files = data_files(options["paths"], self.settings.storage_options)
+        self.names: list[str] = [name for name, _ in files]
         self.keys: dict[str, list[str | None]] = {
-            name: [file.keys[i][1] for file in files] for i, (name, _) in enumerate(files[0].keys)
+            key: [keys[key] for _, keys in files] for key in files[0][1]
         }
         """The columns that folders name, with the text of each file."""
         self.table: TFRecordTable | None = None
@@ -335,21 +328,21 @@ class _Files:
         features, text = self.options.get("features"), self.options.get("text")
         if features is not None and features.lstrip().startswith("{"):
             features = sidecar.parse("features", features.encode()).schema
-        is_described = features is not None or self._has_schema()
-        if schema is not None and not is_described:
+        described = described_by(features, list(self.names), self.settings)
+        if described is not None:  # which says what is text, too
+            features, text = described.schema, text or False
+        elif schema is not None:
             fields = [field for field in schema if field.name not in self.keys]
             features, text = self._features_of(fields), False
         elif text is None:
-            text = not is_described  # a sidecar says what is text
+            text = True
         try:
             table = self._scan(features, text=text)
         except InvalidArgumentError as error:
             if error.reason is not Reason.UNSUPPORTED:
                 raise
             table = self._scan(features)  # of SequenceExamples, whose text is looked for below
-        if schema is None and not is_described:
-            table = with_varying_lists(table)
-        self.table = table
+        self.table = table if features is not None else with_varying_lists(table)
         if not isinstance(table.schema, SequenceSchema):
             self.columns = {name: name for name in table.column_names}
             return
@@ -369,18 +362,10 @@ class _Files:
         if strings and text is not False:
             self.texts = _texts(table.select(strings).head(_TEXT_ROWS))
 
-    def _has_schema(self) -> bool:
-        """Return whether a schema is beside the first file."""
-        name = self.names[0]
-        system, path = file_system(name, self.options.get("storage_options"))
-        folder = path.rpartition("/")[0]
-        beside = [f"{path}{SIDECAR_SUFFIX}"]
-        if not is_url(name):
-            beside += [f"{folder}/features.json", f"{folder}/dataset_info.json"]
-        return any(info.is_file for info in system.get_file_info(beside))
-
     def _scan(self, features: Any, **how: Any) -> TFRecordTable:
-        return scan(self.names, schema=features, **{**self._reading, **how})
+        names = ("sample", "batch_size", *ReadOptions.__annotations__)
+        reading = {name: self.options[name] for name in names if name in self.options}
+        return scan(self.names, schema=features, **{**reading, **how})
 
     def _features_of(self, fields: Sequence[Any]) -> Any:
         """Return the features that columns of Spark's are read from.
@@ -425,14 +410,7 @@ class _Files:
                 if name in self.lists and not _is_nested_array(kind):
                     kind = types.ArrayType(kind)
                 found[name] = kind
-        of_folders = {
-            "int": types.IntegerType(),
-            "bigint": types.LongType(),
-            "double": types.DoubleType(),
-            "date": types.DateType(),
-            "string": types.StringType(),
-        }
-        found |= {name: of_folders[column_type(texts)] for name, texts in self.keys.items()}
+        found |= {key: _spark_type(key, column_type(texts)) for key, texts in self.keys.items()}
         chosen = self.options.get("columns", found)
         for name in chosen:
             if name not in found:
@@ -453,57 +431,6 @@ def _texts(table: Any) -> frozenset[str]:
     return frozenset(found)
 
 
-@dataclass(frozen=True)
-class _Column:
-    """A column that Spark gets."""
-
-    name: str
-    kind: Any
-    """The Arrow type."""
-    nullable: bool
-    source: str | None
-    """The column of the table; None for one that is not in the records."""
-    is_list: bool
-    """Whether it is that of a feature list."""
-
-    def of(self, batch: Any, place: str, first: int | None) -> Any:
-        """Return the values in a batch, of a file and from a number of record on."""
-        pa = imported()
-        if self.source is None:
-            array = pa.nulls(len(batch), self.kind)
-        else:
-            found = batch.column(self.source)
-            try:
-                array = self._converted(found)
-            except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-                detail = f"a value that is not {self.kind}: {error}"
-                row = self._misfit(found)
-                raise self._error(Reason.WRONG_KIND, place, first, row, detail) from None
-        if array.null_count and not self.nullable:
-            row = int(np.argmax(array.is_null().to_numpy(zero_copy_only=False)))
-            detail = "no value, but the column is not nullable in the schema"
-            raise self._error(Reason.MISSING, place, first, row, detail)
-        return array
-
-    def _converted(self, array: Any) -> Any:
-        return _converted(_as_steps(array, self.kind) if self.is_list else array, self.kind)
-
-    def _misfit(self, array: Any) -> int:
-        """Return the first row that is not of the type."""
-        for row in range(len(array)):
-            try:
-                self._converted(array[row : row + 1])
-            except imported().ArrowException:
-                return row
-        return 0
-
-    def _error(
-        self, reason: Reason, place: str, first: int | None, row: int, detail: str
-    ) -> InvalidArgumentError:
-        index = None if first is None else first + row
-        return InvalidArgumentError(reason, None, place, index, self.name, detail)
-
-
 class _Partition(InputPartition):  # type: ignore[misc]
     """What one task reads: parts of a table, or ranges of records as they are."""
 
@@ -515,23 +442,22 @@ class TFRecordBatchReader(_ReaderBase):
     """Reads files of records in ranges, as record batches; made by :class:`TFRecordDataSource`."""
 
     def __init__(self, found: _Files, schema: Any) -> None:
-        arrow = _arrow_schema_of(schema)
-        self._schema = arrow
-        self._columns = []
-        for field in arrow:
-            source = None if field.name in found.keys else found.columns.get(field.name)
-            is_list = field.name in found.lists
-            self._columns.append(_Column(field.name, field.type, field.nullable, source, is_list))
+        self._schema = _arrow_schema_of(schema)
+        self._columns = {
+            name: column
+            for name, column in found.columns.items()
+            if name in schema.names and name not in found.keys
+        }
+        self._lists = found.lists
         self._values = {
-            name: {
-                file: _scalar(name, text, arrow.field(name).type)
+            key: {
+                file: _scalar(key, text, self._schema.field(key).type)
                 for file, text in zip(found.names, texts, strict=True)
             }
-            for name, texts in found.keys.items()
-            if name in arrow.names
+            for key, texts in found.keys.items()
+            if key in schema.names
         }
-        settings = {n: v for n, v in found.options.items() if n in ReadOptions.__annotations__}
-        self._settings = ReadSettings(**settings)
+        self._settings = found.settings
         self._found = found
 
     def __getstate__(self) -> dict[str, Any]:
@@ -549,7 +475,7 @@ class TFRecordBatchReader(_ReaderBase):
                 self._found.names, self._settings, max_bytes=max_bytes, num_ranges=number
             )
         else:
-            wanted = {column.source for column in self._columns}
+            wanted = self._columns.values()
             names = [name for name in table.column_names if name in wanted]
             parts = with_columns(table, names).partitions(max_bytes, number)
         # Parts that follow each other share a task if the middles of both are in its share of all bytes.
@@ -574,34 +500,45 @@ class TFRecordBatchReader(_ReaderBase):
             batches: Iterable[Any]
             if isinstance(part, TablePartition):
                 reader = batches = part.read()
-                n_before = part.range.first
             else:
                 reader = RangeReader(part, self._settings)
                 batches = (
                     pa.record_batch({_BYTE_ARRAY: pa.array(block.to_list(), pa.binary())})
                     for block in reader.blocks()
                 )
-                n_before = part.first
             for batch in batches:
-                # What is skipped has a number too, so only without that they are known.
-                first = n_before if reader.report is None else None
-                arrays = [
-                    pa.repeat(self._values[column.name][part.source], len(batch))
-                    if column.name in self._values
-                    else column.of(batch, part.source, first)
-                    for column in self._columns
-                ]
+                arrays = [self._array(field, batch, part.source) for field in self._schema]
                 yield pa.RecordBatch.from_arrays(arrays, schema=self._schema)
-                n_before += len(batch)
             if reader.report is not None:
                 warn_of_damage(reader.report)
+
+    def _array(self, field: Any, batch: Any, source: str) -> Any:
+        """Return a column of a batch of a file, of exactly the type that Spark wants."""
+        pa, name, kind = imported(), field.name, field.type
+        if name in self._values:
+            return pa.repeat(self._values[name][source], len(batch))
+        if name not in self._columns:
+            array = pa.nulls(len(batch), kind)
+        else:
+            array = batch.column(self._columns[name])
+            try:
+                array = _converted(_as_steps(array, kind) if name in self._lists else array, kind)
+            except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+                detail = f"a value that is not {kind}: {error}"
+                raise InvalidArgumentError(
+                    Reason.WRONG_KIND, source=source, key=name, detail=detail
+                ) from None
+        if array.null_count and not field.nullable:
+            detail = "no value, but the column is not nullable in the schema"
+            raise InvalidArgumentError(Reason.MISSING, source=source, key=name, detail=detail)
+        return array
 
 
 def _scalar(name: str, text: str | None, kind: Any) -> Any:
     """Return the value that the name of a folder has, in the type of its column."""
     pa = imported()
     try:
-        return typed([text], kind)[0]
+        return pa.array([text], pa.string()).cast(kind)[0]
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         detail = f"the folder {folder_of(name, text)!r} has a value that is not {kind}"
         raise argument_error(detail, key=name) from None
@@ -623,8 +560,8 @@ class TFRecordBatchWriter(_WriterBase):
 
     def __init__(self, options: Mapping[str, Any], schema: Any, *, overwrite: bool) -> None:
         self._options = options
-        self._job = Job.of(
-            options["path"],
+        self._job = Job(
+            plain(options["path"]),
             uuid.uuid4().hex[:12],
             overwrite=overwrite,
             storage_options=options["storage_options"],
@@ -698,26 +635,22 @@ class TFRecordBatchWriter(_WriterBase):
 
 def _by_folder(iterator: Iterable[Any], names: list[str]) -> Iterator[dict[str, list[Any]]]:
     """Yield rows by the folder that values of columns name, when there are enough for files."""
-    held: dict[str, list[Any]] = {}
+    held: dict[str, list[Any]] = defaultdict(list)
     n_bytes = 0
     for batch in iterator:
-        numbers = np.zeros(len(batch), np.int64)  # of each row's folder
-        folders = [""]
-        for name in names:
-            found = batch.column(name).dictionary_encode()
-            texts = [folder_of(name, value) for value in [*found.dictionary.to_pylist(), None]]
-            codes = found.indices.fill_null(len(texts) - 1).to_numpy()
-            used, numbers = np.unique(numbers * len(texts) + codes, return_inverse=True)
-            pairs = [divmod(int(one), len(texts)) for one in used]
-            folders = [f"{folders[outer]}/{texts[inner]}" for outer, inner in pairs]
-        rows = batch.select([name for name in batch.schema.names if name not in names])
-        for number, folder in enumerate(folders):
-            chosen = rows.take(imported().array(np.flatnonzero(numbers == number)))
-            held.setdefault(folder[1:], []).append(chosen)
+        columns = [batch.column(name).to_pylist() for name in names]
+        numbers: dict[Any, int] = {}  # of folders, by the values
+        keys = zip(*columns, strict=True)
+        codes = np.array([numbers.setdefault(key, len(numbers)) for key in keys])
+        rows = batch.drop_columns(names)
+        for key, number in numbers.items():
+            folder = "/".join(map(folder_of, names, key))
+            chosen = np.flatnonzero(codes == number)
+            held[folder].append(rows.take(imported().array(chosen)))
         n_bytes += rows.nbytes
         if n_bytes >= _HELD_BYTES:
             yield held
-            held, n_bytes = {}, 0
+            held, n_bytes = defaultdict(list), 0
     yield held
 
 
@@ -733,15 +666,14 @@ def _rows_of(fields: list[Any], options: Mapping[str, Any]) -> _Rows:
             raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
         return _Rows(None)
     of_sequences = record_type == "SequenceExample"
-    if of_sequences and lossless:
-        raise argument_error("lossless is for Examples; expected recordType=Example")
     names: list[str] = []
     context: dict[str, SchemaItem] = {}
     lists: dict[str, Any] = {}
     for field in fields:
         item, is_list = _feature_of(field, of_sequences=of_sequences)
         _check_stored(field, options)
-        name = _name_with_part(field, is_list=is_list) if of_sequences else field.name
+        part = (_LISTS if is_list else _CONTEXT) if of_sequences else ""
+        name = f"{part}{field.name.removeprefix(part)}"
         if name in names:
             raise argument_error(f"two columns would be {name!r} of the SequenceExample")
         names.append(name)
@@ -779,16 +711,6 @@ def _check_stored(field: Any, options: Mapping[str, Any]) -> None:
         detail += "give .option('lossless', 'false')"
     if detail is not None:
         raise InvalidArgumentError(Reason.UNSUPPORTED, key=field.name, detail=detail)
-
-
-def _name_with_part(field: Any, *, is_list: bool) -> str:
-    """Return the name of a column with its part of a SequenceExample."""
-    part, other = (_LISTS, _CONTEXT) if is_list else (_CONTEXT, _LISTS)
-    if field.name.startswith(other):
-        shown = field.dataType.simpleString()
-        detail = f"{shown} is for {part.rstrip('/')}, which the name contradicts"
-        raise argument_error(detail, key=field.name)
-    return f"{part}{field.name.removeprefix(part)}"
 
 
 @dataclass(frozen=True)
@@ -873,27 +795,22 @@ def _feature_of(field: Any, *, of_sequences: bool = False) -> tuple[SchemaItem, 
 def _spark_type(name: str, kind: Any) -> Any:
     """Return the type of Spark for one of Arrow; raise if there is none."""
     from pyspark.sql.pandas.types import from_arrow_type  # noqa: PLC0415 - an extra
-    from pyspark.sql.types import ArrayType, DecimalType, TimestampNTZType  # noqa: PLC0415
+    from pyspark.sql.types import ArrayType  # noqa: PLC0415
 
     pa = imported()
-    if pa.types.is_dictionary(kind):
-        return _spark_type(name, kind.value_type)
+    if isinstance(kind, pa.BaseExtensionType):
+        kind = kind.storage_type
     if _is_list(kind):
         return ArrayType(_spark_type(name, kind.value_type))
-    if isinstance(kind, pa.BaseExtensionType):
-        return _spark_type(name, kind.storage_type)
-    if pa.types.is_uint64(kind):
-        return DecimalType(20, 0)
-    if pa.types.is_timestamp(kind) and kind.tz is None:  # to 4.1 one without a zone is one with it
-        return TimestampNTZType()
     wider = {
         "uint8": pa.int16(),
         "uint16": pa.int32(),
         "uint32": pa.int64(),
+        "uint64": pa.decimal128(20, 0),
         "halffloat": pa.float32(),
     }
     try:
-        return from_arrow_type(wider.get(str(kind), kind))
+        return from_arrow_type(wider.get(str(kind), kind), prefer_timestamp_ntz=True)
     except Exception:  # noqa: BLE001 - Spark's errors, of many classes
         detail = f"Spark has no type for {kind}; leave it out of the option columns"
         raise InvalidArgumentError(Reason.UNSUPPORTED, key=name, detail=detail) from None
