@@ -15,7 +15,7 @@ library have a *bridge*, a module found by the name of their module, whose funct
 ``columns_of(frame)``                its columns, and the levels of its index, by name
 ``open_column(name, series)``        values, traits and word of one
 ``describe(frame, opened)``          a word per column, and what else makes a frame: JSON
-``target(name, word, original)``     the Arrow type for a column that is to become what the word says
+``target(name, word)``               the Arrow type for a column that is to become what the word says
 ``frame_of(table, ...)``             the frame
 ===================================  ================================================================
 
@@ -26,17 +26,13 @@ dimension. Times with a zone are stored in UTC, times of day as a timedelta64 si
 the values that they stand for. Fields of structs become columns of their own, ``point/x``; a null
 struct makes all of them null. Strings are taken by their offsets, without an object per value.
 
-The word of an Arrow type is the alias that pyarrow has for it, such as ``"timestamp[us]"``, or an object::
-
-    {"timestamp": "us", "zone": "UTC"}    {"fixed_size_binary": 5}
-    {"list": TYPE}   {"large_list": TYPE}   {"fixed_size_list": TYPE, "size": 3}
-    {"dictionary": TYPE, "index": TYPE, "ordered": false}
-
-List types also have the ``"item"`` name and ``"nullable"``, unless these are the usual ones.
+The word of an Arrow type is the alias that pyarrow has for it, such as ``"timestamp[us]"``, or ``{"ipc": ...}``: a
+schema with a field of the type in Arrow's IPC format, in base64.
 """
 
 from __future__ import annotations
 
+import base64
 import sys
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
@@ -58,8 +54,8 @@ from tfrecord_lite.convert.lists import (
     values_and_mask,
     with_values,
 )
-from tfrecord_lite.convert.types import at_records, column_error
-from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
+from tfrecord_lite.convert.types import at_records, column_error, not_utf8
+from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.schema import Original, Schema, SequenceSchema
 from tfrecord_lite.schema.kinds import EXTRA_FLOATS, EXTRA_INTEGERS
 from tfrecord_lite.schema.text import nearest
@@ -545,28 +541,14 @@ def table_of(data: Any) -> Any:
         schema, batches = reader_of(data)
         with closing(batches):
             return _flat(pa.Table.from_batches(list(batches), schema))
-    if isinstance(data, pa.Table):
-        return _flat(data)
-    if hasattr(data, "chunks"):  # of structs
-        return _flat(pa.Table.from_batches(map(_batch_of, data.chunks), _schema_of(data.type)))
-    return _flat(pa.Table.from_batches([_batch_of(data)]))
-
-
-def _schema_of(struct: Any) -> Any:
-    return imported().schema([struct.field(i) for i in range(struct.num_fields)])
-
-
-def _batch_of(data: Any) -> Any:
-    """Return an array of structs, of any library, as a RecordBatch; a null makes its fields null."""
-    pa = imported()
     if isinstance(data, pa.RecordBatch):
-        return data
-    array = data if isinstance(data, pa.Array) else pa.array(data)
-    if form_of(array.type) != "struct":
-        raise argument_error(f"Arrow data must have columns, not be one array of {array.type}")
-    if not array.type.num_fields:
-        return pa.record_batch({"rows": pa.nulls(len(array))}).select([])
-    return pa.RecordBatch.from_arrays(array.flatten(), schema=_schema_of(array.type))
+        data = pa.Table.from_batches([data])
+    if not isinstance(data, pa.Table):  # of structs; a null makes all of its fields null
+        array = data if _is_array(data) else pa.array(data)
+        if form_of(array.type) != "struct":
+            raise argument_error(f"Arrow data must have columns, not be one array of {array.type}")
+        data = pa.Table.from_struct_array(array)
+    return _flat(data)
 
 
 def reader_of(data: Any) -> tuple[Any, Any]:
@@ -763,14 +745,18 @@ def _strings(name: str, column: Any) -> Any:
     if column.null_count == len(column):
         return objects([None] * len(column))
     is_texts = form_of(column.type) == "text"
-    if is_texts:
-        _check_texts(name, column)
     mask = _nulls(column)
     array = _whole(_cast(column, imported().large_binary()))
     made = _bytes_of(array)
     if mask.any() and made.lengths[mask].any():  # what is there in place of a null may be anything
         made = _bytes_of(array.fill_null(b""))
-    made = TextColumn(made.offsets, made.data) if is_texts else made
+    if is_texts:
+        try:
+            column.validate(full=True)  # which nothing else does
+        except imported().ArrowException as error:
+            detail = f"an array of {column.type} that is not valid: {error}"
+            raise column_error(name, detail, not_utf8(made), Reason.UNREPRESENTABLE) from None
+        made = TextColumn(made.offsets, made.data)
     return MaskedBytes(made, mask) if mask.any() else made
 
 
@@ -790,27 +776,6 @@ def _bytes_of(array: Any) -> BytesColumn:
     return BytesColumn(splits, np.frombuffer(b"" if data is None else data, np.uint8))
 
 
-def _check_texts(name: str, column: Any) -> None:
-    """Raise if texts are not UTF-8, which nothing else checks."""
-
-    def error_of(array: Any) -> Exception | None:
-        try:
-            array.validate(full=True)
-        except imported().ArrowException as error:
-            return error  # type: ignore[no-any-return]
-        return None
-
-    n_before = 0
-    for chunk in _chunks(column):
-        if (error := error_of(chunk)) is not None:
-            rows = (i for i in range(len(chunk)) if error_of(chunk[i : i + 1]) is not None)
-            wrong = next(rows, None)
-            index = None if wrong is None else n_before + wrong
-            detail = f"an array of {column.type} that is not valid: {error}"
-            raise column_error(name, detail, index, Reason.UNREPRESENTABLE)
-        n_before += len(chunk)
-
-
 def _chunks(column: Any) -> list[Any]:
     return list(column.chunks) if hasattr(column, "chunks") else [column]
 
@@ -823,78 +788,24 @@ def _whole(column: Any) -> Any:
 
 
 def _open_dictionary(name: str, column: Any) -> Opened:
-    if form_of(column.type.value_type) not in ("number", "text", "bytes", "time", "null"):
+    """Return the values that codes stand for; a null in a dictionary is not a category."""
+    pa, kind = imported(), column.type
+    if form_of(kind.value_type) not in ("number", "text", "bytes", "null"):
         raise category_error(name)
-    whole = whole_dictionary(name, column)
-    mask = _nulls(whole.indices)
-    codes = np.asarray(whole.indices.fill_null(0).to_numpy(zero_copy_only=False))
-    categories = open_column(name, whole.dictionary).values
-    ordered = bool(column.type.ordered)
-    if categories.dtype != object:
-        return chosen(name, categories, codes, mask, ordered=ordered)
-    _, traits, _ = chosen(name, categories, codes[:0], mask[:0], ordered=ordered)
-    if form_of(column.type.value_type) != "text":  # which no categories would be, too
-        traits = {key: value for key, value in traits.items() if key != "text"}
-    if mask.all():
-        return Opened(objects([None] * len(mask)), traits)
-    values = categories.take(np.where(mask, 0, codes))
-    return Opened(MaskedBytes(values, mask) if mask.any() else values, traits)
-
-
-def whole_dictionary(name: str, column: Any) -> Any:
-    """Return an array of one chunk, whose dictionary has no null and no value twice."""
-    chunks, first = [], 0
-    for chunk in _chunks(column):
-        chunks.append(_plain_dictionary(name, chunk, first))
-        first += len(chunk)
-    return _whole(imported().chunked_array(chunks, column.type).unify_dictionaries())
-
-
-def _plain_dictionary(name: str, chunk: Any, first: int) -> Any:
-    """Return a chunk whose dictionary has no null; raise about what its dictionary lacks."""
-    pa, values = imported(), chunk.dictionary
-    mask = _nulls(chunk.indices)
-    codes = np.asarray(chunk.indices.fill_null(0).to_numpy(zero_copy_only=False))
-    wrong = ~mask & ((codes < 0) | (codes >= len(values)))
-    if wrong.any():
-        index = int(wrong.argmax())
-        detail = f"the code {codes[index]} of a dictionary of {plural(len(values), 'value')}"
-        raise column_error(name, detail, first + index, Reason.UNREPRESENTABLE)
-    with suppress(pa.ArrowNotImplementedError):
-        if len(values.unique()) < len(values):
-            raise category_error(name)
-    is_null = _nulls(values)
-    if not is_null.any():
-        return chunk
-    # A null is not a category: what stands for it is missing.
-    codes = np.where(mask, 0, codes)
-    missing = mask | is_null[codes]
-    codes = np.maximum(np.cumsum(~is_null)[codes] - 1, 0)
-    indices = pa.array(codes, chunk.type.index_type, mask=missing)
-    kept = values.drop_null()
-    return pa.DictionaryArray.from_arrays(indices, kept, ordered=chunk.type.ordered)
-
-
-def chosen(
-    name: str, categories: Any, codes: AnyArray, mask: BoolArray, *, ordered: bool
-) -> Opened:
-    """Return the values that codes stand for, and their traits."""
-    names = np.asarray(categories)
-    listed = names.tolist()
-    is_plain = names.dtype.kind in "biuf" or (
-        names.dtype == object and len({*map(type, listed)} | {str}) == 1
+    try:
+        column.validate(full=True)
+    except pa.ArrowInvalid as error:
+        raise column_error(name, str(error), None, Reason.UNREPRESENTABLE) from None
+    parts = [chunk.dictionary.drop_null() for chunk in _chunks(column)]
+    listed = (
+        pa.chunked_array([part.unique() for part in parts], kind.value_type).unique().to_pylist()
     )
-    is_plain |= names.dtype == object and {*map(type, listed)} == {bytes}
-    if not is_plain or len(set(listed)) < len(listed) or any(c != c for c in listed):  # noqa: PLR0124
+    is_repeated = any(len(part.unique()) < len(part) for part in parts)
+    # Zeros of both signs are two to Arrow, and NaN is no value to find again.
+    if is_repeated or len({*listed}) < len(listed) or any(c != c for c in listed):  # noqa: PLR0124
         raise category_error(name)
-    if not listed:
-        names = np.zeros(1, names.dtype)
-    traits = {"categories": tuple(listed), "ordered": ordered}
-    if names.dtype != object:
-        return Opened(masked(names[np.where(mask, 0, codes)], mask), traits)
-    values = names[np.where(mask, 0, codes)]
-    values[mask] = None
-    return Opened(values, traits if bytes in map(type, listed) else TEXT | traits)
+    values, traits, _ = open_column(name, column.cast(kind.value_type))
+    return Opened(values, traits | {"categories": tuple(listed), "ordered": bool(kind.ordered)})
 
 
 def _open_lists(name: str, column: Any) -> Opened:
@@ -910,9 +821,13 @@ def _open_lists(name: str, column: Any) -> Opened:
         parts = [c.value_lengths().fill_null(0) for c in _chunks(column)]
         lengths = np.concatenate([np.zeros(0, np.int64), *parts]).astype(np.int64)
     with at_records(row_splits(lengths)):
-        _check_no_missing(name, _nulls(flat))
         inner, traits, _ = open_column(name, flat)
-        _check_no_missing(name, _missing_in(inner))
+        missing = values_and_mask(inner)[1]
+        if missing is None and isinstance(inner, np.ndarray) and inner.dtype == object:
+            missing = np.array([value is None for value in inner.flat], np.bool_)
+        if missing is not None and missing.any():
+            detail = "a null within a list, which a feature cannot store; fill or drop it"
+            raise column_error(name, detail, int(missing.argmax()), Reason.UNREPRESENTABLE)
     if not is_fixed:
         return Opened(_rows_of(inner, lengths, mask), traits)
     width, n_rows = column.type.list_size, int(np.count_nonzero(~mask))
@@ -951,22 +866,6 @@ def _with_values(kind: Any, inner: Any) -> Any:
     return (pa.large_list if pa.types.is_large_list(kind) else pa.list_)(field)
 
 
-def _check_no_missing(name: str, missing: BoolArray) -> None:
-    if missing.any():
-        detail = "a null within a list, which a feature cannot store; fill or drop it"
-        raise column_error(name, detail, int(missing.argmax()), Reason.UNREPRESENTABLE)
-
-
-def _missing_in(values: Any) -> AnyArray:
-    """Return which values are missing, such as those that stand for a dictionary's null."""
-    _, mask = values_and_mask(values)
-    if mask is not None:
-        return mask
-    if isinstance(values, np.ndarray) and values.dtype == object and values.ndim == 1:
-        return np.fromiter((value is None for value in values), np.bool_, len(values))
-    return np.zeros(0, np.bool_)
-
-
 def type_error(name: str, dtype: Any) -> InvalidArgumentError:
     """Return the error about a column whose type has no array or list of values."""
     word = str(dtype)
@@ -999,65 +898,22 @@ def describe(table: Any, opened: Mapping[str, Opened]) -> dict[str, Any]:
 
 def word_of(kind: Any) -> Any:
     """Return a type as JSON."""
-    types, form = imported("pyarrow.types"), form_of(kind)
-    if types.is_timestamp(kind) and kind.tz is not None:
-        return {"timestamp": kind.unit, "zone": kind.tz}
-    if types.is_fixed_size_binary(kind):
-        return {"fixed_size_binary": kind.byte_width}
-    if form == "dictionary":
-        index, values = word_of(kind.index_type), word_of(kind.value_type)
-        return {"dictionary": values, "index": index, "ordered": bool(kind.ordered)}
-    if form not in ("list", "fixed list"):
-        return str(kind)
-    made = {str(kind).partition("<")[0]: word_of(kind.value_type)}
-    made |= {"size": kind.list_size} if form == "fixed list" else {}
-    field = kind.value_field
-    made |= {} if field.name == "item" else {"item": field.name}
-    return made | ({} if field.nullable else {"nullable": False})
+    pa = imported()
+    with suppress(ValueError):
+        if pa.type_for_alias(str(kind)) == kind:
+            return str(kind)
+    return {"ipc": base64.b64encode(pa.schema([("", kind)]).serialize()).decode()}
 
 
-def target(name: str, word: Any, original: Original | None) -> tuple[Any, Original | None]:
+def target(name: str, word: Any) -> Any:
     """Return the type that JSON describes, None without any; raise if there is none."""
+    pa = imported()
     try:
-        return None if word is None else _made_type(imported(), word), original
+        if isinstance(word, dict):
+            return pa.ipc.read_schema(pa.py_buffer(base64.b64decode(word["ipc"]))).field(0).type
+        return None if word is None else pa.type_for_alias(word)
     except UNUSABLE:
         raise misfit_error(name, word) from None
-
-
-def _made_type(pa: Any, word: Any) -> Any:
-    if isinstance(word, str):
-        return pa.type_for_alias(word)
-    first = next(iter(word))
-    if first == "timestamp":
-        return pa.timestamp(word[first], word["zone"])
-    if first == "fixed_size_binary":
-        return pa.binary(word[first])
-    if first == "dictionary":
-        index = _made_type(pa, word["index"])
-        return pa.dictionary(index, _made_type(pa, word[first]), bool(word["ordered"]))
-    kinds = {"list": pa.list_, "large_list": pa.large_list, "fixed_size_list": pa.list_}
-    inner = _made_type(pa, word[first])
-    field = pa.field(word.get("item", "item"), inner, nullable=word.get("nullable", True))
-    return kinds[first](field, *([word["size"]] if first == "fixed_size_list" else []))
-
-
-def _has_codes_for(kind: Any, original: Original) -> bool:
-    """Return whether a type has a code for each category, if it has categories."""
-    form = form_of(kind)
-    if form in ("list", "fixed list"):
-        return _has_codes_for(kind.value_type, original)
-    if form != "dictionary":
-        return True
-    largest = int(np.iinfo(kind.index_type.to_pandas_dtype()).max)
-    return len(original.categories or ()) <= largest + 1
-
-
-def _with_wide_codes(kind: Any) -> Any:
-    """Return a type whose dictionaries can have any number of categories."""
-    pa = imported()
-    if form_of(kind) == "dictionary":
-        return pa.dictionary(pa.int32(), kind.value_type, kind.ordered)
-    return _with_values(kind, _with_wide_codes(kind.value_type))
 
 
 def _natural_type(name: str, column: Any, original: Original | None) -> Any:
@@ -1105,9 +961,9 @@ def table_for(
     columns: Mapping[str, Any],
     originals: Mapping[str, Original],
     description: Description | None,
-    rows: range,
+    n_rows: int,
 ) -> Any:
-    """Return columns as a Table for the data frame of a library; `rows` if there are no columns.
+    """Return columns as a Table for the data frame of a library; `n_rows` if there are no columns.
 
     The description is used if it is of the same library; otherwise originals and columns tell the
     types.
@@ -1117,11 +973,11 @@ def table_for(
     words, required = found.get("columns", {}), found.get("required", [])
     fields, arrays = [], []
     for key, column in columns.items():
-        kind, original = made.target(key, words.get(key), originals.get(key))
-        array = array_of(key, column, kind, original)
+        kind = made.target(key, words.get(key))
+        array = array_of(key, column, kind, originals.get(key))
         arrays.append(array)
         fields.append(pa.field(key, array.type, nullable=key not in required))
-    return pa.table(arrays, schema=pa.schema(fields)) if fields else rows_alone(len(rows))
+    return pa.table(arrays, schema=pa.schema(fields)) if fields else rows_alone(n_rows)
 
 
 def joined_frame(
@@ -1129,15 +985,14 @@ def joined_frame(
     tables: Sequence[Any],
     originals: Mapping[str, Original],
     description: Description | None,
-    rows: range,
 ) -> Any:
-    """Return Tables of :func:`table_for` as one data frame; the range has their numbers among all rows."""
+    """Return Tables of :func:`table_for` as one data frame."""
     if tables[0].column_names:
         table = imported().concat_tables(tables)
     else:
         table = rows_alone(sum(map(len, tables)))
     found = description if description and description.get("library") == name else {}
-    return bridge(name).frame_of(table, originals, found, rows)
+    return bridge(name).frame_of(table, originals, found)
 
 
 def frame_of(table: Any, *_: Any) -> Any:
@@ -1156,8 +1011,6 @@ def array_of(name: str, column: Any, kind: Any, original: Original | None) -> An
         column = RaggedTensor.from_row_lengths(column.values, counts)
     column = column if isinstance(column, MaskedBytes) else with_values(column, _plain)
     kind = _natural_type(name, column, original) if kind is None else kind
-    if original is not None and not _has_codes_for(kind, original):  # such as of two files together
-        kind = _with_wide_codes(kind)
     values, mask = values_and_mask(column)
     try:
         return _array(name, values, mask, kind, original)
@@ -1210,12 +1063,9 @@ def _string_array(name: str, values: BytesColumn, mask: BoolArray | None, kind: 
     except pa.ArrowNotImplementedError:
         return pa.array(plain.to_pylist(), kind)
     except pa.ArrowInvalid:
-        for index, value in enumerate(plain.to_pylist() if form_of(kind) == "text" else ()):
-            try:
-                (value or b"").decode()
-            except UnicodeDecodeError:
-                detail = "a byte string that is not UTF-8, but the schema says that these are text"
-                raise column_error(name, detail, index) from None
+        if form_of(kind) == "text":
+            detail = "a byte string that is not UTF-8, but the schema says that these are text"
+            raise column_error(name, detail, not_utf8(plain.to_pylist())) from None
         raise
 
 
@@ -1244,7 +1094,10 @@ def _chosen_array(
         index = wrong.index(pa.scalar(True)).as_py()  # noqa: FBT003 - a value
         detail = f"{plain[index].as_py()!r} is not one of the categories in the schema"
         raise column_error(name, detail, index, Reason.UNREPRESENTABLE)
-    indices = places.cast(kind.index_type)
+    codes = kind.index_type
+    if len(listed) > np.iinfo(codes.to_pandas_dtype()).max + 1:  # such as those of two files
+        codes = pa.int32()
+    indices = places.cast(codes)
     categories = pa.array(original.categories, kind.value_type)
     return pa.DictionaryArray.from_arrays(indices, categories, ordered=kind.ordered)
 
@@ -1273,7 +1126,7 @@ def _list_array(
         is_large = pa.types.is_large_list(kind)
         offsets = pa.array(values.row_splits, pa.int64() if is_large else pa.int32())
         cls = pa.LargeListArray if is_large else pa.ListArray
-        return cls.from_arrays(offsets, inner, type=kind)
+        return cls.from_arrays(offsets, inner, type=_with_values(kind, inner.type))
     size = kind.list_size
     n_rows = len(values)
     if isinstance(values, RaggedTensor):
@@ -1287,4 +1140,5 @@ def _list_array(
     inner_mask = None if mask is None else np.repeat(mask, size)
     inner = _array(name, values, inner_mask, kind.value_type, original)
     missing = None if mask is None else pa.array(mask)
+    kind = _with_values(kind, inner.type)
     return pa.FixedSizeListArray.from_arrays(inner, type=kind, mask=missing)

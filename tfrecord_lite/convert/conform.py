@@ -47,6 +47,7 @@ from tfrecord_lite.convert.types import (
     at_records,
     column_error,
     has_any,
+    not_utf8,
     record_of,
 )
 from tfrecord_lite.errors import InvalidArgumentError, Reason, plural
@@ -392,13 +393,10 @@ def _check_utf8(name: str, values: Any, *, is_flat: bool) -> None:
     """Reject byte strings that are no text; flat ones are those of one record each."""
     if isinstance(values, TextColumn | MaskedBytes) or not has_any(values, bytes):
         return
-    for i, item in enumerate(values):
-        try:
-            item.decode() if isinstance(item, bytes) else item
-        except UnicodeDecodeError:
-            detail = "a byte string that is not UTF-8, but the schema says that these are text"
-            index = i if is_flat else None
-            raise column_error(name, detail, index, Reason.UNREPRESENTABLE) from None
+    if (number := not_utf8(values)) is not None:
+        detail = "a byte string that is not UTF-8, but the schema says that these are text"
+        index = number if is_flat else None
+        raise column_error(name, detail, index, Reason.UNREPRESENTABLE)
 
 
 def _check_integers(name: str, kept: Any, made: Any) -> None:

@@ -120,6 +120,16 @@ def has_any(items: Iterable[Any], classes: Any) -> bool:
     return any(issubclass(cls, classes) for cls in set(map(type, items)))
 
 
+def not_utf8(items: Iterable[Any]) -> int | None:
+    """Return the number of the first byte string that is not UTF-8; None if all are."""
+    for i, item in enumerate(items):
+        try:
+            item.decode() if isinstance(item, bytes) else item
+        except UnicodeDecodeError:
+            return i
+    return None
+
+
 def unmasked(key: str, items: list[Any]) -> list[Any]:
     """Replace masked arrays: by None if they are masked as a whole, else by what they hold."""
     if not has_any(items, np.ma.MaskedArray):

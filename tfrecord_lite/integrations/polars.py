@@ -12,7 +12,6 @@ from __future__ import annotations
 import base64
 import io
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -21,7 +20,7 @@ from tfrecord_lite.convert.arrow import (
     UNUSABLE,
     Opened,
     check_names,
-    is_text,
+    form_of,
     library,
     misfit_error,
     type_error,
@@ -121,28 +120,22 @@ def _dtype_of(name: str, word: Any) -> Any:
         raise misfit_error(name, word) from None
 
 
-def target(name: str, word: Any, original: Original | None) -> tuple[Any, Original | None]:
+def target(name: str, word: Any) -> Any:
     """Return the type of Arrow for a column; None for its natural one."""
-    if word is not None:
-        return library("polars").Series(
-            [], dtype=_stored(_dtype_of(name, word))
-        ).to_arrow().type, original
-    if original is not None and original.categories is not None and not is_text(original):
-        original = replace(original, categories=None, ordered=False)  # Polars has texts only
-    return None, original
+    if word is None:
+        return None
+    return library("polars").Series([], dtype=_stored(_dtype_of(name, word))).to_arrow().type
 
 
 # ------------------------------------------------------------------------------------- back
 
 
-def frame_of(
-    table: Any, originals: Mapping[str, Original], description: Mapping[str, Any], rows: range
-) -> Any:
+def frame_of(table: Any, originals: Mapping[str, Original], description: Mapping[str, Any]) -> Any:
     """Return a Table as a DataFrame; one without columns has no rows in earlier versions."""
     pl = library("polars")
     if not table.column_names:
         try:
-            return pl.DataFrame(height=len(rows))
+            return pl.DataFrame(height=table.num_rows)
         except TypeError:
             return pl.DataFrame()
     words = description.get("columns", {})
@@ -160,12 +153,14 @@ def _series(name: str, column: Any, word: Any, original: Original | None) -> Any
     if column.type == arrow.imported().float16() and not hasattr(pl, "Float16"):
         column = column.cast(arrow.imported().float32())
     dtype: Any = column.type
+    if form_of(dtype) == "dictionary" and form_of(dtype.value_type) != "text":
+        column = column.cast(dtype.value_type)  # Polars has categories of texts only
     try:
         series = pl.from_arrow(column)
         dtype = series.dtype
         if word is not None:
             dtype = _dtype_of(name, word)
-        elif arrow.form_of(column.type) == "dictionary" and original is not None:
+        elif form_of(column.type) == "dictionary" and original is not None:
             dtype = pl.Enum(original.categories) if original.ordered else pl.Categorical()
         return series if series.dtype == dtype else series.cast(dtype)
     except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError) as error:

@@ -238,11 +238,11 @@ class Loader:
             # Parts are dropped once joined, so that only one column is in memory twice.
             return rebuild(self._structure, {name: join(parts.pop(name)) for name in list(parts)})
         originals = self._schema.originals
-        return joined_frame(self._library, tables, originals, self._dataframe, range(n_rows))
+        return joined_frame(self._library, tables, originals, self._dataframe)
 
     def _table(self, columns: dict[str, Any], n_rows: int) -> Any:
         library: Any = self._library
-        return table_for(library, columns, self._schema.originals, self._dataframe, range(n_rows))
+        return table_for(library, columns, self._schema.originals, self._dataframe, n_rows)
 
     def columns_of(self, block: Block) -> dict[str, Any]:
         """Return the columns of a block, with their original types."""

@@ -56,7 +56,7 @@ class RecordBatches:
         self._names = names
         self._hint = hint
         columns = self._columns(Block.from_records([]))
-        kinds = {name: arrow.target(name, types.get(name), None)[0] for name in columns}
+        kinds = {name: arrow.target(name, types.get(name)) for name in columns}
         pa = arrow.imported()
         fields = [
             pa.field(name, array.type)

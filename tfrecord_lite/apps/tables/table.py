@@ -416,7 +416,7 @@ class TFRecordTable:
         if self._is_frame_of("pandas"):
             return self._loaded("pandas", progress)
         table = self.to_arrow(progress=progress)
-        return arrow.bridge("pandas").frame_of(table, {}, {}, range(table.num_rows))
+        return arrow.bridge("pandas").frame_of(table, {}, {})
 
     def to_polars(self, *, lazy: bool = False, progress: Progress = None) -> Any:
         """Return all rows as a Polars DataFrame; one that was saved comes back as it was.
