@@ -457,36 +457,14 @@ class TFRecordReader:
                     del rows  # frees them before the next ones are made
 
     def _batches(self, parser: Any, size: int, *, drop_remainder: bool) -> Iterator[Any]:
-        """Parse whole batches out of what is read, and in the end what is left."""
-        left: list[Block] = []
-        n_left = 0
-        wanted: int | None = None
-        error: Exception | None = None
-        with contextlib.closing(self._blocks(lambda: wanted)) as blocks:
-            while True:
-                try:
-                    block = next(blocks, None)
-                except Exception as raised:  # noqa: BLE001 - raised below, after the records before it
-                    block, error = None, raised
-                if block is not None:
-                    left.append(block)
-                    n_left += len(block)
-                    # From the second block on, whole batches are read: what is left of one is copied.
-                    wanted = batches_at_once(size, len(block), block.nbytes) * size - n_left % size
-                n_whole = n_left // size * size
-                if n_whole:
-                    joined = Block.concat(left)
-                    for batches in _parsed(parser, joined[:n_whole], size):
-                        yield from batches
-                    n_left -= n_whole
-                    left = [joined[n_whole:].copy()] if n_left else []
-                if block is None:
-                    break
-        if left and not drop_remainder:
-            for batches in _parsed(parser, Block.concat(left), size):
-                yield from batches
-        if error is not None:
-            raise error
+        """Read whole batches, after the first as many at once as are to be parsed, and parse them."""
+        n_batches = 1
+        with contextlib.closing(self._blocks(lambda: n_batches * size)) as blocks:
+            for block in blocks:
+                n_used = len(block) // size * size if drop_remainder else len(block)
+                for batches in _parsed(parser, block[:n_used], size):
+                    yield from batches
+                n_batches = batches_at_once(size, len(block), block.nbytes)
 
     def _blocks(self, num_records: Callable[[], int | None]) -> Generator[Block, None, None]:
         """Yield blocks of as many records as `num_records` returns, when one is to be read."""
