@@ -139,6 +139,8 @@ class Block:
     offsets: Int64Array
     lengths: Int64Array
     spans: tuple[Span, ...] = ()
+    is_given: bool = False
+    """Whether nobody else reads these records: who parses them may write there, and keep the buffer."""
 
     def __post_init__(self) -> None:
         """Check the arrays, then the extents."""

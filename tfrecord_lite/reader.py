@@ -17,6 +17,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Generator, Iterator
+from dataclasses import replace
 from itertools import chain, islice, pairwise
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, TypeVar
@@ -462,7 +463,8 @@ class TFRecordReader:
         with contextlib.closing(self._blocks(lambda: n_batches * size)) as blocks:
             for block in blocks:
                 n_used = len(block) // size * size if drop_remainder else len(block)
-                for batches in _parsed(parser, block[:n_used], size):
+                given = replace(block[:n_used], is_given=True)
+                for batches in _parsed(parser, given, size):
                     yield from batches
                 n_batches = batches_at_once(size, len(block), block.nbytes)
 
@@ -482,8 +484,9 @@ class TFRecordReader:
                         whole, parts, n_started = Block.concat([*parts, block]), [], 0
                         yield whole
                     else:
-                        # A copy, so that a file's last records keep no large buffer alive.
-                        parts.append(block.copy())
+                        # A file's last records must not keep a large buffer alive.
+                        is_small = 2 * block.nbytes < block.data.size
+                        parts.append(block.copy() if is_small else block)
                         n_started += len(block)
         except Exception:
             if parts:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -17,16 +18,19 @@ from tfrecord_lite import (
     FixedLenFeature,
     FixedLenSequenceFeature,
     RaggedFeature,
+    RawFeature,
     SequenceExampleParser,
     TFRecordDataset,
     TFRecordReader,
     VarLenFeature,
     encode_examples,
     encode_sequence_examples,
+    reader,
 )
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import DataLossError, InvalidArgumentError
 from tfrecord_lite.messages import Example
+from tfrecord_lite.records import decoder
 from tfrecord_lite.records.framing import frame
 from tfrecord_lite.testing import (
     assert_same,
@@ -165,6 +169,96 @@ def test_every_result_has_memory_of_its_own() -> None:
         assert not any(np.may_share_memory(array, other) for other in arrays[:number])
 
 
+IMAGES: dict[str, Any] = {
+    "high": FixedLenFeature([], "int64"),
+    "image": FixedLenFeature([], "string"),
+    "label": FixedLenFeature([], "string"),
+    "vector": RawFeature([700], "float64"),
+}
+
+
+def images(lengths: list[int]) -> list[bytes]:
+    random = np.random.default_rng(0)
+    columns = {
+        "high": np.arange(len(lengths)),
+        "image": [random.bytes(length) for length in lengths],
+        "label": [b"%d" % length for length in lengths],
+        "vector": [random.bytes(5600) for _ in lengths],
+    }
+    return encode_examples(columns).to_list()
+
+
+@given(
+    lengths=st.lists(st.integers(0, 60_000), min_size=1, max_size=40),
+    batch_size=st.integers(1, 20),
+    names=st.lists(st.sampled_from(list(IMAGES)), min_size=1, max_size=4, unique=True),
+    damaged=st.integers(0, 80),
+)
+def test_large_strings_stay_in_the_buffer_they_were_read_into(
+    lengths: list[int], batch_size: int, names: list[str], damaged: int
+) -> None:
+    messages = images(lengths)
+    data = bytearray(frame(messages))
+    if damaged < len(lengths):
+        data[len(frame(messages[: damaged + 1])) - 3] ^= 1
+    files = [io.BytesIO(data), io.BytesIO(frame(messages))]
+    parser = ExampleParser({name: IMAGES[name] for name in names}, strings="BytesColumn")
+    found: list[Any] = []
+
+    def read() -> None:
+        for batch in TFRecordReader(files).batches(parser, batch_size):
+            for earlier in found:
+                assert not any(map(np.may_share_memory, memory_of(earlier), memory_of(batch)))
+            found.append(batch)
+
+    # Batch by batch, with little more than one in each buffer.
+    with patch.object(reader, "_PARSED_BYTES", 1), patch.object(decoder, "CHUNK_BYTES", 1):
+        if damaged < len(lengths):
+            with pytest.raises(DataLossError, match=f"record {damaged},"):
+                read()
+        else:
+            read()
+    intact = messages[:damaged] if damaged < len(lengths) else messages * 2
+    expected = [
+        parser(intact[first : first + batch_size]) for first in range(0, len(intact), batch_size)
+    ]
+    assert_same(found, expected)
+
+
+def memory_of(batch: Any) -> list[Any]:
+    return [getattr(column, "data", column) for column in batch.values()]
+
+
+def test_a_batch_of_images_is_not_copied_and_a_wrong_one_is_told_as_any(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    messages = images([100_000 + number for number in range(110)])
+    path.write_bytes(frame(messages))
+    features = {name: IMAGES[name] for name in ("high", "image", "label")}
+    columns = ExampleParser(features, strings="BytesColumn")
+
+    for size in (24, 8):  # one batch or several at once
+        batches = list(TFRecordReader(path).batches(columns, size))
+        in_place = []
+        for n, batch in enumerate(batches):
+            image = batch["image"]
+            held = image.data.nbytes if image.data.base is None else image.data.base.nbytes
+            in_place.append(held > image.nbytes + int(image.lengths.max()))
+            assert_same(batch, columns(messages[n * size : n * size + size]))
+            assert list(batch) == list(features)
+            assert held < 1.34 * image.nbytes
+            assert image.data.ctypes.data % 8 == 0
+            assert image.data.flags.writeable
+        assert in_place == [n < (4 if size == 24 else 1) for n in range(len(batches))]
+
+    features["label"] = FixedLenFeature([], "int64")
+    with pytest.raises(InvalidArgumentError, match="record 0, byte 0, feature 'label': found"):
+        list(TFRecordReader(path).batches(features, 24, strings="BytesColumn"))
+    block = next(TFRecordReader(path).blocks(16))
+    before = block.to_list()
+    ExampleParser(features | {"label": IMAGES["label"]}, strings="BytesColumn")(block)
+    assert block.to_list() == before
+
+
 @pytest.mark.parametrize("batch_size", [1, 3, 64, 99, 100, 101, 1000])
 @pytest.mark.parametrize("drop_remainder", [False, True])
 def test_a_reader_cuts_files_into_batches(
@@ -175,10 +269,10 @@ def test_a_reader_cuts_files_into_batches(
         (tmp_path / f"{number}.tfrecord").write_bytes(
             frame(messages[100 * number : 100 * number + 100])
         )
-    reader = TFRecordReader(f"{tmp_path}/*.tfrecord")
+    records = TFRecordReader(f"{tmp_path}/*.tfrecord")
     parser = ExampleParser(FEATURES)
 
-    found = list(reader.batches(FEATURES, batch_size, drop_remainder=drop_remainder))
+    found = list(records.batches(FEATURES, batch_size, drop_remainder=drop_remainder))
 
     stop = 300 // batch_size * batch_size if drop_remainder else 300
     expected = [
@@ -186,8 +280,8 @@ def test_a_reader_cuts_files_into_batches(
         for first in range(0, stop, batch_size)
     ]
     assert_same(found, expected)
-    assert_same(list(reader.batches(parser, batch_size, drop_remainder=drop_remainder)), expected)
-    dataset = TFRecordDataset(reader.sources).batch(batch_size, drop_remainder)  # type: ignore[arg-type]
+    assert_same(list(records.batches(parser, batch_size, drop_remainder=drop_remainder)), expected)
+    dataset = TFRecordDataset(records.sources).batch(batch_size, drop_remainder)  # type: ignore[arg-type]
     assert_same(list(dataset.parse_example(FEATURES)), expected)
 
 
@@ -241,9 +335,9 @@ def test_records_before_damage_come_first() -> None:
 
 
 def test_wrong_arguments_are_refused_at_once() -> None:
-    reader = TFRecordReader(io.BytesIO(b""))
+    records = TFRecordReader(io.BytesIO(b""))
     with pytest.raises(InvalidArgumentError, match="batch_size"):
-        reader.batches(FEATURES, 0)
+        records.batches(FEATURES, 0)
     with pytest.raises(InvalidArgumentError, match="strings"):
-        reader.batches(FEATURES, 1, strings="list")  # type: ignore[arg-type]
-    assert list(reader.batches(FEATURES, 5)) == []
+        records.batches(FEATURES, 1, strings="list")  # type: ignore[arg-type]
+    assert list(records.batches(FEATURES, 5)) == []

@@ -226,7 +226,8 @@ class ExampleParser(Generic[_ColumnT_co]):
         def parse(some: Block) -> list[dict[str, Column]]:
             own = splits if some is block else [0, len(some)]
             stops = some.offsets + some.lengths
-            return self._reader.read(some.data, some.offsets, stops, own, single=single)
+            data, starts, is_given = some.data, some.offsets, some.is_given
+            return self._reader.read(data, starts, stops, own, single=single, is_given=is_given)
 
         try:
             return parse_or_first_error(block, names, parse)

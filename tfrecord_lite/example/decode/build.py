@@ -31,8 +31,10 @@ from tfrecord_lite.arrays import (
     ByteRanges,
     Int64Array,
     ObjectArray,
+    place_all,
     ranges,
     row_splits,
+    views,
 )
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.columns.bytes import FlatValues, as_array, owned_slice
@@ -51,6 +53,8 @@ from tfrecord_lite.schema import (
 )
 
 _SHORT_BYTES = 256
+_ALIGN = 8
+"""Arrays of any type may begin at a multiple of this."""
 _MAX_GAPS, _MAX_MEAN_GAPS = 2**20, 2**10
 """Most empty rows that the row ids of a batch may leave, and how many more per message: one wrong
 number must not make the result huge."""
@@ -152,6 +156,15 @@ def strings(stored: ByteRanges, *, as_column: bool) -> ObjectArray | BytesColumn
     stops = (starts + lengths).tolist()
     out[:] = [view[a:b].tobytes() for a, b in zip(starts.tolist(), stops, strict=True)]
     return out
+
+
+def strings_in_place(stored: ByteRanges) -> BytesColumn:
+    """Move byte strings, which are in order, end to end in their own buffer, and make a column of it."""
+    data, starts, lengths = stored.data, stored.starts, stored.lengths
+    splits = row_splits(lengths)
+    first = int(starts[0]) & -_ALIGN  # in the record's header at the least
+    place_all(data, splits[:-1] + first, views(data, starts, lengths))
+    return BytesColumn(splits, data[first : first + int(splits[-1])])
 
 
 def dense(column: FeatureColumn, feature: Dense, *, single: bool) -> AnyArray | BytesColumn:

@@ -56,6 +56,8 @@ if TYPE_CHECKING:
     StringForm: TypeAlias = Literal["ndarray", "BytesColumn"]
 
 
+_LARGE_BYTES = 4096
+"""From this size on moving a byte string costs little more than its bytes."""
 _MOST_OTHERS = 64
 """Keys that are not asked for, and are looked at in one go."""
 
@@ -78,8 +80,10 @@ class ColumnReader:
         """Return the form to read byte strings in; those that are arrays are never objects."""
         return "BytesColumn" if key in self._raw else self.strings
 
-    def results(self, batch: Any, splits: list[int], *, single: bool) -> list[dict[str, Any]]:
-        """Build the results of several batches, which were read as one; `splits` are theirs.
+    def results(
+        self, batch: Any, splits: list[int], *, single: bool, but: str | None = None
+    ) -> list[dict[str, Any]]:
+        """Build the results of several batches, which were read as one, `but` that; `splits` are theirs.
 
         No two results share memory. Raises WireError or MisfitError about one of the messages that
         are wrong, maybe not the first.
@@ -100,6 +104,8 @@ class ColumnReader:
 
         results: list[dict[str, Any]] = [{} for _ in splits[1:]]
         for name, feature in self.prepared.items():
+            if name == but:
+                continue
             whole = self._at_once(batch, feature, single=single, is_cut=is_cut)
             if whole is not None and not is_cut:
                 results[0][name] = whole
@@ -171,9 +177,21 @@ class FeatureReader(ColumnReader):
         splits: list[int],
         *,
         single: bool,
+        is_given: bool = False,
     ) -> list[dict[str, Column]]:
-        """Parse the messages of several batches at once; as :meth:`results`."""
+        """Parse the messages of several batches at once; as :meth:`results`.
+
+        If the buffer `is_given`, byte strings that fill most of it, as images do, become a column there, in the
+        last step: nothing else can be read from it afterwards.
+        """
         batch = self._messages(data, starts, stops)
+        large = self._large(batch, data.size) if is_given and len(splits) == 2 else None
+        if large is not None:
+            name, (dense, _, _), values = large
+            (others,) = self.results(batch, splits, single=single, but=name)
+            column = build.strings_in_place(values)
+            others[name] = build.shaped(column, dense, batch.n_messages, single=single)
+            return [{key: others[key] for key in self.prepared}]
         if not self._items:
             return self.results(batch, splits, single=single)
         found = self.results(batch, splits, single=False)
@@ -206,6 +224,20 @@ class FeatureReader(ColumnReader):
         if not self._with_objects:
             return found
         return {name: with_values(column, as_array) for name, column in found.items()}
+
+    def _large(self, batch: MessageBatch, n_bytes: int) -> tuple[str, Any, ByteRanges] | None:
+        """Return a feature with a long byte string in each message, if it fills most of the buffer, and its values."""
+        if self._items or n_bytes < _LARGE_BYTES * batch.n_messages:
+            return None
+        for name, feature in self.prepared.items():
+            found = self._dense.get(feature)
+            if found is None or self._form(found[0].key) != "BytesColumn":
+                continue
+            values = batch.even(found[1], found[0].kind)
+            flat = None if values is None or values.counts != found[2] else values.flat
+            if isinstance(flat, ByteRanges) and 4 * int(flat.lengths.sum()) > 3 * n_bytes:
+                return name, found, flat
+        return None
 
     def _messages(self, data: Uint8Array, starts: Int64Array, stops: Int64Array) -> MessageBatch:
         table, memory = self._learnt
