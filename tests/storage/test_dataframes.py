@@ -665,12 +665,13 @@ def test_large_integers_of_polars_are_named(tmp_path: Path) -> None:
 
 
 WORDS: list[Any] = ["nope", [], {"arrow": 1}, {"ipc": "AAAA"}]
-INDEXES: list[Any] = [{}, {"ranges": "abc"}, [["nope", None]], 5]
+INDEXES: list[Any] = [{}, [["nope", None]], 5]
 SIDECARS: list[tuple[Any, str | None]] = [
     ([], None),
     ({"library": "dask", "columns": {}}, None),
     ({"library": "pandas", "columns": []}, None),
     *(({"library": "pandas", "columns": {}, "index": index}, None) for index in INDEXES),
+    ({"library": "pandas", "columns": {}, "ranges": "abc"}, None),
     *(
         ({"library": library, "columns": {"x": word}}, "x")
         for library in ("pandas", "polars", "arrow")

@@ -175,8 +175,7 @@ def form_of(kind: Any) -> str:
     """Return the word for what a type of Arrow is, of those that there are here."""
     types = imported("pyarrow.types")
     for form, words in _FORMS.items():
-        # Earlier versions lack some.
-        if any(getattr(types, f"is_{word}", lambda _: False)(kind) for word in words):
+        if any(getattr(types, f"is_{word}")(kind) for word in words):
             return form
     return "other"
 
@@ -203,13 +202,10 @@ def _has(data: Any, *names: str) -> bool:
     return all(hasattr(type(data), name) for name in names)
 
 
-def _bridge_of(data: Any) -> tuple[str, Any] | None:
-    """Return the library of an object other than Arrow's, and its bridge, by where its class is."""
-    for cls in type(data).__mro__:
-        name = cls.__module__.partition(".")[0]
-        if name in _BRIDGES:
-            return name, bridge(name)
-    return None
+def _origin(data: Any) -> str:
+    """Return the library of an object by where its class is: Arrow for all that have no bridge."""
+    names = {cls.__module__.partition(".")[0] for cls in type(data).__mro__}
+    return next((name for name in ("pandas", "polars") if name in names), "arrow")
 
 
 def bridge(name: str) -> Any:
@@ -221,9 +217,9 @@ def _library_of(data: Any) -> str | None:
     """Return the library of a data frame, None if it is something else."""
     if isinstance(data, dict | list | tuple | np.ndarray):
         return None
-    if (found := _bridge_of(data)) is not None:
-        return found[0] if found[1].is_frame(data) else None
-    return "arrow" if _is_source(data) else None
+    name = _origin(data)
+    is_one = _is_source(data) if name == "arrow" else bridge(name).is_frame(data)
+    return name if is_one else None
 
 
 def is_frame(data: Any) -> bool:
@@ -235,8 +231,8 @@ def is_series(data: Any) -> bool:
     """Return whether data are a single column of one of the libraries."""
     if isinstance(data, np.ndarray | list | tuple):
         return False
-    found = _bridge_of(data)
-    return _is_array(data) if found is None else bool(found[1].is_series(data))
+    name = _origin(data)
+    return _is_array(data) if name == "arrow" else bool(bridge(name).is_series(data))
 
 
 def is_stream(data: Any) -> bool:
@@ -260,19 +256,6 @@ def check_library(name: Any) -> None:
 
 
 # -------------------------------------------------------------------------- frames to columns
-
-
-def open_frame(data: Any) -> Frame | None:
-    """Return a data frame's columns, or None if it is something else; a stream is read whole.
-
-    Columns are arrays, views where the library allows; masked where something is missing; objects,
-    or a TextColumn, where they hold texts. Raises UNSUPPORTED for columns of types such as
-    decimals and maps, UNREPRESENTABLE for lists with nulls in them.
-    """
-    found = _library_of(data)
-    if found is None:
-        return None
-    return _open_frame(found, table_of(data) if found == "arrow" else data)
 
 
 def _open_frame(name: str, data: Any) -> Frame:
@@ -322,21 +305,21 @@ def open_series(key: str, column: Any) -> Opened | None:
     """Return the values and traits of a Series or Arrow array, or None if it is something else."""
     if not is_series(column):
         return None
-    found = _bridge_of(column)
-    opened: Opened = (open_column if found is None else found[1].open_column)(key, column)
+    opened: Opened = bridge(_origin(column)).open_column(key, column)
     return opened
 
 
 def open_columns(data: Any) -> Frame:
     """Return columns and traits, of a frame or of a mapping that may have Series as columns.
 
-    What is neither is returned as it is.
+    What is neither is returned as it is; a stream is read whole. Columns are arrays, views where the library
+    allows; masked where something is missing; objects, or a TextColumn, where they hold texts. Raises UNSUPPORTED
+    for columns of types such as decimals and maps, UNREPRESENTABLE for lists with nulls in them.
     """
     if isinstance(data, Frame):
         return data
-    frame = open_frame(data)
-    if frame is not None:
-        return frame
+    if (name := _library_of(data)) is not None:
+        return _open_frame(name, table_of(data) if name == "arrow" else data)
     traits: Traits = {}
     if not hasattr(data, "items"):
         return Frame(data, traits)
@@ -376,25 +359,22 @@ def check_traits(columns: Mapping[str, Any], traits: Traits, schema: Mapping[str
         original = originals.get(name)
         if original is None:
             continue
-        detail = None
         ours, wanted = members.get("zone"), original.zone
         is_time = getattr(columns[name], "flat_values", columns[name]).dtype.kind == "M"
         if original.dtype.startswith("datetime64") and is_time and ours != wanted:
             found = "times without a time zone" if ours is None else f"times in {ours}"
-            how = (
-                f"are in {wanted}; {'give them this one' if ours is None else 'convert them to it'}"
-            )
-            how = "have no time zone; take theirs away" if wanted is None else how
-            detail = f"{found}, but the schema's {how}"
+            how = "have no time zone" if wanted is None else f"are in {wanted}"
+            detail = f"{found}, but the schema's {how}; convert them to it"
+            raise column_error(name, detail, None, Reason.WRONG_KIND)
         if original.categories is not None and members.get("ordered"):
             order = {value: i for i, value in enumerate(original.categories)}
             places = [order[value] for value in members["categories"] if value in order]
             if not original.ordered or places != sorted(places):
-                found = "in another order" if original.ordered else "without one"
-                detail = f"categories with an order, but the schema has them {found}; change their "
-                detail += "order, or make the schema from this column"
-        if detail is not None:
-            raise column_error(name, detail, None, Reason.WRONG_KIND)
+                detail = (
+                    "categories with an order, but the schema has them without one, or in another; "
+                )
+                detail += "change their order, or make the schema from this column"
+                raise column_error(name, detail, None, Reason.WRONG_KIND)
 
 
 def is_text(original: Original | None) -> bool:
@@ -415,22 +395,20 @@ def fitting_description(
     if description is None:
         return None
     given = schema.originals
-
-    def kept(name: str, word: Any) -> Any:
+    words = {}
+    for name, word in description["columns"].items():
         ours, wanted = originals.get(name), given.get(name)
-        if wanted is None:
-            return None
-        if isinstance(word, dict) and word.get("object") in ("list", "tuple", "array"):
-            return word if wanted.shape else None  # rows of any values
-        return word if ours is not None and _is_alike(ours, wanted) else None
-
-    words = {name: kept(name, word) for name, word in description["columns"].items()}
-    fitting = {**description, "columns": words}
-    if "required" in description:
-        fitting["required"] = [
-            name for name in description["required"] if name not in given or not given[name].missing
-        ]
-    return fitting
+        is_list = isinstance(word, dict) and word.get("object") in ("list", "tuple", "array")
+        is_kept = wanted is not None and (
+            bool(wanted.shape) if is_list else ours is not None and _is_alike(ours, wanted)
+        )
+        words[name] = word if is_kept else None
+    required = [
+        name
+        for name in description.get("required", [])
+        if name not in given or not given[name].missing
+    ]
+    return {**description, "columns": words, "required": required}
 
 
 def _is_alike(ours: Original, wanted: Original) -> bool:
@@ -444,8 +422,7 @@ def _is_alike(ours: Original, wanted: Original) -> bool:
 
 def index_names(description: Description | None) -> list[str]:
     """Return the features that are levels of a frame's index."""
-    levels = (description or {}).get("index", [])
-    return [feature for feature, _ in levels] if isinstance(levels, list) else []
+    return [feature for feature, _ in (description or {}).get("index", [])]
 
 
 def check_description(found: Any, names: Collection[str]) -> Description | None:
@@ -455,12 +432,12 @@ def check_description(found: Any, names: Collection[str]) -> Description | None:
     try:
         index = found.get("index", [])
         is_good = found["library"] in _BRIDGES and isinstance(found["columns"], dict)
-        is_good &= isinstance(index, dict) or all(feature in names for feature, _ in index)
+        is_good &= isinstance(index, list) and all(feature in names for feature, _ in index)
     except UNUSABLE:
         is_good = False
     if not is_good:
         detail = "a sidecar's dataframe must have a library, the types of its columns, and an index"
-        raise argument_error(f"{detail} that is a range, or a list of features with their names")
+        raise argument_error(f"{detail} that is a list of features with their names")
     return dict(found)
 
 
@@ -478,38 +455,25 @@ def merged_description(one: Description | None, other: Description | None) -> De
         for name, word in {**theirs, **one["columns"]}.items()
     }
     merged |= {"library": one["library"], "columns": words}
-    ours, others = one.get("index"), other.get("index")
-    if isinstance(ours, list) and isinstance(others, list):
-        titles = [t if t == u else None for (_, t), (_, u) in zip(ours, others, strict=True)]
-        merged["index"] = [[f, t] for (f, _), t in zip(ours, titles, strict=True)]
-    elif isinstance(ours, dict) and isinstance(others, dict):
-        name = {"name": ours.get("name")} if ours.get("name") == others.get("name") else {}
-        merged["index"] = {"ranges": [*ours["ranges"], *others["ranges"]], **name}
+    ours, others = one.get("index", []), other.get("index", [])
+    titles = [t if t == u else None for (_, t), (_, u) in zip(ours, others, strict=True)]
+    merged["index"] = [[f, t] for (f, _), t in zip(ours, titles, strict=True)]
+    if "ranges" in one and "ranges" in other:
+        merged["ranges"] = [*one["ranges"], *other["ranges"]]
     return merged
 
 
-def part_of(description: Description | None, rows: range) -> Description | None:
+def part_of(description: Description, rows: range) -> Description:
     """Return the description of some of a frame's rows."""
-    index = None if description is None else description.get("index")
-    if not isinstance(index, dict):
+    if "ranges" not in description:
         return description
-    labels = range(*index["ranges"][0])[rows.start : rows.stop]
-    part = {**index, "ranges": [[labels.start, labels.stop, labels.step]]}
-    return {**description, "index": part}  # type: ignore[dict-item]
-
-
-def without_labels(description: Description | None) -> Description | None:
-    """Return what the descriptions of all parts of a frame have in common."""
-    if description is None or not isinstance(index := description.get("index"), dict):
-        return description
-    return {**description, "index": index.get("name")}
+    labels = range(*description["ranges"][0])[rows.start : rows.stop]
+    return {**description, "ranges": [[labels.start, labels.stop, labels.step]]}
 
 
 def without_numbers(description: Description | None) -> Description | None:
     """Return the description of a frame without labels that are the numbers of its rows."""
-    if description is None or isinstance(description.get("index"), list):
-        return description
-    return {name: found for name, found in description.items() if name != "index"}
+    return description and {key: item for key, item in description.items() if key != "ranges"}
 
 
 # ------------------------------------------------------------------------------------ tables
@@ -761,7 +725,7 @@ def _strings(name: str, column: Any) -> Any:
 
 
 def _cast(column: Any, kind: Any) -> Any:
-    """Return strings, or lists of them, as another type; earlier versions cannot cast views."""
+    """Return strings as another type; earlier versions cannot cast views."""
     pa = imported()
     try:
         return column.cast(kind)
@@ -810,7 +774,6 @@ def _open_dictionary(name: str, column: Any) -> Opened:
 
 def _open_lists(name: str, column: Any) -> Opened:
     pa, is_fixed = imported(), form_of(column.type) == "fixed list"
-    column = _cast(column, _without_views(column.type))  # which few functions of Arrow take
     mask = _nulls(column)
     # flatten leaves out those of null lists; drop_null takes wrong ones of slices. By chunk, as all chunks
     # have no flatten that goes down one level only, and dictionaries with nulls cannot be joined.
@@ -848,15 +811,6 @@ def _rows_of(values: Any, lengths: AnyArray, mask: BoolArray) -> Any:
     return MaskedRows(rows, mask) if mask.any() else rows
 
 
-def _without_views(kind: Any) -> Any:
-    """Return a type of lists with strings by offsets."""
-    pa, form = imported(), form_of(kind)
-    if form not in ("list", "fixed list"):
-        views = {"string_view": pa.large_string(), "binary_view": pa.large_binary()}
-        return views.get(str(kind), kind)
-    return _with_values(kind, _without_views(kind.value_type))
-
-
 def _with_values(kind: Any, inner: Any) -> Any:
     """Return a type of lists with other values."""
     pa = imported()
@@ -892,8 +846,7 @@ def misfit_error(name: str, word: Any) -> InvalidArgumentError:
 def describe(table: Any, opened: Mapping[str, Opened]) -> dict[str, Any]:
     """Return the types of all columns as JSON; metadata and chunks are not kept."""
     words = {name: each.word for name, each in opened.items()}
-    required = [field.name for field in table.schema if not field.nullable]
-    return {"columns": words} | ({"required": required} if required else {})
+    return {"columns": words, "required": [f.name for f in table.schema if not f.nullable]}
 
 
 def word_of(kind: Any) -> Any:
@@ -1059,9 +1012,7 @@ def _string_array(name: str, values: BytesColumn, mask: BoolArray | None, kind: 
     buffers = [validity, pa.py_buffer(values.offsets), pa.py_buffer(values.data)]
     plain = pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(values), buffers)
     try:
-        return plain.cast(kind)
-    except pa.ArrowNotImplementedError:
-        return pa.array(plain.to_pylist(), kind)
+        return _cast(plain, kind)
     except pa.ArrowInvalid:
         if form_of(kind) == "text":
             detail = "a byte string that is not UTF-8, but the schema says that these are text"
@@ -1076,19 +1027,11 @@ def _chosen_array(
     pa, compute = imported(), imported("pyarrow.compute")
     if original is None or original.categories is None:
         raise misfit_error(name, "categories")
-    listed: Any = original.categories
-    if form_of(kind.value_type) in ("text", "bytes"):
-        listed = [value.encode() if isinstance(value, str) else value for value in listed]
-        inner = pa.large_binary()
-        if not isinstance(values, BytesColumn):
-            items = values.tolist()
-            values = objects([v.encode() if isinstance(v, str) else v for v in items])
-    else:
-        inner = pa.from_numpy_dtype(values.dtype)
-        values = values + values.dtype.type(0)  # 0.0 for -0.0
-        listed = np.array(listed, values.dtype) + values.dtype.type(0)
-    plain = _array(name, values, mask, inner, None)
-    places = compute.index_in(plain, value_set=pa.array(listed, inner))
+    plain = _array(name, values, mask, kind.value_type, None)
+    categories = listed = pa.array(original.categories, kind.value_type)
+    if pa.types.is_floating(kind.value_type):  # 0.0 for -0.0
+        plain, listed = compute.add(plain, 0.0), compute.add(listed, 0.0)
+    places = compute.index_in(plain, value_set=listed)
     if places.null_count != plain.null_count:
         wrong = compute.and_(places.is_null(), plain.is_valid())
         index = wrong.index(pa.scalar(True)).as_py()  # noqa: FBT003 - a value
@@ -1098,7 +1041,6 @@ def _chosen_array(
     if len(listed) > np.iinfo(codes.to_pandas_dtype()).max + 1:  # such as those of two files
         codes = pa.int32()
     indices = places.cast(codes)
-    categories = pa.array(original.categories, kind.value_type)
     return pa.DictionaryArray.from_arrays(indices, categories, ordered=kind.ordered)
 
 

@@ -10,7 +10,8 @@ The word of a column is the name of a dtype of NumPy, or of pandas' own that may
     {"object": "list", "missing": "None"}        what the objects are, and what stands for none
 
 A description also has the ``"index"``: a list of levels, ``[feature, name]``, which have words as columns
-do, or ``{"ranges": [[start, stop, step]]}``; and the ``"header"``, the word and name of the columns' index.
+do; or the ``"ranges"`` of its labels, ``[[start, stop, step]]``, and their ``"name"``; and the ``"header"``, the
+word and name of the columns' index.
 """
 
 from __future__ import annotations
@@ -170,7 +171,7 @@ def describe(frame: Any, opened: Mapping[str, Opened]) -> dict[str, Any]:
     described: dict[str, Any] = {"columns": words}
     if isinstance(index, pd.RangeIndex):
         ranges = [[index.start, index.stop, index.step]]
-        described["index"] = {"ranges": ranges, "name": _name_of(index.name)}
+        described |= {"ranges": ranges, "name": _name_of(index.name)}
     else:
         described["index"] = [[feature, name] for feature, name, _ in _levels(index)]
         described["multiindex"] = isinstance(index, pd.MultiIndex)
@@ -274,9 +275,8 @@ def _made(make: Any, array: Any, **arguments: Any) -> Any:
 def _index_of(arrays: dict[str, Any], description: Mapping[str, Any], n_rows: int) -> Any:
     """Return the index of all rows; take its levels out of the arrays."""
     pd = library("pandas")
-    found = description.get("index", {"ranges": [[0, 0, 1]]})
-    if isinstance(found, list):
-        levels = [_made(pd.Index, arrays.pop(feature), name=name) for feature, name in found]
+    if levels := description.get("index"):
+        levels = [_made(pd.Index, arrays.pop(feature), name=name) for feature, name in levels]
         if len(levels) > 1 or description.get("multiindex"):
             return pd.MultiIndex.from_arrays(levels)
         with suppress(
@@ -286,7 +286,7 @@ def _index_of(arrays: dict[str, Any], description: Mapping[str, Any], n_rows: in
         return levels[0]
     # The labels of several frames, one after the other. Those that pandas gives by itself go on, and
     # nothing tells how many rows the last frame has: the schema may be for other data.
-    ranges, name = found["ranges"], found.get("name")
+    ranges, name = description.get("ranges", [[0, 0, 1]]), description.get("name")
     if len(ranges) == 1 or all(start == 0 and step == 1 for start, _, step in ranges):
         start, _, step = ranges[0]
         return pd.RangeIndex(start, start + n_rows * step, step, name=name)

@@ -23,7 +23,7 @@ import numpy as np
 from tfrecord_lite.arrays import AnyArray
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import BytesColumn
-from tfrecord_lite.convert.arrow import merged_description, without_labels
+from tfrecord_lite.convert.arrow import merged_description, without_numbers
 from tfrecord_lite.convert.lists import MaskedBytes
 from tfrecord_lite.errors import InvalidArgumentError, Reason, TFRecordError, argument_error
 from tfrecord_lite.example.parse import ExampleParser, parser_of_all
@@ -207,7 +207,7 @@ def sidecars_of(sources: list[Source], options: ReadSettings) -> Sidecar | None:
 
     def without(one: Sidecar | None) -> Sidecar | None:
         """Return what the sidecars of a frame's shards have in common."""
-        return one and one._replace(dataframe=without_labels(one.dataframe))
+        return one and one._replace(dataframe=without_numbers(one.dataframe))
 
     alike = [without(one) for _, one in found]
     if any(one != alike[0] for one in alike):
