@@ -24,7 +24,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfrecord_lite.arrays import AnyArray, Int64Array, ObjectArray, Uint8Array
-from tfrecord_lite.block import Place
+from tfrecord_lite.block import Block, Place
+from tfrecord_lite.columns import BytesColumn
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural, require_int
 from tfrecord_lite.tensors.dtypes import (
     STRING,
@@ -35,7 +36,7 @@ from tfrecord_lite.tensors.dtypes import (
     type_of_number,
 )
 from tfrecord_lite.tensors.serialize import leading_bytes
-from tfrecord_lite.tensors.strings import Strings, as_strings
+from tfrecord_lite.tensors.strings import Strings, as_strings, byte_strings
 from tfrecord_lite.wire.scalar import read_varint
 
 if TYPE_CHECKING:
@@ -96,12 +97,14 @@ def parse_tensor(
     >>> parse_tensor(bytes.fromhex("0801 1200 2204 0000c03f"), np.float32)
     array(1.5, dtype=float32)
     """
-    strings = as_strings(serialized)
-    if strings.shape:
-        detail = f"expected one string, got the shape {list(strings.shape)}; use parse_tensors"
+    if isinstance(serialized, BytesColumn | Block):
+        serialized = serialized.to_list()
+    shape, items = byte_strings(serialized)
+    if shape:
+        detail = f"expected one string, got the shape {list(shape)}; use parse_tensors"
         raise InvalidArgumentError(Reason.BAD_SHAPE, detail=detail)
     wanted = None if out_type is None else tensor_type(out_type)
-    return _parse(strings.item(0), wanted, require_int("max_bytes", max_bytes))[0]
+    return _parse(items[0], wanted, require_int("max_bytes", max_bytes))[0]
 
 
 def parse_tensors(
@@ -163,69 +166,57 @@ def parse_tensors(
         stacked = (*strings.shape, *(wanted_shape or ()))
         check_shape(stacked, wanted.dtype.itemsize)
         return np.empty(stacked, wanted.dtype)
-    tensors = _SerializedTensors(strings, n_tensors, limit)
-    first, kind = tensors.parse(0, wanted, wanted_shape)
+
+    def parsed(i: int, kind: TensorType | None, shape: tuple[int, ...] | None) -> Any:
+        """Parse one, which must have the given dtype and shape, if any; return its dtype too."""
+        try:
+            return _parse(strings.item(i), kind, limit, shape)
+        except InvalidArgumentError as error:
+            place = Place(None, i, None) if strings.block is None else strings.block.place(i)
+            raise place.locate(error) from None
+
+    first, kind = parsed(0, wanted, wanted_shape)
     stacked = (*strings.shape, *first.shape)
     check_shape(stacked, first.dtype.itemsize)
-    return tensors.stack(first, kind).reshape(stacked)
+    chosen, contents = _alike(strings, first, kind)
+    if chosen.size == n_tensors:
+        return from_bytes(contents, kind).reshape(stacked)
+    _check_fill(n_tensors * first.nbytes, _limit(limit, int(strings.lengths.sum())))
+    out = np.empty((n_tensors, first.size), kind.dtype)
+    is_left = np.ones(n_tensors, np.bool_)
+    is_left[chosen] = False
+    for i in np.flatnonzero(is_left).tolist():
+        out[i] = parsed(i, kind, first.shape)[0].ravel()
+    if chosen.size:
+        out[chosen] = from_bytes(contents, kind).reshape(chosen.size, -1)
+    return out.reshape(stacked)
 
 
-class _SerializedTensors:
-    """TensorProtos of one dtype and shape, to become one array."""
+def _alike(strings: Strings, first: AnyArray, kind: TensorType) -> tuple[Int64Array, Uint8Array]:
+    """Find the tensors serialised as we would serialise the first; return their numbers and contents.
 
-    def __init__(self, strings: Strings, n_tensors: int, limit: int) -> None:
-        self._strings = strings
-        self._n_tensors = n_tensors
-        self._limit = limit
-
-    def parse(
-        self, i: int, kind: TensorType | None, shape: tuple[int, ...] | None
-    ) -> tuple[AnyArray, TensorType]:
-        """Parse one, which must have the given dtype and shape, if any."""
-        try:
-            array, kind = _parse(self._strings.item(i), kind, self._limit)
-            _check_same(array.shape, shape)
-        except InvalidArgumentError as error:
-            place = self._strings.place(i) or Place(None, i, None)
-            raise place.locate(error) from None
-        return array, kind
-
-    def stack(self, first: AnyArray, kind: TensorType) -> AnyArray:
-        """Parse all, which must have the dtype and shape of the first; shape (n_tensors, n_values)."""
-        chosen, contents = self._alike(first, kind)
-        if chosen.size == self._n_tensors:
-            return from_bytes(contents.reshape(-1), kind).reshape(chosen.size, -1)
-        stored_bytes = int(self._strings.lengths.sum())
-        _check_fill(self._n_tensors * first.nbytes, _limit(self._limit, stored_bytes))
-        out = np.empty((self._n_tensors, first.size), kind.dtype)
-        is_left = np.ones(self._n_tensors, np.bool_)
-        is_left[chosen] = False
-        for i in np.flatnonzero(is_left).tolist():
-            out[i] = self.parse(i, kind, first.shape)[0].ravel()
-        if chosen.size:
-            out[chosen] = from_bytes(contents.reshape(-1), kind).reshape(chosen.size, -1)
-        return out
-
-    def _alike(self, first: AnyArray, kind: TensorType) -> tuple[Int64Array, Uint8Array]:
-        """Find those serialised as we would serialise the first; return numbers and contents.
-
-        The contents are uint8, shape (n_found, n_bytes).
-        """
-        strings, n_bytes = self._strings, first.nbytes
-        if kind is STRING or not n_bytes:
-            return np.empty(0, np.int64), np.empty((0, 0), np.uint8)
-        prefix = leading_bytes(kind, first.shape, n_bytes)
-        is_alike = (strings.lengths == len(prefix) + n_bytes) & strings.begin_with(prefix)
-        chosen = np.flatnonzero(is_alike)
-        some = chosen if chosen.size < self._n_tensors else None
-        contents = strings.slices(len(prefix), n_bytes, some).reshape(chosen.size, n_bytes)
-        if kind.name == "bool" and contents.max(initial=0) > 1:  # an error of its own (rule T4)
-            is_valid = contents.max(axis=1) <= 1
-            chosen, contents = chosen[is_valid], contents[is_valid]
-        return chosen, contents
+    The contents are uint8, end to end.
+    """
+    n_bytes = first.nbytes
+    if kind is STRING or not n_bytes:
+        return np.empty(0, np.int64), np.empty(0, np.uint8)
+    prefix = leading_bytes(kind, first.shape, n_bytes)
+    is_alike = (strings.lengths == len(prefix) + n_bytes) & strings.begin_with(prefix)
+    chosen = np.flatnonzero(is_alike)
+    some = None if chosen.size == len(strings) else chosen
+    contents = strings.slices(len(prefix), n_bytes, some)
+    if kind.name == "bool" and contents.max(initial=0) > 1:  # an error of its own (rule T4)
+        is_valid = contents.reshape(chosen.size, n_bytes).max(axis=1) <= 1
+        return chosen[is_valid], contents.reshape(chosen.size, n_bytes)[is_valid].ravel()
+    return chosen, contents
 
 
-def _parse(serialized: bytes, wanted: TensorType | None, limit: int) -> tuple[AnyArray, TensorType]:
+def _parse(
+    serialized: bytes,
+    wanted: TensorType | None,
+    limit: int,
+    wanted_shape: tuple[int, ...] | None = None,
+) -> tuple[AnyArray, TensorType]:
     """Parse one tensor; return its dtype too."""
     # Imported late: serialising a tensor does not need the protobuf runtime.
     from google.protobuf.message import DecodeError  # noqa: PLC0415
@@ -241,7 +232,11 @@ def _parse(serialized: bytes, wanted: TensorType | None, limit: int) -> tuple[An
     if wanted is not None and kind is not wanted:
         detail = f"the tensor has dtype {kind.name}, expected {wanted.name}"
         raise InvalidArgumentError(Reason.WRONG_DTYPE, detail=detail)
-    return _array_of(message, kind, _limit(limit, len(serialized))), kind
+    array = _array_of(message, kind, _limit(limit, len(serialized)))
+    if wanted_shape not in (None, array.shape):
+        detail = f"the tensor has shape {list(array.shape)}, expected {list(wanted_shape or ())}"
+        raise InvalidArgumentError(Reason.BAD_SHAPE, detail=detail)
+    return array, kind
 
 
 def _limit(max_bytes: int, stored_bytes: int) -> int:
@@ -271,12 +266,6 @@ def _array_of(message: TensorProto, kind: TensorType, limit: int) -> AnyArray:
         _check_fill(n_values * dtype.itemsize, limit)
         listed = _filled(listed, n_values, dtype)
     return listed[:n_values].reshape(shape)
-
-
-def _check_same(shape: tuple[int, ...], wanted: tuple[int, ...] | None) -> None:
-    if wanted is not None and shape != wanted:
-        detail = f"the tensor has shape {list(shape)}, expected {list(wanted)}"
-        raise InvalidArgumentError(Reason.BAD_SHAPE, detail=detail)
 
 
 def _check_fill(n_bytes: int, limit: int) -> None:
@@ -344,16 +333,6 @@ def _plain(listed: Sequence[int], dtype: np.dtype[Any]) -> AnyArray:
     return np.fromiter(listed, dtype, len(listed))
 
 
-def _narrow(listed: Sequence[int], dtype: np.dtype[Any]) -> AnyArray:
-    """Read numbers of up to 32 bits; narrow ones wrap around (rule T6)."""
-    return np.fromiter(listed, np.int32, len(listed)).astype(dtype)
-
-
-def _half(listed: Sequence[int], dtype: np.dtype[Any]) -> AnyArray:
-    """Read 16-bit floats listed as bits; higher bits are dropped (rule T6)."""
-    return np.fromiter(listed, np.int32, len(listed)).astype(np.uint16).view(dtype)
-
-
 # Readers of the typed fields (rule T5). Our message class declares floats as integers, so that
 # the bits of every NaN survive (rule T8).
 _FIELD_READERS: dict[str, Callable[[Any, np.dtype[Any]], AnyArray]] = {
@@ -361,8 +340,11 @@ _FIELD_READERS: dict[str, Callable[[Any, np.dtype[Any]], AnyArray]] = {
     "double_val": _bits(8),
     "scomplex_val": _bits(4, 2),
     "dcomplex_val": _bits(8, 2),
-    "int_val": _narrow,
-    "half_val": _half,
+    # Numbers of up to 32 bits: narrow ones wrap around, of floats higher bits are dropped (rule T6).
+    "int_val": lambda listed, dtype: np.fromiter(listed, np.int32, len(listed)).astype(dtype),
+    "half_val": lambda listed, dtype: (
+        np.fromiter(listed, np.int32, len(listed)).astype(np.uint16).view(dtype)
+    ),
     "float8_val": lambda listed, dtype: np.frombuffer(bytearray(listed), dtype),
     "bool_val": _plain,
     "int64_val": _plain,

@@ -21,7 +21,7 @@ from tfrecord_lite.arrays import AnyArray, ObjectArray
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.tensors.dtypes import STRING, TensorType, tensor_type
-from tfrecord_lite.tensors.strings import as_strings, flatten
+from tfrecord_lite.tensors.strings import byte_strings, flatten
 from tfrecord_lite.wire.scalar import varint
 
 __all__ = ["serialize_tensor"]
@@ -118,7 +118,7 @@ def as_tensor(value: Any) -> tuple[AnyArray, TensorType]:
     array = np.asarray(value)
     kind = tensor_type(array.dtype)
     if kind is STRING:
-        return _objects(array.shape, as_strings(array).items), kind  # type: ignore[union-attr]
+        return _objects(*byte_strings(array)), kind
     return array, kind
 
 
@@ -136,7 +136,7 @@ def _python_values(value: Any) -> AnyArray:
         raise argument_error(f"values of different types: {', '.join(sorted(groups))}")
     group = next(iter(groups), "numbers")
     if group == "strings":
-        return _objects(shape, as_strings(leaves).items)  # type: ignore[union-attr]
+        return _objects(shape, byte_strings(leaves)[1])
     if group == "numbers" and not any(isinstance(leaf, np.generic) for leaf in leaves):
         return _python_numbers(leaves).reshape(shape)
     return np.asarray(leaves).reshape(shape)  # NumPy's own values keep their dtype

@@ -1,9 +1,4 @@
-"""Many byte strings in one of two forms: Python objects, or byte ranges of one buffer.
-
-Both forms have the same methods: which strings begin alike, and the bytes of many from one offset
-on as one array. So the code that reads numbers out of strings does not depend on their form. For
-objects that is a join, for byte ranges a gather of rows.
-"""
+"""Many byte strings as byte ranges of one buffer, from which numbers are taken at once: a gather of rows."""
 
 from __future__ import annotations
 
@@ -14,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tfrecord_lite.arrays import BoolArray, ByteRanges, Int64Array, Uint8Array, gather, rows
-from tfrecord_lite.block import Block, Place
+from tfrecord_lite.block import Block
 from tfrecord_lite.columns import BytesColumn
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.tensors.dtypes import MOST_DIMS
@@ -24,67 +19,14 @@ _WIDE_BYTES = 2048
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ObjectStrings:
-    """An array of byte strings that are Python objects."""
+class Strings(ByteRanges):
+    """An array of byte strings in one contiguous buffer, which is never changed."""
 
-    shape: tuple[int, ...]
-    items: list[bytes]
-
-    @property
-    def lengths(self) -> Int64Array:
-        """Bytes of each string; shape (n,)."""
-        return np.fromiter(map(len, self.items), np.int64, len(self.items))
-
-    def item(self, i: int) -> bytes:
-        """Return one string."""
-        return self.items[i]
-
-    def begin_with(self, prefix: bytes) -> BoolArray:
-        """Say which strings begin with `prefix`; shape (n,)."""
-        return np.fromiter((item.startswith(prefix) for item in self.items), np.bool_)
-
-    def slices(self, start: int, n_bytes: int, chosen: Int64Array | None = None) -> Uint8Array:
-        """Copy `n_bytes` of each string from `start` on, end to end; each must have them.
-
-        With `chosen`, only of the strings with these numbers.
-        """
-        items = self.items if chosen is None else [self.items[i] for i in chosen.tolist()]
-        n, stop = len(items), start + n_bytes
-        width = len(items[0]) if n else 0
-        if width < _WIDE_BYTES and set(map(len, items)) <= {width}:
-            whole = np.frombuffer(bytearray().join(items), np.uint8)
-            return np.ascontiguousarray(whole.reshape(n, width)[:, start:stop]).reshape(-1)
-        # NumPy asks for large pages, a bytearray does not; faulting in small ones costs
-        # several times as much as the copy.
-        out = np.empty(n * n_bytes, np.uint8)
-        view = memoryview(out)  # type: ignore[arg-type]
-        for i, item in enumerate(items):
-            view[i * n_bytes : (i + 1) * n_bytes] = memoryview(item)[start:stop]
-        return out
-
-    def padded(self, n_bytes: int) -> Uint8Array:
-        """Copy the first `n_bytes` of each string end to end; a shorter one is padded with 0."""
-        if min(map(len, self.items), default=0) >= n_bytes:
-            return self.slices(0, n_bytes)
-        parts = [item[:n_bytes].ljust(n_bytes, b"\0") for item in self.items]
-        return np.frombuffer(bytearray().join(parts), np.uint8)
-
-    def place(self, _: int) -> Place | None:
-        """Return None: the string came from memory."""
-        return None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class BufferStrings(ByteRanges):
-    """Byte strings that are byte ranges of one contiguous buffer, which is never changed."""
-
+    shape: tuple[int, ...] = ()
     block: Block | None = None
     """The block that the strings are the records of, for errors."""
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """``(n,)``."""
-        return (self.starts.size,)
+    is_copy: bool = False
+    """Whether the buffer holds these strings, end to end, and nobody else knows it."""
 
     def item(self, i: int) -> bytes:
         """Copy one string."""
@@ -100,11 +42,13 @@ class BufferStrings(ByteRanges):
         return found
 
     def slices(self, start: int, n_bytes: int, chosen: Int64Array | None = None) -> Uint8Array:
-        """Copy `n_bytes` of each string from `start` on, end to end; each must have them.
+        """Take `n_bytes` of each string from `start` on, end to end; each must have them.
 
-        With `chosen`, only of the strings with these numbers.
+        With `chosen`, only of the strings with these numbers. The result is the caller's.
         """
         starts = self.starts if chosen is None else self.starts[chosen]
+        if self.is_copy and n_bytes * starts.size == self.data.size:
+            return self.data
         if not n_bytes or not starts.size:
             return np.empty(0, np.uint8)
         return _rows(self.data, starts + start, n_bytes).reshape(-1)
@@ -118,44 +62,50 @@ class BufferStrings(ByteRanges):
         out[np.arange(n_bytes) < kept[:, None]] = gather(self.data, self.starts, kept)
         return out.reshape(-1)
 
-    def place(self, i: int) -> Place | None:
-        """Return where a string came from, if that is known."""
-        return self.block.place(i) if self.block is not None else None
-
 
 def _rows(data: Uint8Array, starts: Int64Array, n_bytes: int) -> Uint8Array:
     """Copy `n_bytes` from each place; shape (n, n_bytes)."""
     return rows(data, n_bytes)[starts].view(np.uint8).reshape(starts.size, n_bytes)
 
 
-Strings = ObjectStrings | BufferStrings
-
-
 def as_strings(given: object) -> Strings:
-    """Take a Block, BytesColumn, array, nested sequences, bytes or str; text becomes UTF-8.
+    """Take a Block, a BytesColumn, or what :func:`byte_strings` takes."""
+    if isinstance(given, Block):
+        return Strings(given.data, given.offsets, given.lengths, (len(given),), given)
+    if isinstance(given, BytesColumn):
+        data = np.ascontiguousarray(given.data)
+        return Strings(data, given.offsets[:-1], given.lengths, (len(given),))
+    shape, items = byte_strings(given)
+    lengths = np.fromiter(map(len, items), np.int64, len(items))
+    ends = np.cumsum(lengths)
+    if lengths.max(initial=0) < _WIDE_BYTES:
+        data = np.frombuffer(bytearray().join(items), np.uint8)
+    else:
+        # NumPy asks for large pages, a bytearray does not; faulting in small ones costs
+        # several times as much as the copy.
+        data = np.empty(int(ends[-1]), np.uint8)
+        view = memoryview(data)  # type: ignore[arg-type]
+        for item, end in zip(items, ends.tolist(), strict=True):
+            view[end - len(item) : end] = item
+    return Strings(data, ends - lengths, lengths, shape, is_copy=True)
+
+
+def byte_strings(given: object) -> tuple[tuple[int, ...], list[bytes]]:
+    """Take an array, nested sequences, bytes or str; return the shape, and the strings. Text becomes UTF-8.
 
     Raises BAD_SHAPE for uneven or too deeply nested sequences, TypeError for what is neither
     bytes nor str.
     """
-    if isinstance(given, Block):
-        return BufferStrings(given.data, given.offsets, given.lengths, given)
-    if isinstance(given, BytesColumn):
-        data = np.ascontiguousarray(given.data)
-        return BufferStrings(data, given.offsets[:-1], given.lengths)
-    if isinstance(given, np.ndarray):
-        return ObjectStrings(given.shape, _all_bytes(given.ravel().tolist()))
     if not isinstance(given, str | bytes | bytearray | memoryview) and hasattr(given, "__array__"):
-        return as_strings(np.asarray(given))
-    if isinstance(given, list) and set(map(type, given)) == {bytes}:
-        return ObjectStrings((len(given),), given)
-    shape, items = flatten(given)
-    return ObjectStrings(shape, _all_bytes(items))
-
-
-def _all_bytes(items: list[Any]) -> list[bytes]:
+        array = np.asarray(given)
+        shape, items = array.shape, array.ravel().tolist()
+    elif isinstance(given, list) and set(map(type, given)) == {bytes}:
+        return (len(given),), given
+    else:
+        shape, items = flatten(given)
     if set(map(type, items)) <= {bytes}:  # nearly always
-        return items
-    return [_bytes_of(item) for item in items]
+        return shape, items
+    return shape, [_bytes_of(item) for item in items]
 
 
 def _bytes_of(item: object) -> bytes:

@@ -22,7 +22,7 @@ from tfrecord_lite.columns import RaggedTensor as RaggedColumn
 from tfrecord_lite.columns import SparseTensor as SparseColumn
 from tfrecord_lite.errors import argument_error
 from tfrecord_lite.tensors.serialize import as_tensor
-from tfrecord_lite.tensors.strings import as_strings, flatten
+from tfrecord_lite.tensors.strings import byte_strings, flatten
 from tfrecord_lite.tf._dtype import DType, as_dtype
 from tfrecord_lite.tf._operators import Operators
 
@@ -458,7 +458,7 @@ def _of_python(value: Any, wanted: DType) -> AnyArray:
             raise TypeError(f"cannot make a {wanted.name} tensor of {leaf!r:.80}")
     if wanted.name == "string":
         array = np.empty(len(leaves), object)
-        array[:] = as_strings(leaves).items  # type: ignore[union-attr]
+        array[:] = byte_strings(leaves)[1]
         return array.reshape(shape)
     if wanted.is_integer:
         whole = np.dtype("uint64" if wanted.name == "uint64" else "int64")
