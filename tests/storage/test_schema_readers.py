@@ -260,7 +260,6 @@ def test_the_forms_of_older_releases_are_read() -> None:
                 "type": f"{base}.sequence_feature.Sequence",
                 "content": {"feature": {"type": f"{base}.text_feature.Text", "content": {}}},
             },
-            "t": {"type": f"{base}.text_feature.Text", "content": {"use_encoder": True}},
         },
     }
     middle = {
@@ -273,7 +272,6 @@ def test_the_forms_of_older_releases_are_read() -> None:
         "x": ragged(INT64),
         "y": FixedLenFeature([], INT64),
         "z": ragged(BYTES),
-        "t": ragged(INT64),
     }
     assert tfds.from_json(json.dumps(middle)).features == {
         "x": ragged(INT64),

@@ -594,16 +594,6 @@ def test_what_is_not_a_schema_is_not_treated_as_another_programs(
     assert not str(caught.value.detail).startswith("Super Serial")
 
 
-def test_originals_that_cannot_be_are_rejected_in_a_schema_too(tmp_path: Path) -> None:
-    path = write(tmp_path / "d", [encode_example({"x": b"ab"})])
-    schema = Schema({"x": FixedLenFeature([1], bytes)}, {"x": Original("uint8", [2])})
-
-    with pytest.raises(InvalidArgumentError, match="does not go with FixedLenFeature") as caught:
-        load(path, schema=schema)
-
-    assert (caught.value.reason, caught.value.key) == (Reason.BAD_ARGUMENT, "x")
-
-
 @pytest.mark.parametrize("kind", [bytes, int, list])
 def test_a_path_must_be_a_str_or_pathlike(tmp_path: Path, kind: Any) -> None:
     path = str(tmp_path / "d")

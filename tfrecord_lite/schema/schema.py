@@ -9,6 +9,7 @@ lists (:class:`SequenceSchema`).
 
 from __future__ import annotations
 
+import math
 import operator
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,7 +18,7 @@ from typing import Any, NamedTuple, Self
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
 from tfrecord_lite.schema import text
-from tfrecord_lite.schema.features import FeatureLike, FeatureSpec, RawFeature
+from tfrecord_lite.schema.features import FeatureLike, FeatureSpec, FixedLenFeature, RawFeature
 from tfrecord_lite.schema.kinds import EXTRA_DTYPES, Kind, numpy_dtype
 from tfrecord_lite.schema.prepare import canonical, no_mapping_error, specifications
 from tfrecord_lite.shown import repr_html
@@ -265,11 +266,18 @@ class Schema(Mapping[str, FeatureSpec]):
         self._items = {}
         for name, spec in specs.items():
             original = originals.get(name)
+            fits = True
             if isinstance(spec, RawFeature):
                 own = Original(spec.dtype, spec.shape)
                 original = own if original is None else original
-                if (original.dtype, original.shape) != (own.dtype, own.shape):
-                    raise argument_error(f"{original!r} does not go with {spec!r}", key=name)
+                fits = (original.dtype, original.shape) == (own.dtype, own.shape)
+            elif isinstance(spec, FixedLenFeature) and original and original.shape is not None:
+                is_known = None not in original.shape
+                fits = is_known and math.prod(original.shape) == math.prod(spec.shape)
+                if is_raw(original, spec.kind):
+                    fits = spec.shape == ()
+            if not fits:
+                raise argument_error(f"{original!r} does not go with {spec!r}", key=name)
             self._items[name] = SchemaItem(spec, original)
 
     @classmethod

@@ -57,7 +57,6 @@ from tfrecord_lite.schema.text import FOR_SEQUENCES, FORMAT, SEQUENCE_FORMAT
 from tfrecord_lite.sniff import HEAD_BYTES, looks_like
 from tfrecord_lite.storage.formats import superserial, tfds
 from tfrecord_lite.storage.structure import Structure, is_flat_dict, structure_of_json
-from tfrecord_lite.storage.widening import check_originals
 
 if TYPE_CHECKING:
     Path = str | os.PathLike[str]
@@ -125,9 +124,7 @@ def resolve_schema(schema: SchemaLike, storage_options: StorageOptions = None) -
         if isinstance(schema, list | tuple):
             detail += f"; names of columns go to {SOME_COLUMNS}"
         raise TypeError(detail + FOR_SEQUENCES)
-    found = schema if isinstance(schema, SequenceSchema) else Schema(schema)
-    check_originals(found)
-    return Sidecar(found)
+    return Sidecar(schema if isinstance(schema, SequenceSchema) else Schema(schema))
 
 
 class Sidecar(NamedTuple):
@@ -223,11 +220,9 @@ def read(path: Path, storage_options: StorageOptions = None) -> Sidecar:
             with contextlib.suppress(FileNotFoundError):
                 info_name = os.path.join(os.path.dirname(name), _TFDS_INFO)  # noqa: PTH118, PTH120
                 tfds_info = content_of(info_name, storage_options)
-        found = parse(name, content, tfds_info)
-        check_originals(found.schema)
+        return parse(name, content, tfds_info)
     except InvalidArgumentError as error:
         raise error.at(source=name) from None
-    return found
 
 
 def content_of(name: str, storage_options: StorageOptions) -> bytes:

@@ -20,54 +20,22 @@ an empty row where lengths vary.
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
 
 from tfrecord_lite.columns import RaggedTensor
-from tfrecord_lite.convert.lossless import original_dtype, ragged_rank, specification_of
-from tfrecord_lite.errors import argument_error
+from tfrecord_lite.convert.lossless import original_dtype, specification_of
 from tfrecord_lite.schema import (
-    FixedLenFeature,
     Kind,
     Original,
-    RaggedFeature,
-    Schema,
     SchemaItem,
-    SequenceSchema,
     SparseFeature,
 )
 from tfrecord_lite.schema.kinds import EXTRA_FLOATS, EXTRA_INTEGERS
 
 MISSING_ROW = "a value is missing where lengths vary; give an empty list instead"
-
-
-def check_originals(schema: Schema | SequenceSchema) -> None:
-    """Raise about the first original whose shape its specification cannot have."""
-    schema = schema.context if isinstance(schema, SequenceSchema) else schema
-    for name, item in schema.to_items().items():
-        shape = None if item.original is None else item.original.shape
-        if shape is not None and not _can_have(item, shape):
-            detail = f"the original shape {list(shape)} does not go with {item.spec!r}"
-            raise argument_error(detail, key=name)
-
-
-def _can_have(item: SchemaItem, shape: tuple[Any, ...]) -> bool:
-    """Return whether the values that a specification reads can make up a shape."""
-    rank = 0 if item.original is None else ragged_rank(item.original)
-    is_whole = None not in shape
-    if isinstance(item.spec, FixedLenFeature):
-        if item.is_raw:
-            inner = shape[1:] if rank else shape
-            return item.spec.shape == () and None not in inner and (is_whole or 0 not in inner)
-        return not is_whole or math.prod(shape) == math.prod(item.spec.shape)
-    if isinstance(item.spec, RaggedFeature):
-        if item.original is not None and item.original.missing:
-            return is_whole
-        return None not in shape[rank:] and (is_whole or 0 not in shape[rank:])
-    return True
 
 
 class IncompatibleError(Exception):

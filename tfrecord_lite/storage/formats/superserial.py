@@ -21,11 +21,12 @@ Python's that it may have is that of tuples, which shapes were sometimes written
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping
 from typing import Any
 
 from tfrecord_lite.errors import InvalidArgumentError, argument_error
-from tfrecord_lite.schema import Schema
+from tfrecord_lite.schema import Original, Schema
 from tfrecord_lite.storage.formats import specification
 from tfrecord_lite.tensors.dtypes import type_of_number
 
@@ -71,18 +72,15 @@ def from_mapping(header: Any) -> Schema:
             raise _header_error(f"a feature's name must be a string, not {type(name).__name__}")
         if not isinstance(item, Mapping) or not {"shape", "dtype"} <= item.keys():
             raise _header_error("a feature must have a shape and a dtype", name)
-        number, shape = item["dtype"], item["shape"]
-        if type(number) is not int:
-            raise _header_error(f"the dtype is {number!r}, not the number of a dtype", name)
-        if not isinstance(shape, list | tuple):
-            raise _header_error("a shape must be a list of numbers", name)
-        if not all(dim is None or (type(dim) is int and dim >= 0) for dim in shape):
-            raise _header_error("a dimension must be a number that is not negative, or null", name)
         try:
-            dtype = type_of_number(number, "the dtype is").name
+            dtype = type_of_number(operator.index(item["dtype"]), "the dtype is").name
+            shape = Original(dtype, item["shape"]).shape
+            items[name] = specification(name, dtype, tuple(shape))
+        except TypeError:
+            detail = "a dtype must be the number of one, and a shape a list of numbers or null"
+            raise _header_error(detail, name) from None
         except InvalidArgumentError as error:
             raise error.at(key=name) from None
-        items[name] = specification(name, dtype, tuple(shape))
     return Schema.of_items(items)
 
 

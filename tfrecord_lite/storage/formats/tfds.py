@@ -105,8 +105,7 @@ def _tensors(name: str, node: Mapping[str, Any]) -> Iterator[_Tensor]:
         case "ClassLabel":
             yield _Tensor(name, "int64", ())
         case "Image" | "LabeledImage" | "Text":
-            is_encoded = isinstance(content, Mapping) and content.get("use_encoder")
-            yield _Tensor(name, "int64", (None,)) if is_encoded else _Tensor(name, "string", ())
+            yield _Tensor(name, "string", ())
         case "Video":
             yield _Tensor(name, "string", _shape(content["shape"])[:1], sequences=1)
         case "BBox" | "BBoxFeature":
@@ -133,13 +132,6 @@ def _tensors(name: str, node: Mapping[str, Any]) -> Iterator[_Tensor]:
             raise _unsupported_error(f"the class {word!r} is not known", name)
 
 
-_CLASSES = frozenset(
-    {
-        *("FeaturesDict", "Tensor", "Scalar", "ClassLabel", "Image", "LabeledImage", "Text"),
-        *("Video", "BBox", "BBoxFeature", "Audio", "Translation"),
-        *("TranslationVariableLanguages", "Sequence", "Dataset"),
-    }
-)
 _MEMBERS = {
     "featuresDict": "FeaturesDict",
     "tensor": "Tensor",
@@ -163,10 +155,9 @@ def _class_and_content(node: Mapping[str, Any]) -> tuple[str, Any]:
     if "jsonFeature" in node:
         return word, json.loads(node["jsonFeature"]["json"])
     member = next((key for key in _MEMBERS if key in node), "")
-    if word not in _CLASSES:
-        # A subclass of a user, stored as the class it is derived from.
-        word = _MEMBERS.get(member, word)
-    return word, node.get(member, {})
+    # A class of a user's is stored as the one that it is derived from.
+    known = word if word == "TranslationVariableLanguages" else _MEMBERS.get(member, word)
+    return known, node.get(member, {})
 
 
 def _tensor(name: str, content: Mapping[str, Any]) -> Iterator[_Tensor]:
