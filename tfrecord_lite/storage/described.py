@@ -22,9 +22,7 @@ import numpy as np
 
 from tfrecord_lite.arrays import AnyArray
 from tfrecord_lite.block import Block
-from tfrecord_lite.columns import BytesColumn
 from tfrecord_lite.convert.arrow import merged_description, without_numbers
-from tfrecord_lite.convert.lists import MaskedBytes
 from tfrecord_lite.errors import InvalidArgumentError, Reason, TFRecordError, argument_error
 from tfrecord_lite.example.parse import ExampleParser, parser_of_all
 from tfrecord_lite.example.sequence.parse import SequenceExampleParser
@@ -267,22 +265,18 @@ def _widened(name: str, ours: SchemaItem, theirs: SchemaItem) -> SchemaItem:
     A feature without any value was saved as byte strings, as nothing told its type; if such a file
     does have byte strings, its records will not fit.
     """
-    try:
-        return widened(name, ours, theirs, missing_as_empty=True)
-    except IncompatibleError as error:
-        reason = error
     for item, other in (ours, theirs), (theirs, ours):
         lacking = other.original
-        if lacking is None or lacking.dtype != "string" or lacking.text is not None:
-            continue
-        try:
+        if lacking is not None and _is_bytes(lacking) and not _is_bytes(item.original):
             if lacking.missing:
                 return as_absent(name, item)
             if lacking.shape == (None,):
                 return as_ragged(name, item, missing_as_empty=True)
-        except IncompatibleError as error:
-            reason = error
-    raise reason
+    return widened(name, ours, theirs, missing_as_empty=True)
+
+
+def _is_bytes(original: Original | None) -> bool:
+    return original is not None and original.dtype == "string" and original.text is None
 
 
 def structure_of(described: Sidecar) -> Structure:
@@ -326,24 +320,19 @@ def with_text(described: Sidecar, text: Any, looked: Callable[[], list[Block]]) 
 def _may_be_text(item: SchemaItem) -> bool:
     """Return whether a feature has byte strings that nothing says are text."""
     if item.original is not None:
-        return item.original.dtype == "string" and item.original.text is None
+        return _is_bytes(item.original)
     return item.kind is Kind.BYTES and not getattr(item.spec, "partitions", ())
 
 
 def _texts_in(described: Sidecar, names: list[str], blocks: list[Block]) -> list[str]:
     """Return the columns whose byte strings are all printable text, and some not empty."""
-    parse = ExampleParser(described.schema.select(names), strings="BytesColumn")
-    sizes, texts = dict.fromkeys(names, 0), dict.fromkeys(names, True)
+    parse = ExampleParser(described.schema.select(names))
+    is_text = dict.fromkeys(names, True)
+    has_any = dict.fromkeys(names, False)
     for block in blocks:
         for name, column in parse(block).items():
-            flat: Any = column.values if isinstance(column, MaskedBytes) else column
-            flat = getattr(flat, "flat_values", flat)
-            if not isinstance(flat, BytesColumn):
-                flat = BytesColumn.from_list(np.ma.compressed(flat).tolist())
-            whole = flat.data[flat.offsets[0] : flat.offsets[-1]]
-            starts = (flat.offsets[:-1] - flat.offsets[0])[flat.lengths > 0]
-            # A first byte may not go on with the string before.
-            is_text = not ((whole[starts] & 0xC0) == 0x80).any()
-            sizes[name] += flat.nbytes
-            texts[name] = texts[name] and is_text and text_of(whole.tobytes()) is not None
-    return [name for name in names if sizes[name] and texts[name]]
+            flat: Any = getattr(column, "flat_values", getattr(column, "values", column))
+            values = np.ma.compressed(flat).tolist()
+            has_any[name] |= any(values)
+            is_text[name] &= all(text_of(value) is not None for value in values)
+    return [name for name in names if has_any[name] and is_text[name]]

@@ -13,19 +13,18 @@ parsing all features.
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import closing
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, Unpack
+from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 import numpy as np
 
 from tfrecord_lite.block import Block
-from tfrecord_lite.columns import SparseTensor
 from tfrecord_lite.convert.arrow import Traits, open_columns, with_traits
 from tfrecord_lite.convert.lossless import schema_of
 from tfrecord_lite.convert.normalize import normalize
-from tfrecord_lite.errors import InvalidArgumentError, Reason, require_int
+from tfrecord_lite.errors import require_int
 from tfrecord_lite.example.encode.columns import encode_column_batches, is_columns
 from tfrecord_lite.example.survey import Survey
 from tfrecord_lite.files.names import Sources, is_file_object
@@ -129,11 +128,11 @@ def blocks_of(
     blocks: Any
     if columns is not None:
         blocks = encode_column_batches(columns, schema_of(columns, lossless=False))
-    elif isinstance(data, _Records):
-        groups = iter(lambda: list(islice(data.items, _RECORDS_AT_A_TIME)), [])
-        blocks = (Block.from_records(group) for group in groups)
     elif isinstance(data, Block):
         blocks = (each for each in [data])
+    elif isinstance(data, islice):
+        groups = iter(lambda: list(islice(data, _RECORDS_AT_A_TIME)), [])
+        blocks = (Block.from_records(group) for group in groups)
     else:
         reader = data if isinstance(data, TFRecordReader) else reader_with(data, options)
         title, blocks = title_of(reader.sources), reader.blocks()
@@ -151,21 +150,15 @@ def first_of(parts: Any, n: int | None) -> Generator[Any, None, None]:
                 return
 
 
-class _Records(NamedTuple):
-    """Records that are given one by one."""
-
-    items: Iterator[bytes]
-
-
 def _opened(source: Any, num_records: int | None) -> tuple[dict[str, Any] | None, Traits, Any]:
-    """Return the columns of data to be encoded, up to `num_records`, and their traits.
+    """Return the columns of data to be encoded, and their traits.
 
-    Of other data None, and the data: a Block, _Records, or what a reader takes.
+    Of other data None, and the data: a Block, an islice of records, or what a reader takes.
     """
     if isinstance(source, (bytes, bytearray, memoryview)):
         raise TypeError("a single bytes object may be a path or a record; give a str or [record]")
     files = (TFRecordReader, str, os.PathLike)
-    if isinstance(source, (Block, _Records, *files)) or is_file_object(source):
+    if isinstance(source, (Block, islice, *files)) or is_file_object(source):
         return None, {}, source
     traits: Traits = {}
     if is_columns(source):
@@ -177,7 +170,7 @@ def _opened(source: Any, num_records: int | None) -> tuple[dict[str, Any] | None
         items = iter(source)
         head = list(islice(items, 1))
         if not head or isinstance(head[0], (bytes, bytearray, memoryview, np.bytes_)):
-            return None, {}, _Records(chain(head, items))
+            return None, {}, islice(chain(head, items), num_records)
         if not isinstance(head[0], Mapping):
             return None, {}, [*head, *items]
         rows: Any = list(islice(chain(head, items), num_records))
@@ -187,14 +180,7 @@ def _opened(source: Any, num_records: int | None) -> tuple[dict[str, Any] | None
                 raise TypeError(f"row {i} must be a dict like those before it, not {found}")
         names = dict.fromkeys(chain.from_iterable(rows))
         columns = {name: [row.get(name) for row in rows] for name in names}
-    made = {name: normalize(name, column, "strict") for name, column in columns.items()}
-    if num_records is None:
-        return made, traits, source
-    for name, column in made.items():
-        if isinstance(column, SparseTensor):
-            detail = "a SparseTensor has no rows to cut to num_records; leave num_records out"
-            raise InvalidArgumentError(Reason.UNSUPPORTED, key=name, detail=detail)
-    return {name: column[:num_records] for name, column in made.items()}, traits, source
+    return {n: normalize(n, column, "strict") for n, column in columns.items()}, traits, source
 
 
 def infer_schema(
@@ -219,7 +205,8 @@ def infer_schema(
     defaults : mapping of str to value, optional
         For features of one length that some records lack: the value for such records.
     num_records : int, optional
-        Infer from this many records at the start; a later one may not fit.
+        Infer from this many records at the start; a later one may not fit. Columns have the dtypes and
+        shapes of all.
     progress : bool or callable, optional
         As for :func:`load`; counts records.
     **options
