@@ -37,7 +37,7 @@ import numpy as np
 
 from tfrecord_lite.block import HEADER_BYTES
 from tfrecord_lite.errors import human_bytes, plural
-from tfrecord_lite.wire.scalar import I32, I64, LEN, VARINT, WireError, read_varint, walk
+from tfrecord_lite.wire.scalar import LEN, VARINT, WireError, read_varint, walk
 
 __all__ = [
     "HEAD_BYTES",
@@ -204,29 +204,6 @@ def _flac(data: bytes) -> _Details:
     return _sound(bits >> 44, (bits >> 41 & 7) + 1, bits & (1 << 36) - 1)
 
 
-_MP3_KBITS = (
-    (0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160),
-    (0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320),
-)
-_MP3_RATES = {3: (44_100, 48_000, 32_000), 2: (22_050, 24_000, 16_000), 0: (11_025, 12_000, 8_000)}
-
-
-def _mp3(data: bytes, at: int = 0) -> _Details:
-    """Read the first frame; without a second one right after it, chance may have made it."""
-    (bits,) = unpack_from(">I", data, at)
-    version, layer, kbits, rate = bits >> 19 & 3, bits >> 17 & 3, bits >> 12 & 15, bits >> 10 & 3
-    if bits >> 21 != 0x7FF or version == 1 or layer != 1 or not 0 < kbits < 15 or rate == 3:
-        return None
-    hertz, is_first = _MP3_RATES[version][rate], version == 3
-    n_bytes = (144 if is_first else 72) * _MP3_KBITS[is_first][kbits] * 1000 // hertz
-    following = at + n_bytes + (bits >> 9 & 1)
-    if following > len(data) or (
-        not at and len(data) - following >= 4 and not _mp3(data, following)
-    ):
-        return None
-    return _sound(hertz, 1 if bits >> 6 & 3 == 3 else 2)
-
-
 class _Format(NamedTuple):
     """How the bytes of a format begin, and what they are."""
 
@@ -243,7 +220,7 @@ class _Format(NamedTuple):
     def details(self, data: bytes) -> _Details:
         """Return what the header tells, nothing if it is cut; None if this is another format after all."""
         try:
-            return self.read(data)
+            return self.read(data) if self.begins.match(data) else None
         except (StructError, IndexError):
             return None if self.media is None else {}
 
@@ -306,7 +283,10 @@ _FORMATS = (
     _medium(rb"OggS\0.{23,278}\x80theora", "OGG video", "video/ogg", ".ogv"),
     _medium(rb"OggS\0", "OGG", "audio/ogg", ".ogg"),
     _medium(rb"ID3[\x02-\x04].[\x00-\xff][\x00-\x7f]{4}", "MP3", "audio/mpeg", ".mp3"),
-    _medium(rb"\xff[\xe2\xe3\xf2\xf3\xfa\xfb]..", "MP3", "audio/mpeg", ".mp3", _mp3),
+    # The next frame begins alike; without it, chance may have made the first.
+    _medium(
+        rb"(\xff[\xe2\xe3\xf2\xf3\xfa\xfb])[\x10-\xeb].{20,2100}?\1[\x10-\xeb]", "MP3", "audio/mpeg", ".mp3"
+    ),
     _medium(_FTYP + rb"M4A ", "M4A", "audio/mp4", ".m4a"),
     _medium(_FTYP + rb"qt  ", "QuickTime", "video/quicktime", ".mov"),
     _medium(_FTYP, "MP4", "video/mp4", ".mp4"),
@@ -355,9 +335,8 @@ def recognize(data: bytes) -> Media | None:
     >>> recognize(b"text")
     """
     for form in _FORMATS:
-        if form.media is not None and form.begins.match(data):
-            details = form.details(data)
-            return None if details is None else replace(form.media, **details)
+        if form.media is not None and (details := form.details(data)) is not None:
+            return replace(form.media, **details)
     return None
 
 
@@ -383,8 +362,7 @@ def looks_like(head: bytes, *, is_whole: bool) -> str | None:
         return found
     is_header = head[4:8] == bytes(4)
     for form in _FORMATS:
-        is_one = (form.is_sure or not is_header) and form.begins.match(head)
-        if is_one and form.details(head) is not None:
+        if (form.is_sure or not is_header) and form.details(head) is not None:
             return f"{form.name} ({form.advice})" if form.advice else form.name
     if is_whole and _is_unframed_example(head):
         return (
@@ -395,35 +373,13 @@ def looks_like(head: bytes, *, is_whole: bool) -> str | None:
 
 def _is_unframed_example(data: bytes) -> bool:
     """Whether these are whole messages that are nothing but Features and FeatureLists with entries."""
-
-    def messages_in(start: int, stop: int, numbers: tuple[int, ...]) -> list[tuple[int, int]]:
-        found = list(walk(data, start, stop))
-        if any(number not in numbers or wire != LEN for number, wire, _, _ in found):
-            raise WireError(0, start, "another field")
-        return [(begin, end) for _, _, begin, end in found]
-
-    if data[:1] != b"\n":
-        return False
     try:
-        parts = messages_in(0, len(data), (1, 2))
-        entries = [entry for part in parts for entry in messages_in(*part, (1,))]
-        return bool(entries) and all(messages_in(*entry, (1, 2)) for entry in entries)
+        parts = list(walk(data, 0, len(data)))
+        entries = [entry for *_, start, stop in parts for entry in walk(data, start, stop)]
     except WireError:
         return False
-
-
-_COMMENTS = r"\s*(#[^\n]*\n\s*)*"
-_LFS = re.compile(r"version https://git-lfs\.github\.com/spec/")
-_HTML = re.compile(r"<(!doctype\s+html|html)\b", re.IGNORECASE)
-_XML = re.compile(r"\s*<(\?xml\b|!|[A-Za-z][\w:.-]*[\s/>])")
-_JSON = re.compile(r"\s*(\{\s*([\"}]|$)|\[\s*([\[\]{\"\d.-]|true|false|null|$))")
-_TEXT_EXAMPLE = re.compile(_COMMENTS + r"(features|context|feature_lists)\s*:?\s*\{")
-_TFX_SCHEMA = re.compile(
-    _COMMENTS + r"(feature|sparse_feature|string_domain|int_domain|float_domain"
-    r"|tensor_representation_group)\s*:?\s*\{(?!\s*key\b)"
-)
-_DATASET_INFO = re.compile(r'"(citation|config\w+|downloadSize|fileFormat|releaseNotes|splits)":')
-_INDEX = re.compile(r"0 \d+\r?\n(\d+ \d+\r?\n)*(\d+ ?\d*)?\Z")
+    are_parts = data[:1] == b"\n" and all(part[:2] in ((1, LEN), (2, LEN)) for part in parts)
+    return are_parts and bool(entries) and all(entry[:2] == (1, LEN) for entry in entries)
 
 
 def _is_table(text: str) -> bool:
@@ -444,41 +400,53 @@ def _is_json_lines(text: str) -> bool:
         return False
 
 
-_PROTO_TEXT = "google.protobuf.text_format.Parse reads it"
-_CONVERT = "(tfrecord convert reads it)"
-_TEXTS: tuple[tuple[Callable[[str], object], str], ...] = (
-    (_LFS.match, "a Git LFS pointer (fetch the real file with git lfs pull)"),
+_COMMENTS = r"\s*(#[^\n]*\n\s*)*"
+_JSON = r"\s*(\{\s*([\"}]|$)|\[\s*([\[\]{\"\d.-]|true|false|null|$))"
+_CLOSER: dict[str, Callable[[str], bool]] = {"JSON lines": _is_json_lines, "CSV": _is_table}
+_TEXTS = (
+    (r"version https://git-lfs\.github\.com/spec/", "a Git LFS pointer", "fetch the real file with git lfs pull"),
     (
-        lambda text: '"format": "tfrecord_lite.Schema"' in text[:200],
-        "a schema file of this package (name its data file, without .schema.json)",
-    ),
-    (_INDEX.match, "the index of a TFRecord file (name the data file, without .idx)"),
-    (
-        lambda text: _XML.match(text) and _HTML.search(text[:1000]),
-        "an HTML page (a failed download often leaves one)",
-    ),
-    (_XML.match, "XML"),
-    (
-        lambda text: _JSON.match(text) and '"tensorflow_datasets.' in text[:HEAD_BYTES],
-        "a features.json of TFDS (load_schema reads it, load_tfds its directory)",
+        r'[^\0]{0,150}"format": "tfrecord_lite\.Schema"', "a schema file of this package",
+        "name its data file, without .schema.json",
     ),
     (
-        lambda text: _JSON.match(text) and len(set(_DATASET_INFO.findall(text))) > 1,
-        "a dataset_info.json of TFDS (load_tfds reads its directory)",
+        r"0 \d+\r?\n(\d+ \d+\r?\n)*(\d+ ?\d*)?\Z", "the index of a TFRecord file",
+        "name the data file, without .idx",
     ),
-    (lambda text: _JSON.match(text) and _is_json_lines(text), f"JSON lines {_CONVERT}"),
-    (_JSON.match, "JSON"),
-    (_TEXT_EXAMPLE.match, f"a tf.train.Example in text form ({_PROTO_TEXT})"),
-    (_TFX_SCHEMA.match, "a schema of TFX in text form (load_schema reads it)"),
-    (_is_table, f"CSV {_CONVERT}"),
-    (lambda _: True, "plain text"),
-)
+    (
+        r"(?i)\s*<([^\0]{0,990}<)?(!doctype\s+html|html)\b", "an HTML page",
+        "a failed download often leaves one",
+    ),
+    (r"\s*<(\?xml\b|!|[A-Za-z][\w:.-]*[\s/>])", "XML", ""),
+    (
+        _JSON + r'[^\0]*?"tensorflow_datasets\.', "a features.json of TFDS",
+        "load_schema reads it, load_tfds its directory",
+    ),
+    (_JSON, "JSON lines", "tfrecord convert reads it"),
+    (_JSON, "JSON", ""),
+    (
+        _COMMENTS + r"(features|context|feature_lists)\s*:?\s*\{", "a tf.train.Example in text form",
+        "google.protobuf.text_format.Parse reads it",
+    ),
+    (
+        _COMMENTS + r"(feature|sparse_feature|string_domain|int_domain|float_domain"
+        r"|tensor_representation_group)\s*:?\s*\{(?!\s*key\b)",
+        "a schema of TFX in text form", "load_schema reads it",
+    ),
+    ("", "CSV", "tfrecord convert reads it"),
+    ("", "plain text", ""),
+)  # fmt: skip
+"""How a text begins, what it is, and advice; the first that matches counts, if a closer look agrees."""
 
 
 def _text_kind(head: bytes, *, is_whole: bool) -> str | None:
     """Recognise text, and what kind of text it is."""
     text = text_of(head.replace(b"\f", b"").removeprefix(b"\xef\xbb\xbf"), is_cut=not is_whole)
-    return None if text is None else next(name for is_kind, name in _TEXTS if is_kind(text))
+    for begins, name, advice in _TEXTS if text is not None else ():
+        is_close = name not in _CLOSER or _CLOSER[name](text)  # type: ignore[arg-type]
+        if is_close and re.match(begins, text):  # type: ignore[arg-type]
+            return f"{name} ({advice})" if advice else name
+    return None
 
 
 # --------------------------------------------------------------------------------- values
@@ -561,40 +529,39 @@ def _tensor(data: bytes) -> tuple[str, tuple[int, ...], int | None] | None:
     """
     if len(data) < 4 or data[0] != 0x08:
         return None
-    shape: list[int] = []
+
+    def size_of(start: int, stop: int) -> int:
+        parts = islice(walk(data, start, stop), _MAX_FIELDS)
+        sizes = [read_varint(data, a, b)[0] for n, wire, a, b in parts if (n, wire) == (1, VARINT)]
+        return sizes[-1] if sizes else 0
+
     try:
         dtype = dict(enumerate(_DTYPES)).get(read_varint(data, 1, len(data))[0], "-")
         fields = list(islice(walk(data, 0, len(data)), _MAX_FIELDS))
-        shapes = [(start, stop) for number, _, start, stop in fields if number == 2]
-        kinds = {1: VARINT, 2: LEN, 3: VARINT, 4: LEN}
-        are_known = all(
-            wire in (VARINT, I32, I64, LEN) if number in _LISTS else wire == kinds.get(number)
-            for number, wire, _, _ in fields
-        )
-        if dtype == "-" or len(shapes) != 1 or not are_known:
+        shapes = [field[2:] for field in fields if field[0] == 2]
+        if dtype == "-" or len(shapes) != 1:
             return None
-        for number, wire, start, stop in islice(walk(data, *shapes[0]), _MAX_DIMS + 1):
-            if (number, wire) != (2, LEN):
-                return None
-            parts = islice(walk(data, start, stop), _MAX_FIELDS)
-            sizes = [read_varint(data, a, b)[0] for n, w, a, b in parts if (n, w) == (1, VARINT)]
-            shape.append(sizes[-1] if sizes else 0)
+        dims = list(islice(walk(data, *shapes[0]), _MAX_DIMS + 1))
+        shape = tuple(size_of(start, stop) for *_, start, stop in dims)
     except WireError:
+        return None
+    kinds = {1: VARINT, 2: LEN, 3: VARINT, 4: LEN}
+    are_known = all(number in _LISTS or wire == kinds.get(number) for number, wire, *_ in fields)
+    if not are_known or any(dim[:2] != (2, LEN) for dim in dims):
         return None
     if len(shape) > _MAX_DIMS or prod(filter(None, shape)) >= 2**63:
         return None
-    if dtype == "string":
-        n_bytes = None
-    else:
-        extra = {"bfloat16": 2}.get(dtype, 1)  # of ml_dtypes, which need not be installed
-        known = dtype in np.sctypeDict
-        n_bytes = prod(shape) * (np.dtype(dtype).itemsize if known else extra)
+    n_bytes = None
+    if dtype in np.sctypeDict:
+        n_bytes = prod(shape) * np.dtype(dtype).itemsize
+    elif dtype != "string":  # of ml_dtypes, which need not be installed
+        n_bytes = prod(shape) * (2 if dtype == "bfloat16" else 1)
     contents = [stop - start for number, _, start, stop in fields if number == 4]
     if any(contents):
         is_full = contents[-1] == n_bytes
     else:
-        is_full = not prod(shape) or any(number in _LISTS for number, _, _, _ in fields)
-    return (f"{dtype} tensor", tuple(shape), n_bytes) if is_full else None
+        is_full = not prod(shape) or any(number in _LISTS for number, *_ in fields)
+    return (f"{dtype} tensor", shape, n_bytes) if is_full else None
 
 
 def _array(data: bytes) -> tuple[str, tuple[int, ...], int] | None:

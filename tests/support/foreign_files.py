@@ -101,7 +101,7 @@ def _files() -> dict[str, Foreign]:
         ),
         "dataset_info.json": Foreign(
             b'{\n  "citation": "",\n  "fileFormat": "tfrecord",\n  "name": "a",\n  "splits": []\n}\n',
-            "a dataset_info.json of TFDS (load_tfds reads its directory)",
+            "JSON",
         ),
         "package.json": Foreign(b'{\n  "name": "a",\n  "description": "b, c"\n}\n', "JSON"),
         "CSV with texts": Foreign(

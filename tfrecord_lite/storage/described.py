@@ -265,18 +265,14 @@ def _widened(name: str, ours: SchemaItem, theirs: SchemaItem) -> SchemaItem:
     A feature without any value was saved as byte strings, as nothing told its type; if such a file
     does have byte strings, its records will not fit.
     """
-    for item, other in (ours, theirs), (theirs, ours):
-        lacking = other.original
-        if lacking is not None and _is_bytes(lacking) and not _is_bytes(item.original):
-            if lacking.missing:
-                return as_absent(name, item)
-            if lacking.shape == (None,):
-                return as_ragged(name, item, missing_as_empty=True)
+    pairs = ((ours, theirs), (theirs, ours))
+    for item, other in pairs:
+        if other.original == Original("string", (), missing=True):
+            return as_absent(name, item)
+    for item, other in pairs:
+        if other.original == Original("string", (None,)):
+            return as_ragged(name, item, missing_as_empty=True)
     return widened(name, ours, theirs, missing_as_empty=True)
-
-
-def _is_bytes(original: Original | None) -> bool:
-    return original is not None and original.dtype == "string" and original.text is None
 
 
 def structure_of(described: Sidecar) -> Structure:
@@ -320,7 +316,7 @@ def with_text(described: Sidecar, text: Any, looked: Callable[[], list[Block]]) 
 def _may_be_text(item: SchemaItem) -> bool:
     """Return whether a feature has byte strings that nothing says are text."""
     if item.original is not None:
-        return _is_bytes(item.original)
+        return item.original.dtype == "string" and item.original.text is None
     return item.kind is Kind.BYTES and not getattr(item.spec, "partitions", ())
 
 
