@@ -59,7 +59,7 @@ copybutton_prompt_is_regexp = True
 autodoc_typehints = "signature"
 autodoc_member_order = "bysource"
 # The modules for engines are imported without the engines: each needs an environment of its own.
-autodoc_mock_imports = ["apache_beam", "pyspark", "ray"]
+autodoc_mock_imports = ["apache_beam", "grain", "keras", "pyspark", "ray"]
 napoleon_google_docstring = False
 # Types are words, such as "uint8, shape (n_bytes,)"; none of them is a link.
 napoleon_use_param = False

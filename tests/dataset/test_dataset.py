@@ -438,32 +438,18 @@ def test_len_is_known_where_it_can_be(names: list[str]) -> None:
         len(TFRecordDataset(names))
 
 
-@pytest.mark.parametrize("n_stages", [1, 100])
-def test_a_long_plan_has_a_short_repr(names: list[str], n_stages: int) -> None:
-    features = {f"feature number {i}": FixedLenFeature([], "int64", 0) for i in range(50)}
-    dataset: Dataset[Any] = TFRecordDataset(names).batch(2).parse_example(features)
-    for _ in range(n_stages):
-        dataset = dataset.prefetch(12345)
-
-    assert len(repr(dataset)) <= 200
-    assert len(repr(iter(dataset))) <= 200
-    assert repr(dataset).startswith("<Dataset: TFRecordDataset('")
-    assert repr(dataset).endswith(".prefetch(12345)>")
-
-
 def test_a_repr_shows_the_calls_that_make_the_data_set() -> None:
-    dataset: Dataset[Any] = TFRecordDataset(["a", "b"]).interleave(2).shuffle_files(1).shard(3, 1)
-    batches = dataset.filter(bool).map(lambda x: x).shard(2, 1).batch(4).parse_example(FEATURES)
-    lists = TFRecordDataset("a").shuffle_all(1).parse_sequence_example(FEATURES).repeat()
+    dataset: Dataset[Any] = TFRecordDataset(["a", "b"]).filter(bool).map(lambda x: x)
+    parsed = dataset.shuffle(9).batch(4).parse_example(FEATURES)
+    for _ in range(100):
+        parsed = parsed.prefetch(12345)
 
-    assert repr(batches).startswith("<Dataset: TFRecordDataset('a', ... (2 files)).interleave(2)")
-    assert repr(dataset).endswith(".interleave(2).shuffle_files().shard(3, 1)>")
-    assert repr(batches).endswith(".shard(2, 1).batch(4).parse_example(...)>")
-    assert ".filter(bool).map(<lambda>)." in repr(dataset.filter(bool).map(lambda x: x).take(1))
-    assert ".shuffle_all().parse_sequence_example(...).repeat()>" in repr(lists)
-    assert repr(TFRecordDataset("a").shuffle(9).in_processes(2)).endswith(
-        ".shuffle(9).in_processes(2)>"
+    assert (
+        repr(dataset) == "<Dataset: TFRecordDataset('a', ... (2 files)).filter(bool).map(<lambda>)>"
     )
+    assert repr(parsed).startswith(f"{repr(dataset)[:-1]}.shuffle(9)")
+    assert repr(parsed).endswith(".prefetch(12345)>")
+    assert len(repr(iter(parsed))) <= 200
 
 
 # Errors

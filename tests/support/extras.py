@@ -60,6 +60,8 @@ _MODULES_OF = EXTRAS | GROUPS | {name: modules for name, (_, modules) in PACKAGE
 
 MODULES = {
     "tfrecord_lite.integrations.beam": "beam",
+    "tfrecord_lite.integrations.grain": "frameworks",
+    "tfrecord_lite.integrations.keras": "frameworks",
     "tfrecord_lite.integrations.ray": "ray",
     "tfrecord_lite.integrations.spark": "spark",
     "tfrecord_lite.apps.viewer.": "view",

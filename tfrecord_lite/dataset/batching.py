@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -53,7 +53,7 @@ class Batch(Stage):
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:
         """Yield them."""
         demand = Demand()
-        with self.feed(replace(run, demand=demand), state) as feed:
+        with self.feed(run, state, demand) as feed:
             n_batches = 1
             while True:
                 before = feed.state()
@@ -129,7 +129,7 @@ class Parse(Stage):
 
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:
         """Yield them."""
-        with self.feed(run.without_demand(), state) as feed:
+        with self.feed(run, state) as feed:
             yield from self._parse(feed)
 
     def _parse(self, feed: Feed) -> Iterator[Pair]:

@@ -103,9 +103,7 @@ class BatchChunk:
 
     def __getitem__(self, key: slice) -> BatchChunk:
         """Return a range of batches on the same buffer."""
-        start, stop, step = key.indices(len(self))
-        if step != 1:
-            return self.take(np.arange(start, stop, step))
+        start, stop, _ = key.indices(len(self))
         splits = self.splits[start : max(stop, start) + 1]
         return BatchChunk(self.records[splits[0] : splits[-1]], splits - splits[0])
 
@@ -168,11 +166,9 @@ class ColumnChunk:
         """Return the number of batches."""
         return self.splits.size - 1
 
-    def __getitem__(self, key: slice) -> Chunk:
+    def __getitem__(self, key: slice) -> ColumnChunk:
         """Return a range of batches of the same columns."""
-        start, stop, step = key.indices(len(self))
-        if step != 1:
-            return self.take(np.arange(start, stop, step))
+        start, stop, _ = key.indices(len(self))
         splits = self.splits[start : max(stop, start) + 1]
         return ColumnChunk(self.columns, splits, self.label_key)
 

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.arrays import AnyArray, Int64Array, ObjectArray
     from tfrecord_lite.columns import Column
     from tfrecord_lite.errors import DamageReport
+    from tfrecord_lite.example.decode.reader import StringForm
     from tfrecord_lite.example.parse import ExampleParser
     from tfrecord_lite.example.sequence.parse import SequenceExampleParser
     from tfrecord_lite.schema import DenseLike, FeatureLike
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     T_co = TypeVar("T_co", covariant=True, default=Any)
     U = TypeVar("U")
     Parts = TypeVarTuple("Parts")
+    Arrays: TypeAlias = Literal["ndarray"]
     Columns: TypeAlias = dict[str, Column]
     """What an :class:`ExampleParser` returns."""
     Leaf: TypeAlias = float | np.generic | AnyArray
@@ -92,7 +94,8 @@ class DatasetIterator(Generic[T_co]):
         self._begin(epoch, None)
 
     def _begin(self, epoch: tuple[int, ...], state: Any) -> None:
-        self._run = Run(epoch, damage=RunDamage(is_skipped=self._plan.skips_damage))
+        is_skipped = getattr(chain(self._plan)[0], "skips_damage", False)
+        self._run = Run(epoch, damage=RunDamage(is_skipped=is_skipped))
         self._begun(self._run)
         self._feed = feed_of(self._plan, self._run, state)
         self._before = self._feed.state()  # before the ready elements
@@ -164,8 +167,8 @@ class DatasetIterator(Generic[T_co]):
     @functools.cached_property
     def _files(self) -> str | None:
         """A digest of the files' names in order, without folders, as these may move; None without files."""
-        names = getattr(chain(self._plan)[0], "names", None)
-        if names is None:
+        names = getattr(chain(self._plan)[0], "names", ())
+        if not names:
             return None
         text = repr([os.path.basename(name) for name in names])  # noqa: PTH119 - may be URLs
         return hashlib.sha256(text.encode()).hexdigest()[:16]
@@ -377,49 +380,29 @@ class Dataset(Generic[T_co]):
 
     @overload
     def parse_example(
-        self,
-        features: Mapping[str, DenseLike],
-        *,
-        strings: Literal["ndarray"] = "ndarray",
-        label_key: None = None,
+        self, features: Mapping[str, DenseLike], *, strings: Arrays = ..., label_key: None = None
     ) -> Dataset[dict[str, AnyArray]]: ...
     @overload
     def parse_example(
-        self,
-        features: Mapping[str, DenseLike],
-        *,
-        strings: Literal["ndarray"] = "ndarray",
-        label_key: str,
+        self, features: Mapping[str, DenseLike], *, strings: Arrays = ..., label_key: str
     ) -> Dataset[tuple[dict[str, AnyArray], AnyArray]]: ...
     @overload
     def parse_example(
         self,
         features: Mapping[str, FeatureLike],
         *,
-        strings: Literal["ndarray", "BytesColumn"] = "ndarray",
+        strings: StringForm = ...,
         label_key: None = None,
     ) -> Dataset[Columns]: ...
     @overload
     def parse_example(
-        self,
-        features: Mapping[str, FeatureLike],
-        *,
-        strings: Literal["ndarray", "BytesColumn"] = "ndarray",
-        label_key: str,
+        self, features: Mapping[str, FeatureLike], *, strings: StringForm = ..., label_key: str
     ) -> Dataset[tuple[Columns, Column]]: ...
-    @overload
     def parse_example(
         self,
         features: Mapping[str, FeatureLike],
         *,
-        strings: Literal["ndarray", "BytesColumn"] = "ndarray",
-        label_key: str | None = None,
-    ) -> Dataset[Columns] | Dataset[tuple[Columns, Column]]: ...
-    def parse_example(
-        self,
-        features: Mapping[str, FeatureLike],
-        *,
-        strings: Literal["ndarray", "BytesColumn"] = "ndarray",
+        strings: StringForm = "ndarray",
         label_key: str | None = None,
     ) -> Dataset[Any]:
         """Parse Examples: batches into columns, or single ones.
@@ -461,7 +444,7 @@ class Dataset(Generic[T_co]):
         context_features: Mapping[str, FeatureLike] | None = None,
         sequence_features: Mapping[str, FeatureLike] | None = None,
         *,
-        strings: Literal["ndarray", "BytesColumn"] = "ndarray",
+        strings: StringForm = "ndarray",
     ) -> Dataset[tuple[Columns, Columns, dict[str, Int64Array]]]:
         """Parse SequenceExamples: batches into (context, sequences, lengths), or single ones.
 
@@ -632,9 +615,9 @@ class Dataset(Generic[T_co]):
         return self._then(Enumerate, start=require_int("start", start))
 
     def cache(self) -> Dataset[T_co]:
-        """Keep the elements of the first whole epoch in memory, and give them in all later ones.
+        """Keep the elements of epoch 0 in memory once all of them were made, and give them in every epoch.
 
-        A shuffle after it gives new orders; the order of one before it is kept. The elements belong
+        A shuffle after it gives new orders; one before it has that of epoch 0. The elements belong
         to the process. In torch's ``DataLoader`` each worker keeps its part, from epoch to epoch
         only with ``persistent_workers=True``.
 

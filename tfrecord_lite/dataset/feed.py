@@ -48,13 +48,10 @@ class Feed:
     which would wait for them, and files would be read from offsets that both move.
     """
 
-    def __init__(
-        self, start: Start, state: State = None, cached: dict[str, Any] | None = None
-    ) -> None:
+    def __init__(self, start: Start, state: State = None) -> None:
         self._before: State = state["at"] if state else None  # of the node, before the chunk
         self._after: State = self._before
         self._to_skip: int = state["skip"] if state else 0
-        self._cached = cached  # part of the state at the beginning
         self._pairs = start(self._before)
         self._chunk: Chunk | None = None
         self._n_taken = 0  # of the chunk
@@ -63,8 +60,7 @@ class Feed:
 
     def state(self) -> dict[str, Any]:
         """Return the state before the first element that was not taken yet."""
-        state = {"at": self._before, "skip": self._n_taken + self._to_skip}
-        return state if self._before or self._cached is None else {**state, "kept": self._cached}
+        return {"at": self._before, "skip": self._n_taken + self._to_skip}
 
     def take(self, most: int | None = None) -> Chunk | None:
         """Return the next elements, one or more, at most `most`; None at the end."""

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
 
 from tfrecord_lite.dataset.feed import Demand, Feed
-from tfrecord_lite.errors import DamageReport
+from tfrecord_lite.errors import DamageReport, short_name
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.damage import DamageLog, Log
 
@@ -80,18 +80,9 @@ class Run:
 
     epoch: tuple[int, ...] = (0,)
     """Number of the epoch, then of the round of each ``repeat``: part of each random order's key."""
-    cached: dict[str, Any] | None = None
-    """Contents to assume for the caches (:meth:`PlanNode.cached`); None for those they have."""
     damage: RunDamage = field(default_factory=RunDamage)
     demand: Demand = field(default_factory=Demand)
     """What the stage after a source wants next."""
-
-    def without_demand(self) -> Run:
-        """Return the same for the input of a stage that takes elements in its own way, such as one by one.
-
-        What is wanted after it says little about how many a source should read at once.
-        """
-        return replace(self, demand=Demand())
 
     def key(self, seed: int, number: int, *, reshuffles: bool) -> tuple[int, ...]:
         """Return the key of a random order: that of shuffle `number` of the plan; 0 for the files."""
@@ -107,9 +98,6 @@ class PlanNode:
     so a plan can be divided among workers only after it."""
     gives: ClassVar[Content | None] = None
     """The chunks that it always gives; None if that depends on its input."""
-    method: ClassVar[str | None] = None
-    n_shown: ClassVar[int] = 1
-    """The method that makes it, unless that has the class's name, and how many arguments tell about it."""
 
     @property
     def content(self) -> Content:
@@ -118,13 +106,13 @@ class PlanNode:
 
     @property
     def call(self) -> str:
-        """The call that makes it, with its most telling arguments: a number or a function, as a rule."""
+        """The call that makes it, with its most telling argument: a number or a function, as a rule."""
         shown = [
             str(value) if type(value) is int else getattr(value, "__name__", type(value).__name__)
             for value in vars(self).values()
             if type(value) is int or callable(value)
         ]
-        return f"{self.method or type(self).__name__.lower()}({', '.join(shown[: self.n_shown])})"
+        return f"{type(self).__name__.lower()}({', '.join(shown[:1])})"
 
     def size(self) -> int | None:
         """Return the number of elements; None if it is not known."""
@@ -136,62 +124,47 @@ class PlanNode:
 
     def settings(self) -> dict[str, Any]:
         """Return the settings that identify this node in a checkpoint: numbers and counts."""
-        settings: dict[str, Any] = {}
-        for name, value in vars(self).items():
-            if type(value) is tuple:
-                settings[f"n_{name}"] = len(value)
-            elif isinstance(value, (int, type(None))) and not name.startswith("_"):
-                settings[name] = value
-        return settings
-
-    def cached(self) -> dict[str, Any] | None:
-        """Return which epoch the last cache holds, as plain data; None without a cache."""
-        return None
-
-    @property
-    def skips_damage(self) -> bool:
-        """Whether damage in files is skipped, rather than raised."""
-        return False
-
-    def part(self, n_parts: int, number: int) -> PlanNode:
-        """Return a node that gives every `n_parts`-th element, from `number` on."""
-        raise NotImplementedError
-
-    def worker_part(self, n_workers: int, worker: int, *, repeats: bool) -> PlanNode:
-        """Return a node that gives one worker's part of the elements, divided the fastest way.
-
-        If the plan `repeats` them, parts have equal sizes, so that no worker begins its epochs much earlier
-        than others.
-        """
-        return self.part(n_workers, worker)
+        return {
+            name: value
+            for name, value in vars(self).items()
+            if isinstance(value, (int, type(None))) and not name.startswith("_")
+        }
 
 
 @dataclass(frozen=True, kw_only=True)
 class Source(PlanNode):
     """Node without input, of whose elements every `n_parts`-th is given, from `number` on."""
 
+    names: tuple[str, ...] = ()
+    """Of the files."""
     n_parts: int = 1
     number: int = 0
 
     @property
     def call(self) -> str:
-        """The call that makes it, and its part."""
-        part = f".shard({self.n_parts}, {self.number})" if self.n_parts > 1 else ""
-        return self._call_of_all() + part
+        """The call that makes it."""
+        if not self.names:
+            return super().call
+        more = f", ... ({len(self.names)} files)" if len(self.names) > 1 else ""
+        return f"TFRecordDataset({short_name(self.names[0])!r}{more})"
 
-    def _call_of_all(self) -> str:
-        return super().call
+    @property
+    def skips_damage(self) -> bool:
+        """Whether damage in files is skipped, rather than raised."""
+        return False
 
     def part(self, n_parts: int, number: int) -> Self:
         """Return a node that gives every `n_parts`-th of these elements, from `number` on."""
         step, first = self.n_parts * n_parts, self.number + self.n_parts * number
         return replace(self, n_parts=step, number=first)
 
-    def settings(self) -> dict[str, Any]:
-        """Return the settings, the part last."""
-        settings = super().settings()
-        part = {name: settings.pop(name) for name in ("n_parts", "number")}
-        return {**settings, **part}
+    def worker_part(self, n_workers: int, worker: int, *, repeats: bool) -> Self:
+        """Return a node that gives one worker's part of the elements, divided the fastest way.
+
+        If the plan `repeats` them, parts have equal sizes, so that no worker begins its epochs much earlier
+        than others.
+        """
+        return self.part(n_workers, worker)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -211,18 +184,14 @@ class Stage(PlanNode):
         """Return the number of elements; None if it is not known."""
         return self.input.size() if self.is_one_to_one else None
 
-    def feed(self, run: Run, state: State) -> Feed:
-        """Start the input from where a state of this stage says."""
+    def feed(self, run: Run, state: State, demand: Demand | None = None) -> Feed:
+        """Start the input from where a state of this stage says.
+
+        Without a `demand` it reads as many elements at once as are fast: what is wanted after a stage that takes
+        them one by one says little about that.
+        """
+        run = replace(run, demand=demand or Demand())
         return feed_of(self.input, run, state["feed"] if state else None)
-
-    def cached(self) -> dict[str, Any] | None:
-        """Return which epoch the last cache of the input holds."""
-        return self.input.cached()
-
-    @property
-    def skips_damage(self) -> bool:
-        """Whether damage in files is skipped, rather than raised."""
-        return self.input.skips_damage
 
     def with_input(self, node: PlanNode) -> Stage:
         """Return the same stage on another input."""
@@ -230,13 +199,8 @@ class Stage(PlanNode):
 
 
 def feed_of(node: PlanNode, run: Run, state: State) -> Feed:
-    """Start a node from a state.
-
-    A state at the beginning says which epochs the caches held, so that a cache which is empty by
-    now, or holds another epoch (as in another process), gives the same elements.
-    """
-    cached = state.get("kept") if state else run.cached or node.cached()
-    return Feed(functools.partial(node.chunks, replace(run, cached=cached)), state, cached)
+    """Start a node from a state."""
+    return Feed(functools.partial(node.chunks, run), state)
 
 
 def plan_of(dataset: Any) -> PlanNode:

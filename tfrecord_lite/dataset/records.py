@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -18,7 +18,7 @@ from tfrecord_lite.dataset import random_order as order
 from tfrecord_lite.dataset.chunks import RecordChunk, join
 from tfrecord_lite.dataset.feed import Demand
 from tfrecord_lite.dataset.plan import MemoryKey, Run, Source
-from tfrecord_lite.errors import FailedPreconditionError, Reason, TFRecordError, plural, short_name
+from tfrecord_lite.errors import FailedPreconditionError, Reason, TFRecordError, plural
 from tfrecord_lite.files.names import is_url, local_size
 from tfrecord_lite.index import TFRecordFile
 from tfrecord_lite.options import ReadSettings
@@ -43,7 +43,6 @@ _ABOUT_BYTES = 4 * 1024 * 1024
 class Files(Source):
     """The records of files: one file after the other, or several in turns."""
 
-    names: tuple[str, ...]
     numbers: range = range(sys.maxsize)
     """The number of each file in the whole data set."""
     options: ReadSettings = field(default_factory=ReadSettings)
@@ -63,10 +62,6 @@ class Files(Source):
     def skips_damage(self) -> bool:
         """Whether damage is skipped, rather than raised."""
         return self.options.on_error != "raise"
-
-    def _call_of_all(self) -> str:
-        in_turns = f".interleave({self.cycle_length})" if self.cycle_length > 1 else ""
-        return _call_of(self.names) + in_turns + ".shuffle_files()" * (self.seed is not None)
 
     def worker_part(self, n_workers: int, worker: int, *, repeats: bool) -> Files:
         """Divide by files if there are enough and this is not a part yet, or by ranges of equal size."""
@@ -250,11 +245,6 @@ class Files(Source):
         return RecordChunk(self.names, block.data, block.offsets, block.lengths, places)
 
 
-def _call_of(names: Sequence[str]) -> str:
-    more = f", ... ({len(names)} files)" if len(names) > 1 else ""
-    return f"TFRecordDataset({', '.join(repr(short_name(name)) for name in names[:1])}{more})"
-
-
 def _place(block: Block) -> tuple[int, int]:
     """Return index and offset of a block's first record."""
     span = block.spans[0]
@@ -287,15 +277,11 @@ def _damage_error(chunk: RecordChunk, number: int) -> TFRecordError:
 class ShuffledRecords(Source):
     """All records of uncompressed files, in random order; the process keeps their index."""
 
-    names: tuple[str, ...]
     options: ReadSettings
     seed: int
     is_seeded: bool
     reshuffles: bool = True
     key: MemoryKey = field(default_factory=MemoryKey, compare=False)
-
-    def _call_of_all(self) -> str:
-        return f"{_call_of(self.names)}.shuffle_all()"
 
     def size(self) -> int:
         """Return the number of records of this part."""

@@ -56,10 +56,11 @@ def worker_part(plan: PlanNode, n_workers: int, number: int) -> PlanNode:
     """Return the plan of one worker."""
     nodes = chain(plan)
     last = _last_that_counts(nodes)
+    first: Any = nodes[0]
     part: PlanNode
     if last == 0:
         repeats = any(isinstance(node, Repeat) for node in nodes)
-        part = nodes[0].worker_part(n_workers, number, repeats=repeats)
+        part = first.worker_part(n_workers, number, repeats=repeats)
     else:
         part = Shard(input=nodes[last], n_parts=n_workers, number=number)
     for node in nodes[last + 1 :]:

@@ -13,7 +13,7 @@ them and reads them again.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
@@ -52,7 +52,7 @@ class Shuffle(Stage):
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:
         """Yield them."""
         key = run.key(self.seed, self.number, reshuffles=self.reshuffles)
-        with self.feed(run.without_demand(), state) as feed:
+        with self.feed(run, state) as feed:
             yield from _Buffer(feed, key, self.buffer_size).shuffled(state)
 
 
@@ -82,7 +82,7 @@ class _Buffer:
             yield out, self._state(0)
         rest = order.permutation(self._key, self._held.size, of_buffer=True)
         while drained < rest.size and self._contents is not None:
-            most = _FEW if isinstance(self._contents, _HeldLargeRecords) else _MOST_STEPS
+            most = _MOST_STEPS if isinstance(self._contents, _HeldRecords) else _FEW
             slots = rest[drained : drained + most]
             drained += slots.size
             yield self._contents.take(slots), self._state(drained)
@@ -141,66 +141,49 @@ class _Buffer:
         return out
 
 
-def _hold(found: list[Chunk], places: Int64Array) -> _HeldElements:
+def _hold(found: list[Any], places: Int64Array) -> _HeldElements:
     """Fill slot i with element ``places[i]`` of all chunks; empty the list `found`."""
-    records = [chunk for chunk in found if isinstance(chunk, RecordChunk)]
-    if len(records) < len(found):
-        return _HeldObjects([item for chunk in found for item in chunk.elements()], places)
-    n_bytes = sum(int(chunk.lengths.sum()) for chunk in records)
-    if n_bytes >= _LARGE_RECORD_BYTES * sum(map(len, records)):
+    are_records = all(isinstance(chunk, RecordChunk) for chunk in found)
+    n_bytes = sum(int(chunk.lengths.sum()) for chunk in found) if are_records else 0
+    if are_records and n_bytes < _LARGE_RECORD_BYTES * sum(map(len, found)):
+        chunk: Any = join(found)
         found.clear()
-        return _HeldLargeRecords(records, places)
-    chunk: Any = join(records)
-    found.clear()
-    return _HeldRecords(chunk[places])
+        return _HeldRecords(chunk[places])
+    names = found[0].names if are_records else ()
+    where = np.concatenate([chunk.places for chunk in found])[places] if are_records else None
+    items: list[Any] = []
+    while found:  # release each chunk after its records are copied
+        items += found.pop(0).elements()
+    return _HeldItems([items[i] for i in places.tolist()], names, where)
 
 
-class _HeldObjects:
-    """Objects in the slots.
+class _HeldItems:
+    """Objects in the slots, or large records, as one ``bytes`` each, with where they came from.
 
-    As in the two classes below, ``take`` returns the elements of some slots, and ``swap`` puts those
+    As in the class below, ``take`` returns the elements of some slots, and ``swap`` puts those
     of a chunk in, one per step, and returns those that go out, given by ``random_order.origins``.
     """
 
-    def __init__(self, items: list[Any], places: Int64Array) -> None:
-        self._items = [items[i] for i in places.tolist()]
+    def __init__(self, items: list[Any], names: Sequence[str], where: Int64Array | None) -> None:
+        self._items, self._names, self._where = items, names, where
 
-    def take(self, slots: Int64Array) -> ObjectChunk:
-        return ObjectChunk([self._items[i] for i in slots.tolist()])
-
-    def swap(self, chunk: ObjectChunk, origins: Int64Array, slots: Int64Array) -> ObjectChunk:
-        both = self._items + chunk.items
-        out = ObjectChunk([both[i] for i in origins.tolist()])
-        for slot, item in zip(slots.tolist(), chunk.items, strict=True):
-            self._items[slot] = item
-        return out
-
-
-class _HeldLargeRecords:
-    """Records in the slots, as one ``bytes`` each."""
-
-    def __init__(self, records: list[RecordChunk], places: Int64Array) -> None:
-        self._names = records[0].names
-        items: list[bytes] = []
-        wheres = np.concatenate([chunk.places for chunk in records])
-        while records:  # release each chunk after its records are copied
-            items += records.pop(0).elements()
-        self._items = [items[i] for i in places.tolist()]
-        self._places = wheres[places]
-
-    def take(self, slots: Int64Array) -> RecordChunk:
+    def take(self, slots: Int64Array) -> RecordChunk | ObjectChunk:
         items = [self._items[i] for i in slots.tolist()]
-        return record_chunk(self._names, items, self._places[slots])
+        return self._chunk(items, None if self._where is None else self._where[slots])
 
-    def swap(self, chunk: RecordChunk, origins: Int64Array, slots: Int64Array) -> RecordChunk:
-        fresh = chunk.elements()
-        n_held = len(self._items)
-        items = [self._items[i] if i < n_held else fresh[i - n_held] for i in origins.tolist()]
-        places = np.concatenate([self._places, chunk.places])[origins]
+    def swap(self, chunk: Any, origins: Int64Array, slots: Int64Array) -> RecordChunk | ObjectChunk:
+        fresh, where = chunk.elements(), None
+        both = self._items + fresh
+        items = [both[i] for i in origins.tolist()]
+        if self._where is not None:
+            where = np.concatenate([self._where, chunk.places])[origins]
+            self._where[slots] = chunk.places
         for slot, item in zip(slots.tolist(), fresh, strict=True):
             self._items[slot] = item
-        self._places[slots] = chunk.places
-        return record_chunk(self._names, items, places)
+        return self._chunk(items, where)
+
+    def _chunk(self, items: list[Any], where: Int64Array | None) -> RecordChunk | ObjectChunk:
+        return ObjectChunk(items) if where is None else record_chunk(self._names, items, where)
 
 
 class _HeldRecords:
@@ -248,4 +231,4 @@ class _HeldRecords:
         return out
 
 
-_HeldElements: TypeAlias = _HeldObjects | _HeldLargeRecords | _HeldRecords
+_HeldElements: TypeAlias = _HeldItems | _HeldRecords

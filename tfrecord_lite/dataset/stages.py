@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import itertools
 import os
+import queue
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -37,7 +38,7 @@ class Take(Stage):
         """Yield them, and take no more from the input."""
         taken = state["taken"] if state else 0
         demand = Demand()
-        with self.feed(replace(run, demand=demand), state) as feed:
+        with self.feed(run, state, demand) as feed:
             while taken < self.n:
                 left = self.n - taken
                 demand.n = run.demand.n and min(run.demand.n, left)
@@ -76,7 +77,6 @@ class Shard(Stage):
     """Every `n_parts`-th element, from `number` on."""
 
     counts: ClassVar[bool] = True
-    n_shown: ClassVar[int] = 2
     n_parts: int
     number: int
 
@@ -90,7 +90,8 @@ class Shard(Stage):
         seen = state["seen"] if state else 0
         with self.feed(run, state) as feed:
             while (chunk := feed.take()) is not None:
-                mine: Any = chunk[(self.number - seen) % self.n_parts :: self.n_parts]
+                first = (self.number - seen) % self.n_parts
+                mine = chunk.take(np.arange(first, len(chunk), self.n_parts))
                 seen = (seen + len(chunk)) % self.n_parts
                 if len(mine):
                     yield mine, {"seen": seen, "feed": feed.state()}
@@ -108,7 +109,7 @@ class Enumerate(Stage):
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:
         """Yield them."""
         number = state["number"] if state else self.start
-        with self.feed(run.without_demand(), state) as feed:
+        with self.feed(run, state) as feed:
             while (chunk := feed.take()) is not None:
                 items: list[Any] = list(enumerate(chunk.elements(), number))
                 number += len(items)
@@ -126,7 +127,7 @@ class Map(Stage):
 
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:
         """Yield them one by one, since each may be slow to make."""
-        with self.feed(run.without_demand(), state) as feed:
+        with self.feed(run, state) as feed:
             if self.n_threads > 1:
                 yield from self._in_threads(feed)
                 return
@@ -167,7 +168,7 @@ class Filter(Stage):
 
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:
         """Yield them one by one; records remain records."""
-        with self.feed(run.without_demand(), state) as feed:
+        with self.feed(run, state) as feed:
             for element, chunk, i, after in elements(feed):
                 if _call(self.function, element, chunk, i):
                     yield chunk[i : i + 1], {"feed": after}
@@ -199,10 +200,9 @@ class Repeat(Stage):
         """Yield them."""
         epoch = state["epoch"] if state else 0
         while self.n is None or epoch < self.n:
-            # The contents assumed for the caches hold for the first round, which may fill them.
-            cached = None if epoch else run.cached
             is_empty = state is None
-            with self.feed(replace(run, epoch=(*run.epoch, epoch), cached=cached), state) as feed:
+            now = replace(run, epoch=(*run.epoch, epoch))
+            with self.feed(now, state, run.demand) as feed:
                 while (chunk := feed.take()) is not None:
                     is_empty = False
                     yield chunk, {"epoch": epoch, "feed": feed.state()}
@@ -211,18 +211,9 @@ class Repeat(Stage):
             epoch, state = epoch + 1, None
 
 
-@dataclass(frozen=True, slots=True)
-class _CachedEpoch:
-    """The elements of one epoch."""
-
-    of: dict[str, Any]
-    """The number of the epoch, and what the caches before this one held when it was made."""
-    chunks: list[Chunk]
-
-
 @dataclass(frozen=True, kw_only=True)
 class Cache(Stage):
-    """The same elements in every epoch, kept in memory once an epoch is complete.
+    """The elements of epoch 0 in every epoch, kept in memory once all of them were made.
 
     It gives copies of arrays and containers, so changing a batch in place does not change the next epoch.
     """
@@ -230,47 +221,28 @@ class Cache(Stage):
     is_one_to_one: ClassVar[bool] = True
     key: MemoryKey = field(default_factory=MemoryKey, compare=False)
 
-    def cached(self) -> dict[str, Any]:
-        """Return the number of the epoch kept (None: none), and the same of the cache before."""
-        kept: _CachedEpoch | None = self.key.recall()
-        return {"epoch": None, "before": self.input.cached()} if kept is None else kept.of
-
     def with_input(self, node: Any) -> Cache:
         """Return a cache of other elements, empty."""
         return Cache(input=node)
 
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:
         """Yield them."""
-        n_given = state["given"] if state else 0
-        of = state["of"] if state else run.cached or self.cached()
-        if of["epoch"] is None:  # keep this one
-            of = {**of, "epoch": list(run.epoch)}
-        kept: _CachedEpoch | None = self.key.recall()
-        if kept is not None and kept.of == of:
-            yield from _from(n_given, kept.chunks, of)
-            return
+        n_given, at = state["given"] if state else 0, 0
+        kept: list[Chunk] | None = self.key.recall()
+        for chunk in self._made(run) if kept is None else kept:
+            at += len(chunk)
+            if at > n_given:
+                rest: Any = chunk
+                yield _fresh(rest[max(n_given - at, -len(chunk)) :]), {"given": at}
+
+    def _made(self, run: Run) -> Iterator[Chunk]:
+        """Yield the elements as they are made, and keep them at the end."""
         made: list[Chunk] = []
-        # A state may ask for an earlier epoch than this; its number gives the same random order.
-        again = Run(tuple(of["epoch"]), of["before"], run.damage)
-        with feed_of(self.input, again, None) as feed:
-            yield from _from(n_given, _kept_in(made, feed), of)
-        self.key.keep(_CachedEpoch(of, made))
-
-
-def _from(n_given: int, chunks: Iterable[Chunk], of: dict[str, Any]) -> Iterator[Pair]:
-    """Yield the elements after the first `n_given`."""
-    at = 0
-    for chunk in chunks:
-        at += len(chunk)
-        if at > n_given:
-            yield _fresh(chunk, at - n_given), {"given": at, "of": of}
-
-
-def _kept_in(made: list[Chunk], feed: Feed) -> Iterator[Chunk]:
-    """Yield the chunks of a feed, and add each to a list."""
-    while (chunk := feed.take()) is not None:
-        made.append(_lean(chunk))
-        yield made[-1]
+        with feed_of(self.input, Run((0,), run.damage), None) as feed:
+            while (chunk := feed.take()) is not None:
+                made.append(_lean(chunk))
+                yield made[-1]
+        self.key.keep(made)
 
 
 def _lean(chunk: Chunk) -> Chunk:
@@ -282,11 +254,11 @@ def _lean(chunk: Chunk) -> Chunk:
     return chunk
 
 
-def _fresh(chunk: Any, most: int) -> Chunk:
-    """Return the last `most` elements of a chunk, in copies that may be changed in place."""
-    out: Chunk = chunk[max(len(chunk) - most, 0) :]
-    # The other chunks make new objects each time that their elements are asked for.
-    return ObjectChunk([_copy(item) for item in out.items]) if isinstance(out, ObjectChunk) else out
+def _fresh(chunk: Any) -> Chunk:
+    """Return the elements of a chunk in copies that may be changed in place."""
+    # Other chunks make new objects each time that their elements are asked for.
+    is_made = isinstance(chunk, ObjectChunk)
+    return ObjectChunk([_copy(item) for item in chunk.items]) if is_made else chunk
 
 
 def _copy(item: Any) -> Any:
@@ -313,78 +285,45 @@ class Prefetch(Stage):
 
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:
         """Yield them."""
-        feed = self.feed(run, state)  # which the thread closes
-        queue, process = _Queue(self.n), os.getpid()
+        feed, made = self.feed(run, state), queue.SimpleQueue[Any]()
+        room, is_stopped = threading.Semaphore(self.n), threading.Event()
         thread = threading.Thread(
-            target=_fill, args=(feed, queue), name="tfrecord-prefetch", daemon=True
+            target=_fill,
+            args=(feed, self.n, made, room, is_stopped),
+            name="tfrecord-prefetch",
+            daemon=True,
         )
+        process = os.getpid()
         thread.start()
         try:
-            while (pair := queue.get()) is not None:
+            while (pair := made.get()) is not None:
+                if isinstance(pair, BaseException):
+                    raise pair
+                room.release(len(pair[0]))
                 yield pair
         finally:
-            if os.getpid() == process:  # in a fork the queue's lock may stay locked
-                queue.stop()
+            if os.getpid() == process:  # a fork has no such thread
+                is_stopped.set()
+                room.release(self.n)  # for a thread that waits
                 thread.join()
 
 
-class _Queue:
-    """Chunks made ahead: room for `most` elements, and for one chunk at least."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._pairs: deque[tuple[Pair, int]] = deque()
-        self._n_elements = 0
-        self._changed = threading.Condition()
-        self._is_stopped = False
-        self._has_ended = False
-        self._error: BaseException | None = None
-
-    def put(self, pair: Pair) -> bool:
-        """Wait for room and add a chunk; return False if nobody wants it."""
-        with self._changed:
-            while self._n_elements >= self._most and not self._is_stopped:
-                self._changed.wait()
-            self._pairs.append((pair, len(pair[0])))
-            self._n_elements += len(pair[0])
-            self._changed.notify_all()
-            return not self._is_stopped
-
-    def end(self, error: BaseException | None) -> None:
-        """Note that no more chunks will come."""
-        with self._changed:
-            self._has_ended, self._error = True, error
-            self._changed.notify_all()
-
-    def get(self) -> Pair | None:
-        """Wait for a chunk; None at the end."""
-        with self._changed:
-            while not self._pairs and not self._has_ended:
-                self._changed.wait()
-            if self._pairs:
-                pair, n_elements = self._pairs.popleft()
-                self._n_elements -= n_elements
-                self._changed.notify_all()
-                return pair
-            if self._error is not None:
-                raise self._error
-            return None
-
-    def stop(self) -> None:
-        """Note that no more chunks are wanted."""
-        with self._changed:
-            self._is_stopped = True
-            self._changed.notify_all()
-
-
-def _fill(feed: Feed, queue: _Queue) -> None:
-    error: BaseException | None = None
+def _fill(
+    feed: Feed,
+    most: int,
+    made: queue.SimpleQueue[Any],
+    room: threading.Semaphore,
+    is_stopped: threading.Event,
+) -> None:
+    """Make chunks while there is room for their elements; then put None, or the error."""
     try:
-        while (chunk := feed.take()) is not None:
-            if not queue.put((chunk, {"feed": feed.state()})):
-                break
-    except BaseException as raised:  # noqa: BLE001 - raised again where the elements are wanted
-        error = raised
-    finally:
-        feed.close()
-        queue.end(error)
+        with feed:
+            while (chunk := feed.take(most)) is not None:
+                for _ in range(len(chunk)):
+                    room.acquire()
+                if is_stopped.is_set():
+                    break
+                made.put((chunk, {"feed": feed.state()}))
+        made.put(None)
+    except BaseException as error:  # noqa: BLE001 - raised again where the elements are wanted
+        made.put(error)

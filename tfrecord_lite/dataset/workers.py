@@ -92,7 +92,6 @@ class Processes(Stage):
     """The same elements, made by `n_workers` processes, in turns from each."""
 
     gives: ClassVar[Content | None] = "objects"
-    method: ClassVar[str | None] = "in_processes"
     n_workers: int
     start_method: str | None = None
 

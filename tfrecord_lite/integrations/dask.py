@@ -117,7 +117,7 @@ def read_tfrecord(
         return dataframe.from_map(
             _frame_of,
             parts,
-            meta=_frame(empty, "", None, **form),
+            meta=_frame(empty, 0, "", None, **form),
             label="read-tfrecord",
             enforce_metadata=False,
             state=_state_of(part.source for part in parts),
@@ -137,34 +137,29 @@ def _frame_of(
     chosen = [name for name in part.arrow_schema.names if name in names]
     part = with_columns(part, chosen)
     batches = list(part.read())
-    if not len(part.arrow_schema):  # the number of rows is in the batches alone
-        n_rows = sum(batch.num_rows for batch in batches)
-        return _frame(None, part.source, columns, **form, n_rows=n_rows)
     table = imported().Table.from_batches(batches, part.arrow_schema)
-    return _frame(table, part.source, columns, **form)
+    n_rows = sum(map(len, batches))  # which a table without columns does not tell
+    return _frame(table, n_rows, part.source, columns, **form)
 
 
 def _frame(
     table: Any,
+    n_rows: int,
     path: str,
     columns: Sequence[str] | None,
     *,
     dtypes: Mapping[str, Any],
     path_column: str | None,
-    n_rows: int | None = None,
 ) -> Any:
     """Return a table as a data frame whose dtypes do not depend on its values."""
     pandas = library("pandas")
-    n_rows = table.num_rows if n_rows is None else n_rows
     found = {}
-    for name in [] if table is None else table.column_names:
-        dtype, column = dtypes[name], table.column(name)
-        if isinstance(dtype, pandas.CategoricalDtype):
-            found[name] = column.to_pandas().astype(dtype)
-        else:
-            found[name] = column.to_pandas(
-                types_mapper=None if dtype is None else {column.type: dtype}.get
-            )
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        dtype = dtypes[name]
+        is_category = isinstance(dtype, pandas.CategoricalDtype)
+        mapper = None if dtype is None or is_category else {column.type: dtype}.get
+        series = column.to_pandas(types_mapper=mapper)
+        found[name] = series.astype(dtype) if is_category else series
     if path_column is not None and (columns is None or path_column in columns):
         found[path_column] = pandas.Series([path] * n_rows, dtype="string[pyarrow]")
     frame = pandas.DataFrame(found, index=pandas.RangeIndex(n_rows))
@@ -198,10 +193,8 @@ def _dtype_of(type_: Any, original: Original | None) -> Any:
         # Records may lack it, and the dtype must not depend on whether those of a partition do.
         if original is None or not original.missing:
             return None
-        name = (
-            "boolean" if types.is_boolean(type_) else str(type_).replace("i", "I").replace("u", "U")
-        )
-        return pandas.array([], name).dtype
+        name = str(type_).replace("i", "I").replace("u", "U")
+        return pandas.array([], "boolean" if types.is_boolean(type_) else name).dtype
     if types.is_floating(type_) or types.is_temporal(type_):
         return None
     return pandas.ArrowDtype(type_)

@@ -13,7 +13,6 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Sequence
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.columns import Column
@@ -21,6 +20,11 @@ from tfrecord_lite.dataset import Dataset
 from tfrecord_lite.dataset.sharding import part_of
 from tfrecord_lite.errors import argument_error, require_int
 from tfrecord_lite.integrations.indexed import IndexedExamples
+
+try:
+    import grain
+except ImportError as _error:
+    raise ImportError(f"Grain is needed: pip install grain: {_error}") from None
 
 if TYPE_CHECKING:
     from tfrecord_lite.index.file import Indices
@@ -134,76 +138,56 @@ def iter_dataset(dataset: Dataset[Any]) -> Any:
     """
     if not isinstance(dataset, Dataset):
         raise TypeError(f"expected a Dataset, not {type(dataset).__name__}")
-    return _class()(copy.copy(dataset))
+    return _RecordIterDataset(copy.copy(dataset))
 
 
-@cache
-def _class() -> Any:
-    """Return the subclass of Grain's own class."""
-    try:
-        import grain  # noqa: PLC0415 - optional
-    except ImportError as error:
-        raise ImportError(f"Grain is needed: pip install grain: {error}") from None
-    set_base: Any = grain.IterDataset
-    iterator_base: Any = grain.DatasetIterator
+class _RecordIterator(grain.DatasetIterator):  # type: ignore[misc]
+    """One iteration, which can be resumed."""
 
-    class RecordIterator(iterator_base):  # type: ignore[misc]
-        """One iteration, which can be resumed."""
+    def __init__(self, dataset: Dataset[Any]) -> None:
+        super().__init__()
+        self._elements = iter(dataset)
 
-        def __init__(self, dataset: Dataset[Any]) -> None:
-            super().__init__()
-            self._elements = iter(dataset)
+    def __next__(self) -> Any:
+        return next(self._elements)
 
-        def __next__(self) -> Any:
-            return next(self._elements)
+    def get_state(self) -> dict[str, str]:
+        # Grain wants states of one structure from the first element to the last.
+        return {"position": json.dumps(self._elements.state_dict())}
 
-        def get_state(self) -> dict[str, str]:
-            # Grain wants states of one structure from the first element to the last.
-            return {"position": json.dumps(self._elements.state_dict())}
+    def set_state(self, state: dict[str, str]) -> None:
+        try:
+            position = json.loads(state["position"])
+        except (KeyError, TypeError, ValueError):
+            position = None  # which the data set's iterator rejects
+        self._elements.load_state_dict(position)
 
-        def set_state(self, state: dict[str, str]) -> None:
-            try:
-                position = json.loads(state["position"])
-            except (KeyError, TypeError, ValueError):
-                position = None  # which the data set's iterator rejects
-            self._elements.load_state_dict(position)
+    @property
+    def report(self) -> Any:
+        """What was read and lost so far."""
+        return self._elements.report
 
-        @property
-        def report(self) -> Any:
-            """What was read and lost so far."""
-            return self._elements.report
-
-        def close(self) -> None:
-            super().close()
-            self._elements.close()
-
-    class RecordIterDataset(set_base):  # type: ignore[misc]
-        """The elements of a data set."""
-
-        def __init__(self, dataset: Dataset[Any]) -> None:
-            super().__init__()
-            self._dataset = dataset
-
-        def __iter__(self) -> RecordIterator:
-            return RecordIterator(copy.copy(self._dataset))
-
-        def set_slice(self, sl: slice, sequential_slice: bool = False) -> None:  # noqa: FBT001, FBT002 - Grain's
-            """Keep the part of one process; Grain calls this on copies."""
-            number, n_parts = sl.start or 0, 1 if sl.step is None else sl.step
-            if sl.stop is not None or n_parts < 1 or not 0 <= number < n_parts:
-                raise argument_error(f"expected slice(part, None, number of parts), not {sl}")
-            self._dataset = part_of(self._dataset, n_parts, number)
-
-        def __reduce__(self) -> Any:
-            return _empty, (), self.__dict__
-
-        def __str__(self) -> str:
-            return f"RecordIterDataset({self._dataset!r})"
-
-    return RecordIterDataset
+    def close(self) -> None:
+        super().close()
+        self._elements.close()
 
 
-def _empty() -> Any:
-    """Return an object that is about to be unpickled."""
-    cls = _class()
-    return cls.__new__(cls)
+class _RecordIterDataset(grain.IterDataset):  # type: ignore[misc]
+    """The elements of a data set."""
+
+    def __init__(self, dataset: Dataset[Any]) -> None:
+        super().__init__()
+        self._dataset = dataset
+
+    def __iter__(self) -> _RecordIterator:
+        return _RecordIterator(copy.copy(self._dataset))
+
+    def set_slice(self, sl: slice, sequential_slice: bool = False) -> None:  # noqa: FBT001, FBT002 - Grain's
+        """Keep the part of one process; Grain calls this on copies."""
+        number, n_parts = sl.start or 0, 1 if sl.step is None else sl.step
+        if sl.stop is not None or n_parts < 1 or not 0 <= number < n_parts:
+            raise argument_error(f"expected slice(part, None, number of parts), not {sl}")
+        self._dataset = part_of(self._dataset, n_parts, number)
+
+    def __str__(self) -> str:
+        return f"RecordIterDataset({self._dataset!r})"

@@ -14,7 +14,6 @@ import contextlib
 import os
 import threading
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,14 +26,17 @@ from tfrecord_lite.index.file import parser_of
 from tfrecord_lite.reader import batches_at_once
 from tfrecord_lite.schema.text import nearest
 
+try:
+    from keras.utils import PyDataset
+except ImportError as _error:
+    _detail = f"Keras and a backend are needed, such as pip install keras jax: {_error}"
+    raise ImportError(_detail) from None
+
 if TYPE_CHECKING:
     from tfrecord_lite.example.parse import ExampleParser
     from tfrecord_lite.storage.sidecar import SchemaLike
 
 __all__ = ["keras_dataset"]
-
-_NEAR = 8
-"""So much later than the last one a batch may be, and is still the next one of some threads."""
 
 
 def keras_dataset(
@@ -100,15 +102,16 @@ def keras_dataset(
     """
     file = paths if isinstance(paths, TFRecordFile) else TFRecordFile(paths)
     labels = [label_key] if isinstance(label_key, str) else list(label_key or ())
-    batches = _Batches(
-        file, parser_of(file, schema), labels, require_int("batch_size", batch_size, 1), transform
-    )
+    size = require_int("batch_size", batch_size, 1)
+    parser = parser_of(file, schema)
+    if transform is None:
+        _check(labels, list(parser(file.block([]))))
     order = np.random.default_rng(seed) if shuffle else None
-    return _dataset_class()(batches, order, drop_remainder, options)
+    return _RecordDataset(file, parser, labels, size, transform, order, drop_remainder, options)
 
 
-class _Batches:
-    """Makes inputs and targets of records; of several batches at once, if they are wanted in their order."""
+class _RecordDataset(PyDataset):  # type: ignore[misc]
+    """Inputs and targets by number; several batches are parsed at once when they are wanted in their order."""
 
     def __init__(
         self,
@@ -117,21 +120,20 @@ class _Batches:
         labels: list[str],
         size: int,
         transform: Callable[[dict[str, Any]], Any] | None,
+        rng: np.random.Generator | None,
+        drop_remainder: bool,  # noqa: FBT001 - positional within this file
+        settings: dict[str, Any],
     ) -> None:
-        self.file = file
-        self.size = size
-        self._parser = parser
-        self._labels = labels
-        self._transform = transform
+        super().__init__(**settings)
+        self._file, self._parser, self._size = file, parser, size
+        self._labels, self._transform, self._rng = labels, transform, rng
+        self._order: Int64Array = np.arange(len(file))
+        self._n_batches = len(file) // size if drop_remainder else -(-len(file) // size)
         n_bytes = sum(int(index.sizes.sum()) for index in file.indexes)
         self._at_once = batches_at_once(size, len(file), n_bytes)
         self._process = os.getpid()  # each of Keras' processes makes one batch here and one there
         self._lock = threading.Lock()
-        self._ahead: dict[int, Any] = {}  # batches by number
-        self._order: Int64Array | None = None
-        self._last = 0
-        if transform is None:
-            self._check(list(parser(file.block([]))))
+        self.on_epoch_end()
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_lock": None, "_ahead": {}}
@@ -139,31 +141,29 @@ class _Batches:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _lock=threading.Lock())
 
-    def _columns(self, order: Int64Array, number: int) -> Any:
-        size = self.size
-        with self._lock:
-            if order is not self._order:
-                self._order, self._ahead = order, {}
-            is_next = 0 <= number - self._last <= _NEAR and self._process == os.getpid()
-            self._last = number
-            if number not in self._ahead and is_next:
-                some = order[number * size : (number + self._at_once) * size]
-                splits = [*range(0, len(some), size), len(some)]
-                with contextlib.suppress(TFRecordError):  # one by one, the wrong one has its place
-                    made = self._parser.parse_batches(self.file.block(some), splits)
-                    self._ahead = dict(enumerate(made, number))
-            if number in self._ahead:
-                return self._ahead.pop(number)
-        return self.file.parse(order[number * size : (number + 1) * size], self._parser)
+    @property
+    def num_batches(self) -> int:
+        """The number of batches per epoch."""
+        return self._n_batches
 
-    def of(self, order: Int64Array, number: int) -> Any:
-        """Return a batch of the records in an order."""
-        columns = self._columns(order, number)
+    def __len__(self) -> int:
+        return self._n_batches
+
+    def on_epoch_end(self) -> None:
+        """Shuffle the records, if asked."""
+        with self._lock:
+            if self._rng is not None:
+                self._order = self._rng.permutation(len(self._order))
+            self._ahead: dict[int, Any] = {}  # batches by number
+            self._next = 0  # the number of the first batch that was not parsed with others
+
+    def __getitem__(self, index: int) -> Any:
+        columns = self._columns(index)
         if self._transform is not None:
             columns = self._transform(columns)
             if not self._labels:
                 return columns
-            self._check(list(columns))
+            _check(self._labels, list(columns))
         for name, column in columns.items():
             if np.ma.is_masked(column):  # Keras would take what is under the mask
                 raise argument_error(
@@ -174,70 +174,28 @@ class _Batches:
         inputs = {name: column for name, column in columns.items() if name not in targets}
         return (_alone(inputs), _alone(targets)) if targets else (_alone(inputs),)
 
-    def _check(self, names: list[str]) -> None:
-        for name in self._labels:
-            if name not in names:
-                detail = f"label_key {name!r} is not a feature{nearest(name, names)}"
-                raise argument_error(detail)
+    def _columns(self, number: int) -> Any:
+        size = self._size
+        with self._lock:
+            order = self._order
+            if number in (0, self._next) and self._process == os.getpid():
+                some = order[number * size : (number + self._at_once) * size]
+                splits = [*range(0, len(some), size), len(some)]
+                with contextlib.suppress(TFRecordError):  # one by one, the wrong one has its place
+                    made = self._parser.parse_batches(self._file.block(some), splits)
+                    self._ahead = dict(enumerate(made, number))
+                self._next = number + self._at_once
+            if number in self._ahead:
+                return self._ahead.pop(number)
+        return self._file.parse(order[number * size : (number + 1) * size], self._parser)
+
+
+def _check(labels: list[str], names: list[str]) -> None:
+    for name in labels:
+        if name not in names:
+            raise argument_error(f"label_key {name!r} is not a feature{nearest(name, names)}")
 
 
 def _alone(columns: dict[str, Any]) -> Any:
     """Return the only column, or all."""
     return next(iter(columns.values())) if len(columns) == 1 else columns
-
-
-@cache
-def _dataset_class() -> Any:
-    """Return the subclass of Keras' own class."""
-    try:
-        from keras.utils import PyDataset  # noqa: PLC0415 - optional
-    except ImportError as error:
-        detail = f"Keras and a backend are needed, such as pip install keras jax: {error}"
-        raise ImportError(detail) from None
-    base: Any = PyDataset
-
-    class RecordDataset(base):  # type: ignore[misc]
-        """Batches of records, by number."""
-
-        def __init__(
-            self,
-            batches: _Batches,
-            rng: np.random.Generator | None,
-            drop_remainder: bool,  # noqa: FBT001 - positional within this file
-            settings: dict[str, int],
-        ) -> None:
-            super().__init__(**settings)
-            self._made = batches
-            self._rng = rng
-            n_records, size = len(batches.file), batches.size
-            self._order: Int64Array = np.arange(n_records)
-            self._n_batches = n_records // size if drop_remainder else -(-n_records // size)
-            self.on_epoch_end()
-
-        @property
-        def num_batches(self) -> int:
-            """The number of batches per epoch."""
-            return self._n_batches
-
-        def __len__(self) -> int:
-            return self._n_batches
-
-        def __getitem__(self, index: int) -> Any:
-            return self._made.of(self._order, index)
-
-        def on_epoch_end(self) -> None:
-            """Shuffle the records, if asked."""
-            if self._rng is not None:
-                # A new array: a thread may still read the one before.
-                self._order = self._rng.permutation(len(self._order))
-
-        def __reduce__(self) -> Any:
-            return _empty, (), self.__dict__
-
-    return RecordDataset
-
-
-def _empty() -> Any:
-    """Return an object that is about to be unpickled, in a process of Keras."""
-    cls = _dataset_class()
-    return cls.__new__(cls)

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import uuid
 from contextlib import closing
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -180,7 +181,9 @@ class TFRecordDatasource(_SourceBase):
             detail = "there is a column 'path' already, so include_paths= cannot add it"
             raise argument_error(detail)
         self._table: TFRecordTable = table
-        self._form = _BlockForm(table.arrow_schema, tensors=tensors, with_path=include_paths)
+        everything = [*table.column_names, *["path"] * include_paths]
+        names = dict(zip(everything, everything, strict=True))
+        self._form = _BlockForm(table.arrow_schema, names, tensors, include_paths)
         self._num_tasks = num_tasks
         self._partitions: dict[int, list[TablePartition]] = {}  # by the number of tasks
 
@@ -206,7 +209,8 @@ class TFRecordDatasource(_SourceBase):
         else:
             n_bytes = sum(part.nbytes for part in self._divided(1))
             parallelism = min(parallelism, max(n_bytes // _LEAST_TASK_BYTES, 1))
-        form = self._form.select(self.get_projection_map())
+        chosen = self.get_projection_map()
+        form = self._form if chosen is None else replace(self._form, names=dict(chosen))
         tasks = []
         for part in self._divided(parallelism):
             n_rows, limit = part.num_rows, per_task_row_limit
@@ -228,11 +232,7 @@ class TFRecordDatasource(_SourceBase):
 
 def _estimated(part: TablePartition) -> int | None:
     """Return about the bytes of the values of a partition."""
-    if not part.nbytes:
-        return None
-    is_cut = part.range.start > 0 or part.range.stop is not None
-    is_plain = is_cut or not compression_of_name(part.source)
-    return part.nbytes if is_plain else part.nbytes * _INFLATION
+    return part.nbytes * (_INFLATION if compression_of_name(part.source) else 1) or None
 
 
 def _read(part: TablePartition, form: _BlockForm, limit: int | None) -> Iterator[Any]:
@@ -248,47 +248,48 @@ def _read(part: TablePartition, form: _BlockForm, limit: int | None) -> Iterator
             warn_of_damage(batches.report)  # which Ray shows on the driver
 
 
+@dataclass(frozen=True)
 class _BlockForm:
     """What blocks are made of batches: some columns, tensors, the path."""
 
-    def __init__(
-        self, schema: Any, *, tensors: bool, with_path: bool, names: dict[str, str] | None = None
-    ) -> None:
-        self._whole, self._tensors, self._with_path = schema, tensors, with_path
-        everything = [*schema.names, *["path"] * with_path]
-        # By the name in the files, that in the blocks: releases before 2.60 rename here.
-        self._names = dict(zip(everything, everything, strict=True)) if names is None else names
-        self.columns = [name for name in self._names if name in schema.names]
-        pa = imported()
-        empty = pa.RecordBatch.from_pylist([], pa.schema([schema.field(n) for n in self.columns]))
-        self.schema: Any = self.table(empty, "").schema
+    whole: Any
+    """The schema of the files."""
+    names: dict[str, str]
+    """By the name in the files, that in the blocks: releases before 2.60 rename here."""
+    tensors: bool
+    with_path: bool
 
-    def select(self, names: Mapping[str, str] | None) -> _BlockForm:
-        """Return the form of some columns, under other names."""
-        if names is None:
-            return self
-        form = {"tensors": self._tensors, "with_path": self._with_path}
-        return _BlockForm(self._whole, **form, names=dict(names))
+    @property
+    def columns(self) -> list[str]:
+        """The columns of the files."""
+        return [name for name in self.names if name in self.whole.names]
+
+    @property
+    def schema(self) -> Any:
+        """The schema of the blocks."""
+        pa = imported()
+        fields = pa.schema([self.whole.field(name) for name in self.columns])
+        return self.table(pa.RecordBatch.from_pylist([], fields), "").schema
 
     def table(self, batch: Any, path: str) -> Any:
         """Return a block of a batch."""
         pa = imported()
-        if not self._names:  # only the number of rows is asked for
+        if not self.names:  # only the number of rows is asked for
             return pa.table({_ROWS_ALONE: pa.nulls(len(batch))})
         arrays = [
             pa.array([path] * len(batch), pa.string())
-            if name == "path" and self._with_path
+            if name == "path" and self.with_path
             else self._array(batch.column(name))
-            for name in self._names
+            for name in self.names
         ]
         return pa.Table.from_arrays(
-            arrays, names=list(self._names.values()), metadata=self._whole.metadata
+            arrays, names=list(self.names.values()), metadata=self.whole.metadata
         )
 
     def _array(self, array: Any) -> Any:
         """Return a column, as a tensor if that is wanted and it is one."""
         pa, shape, flat = imported(), [], array
-        while self._tensors and pa.types.is_fixed_size_list(flat.type):
+        while self.tensors and pa.types.is_fixed_size_list(flat.type):
             shape.append(flat.type.list_size)
             flat = flat.flatten()
         if not shape or array.null_count or not pa.types.is_primitive(flat.type):
@@ -466,21 +467,16 @@ _MODES = ("append", "overwrite", "error", "ignore")
 
 def _without_tensors(table: Any) -> Any:
     """Return a table with lists of fixed sizes in place of Ray's tensors."""
-    kinds = get_arrow_extension_tensor_types()
+    pa, kinds = imported(), get_arrow_extension_tensor_types()
     for i, field in enumerate(table.schema):
-        if isinstance(field.type, kinds):
-            table = table.set_column(i, field.name, _lists_of(table.column(i), field.name))
+        if not isinstance(field.type, kinds):
+            continue
+        chunks = [chunk.to_numpy(zero_copy_only=False) for chunk in table.column(i).chunks]
+        if len({chunk.shape[1:] for chunk in chunks}) != 1 or chunks[0].dtype == object:
+            detail = "tensors of several shapes; make bytes of them with serialize_tensor, or lists"
+            raise InvalidArgumentError(Reason.UNSUPPORTED, key=field.name, detail=detail)
+        array = pa.array(np.concatenate(chunks).ravel())
+        for size in reversed(chunks[0].shape[1:]):
+            array = pa.FixedSizeListArray.from_arrays(array, size)
+        table = table.set_column(i, field.name, array)
     return table
-
-
-def _lists_of(column: Any, name: str) -> Any:
-    pa = imported()
-    shapes = {chunk.to_numpy(zero_copy_only=False).shape[1:] for chunk in column.chunks}
-    values = [chunk.to_numpy(zero_copy_only=False) for chunk in column.chunks]
-    if len(shapes) != 1 or any(each.dtype == object for each in values):
-        detail = "tensors of several shapes; make bytes of them with serialize_tensor, or lists"
-        raise InvalidArgumentError(Reason.UNSUPPORTED, key=name, detail=detail)
-    array = pa.array(np.concatenate(values).ravel())
-    for size in reversed(next(iter(shapes))):
-        array = pa.FixedSizeListArray.from_arrays(array, size)
-    return array
