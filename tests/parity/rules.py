@@ -8,7 +8,12 @@ The end of the run tells how many rules were covered.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
 
 FAMILIES = {
     "F": 4,
@@ -71,3 +76,17 @@ def summary(covered: set[str]) -> str:
     families = " ".join(f"{family}1-{family}{last}" for family, last in FAMILIES.items())
     text = f"parity: {len(covered)} rules covered, {len(missing)} missing of {families}"
     return f"{text}: {', '.join(missing)}" if missing else text
+
+
+def parameters(
+    rows: Iterable[tuple[Any, ...]],
+    *defaults: Any,
+    mark: Callable[..., pytest.MarkDecorator] = rule,
+) -> list[Any]:
+    """Return rows of a table, which begin with a rule, as parameters; `defaults` are for their last columns."""
+    given = list(rows)
+    width = max(map(len, given))
+    return [
+        pytest.param(*row, *defaults[len(defaults) - (width - len(row)) + 1 :], marks=mark(name))
+        for name, *row in given
+    ]

@@ -1,32 +1,39 @@
 """Reading record files: rules F1 to F4, R1 to R9 and C1 to C8, asked of both.
 
-Where the answers differ on purpose the test bears the mark ``deviation`` and states
-both. What is compared is the records, the class of the error, and for the errors of
-a record its offset in the decompressed stream.
+What is compared is the records, the class of the error, and for the errors of a record its offset
+in the decompressed stream.
 """
 
 from __future__ import annotations
 
 import gzip
+import random
 import struct
 import zlib
 from functools import partial
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from crc32c import crc32c
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from tests.parity.answers import Answer, ask, assert_same, assert_same_error, read_all, read_ours
-from tests.parity.rules import deviation, rule
+from tests.parity.rules import deviation, parameters, rule
+from tests.support.file_objects import Pipe
+from tests.support.frame_damage import IN_PLACE, Extent
 from tfrecord_lite import TFRecordReader
 from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.files import compression as compressions
 from tfrecord_lite.reader import tf_record_iterator
 from tfrecord_lite.records.crc32c import masked_crc32c
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+
+    from hypothesis.strategies import DrawFn
 
     from tests.parity.answers import Both
 
@@ -58,143 +65,144 @@ def flipped(data: bytes, at: int) -> bytes:
     return data[:at] + bytes([data[at] ^ 0x10]) + data[at + 1 :]
 
 
-def edges(records: list[bytes]) -> list[int]:
-    """Return the offset of each record, and of the end."""
-    offsets = [0]
-    for record in records:
-        offsets.append(offsets[-1] + len(record) + 16)
-    return offsets
-
-
 FILE = framed(*RECORDS)
-EDGES = edges(RECORDS)
+EDGES = [len(framed(*RECORDS[:n])) for n in range(len(RECORDS) + 1)]
+GZIP = compressed(FILE, "GZIP")
+FLAGS: list[tuple[int, bytes]] = [
+    (0x01, b""),  # text, it says
+    (0x04, struct.pack("<H", 6) + b"AB\2\0xy"),  # extra field
+    (0x08, b"name.tfrecord\0"),
+    (0x10, b"comment\0"),
+    (0x1C, struct.pack("<H", 0) + b"name\0comment\0"),
+]
 
 
-# Framing
+def with_header(flags: int, fields: bytes) -> bytes:
+    """Return the file in GZIP, with optional parts of its header."""
+    header = b"\x1f\x8b\x08" + bytes([flags]) + struct.pack("<IBB", 1_600_000_000, 2, 3) + fields
+    crc = struct.pack("<H", zlib.crc32(header) & 0xFFFF) if flags & 2 else b""
+    return header + crc + GZIP[10:]
 
 
-@rule("F1")
-def test_a_record_is_length_crc_data_crc(both: Both) -> None:
-    assert both.write_same(RECORDS) == FILE
-    assert both.write_same([b""]).hex() == "00000000000000002903980" + "7d8ea82a2"
-    assert both.read_same(FILE) == Answer(RECORDS)
-    assert both.read_same(framed(b"")) == Answer([b""])
+def with_flushes(window: int, mode: int) -> bytes:
+    """Return the file compressed with a flush after each byte, and empty blocks."""
+    compressor = zlib.compressobj(wbits=window)
+    pieces = [compressor.flush(mode)]
+    for number in range(len(FILE)):
+        pieces += [compressor.compress(FILE[number : number + 1]), compressor.flush(mode)]
+        pieces += [compressor.flush(mode)] * 3
+    return b"".join([*pieces, compressor.flush()])
 
 
-@rule("F2")
-def test_a_crc_is_masked_crc32c(both: Both) -> None:
-    assert both.write_same([b""])[12:] == struct.pack("<I", 0xA282EAD8)
-    length, data = struct.pack("<Q", 4), b"data"
-    bare_length = length + struct.pack("<I", crc32c(length)) + framed(data)[12:]
-    bare_data = framed(data)[:-4] + struct.pack("<I", crc32c(data))
-    assert both.read_same(bare_length).reason is Reason.LENGTH_CRC
-    assert both.read_same(bare_data).reason is Reason.DATA_CRC
-
-
-@rule("F3")
-def test_a_file_has_nothing_but_records(both: Both) -> None:
-    assert both.write_same([]) == b""
-    assert both.read_same(b"") == Answer([])
-    assert both.read_same(b"\n" + FILE).reason is Reason.LENGTH_CRC
-    assert both.read_same(FILE + bytes(16)).value == RECORDS  # padding is a record gone wrong
-
-
-@rule("F4")
-@pytest.mark.parametrize("compression", ["", "GZIP"])
-def test_files_may_be_put_end_to_end(both: Both, compression: str) -> None:
-    one = both.write_same(RECORDS, compression)
-    other = both.write_same([b"other"], compression)
-
-    answer = both.read_same(one + other + one, compression)
-
-    assert answer == Answer([*RECORDS, b"other", *RECORDS])
-
-
-# Reading
-
-
-@rule("R1")
-@pytest.mark.parametrize("compression", COMPRESSIONS)
-def test_the_end_between_records_is_the_end(both: Both, compression: str) -> None:
-    for n_records, edge in enumerate(EDGES):
-        data = compressed(FILE[:edge], compression)
-        assert both.read_same(data, compression) == Answer(RECORDS[:n_records])
-
-
-@deviation("R2")
-@pytest.mark.parametrize("compression", COMPRESSIONS)
-def test_the_end_inside_a_head_is_an_error_here(both: Both, compression: str) -> None:
-    for n_records, edge in enumerate(EDGES):
-        for n_bytes in range(1, 12):
-            data = compressed((FILE + bytes(12))[: edge + n_bytes], compression)
-            theirs, ours = both.read(data, compression)
-            assert theirs == Answer(RECORDS[:n_records])
-            assert ours.value == RECORDS[:n_records]
-            assert (ours.reason, ours.offset) == (Reason.TRUNCATED, edge)
-
-
-@rule("R3")
-@pytest.mark.parametrize("compression", COMPRESSIONS)
-def test_the_end_inside_data_is_an_error(both: Both, compression: str) -> None:
-    for n_records, (start, stop) in enumerate(pairwise(EDGES)):
+def read_alike() -> Iterator[tuple[Any, ...]]:
+    """Give rule, content, compression, records, and reason and offset of the error that ends them."""
+    length, other = struct.pack("<Q", 4), framed(b"other")
+    yield "F1", FILE, "", RECORDS
+    yield "F1", framed(b""), "", [b""]
+    bare = length + struct.pack("<I", crc32c(length)) + framed(b"data")[12:]
+    yield "F2", bare, "", [], Reason.LENGTH_CRC, 0
+    bare = framed(b"data")[:-4] + struct.pack("<I", crc32c(b"data"))
+    yield "F2", bare, "", [], Reason.DATA_CRC, 0
+    yield "F3", b"\n" + FILE, "", [], Reason.LENGTH_CRC, 0
+    yield "F3", FILE + bytes(16), "", RECORDS, Reason.LENGTH_CRC, len(FILE)
+    for name in ("", "GZIP"):
+        parts = [compressed(part, name) for part in (FILE, other, FILE)]
+        yield "F4", b"".join(parts), name, [*RECORDS, b"other", *RECORDS]
+    for name, (n, (start, stop)) in product(COMPRESSIONS, enumerate(pairwise(EDGES))):
+        before = RECORDS[:n]
+        yield "R1", compressed(FILE[:start], name), name, before
+        yield "R1", compressed(FILE[:stop], name), name, RECORDS[: n + 1]
         for cut in {start + 12, start + 13, stop - 5, stop - 4, stop - 1} & {
             *range(start + 12, stop)
         }:
-            theirs, ours = both.read(compressed(FILE[:cut], compression), compression)
-            assert_same(theirs, ours)
-            assert ours.value == RECORDS[:n_records]
-            assert ours.reason is Reason.TRUNCATED
-            assert ours.offset == theirs.offset == start
-
-
-@rule("R4")
-@pytest.mark.parametrize("compression", COMPRESSIONS)
-def test_a_wrong_length_or_length_crc_is_an_error(both: Both, compression: str) -> None:
-    for n_records, start in enumerate(EDGES[:-1]):
+            data = compressed(FILE[:cut], name)
+            yield "R3", data, name, before, Reason.TRUNCATED, start
         for at in range(start, start + 12):
-            theirs, ours = both.read(compressed(flipped(FILE, at), compression), compression)
-            assert_same(theirs, ours)
-            assert ours.value == RECORDS[:n_records]
-            assert ours.reason is Reason.LENGTH_CRC
-            assert ours.offset == theirs.offset == start
-            assert ("Is this even a TFRecord file?" in str(theirs.error)) == (start == 0)
-            assert ("is this a TFRecord file" in str(ours.error)) == (start == 0)
-
-
-@rule("R5")
-@deviation("R5")
-@pytest.mark.parametrize("compression", COMPRESSIONS)
-def test_wrong_data_is_an_error_whose_offset_here_is_the_record_s(
-    both: Both, compression: str
-) -> None:
-    for n_records, (start, stop) in enumerate(pairwise(EDGES)):
+            data = compressed(flipped(FILE, at), name)
+            yield "R4", data, name, before, Reason.LENGTH_CRC, start
         for at in {start + 12, (start + 12 + stop) // 2, stop - 4, stop - 1}:
-            theirs, ours = both.read(compressed(flipped(FILE, at), compression), compression)
-            assert_same(theirs, ours)
-            assert ours.value == RECORDS[:n_records]
-            assert ours.reason is Reason.DATA_CRC
-            assert "Is this even" not in str(theirs.error)
-            assert theirs.offset == start + 12
-            assert ours.offset == start
+            data = compressed(flipped(FILE, at), name)
+            yield "R5", data, name, before, Reason.DATA_CRC, start
+    for size in (2**20, 2**31 - 1, 2**64 - 5, 2**64 - 1):
+        reason = Reason.TRUNCATED if size < 2**31 else Reason.RECORD_TOO_LARGE
+        yield "R6", FILE + head(size) + bytes(100), "", RECORDS, reason, len(FILE)
+    # With the length 5 the record would be whole, and its data right.
+    data = struct.pack("<Q", 5) + framed(b"right")[8:]
+    yield "R7", data, "", [b"right"]
+    yield "R7", data[:8] + bytes(4) + data[12:], "", [], Reason.LENGTH_CRC, 0
+    for actual, asked in product(COMPRESSIONS, COMPRESSIONS):
+        reason = Reason.COMPRESSION if asked else Reason.LENGTH_CRC
+        error = () if actual == asked else (reason, 0)
+        yield "C1", compressed(FILE, actual), asked, [] if error else RECORDS, *error
+    for name in COMPRESSIONS:
+        yield "C2", b"", name, []
+    for junk in (b"ju", b"junk", bytes(512), framed(b"raw")):
+        yield "C5", GZIP * 2 + junk, "GZIP", RECORDS * 2, Reason.TRAILING_DATA, 2 * len(FILE)
+    for cut in (*range(1, 30), *EDGES[1:-1], len(FILE) - 1):
+        halves = compressed(FILE[:cut], "GZIP") + compressed(FILE[cut:], "GZIP")
+        yield "C5", halves, "GZIP", RECORDS
+    yield "C5", GZIP + compressed(b"", "GZIP"), "GZIP", RECORDS
+    for (flags, fields), crc in product(FLAGS, (0, 2)):
+        yield "C6", with_header(flags | crc, fields) * 2, "GZIP", RECORDS * 2
+    for mode in (zlib.Z_PARTIAL_FLUSH, zlib.Z_SYNC_FLUSH, zlib.Z_FULL_FLUSH):
+        yield "C7", with_flushes(31, mode), "GZIP", RECORDS
+        yield "C7", with_flushes(15, mode), "ZLIB", RECORDS
 
 
-@rule("R6")
-@pytest.mark.parametrize("length", [2**20, 2**31 - 1, 2**64 - 5, 2**64 - 1])
-def test_a_length_beyond_the_file_is_an_error(both: Both, length: int) -> None:
-    answer = both.read_same(framed(*RECORDS) + head(length) + bytes(100))
+@pytest.mark.parametrize(
+    ("data", "name", "records", "reason", "offset"), parameters(read_alike(), None, None)
+)
+def test_both_read_the_same(
+    both: Both, data: bytes, name: str, records: list[bytes], reason: Any, offset: int | None
+) -> None:
+    theirs, ours = both.read(data, name)
 
-    assert answer.value == RECORDS
-    assert answer.reason is (Reason.TRUNCATED if length < 2**31 else Reason.RECORD_TOO_LARGE)
+    assert_same(theirs, ours)
+    assert_same(both.read_dataset(both.path(data), name), ours)
+    assert ours.value == records
+    if reason is None:
+        assert ours.error is None
+        return
+    assert (ours.reason, ours.offset) == (reason, offset)
+    if theirs.offset is not None and offset is not None:  # rule R5: there it is that of the data
+        assert theirs.offset == offset + 12 * (reason is Reason.DATA_CRC)
+    if reason is Reason.LENGTH_CRC and len(data) > 20 and not name:
+        assert ("Is this even a TFRecord file?" in str(theirs.error)) == (offset == 0)
 
 
-@deviation("R6")
-@pytest.mark.parametrize("length", [2**63 - 4, 2**63, 2**64 - 6])
-def test_a_negative_length_is_data_loss_here(both: Both, length: int) -> None:
-    theirs, ours = both.read(framed(*RECORDS) + head(length) + bytes(100))
+def differing() -> Iterator[tuple[Any, ...]]:
+    """Give rule, content, compression, number of TensorFlow's records and its error, our records, reason, offset."""
+    for name, (n, edge), n_bytes in product(COMPRESSIONS, enumerate(EDGES), range(1, 12)):
+        data = compressed((FILE + bytes(12))[: edge + n_bytes], name)
+        yield "R2", data, name, n, None, RECORDS[:n], Reason.TRUNCATED, edge
+    yield "R5", flipped(FILE, 12), "", 0, "DataLossError", [], Reason.DATA_CRC, 0
+    for size in (2**63 - 4, 2**63, 2**64 - 6):
+        data, error = FILE + head(size) + bytes(100), "InvalidArgumentError"
+        yield "R6", data, "", 4, error, RECORDS, Reason.RECORD_TOO_LARGE, len(FILE)
+    end = len(FILE)
+    for junk in (b"x", bytes(1)):
+        yield "C5", GZIP + junk, "GZIP", 4, None, RECORDS, Reason.TRAILING_DATA, end
+    for junk in (b"x", b"junk", bytes(512), compressed(FILE, "ZLIB")):
+        data = compressed(FILE, "ZLIB") + junk
+        yield "C5", data, "ZLIB", 4, None, RECORDS, Reason.TRAILING_DATA, end
+    none = compressed(b"", "GZIP")  # an empty gzip stream ends the file for TensorFlow only
+    yield "C5", GZIP + none + GZIP, "GZIP", 4, None, RECORDS * 2
+    yield "C5", none + GZIP + GZIP, "GZIP", 0, None, RECORDS * 2
 
-    assert type(theirs.error).__name__ == "InvalidArgumentError"
-    assert theirs.value == ours.value == RECORDS
-    assert ours.reason is Reason.RECORD_TOO_LARGE
+
+@pytest.mark.parametrize(
+    ("data", "name", "n_theirs", "error", "records", "reason", "offset"),
+    parameters(differing(), None, None, mark=deviation),
+)
+def test_we_differ(
+    both: Both, data: bytes, name: str, n_theirs: int, error: Any, records: Any, reason: Any, offset: Any
+) -> None:  # fmt: skip
+    theirs, ours = both.read(data, name)
+
+    assert theirs.value == RECORDS[:n_theirs]
+    assert type(theirs.error).__name__ == (error or "NoneType")
+    assert ours.value == records
+    assert ours.error is None if reason is None else (ours.reason, ours.offset) == (reason, offset)
 
 
 @deviation("R6")
@@ -202,7 +210,7 @@ def test_a_negative_length_is_data_loss_here(both: Both, length: int) -> None:
 def test_a_huge_length_ends_tensorflow_s_process_and_is_an_error_here(
     both: Both, died: Callable[[str], bool], limit: int
 ) -> None:
-    path = both.path(framed(*RECORDS) + head(2**62) + bytes(100), "huge")
+    path = both.path(FILE + head(2**62) + bytes(100), "huge")
     assert died(f"list(tf.compat.v1.io.tf_record_iterator({path!r}))")
 
     ours = read_all(lambda: TFRecordReader(path, "", max_record_bytes=limit))
@@ -226,22 +234,11 @@ def test_a_damaged_record_is_not_stepped_over(both: Both, compression: str, at: 
 
 
 @rule("R7")
-def test_a_wrong_length_is_not_believed(both: Both) -> None:
-    # With the length 5 the record would be whole, and its data right.
-    data = struct.pack("<Q", 5) + framed(b"right")[8:]
-    assert both.read_same(data) == Answer([b"right"])
-    wrong = data[:8] + bytes(4) + data[12:]
-    assert both.read_same(wrong).value == []
-
-
-@rule("R7")
 def test_after_damage_only_a_dataset_goes_on_and_with_the_next_file(both: Both) -> None:
     bad, good = both.path(flipped(FILE, EDGES[2]), "bad"), both.path(framed(b"good"), "good")
     dataset = both.tf.data.TFRecordDataset([bad, good]).as_numpy_iterator()
     theirs = [ask(next, dataset) for _ in range(4)]
     assert [answer.value for answer in theirs] == [*RECORDS[:2], None, b"good"]
-    ignoring = both.tf.data.TFRecordDataset([bad, good]).ignore_errors()
-    assert list(ignoring.as_numpy_iterator()) == [*RECORDS[:2], b"good"]
 
     reader = iter(TFRecordReader([bad, good], ""))
     ours = [ask(next, reader) for _ in range(4)]
@@ -252,99 +249,49 @@ def test_after_damage_only_a_dataset_goes_on_and_with_the_next_file(both: Both) 
 
 
 @rule("R8")
-def test_the_end_is_not_final_when_the_file_grows(both: Both) -> None:
-    path = both.path(framed(b"one"))
-    with both.readers(path) as (theirs, ours), Path(path).open("ab", buffering=0) as file:
-        for more in (b"", framed(b"two"), framed(b"three", b"four"), b"", framed(bytes(100_000))):
-            file.write(more)
-            for _ in range(3):
-                assert_same(ask(next, theirs), ask(next, ours))
-    assert both.read_same(Path(path).read_bytes()).value[-1] == bytes(100_000)
-
-
-@rule("R8")
+@deviation("R2")
 @pytest.mark.parametrize("size", [0, 9, 100_000, 3_000_000])
-def test_a_cut_record_that_was_completed_is_returned(both: Both, size: int) -> None:
+def test_the_end_is_not_final_when_the_file_grows(both: Both, size: int) -> None:
     last = framed(bytes(size))
-    for cut in {12, 13, len(last) // 2, len(last) - 4, len(last) - 1} & {*range(12, len(last))}:
+    cuts = {0, 7, 12, 13, len(last) // 2, len(last) - 4, len(last) - 1}
+    for cut in cuts:
         path = both.path(framed(b"one") + last[:cut])
         with both.readers(path) as (theirs, ours), Path(path).open("ab", buffering=0) as file:
             first = [(ask(next, theirs), ask(next, ours)) for _ in range(3)]
             file.write(last[cut:])
             then = [(ask(next, theirs), ask(next, ours)) for _ in range(2)]
-        for their_answer, our_answer in first + then:
+        their_answer, our_answer = first[-1]
+        if 0 < cut < 12:  # inside a head
+            assert isinstance(their_answer.error, StopIteration)
+            assert our_answer.reason is Reason.TRUNCATED
+        else:
             assert_same(their_answer, our_answer)
-        assert first[-1][1].reason is Reason.TRUNCATED
+        for their_answer, our_answer in first[:1] + then:
+            assert_same(their_answer, our_answer)
         assert then[0][1].value == bytes(size)
 
 
-@deviation("R2")
-def test_a_cut_head_that_was_completed_is_returned(both: Both) -> None:
-    last = framed(b"last")
-    path = both.path(framed(b"one") + last[:7])
-    with both.readers(path) as (theirs, ours), Path(path).open("ab", buffering=0) as file:
-        assert next(theirs) == next(ours) == b"one"
-        assert isinstance(ask(next, theirs).error, StopIteration)
-        assert ask(next, ours).reason is Reason.TRUNCATED
-        file.write(last[7:])
-        assert next(theirs) == next(ours) == b"last"
-
-
 @rule("R9")
-def test_a_file_that_is_not_there_is_an_error_at_once(both: Both) -> None:
-    for path in (both.path(name="none"), both.path(name="none").encode(), ""):
-        theirs, ours = ask(both.iterator, path), ask(tf_record_iterator, path)
-        assert type(theirs.error).__name__ == "NotFoundError"
-        assert_same_error(theirs, ours)
-    missing = both.path(name="none")
-    assert_same(both.read_dataset(missing), read_ours(missing))
-
-
-@rule("R9")
-def test_a_folder_is_an_error(both: Both) -> None:
-    folder = str(both.folder)
-    theirs, ours = both.read_theirs(folder), read_ours(folder)
-    assert "Is a directory" in str(theirs.error)
-    assert_same(theirs, ours)
-    assert_same(both.read_dataset(folder), ours)
-
-
-@rule("R9")
-@pytest.mark.parametrize("path", [None, 3, 1.5, [b"name"]])
-def test_what_is_no_path_is_a_type_error(both: Both, path: Any) -> None:
-    assert_same(ask(both.iterator, path), ask(tf_record_iterator, path))
-
-
 @deviation("R9")
-def test_a_path_object_will_do_here(both: Both) -> None:
-    path = Path(both.path(FILE))
-    assert isinstance(ask(both.iterator, path).error, TypeError)
-    assert both.read_dataset(path) == Answer(RECORDS)  # type: ignore[arg-type]
-    assert read_all(lambda: tf_record_iterator(path)) == Answer(RECORDS)
-    assert read_all(lambda: TFRecordReader(path)) == Answer(RECORDS)
+def test_what_is_no_file(both: Both) -> None:
+    missing, folder = both.path(name="none"), str(both.folder)
+    for path in (missing, missing.encode(), ""):
+        assert_same_error(ask(both.iterator, path), ask(tf_record_iterator, path))
+    for path in (missing, folder):
+        ours = read_ours(path)
+        assert isinstance(ours.error, FileNotFoundError | IsADirectoryError)
+        assert_same(both.read_theirs(path), ours)
+        assert_same(both.read_dataset(path), ours)
+    wrong: Any
+    for wrong in (None, 3, 1.5, [b"name"]):
+        assert_same(ask(both.iterator, wrong), ask(tf_record_iterator, wrong))
+    path_object: Any = Path(both.path(FILE))
+    assert isinstance(ask(both.iterator, path_object).error, TypeError)
+    assert both.read_dataset(path_object) == Answer(RECORDS)
+    assert read_ours(path_object) == Answer(RECORDS)
 
 
 # Compression
-
-
-@rule("C1")
-@pytest.mark.parametrize("asked", COMPRESSIONS)
-@pytest.mark.parametrize("actual", COMPRESSIONS)
-def test_the_whole_file_is_one_stream_and_not_detected(both: Both, actual: str, asked: str) -> None:
-    answer = both.read_same(compressed(FILE, actual), asked)
-
-    if actual == asked:
-        assert answer == Answer(RECORDS)
-    else:
-        assert answer.value == []
-        wanted = Reason.COMPRESSION if asked else Reason.LENGTH_CRC
-        assert (answer.reason, answer.offset) == (wanted, 0)
-
-
-@rule("C2")
-@pytest.mark.parametrize("compression", COMPRESSIONS)
-def test_an_empty_file_is_fine_in_every_compression(both: Both, compression: str) -> None:
-    assert both.read_same(b"", compression) == Answer([])
 
 
 @deviation("C3")
@@ -356,8 +303,7 @@ def test_a_stream_without_its_end_is_an_error_here(both: Both, compression: str)
         theirs, ours = both.read(data[:cut], compression)
         assert ours.value == theirs.value, cut
         clean += theirs.error is None
-        if theirs.error is not None:
-            assert "EOF reached" in str(theirs.error)
+        assert theirs.error is None or "EOF reached" in str(theirs.error)
         assert ours.reason is Reason.COMPRESSED_TRUNCATED
     assert clean > 12  # the header and the trailer at the least
 
@@ -377,118 +323,183 @@ def test_a_wrong_trailer_is_an_error(both: Both, compression: str, records: list
         assert ours.value == records
 
 
-@rule("C5")
-@pytest.mark.parametrize("junk", [b"ju", b"junk", bytes(512), framed(b"raw")])
-def test_behind_a_gzip_stream_only_another_may_follow(both: Both, junk: bytes) -> None:
-    one = compressed(FILE, "GZIP")
-    assert both.read_same(one + one, "GZIP") == Answer(RECORDS * 2)
-
-    answer = both.read_same(one + one + junk, "GZIP")
-
-    assert answer.value == RECORDS * 2
-    assert (answer.reason, answer.offset) == (Reason.TRAILING_DATA, 2 * len(FILE))
-
-
-@rule("C5")
-@pytest.mark.parametrize("cut", [*range(1, 30), *EDGES[1:-1], len(FILE) - 1])
-def test_records_may_cross_gzip_streams(both: Both, cut: int) -> None:
-    data = compressed(FILE[:cut], "GZIP") + compressed(FILE[cut:], "GZIP")
-    assert both.read_same(data, "GZIP") == Answer(RECORDS)
-
-
-@deviation("C5")
-@pytest.mark.parametrize(
-    ("name", "junk"),
-    [("GZIP", b"x"), ("GZIP", bytes(1)), ("ZLIB", b"x"), ("ZLIB", b"junk"), ("ZLIB", bytes(512)),
-     ("ZLIB", compressed(FILE, "ZLIB"))],
-)  # fmt: skip
-def test_a_byte_behind_a_gzip_stream_or_anything_behind_zlib_is_an_error_here(
-    both: Both, name: str, junk: bytes
-) -> None:
-    theirs, ours = both.read(compressed(FILE, name) + junk, name)
-
-    assert theirs == Answer(RECORDS)
-    assert ours.value == RECORDS
-    assert (ours.reason, ours.offset) == (Reason.TRAILING_DATA, len(FILE))
-
-
-@deviation("C5")
-def test_an_empty_gzip_stream_ends_the_file_for_tensorflow_only(both: Both) -> None:
-    some, none = compressed(FILE, "GZIP"), compressed(b"", "GZIP")
-    assert both.read_same(some + none, "GZIP") == Answer(RECORDS)
-    for data, n_records in ((some + none + some, 4), (none + some + some, 0)):
-        theirs, ours = both.read(data, "GZIP")
-        assert theirs == Answer(RECORDS[:n_records])
-        assert ours == Answer(RECORDS * 2)
-
-
-@rule("C6")
-@pytest.mark.parametrize(
-    ("flags", "fields"),
-    [
-        (0x01, b""),  # text, it says
-        (0x04, struct.pack("<H", 6) + b"AB\2\0xy"),  # extra field
-        (0x08, b"name.tfrecord\0"),
-        (0x10, b"comment\0"),
-        (0x1C, struct.pack("<H", 0) + b"name\0comment\0"),
-    ],
-    ids=["text", "extra", "name", "comment", "all"],
-)
-@pytest.mark.parametrize("with_crc", [False, True])
-def test_gzip_headers_may_have_their_optional_parts(
-    both: Both, flags: int, fields: bytes, with_crc: bool
-) -> None:
-    plain = compressed(FILE, "GZIP")
-    flags |= 0x02 * with_crc
-    header = b"\x1f\x8b\x08" + bytes([flags]) + struct.pack("<IBB", 1_600_000_000, 2, 3) + fields
-    header += struct.pack("<H", zlib.crc32(header) & 0xFFFF) * with_crc
-
-    answer = both.read_same(header + plain[10:] + header + plain[10:], "GZIP")
-
-    assert answer == Answer(RECORDS * 2)
-
-
-@rule("C7")
-@pytest.mark.parametrize("mode", [zlib.Z_PARTIAL_FLUSH, zlib.Z_SYNC_FLUSH, zlib.Z_FULL_FLUSH])
-@pytest.mark.parametrize(("compression", "window"), [("GZIP", 31), ("ZLIB", 15)])
-def test_flush_points_and_empty_blocks_mean_nothing(
-    both: Both, compression: str, window: int, mode: int
-) -> None:
-    compressor = zlib.compressobj(wbits=window)
-    pieces = [compressor.flush(mode)]
-    for number in range(len(FILE)):
-        pieces += [compressor.compress(FILE[number : number + 1]), compressor.flush(mode)]
-        pieces += [compressor.flush(mode)] * 3
-    pieces.append(compressor.flush())
-
-    assert both.read_same(b"".join(pieces), compression) == Answer(RECORDS)
-
-
+@rule("C8")
 @deviation("C8")
-@pytest.mark.parametrize("name", ["BZ2", "gzip", "NONE", "LZ4"])
-def test_an_unknown_compression_is_read_as_none_by_a_dataset_and_rejected_here(
-    both: Both, name: str
-) -> None:
+def test_an_unknown_compression_is_rejected_but_read_as_none_by_a_dataset(both: Both) -> None:
     path = both.path(FILE)
-    assert both.read_dataset(path, name) == Answer(RECORDS)
-
-    readers: list[Callable[[str, str], Any]] = [TFRecordReader, tf_record_iterator]
-    for reader in readers:
+    wrong: Any
+    for wrong in ("gzip", "NONE", "SNAPPY", 3, 1.5):
+        assert_same(ask(both.iterator, path, wrong), ask(tf_record_iterator, path, wrong))
+    # Names that a reader of ours knows: in any letter case, unless the signature is TensorFlow's.
+    readers: list[tuple[Any, set[str]]] = [(TFRecordReader, {"BZ2", "gzip"}), (tf_record_iterator, {"BZ2"})]  # fmt: skip
+    for name, (reader, known) in product(["BZ2", "gzip", "NONE", "LZ4"], readers):
+        assert both.read_dataset(path, name) == Answer(RECORDS)
         ours = read_all(partial(reader, path, name))
-        # Names that a reader of ours knows: in any letter case, unless the signature is TensorFlow's.
-        known = {"BZ2"} if reader is tf_record_iterator else {"BZ2", "gzip"}
-
         assert ours.value == []
         if name in known:  # but this is not a file of it
             assert ours.reason is Reason.COMPRESSION
         else:
             assert isinstance(ours.error, InvalidArgumentError)
-            assert isinstance(ours.error, ValueError)
             assert ours.error.reason is Reason.BAD_ARGUMENT
 
 
-@rule("C8")
-@pytest.mark.parametrize("name", ["gzip", "NONE", "SNAPPY", 3, 1.5])
-def test_an_unknown_compression_is_rejected_by_the_iterators(both: Both, name: Any) -> None:
-    path = both.path(FILE)
-    assert_same(ask(both.iterator, path, name), ask(tf_record_iterator, path, name))
+# Random records, flushes and damage
+
+# zlib-ng, which some builds of Python come with, makes other streams of the same content.
+zlib_itself = pytest.mark.skipif(
+    "ng" in zlib.ZLIB_RUNTIME_VERSION, reason="this Python does not compress with zlib itself"
+)
+
+
+def filled(size: int, seed: int) -> bytes:
+    """Make a record that compresses badly, somewhat, well or entirely."""
+    maker = random.Random(seed)
+    if seed % 4 == 0:
+        return maker.randbytes(size)
+    alphabet = maker.randbytes(256 if seed % 4 == 1 else 12)
+    unit = bytes(maker.choices(alphabet, k=min(size, (5, 300, 20_000)[seed % 3])))
+    return (unit * (size // max(len(unit), 1) + 1))[:size]
+
+
+def contents(max_size: int = 100_000, max_count: int = 30) -> st.SearchStrategy[list[bytes]]:
+    """Lists of records of all sizes, most of them small."""
+    sizes = st.one_of(
+        st.integers(0, 40),
+        st.integers(0, 1000),
+        st.sampled_from([0, 11, 12, 16, 32_767, 32_768, 65_520, 65_536]),
+        st.integers(0, max_size),
+    )
+    return st.lists(st.builds(filled, sizes, st.integers(0, 10_000)), max_size=max_count)
+
+
+flushes = st.one_of(st.just(set[int]()), st.sets(st.integers(0, 30), max_size=5))
+settings_of_zlib = st.fixed_dictionaries(
+    {},
+    optional={
+        "compression_level": st.integers(1, 9) | st.just(-1),
+        "window_bits": st.none() | st.integers(9, 15) | st.integers(25, 31),
+        "mem_level": st.none() | st.integers(1, 9),
+        "compression_strategy": st.integers(0, 4),
+    },
+)
+
+
+@zlib_itself
+@rule("F1", "O6", "O7", "O8")
+@pytest.mark.parametrize("compression", COMPRESSIONS)
+@settings(max_examples=120)
+@given(content=contents() | contents(900_000, 8), flush_after=flushes, options=settings_of_zlib)
+@example([filled(size, 4) for size in (262_143, 262_144, 262_145)], {1}, {})
+@example([filled(600_000, seed) for seed in range(4)], set(), {})
+def test_both_write_the_same_file_and_read_it_back(
+    both: Both, compression: str, content: list[bytes], flush_after: set[int], options: dict[str, Any]
+) -> None:  # fmt: skip
+    data = both.write_same(content, {"compression_type": compression, **options}, flush_after)
+
+    if not options:
+        assert both.read_same(data, compression) == Answer(content)
+
+
+@rule("F1", "F3", "C1")
+@pytest.mark.parametrize("compression", COMPRESSIONS)
+@settings(max_examples=60)
+@given(contents(), flushes, st.integers(1, 40) | st.integers(1, 200_000), st.booleans())
+def test_what_tensorflow_wrote_is_read_in_any_pieces(
+    both: Both, compression: str, content: list[bytes], flush_after: set[int], size: int, detect: bool
+) -> None:  # fmt: skip
+    theirs, _ = both.write(content, compression, flush_after)
+
+    pipe = Pipe(theirs, max(size, len(theirs) // 2000))  # not all day
+    answer = read_all(lambda: TFRecordReader(pipe, None if detect else compression))
+
+    assert answer == Answer(content)
+
+
+@st.composite
+def damaged(draw: DrawFn, data: bytes) -> tuple[bytes, bool]:
+    """Draw a file with one to three damages, and whether its end is cut off."""
+    is_cut = False
+    for _ in range(draw(st.integers(1, 3))):
+        kind = draw(st.sampled_from([*IN_PLACE, "cut", "append", "swap"]))
+        size, seed = draw(st.integers(1, 20) | st.integers(1, 3000)), draw(st.integers(0, 2**32))
+        start = draw(st.integers(0, max(len(data) - 1, 0)))
+        at = Extent(start, min(start + size, len(data)))
+        if kind == "append":
+            data += random.Random(seed).randbytes(size)
+        elif kind == "cut":
+            data, is_cut = data[:start], True
+        elif kind == "swap":
+            data = data[at.start : at.stop] + data[: at.start] + data[at.stop :]
+        elif data:
+            data = IN_PLACE[kind](data, at, random.Random(seed))
+    return data, is_cut
+
+
+small = contents(max_size=3000, max_count=12)
+
+
+@rule("R3", "R4", "R5", "R7")
+@deviation("R2")
+@settings(max_examples=400)
+@given(small, st.data())
+def test_both_give_the_same_records_of_a_damaged_file(
+    both: Both, content: list[bytes], draw: st.DataObject
+) -> None:
+    data, _ = draw.draw(damaged(framed(*content)))
+
+    theirs, ours = both.read(data)
+
+    # What is left of the first head may happen to be text, say, and is named as that.
+    is_foreign = ours.error is not None and ours.reason is Reason.NOT_A_TFRECORD
+    if theirs.error is None and ours.error is not None:
+        assert is_foreign or ours.reason is Reason.TRUNCATED  # inside a head: R2
+        assert ours.value == theirs.value
+        left = len(data) - sum(len(record) + 16 for record in ours.value)
+        assert 0 < left < 12
+    else:
+        assert_same(theirs, ours)
+        if theirs.error is not None:
+            in_data = 12 if ours.reason is Reason.DATA_CRC else 0  # R5
+            ours_offset = 0 if is_foreign else ours.offset
+            assert ours_offset is not None
+            assert theirs.offset == ours_offset + in_data
+
+
+@rule("C4", "C5")
+@deviation("C3", "C5")
+@pytest.mark.parametrize("engine", ["fast", "zlib"])
+@pytest.mark.parametrize("name", COMPRESSED)
+@settings(max_examples=150)
+@given(small | contents(200_000, 12), st.data())
+def test_both_give_the_same_records_of_a_damaged_stream(
+    both: Both, name: str, engine: str, content: list[bytes], draw: st.DataObject
+) -> None:
+    data, is_cut = draw.draw(damaged(compressed(framed(*content), name)))
+    path = both.path(data)
+
+    theirs = both.read_theirs(path, name)
+    with pytest.MonkeyPatch.context() as patch:
+        if engine == "zlib":
+            patch.setattr(compressions, "_inflate_module", lambda: zlib)
+        ours = read_ours(path, name)
+
+    text = f"TensorFlow: {theirs}; ours: {ours}"
+    n_theirs, n_ours = len(theirs.value), len(ours.value)
+    assert set(ours.value) <= set(content)
+    assert ours.value[:n_theirs] == theirs.value[:n_ours], text
+    assert n_ours >= n_theirs, text
+    if n_ours > n_theirs:
+        # TensorFlow drops its buffer when the stream turns out bad (C4), and
+        # ends at an empty gzip stream (C5).
+        ended = theirs.error is None and name == "GZIP"
+        assert ended or "inflate() failed" in str(theirs.error), text
+    if theirs.error is not None:
+        assert ours.error is not None, text
+    elif ours.error is not None:  # R2, C3, C5
+        allowed = {Reason.TRUNCATED, Reason.COMPRESSED_TRUNCATED, Reason.TRAILING_DATA}
+        if len(data) == 1:
+            allowed.add(Reason.COMPRESSION)  # not even half a header: C3
+        if is_cut:
+            # ISA-L may see that what is there is wrong where zlib still waits for the rest: C3.
+            allowed.add(Reason.COMPRESSED_CORRUPT)
+        assert ours.reason in allowed, text

@@ -2,34 +2,23 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from pathlib import Path
 
-# These hold all marks; importing them fills DEVIATIONS, whichever tests are selected.
-from tests.parity import (
-    test_dataset_rules,
-    test_decode_raw_rules,
-    test_example_rules,
-    test_messages,
-    test_options,
-    test_records,
-    test_schema_errors,
-    test_sequence_rules,
-    test_streams,
-    test_tensor_rules,
-)
 from tests.parity.rules import DEVIATIONS, RULES
 
-TESTED = (
-    test_dataset_rules, test_decode_raw_rules, test_example_rules, test_messages, test_options,
-    test_records, test_schema_errors, test_sequence_rules, test_streams, test_tensor_rules,
-)  # fmt: skip
-DOCS = Path(__file__).resolve().parents[2] / "docs" / "reference" / "semantics.md"
+HERE = Path(__file__).resolve().parent
+DOCS = HERE.parents[1] / "docs" / "reference" / "semantics.md"
 FAMILIES = {name[0] for name in RULES}
 
 
 def test_every_deviation_is_in_a_table_of_the_docs_and_the_reverse() -> None:
-    assert all(TESTED)
+    for path in HERE.glob(
+        "test_*.py"
+    ):  # importing them fills DEVIATIONS, whichever tests are selected
+        if "deviation" in path.read_text("utf-8"):
+            importlib.import_module(f"tests.parity.{path.stem}")
     rows = re.findall(r"^\| (\[.*?\) )\|", DOCS.read_text("utf-8"), re.MULTILINE)
     listed = {name for row in rows for name in re.findall(r"\[(\w+)\]\(#", row)}
 
