@@ -23,7 +23,6 @@ import math
 import multiprocessing
 import os
 import signal
-import sys
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -66,11 +65,6 @@ if TYPE_CHECKING:
     """What was written, and the damage in all sources so far."""
 
 __all__ = ["Settings", "Summary", "convert"]
-
-_OTHER_SETTINGS = (
-    "the conversion that has completed this file had other sources or settings; repeat it with "
-    "them, or begin anew with --overwrite"
-)
 
 
 @dataclass(frozen=True)
@@ -244,13 +238,10 @@ def convert(
                 meter.update(sum(each.rows for each in summary.outputs))
                 for file in damage:  # which several outputs may have read
                     most = found.get(file.source, file)
-                    if (file.records, file.num_damaged) >= (most.records, most.num_damaged):
-                        found[file.source] = file
+                    found[file.source] = max(file, most, key=lambda f: (f.records, f.num_damaged))
         is_complete = len(done) + len(summary.outputs) == len(plan.outputs)
-        if log is not None and is_complete and resume:
-            log.finish()  # so that a repetition finds all complete
-        elif log is not None and is_complete:
-            log.forget()
+        if log is not None and is_complete and not resume:
+            log.forget()  # with `resume`, a repetition finds all complete
         meter.finish()
     summary.damage = DamageReport(tuple(found.values()))
     summary.seconds = monotonic() - started
@@ -481,17 +472,15 @@ class _Log:
         self._digest = hashlib.sha256(repr(parts).encode()).hexdigest()
         lines = self._path.read_text().split("\n") if self._path.exists() else []
         self.is_there = bool(lines)
-        """Whether an earlier conversion was interrupted."""
+        """Whether there is one of an earlier conversion."""
         self.complete: dict[str, Output] = {}
-        """Its outputs, by name, that are complete and as they were then."""
-        for line in lines[1:]:
+        """Its outputs, by name, that are complete and as they were then, if it was the same conversion."""
+        for line in lines[1:] if lines[:1] == [self._digest] else []:
             with contextlib.suppress(ValueError):  # of a line that was cut short
                 base, rows, n_bytes = json.loads(line)
                 name = os.path.join(os.path.dirname(path), base)  # noqa: PTH118, PTH120
                 if local_size(name) == n_bytes:
                     self.complete[name] = Output(name, rows, n_bytes)
-        self.is_same = lines[:1] == [self._digest]
-        self.is_finished = lines[-1:] == [_FINISHED]
 
     def add(self, output: Output) -> None:
         """Note that an output is complete."""
@@ -499,18 +488,9 @@ class _Log:
         with self._path.open("a") as file:
             file.write(f"\n{line}" if file.tell() else f"{self._digest}\n{line}")
 
-    def finish(self) -> None:
-        """Note that all outputs are complete."""
-        if not self.is_finished:
-            with self._path.open("a") as file:
-                file.write(f"\n{_FINISHED}")
-
     def forget(self) -> None:
-        """Remove the file: of an earlier conversion, or of one that is complete."""
+        """Remove the file."""
         self._path.unlink(missing_ok=True)
-
-
-_FINISHED = "finished"
 
 
 def _stamp(name: str) -> tuple[int, int] | None:
@@ -535,11 +515,6 @@ def _begin(
 ) -> dict[int, Output]:
     """Return the outputs that are complete; raise if others are there."""
     complete = log.complete if log is not None and resume else {}
-    if complete and log is not None and not log.is_same:
-        is_other = log.is_finished and not any(name_of(p) in complete for p, _ in plan.outputs)
-        if not (overwrite or is_other):
-            raise FileExistsError(errno.EEXIST, _OTHER_SETTINGS, min(complete))
-        complete = {}
     done: dict[int, Output] = {}
     for i, (place, _) in enumerate(plan.outputs):
         name = name_of(place)
@@ -625,11 +600,10 @@ class _Maker:
                             break
             target.finish()
             rounded = getattr(target, "rounded", ())
-            with _undisturbed():  # so that what is there is in the log
-                target.commit()
-                output = Output(name_of(place), n_rows, local_size(place) or 0, rounded)
-                if self._log is not None:
-                    self._log.add(output)
+            target.commit()
+            output = Output(name_of(place), n_rows, local_size(place) or 0, rounded)
+            if self._log is not None:
+                self._log.add(output)
         except BaseException:
             if target is not None:
                 target.abandon()
@@ -742,29 +716,27 @@ def _made(
         initargs=(plan, log),
     )
     try:
-        with _undisturbed():  # and so are the processes, until they begin
+        with _interrupts_blocked():  # and so they are in the processes, which this one ends
             futures = {pool.submit(_make_in_process, index): index for index in pending}
         for future in as_completed(futures):
             yield futures[future], future.result
     except BaseException:
         for process in multiprocessing.active_children():
             if process not in others:
-                process.terminate()  # which removes what it has begun
+                process.terminate()
+        pool.shutdown(cancel_futures=True)
+        _remove_leftovers([name_of(plan.outputs[index][0]) for index in pending])
         raise
     finally:
         pool.shutdown(cancel_futures=True)
 
 
-_SIGNALS = signal.SIGINT, signal.SIGTERM
-
-
 @contextlib.contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Let signals that ask to end come afterwards, where that can be done."""
+def _interrupts_blocked() -> Iterator[None]:
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     try:
         yield
     finally:
@@ -773,31 +745,13 @@ def _undisturbed() -> Iterator[None]:
 
 _maker: _Maker
 """Of a process that was started to make outputs."""
-_is_making = False
 
 
 def _begin_process(plan: _Plan, log: _Log | None) -> None:
-    def end(_number: int, _frame: object) -> None:
-        if not _is_making:
-            os._exit(1)
-        signal.signal(signal.SIGTERM, lambda *_: None)  # of which more may come
-        sys.exit(1)  # out of what is being written, which is removed
-
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process ends this one
-    signal.signal(signal.SIGTERM, end)
-    if hasattr(signal, "pthread_sigmask"):
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
     global _maker  # noqa: PLW0603 - set once, before anything is made
     _maker = _Maker(plan, log)
 
 
 def _make_in_process(index: int) -> _Made:
-    global _is_making  # noqa: PLW0603 - for the handler
-    try:
-        _is_making = True
-        try:
-            return _maker.make(index)
-        finally:
-            _is_making = False
-    except SystemExit:  # which the executor would only note, and go on
-        os._exit(1)
+    return _maker.make(index)
