@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 from tests.apps.rearrange.strategies import ENDINGS, one_way, read_all, record_lists, write_all
 from tests.support.subprocesses import run_fresh
 from tfrecord_lite import Block, TFRecordReader, TFRecordWriter, verify
-from tfrecord_lite.apps.rearrange import runs, shuffle_records
-from tfrecord_lite.apps.rearrange.runs import RandomOrder
+from tfrecord_lite.apps.rearrange import shuffle_records, shuffling
+from tfrecord_lite.apps.rearrange.shuffling import RandomOrder
 from tfrecord_lite.errors import DataLossError, InvalidArgumentError, Reason
 
 FILES = st.lists(st.tuples(record_lists(), st.sampled_from(ENDINGS)), min_size=1, max_size=3)
@@ -67,7 +67,7 @@ class TestOrder:
         # seeds are always the same.
         records = [b"%d" % i for i in range(4)]
         for memory in (1, 2**20):  # by runs of one record, and without a file
-            counts = Counter(tuple(in_order(records, (s,), memory, 4)) for s in range(1200))
+            counts = Counter(tuple(in_order(records, (s,), memory, 1)) for s in range(1200))
 
             assert set(counts) == set(itertools.permutations(records))
             assert sum((count - 50) ** 2 / 50 for count in counts.values()) < 50
@@ -85,8 +85,6 @@ class TestOrder:
             ({"seed": "x"}, TypeError),
             ({"memory_bytes": 1.5e9}, TypeError),
             ({"memory_bytes": 1000}, InvalidArgumentError),
-            ({"memory_bytes": 2**62}, InvalidArgumentError),
-            ({"memory_bytes": 2**80}, InvalidArgumentError),
         ],
     )
     def test_arguments(
@@ -138,13 +136,13 @@ class TestTemporaryFile:
     def test_one_that_is_cut_is_an_error(
         self, large: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        read = runs._Run.read
+        read = shuffling._Run.read
 
         def cut(self: Any, file: IO[bytes], *arguments: Any) -> None:
             file.truncate(1000)
             read(self, file, *arguments)
 
-        monkeypatch.setattr(runs._Run, "read", cut)
+        monkeypatch.setattr(shuffling._Run, "read", cut)
 
         with pytest.raises(DataLossError, match="temporary file of a shuffle is shorter"):
             shuffle_records(large, large.with_name("new"), memory_bytes=2**20)
@@ -179,7 +177,7 @@ class TestTemporaryFile:
         code = (
             "import sys, time\n"
             "from tfrecord_lite.cli import main\n"
-            "from tfrecord_lite.apps.rearrange.runs import RandomOrder\n"
+            "from tfrecord_lite.apps.rearrange.shuffling import RandomOrder\n"
             "def stuck(self):\n"
             "    assert self._file is not None\n"
             "    print('stuck', flush=True)\n"

@@ -6,9 +6,8 @@
 
 =============  ==============================================================================
 ``files``      :func:`merge_files`, :func:`split_files` and :func:`filter_records`
-``shuffling``  :func:`shuffle_records`
+``shuffling``  :func:`shuffle_records`, in a bounded amount of memory
 ``sampling``   :func:`sample_records`
-``runs``       records sorted by random keys, in a bounded amount of memory
 ``sources``    the blocks of a reader, and the schema beside its files
 ``targets``    the files that are written: which record goes where, and all appear together
 =============  ==============================================================================

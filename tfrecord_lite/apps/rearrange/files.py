@@ -9,14 +9,13 @@ from typing import Unpack
 import numpy as np
 
 from tfrecord_lite.apps.rearrange.sources import Input
-from tfrecord_lite.apps.rearrange.targets import Rearranged, Target, TargetOptions
+from tfrecord_lite.apps.rearrange.targets import Outputs, Rearranged, TargetOptions
 from tfrecord_lite.arrays import BoolArray
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import argument_error, plural
 from tfrecord_lite.files.names import Source, Sources
 from tfrecord_lite.progress import Progress
 from tfrecord_lite.reader import TFRecordReader
-from tfrecord_lite.storage.sidecar import Sidecar
 
 
 def merge_files(
@@ -89,9 +88,8 @@ def merge_files(
     >>> merged.num_records, list(TFRecordReader("names.tfrecord"))
     (2, [b'ada', b'alan'])
     """
-    place = Target(target, **options)
-    read = Input(sources, place.storage_options, progress)
-    return _copy(read, place, read.described())
+    outputs = Outputs(target, **options)
+    return _copy(outputs.read(sources, progress), outputs)
 
 
 def split_files(
@@ -129,21 +127,20 @@ def split_files(
     >>> [list(TFRecordReader(path)) for path in parts.paths]
     [[b'Ada'], [b'Alan', b'Grace']]
     """
-    place = Target(target, **options)
-    if not place.is_divided:
+    outputs = Outputs(target, **options)
+    if not outputs.is_divided:
         detail = (
             "nothing says how to divide the records; give num_shards, bytes_per_shard or "
             "records_per_shard, or a name such as 'train@8.tfrecord'"
         )
         raise argument_error(detail)
-    read = Input(sources, place.storage_options, progress)
-    return _copy(read, place, read.described())
+    return _copy(outputs.read(sources, progress), outputs)
 
 
-def _copy(read: Input, place: Target, described: Sidecar | None) -> Rearranged:
+def _copy(read: Input, outputs: Outputs) -> Rearranged:
     """Write all records to a target."""
-    is_counted = place.is_even and read.is_rereadable
-    with read.metered(1 + is_counted) as meter, place.open(read.sources, described) as outputs:
+    is_counted = outputs.is_even and read.is_rereadable
+    with read.metered(1 + is_counted) as meter, outputs:
         if is_counted:
             outputs.n_records = read.count()
         with closing(read.blocks()) as blocks:
@@ -199,25 +196,18 @@ def filter_records(
     """
     if not callable(keep):
         raise TypeError(f"keep must be a function of a Block, not {type(keep).__name__}")
-    place = Target(target, **options)
-    read = Input(sources, place.storage_options, progress)
-    described = read.described()
-    with read.metered() as meter, place.open(read.sources, described) as outputs:
+    outputs = Outputs(target, **options)
+    read = outputs.read(sources, progress)
+    with read.metered() as meter, outputs:
         with closing(read.blocks()) as blocks:
             for block in blocks:
-                mask = _mask(keep(block), len(block))
+                mask = np.asarray(keep(block))
+                if mask.dtype != np.bool_:
+                    detail = f"keep must return an array of bool, one per record, not {mask.dtype}"
+                    raise TypeError(detail)
+                if mask.shape != (len(block),):
+                    found = f"keep returned the shape {mask.shape}"
+                    raise argument_error(f"{found} for {plural(len(block), 'record')}")
                 outputs.put(block if mask.all() else block[mask])
         meter.finish()
         return outputs.result(read.num_read)
-
-
-def _mask(found: object, n_records: int) -> BoolArray:
-    """Check what a function has returned about a block."""
-    mask = np.asarray(found)
-    if mask.dtype != np.bool_:
-        detail = f"keep must return an array of bool, one per record, not of {mask.dtype}"
-        raise TypeError(detail)
-    if mask.shape != (n_records,):
-        detail = f"keep returned the shape {mask.shape} for {plural(n_records, 'record')}"
-        raise argument_error(detail)
-    return mask

@@ -16,7 +16,7 @@ from typing import Unpack
 import numpy as np
 
 from tfrecord_lite.apps.rearrange.sources import Input
-from tfrecord_lite.apps.rearrange.targets import Rearranged, Target, TargetOptions
+from tfrecord_lite.apps.rearrange.targets import Outputs, Rearranged, TargetOptions
 from tfrecord_lite.arrays import Uint64Array
 from tfrecord_lite.block import Block
 from tfrecord_lite.dataset.random_order import Key, seed_of, words
@@ -92,8 +92,8 @@ def sample_records(
     """
     seed = seed_of(seed)
     share = _check(n, fraction)
-    place = Target(target, **options)
-    read = Input(sources, place.storage_options, progress)
+    outputs = Outputs(target, **options)
+    read = outputs.read(sources, progress)
     if share is not None and not read.is_rereadable:
         detail = (
             "a fraction needs the number of records, so they are read twice; "
@@ -102,8 +102,7 @@ def sample_records(
         raise FailedPreconditionError(
             Reason.NOT_SEEKABLE, source=name_of(read.sources[0]), detail=detail
         )
-    described, num_passes = read.described(), 1 + read.is_rereadable
-    with read.metered(num_passes) as meter, place.open(read.sources, described) as outputs:
+    with read.metered(1 + read.is_rereadable) as meter, outputs:
         key = (seed, 1)
         if not read.is_rereadable:
             drawn = _held(read, key, n or 0)

@@ -7,8 +7,7 @@ import warnings
 from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from tfrecord_lite.block import Block
 from tfrecord_lite.convert.arrow import without_numbers
@@ -23,7 +22,15 @@ from tfrecord_lite.files.names import (
     position_of,
 )
 from tfrecord_lite.options import ReadSettings
-from tfrecord_lite.progress import Meter, Progress, check_progress, metered, title_of, total_bytes
+from tfrecord_lite.progress import (
+    SILENT,
+    Meter,
+    Progress,
+    check_progress,
+    metered,
+    title_of,
+    total_bytes,
+)
 from tfrecord_lite.reader import TFRecordReader, bytes_read, reader_with
 from tfrecord_lite.records.framing import checked
 from tfrecord_lite.storage import sidecar
@@ -39,17 +46,16 @@ class Input:
     ) -> None:
         check_progress(progress)
         if not isinstance(sources, TFRecordReader):
-            items: list[Source] = (
-                list(cast("Any", sources)) if _is_list(sources) else [cast("Source", sources)]
-            )
+            is_one = isinstance(sources, (str, bytes, os.PathLike)) or is_file_object(sources)
+            is_list = not is_one and hasattr(sources, "__iter__")
+            items: list[Any] = list(sources) if is_list else [sources]  # type: ignore[arg-type]
             has_url = any(not is_file_object(item) and is_url(name_of(item)) for item in items)
-            options = storage_options if has_url else None
-            sources = TFRecordReader(items, storage_options=options)
+            sources = TFRecordReader(items, storage_options=storage_options if has_url else None)
         self._reader = sources
         self.sources: list[Source] = self._reader.sources
         self._options: ReadSettings = self._reader._options  # noqa: SLF001 - of this package
         self._progress = progress
-        self._meter = Meter()
+        self._meter = SILENT
         self._total: int | None = None
         self._num_passes = 1
         self._n_before = 0  # bytes of the passes before this one
@@ -63,24 +69,24 @@ class Input:
             self._meter, self._num_passes = meter, num_passes
             yield meter
 
-    def _advance(self, reader: TFRecordReader) -> None:
+    def _advance(self, n_bytes: int) -> None:
         if self._meter.is_on:
-            self._show(self._n_before + bytes_read(reader))
-
-    def _show(self, n_bytes: int) -> None:
-        """Show how many bytes all passes have read."""
-        self._meter.update(n_bytes // self._num_passes, self._total)
+            self._meter.update((self._n_before + n_bytes) // self._num_passes, self._total)
 
     def advance_written(self, num_written: int) -> None:
         """Show the progress of a second pass, over records that were read in the first."""
-        if self._meter.is_on and self.num_read:
-            share = num_written / self.num_read
-            self._show(self._n_before + int(self._n_before * share))
+        if self.num_read:
+            self._advance(int(self._n_before * num_written / self.num_read))
 
     @property
     def is_rereadable(self) -> bool:
         """Whether the records can be read twice."""
-        return all(map(_is_rereadable, self.sources))
+        return all(
+            position_of(source) is not None
+            if is_file_object(source)
+            else is_url(name := name_of(source)) or os.path.isfile(name)  # noqa: PTH113
+            for source in self.sources
+        )
 
     def blocks(self) -> Generator[Block, None, None]:
         """Yield the records, in blocks whose checksums are right."""
@@ -90,7 +96,7 @@ class Input:
             for block in found:
                 yield checked(block)
                 self.num_read += len(block)
-                self._advance(self._reader)
+                self._advance(bytes_read(self._reader))
         self._n_before += bytes_read(self._reader)
 
     def count(self) -> int:
@@ -104,7 +110,7 @@ class Input:
         with closing(found):
             for block in found:
                 count += len(block)
-                self._advance(reader)
+                self._advance(bytes_read(reader))
         self._n_before += bytes_read(reader)
         return count
 
@@ -118,18 +124,6 @@ class Input:
         except InvalidArgumentError as error:
             reason = str(error).partition("; ")[0]
             text = f"the new files get no sidecar, since those beside the old do not fit: {reason}"
-            warnings.warn(text, UserWarning, stacklevel=3)
+            warnings.warn(text, UserWarning, stacklevel=4)
             return None
         return None if found is None else found._replace(dataframe=without_numbers(found.dataframe))
-
-
-def _is_list(sources: Any) -> bool:
-    is_one = isinstance(sources, (str, bytes, os.PathLike)) or is_file_object(sources)
-    return not is_one and hasattr(sources, "__iter__")
-
-
-def _is_rereadable(source: Source) -> bool:
-    if is_file_object(source):
-        return position_of(source) is not None
-    name = name_of(source)
-    return is_url(name) or Path(name).is_file()
