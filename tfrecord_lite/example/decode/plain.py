@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -51,9 +52,9 @@ from tfrecord_lite.wire.varint import read_sized
 
 MOST_KEYS = 2500
 """More keys are not known: a hash that tells them apart would take too long to find."""
-_AT_ONCE = 1024
+_AT_ONCE = 2048
 """Messages that are walked together."""
-_ENTRIES_AT_ONCE = 16 * 1024
+_ENTRIES_AT_ONCE = 20 * 1024
 """Entries that are read together; they stay in the cache."""
 _MOST_STEPS = 4096
 """Messages with more entries are left to the general way."""
@@ -77,17 +78,20 @@ class KnownKeys:
     def __init__(self, table: KeyTable, others: Sequence[bytes] = ()) -> None:
         self.table = table
         features = [n for n, key in enumerate(table.keys) if len(key) <= _LONGEST_KEY]
-        self.others: Sequence[bytes] = others if features or others else [b""]
+        is_short = any(len(key) <= _LONGEST_KEY for key in (*table.keys, *others))
+        self.others: Sequence[bytes] = others if is_short else [*others, b""]
         keys = [key for key in (*table.keys, *self.others) if len(key) <= _LONGEST_KEY]
         self.features: Int64Array = np.array(features, np.int64)
         """The number in the table of each key that is there; the others come after these."""
         self.n_entries = 0
         """Entries that every message had, where the last ones were read; a guess for the next."""
         sizes = np.array([len(key) for key in keys], np.int64)
-        self._shortest, longest = int(sizes.min(initial=0)), int(sizes.max(initial=0))
+        self._shortest, longest = int(sizes.min()), int(sizes.max())
         self.value_places: Int64Array = sizes + _KEY_PLACE
         """Where the value's tag is in an entry with this key."""
-        self._head_sizes = (sizes + _HEAD_BYTES).astype(np.uint8)
+        self.head_sizes: Uint8Array = (sizes + _HEAD_BYTES).astype(np.uint8)
+        """Bytes of an entry with this key that are not of the Feature."""
+        self._shortest_entries = _shared(self.head_sizes)
         columns = np.array([[len(key), *key.ljust(longest, b"\0")] for key in keys], np.uint8)
         self._places = _telling(columns)
         slot_bits = min((len(keys) ** 2 // 2).bit_length() + 1, _MOST_SLOT_BITS)
@@ -101,20 +105,20 @@ class KnownKeys:
                 break
         self._multipliers: list[np.uint32] = list(odd)
         self._slots[hashed] = np.arange(len(keys))
-        width = -(-(_KEY_PLACE + longest + 1) // LANE_BYTES) * LANE_BYTES
-        heads = [ENTRY_TAG + b"\0" + KEY_TAG + bytes([len(k)]) + k + VALUE_TAG for k in keys]
-        masks = [b"\xff\0" + b"\xff" * (len(head) - 2) for head in heads]
-        want, mask = (
-            np.frombuffer(b"".join(row.ljust(width, b"\0") for row in rows), "<u8")
-            for rows in (heads, masks)
-        )
-        self._want = np.ascontiguousarray(want.reshape(-1, width // LANE_BYTES).T)
-        """The words of an entry as far as the value's tag; shape (n_words, n_keys)."""
-        self._masks = [
-            np.unique(words) if (words == words[0]).all() else words.copy()
-            for words in mask.reshape(-1, width // LANE_BYTES).T
+        self._n_words = -(-(_KEY_PLACE + longest + 2) // LANE_BYTES)
+        mask, want, unit, after = np.zeros((4, len(keys), self._n_words * LANE_BYTES), np.uint8)
+        for number, key in enumerate(keys):
+            head = ENTRY_TAG + b"\0" + KEY_TAG + bytes([len(key)]) + key + VALUE_TAG
+            mask[number, : len(head) + 1] = 0xFF
+            want[number, : len(head)] = np.frombuffer(head, np.uint8)
+            unit[number, [1, len(head)]] = after[number, len(head)] = 1
+        mask, want, unit, after = (words.view("<u8") for words in (mask, want, unit, after))
+        want = want - after * self.head_sizes[:, None].astype(np.uint64)
+        self._words = [
+            tuple(map(_shared, words)) for words in zip(mask.T, want.T, unit.T, strict=True)
         ]
-        """For each word the bits that are known, all but the length: one mask, or one per key."""
+        """Of each word of an entry, up to the value's length: which bits are known; what they must be, less
+        `unit` for each byte of the entry; and `unit`. Each is one number, or one per key."""
 
     def numbers(self, data: Uint8Array, at: Int64Array) -> Int64Array:
         """Return which of the keys each entry must have, if it has one of them."""
@@ -128,23 +132,30 @@ class KnownKeys:
         hashed >>= self._shift
         return self._slots.take(hashed.astype(np.int64)).astype(np.int64)
 
-    def rooms(
+    def differing(
         self, data: Uint8Array, at: Int64Array, lengths: Uint8Array, numbers: Int64Array
-    ) -> tuple[Uint8Array, Int64Array, BoolArray]:
-        """Check entries of some lengths, given the number of each key, up to the Feature's content.
+    ) -> BoolArray:
+        """Return which entries are not one of some length with a key of some number, up to the Feature."""
 
-        Returns the bytes of that, where the value's tag is, and which entries are anything else.
-        """
-        rooms = lengths - self._head_sizes.take(numbers)
-        values = at + self.value_places.take(numbers)
-        wrong: BoolArray = (lengths | rooms) > _LARGEST_BYTE  # no room wraps around to a large one
-        wrong |= data[1:].take(values) != rooms
-        found = rows(data, len(self._want) * LANE_BYTES)[at].view("<u8").reshape(at.size, -1)
-        for place, (want, mask) in enumerate(zip(self._want, self._masks, strict=True)):
-            word = found[:, place] ^ want.take(numbers)
-            word &= mask.take(numbers) if mask.size > 1 else mask
+        def of_each(values: AnyArray) -> Any:
+            return values.take(numbers) if values.size > 1 else values[0]
+
+        wrong: BoolArray = lengths > _LARGEST_BYTE
+        wrong |= lengths < of_each(self._shortest_entries)
+        found = rows(data, self._n_words * LANE_BYTES)[at].view("<u8").reshape(at.size, -1)
+        wide = lengths.astype(np.uint64)
+        for place, (mask, want, unit) in enumerate(self._words):
+            word = found[:, place] & of_each(mask)
+            word -= of_each(want)
+            if unit.any():
+                word -= wide * of_each(unit)
             wrong |= word != 0
-        return rooms, values, wrong
+        return wrong
+
+
+def _shared(values: AnyArray) -> AnyArray:
+    """Return values, or only one if all are equal."""
+    return values[:1].copy() if (values == values[0]).all() else values.copy()
 
 
 def _telling(columns: Uint8Array) -> list[int]:
@@ -201,23 +212,23 @@ class PlainMatch:
         values = np.full((len(self._starts), bad.size), -1, np.int64)
         rooms = np.zeros(values.shape, np.uint8)
         first_cells = keys.features * bad.size
-        is_all = keys.features.size == keys.value_places.size
         asked_owners = []
         for first in range(0, places.size, _ENTRIES_AT_ONCE):
             part = slice(first, first + _ENTRIES_AT_ONCE)
-            length, owner = lengths[part], owners[part]
-            number = keys.numbers(data, places[part])
-            room, value, wrong = keys.rooms(data, places[part], length, number)
+            place, length, owner = places[part], lengths[part], owners[part]
+            number = keys.numbers(data, place)
+            wrong = keys.differing(data, place, length, number)
             if np.count_nonzero(wrong):
                 bad[owner[wrong]] = True
-            if not is_all:
-                asked = np.flatnonzero(number < keys.features.size)
-                number, room, value = number.take(asked), room.take(asked), value.take(asked)
-                owner = owner.take(asked)
+            if keys.features.size < keys.value_places.size:
+                asked = (number < keys.features.size).nonzero()[0]
+                number, owner = number.take(asked), owner.take(asked)
+                place, length = place.take(asked), length.take(asked)
             cell = first_cells.take(number)
             cell += owner
-            values.reshape(-1)[cell] = value
-            rooms.reshape(-1)[cell] = room
+            place = place + keys.value_places.take(number)
+            values.reshape(-1)[cell] = place
+            rooms.reshape(-1)[cell] = length - keys.head_sizes.take(number)
             asked_owners.append(owner)
         is_there = values >= 0
         if np.count_nonzero(is_there) != sum(map(len, asked_owners)):  # a key twice
@@ -316,46 +327,50 @@ class PlainMatch:
 
 
 def _walk(
-    data: Uint8Array, at: Int64Array, stops: Int64Array, bad: BoolArray, n_sure: int = 0
+    data: Uint8Array, starts: Int64Array, stops: Int64Array, bad: BoolArray, n_sure: int = 0
 ) -> tuple[Int64Array, Uint8Array, Int64Array, int]:
     """Find all entries; mark the messages that are left as bad.
 
-    Returns place, length and message of each entry, and how many every message has. With `n_sure` the
-    ends are not looked for in vain, if that is how many they have.
+    Returns place, length and message of each entry, and how many every message has. For the first `n_sure`
+    the ends are not looked for in vain, if every message has as many.
     """
-    length_at = data[1:]
-    owner, left, following = np.arange(at.size), stops, at
-    places: list[AnyArray] = []
-    lengths: list[AnyArray] = []
-    owners: list[AnyArray] = []
-    n_entries = 0
-    while owner.size and len(places) < _MOST_STEPS:
-        length = length_at.take(following, mode="clip")
-        places.append(following)
+    n_messages = starts.size
+    sure = np.empty((n_sure + 1, n_messages), np.int64)
+    """Where each entry starts, less two bytes for each before it, its tag and its length."""
+    sizes = np.empty((n_sure, n_messages), np.uint8)
+    sure[0] = starts
+    for step in range(n_sure):
+        data[2 * step + 1 :].take(sure[step], out=sizes[step], mode="clip")
+        np.add(sure[step], sizes[step], out=sure[step + 1])
+    sure += np.arange(0, 2 * n_sure + 1, 2)[:, None]
+    places: list[AnyArray] = [sure[:-1].reshape(-1)]
+    lengths: list[AnyArray] = [sizes.reshape(-1)]
+    owner = np.arange(n_messages)
+    owners: list[AnyArray] = [np.broadcast_to(owner, sizes.shape).reshape(-1)]
+    at, left = sure[-1], stops
+    n_entries, n_steps = n_sure, n_sure
+    while owner.size and n_steps < _MOST_STEPS:
+        more = at < left
+        if np.count_nonzero(more) < more.size:
+            wrong = at > left
+            if np.count_nonzero(wrong):
+                if n_steps == n_sure > 0:  # some may have ended before
+                    return _walk(data, starts, stops, bad)
+                bad[owner[wrong]] = True
+            n_entries = n_entries or n_steps
+            at, owner, left = at[more], owner[more], left[more]
+            if owner.size <= n_messages // _LEFT:
+                break
+        length = data[1:].take(at, mode="clip")
+        places.append(at)
         lengths.append(length)
         owners.append(owner)
-        following = following + length
-        following += 2
-        if len(places) < n_sure:
-            continue
-        more = following < left
-        if np.count_nonzero(more) == more.size:
-            continue
-        wrong = following > left
-        if np.count_nonzero(wrong):
-            if n_sure:  # some may have ended before
-                return _walk(data, at, stops, bad)
-            bad[owner[wrong]] = True
-        n_entries = n_entries or len(places)
-        following, owner, left = following[more], owner[more], left[more]
-        if owner.size <= bad.size // _LEFT:
-            break
+        at = at + length
+        at += 2
+        n_steps += 1
     bad[owner] = True
-    place = np.concatenate([*places, at[:0]])
+    if len(places) == 1 and not np.count_nonzero(bad):
+        return places[0], lengths[0], owners[0], n_entries
+    place = np.concatenate(places)
     np.minimum(place, data.size - _FURTHEST, out=place)  # those of bad messages may be anywhere
-    return (
-        place,
-        np.concatenate([*lengths, data[:0]]),
-        np.concatenate([*owners, owner[:0]]),
-        n_entries,
-    )
+    return place, np.concatenate(lengths), np.concatenate(owners), n_entries
