@@ -26,7 +26,6 @@ from tfrecord_lite.arrays import (
     Int64Array,
     Uint8Array,
     lanes,
-    place_all,
     row_splits,
     short_lanes,
     views,
@@ -41,7 +40,7 @@ _GROUP_VALUES = 8 * 1024
 """Of runs of one value each, so many are decoded at once."""
 
 _LONG_RUN_BYTES = 256
-"""Runs of this size on average are copied one by one."""
+"""Runs of this size on average are joined as objects."""
 
 _BYTES_PER_LEVEL = 4
 _TOP_BIT, _LOW_BITS = np.uint8(0x80), np.uint8(0x7F)
@@ -105,12 +104,11 @@ def _one_each(runs: ByteRanges) -> Int64Array | None:
 
 def _after_zero(runs: ByteRanges, splits: Int64Array) -> Uint8Array:
     """Copy runs end to end, after a zero."""
-    out = np.empty(int(splits[-1]) + 1, np.uint8)
-    out[0] = 0
     if splits[-1] >= _LONG_RUN_BYTES * len(runs):
-        place_all(out, splits[:-1] + 1, views(runs.data, runs.starts, runs.lengths))
-    else:
-        out[1:] = runs.joined(splits)
+        pieces = views(runs.data, runs.starts, runs.lengths)
+        return np.frombuffer(b"".join((b"\0", *pieces)), np.uint8)
+    out = np.zeros(int(splits[-1]) + 1, np.uint8)
+    out[1:] = runs.joined(splits)
     return out
 
 
