@@ -54,25 +54,21 @@ def flat(values: Any, *splits: Any) -> Callable[[Any], Any]:
     return lambda cls: cls.from_nested_row_splits(values, splits)
 
 
-TENSORS: dict[str, Callable[[Any], Any]] = {
-    "one level": flat(VALUES, [0, 2, 2, 6]),
-    "int32 splits": flat(VALUES, np.array([0, 2, 2, 6], np.int32)),
-    "two levels": flat(VALUES, [0, 2, 3], [0, 2, 2, 6]),
-    "three levels": flat(VALUES, [0, 0, 2], [0, 2, 3], [0, 2, 2, 6]),
-    "floats": flat(VALUES.astype(np.float32), [0, 1, 6]),
-    "strings": flat(np.array([b"a", b"", b"\xff"], object), [0, 1, 1, 3]),
-    "arrays": flat(np.arange(8, dtype=np.int64).reshape(4, 2), [0, 1, 4]),
-    "uniform": lambda cls: cls.from_uniform_row_length(VALUES, 2),
-    "uniform over ragged": lambda cls: cls.from_uniform_row_length(
-        cls.from_row_splits(VALUES, [0, 1, 1, 3, 6]), 2
-    ),
-    "rows alike": flat(VALUES, [0, 3, 6]),
-    "empty rows": flat(VALUES[:0], [0, 0, 0]),
-    "no rows": flat(VALUES[:0], [0]),
-}
+TENSORS: list[Callable[[Any], Any]] = [
+    flat(VALUES, [0, 2, 2, 6]),
+    flat(VALUES, np.array([0, 2, 2, 6], np.int32)),
+    flat(VALUES, [0, 0, 2], [0, 2, 3], [0, 2, 2, 6]),
+    flat(np.array([b"a", b"", b"\xff"], object), [0, 1, 1, 3]),
+    flat(np.arange(8, dtype=np.int64).reshape(4, 2), [0, 1, 4]),
+    lambda cls: cls.from_uniform_row_length(VALUES, 2),
+    lambda cls: cls.from_uniform_row_length(cls.from_row_splits(VALUES, [0, 1, 1, 3, 6]), 2),
+    flat(VALUES, [0, 3, 6]),
+    flat(VALUES[:0], [0, 0, 0]),
+    flat(VALUES[:0], [0]),
+]
 
 
-@pytest.fixture(params=list(TENSORS.values()), ids=list(TENSORS))
+@pytest.fixture(params=TENSORS, ids=str)
 def pair(request: pytest.FixtureRequest, tf: Any) -> tuple[Any, RaggedTensor]:
     """Return one tensor as both have it."""
     return request.param(tf.RaggedTensor), request.param(RaggedTensor)
@@ -111,10 +107,7 @@ def test_numpy_is_the_same(pair: tuple[Any, RaggedTensor]) -> None:
 
 
 INDICES = [0, 1, -1, 5, -5]
-SLICES = [
-    ALL, slice(1, None), slice(None, -1), slice(None, None, -1), slice(None, None, 2),
-    slice(-2, None), slice(0, 0), slice(1, 9), slice(3, 0, -2),
-]  # fmt: skip
+SLICES = [ALL, slice(1, None), slice(None, None, -1), slice(0, 0), slice(1, 9), slice(3, 0, -2)]
 
 
 @pytest.mark.parametrize("first", [*INDICES, *SLICES], ids=str)
@@ -141,9 +134,8 @@ def assert_same_item(theirs: Any, ours: RaggedTensor, key: Any) -> None:
 
 
 SHAPES: list[Any] = [
-    None, [None, None], [2, 3], [5, 5], [None, 2], [None, 0], [0, None], [1, None], [3], [3, 3, 3],
-    [None, -1], [2, None, 3], [None, 1, None], [1, None, None], [None, None, 2], [None, None, 5],
-    [None, 2, None, 2],
+    None, [None, None], [2, 3], [5, 5], [None, 0], [0, None], [3], [3, 3, 3], [None, -1],
+    [2, None, 3], [None, 1, None], [None, None, 5], [None, 2, None, 2],
 ]  # fmt: skip
 
 
@@ -182,101 +174,70 @@ def test_random_rows_slice_and_pad_the_same(
         assert_alike(theirs, ours)
 
 
-def empty(dtype: Any = np.int64) -> Any:
-    return np.array([], dtype)
+PARTITIONS = ("row_splits", "row_lengths", "row_starts", "row_limits", "value_rowids")
+numbers = st.lists(st.integers(-1, 4), max_size=5) | st.lists(st.integers(0, 6)).map(sorted)
 
 
-FITTING: dict[str, tuple[Any, ...]] = {
-    "splits": ("row_splits", VALUES, [0, 2, 6]),
-    "splits int32": ("row_splits", VALUES, np.array([0, 6], np.int32)),
-    "splits int16": ("row_splits", VALUES, np.array([0, 6], np.int16)),
-    "splits uint8": ("row_splits", VALUES, np.array([0, 6], np.uint8)),
-    "values list": ("row_splits", [1.5, 2.5], [0, 2]),
-    "values strings": ("row_splits", ["a", b"b"], [0, 2]),
-    "lengths": ("row_lengths", VALUES, [2, 0, 4]),
-    "lengths int32": ("row_lengths", VALUES, np.array([2, 4], np.int32)),
-    "no lengths": ("row_lengths", VALUES[:0], empty()),
-    "rowids": ("value_rowids", VALUES, [0, 0, 2, 2, 2, 3]),
-    "rowids and nrows": ("value_rowids", VALUES, [0, 0, 2, 2, 2, 3], 6),
-    "no rowids": ("value_rowids", VALUES[:0], empty()),
-    "starts": ("row_starts", VALUES, [0, 2, 2]),
-    "no starts": ("row_starts", VALUES[:0], empty()),
-    "limits": ("row_limits", VALUES, [2, 2, 6]),
-    "no limits": ("row_limits", VALUES[:0], empty()),
-    "uniform": ("uniform_row_length", VALUES, 2),
-    "uniform 0": ("uniform_row_length", VALUES[:0], 0),
-    "uniform 0 and nrows": ("uniform_row_length", VALUES[:0], 0, 3),
-    "uniform and nrows": ("uniform_row_length", VALUES, 2, 3),
-    "nested": ("nested_row_splits", VALUES, [[0, 2], [0, 2, 6]]),
-}
-MISFITS: dict[str, tuple[Any, ...]] = {
-    "splits begin late": ("row_splits", VALUES, [1, 2, 6]),
-    "splits end early": ("row_splits", VALUES, [0, 2, 5]),
-    "splits end late": ("row_splits", VALUES, [0, 2, 9]),
-    "splits fall": ("row_splits", VALUES, [0, 4, 2, 6]),
-    "lengths too few": ("row_lengths", VALUES, [1, 1]),
-    "lengths too many": ("row_lengths", VALUES, [9]),
-    "lengths negative": ("row_lengths", VALUES, [7, -1]),
-    "rowids fall": ("value_rowids", VALUES, [0, 2, 0, 2, 2, 3]),
-    "starts begin late": ("row_starts", VALUES, [1, 2, 2]),
-    "starts too high": ("row_starts", VALUES, [0, 9]),
-    "starts fall": ("row_starts", VALUES, [0, 4, 2]),
-    "limits too low": ("row_limits", VALUES, [2, 5]),
-    "limits fall": ("row_limits", VALUES, [4, 2, 6]),
-    "no limits for values": ("row_limits", VALUES, empty()),
-    "uniform uneven": ("uniform_row_length", VALUES, 4),
-    "uniform 0 for values": ("uniform_row_length", VALUES, 0),
-    "nested outer": ("nested_row_splits", VALUES, [[0, 1], [0, 2, 6]]),
-}
-IMPOSSIBLE: dict[str, tuple[Any, ...]] = {
-    "splits empty": ("row_splits", VALUES, []),
-    "splits floats": ("row_splits", VALUES, [0.0, 6.0]),
-    "splits of rank 2": ("row_splits", VALUES, [[0, 6]]),
-    "splits of rank 0": ("row_splits", VALUES, 0),
-    "values of rank 0": ("row_splits", 1, [0, 1]),
-    "rowids too few": ("value_rowids", VALUES, [0, 0, 2]),
-    "rowids negative": ("value_rowids", VALUES, [-1, 2, 2, 2, 2, 3]),
-    "nrows too few": ("value_rowids", VALUES, [0, 0, 2, 2, 2, 3], 2),
-    "nrows negative": ("value_rowids", VALUES[:0], empty(), -1),
-    "nrows float": ("value_rowids", VALUES, [0] * 6, 2.0),
-    "nested dtypes": (
-        "nested_row_splits",
-        VALUES,
-        [np.array([0, 2], np.int32), np.array([0, 2, 6], np.int64)],
-    ),
-}
-
-
-@pytest.mark.parametrize("validate", [True, False])
-@pytest.mark.parametrize("name", [*FITTING, *IMPOSSIBLE])
-def test_partitions_make_the_same_tensors_or_none(tf: Any, name: str, validate: bool) -> None:
-    arguments = (FITTING | IMPOSSIBLE)[name]
+@given(st.sampled_from(PARTITIONS), numbers, st.integers(0, 6), st.sampled_from(["i4", "i8"]))
+def test_numbers_make_the_same_rows_or_none(
+    tf: Any, name: str, found: list[int], n_values: int, dtype: str
+) -> None:
+    partition = np.array(found, dtype)
+    if name == "row_starts" and not found and n_values:
+        return  # dropped there and rejected here
     theirs, ours = (
-        asked(make, cls, *arguments, validate=validate) for cls in (tf.RaggedTensor, RaggedTensor)
+        asked(make, cls, name, VALUES[:n_values], partition)
+        for cls in (tf.RaggedTensor, RaggedTensor)
     )
 
-    assert (theirs.error is None) == (name in FITTING)
     assert_alike(theirs, ours)
 
 
-@pytest.mark.parametrize("arguments", MISFITS.values(), ids=MISFITS.keys())
-def test_partitions_that_do_not_fit_are_rejected_or_kept_alike(
-    tf: Any, arguments: tuple[Any, ...]
-) -> None:
-    for validate in (True, False):
+NONE = np.array([], np.int64)
+FITTING: list[tuple[Any, ...]] = [
+    *(("row_splits", VALUES, np.array([0, 6], dtype)) for dtype in ("i4", "i2", "u1")),
+    *(("row_splits", values, [0, 2]) for values in ([1.5, 2.5], ["a", b"b"])),
+    ("value_rowids", VALUES, [0, 0, 2, 2, 2, 3], 6), ("uniform_row_length", VALUES, 2),
+    ("uniform_row_length", VALUES[:0], 0), ("uniform_row_length", VALUES[:0], 0, 3),
+    ("uniform_row_length", VALUES, 2, 3), ("nested_row_splits", VALUES, [[0, 2], [0, 2, 6]]),
+]  # fmt: skip
+IMPOSSIBLE: list[tuple[Any, ...]] = [
+    *(("row_splits", VALUES, splits) for splits in ([], [0.0, 6.0], [[0, 6]], 0)),
+    ("row_splits", 1, [0, 1]), ("value_rowids", VALUES, [0, 0, 2]),
+    ("value_rowids", VALUES, [-1, 2, 2, 2, 2, 3]), ("value_rowids", VALUES[:0], NONE, -1),
+    ("value_rowids", VALUES, [0, 0, 2, 2, 2, 3], 2), ("value_rowids", VALUES, [0] * 6, 2.0),
+    ("nested_row_splits", VALUES, [np.array([0, 2], np.int32), np.array([0, 2, 6], np.int64)]),
+]  # fmt: skip
+UNCHECKED: list[tuple[Any, ...]] = [
+    *(("row_splits", VALUES, splits) for splits in ([1, 2, 6], [0, 2, 5], [0, 2, 9], [0, 4, 2, 6])),
+    *(("row_lengths", VALUES, lengths) for lengths in ([1, 1], [9], [7, -1])),
+    *(("row_starts", VALUES, starts) for starts in ([1, 2, 2], [0, 9], [0, 4, 2])),
+    *(("row_limits", VALUES, limits) for limits in ([2, 5], [4, 2, 6], NONE)),
+    ("value_rowids", VALUES, [0, 2, 0, 2, 2, 3]),
+    ("uniform_row_length", VALUES, 4),
+    ("uniform_row_length", VALUES, 0),
+    ("nested_row_splits", VALUES, [[0, 1], [0, 2, 6]]),
+]
+"""What is rejected only if it is to be validated."""
+
+
+@pytest.mark.parametrize("validate", [True, False])
+def test_partitions_make_the_same_tensors_or_none(tf: Any, validate: bool) -> None:
+    tables = ((FITTING, False), (IMPOSSIBLE, True), (UNCHECKED, validate))
+    for arguments, is_bad in [(row, is_bad) for table, is_bad in tables for row in table]:
         theirs, ours = (
             ask(make, cls, *arguments, validate=validate) for cls in (tf.RaggedTensor, RaggedTensor)
         )
         assert_same_error(theirs, ours)
-        assert (ours.error is None) is not validate
-
-    assert ours.value.to_list() == theirs.value.to_list()
-    assert plain(ours.value.nested_row_splits) == plain(theirs.value.nested_row_splits)
+        assert (ours.error is not None) == is_bad, arguments
+        if not is_bad:
+            assert ours.value.to_list() == theirs.value.to_list()
+            assert plain(ours.value.nested_row_splits) == plain(theirs.value.nested_row_splits)
 
 
 def test_values_without_starts_are_dropped_there_and_rejected_here(tf: Any) -> None:
     theirs, ours = (
-        ask(cls.from_row_starts, VALUES, empty()) for cls in (tf.RaggedTensor, RaggedTensor)
+        ask(cls.from_row_starts, VALUES, NONE) for cls in (tf.RaggedTensor, RaggedTensor)
     )
 
     assert theirs.value.to_list() == []
@@ -295,27 +256,26 @@ def test_a_default_that_does_not_fit_is_cut_there_and_rejected_here(tf: Any) -> 
 
 # ---------------------------------------------------------------------------- SparseTensor
 
-SPARSE: dict[str, tuple[Any, Any, Any]] = {
-    "matrix": ([[0, 1], [1, 0]], [1, 2], [2, 2]),
-    "vector": ([[1]], [1.5], [3]),
-    "strings": ([[0, 1]], [b"a"], [1, 2]),
-    "nothing": (np.zeros((0, 2), np.int64), np.zeros(0, np.float32), [0, 3]),
-    "no values": (np.zeros((0, 2), np.int64), np.zeros(0, np.float32), [2, 3]),
-    "int32 indices": (np.array([[0]], np.int32), [1], [2]),
-    "column too high": ([[0, 2]], [1], [2, 2]),
-    "row negative": ([[-1, 0]], [1], [2, 2]),
-    "repeated": ([[0, 1], [0, 1]], [1, 2], [2, 2]),
-    "out of order": ([[1, 1], [0, 1]], [1, 2], [2, 2]),
-    "too few indices": ([[0, 1]], [1, 2], [1, 2]),
-    "another rank": ([[0, 1]], [1], [1, 2, 3]),
-    "indices of rank 1": ([0], [1], [2]),
-    "float indices": ([[0.0]], [1], [2]),
-    "negative shape": ([[0]], [1], [-2]),
-    "huge shape": ([[0, 0]], [1], [2**62, 2**62]),
-}
+SPARSE: list[tuple[Any, Any, Any]] = [
+    ([[0, 1], [1, 0]], [1, 2], [2, 2]),
+    ([[1]], [1.5], [3]),
+    ([[0, 1]], [b"a"], [1, 2]),
+    (np.zeros((0, 2), np.int64), np.zeros(0, np.float32), [0, 3]),
+    (np.array([[0]], np.int32), [1], [2]),
+    ([[0, 2]], [1], [2, 2]),  # a column that is too high
+    ([[-1, 0]], [1], [2, 2]),
+    ([[0, 1], [0, 1]], [1, 2], [2, 2]),
+    ([[1, 1], [0, 1]], [1, 2], [2, 2]),
+    ([[0, 1]], [1, 2], [1, 2]),
+    ([[0, 1]], [1], [1, 2, 3]),
+    ([0], [1], [2]),
+    ([[0.0]], [1], [2]),
+    ([[0]], [1], [-2]),
+    ([[0, 0]], [1], [2**62, 2**62]),
+]
 
 
-@pytest.mark.parametrize("parts", SPARSE.values(), ids=SPARSE.keys())
+@pytest.mark.parametrize("parts", SPARSE)
 def test_sparse_tensors_become_the_same_arrays(tf: Any, parts: tuple[Any, Any, Any]) -> None:
     indices, values, shape = parts
     if isinstance(values, list):

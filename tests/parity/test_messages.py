@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.messages.test_messages import EXAMPLE, IN_C
 from tests.parity.answers import ask, assert_same
@@ -26,44 +25,8 @@ from tests.parity.building import (
     strings,
 )
 from tests.parity.rules import rule
-from tfrecord_lite import messages
-from tfrecord_lite.messages import (
-    BytesList,
-    Event,
-    Example,
-    Feature,
-    FeatureList,
-    FeatureLists,
-    Features,
-    FloatList,
-    Int64List,
-    SequenceExample,
-)
-
-keys = st.text(max_size=8)
-features = st.one_of(
-    st.builds(Feature),
-    st.lists(st.binary(max_size=8), max_size=4).map(
-        lambda values: Feature(bytes_list=BytesList(value=values))
-    ),
-    # The runtime in Python keeps neither sign nor payload of a NaN.
-    st.lists(st.floats(width=32, allow_nan=IN_C), max_size=4).map(
-        lambda values: Feature(float_list=FloatList(value=values))
-    ),
-    st.lists(st.integers(-(2**63), 2**63 - 1), max_size=4).map(
-        lambda values: Feature(int64_list=Int64List(value=values))
-    ),
-)
-contexts = st.dictionaries(keys, features, max_size=4).map(lambda named: Features(feature=named))
-steps = st.lists(features, max_size=3).map(lambda values: FeatureList(feature=values))
-examples = st.builds(Example, features=contexts)
-sequences = st.builds(
-    SequenceExample,
-    context=contexts,
-    feature_lists=st.dictionaries(keys, steps, max_size=3).map(
-        lambda named: FeatureLists(feature_list=named)
-    ),
-)
+from tfrecord_lite import messages, testing
+from tfrecord_lite.messages import Event, Example, SequenceExample
 
 OURS = "from tfrecord_lite.messages import Example as Ours"
 THEIRS = "from tensorflow.train import Example as Theirs"
@@ -92,65 +55,39 @@ def test_both_live_in_one_process_whichever_comes_first(imports: tuple[str, str]
     assert done.stdout == "both\n"
 
 
-@given(example=examples)
-def test_examples_are_the_same_bytes_on_both_sides(tf: Any, example: Example) -> None:
-    ours = example.SerializeToString(deterministic=True)
-    theirs = tf.train.Example.FromString(ours)
+# The runtime in Python keeps neither sign nor payload of a NaN.
+@given(testing.examples(allow_nan=IN_C) | testing.sequence_examples(allow_nan=IN_C))
+def test_messages_are_the_same_bytes_on_both_sides(tf: Any, message: Any) -> None:
+    ours = message.SerializeToString(deterministic=True)
+    theirs = getattr(tf.train, type(message).__name__).FromString(ours)
 
     assert theirs.SerializeToString(deterministic=True) == ours
-    assert (
-        Example.FromString(theirs.SerializeToString()).SerializeToString(deterministic=True) == ours
-    )
-    assert str(theirs) == str(example)
-
-
-@given(sequence=sequences)
-def test_sequence_examples_are_the_same_bytes_on_both_sides(
-    tf: Any, sequence: SequenceExample
-) -> None:
-    ours = sequence.SerializeToString(deterministic=True)
-    theirs = tf.train.SequenceExample.FromString(ours)
-
-    assert theirs.SerializeToString(deterministic=True) == ours
-    back = SequenceExample.FromString(theirs.SerializeToString())
+    back = type(message).FromString(theirs.SerializeToString())
     assert back.SerializeToString(deterministic=True) == ours
+    assert str(theirs) == str(message)
 
 
-@pytest.mark.parametrize("ours", [Example, SequenceExample])
+@pytest.mark.parametrize("ours", [Example, SequenceExample, Event])
 def test_descriptors_agree_field_by_field(tf: Any, ours: Any) -> None:
-    def walk(descriptor: Any, seen: dict[str, Any]) -> dict[str, Any]:
-        if descriptor.full_name not in seen:
-            seen[descriptor.full_name] = [
-                (f.name, f.number, f.type, f.has_presence, f.is_packed) for f in descriptor.fields
-            ]
-            for field in descriptor.fields:
-                if field.message_type:
-                    walk(field.message_type, seen)
-        return seen
-
-    theirs = getattr(tf.train, ours.__name__)
-    assert walk(ours.DESCRIPTOR, {}) == walk(theirs.DESCRIPTOR, {})
-
-
-def test_events_agree_field_by_field(tf: Any) -> None:
     # Enumerations are plain numbers here, and some floats of tensors their bits.
     same_wire = {14: 5, 2: 7, 1: 6}
 
     def walk(descriptor: Any, seen: dict[str, Any]) -> dict[str, Any]:
         if descriptor.full_name not in seen:
-            is_tensor = descriptor.full_name == "tensorflow.TensorProto"
+            is_event, is_tensor = ours is Event, descriptor.full_name == "tensorflow.TensorProto"
             seen[descriptor.full_name] = {
                 (f.number, same_wire.get(f.type, f.type) if is_tensor or f.type == 14 else f.type)
+                if is_event
+                else (f.name, f.number, f.type, f.has_presence, f.is_packed)
                 for f in descriptor.fields
             }
-            for field in descriptor.fields:
-                if field.message_type and not is_tensor:
-                    walk(field.message_type, seen)
+            for inner in descriptor.fields:
+                if inner.message_type and not is_tensor:
+                    walk(inner.message_type, seen)
         return seen
 
-    theirs = walk(tf.compat.v1.Event.DESCRIPTOR, {})
-    assert walk(Event.DESCRIPTOR, {}) == theirs
-    assert "tensorflow.Summary.Value" in theirs
+    theirs = tf.compat.v1.Event if ours is Event else getattr(tf.train, ours.__name__)
+    assert walk(ours.DESCRIPTOR, {}) == walk(theirs.DESCRIPTOR, {})
 
 
 def wire_of(module: Any, kind: str, values: Any) -> bytes:
