@@ -101,8 +101,6 @@ def values(draw: DrawFn) -> Summary.Value:
             value.tensor.CopyFrom(draw(_tensors))
         case "oldest":
             value.obsolete_old_style_histogram = b"old"
-        case "none":
-            value.node_name = draw(_tags)
     return value
 
 
@@ -173,9 +171,8 @@ def rows_of_runtime(messages: Iterable[bytes]) -> list[Row]:
             else:
                 content = content.SerializeToString(deterministic=True)
                 content = _outcome(content) if form == "tensor" else content
-            tag = value.tag or value.node_name
             time = struct.pack("<d", parsed.wall_time)
-            found.append(Row(tag, parsed.step, time, form, content))
+            found.append(Row(value.tag, parsed.step, time, form, content))
     return found
 
 

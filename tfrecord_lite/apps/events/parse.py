@@ -61,11 +61,10 @@ _SMALL_TENSOR_BYTES = 64
 """A larger tensor is not a single float."""
 
 
-_FEW = 8
-"""How many unknown tags are decoded in the first round; four times as many in each further one."""
+_FEW = 256
+"""How many unknown tags of a block are decoded before the others are looked up at once."""
 _MAX_IN_TABLE = 4096
-"""How many tags are looked up many at once. The table is built again for new tags: without this
-limit, a run of very many tags would take quadratic time."""
+"""How many tags are looked up at once; the table is built again for new ones."""
 
 
 class Tags:
@@ -84,15 +83,12 @@ class Tags:
         """
         found = self._table.find(tags)
         unknown = np.flatnonzero(found < 0)
-        n_looked_at = _FEW
-        while unknown.size and len(self._table.keys) < _MAX_IN_TABLE:
-            for i in unknown[: min(n_looked_at, _MAX_IN_TABLE)].tolist():
+        if unknown.size and len(self._table.keys) < _MAX_IN_TABLE:
+            for i in unknown[:_FEW].tolist():
                 self._number(tags, i, owner)
-            self._table = KeyTable([*self._numbers])
-            some = self._table.find(tags.take(unknown))
-            found[unknown] = some
-            unknown = unknown[some < 0]
-            n_looked_at *= 4
+            self._table = KeyTable([*self._numbers][:_MAX_IN_TABLE])
+            found = self._table.find(tags)
+            unknown = np.flatnonzero(found < 0)
         for i in unknown.tolist():
             found[i] = self._number(tags, i, owner)
         return found
@@ -186,47 +182,7 @@ def parse_events(block: Block, tags: Tags) -> EventValues:
     raise block.place(message).locate(wrong)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Split:
-    """A block of events, split into the fields of its values."""
-
-    data: Uint8Array
-    events: Fields
-    fields: Fields
-    """Of the values."""
-    owner: Int64Array
-    """The number of each value's event; shape (n_values,)."""
-    form_at: Int64Array
-    """The field with the content of each value, -1 for none; shape (n_values,)."""
-    odd: Int64Array
-    """The numbers of the events that have a field twice."""
-
-
 def _read(block: Block, tags: Tags, *, is_anew: bool = False) -> EventValues:
-    split = _split(block)
-    # Protobuf's runtime in Python keeps some fields twice: do not try these a second time.
-    if split.odd.size and not is_anew:
-        odd = set(split.odd.tolist())
-        records = [_written_anew(block[i], i) if i in odd else block[i] for i in range(len(block))]
-        return _read(Block.from_records(records), tags, is_anew=True)
-    fields, owner = split.fields, split.owner
-    tag = _tags(split, tags)
-    kept = np.flatnonzero(split.form_at >= 0)
-    kept = kept[fields.number[split.form_at[kept]] != _UNUSED_FORM]
-    contents = fields.take(split.form_at[kept])
-    owner = owner[kept]
-    number, is_number = _numbers(split.data, contents, owner)
-    view = memoryview(split.data)  # type: ignore[arg-type]
-    stored = np.empty(kept.size, object)
-    for i in np.flatnonzero(~is_number).tolist():
-        stored[i] = view[contents.start[i] : contents.stop[i]].tobytes()
-    wall_time, step = _times_and_steps(split, len(block))
-    columns = (tag[kept], step[owner], wall_time[owner], contents.number, number, is_number)
-    return EventValues(*columns, stored)
-
-
-def _split(block: Block) -> _Split:
-    """Split all events into fields, down to those of their values."""
     data, n_events = block.data, len(block)
     events = tokenise(data, block.offsets, block.offsets + block.lengths)
     is_len = events.wire_type == LEN
@@ -236,19 +192,49 @@ def _split(block: Block) -> _Split:
     summaries = events.only(is_len & (events.number == 5))
     with renumbered(summaries.owner):
         counts, extents = repeated_len(data, summaries.start, summaries.stop, 1, depth=1)
-    owner = np.repeat(summaries.owner, counts)
+    owner = np.repeat(summaries.owner, counts)  # the event of each value
     with renumbered(owner):
         fields = tokenise(data, extents.starts, extents.starts + extents.lengths, depth=2)
-    is_len = fields.wire_type == LEN
-    number = fields.number
+    number, is_len = fields.number, fields.wire_type == LEN
     is_form = is_len & (number >= _UNUSED_FORM) & (number <= TENSOR) & (number != 7)
     is_form |= (number == SIMPLE) & (fields.wire_type == I32)
-    form_at = _last(fields, is_form, owner.size)
-    is_twice = np.bincount(fields.owner[is_form], minlength=owner.size) > 1
     is_metadata = is_len & (number == 9)
-    is_twice |= np.bincount(fields.owner[is_metadata], minlength=owner.size) > 1
-    n_times[owner[is_twice]] = 2
-    return _Split(data, events, fields, owner, form_at, np.flatnonzero(n_times > 1))
+    for is_single in (is_form, is_metadata):
+        is_twice = np.bincount(fields.owner[is_single], minlength=owner.size) > 1
+        n_times[owner[is_twice]] = 2
+    # Protobuf's runtime in Python keeps some fields twice: do not try these a second time.
+    if n_times.max(initial=0) > 1 and not is_anew:
+        records = [
+            block[i] if times < 2 else _written_anew(block[i], i)
+            for i, times in enumerate(n_times.tolist())
+        ]
+        return _read(Block.from_records(records), tags, is_anew=True)
+
+    at = _last(fields, is_len & (number == 1), owner.size)
+    # At the end an empty field, which -1 selects: for values without a tag.
+    start, stop = (np.append(column, 0) for column in (fields.start, fields.stop))
+    tag = tags.numbers(ByteRanges(data, start[at], stop[at] - start[at]), owner)
+    metadata = fields.only(is_metadata)
+    if metadata.owner.size:
+        ranges = ByteRanges(data, metadata.start, metadata.stop - metadata.start)
+        tags.learn(tag[metadata.owner], ranges, owner[metadata.owner])
+
+    wall_time, step = np.zeros(n_events, np.float64), np.zeros(n_events, np.int64)
+    times = np.flatnonzero((events.number == 1) & (events.wire_type == I64))
+    wall_time[events.owner[times]] = lanes(data)[events.start[times]].view("<f8")
+    steps = np.flatnonzero((events.number == 2) & (events.wire_type == VARINT))
+    step[events.owner[steps]] = read_varints(lanes(data), events.start[steps])[0].view(np.int64)
+
+    form_at = _last(fields, is_form, owner.size)
+    kept = np.flatnonzero((form_at >= 0) & (np.append(number, 0)[form_at] != _UNUSED_FORM))
+    contents, owner = fields.take(form_at[kept]), owner[kept]
+    value, is_number = _numbers(data, contents, owner)
+    view = memoryview(data)  # type: ignore[arg-type]
+    stored = np.empty(kept.size, object)
+    for i in np.flatnonzero(~is_number).tolist():
+        stored[i] = view[contents.start[i] : contents.stop[i]].tobytes()
+    columns = (tag[kept], step[owner], wall_time[owner], contents.number, value, is_number)
+    return EventValues(*columns, stored)
 
 
 def _last(fields: Fields, is_it: BoolArray, n_messages: int) -> Int64Array:
@@ -268,35 +254,6 @@ def _written_anew(event: bytes, number: int) -> bytes:
         return Event.FromString(event).SerializeToString()
     except (DecodeError, UnicodeDecodeError):
         raise WireError(number, 0, "the protobuf runtime cannot parse it") from None
-
-
-def _tags(split: _Split, tags: Tags) -> Int64Array:
-    """Return the number of each value's tag; `tags` learns new ones, and metadata."""
-    fields, n_values = split.fields, split.owner.size
-    is_len = fields.wire_type == LEN
-    at = _last(fields, is_len & (fields.number == 1), n_values)
-    missing = np.flatnonzero(at < 0)
-    if missing.size:  # the oldest programs wrote the name of a graph node instead
-        at[missing] = _last(fields, is_len & (fields.number == 7), n_values)[missing]
-    # At the end an empty field, which -1 selects: for values without either.
-    start, stop = (np.append(column, 0) for column in (fields.start, fields.stop))
-    found = tags.numbers(ByteRanges(split.data, start[at], stop[at] - start[at]), split.owner)
-    metadata = fields.only(is_len & (fields.number == 9))
-    if metadata.owner.size:
-        ranges = ByteRanges(split.data, metadata.start, metadata.stop - metadata.start)
-        tags.learn(found[metadata.owner], ranges, split.owner[metadata.owner])
-    return found
-
-
-def _times_and_steps(split: _Split, n_events: int) -> tuple[Float64Array, Int64Array]:
-    """Return the time and the step of each event, 0 if it has none; shapes (n_events,)."""
-    data, events = split.data, split.events
-    wall_time, step = np.zeros(n_events, np.float64), np.zeros(n_events, np.int64)
-    times = np.flatnonzero((events.number == 1) & (events.wire_type == I64))
-    wall_time[events.owner[times]] = lanes(data)[events.start[times]].view("<f8")
-    steps = np.flatnonzero((events.number == 2) & (events.wire_type == VARINT))
-    step[events.owner[steps]] = read_varints(lanes(data), events.start[steps])[0].view(np.int64)
-    return wall_time, step
 
 
 def _numbers(

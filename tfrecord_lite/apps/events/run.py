@@ -23,7 +23,6 @@ from tfrecord_lite.apps.events.parse import EventValues, Tags, parse_events
 from tfrecord_lite.apps.events.series import Events
 from tfrecord_lite.errors import (
     DataLossError,
-    FailedPreconditionError,
     InvalidArgumentError,
     Reason,
     TFRecordError,
@@ -159,10 +158,7 @@ def follow_events(
         If a path does not exist, or a file was removed before it was opened; after all
         events of the files before it.
     DataLossError, InvalidArgumentError
-        As :func:`read_events`, after all events before the damage; ``TRUNCATED`` if a file
-        became shorter.
-    FailedPreconditionError
-        ``UNSUPPORTED`` if a file was replaced by another, after all events of the old one.
+        As :func:`read_events`, after all events before the damage.
     InvalidArgumentError, TypeError
         ``BAD_ARGUMENT`` if `poll_seconds` is negative or infinite; TypeError if it is not a
         number. Raised by the call itself, not when the first events are asked for.
@@ -194,7 +190,6 @@ def _follow(
     """Yield what is new, repeatedly; raise an error after all values before it."""
     settings, tags = ReadSettings("", storage_options=storage_options), Tags()
     streams: dict[Source, RecordStream] = {}
-    looks: dict[Source, os.stat_result | None] = {}
     with ExitStack() as opened:
         while True:
             is_last = stop is not None and stop()
@@ -204,12 +199,7 @@ def _follow(
                     if source not in streams:
                         stream = RecordStream(source, settings)
                         streams[source] = opened.enter_context(closing(stream))
-                        looks[source] = _look_at(source)
                     parts += _new_values(streams[source], tags, torn)
-                    before, now = looks[source], _look_at(source)
-                    if before is not None and now is not None:
-                        _check_same(before, now, streams[source])
-                        looks[source] = now
             except (TFRecordError, OSError) as raised:
                 error = raised
             is_new = any(map(len, parts))
@@ -324,27 +314,3 @@ def _new_values(
                 yield parse_events(block[: error.index - first], tags)
             raise
         yield values
-
-
-def _check_same(before: os.stat_result, now: os.stat_result, stream: RecordStream) -> None:
-    """Raise if another file has replaced this one, or it became shorter."""
-    place = (stream.offset, stream.name, stream.n_records, None)
-    if (now.st_dev, now.st_ino) != (before.st_dev, before.st_ino):
-        detail = "another file has replaced it while it was followed; read the run again"
-        raise FailedPreconditionError(Reason.UNSUPPORTED, *place, detail)
-    if now.st_size < before.st_size:
-        detail = (
-            f"the file became shorter while it was followed: it had {before.st_size} bytes, "
-            f"now {now.st_size}; read the run again"
-        )
-        raise DataLossError(Reason.TRUNCATED, *place, detail)
-
-
-def _look_at(source: Source) -> os.stat_result | None:
-    """Return the status of a local file; None for anything else, or if it does not exist."""
-    if not isinstance(source, (str, bytes, os.PathLike)) or is_url(os.fsdecode(source)):
-        return None
-    try:
-        return os.stat(source)
-    except FileNotFoundError:
-        return None
