@@ -254,8 +254,8 @@ def files_of(name: str) -> list[Source]:
         from tfrecord_lite.apps.tfds.info import Directory  # noqa: PLC0415 - not light
 
         with suppress(FileNotFoundError):
-            splits = Directory(name, None).info.splits.values()
-            return [file for split in splits for file in split.files_with_records()]
+            splits = Directory(name, None).splits.values()
+            return [file for files in splits for file, count in files if count]
     return expand(name)
 
 

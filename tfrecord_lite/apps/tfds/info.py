@@ -9,12 +9,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from tfrecord_lite.apps.tfds import splits
-from tfrecord_lite.apps.tfds.splits import Split
+from tfrecord_lite.apps.tfds.splits import parts_of
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.files.names import StorageOptions, check_storage_options
 from tfrecord_lite.reader import TFRecordReader
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     Path = str | os.PathLike[str]
 
 _LABELS = ".labels.txt"
+_TEMPLATE = "{DATASET}-{SPLIT}.{FILEFORMAT}-{SHARD_X_OF_Y}"
 _DASHES = str.maketrans("/.", "--")
 
 
@@ -90,12 +91,11 @@ class TfdsInfo:
         >>> [len(list(TFRecordReader(path))) for path in tfds_info("people").files("train")]
         [3]
         """
-        parts = splits.parts_of(split, list(self._files))
-        if not all(part.is_whole for part in parts):
-            raise argument_error(
-                f"{split!r} is a slice, but files hold whole splits; use load_tfds"
-            )
-        return [file for part in parts for file in self._files[part.split]]
+        parts = parts_of(split, {name: [count] for name, count in self.splits.items()})
+        if any((start, stop) != (0, self.splits[name]) for name, start, stop in parts):
+            detail = f"{split!r} is a slice, but files hold whole splits; use load_tfds"
+            raise argument_error(detail)
+        return [file for name, _, _ in parts for file in self._files[name]]
 
 
 def tfds_info(directory: Path, *, storage_options: StorageOptions = None) -> TfdsInfo:
@@ -138,19 +138,16 @@ def tfds_info(directory: Path, *, storage_options: StorageOptions = None) -> Tfd
     {'train': 3}
     """
     found = Directory(directory, storage_options)
-    info, schema = found.info, found.schema()
+    schema = found.schema()
     return TfdsInfo(
         found.path,
-        info.name,
-        info.config,
-        info.version,
-        {
-            name: sum(found.lengths(split)) if split.n_records is None else split.n_records
-            for name, split in info.splits.items()
-        },
+        found.name,
+        found.config,
+        found.version,
+        {name: sum(count for _, count in files) for name, files in found.splits.items()},
         schema,
         found.label_names(schema),
-        {name: split.files_with_records() for name, split in info.splits.items()},
+        {name: [file for file, count in files if count] for name, files in found.splits.items()},
     )
 
 
@@ -164,22 +161,54 @@ class Directory:
         self._folder = f"{self.path}/" if self.path else ""
         place = f"{self._folder}dataset_info.json"
         try:
-            document = sidecar.content_of(place, storage_options)
-            self.info: splits.DatasetInfo = splits.from_json(document, self._folder)
+            self._read(sidecar.content_of(place, storage_options))
         except InvalidArgumentError as error:
             raise error.at(source=place) from None
 
-    def lengths(self, split: Split) -> tuple[int, ...]:
-        """Return the number of records in each file; count them if it is not recorded."""
-        if split.lengths is not None:
-            return split.lengths
-        counts = []
-        for file in split.files:
-            reader = TFRecordReader(file, verify=False, storage_options=self.options)
-            counts.append(sum(map(len, reader.blocks())))
-        if split.n_records not in (None, sum(counts)):
-            raise count_error(f"split {split.name!r}", sum(counts), split.n_records)
-        return tuple(counts)
+    def _read(self, document: bytes) -> None:
+        """Read a ``dataset_info.json``."""
+        try:
+            found: Any = json.loads(document)
+        except ValueError as error:
+            raise argument_error(f"not valid JSON ({type(error).__name__})") from None
+        if not isinstance(found, dict) or not isinstance(found.get("name"), str):
+            raise argument_error("not a dataset_info.json, which has the name of a data set")
+        file_format = found.get("fileFormat") or "tfrecord"
+        if file_format != "tfrecord":
+            detail = f"the data files are {file_format!r}, expected tfrecord"
+            raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
+        self.name: str = found["name"]
+        self.config: str | None = found.get("configName") or None
+        self.version: str | None = found.get("version") or None
+        self.splits: dict[str, list[tuple[str, int]]] = {}
+        """The files of each split, each with the number of its records."""
+        try:
+            for item in found.get("splits") or []:
+                self.splits[item["name"]] = self._files_of(item)
+        except (AttributeError, LookupError, TypeError, ValueError):
+            detail = "the splits of this dataset_info.json are damaged, or from before 2020"
+            raise argument_error(detail) from None
+
+    def _files_of(self, item: dict[str, Any]) -> list[tuple[str, int]]:
+        """Return the files of a split; JSON has their numbers of records as strings."""
+        # The oldest releases have "numShards" instead.
+        lengths = item["shardLengths"] if "numShards" in item else item.get("shardLengths") or []
+        template = item.get("filepathTemplate") or _TEMPLATE
+        width = max(len(str(len(lengths))), 5)
+        n_shards = f"{len(lengths):0{width}}"
+        files = []
+        for number, length in enumerate(lengths):
+            index = f"{number:0{width}}"
+            words = {
+                "DATASET": self.name,
+                "SPLIT": item["name"],
+                "FILEFORMAT": "tfrecord",
+                "SHARD_INDEX": index,
+                "NUM_SHARDS": n_shards,
+                "SHARD_X_OF_Y": f"{index}-of-{n_shards}",
+            }
+            files.append((self._folder + template.format_map(words), int(length)))
+        return files
 
     def schema(self) -> Any:
         """Return how the records are parsed."""
@@ -189,9 +218,9 @@ class Directory:
             pass
         there = [
             file
-            for split in self.info.splits.values()
-            for file in split.files_with_records()
-            if sidecar.is_there(file, self.options)
+            for files in self.splits.values()
+            for file, count in files
+            if count and sidecar.is_there(file, self.options)
         ]
         if not there:
             detail = "there is no features.json, and there are no data files to look at"
@@ -210,9 +239,3 @@ class Directory:
             labels = [line.strip() for line in text.split("\n")]
             named[features.get(stem.translate(_DASHES), stem)] = [*filter(None, labels)]
         return named
-
-
-def count_error(what: str, found: int, expected: int | None) -> InvalidArgumentError:
-    """Return the error about files that hold another number of records than recorded."""
-    detail = f"{what} holds {found:,} records, but dataset_info.json says {expected:,}"
-    return InvalidArgumentError(Reason.WRONG_COUNT, detail=detail)

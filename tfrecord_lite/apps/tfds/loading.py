@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from tfrecord_lite.apps.tfds.info import Directory, count_error
+from tfrecord_lite.apps.tfds.info import Directory
 from tfrecord_lite.apps.tfds.splits import parts_of
 from tfrecord_lite.block import Block
 from tfrecord_lite.convert.arrow import Library, check_library
+from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.files.names import StorageOptions
 from tfrecord_lite.reader import TFRecordReader
 from tfrecord_lite.storage.loading import Loader
@@ -18,17 +19,6 @@ from tfrecord_lite.storage.sidecar import Sidecar
 
 if TYPE_CHECKING:
     Path = str | os.PathLike[str]
-
-
-class _Piece(NamedTuple):
-    """Records to read of a file."""
-
-    file: str
-    start: int
-    stop: int | None
-    """None for all records from `start` on."""
-    n_records: int | None
-    """Number of records that the file should hold; None if it is not known."""
 
 
 def load_tfds(
@@ -98,45 +88,30 @@ def load_tfds(
     if as_ is not None:
         check_library(as_)
     found = Directory(directory, storage_options)
-    pieces = _pieces(found, split)
+    lengths = {name: [count for _, count in files] for name, files in found.splits.items()}
+    parts = parts_of(split, lengths)
     described = Sidecar(found.schema())
-    return Loader(described, columns, as_).whole(_blocks(pieces, storage_options))
+    return Loader(described, columns, as_).whole(_blocks(found, parts))
 
 
-def _pieces(found: Directory, expression: str) -> list[_Piece]:
-    """List what is to be read of which files."""
-    pieces = []
-    for part in parts_of(expression, list(found.info.splits)):
-        split = found.info.splits[part.split]
-        if part.is_whole:
-            counts: Sequence[int | None] = split.lengths or [None] * len(split.files)
-            whole = zip(split.files, counts, strict=True)
-            pieces += [_Piece(file, 0, None, n) for file, n in whole if n != 0]
-            continue
-        lengths = found.lengths(split)
-        first, end = part.bounds(lengths)
-        for file, length in zip(split.files, lengths, strict=True):
+def _blocks(found: Directory, parts: list[tuple[str, int, int]]) -> Iterator[Block]:
+    """Yield the records of parts of splits; raise if a file holds another number than it should."""
+    for name, first, end in parts:
+        for file, length in found.splits[name]:
             start, stop = max(first, 0), min(end, length)
-            if start < stop:
-                pieces.append(_Piece(file, start, stop, length))
-            first, end = first - length, end - length
-    return pieces
-
-
-def _blocks(pieces: list[_Piece], storage_options: StorageOptions) -> Iterator[Block]:
-    """Yield the records of all pieces; raise if a file holds another number than it should."""
-    for piece in pieces:
-        n_seen = 0
-        blocks: Any = TFRecordReader(piece.file, storage_options=storage_options).blocks()
-        with closing(blocks):
-            for block in blocks:
-                stop = len(block) if piece.stop is None else max(piece.stop - n_seen, 0)
-                part = block[max(piece.start - n_seen, 0) : stop]
-                n_seen += len(block)
-                if len(part):
-                    yield part
-                if piece.stop is not None and n_seen >= piece.stop != piece.n_records:
-                    break
-            else:
-                if piece.n_records not in (None, n_seen):
-                    raise count_error("the file", n_seen, piece.n_records).at(source=piece.file)
+            first, end = first - length, end - length  # noqa: PLW2901 - in the next file
+            if start >= stop:
+                continue
+            n_seen = 0
+            blocks: Any = TFRecordReader(file, storage_options=found.options).blocks()
+            with closing(blocks):
+                for block in blocks:
+                    part = block[max(start - n_seen, 0) : max(stop - n_seen, 0)]
+                    n_seen += len(block)
+                    if len(part):
+                        yield part
+                    if n_seen >= stop < length:
+                        break
+            if stop == length != n_seen:
+                detail = f"the file holds {n_seen:,} records, but dataset_info.json says {length:,}"
+                raise InvalidArgumentError(Reason.WRONG_COUNT, source=file, detail=detail)
