@@ -23,11 +23,13 @@ candidates: the number of bytes inflated up to there is the offset in the conten
 from __future__ import annotations
 
 import io
+import math
 from collections import deque
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
 from dataclasses import replace
-from typing import IO, NamedTuple, cast
+from itertools import takewhile
+from typing import IO, cast
 
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import DamagedSpan, DataLossError, Reason
@@ -48,22 +50,16 @@ _MAX_TIMES, _FREE_COST, _PIECE_COST = 8, 64 * 1024 * 1024, 4096
 cost a multiple of the file's size plus a constant; after that nothing is read twice, so the work is
 linear for any file."""
 
-_GZIP_START = b"\x1f\x8b\x08\0"
-"""The only four bytes with which writers of records begin a GZIP stream; six more are of no matter."""
-
 _MAX_CANDIDATES = 100_000
-"""How many candidates in one damaged place are tried."""
+"""How many candidates in one damaged place are tried: the last ones."""
 
 
 class _FilePart:
     """A file from an offset on, as a file object whose reads end where a member may begin."""
 
-    def __init__(
-        self, file: IO[bytes], name: str, start: int, magic: bytes, head: bytes = b""
-    ) -> None:
+    def __init__(self, file: IO[bytes], name: str, start: int, magic: bytes) -> None:
         self.name = name
         self._file = file
-        self._head = head  # in place of the first bytes of the file
         self._at = start
         self._magic = magic
         self._n_ahead = _MIN_PIECE_BYTES
@@ -94,8 +90,6 @@ class _FilePart:
         if not 0 <= begin <= len(self._ahead) - n_magic:
             self._file.seek(self._at)
             self._ahead, self._ahead_at, begin = self._file.read(self._n_ahead), self._at, 0
-            if self._at < len(self._head):
-                self._ahead = self._head[self._at :] + self._ahead[len(self._head) - self._at :]
             self._is_end = len(self._ahead) < self._n_ahead
             self._n_ahead = min(2 * self._n_ahead, _PIECE_BYTES)
         if self._ahead.startswith(self._magic, begin):
@@ -109,13 +103,6 @@ class _FilePart:
         self._at += len(data)
         self.cost += len(data) + _PIECE_COST
         return data
-
-
-class _Candidate(NamedTuple):
-    offset: int
-    """In the file."""
-    position: int
-    """In the content."""
 
 
 class MemberReader:
@@ -134,11 +121,10 @@ class MemberReader:
         self._show = show
         self._budget = _MAX_TIMES * file.seek(0, io.SEEK_END) + _FREE_COST
         self._is_complete = True  # every candidate was tried that should be
-        self._head = b""  # to be read in place of damaged first bytes
 
     def _open(self, start: int) -> tuple[_FilePart, RecordStream]:
         """Open the file from an offset on."""
-        part = _FilePart(self._file, self._name, start, self._codec.magic, self._head)
+        part = _FilePart(self._file, self._name, start, self._codec.magic)
         # It is read in smaller pieces than those for which a ratio is computed.
         limits = replace(self._settings.inflation, ahead_bytes=PIECE_BYTES)
         return part, RecordStream(cast("IO[bytes]", part), self._settings, limits=limits)
@@ -152,21 +138,12 @@ class MemberReader:
         head = self._file.read(MAGIC_BYTES)
         # The first member may be one without content, as ZSTD has them, with another magic.
         is_start = bool(head) and self._codec.is_start(head)
-        start = 0 if is_start else self._candidate(0) or 0
-        is_odd = self._codec.name == "GZIP" and len(head) == MAGIC_BYTES and head != _GZIP_START
-        if is_odd and not (is_start and self._vain_stop(0) is None):
-            self._head = _GZIP_START
-            if self._vain_stop(0) is not None:
-                self._head = b""
-            else:
-                start = 0
-                yield self._span(Reason.COMPRESSION, "the first bytes are not a GZIP header")
+        start: int | None = 0 if is_start else next(self._candidates(0), 0)
         if start:
             detail = f"the first {start} bytes are not a {self._codec.name} stream"
             yield self._span(Reason.COMPRESSION, detail)
-        following: int | None = start
-        while following is not None:
-            following = yield from self._read(following)
+        while start is not None:
+            start = yield from self._read(start)
         if not self._is_complete:
             detail = (
                 "some places that look like the start of another stream were not tried: there are "
@@ -181,89 +158,87 @@ class MemberReader:
         """Yield what can be read from an offset on; return where to go on, None at the end."""
         part, stream = self._open(start)
         spans: list[DamagedSpan] = []
-        met: deque[_Candidate] = deque()  # after the last intact record
-        last, is_full = start, False
+        # After the last intact record: offsets in the file, and in the content.
+        met: deque[tuple[int, int]] = deque(maxlen=_MAX_CANDIDATES)
+        last = start
 
         def meet(at: int) -> None:
-            nonlocal last, is_full
+            nonlocal last
             if at > last and not content.is_between:
-                is_full = len(met) == _MAX_CANDIDATES
-                if not is_full:
-                    met.append(_Candidate(at, content.position))
+                met.append((at, content.position))
             last = max(last, at)
 
         with closing(stream):
             content = stream.inflated
             part.on_candidate = meet
             records = DamageLog(spans.append, None).skipping(stream)
-            while True:
-                block = records.next_block()
+            while (block := records.next_block()) is not None or spans:
                 for span in spans:
                     is_last = block is None and span is spans[-1]
-                    end = span.offset + span.length
-                    self._is_complete &= not is_full
-                    while met and (is_last or met[0].position <= end):
-                        candidate = met.popleft()
-                        if self._budget <= 0:
-                            self._is_complete = False
-                        elif self._vain_stop(candidate.offset) is None:
-                            self._budget -= part.tell() - candidate.offset + _PIECE_COST * len(met)
-                            self._budget -= content.position - candidate.position
-                            detail = (
-                                f"another stream begins at byte {candidate.offset} of the file, "
-                                "before its end"
-                            )
-                            length = max(candidate.position - span.offset, 0)
-                            yield self._span(Reason.COMPRESSED_TRUNCATED, detail, length)
-                            return candidate.offset
+                    end = math.inf if is_last else span.offset + span.length
+                    position = dict(takewhile(lambda each, end=end: each[1] <= end, met))  # type: ignore[misc]
+                    if (taken := self._first_with_records(position, may_skip=False)) is not None:
+                        self._budget -= part.tell() - taken + _PIECE_COST * len(met)
+                        self._budget -= content.position - position[taken]
+                        detail = (
+                            f"another stream begins at byte {taken} of the file, before its end"
+                        )
+                        length = max(position[taken] - span.offset, 0)
+                        yield self._span(Reason.COMPRESSED_TRUNCATED, detail, length)
+                        return taken
+                    for _ in position:
+                        met.popleft()
                     yield span
                 spans.clear()
                 if block is None:
                     break
-                while met and met[0].position < stream.offset - _LATE_BYTES:
+                while met and met[0][1] < stream.offset - _LATE_BYTES:
                     met.popleft()  # inside intact records
-                is_full = False
                 self._show(part.tell())
                 yield block
-            return self._next(start + content.raw_position) if records.broke_off else None
+            if not records.broke_off:
+                return None
+            return self._first_with_records(self._candidates(start + content.raw_position))
 
-    def _next(self, offset: int) -> int | None:
-        """Return the first candidate with records, from an offset of the file on."""
-        while (candidate := self._candidate(offset)) is not None:
-            stop = self._vain_stop(candidate)
-            if stop is None:
-                return candidate
-            offset = candidate + 1
-            if self._budget <= 0:
+    def _first_with_records(
+        self, candidates: Iterable[int], *, may_skip: bool = True
+    ) -> int | None:
+        """Return the first candidate from which a record can be read.
+
+        Beyond the budget, those are skipped that were read from one before, or all of them.
+        """
+        stop = 0
+        for candidate in candidates:
+            if self._budget <= 0 and (candidate < stop or not may_skip):
                 self._is_complete = False
-                offset = max(stop, offset)
+                continue
+            part, stream = self._open(candidate)
+            with closing(stream):
+                try:
+                    block = DamageLog("skip", None).skipping(stream).next_block()
+                except DataLossError as error:
+                    if error.reason is not Reason.INFLATED_TOO_LARGE:
+                        raise
+                    block = None
+                if block is not None:
+                    return candidate
+                self._budget -= part.cost + stream.inflated.position
+                stop = candidate + stream.inflated.raw_position
         return None
 
-    def _vain_stop(self, candidate: int) -> int | None:
-        """Return how far reading from a candidate comes without a record; None if it gives one."""
-        part, stream = self._open(candidate)
-        with closing(stream):
-            try:
-                block = DamageLog("skip", None).skipping(stream).next_block()
-            except DataLossError as error:
-                if error.reason is not Reason.INFLATED_TOO_LARGE:
-                    raise
-                block = None
-            if block is not None:
-                return None
-            self._budget -= part.cost + stream.inflated.position
-            return candidate + stream.inflated.raw_position
-
-    def _candidate(self, at: int) -> int | None:
-        """Return the first candidate from an offset on."""
+    def _candidates(self, at: int) -> Iterator[int]:
+        """Yield the candidates from an offset on."""
         n_bytes = _MIN_PIECE_BYTES
+        n_magic = len(self._codec.magic)
         while True:
             self._file.seek(at)
             data = self._file.read(n_bytes)
             found = data.find(self._codec.magic)
             if found >= 0:
-                return at + found
-            if len(data) < len(self._codec.magic):
-                return None
-            at += len(data) - len(self._codec.magic) + 1
-            n_bytes = min(2 * n_bytes, _PIECE_BYTES)
+                yield at + found
+                at += found + 1
+            elif len(data) < n_magic:
+                return
+            else:
+                at += len(data) - n_magic + 1
+                n_bytes = min(2 * n_bytes, _PIECE_BYTES)

@@ -39,7 +39,6 @@ from tfrecord_lite.files.inflate import InflationLimits
 from tfrecord_lite.files.input import open_seekable
 from tfrecord_lite.files.names import (
     SIDECAR_SUFFIX,
-    Source,
     StorageOptions,
     check_storage_options,
     expand,
@@ -48,7 +47,6 @@ from tfrecord_lite.files.names import (
     is_url,
     name_of,
 )
-from tfrecord_lite.files.output import OutputFile
 from tfrecord_lite.options import ReadOptions, ReadSettings
 from tfrecord_lite.progress import Meter, Progress, check_progress, metered, total_bytes
 from tfrecord_lite.records.damage import DamagedSpans, DamageLog, levels_to_caller
@@ -103,10 +101,11 @@ def recover(
     FileExistsError
         If `output_path` exists, without `overwrite`.
     InvalidArgumentError
-        ``BAD_ARGUMENT`` if both are one file, for a pattern of several, and for wrong options.
+        ``BAD_ARGUMENT`` if both are one file, for several files
+        (:func:`tfrecord_lite.apps.rearrange.merge_files` takes these), and for wrong options.
     TypeError
         For a file object, since the damaged file is read more than once, and the new one is
-        renamed; for a list of files (:func:`tfrecord_lite.apps.rearrange.merge_files` takes these).
+        renamed.
     FailedPreconditionError
         ``UNSUPPORTED`` for a pipe.
     DataLossError
@@ -134,7 +133,14 @@ def recover(
     settings = settings_of(options)
     storage_options = settings.storage_options
     check_storage_options(storage_options, path, target)
-    source = _one_file(path, storage_options)
+    files = expand(path, storage_options)
+    if len(files) > 1:
+        detail = (
+            f"recover takes one file, this names {len(files)}; to save what is left of several in one, "
+            "use 'tfrecord merge --skip-damage', or merge_files with a TFRecordReader(files, on_error='skip')"
+        )
+        raise argument_error(detail, source=name_of(files[0]))
+    source = name_of(files[0])
     compression_to_write(target, output_compression)  # checked before anything is read
     if is_same_file(source, target, storage_options):
         detail = "the new file would replace the damaged one; give another name"
@@ -147,49 +153,41 @@ def recover(
     if is_infer(output_compression) and not compression_of_name(target):
         output_compression = settings.compression
     described = _described(source, storage_options)
-    account = _Account(source, InflationLimits(settings.max_inflated_bytes))
-    made = DataFiles([target], compression_to_write(target, output_compression), storage_options)
-    try:
+    limits = InflationLimits(settings.max_inflated_bytes)
+    damage = DamagedSpans()
+    n_records = record_bytes = n_bytes = 0  # as if of one stream
+    output_options = compression_to_write(target, output_compression)
+    with DataFiles([target], output_options, storage_options) as made:
         made.open(target)
-        _check_free(made.files[0], overwrite=overwrite)
+        if made.files[0].replaces(target) and not overwrite:
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target)
         with metered(progress, source, "bytes") as meter:
             for part in _parts(source, settings, meter):
-                account.add(part)
                 if isinstance(part, Block):
                     made.sinks[0].add_framed(part)
+                    n_records += len(part)
+                    record_bytes += part.nbytes
+                else:
+                    index = n_records + damage.num_damaged
+                    span = replace(part, offset=n_bytes, index=index, records_before=n_records)
+                    damage.add(span)
+                n_bytes = record_bytes + n_records * OVERHEAD_BYTES + damage.lost_bytes
+                if excess := limits.excess(n_bytes, 0):
+                    too_large = Reason.INFLATED_TOO_LARGE
+                    raise DataLossError(too_large, n_bytes, source, n_records, detail=excess)
             meter.finish()
-        account.check_format()
-        if account.spans and not account.n_records:
-            made.abandon()
-        else:
+        if n_records or not damage.kept:
             (fingerprint,) = made.finish()
-            _check_free(made.files[0], overwrite=overwrite)
             if described is not None:
                 place = f"{target}{SIDECAR_SUFFIX}"
                 made.add_sidecar(place, described._replace(fingerprint=fingerprint))
             made.commit()
             sidecar.remove_stale(target, storage_options)
-    except BaseException:
-        made.abandon()
-        raise
-    return DamageReport((account.report(),))
-
-
-def _one_file(path: Source, storage_options: StorageOptions) -> str:
-    """Return the name of the damaged file; raise if there are several."""
-    several = (
-        "; to save what is left of several in one, use 'tfrecord merge --skip-damage', or "
-        "merge_files with a TFRecordReader(files, on_error='skip')"
-    )
-    if not isinstance(path, (str, bytes, os.PathLike)):
-        raise TypeError(
-            f"recover takes the path or URL of one file, not {type(path).__name__}{several}"
-        )
-    files = expand(path, storage_options)
-    if len(files) > 1:
-        detail = f"recover takes one file, this names {len(files)}{several}"
-        raise argument_error(detail, source=name_of(path))
-    return name_of(files[0])
+        elif damage.kept[0].reason is Reason.NOT_A_TFRECORD:
+            raise damage.kept[0].error()
+    spans = [replace(s, records_after=n_records - s.records_before) for s in damage.kept]
+    lost = damage.num_damaged, damage.lost_bytes
+    return DamageReport((FileReport(source, n_records, record_bytes, tuple(spans), *lost),))
 
 
 def _described(source: str, storage_options: StorageOptions) -> Sidecar | None:
@@ -202,11 +200,6 @@ def _described(source: str, storage_options: StorageOptions) -> Sidecar | None:
         warnings.warn(text, UserWarning, stacklevel=levels_to_caller())
         return None
     return found and found._replace(dataframe=without_numbers(found.dataframe))
-
-
-def _check_free(file: OutputFile, *, overwrite: bool) -> None:
-    if file.replaces(file.name) and not overwrite:
-        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), file.name)
 
 
 def _parts(source: str, settings: ReadSettings, meter: Meter) -> Iterator[Block | DamagedSpan]:
@@ -230,51 +223,3 @@ def _parts(source: str, settings: ReadSettings, meter: Meter) -> Iterator[Block 
                 return
             meter.update(stream.file_offset, size)
             yield block
-
-
-class _Account:
-    """What was saved of a file and what was lost, counted as if of one stream, within limits."""
-
-    def __init__(self, source: str, limits: InflationLimits) -> None:
-        self._source = source
-        self._limits = limits
-        self.n_records = 0
-        self._record_bytes = 0
-        self._damage = DamagedSpans()
-        self.spans = self._damage.kept
-
-    @property
-    def _n_bytes(self) -> int:
-        """Bytes so far, after decompression."""
-        return self._record_bytes + self.n_records * OVERHEAD_BYTES + self._damage.lost_bytes
-
-    def add(self, part: Block | DamagedSpan) -> None:
-        """Count what follows everything counted so far."""
-        if isinstance(part, Block):
-            self.n_records += len(part)
-            self._record_bytes += part.nbytes
-        else:
-            index = self.n_records + self._damage.num_damaged
-            n_before = self.n_records
-            span = replace(part, offset=self._n_bytes, index=index, records_before=n_before)
-            self._damage.add(span)
-        if detail := self._limits.excess(self._n_bytes, 0):
-            reason = Reason.INFLATED_TOO_LARGE
-            raise DataLossError(reason, self._n_bytes, self._source, self.n_records, detail=detail)
-
-    def check_format(self) -> None:
-        """Raise if nothing was found because the file is of another format."""
-        if self.spans and self.spans[0].reason is Reason.NOT_A_TFRECORD and not self.n_records:
-            raise self.spans[0].error()
-
-    def report(self) -> FileReport:
-        """Return the counts, and the damaged spans."""
-        spans = [replace(s, records_after=self.n_records - s.records_before) for s in self.spans]
-        return FileReport(
-            self._source,
-            self.n_records,
-            self._record_bytes,
-            tuple(spans),
-            self._damage.num_damaged,
-            self._damage.lost_bytes,
-        )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import InvalidArgumentError, argument_error, require_int
@@ -90,6 +90,14 @@ class DataFiles(FileSet):
         self._fingerprinting: list[FingerprintingFile] = []
         self._cutter: Evenly | Filling | None = None
         self._spool: Spool | None = None
+
+    def __enter__(self) -> Self:
+        """Return itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Remove the files that are not in their place."""
+        self.abandon()
 
     def open(self, name: Source, through: Any = None) -> None:
         """Open one more file."""

@@ -188,26 +188,24 @@ def save(
         raise TypeError(f"data must be columns or rows, not {type(data).__name__}{hint}")
     write = _write_columns if are_columns else _write_rows
     builder = SchemaBuilder(given, lossless=lossless)
-    with metered(progress, name_of(path), "records") as meter:
-        files = DataFiles(names, record_options, storage_options, meter)
+    with (
+        metered(progress, name_of(path), "records") as meter,
+        DataFiles(names, record_options, storage_options, meter) as files,
+    ):
+        files.open_through(0)
         try:
-            files.open_through(0)
-            try:
-                written = write(files, data, builder)
-            except InvalidArgumentError as error:
-                raise error.at(source=name_of(path)) from None
-            fingerprints: list[Any] = files.finish()
-            if len(schema_paths) < len(fingerprints):  # one for all, which fits any data
-                fingerprints = [None]
-            for i, (place, fingerprint) in enumerate(zip(schema_paths, fingerprints, strict=True)):
-                frame = written.dataframe
-                if len(schema_paths) > 1 and frame is not None:
-                    frame = part_of(frame, files.rows_of(i))
-                files.add_sidecar(place, written._replace(fingerprint=fingerprint, dataframe=frame))
-            files.commit()
-        except BaseException:
-            files.abandon()
-            raise
+            written = write(files, data, builder)
+        except InvalidArgumentError as error:
+            raise error.at(source=name_of(path)) from None
+        fingerprints: list[Any] = files.finish()
+        if len(schema_paths) < len(fingerprints):  # one for all, which fits any data
+            fingerprints = [None]
+        for i, (place, fingerprint) in enumerate(zip(schema_paths, fingerprints, strict=True)):
+            frame = written.dataframe
+            if len(schema_paths) > 1 and frame is not None:
+                frame = part_of(frame, files.rows_of(i))
+            files.add_sidecar(place, written._replace(fingerprint=fingerprint, dataframe=frame))
+        files.commit()
     for changed, what in (
         (builder.rounded, "float64 was rounded to float32"),
         (builder.negative, "uint64 from 2**63 on is stored as negative numbers"),
