@@ -11,7 +11,7 @@ raises an error with its key and record. No wire format.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -40,9 +40,8 @@ from tfrecord_lite.convert.lossless import (
     to_storable,
     too_long,
 )
-from tfrecord_lite.convert.normalize import flattened, normalize, present_records
+from tfrecord_lite.convert.normalize import normalize, present_records
 from tfrecord_lite.convert.types import (
-    WHOLE,
     ByteItems,
     at_records,
     column_error,
@@ -62,7 +61,6 @@ from tfrecord_lite.schema import (
     RaggedFeature,
     Schema,
     Sparse,
-    VarLen,
     is_raw,
     prepare,
 )
@@ -91,7 +89,21 @@ def conform(columns: Mapping[str, Any], schema: Mapping[str, FeatureLike]) -> di
             original = Original(feature.raw.dtype, feature.raw.shape)
         if original is not None and not isinstance(column, MaskedRows):
             column = _in_form(name, column, feature, original)
-        for key, lists in _CONFORM[type(feature)](name, column, feature, original):
+        conformed: Conformed
+        match feature:
+            case Dense():
+                conformed = [(name, _dense(name, column, feature, original))]
+            case Sparse():
+                conformed = _sparse(name, column, feature, original)
+            case Ragged():
+                conformed = _ragged(name, column, feature, original)
+            case _:
+                out = _lists(name, column, feature.kind, original)
+                size = feature.size if isinstance(feature, Padded) else 1
+                detail = f"the number of values is not a multiple of {size}, as the shape requires"
+                _require(name, out.counts_array() % size != 0, Reason.WRONG_COUNT, detail)
+                conformed = [(name, out)]
+        for key, lists in conformed:
             if key in found:
                 raise column_error(key, f"two features write this key; one of them is {name!r}")
             found[key] = lists
@@ -154,31 +166,27 @@ def _check_original(name: str, out: ValueLists, original: Original, *, is_signed
 
 def _check_categories(name: str, out: ValueLists, original: Original) -> None:
     """Reject values that are not among the categories, of which a data frame could not be made."""
-    categories: Any = original.categories
     places = out.splits()  # of the records among the values
+    values: Any
     if out.kind is Kind.BYTES:
         strings = out.flat.to_ranges() if isinstance(out.flat, ByteItems) else out.flat
-        values: Any = BytesColumn(row_splits(strings.lengths), strings.joined())
+        values = BytesColumn(row_splits(strings.lengths), strings.joined())
         if original.dtype != "string":
             values, counts = from_raw(name, values, original)
             places = row_splits(counts)[places]
     else:
         values = out.flat.astype(original.dtype)
-    if original.dtype == "string":
-        known = {c.encode() if isinstance(c, str) else c for c in categories}
-        items = list(values)
-        if known.issuperset(items):
-            return
-        wrong = np.array([item not in known for item in items], np.bool_)
-    else:
-        wrong = ~np.isin(values, np.array(categories, original.dtype))
+    listed: Any = original.categories
+    known = {value.encode() if isinstance(value, str) else value for value in listed}
+    items = values.tolist() if isinstance(values, np.ndarray) else list(values)
+    if known.issuperset(items):
+        return
+    wrong = np.array([item not in known for item in items], np.bool_)
     if out.present is not None:
         wrong &= np.repeat(out.present, np.diff(places))
     if wrong.any():
         number = int(wrong.argmax())
-        value = values[number]
-        shown = value.decode() if original.text is not None else value
-        shown = shown.item() if isinstance(shown, np.generic) else shown
+        shown = items[number].decode() if original.text is not None else items[number]
         detail = f"{shown!r} is not one of the categories in the schema; "
         detail += "make the schema from a column that has all of them"
         raise column_error(name, detail, record_of(places, number), Reason.UNREPRESENTABLE)
@@ -190,7 +198,7 @@ def _require(name: str, wrong: AnyArray, reason: Reason, detail: str) -> None:
         raise column_error(name, detail, int(wrong.argmax()), reason)
 
 
-def _dense(name: str, column: Any, feature: Dense, original: Original | None) -> Conformed:
+def _dense(name: str, column: Any, feature: Dense, original: Original | None) -> ValueLists:
     is_array = isinstance(column, np.ndarray) and column.dtype.kind != "O"
     if is_array and not is_raw(original, feature.kind):
         known = [feature.shape, (feature.size,)] + ([original.shape] if original else [])
@@ -225,18 +233,7 @@ def _dense(name: str, column: Any, feature: Dense, original: Original | None) ->
         _require(name, n_bytes != feature.raw.n_bytes, Reason.WRONG_COUNT, detail)
     if out.n_records and not isinstance(out.counts, int) and out.present is None:
         out = replace(out, counts=feature.size)  # all alike: which is stored faster
-    return [(name, out)]
-
-
-def _padded(name: str, column: Any, feature: Padded, original: Original | None) -> Conformed:
-    out = _lists(name, column, feature.kind, original)
-    detail = f"the number of values is not a multiple of {feature.size}, as the shape requires"
-    _require(name, out.counts_array() % feature.size != 0, Reason.WRONG_COUNT, detail)
-    return [(name, out)]
-
-
-def _var_len(name: str, column: Any, feature: VarLen, original: Original | None) -> Conformed:
-    return [(name, _lists(name, column, feature.kind, original))]
+    return out
 
 
 def _sparse(name: str, column: Any, feature: Sparse, original: Original | None) -> Conformed:
@@ -297,19 +294,10 @@ def _ragged(name: str, column: Any, feature: Ragged, original: Original | None) 
                 detail = f"a row that does not have {plural(partition.length, 'value')}"
                 raise column_error(name, detail, index, Reason.WRONG_COUNT)
         else:
-            numbers, counts = _PARTITIONS[type(partition)](splits, bounds)
+            numbers, counts = _divided(partition, splits, bounds)
             found.append((partition.key, normalize(partition.key, RaggedTensor(numbers, counts))))
         bounds = splits[bounds]
     return found
-
-
-_CONFORM: dict[type, Callable[[str, Any, Any, Original | None], Conformed]] = {
-    Dense: _dense,
-    Padded: _padded,
-    VarLen: _var_len,
-    Sparse: _sparse,
-    Ragged: _ragged,
-}
 
 
 # ------------------------------------------------------------------- the form of an original
@@ -335,7 +323,10 @@ def _in_form(name: str, values: Any, feature: Prepared, original: Original) -> A
     try:
         made = _typed(name, normalize(name, kept, "strict"), original)
         if stored in ("float32", "complex64"):
-            _check_integers(name, kept, made)
+            flat = getattr(made, "flat_values", made)
+            exact = np.float64(2**24)  # of NumPy: float16 does not hold it
+            if flat.dtype.kind in "iuf" and np.any((flat > exact) | (flat < -exact)):
+                normalize(name, kept)  # which rejects integers that float32 does not hold
             if isinstance(kept, list) and not has_any(kept, np.ndarray | np.generic):
                 made = with_values(made, lambda flat: _rounded(name, flat))
         made = _shaped(name, made, shape)
@@ -399,30 +390,6 @@ def _check_utf8(name: str, values: Any, *, is_flat: bool) -> None:
         raise column_error(name, detail, index, Reason.UNREPRESENTABLE)
 
 
-def _check_integers(name: str, kept: Any, made: Any) -> None:
-    """Reject an integer of Python's that the schema's float32 does not hold; floats are rounded."""
-    flat = getattr(made, "flat_values", made)
-    exact = np.float64(2**24)  # of NumPy: float16 does not hold it
-    if (
-        _is_typed(kept)
-        or flat.dtype.kind not in "iufc"
-        or not np.any((flat.real > exact) | (flat.real < -exact))
-    ):
-        return  # smaller integers are exact
-    rows = kept.to_list() if isinstance(kept, RaggedTensor) else kept
-    for i, row in enumerate(rows):
-        for value in () if _is_typed(row) else flattened(name, [row]):
-            if isinstance(value, WHOLE) and float(np.float32(value)) != int(value):
-                detail = f"the integer {value} is not exact in float32, which the schema stores"
-                raise column_error(name, detail, i, Reason.UNREPRESENTABLE)
-
-
-def _is_typed(values: Any) -> bool:
-    """Return whether values have a dtype of numbers, which tells floats from integers."""
-    flat = getattr(values, "flat_values", values)
-    return isinstance(flat, np.ndarray) and flat.ndim > 0 and flat.dtype.kind != "O"
-
-
 def _rounded(name: str, flat: Any) -> Any:
     """Return Python's floats as the schema stores them; other values as they are."""
     dtype: Any = {"float64": np.float32, "complex128": np.complex64}.get(str(flat.dtype))
@@ -466,45 +433,25 @@ def _shaped(name: str, values: Any, shape: tuple[int | None, ...]) -> Any:
     return below.reshape(len(splits) - 1, shape[0], *below.shape[1:])
 
 
-# ----------------------------------------------- partitions: the ways to say how rows divide
-# Each takes the splits of all rows of a batch, and the bounds of each record among the rows. It
-# returns the numbers to store, which count from the record's start, and their splits by record.
+def _divided(
+    partition: Any, splits: Int64Array, bounds: Int64Array
+) -> tuple[Int64Array, Int64Array]:
+    """Return the numbers to store, which count from the record's start, and their splits by record.
 
-Numbers: TypeAlias = "Int64Array"
-
-
-def _before(splits: Numbers, bounds: Numbers) -> Numbers:
-    """Return for each row the number of values in the records before its own."""
-    return np.repeat(splits[bounds[:-1]], np.diff(bounds))
-
-
-def _row_lengths(splits: Numbers, bounds: Numbers) -> tuple[Numbers, Numbers]:
-    return np.diff(splits), bounds
-
-
-def _row_starts(splits: Numbers, bounds: Numbers) -> tuple[Numbers, Numbers]:
-    return splits[:-1] - _before(splits, bounds), bounds
-
-
-def _row_limits(splits: Numbers, bounds: Numbers) -> tuple[Numbers, Numbers]:
-    return splits[1:] - _before(splits, bounds), bounds
-
-
-def _row_splits(splits: Numbers, bounds: Numbers) -> tuple[Numbers, Numbers]:
-    counts = np.diff(bounds) + 1  # one more than rows
-    rows = ranges(bounds[:-1], counts)
-    return splits[rows] - np.repeat(splits[bounds[:-1]], counts), row_splits(counts)
-
-
-def _value_rowids(splits: Numbers, bounds: Numbers) -> tuple[Numbers, Numbers]:
-    numbers = np.arange(splits.size - 1) - np.repeat(bounds[:-1], np.diff(bounds))
-    return np.repeat(numbers, np.diff(splits)), splits[bounds]
-
-
-_PARTITIONS: dict[type, Callable[[Numbers, Numbers], tuple[Numbers, Numbers]]] = {
-    RaggedFeature.RowLengths: _row_lengths,
-    RaggedFeature.RowStarts: _row_starts,
-    RaggedFeature.RowLimits: _row_limits,
-    RaggedFeature.RowSplits: _row_splits,
-    RaggedFeature.ValueRowIds: _value_rowids,
-}
+    Given the splits of all rows of a batch, and the bounds of each record among the rows.
+    """
+    counts = np.diff(bounds)
+    starts = splits[bounds[:-1]]  # of each record's first row
+    match partition:
+        case RaggedFeature.RowLengths():
+            return np.diff(splits), bounds
+        case RaggedFeature.RowStarts():
+            return splits[:-1] - np.repeat(starts, counts), bounds
+        case RaggedFeature.RowLimits():
+            return splits[1:] - np.repeat(starts, counts), bounds
+        case RaggedFeature.RowSplits():  # one more than rows
+            rows = ranges(bounds[:-1], counts + 1)
+            return splits[rows] - np.repeat(starts, counts + 1), row_splits(counts + 1)
+        case _:
+            numbers = np.arange(splits.size - 1) - np.repeat(bounds[:-1], counts)
+            return np.repeat(numbers, np.diff(splits)), splits[bounds]

@@ -44,7 +44,7 @@ from typing import Any
 
 import numpy as np
 
-from tfrecord_lite.arrays import AnyArray, BoolArray, ByteRanges, Int64Array
+from tfrecord_lite.arrays import AnyArray, BoolArray, ByteRanges, Int64Array, row_splits
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.columns.bytes import as_array
 from tfrecord_lite.convert.arrow import (
@@ -71,6 +71,7 @@ from tfrecord_lite.convert.types import (
     column_error,
     extra_floats_back,
     kind_of_dtype,
+    ranges_of,
     record_of,
     ticks,
 )
@@ -320,27 +321,17 @@ def to_raw(key: str, column: Any, original: Original) -> Any:
 
 def _as_dtype(key: str, values: Any, dtype: np.dtype[Any]) -> AnyArray:
     """Return values as a dtype that holds all of them exactly."""
-    if values.dtype.kind in "iu" and dtype.kind in "iu" and values.dtype != dtype:
-        made: AnyArray = values.astype(dtype)
-        if (wrong := made != values).any():
-            number = int(np.argwhere(wrong)[0][0])
-            detail = (
-                f"{values[wrong].flat[0]} does not fit into {dtype.name}, which the schema stores"
-            )
-            raise column_error(key, detail, number, Reason.UNREPRESENTABLE)
-        return np.ascontiguousarray(made)
-    if values.dtype != dtype and not np.can_cast(values.dtype, dtype, "safe"):
+    are_integers = values.dtype.kind in "iu"
+    if not (are_integers and dtype.kind in "iu") and not np.can_cast(values.dtype, dtype, "safe"):
         detail = f"the column is {values.dtype.name}, but the schema stores {dtype.name}"
         raise column_error(key, detail, None, Reason.WRONG_KIND)
-    found = np.ascontiguousarray(values.astype(dtype, copy=False))
-    may_round = values.dtype.kind in "iu" and dtype.kind not in "iu"
-    if may_round and values.dtype.itemsize > 4:  # safe for NumPy, if not exact
-        inexact = inexact_integers(values, found.real)
-        if inexact.any():
-            number = int(np.argwhere(inexact)[0][0])
-            detail = f"this integer is not exact in {dtype.name}, which the schema stores"
-            raise column_error(key, detail, number, Reason.UNREPRESENTABLE)
-    return found
+    made: AnyArray = np.ascontiguousarray(values.astype(dtype, copy=False))
+    if are_integers and values.dtype != dtype:  # safe for NumPy, if not exact
+        wrong = made != values if dtype.kind in "iu" else inexact_integers(values, made.real)
+        if wrong.any():
+            detail = f"the integer {values[wrong].flat[0]} is not exact in {dtype.name}, which the schema stores"
+            raise column_error(key, detail, int(np.argwhere(wrong)[0][0]), Reason.UNREPRESENTABLE)
+    return made
 
 
 def inexact_integers(values: AnyArray, floats: AnyArray) -> BoolArray:
@@ -407,27 +398,41 @@ def restored(
     found = {}
     for name, parsed in columns.items():
         column, item = parsed, items[name]
-        original = item.original
+        original, raw = item.original, item.is_raw
         is_array = isinstance(column, np.ndarray) and column.dtype != object
         # Of a RawFeature the parser has made an array; others parse strings.
         if original is None or (isinstance(item.spec, RawFeature) and is_array):
             found[name] = column
             continue
-        if not with_objects and original.dtype == "string":
-            found[name] = _strings_back(name, column, original)
-            continue
-        raw = item.is_raw
-        if not with_objects and original.missing and isinstance(column, RaggedTensor):
-            rows = _complete_rows(column, original, raw=raw)
-            column = column if rows is None else rows
-        if isinstance(column, SparseTensor):
+        if not with_objects and original.dtype == "string":  # as they are parsed
+            original = replace(original, text=None, categories=None, ordered=False)
+        is_masked = original.missing and isinstance(column, RaggedTensor)
+        if is_masked and not with_objects:
+            complete = _complete_rows(column, original, raw=raw)
+            if complete is not None:
+                column, is_masked = complete, False
+            elif original.shape == () and original.dtype == "string":
+                _check_counts(name, np.maximum(np.diff(column.row_splits), 1), 1, original)
+                found[name] = MaskedBytes.of_rows(column)
+                continue
+        if is_masked:
+            found[name] = _masked_back(name, column, original, raw=raw)
+        elif isinstance(column, SparseTensor):
             found[name] = _sparse_back(name, column, original, raw=raw)
-        elif isinstance(column, RaggedTensor):
-            back = _masked_back if original.missing else _ragged_back
-            found[name] = back(name, column, original, raw=raw)
+        elif isinstance(column, RaggedTensor) or (raw and not _is_whole(original)):
+            rows = _unpacked(name, column, original) if raw else column
+            found[name] = _ragged_back(name, rows, original)
         else:
-            found[name] = _dense_back(name, column, original, raw=raw)
+            size = math.prod(original.shape or ()) if raw else 0
+            values = _values_back(name, column, original, size, raw=raw)
+            is_array = isinstance(values, np.ndarray) and _is_whole(original)
+            found[name] = values.reshape(len(column), *original.shape) if is_array else values
     return found
+
+
+def _is_whole(original: Original) -> bool:
+    """Return whether all records have one shape."""
+    return original.shape is not None and None not in original.shape
 
 
 def _complete_rows(column: RaggedTensor, original: Original, *, raw: bool) -> Any:
@@ -437,39 +442,28 @@ def _complete_rows(column: RaggedTensor, original: Original, *, raw: bool) -> An
     splits = column.row_splits
     if not size or splits[-1] != size * (splits.size - 1) or (np.diff(splits) != size).any():
         return None
+    if isinstance(values, BytesColumn) and original.shape and not raw:
+        values = values.to_numpy()
     return values if size == 1 else values.reshape(-1, size)
 
 
-def _strings_back(name: str, column: Any, original: Original) -> Any:
-    """Return byte strings in the form they had, as they are parsed."""
-    if isinstance(column, SparseTensor | BytesColumn):
-        return column
-    is_ragged = isinstance(column, RaggedTensor)
-    may_lack = is_ragged and original.missing
-    if not may_lack or original.shape or not isinstance(column.values, BytesColumn):
-        plain = replace(original, text=None, categories=None, ordered=False)
-        back = _masked_back if may_lack else _ragged_back if is_ragged else _dense_back
-        return back(name, column, plain, raw=False)
-    if (complete := _complete_rows(column, original, raw=False)) is not None:
-        return complete
-    _check_counts(name, np.maximum(np.diff(column.row_splits), 1), 1, original)
-    return MaskedBytes.of_rows(column)
-
-
-def _dense_back(name: str, column: Any, original: Original, *, raw: bool) -> Any:
-    if not raw:
-        values = _from_stored(name, column, original)
-        is_whole = original.shape is not None and None not in original.shape
-        if isinstance(values, np.ndarray) and is_whole:
-            return values.reshape(len(values), *original.shape)
-        return values
+def _unpacked(name: str, column: Any, original: Original, splits_dtype: Any = np.int64) -> Any:
+    """Return raw strings as rows of their values, so with one level more."""
+    if isinstance(column, RaggedTensor):
+        splits = column.row_splits
+        with at_records(splits):
+            return RaggedTensor(_unpacked(name, column.values, original, splits.dtype), splits)
     values, counts = from_raw(name, column, original)
-    if original.shape is None or None in original.shape:
-        inner = () if original.shape is None else original.shape[1:]
-        return _rows(name, values, counts, inner)
-    size = int(np.prod(original.shape, dtype=np.int64))
-    _check_counts(name, counts, size, original)
-    return values.reshape(len(counts), *original.shape)
+    return RaggedTensor(values, row_splits(counts).astype(splits_dtype, copy=False))
+
+
+def _values_back(name: str, values: Any, original: Original, size: int, *, raw: bool) -> Any:
+    """Return flat values as they were; raw strings hold `size` of them each."""
+    if not raw:
+        return _from_stored(name, values, original)
+    rows = _unpacked(name, values, original)
+    _check_counts(name, np.diff(rows.row_splits), size, original)
+    return rows.values
 
 
 def _check_counts(name: str, counts: Any, size: int, original: Original) -> None:
@@ -494,57 +488,38 @@ def _rows(name: str, values: Any, counts: Any, inner: tuple[int, ...]) -> Ragged
     return RaggedTensor.from_row_lengths(text_objects(values), counts)
 
 
-def _ragged_back(name: str, column: RaggedTensor, original: Original, *, raw: bool) -> Any:
-    """Return a ragged column; raw strings become one level more, their values."""
-    if isinstance(column.values, RaggedTensor):
-        with at_records(column.row_splits):
-            inner = _ragged_back(name, column.values, original, raw=raw)
-        return RaggedTensor(inner, column.row_splits)
-    inner_shape = (original.shape or ())[ragged_rank(original) :]
-    if raw:
-        with at_records(column.row_splits):
-            values, counts = from_raw(name, column.values, original)
-            rows = _rows(name, values, counts, inner_shape)
-        splits = rows.row_splits.astype(column.row_splits.dtype)
-        return RaggedTensor(RaggedTensor(rows.values, splits), column.row_splits)
+def _ragged_back(name: str, column: RaggedTensor, original: Original) -> Any:
     with at_records(column.row_splits):
+        if isinstance(column.values, RaggedTensor):
+            return RaggedTensor(_ragged_back(name, column.values, original), column.row_splits)
         values = _from_stored(name, column.values, original)
+    inner_shape = (original.shape or ())[ragged_rank(original) :]
     rows = _rows(name, values, np.diff(column.row_splits), inner_shape)
     return RaggedTensor(rows.values, rows.row_splits.astype(column.row_splits.dtype))
 
 
 def _masked_back(name: str, column: RaggedTensor, original: Original, *, raw: bool) -> Any:
     """Return a masked array, with the records that are there and those that are not."""
-    shape = original.shape or ()
-    counts = np.diff(column.row_splits)
-    present = counts > 0
-    with at_records(column.row_splits):
-        if raw:
-            values, sizes = from_raw(name, column.values, original)
-        else:
-            values, sizes = _from_stored(name, column.values, original), counts[present]
+    shape: Any = original.shape or ()
+    size = math.prod(shape)
+    present = np.diff(column.row_splits) > 0
     if raw:
-        _check_counts(name, np.where(present, counts, 1), 1, original)
-    if isinstance(values, BytesColumn):
-        values = values.to_numpy()
-    size = int(np.prod(shape, dtype=np.int64))
-    if not raw and size == 0:  # nothing says which records were masked, as none had a value
-        present = np.ones(counts.size, np.bool_)
-        sizes = counts
-    found = np.full(counts.size, size, np.int64)
-    found[present] = sizes
-    _check_counts(name, found, size, original)
-    rows = values.reshape(np.count_nonzero(present), *shape)
-    return masked_rows(rows, ~present, "" if original.text == "str" else b"")
+        _check_counts(name, np.maximum(np.diff(column.row_splits), 1), 1, original)
+        rows = _unpacked(name, column, original)
+        column = RaggedTensor(rows.values.values, rows.values.row_splits[column.row_splits])
+    elif size == 0:  # nothing says which records were masked, as none had a value
+        present[:] = True
+    with at_records(column.row_splits):
+        values = _from_stored(name, column.values, original)
+    values = values.to_numpy() if isinstance(values, BytesColumn) else values
+    _check_counts(name, np.where(present, np.diff(column.row_splits), size), size, original)
+    values = values.reshape(np.count_nonzero(present), *shape)
+    return masked_rows(values, ~present, "" if original.text == "str" else b"")
 
 
 def _sparse_back(name: str, column: SparseTensor, original: Original, *, raw: bool) -> Any:
     try:
-        if not raw:
-            values = _from_stored(name, column.values, original)
-        else:
-            values, counts = from_raw(name, column.values, original)
-            _check_counts(name, counts, 1, original)
+        values = _values_back(name, column.values, original, 1, raw=raw)
     except InvalidArgumentError as error:
         if error.index is None:
             raise
@@ -597,13 +572,10 @@ def outside(values: Any, original: Original) -> BoolArray | None:
         return None
     if is_whole and dtype.itemsize == 8:  # two's complement
         return None
-    if is_whole:
-        if not values.size or (values.min() >= low and values.max() <= high):
-            return None
-        wrong = (values < low) | (values > high)
-    else:
-        # Not `<= high`: a float32 has no number just below 2**63.
-        wrong = ~((values >= low) & (values < high + 1) & (values == np.trunc(values)))
+    if is_whole and (not values.size or (values.min() >= low and values.max() <= high)):
+        return None
+    # Not `<= high`: a float32 has no number just below 2**63.
+    wrong = ~((values >= low) & (values < high + 1) & (values == np.trunc(values)))
     return wrong if wrong.any() else None
 
 
@@ -612,14 +584,16 @@ def _texts(key: str, values: Any, text: str | None) -> Any:
     if text is None:
         return values
     array = values.to_numpy() if isinstance(values, BytesColumn) else values
+    column = BytesColumn.from_list(array.reshape(-1))
+    if (wrong := too_long(ranges_of(column), text)) is not None:  # NumPy would cut them off
+        detail = f"a string that is longer than {text}, which the schema says it was; "
+        detail += "leave out restore, or give a schema with a wider Original"
+        number = int(np.argwhere(wrong.reshape(array.shape))[0][0])
+        raise column_error(key, detail, number, Reason.UNREPRESENTABLE)
     if text.startswith("S"):
-        _check_width(key, array, text)
         return array.astype(text)
-    flat = array.reshape(-1)
-    decoded = np.empty(flat.size, object)
-    decoded[:] = BytesColumn.from_list(flat).to_string_dtype().tolist()
-    if text.startswith("U"):
-        _check_width(key, decoded.reshape(array.shape), text)
+    decoded = np.empty(array.size, object)
+    decoded[:] = column.to_string_dtype().tolist()
     dtype = np.dtype(object if text == "str" else np.dtypes.StringDType() if text == "T" else text)
     return decoded.astype(dtype).reshape(array.shape)
 
@@ -647,17 +621,6 @@ def ends_in_nul(strings: ByteRanges | ByteItems, text: str | None) -> BoolArray 
     wrong = np.zeros(strings.lengths.size, np.bool_)
     wrong[filled] = strings.data[(strings.starts + strings.lengths)[filled] - 1] == 0
     return wrong if wrong.any() else None
-
-
-def _check_width(key: str, strings: AnyArray, text: str) -> None:
-    """Reject strings that NumPy would cut off."""
-    width = int(text[1:])
-    lengths = np.fromiter(map(len, strings.ravel().tolist()), np.int64, strings.size)
-    if lengths.max(initial=0) > width:
-        wrong = (lengths > width).reshape(strings.shape)
-        detail = f"a string of length {lengths.max()}, but the schema says it was {text}"
-        detail += "; leave out restore, or give a schema with a wider Original"
-        raise column_error(key, detail, int(np.argwhere(wrong)[0][0]), Reason.UNREPRESENTABLE)
 
 
 def from_raw(key: str, strings: Any, original: Original) -> tuple[AnyArray, Int64Array]:

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 import numpy as np
 
-from tfrecord_lite.arrays import AnyArray, BoolArray, Int64Array, row_splits
+from tfrecord_lite.arrays import AnyArray, BoolArray, row_splits
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.columns.ragged import check_splits
 from tfrecord_lite.convert.arrow import is_frame, open_series
@@ -156,23 +156,19 @@ def present_records(key: str, column: np.ma.MaskedArray[Any, Any]) -> BoolArray 
 
 
 def _lists_of_ragged(key: str, column: RaggedTensor) -> ValueLists:
-    splits, values = column.row_splits.astype(np.int64), column.values
-    _check_splits(key, splits, len(values))
+    values: Any = column
+    splits = np.arange(len(column) + 1)
     while isinstance(values, RaggedTensor):
         inner = values.row_splits.astype(np.int64)
-        _check_splits(key, inner, len(values.values))
+        try:
+            check_splits(inner, len(values.values))
+        except InvalidArgumentError as error:
+            raise column_error(key, error.detail or "", None, Reason.BAD_PARTITION) from None
         splits, values = inner[splits], values.values
     if not isinstance(values, BytesColumn):
         splits = splits * int(np.prod(values.shape[1:], dtype=np.int64))
     kind, flat = flat_list(key, values, splits)
     return ValueLists(splits.size - 1, kind, np.diff(splits), flat)
-
-
-def _check_splits(key: str, splits: Int64Array, n_values: int) -> None:
-    try:
-        check_splits(splits, n_values)
-    except InvalidArgumentError as error:
-        raise column_error(key, error.detail or "", None, Reason.BAD_PARTITION) from None
 
 
 def _lists_of_sparse(key: str, column: SparseTensor) -> ValueLists:
@@ -194,11 +190,7 @@ def _lists_of_sparse(key: str, column: SparseTensor) -> ValueLists:
             "give a schema with a SparseFeature, as schema_of(columns) does"
         )
         raise column_error(key, detail, int(records[gaps[0]]), Reason.UNREPRESENTABLE)
-    in_order = np.array_equal(order, np.arange(order.size))
-    values = column.values
-    if not in_order:
-        values = values.take(order)
-    kind, flat = flat_list(key, values, splits)
+    kind, flat = flat_list(key, column.values.take(order), splits)
     return ValueLists(n_records, kind, counts, flat)
 
 
@@ -237,10 +229,8 @@ def _filler(items: list[Any]) -> Any:
     first = next((item for item in items if item is not None), b"")
     if isinstance(first, np.ndarray):
         return np.zeros(0, first.dtype)
-    if isinstance(first, _SEQUENCES):
-        return ()
-    if isinstance(first, str | bytes | bytearray | memoryview):
-        return "" if isinstance(first, str) else b""
+    if isinstance(first, list | tuple | str | bytes | bytearray | memoryview):
+        return first[:0]
     if isinstance(first, np.generic) and not isinstance(first, np.bool):
         return np.zeros((), first.dtype)[()]
     return 0.0 if isinstance(first, float) else 0

@@ -379,23 +379,17 @@ def _no_family_error(items: list[Any], types: set[type]) -> InvalidArgumentError
             detail += ", such as np.datetime64 or np.timedelta64, stored as the count of its unit"
         return _value_error(0, detail, Reason.UNSUPPORTED)
     names = ", ".join(sorted(cls.__name__ for cls in types))
-    return _value_error(_misfit(items, types), f"values of several kinds: {names}")
+    seen: set[type] = set()
+    for i, item in enumerate(items):
+        seen.add(type(item))
+        if _list_for(seen) is None:
+            return _value_error(i, f"values of several kinds: {names}")
+    return _value_error(None, f"values of several kinds: {names}")
 
 
 def _list_for(types: set[type]) -> Callable[[list[Any]], FlatList] | None:
     """Return what converts values of these types to one list; None if no list holds them."""
     return next((f.to_list for f in _FAMILIES if f.to_list and f.has(types)), None)
-
-
-def _misfit(items: list[Any], types: set[type]) -> int:
-    """Return the first of several kinds of values that no list holds, alone or after the others."""
-    strange = {cls for cls in types if not _list_for({cls}) or issubclass(cls, np.complexfloating)}
-    seen: set[type] = set()
-    for i, item in enumerate(items):
-        seen.add(type(item))
-        if type(item) in strange or (not strange and _list_for(seen) is None):
-            return i
-    return 0
 
 
 def _byte_strings(items: list[Any]) -> FlatList:
@@ -506,27 +500,19 @@ def _array_of_integers(items: list[Any]) -> AnyArray:
     is_bool = {issubclass(cls, bool | np.bool) for cls in types}
     if len(is_bool) != 1:
         raise _no_array_error(items, types)
-    if types == {int}:
-        try:
-            return np.array(items, np.int64)
-        except OverflowError:
-            pass
-    dtypes = {np.dtype(cls) if issubclass(cls, np.generic) else np.dtype(np.int64) for cls in types}
     if True in is_bool:
-        dtypes = {np.dtype(np.bool)}
-    numbers = list(map(int, items))
-    low, high = min(numbers), max(numbers)
+        return np.array(items, np.bool)
+    found = np.result_type(*(cls if issubclass(cls, np.generic) else np.int64 for cls in types))
+    numbers = items if types == {int} else list(map(int, items))
     # Of uint64 and int64 NumPy makes float64.
-    found = (
-        np.result_type(*dtypes) if np.dtype(np.uint64) not in dtypes or len(dtypes) == 1 else None
-    )
-    if found is None or high >= 2**63:
-        found = np.dtype(np.uint64 if high >= 2**63 else np.int64)
-    if low < (0 if found.kind == "u" else -(2**63)) or high >= 2**64:
-        number = next(i for i, v in enumerate(numbers) if not -(2**63) <= v < 2**63)
-        detail = "no dtype holds all of these integers: int64 goes to 2**63 - 1, uint64 from 0 to "
-        raise _value_error(number, detail + "2**64 - 1")
-    return np.array(numbers, found)
+    for dtype in (np.dtype(np.int64) if found.kind == "f" else found, np.int64, np.uint64):
+        try:
+            return np.array(numbers, dtype)
+        except OverflowError:
+            continue
+    number = next(i for i, v in enumerate(numbers) if not -(2**63) <= v < 2**63)
+    detail = "no dtype holds all of these integers: int64 goes to 2**63 - 1, uint64 from 0 to "
+    raise _value_error(number, detail + "2**64 - 1")
 
 
 def _array_of_numbers(items: list[Any]) -> AnyArray:
