@@ -341,7 +341,8 @@ class TestRows:
         convert(tmp_path / "a.csv", tmp_path / "c.csv", target=tmp_path / "ok.parquet")
         assert ids(tmp_path / "ok.parquet") == [1, 3]
         with pytest.raises(
-            InvalidArgumentError, match=r"line 2: '2\.5' is not of the column's type"
+            InvalidArgumentError,
+            match=r"row 1 after the header: '2\.5' is not of the column's type",
         ):
             convert(tmp_path / "a.csv", tmp_path / "b.csv", target=tmp_path / "bad.parquet")
         assert not (tmp_path / "bad.parquet").exists()

@@ -330,7 +330,7 @@ class TestCsv:
         assert list(tmp_path.iterdir()) == []
 
     @pytest.mark.parametrize("is_packed", [False, True])
-    def test_a_type_that_changes_is_an_error_with_its_line(
+    def test_a_type_that_changes_is_an_error_with_its_row(
         self, tmp_path: Path, is_packed: bool
     ) -> None:
         body = "n,note\n" + '1,"two\nlines"\n' * 200_000 + "oops,x\n" + "2,y\n" * 10
@@ -340,14 +340,19 @@ class TestCsv:
         with pytest.raises(InvalidArgumentError) as caught:
             read(path)
 
-        assert "line 400,002: 'oops' is not of the column's type so far, int64" in str(caught.value)
+        assert (
+            "row 200,001 after the header: 'oops' is not of the column's type so far, int64"
+            in str(caught.value)
+        )
         assert "--features n:text" in str(caught.value)
         assert caught.value.key == "n"
 
     def test_a_row_of_another_width(self, tmp_path: Path) -> None:
         (tmp_path / "a.csv").write_text("a,b\n1,2\n3,4,5\n")
 
-        with pytest.raises(InvalidArgumentError, match="line 3: 3 values, but there are 2 columns"):
+        with pytest.raises(
+            InvalidArgumentError, match="row 2 after the header: 3 values, but there are 2 columns"
+        ):
             read(tmp_path / "a.csv")
 
     @pytest.mark.parametrize(
@@ -380,7 +385,9 @@ class TestCsv:
 
         assert read(tmp_path / "a.csv", types=types) == [{"n": "1", "l": [1.0], "b": b"a"}]
         (tmp_path / "a.csv").write_text("n,l,b\n1,[1],a\n2,3,b\n")
-        with pytest.raises(InvalidArgumentError, match=r"line 3: '3' is not of the column's type"):
+        with pytest.raises(
+            InvalidArgumentError, match=r"row 2 after the header: '3' is not of the column's type"
+        ):
             read(tmp_path / "a.csv", types=types)
 
     @pytest.mark.parametrize(
@@ -433,7 +440,9 @@ class TestCsv:
         path = tmp_path / "a.csv"
         path.write_text("n,pad\n" + f"{first},{'x' * 100}\n" * 30_000 + f"{late},\n")
 
-        with pytest.raises(InvalidArgumentError, match=f"line 30,002: '{late}' is not of") as info:
+        with pytest.raises(
+            InvalidArgumentError, match=f"row 30,001 after the header: '{late}' is not of"
+        ) as info:
             read(path)
         assert f"--features n:{kind}" in str(info.value)
         assert info.value.key == "n"
@@ -468,7 +477,9 @@ class TestCsv:
         import pyarrow as pa
 
         (tmp_path / "a.csv").write_text(f"n,x\n1,2\n{cell},2\n")
-        with pytest.raises(InvalidArgumentError, match=f"line 3: '{cell}' is not of"):
+        with pytest.raises(
+            InvalidArgumentError, match=f"row 2 after the header: '{cell}' is not of"
+        ):
             read(tmp_path / "a.csv", types=pa.schema({"n": pa.float32()}))
 
     @pytest.mark.parametrize("delimiter", [",", ";", "\t"])

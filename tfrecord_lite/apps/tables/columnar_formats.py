@@ -9,7 +9,6 @@ from typing import Any
 
 from tfrecord_lite.apps.tables.byte_files import TargetFile, reading_of, seekable_file
 from tfrecord_lite.convert.arrow import imported
-from tfrecord_lite.errors import argument_error
 from tfrecord_lite.files.names import Source, name_of
 from tfrecord_lite.options import ReadSettings
 
@@ -114,9 +113,6 @@ class ArrowSource(_ColumnSource):
         if isinstance(self._file, str) and self._n_bytes:  # memory cannot map an empty file
             self._file = imported().memory_map(self._file)
         head = b"" if isinstance(self._file, str) else (self._file.seek(0), self._file.read(6))[1]
-        if head[:4] == b"FEA1":
-            detail = "a Feather file of version 1; write it anew as version 2"
-            raise argument_error(detail, source=self.name)
         self._is_stream = head not in (b"", b"ARROW1")
         if self._is_stream:
             self._file.seek(0)

@@ -6,7 +6,7 @@
     JSON lines  objects (json) ────────────────────┴──> batches of one schema
 
 The first block of a file decides the types of its columns, unless they are given. What does not
-fit them later is an error with the number of its line. Numbers in CSV keep their digits: a column
+fit them later is an error with the number of its row or line. Numbers in CSV keep their digits: a column
 with leading zeros, or with integers that its type would round, is text.
 """
 
@@ -46,10 +46,13 @@ _FLOATS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-i
 
 
 def _misfit(
-    source: str, line: int | str, detail: str, key: str | None = None
+    source: str, number: int, detail: str, key: str | None = None, place: str = "line {:,}"
 ) -> InvalidArgumentError:
-    detail = f"{line if isinstance(line, str) else f'line {line:,}'}: {detail}"
+    detail = f"{place.format(number)}: {detail}"
     return InvalidArgumentError(Reason.WRONG_KIND, source=source, key=key, detail=detail)
+
+
+_ROW = "row {:,} after the header"
 
 
 def _advice(name: str, kind: str) -> str:
@@ -96,7 +99,7 @@ class _TextSource:
 
     def __init__(self, source: Source, options: ReadSettings, types: Any) -> None:
         self.name: str = name_of(source)
-        self._source, self._options, self._types = source, options, types
+        self._types = types
         self._content = Content(source, options)
         self._file = io.BufferedReader(self._content, _CSV_BLOCK)
         self._n_rows = 0  # before those that become a batch
@@ -308,8 +311,8 @@ class CsvSource(_TextSource):
                 f"{self._bad.actual_columns} values, but there are {self._bad.expected_columns} "
             )
             detail += f"columns; quote values with {self._delimiter!r}"
-            line = self._line_of(self._bad.number - 2)  # the header is the first row
-            raise _misfit(self.name, line, detail) from None
+            # The header is the first row.
+            raise _misfit(self.name, self._bad.number - 1, detail, place=_ROW) from None
 
     def _batch(self, block: Any) -> Any:
         columns = [self._column(field, block.column(field.name)) for field in self.schema]
@@ -327,25 +330,8 @@ class CsvSource(_TextSource):
             with contextlib.suppress(ValueError):
                 is_fraction = is_fraction and float(cell) == float(cell)
             detail += _advice(field.name, "float32" if is_fraction else "text")
-            line = self._line_of(self._n_rows + first)
-            raise _misfit(self.name, line, detail, field.name) from None
-
-    def _line_of(self, wanted: int) -> int | str:
-        """Return the line of a row, which is found by reading the file anew; of a pipe the row."""
-        if not isinstance(self._source, str):
-            return f"row {wanted + 1:,}"
-        with contextlib.closing(Content(self._source, self._options)) as content:
-            text = io.TextIOWrapper(io.BufferedReader(content), errors="replace", newline="")
-            rows = csv.reader(text, delimiter=self._delimiter)
-            next(rows, None)
-            line, number = rows.line_num + 1, 0
-            for row in rows:
-                if row or len(self.names) == 1:
-                    if number == wanted:
-                        return line
-                    number += 1
-                line = rows.line_num + 1
-        return f"row {wanted + 1:,}"
+            row = self._n_rows + first + 1
+            raise _misfit(self.name, row, detail, field.name, place=_ROW) from None
 
 
 # -------------------------------------------------------------------------------- JSON lines
