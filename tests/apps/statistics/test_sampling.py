@@ -266,13 +266,7 @@ def test_a_cut_record_and_another_format_are_one_damaged_place(tmp_path: Path) -
 
 @pytest.mark.parametrize(
     ("kind", "num_records", "least"),
-    [
-        ("file", 100, 100),
-        ("pipe", 100, 100),
-        ("gz", 500, 500),
-        ("gz", 10_000, 9000),
-        ("gz file", 500, 500),
-    ],
+    [("pipe", 100, 100), ("gz", 500, 500), ("gz", 10_000, 9000), ("gz file", 500, 500)],
 )
 def test_first_records_are_taken_where_places_cannot_be_read(
     tmp_path: Path, kind: str, num_records: int, least: int
@@ -290,7 +284,6 @@ def test_first_records_are_taken_where_places_cannot_be_read(
     assert sample.method == f"the first {len(taken(sample)):,} records"
     assert (sample.is_whole, sample.num_records) == (False, None)
     assert sample.report.is_sound
-    assert kind in ("gz", "pipe") or source.tell() == 0
 
 
 def test_what_can_be_read_only_once_and_ends_is_whole(tmp_path: Path, server: FileServer) -> None:

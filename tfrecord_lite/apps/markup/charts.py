@@ -68,7 +68,7 @@ def histogram(
 ) -> str:
     """Draw a column per bin; `edges` has one number more than `counts`.
 
-    With `is_integer`, edges are integers, and a bin is without the second of its two.
+    With `is_integer`, edges are halfway between integers.
 
     >>> histogram([1, 3], [0, 1, 2], "two bins").count("<rect")
     2
@@ -77,8 +77,8 @@ def histogram(
     most = max(map(int, counts), default=0) or 1
     step = width / max(n_bins, 1)
     if is_integer:
-        whole = itertools.pairwise(map(int, edges))
-        names = [f"{a}" if b == a + 1 else f"{a} to {b - 1}" for a, b in whole]
+        ends = [(math.ceil(a), math.floor(b)) for a, b in itertools.pairwise(edges)]
+        names = [f"{a}" if a == b else f"{a} to {b}" for a, b in ends]
     else:
         pairs = itertools.pairwise(short_numbers(map(float, edges)))
         names = [f"{a} to {b}" for a, b in pairs]

@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.apps.markup import tables
@@ -25,12 +26,11 @@ from tfrecord_lite.apps.statistics.drift import Finding, findings, thresholds_wi
 from tfrecord_lite.apps.statistics.statistics import Collector, Statistics, originals_beside
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import plural, printable
-from tfrecord_lite.example.to_dicts import decode_sequence_examples
+from tfrecord_lite.example.to_dicts import SequenceRow, decode_sequence_examples
 from tfrecord_lite.files.names import name_of
 from tfrecord_lite.options import ReadOptions, ReadSettings
 from tfrecord_lite.progress import Progress
 from tfrecord_lite.reader import TFRecordReader
-from tfrecord_lite.schema import Schema
 from tfrecord_lite.schema.text import aligned, shown_name
 from tfrecord_lite.sniff import recognize_value
 from tfrecord_lite.storage.infer import blocks_of
@@ -40,13 +40,13 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.storage.infer import Source
 
-    _Flat = dict[tuple[str, str], list[Any]]
-    """The arrays of a record by part and name: a list of one for a feature."""
+    _Pair = tuple[list[Any] | None, list[Any] | None]
+    """The arrays of a feature in both records: a list of one step but for a feature list."""
 
 ALL = "(all)"
 """Where features have a name: what is about all records."""
 WIDTH = 100
-_LEAST_WIDTH, _MAX_NAME = 16, 30
+_LEAST_WIDTH = 16
 _LEAST_LINE = 40
 _MAX_ROWS = 10
 
@@ -240,7 +240,7 @@ class Comparison:
         if len(rows) > 1:
             lines += ["", *_table(rows, width)]
         if self.records is not None and self.records.num_different:
-            lines += ["", _cut(printable(str(self.records)), max(width, _LEAST_LINE))]
+            lines += ["", _cut(str(self.records), max(width, _LEAST_LINE))]
             lines += _table(_record_rows(self.records), width)
         return lines
 
@@ -336,88 +336,57 @@ def compare(
     limits = thresholds_with(thresholds)
     settings = ReadSettings(**options)
     are_known = [isinstance(one, Statistics) for one in (a, b)]
-    schemas = [originals_beside(one, settings) for one in (a, b)]
-    records = records and not any(are_known)
-    pair = _Pair(schemas, is_compared=records)
+    collectors = [Collector(originals_beside(one, settings)) for one in (a, b)]
     blocks = [
         blocks_of(_EMPTY, settings) if is_known else blocks_of(one, settings, progress=progress)
         for one, is_known in zip((a, b), are_known, strict=True)
     ]
+    has_pairs = are_compared = records and not any(are_known)
+    num_compared = num_different = 0
+    by_feature: Counter[str] = Counter()
+    first: list[RecordDifference] = []
     with closing(blocks[0]), closing(blocks[1]):
         for both in _aligned(*blocks):
-            pair.add(*both)
+            for collector, block in zip(collectors, both, strict=True):
+                collector.add(block)
+            has_pairs = has_pairs and len(both[0]) == len(both[1])
+            for i, odd in _different(*both) if has_pairs else ():
+                num_different += 1
+                by_feature.update(odd.keys())
+                if len(first) < _MAX_SHOWN:
+                    values = tuple(_texts(*odd[name]) for name in list(odd)[:_MAX_NAMES])
+                    first.append(RecordDifference(num_compared + i, tuple(odd), values))
+            num_compared += len(both[0])
     ours, theirs = (
         one if isinstance(one, Statistics) else collector.statistics()
-        for one, collector in zip((a, b), pair.collectors, strict=True)
+        for one, collector in zip((a, b), collectors, strict=True)
     )
     found = list(findings(ours, theirs, limits))
-    differences = pair.differences()
-    if records and differences is None:
+    differences = None
+    if has_pairs:
+        ordered = dict(sorted(by_feature.items(), key=lambda item: (-item[1], item[0])))
+        differences = RecordDifferences(num_compared, num_different, ordered, tuple(first))
+        if num_different:
+            found.append(Finding("records", None, ("", str(differences))))
+    elif are_compared:
         ends = plural(ours.num_records, "record"), plural(theirs.num_records, "record")
         found.append(Finding("records", None, ends))
-    elif differences is not None and differences.num_different:
-        found.append(Finding("records", None, ("", str(differences))))
-    return Comparison((_name(a, 0), _name(b, 1)), (ours, theirs), tuple(found), differences)
+    names = _name(a, "the first"), _name(b, "the second")
+    return Comparison(names, (ours, theirs), tuple(found), differences)
 
 
-class _Pair:
-    """Two data sets that are read together."""
-
-    def __init__(self, schemas: list[Schema], *, is_compared: bool) -> None:
-        self.collectors = [Collector(schema) for schema in schemas]
-        self._is_compared = is_compared
-        self._num_records, self._num_different = 0, 0
-        self._by_feature: Counter[str] = Counter()
-        self._first: list[RecordDifference] = []
-
-    def add(self, ours: Block, theirs: Block) -> None:
-        """Take as many records of each; at the end of one data set the others are compared no more."""
-        for collector, block in zip(self.collectors, (ours, theirs), strict=True):
-            if len(block):
-                collector.add(block)
-        self._is_compared = self._is_compared and len(ours) == len(theirs)
-        if not self._is_compared:
-            return
-        pairs = zip(ours.to_list(), theirs.to_list(), strict=True)
-        odd = [i for i, (one, other) in enumerate(pairs) if one != other]
-        # An Example is a SequenceExample without lists.
-        decoded = (decode_sequence_examples(each[odd]) if odd else [] for each in (ours, theirs))
-        for i, one, other in zip(odd, *decoded, strict=True):
-            self._compare(self._num_records + i, _flat(one), _flat(other))
-        self._num_records += len(ours)
-
-    def _compare(self, number: int, one: _Flat, other: _Flat) -> None:
-        """Compare two records."""
-        keys = sorted(one.keys() | other.keys())
-        odd = {key[1]: key for key in keys if not _are_same(one.get(key), other.get(key))}
-        self._num_different += bool(odd)
-        self._by_feature.update(odd.keys())
-        if odd and len(self._first) < _MAX_SHOWN:
-            features = sorted(odd)
-            shown = [odd[name] for name in features[:_MAX_NAMES]]
-            values = tuple(_texts(one.get(key), other.get(key)) for key in shown)
-            self._first.append(RecordDifference(number, tuple(features), values))
-
-    def differences(self) -> RecordDifferences | None:
-        """Return how the records differ; None if they were not compared to the end."""
-        if not self._is_compared:
-            return None
-        ordered = sorted(self._by_feature.items(), key=lambda item: (-item[1], item[0]))
-        counts = self._num_records, self._num_different
-        return RecordDifferences(*counts, dict(ordered), tuple(self._first))
-
-
-def _name(data: Any, number: int) -> str:
+def _name(data: Any, otherwise: str) -> str:
     """Return what to call a data set."""
     data = data.sources if isinstance(data, TFRecordReader) else data
     sources = data if isinstance(data, list) else [data]
-    if not sources or not all(
-        isinstance(one, (str, os.PathLike)) or isinstance(getattr(one, "name", None), str)
+    names = [
+        name_of(one)
         for one in sources
-    ):
-        return ("the first", "the second")[number]
-    more = f" and {plural(len(sources) - 1, 'more file')}" if len(sources) > 1 else ""
-    return f"{name_of(sources[0])}{more}"
+        if isinstance(one, str | os.PathLike) or isinstance(getattr(one, "name", None), str)
+    ]
+    if not names or len(names) < len(sources):
+        return otherwise
+    return names[0] + (f" and {plural(len(names) - 1, 'more file')}" if len(names) > 1 else "")
 
 
 def _aligned(a: Iterator[Block], b: Iterator[Block]) -> Iterator[tuple[Block, Block]]:
@@ -433,7 +402,21 @@ def _aligned(a: Iterator[Block], b: Iterator[Block]) -> Iterator[tuple[Block, Bl
         ours, theirs = ours[num_records:], theirs[num_records:]
 
 
-def _flat(row: Mapping[str, Any]) -> _Flat:
+def _different(ours: Block, theirs: Block) -> Iterator[tuple[int, dict[str, _Pair]]]:
+    """Yield the numbers of the pairs that hold different values, and the features that do, by name."""
+    pairs = zip(ours.to_list(), theirs.to_list(), strict=True)
+    odd = [i for i, (one, other) in enumerate(pairs) if one != other]
+    # An Example is a SequenceExample without lists.
+    decoded = (decode_sequence_examples(each[odd]) if odd else [] for each in (ours, theirs))
+    for i, one, other in zip(odd, *decoded, strict=True):
+        mine, its = _flat(one), _flat(other)
+        both = ((key[1], mine.get(key), its.get(key)) for key in mine.keys() | its.keys())
+        found = {name: (a, b) for name, a, b in both if not _are_same(a, b)}
+        if found:
+            yield i, dict(sorted(found.items()))
+
+
+def _flat(row: SequenceRow) -> dict[tuple[str, str], list[Any]]:
     """Return the arrays of a record by part and name: a list of one for a feature."""
     context = {("context", name): [values] for name, values in row["context"].items()}
     return {**context, **{("list", name): steps for name, steps in row["feature_lists"].items()}}
@@ -488,8 +471,8 @@ def _side(array: Any, at: int, byte: int) -> str:
         return f"no {'byte strings' if is_bytes else array.dtype}"
     values = array[at : at + (1 if is_bytes else _MAX_VALUES)]
     shown = [_bytes_text(value, byte) if is_bytes else str(value) for value in values]
-    before = ("..., " if shown else "...") * bool(at)
-    text = before + ", ".join(shown) + ", ..." * (at + len(shown) < array.size)
+    before, after = ["..."] * bool(at), ["..."] * (at + len(shown) < array.size)
+    text = ", ".join([*before, *shown, *after])
     return text if array.size == len(shown) else f"{text} ({plural(array.size, 'value')})"
 
 
@@ -499,8 +482,7 @@ def _bytes_text(value: bytes, byte: int) -> str:
     if found.label == "empty":
         return "''"
     if found.label != "text":
-        piece = value[byte : byte + _MAX_HEX]
-        return f"{found}; byte {byte:,}: {piece.hex(' ')}" if piece else str(found)
+        return f"{found}; byte {byte:,}: {value[byte : byte + _MAX_HEX].hex(' ')}"
     begin = max(byte - 8, 0) if byte >= _MAX_TEXT else 0
     text = value[begin : begin + 4 * _MAX_TEXT].decode(errors="replace")
     is_cut = len(text) > _MAX_TEXT or begin + 4 * _MAX_TEXT < len(value)
@@ -508,28 +490,21 @@ def _bytes_text(value: bytes, byte: int) -> str:
     return "..." * bool(begin) + repr(text[:_MAX_TEXT]) + "..." * is_cut + size
 
 
-# ------------------------------------------------------------------------------- as text
-#
-#     a.tfrecord (60 records) and b.tfrecord (60 records): 2 differences
+# ------------------------------------------------------------------------------- as tables
 #
 #     feature  what     first                second               distance
 #     -------  -------  -------------------  -------------------  -------------
 #     petals   numbers  mean 20.9, std 11.6  mean 50.9, std 5.79  0.951 > 0.379
-#
-# Texts are made printable and are cut to a width; if that is small, distances are left out.
 
 
 def _title(comparison: Comparison) -> str:
     """Return what was compared, and how much differs, in a line."""
     pairs = zip(comparison.names, comparison.statistics, strict=True)
     named = " and ".join(f"{name} ({plural(one.num_records, 'record')})" for name, one in pairs)
+    n_found = len(comparison.findings)
+    count = plural(n_found, "difference") if n_found else "no difference"
     rest = "" if comparison.records else "; records not compared one by one"
-    if comparison.findings:
-        return printable(f"{named}: {plural(len(comparison.findings), 'difference')}{rest}")
-    n_features = len(comparison.statistics[0])
-    each = ", each record" if comparison.records else rest
-    compared = f"schema, distributions of {plural(n_features, 'feature')}{each}"
-    return printable(f"{named}: no difference; compared: {compared}")
+    return printable(f"{named}: {count}{rest}")
 
 
 def _finding_rows(comparison: Comparison) -> list[tuple[str, ...]]:
@@ -541,7 +516,7 @@ def _finding_rows(comparison: Comparison) -> list[tuple[str, ...]]:
             distance = f"{one.distance:.3g} > {one.threshold:.3g}" if is_measured else ""
             rows.append((_feature_name(one.feature), one.what, *one.sides, distance))
     has_distances = any(row[-1] for row in rows[1:])
-    return list(rows) if has_distances else [row[:-1] for row in rows]
+    return [row if has_distances else row[:-1] for row in rows]
 
 
 def _feature_name(feature: str | None) -> str:
@@ -558,25 +533,26 @@ def _record_rows(differences: RecordDifferences) -> list[tuple[str, ...]]:
         for one in differences.first
         for i, (feature, sides) in enumerate(zip(one.features, one.values, strict=False))
     )
-    return [("record", "feature", "first", "second"), *list(rows)[:_MAX_ROWS]]
+    return [("record", "feature", "first", "second"), *islice(rows, _MAX_ROWS)]
 
 
 def _table(rows: Sequence[tuple[str, ...]], width: int) -> list[str]:
-    """Return the lines of a table, its columns `first` and `second` as wide as there is room for."""
+    """Return the lines of a table, its columns `first` and `second` as wide as there is room for.
+
+    A small width may have no distances.
+    """
     at = rows[0].index("first")
-    names = max(min(_MAX_NAME, width // 4), _LEAST_WIDTH)
-    cells = [[printable(cell) for cell in row] for row in rows]
-    cells = [[_cut(cell, names) for cell in row[:at]] + row[at:] for row in cells]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    if sum(widths) + 2 * len(widths) - 2 > width:
-        if width < WIDTH:
-            cells, widths = [row[: at + 2] for row in cells], widths[: at + 2]
-        others = sum(widths) - sum(widths[at : at + 2]) + 2 * (len(widths) - 1)
-        side = max((width - others) // 2, _LEAST_WIDTH)
-        for row in cells:
-            row[at : at + 2] = [_cut(cell, side) for cell in row[at : at + 2]]
+    if width < WIDTH and max(map(len, aligned(rows))) > width:
+        rows = [row[: at + 2] for row in rows]
+    names = max(width // 4, _LEAST_WIDTH)
+    cells = [[_cut(cell, names) for cell in row[:at]] + [*row[at:]] for row in rows]
+    others = [max(map(len, column)) + 2 for column in zip(*cells, strict=True)]
+    side = max((width - sum(others[:at] + others[at + 2 :])) // 2 - 1, _LEAST_WIDTH)
+    for row in cells:
+        row[at : at + 2] = [_cut(cell, side) for cell in row[at : at + 2]]
     return aligned(cells)
 
 
 def _cut(text: str, most: int) -> str:
+    text = printable(text)
     return text if len(text) <= most else f"{text[: most - 3]}..."

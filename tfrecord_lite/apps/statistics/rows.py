@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfrecord_lite.apps.statistics.drift import quoted
 from tfrecord_lite.errors import plural
 from tfrecord_lite.schema.text import aligned, shown_name
+from tfrecord_lite.sniff import text_of
 
 if TYPE_CHECKING:
     from tfrecord_lite.apps.statistics.distribution import Distribution, StringStatistics
@@ -120,6 +120,12 @@ def string_lines(strings: StringStatistics | None, width: int) -> list[str]:
     text = ", ".join(_string_texts(strings))
     indents: Any = {"initial_indent": "    ", "subsequent_indent": "    "}
     return textwrap.wrap(text, width, break_on_hyphens=False, **indents)
+
+
+def quoted(value: bytes) -> str:
+    """Return a byte string as a text, if it is one."""
+    text = text_of(value)
+    return repr(value if text is None else text)
 
 
 def size_text(lengths: Distribution) -> str:

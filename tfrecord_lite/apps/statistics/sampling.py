@@ -19,18 +19,16 @@ records of a compressed file or of a pipe: these may be unlike the rest.
 
 from __future__ import annotations
 
-import contextlib
 import io
 from collections import Counter
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
-from typing import IO, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from tfrecord_lite.arrays import Int64Array
+from tfrecord_lite.arrays import AnyArray
 from tfrecord_lite.block import HEADER_BYTES, OVERHEAD_BYTES, Block, Span
-from tfrecord_lite.dataset.random_order import Key, permutation, seed_of, words
 from tfrecord_lite.errors import (
     DamageReport,
     DataLossError,
@@ -46,18 +44,15 @@ from tfrecord_lite.files.names import (
     INDEX_SUFFIX,
     Source,
     Sources,
-    check_binary,
     expand,
     is_file_object,
     is_url,
     local_size,
     name_of,
-    opening_error,
-    position_of,
-    seek_to,
 )
 from tfrecord_lite.index import TFRecordFile
 from tfrecord_lite.index.handles import AnyHandle, RemoteHandle, open_handle
+from tfrecord_lite.index.ranges import join_reports
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.progress import SILENT, Meter
 from tfrecord_lite.records.damage import DamageLog
@@ -110,8 +105,7 @@ class Sample:
         return sum(map(len, self.blocks))
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
+class _Part(NamedTuple):
     """What was taken of one file."""
 
     report: FileReport
@@ -129,7 +123,7 @@ class _Wanted(NamedTuple):
     options: ReadSettings
     n_records: int
     n_bytes: int
-    key: Key
+    rng: np.random.Generator
     meter: Meter
 
 
@@ -155,37 +149,39 @@ def draw_sample(
     """
     require_int("num_records", num_records, 1)
     require_int("max_bytes", max_bytes, 1)
+    rng = np.random.default_rng(require_int("seed", seed) % 2**64)
     sources = expand(paths, options.storage_options)
+    n_files = len(sources)
     sizes = [local_size(source) for source in sources]
-    key = (seed_of(seed),)
-    is_small = len(sources) <= _MAX_SMALL and sum(n or max_bytes for n in sizes) <= max_bytes
-    chosen = list(range(len(sources)))
-    if len(sources) > _MAX_OPENED and not is_small:
-        chosen = sorted(permutation(key, len(sources))[:_MAX_OPENED].tolist())
+    is_small = n_files <= _MAX_SMALL and sum(n or max_bytes for n in sizes) <= max_bytes
+    chosen = list(range(n_files))
+    if n_files > _MAX_OPENED and not is_small:
+        chosen = sorted(rng.permutation(n_files)[:_MAX_OPENED].tolist())
     known = [size for i in chosen if (size := sizes[i]) is not None]
     mean = sum(known) // max(len(known), 1)
     weights = [max(mean if (size := sizes[i]) is None else size, 1) for i in chosen]
     parts = []
     for i, weight in zip(chosen, weights, strict=True):
         n_records, n_bytes = (n * weight // sum(weights) or 1 for n in (num_records, max_bytes))
-        parts.append(_take(sources[i], _Wanted(options, n_records, n_bytes, (*key, i), meter)))
-    is_whole = len(parts) == len(sources) and all(part.way == "whole" for part in parts)
+        parts.append(_take(sources[i], _Wanted(options, n_records, n_bytes, rng, meter)))
     counts = [part.num_records for part in parts if part.num_records is not None]
     return Sample(
         [block for part in parts for block in part.blocks],
-        sum(counts) if len(counts) == len(sources) else None,
-        is_whole,
-        "all records" if is_whole else _method(parts, len(sources)),
+        sum(counts) if len(counts) == n_files else None,
+        len(parts) == n_files and all(part.way == "whole" for part in parts),
+        _method(parts, n_files),
         DamageReport(tuple(part.report for part in parts)),
         tuple(sorted({part.compression for part in parts})),
     )
 
 
 def _method(parts: list[_Part], n_files: int) -> str:
-    """Say how the records of a sample that is not whole were chosen."""
+    """Say how the records of a sample were chosen."""
     taken: Counter[str] = Counter()
     for part in parts:
         taken[part.way] += 1 if part.way == "whole" else sum(map(len, part.blocks))
+    if taken["whole"] == n_files:
+        return "all records"
     n_places = sum(part.n_places for part in parts)
     ways = [
         f"{plural(taken['drawn'], 'record')} drawn by index" * bool(taken["drawn"]),
@@ -200,103 +196,77 @@ def _method(parts: list[_Part], n_files: int) -> str:
 def _take(source: Source, wanted: _Wanted) -> _Part:
     """Take records of one file."""
     name, options = name_of(source), wanted.options
-    if is_file_object(source):
-        check_binary(source, "rb")
-        position = position_of(source)
-        part = _first(RecordStream(source, options), wanted, wanted.n_records)
-        if position is not None:
-            seek_to(source, position)
-        return part
-    if local_size(source) is None and not is_url(name):  # a pipe
-        with closing(RecordStream(name, options)) as stream:
-            return _first(stream, wanted, wanted.n_records)
+    if is_file_object(source) or (local_size(source) is None and not is_url(name)):  # or a pipe
+        return _first(source, wanted)
     try:
         handle = open_handle(name, options.storage_options)
     except FailedPreconditionError as error:
         if error.reason is not Reason.UNSUPPORTED:
             raise
         with closing(open_seekable(name, options.storage_options)) as file:
-            # A server that answers no ranges.
-            return _first(RecordStream(file, options), wanted, wanted.n_records)
-    except OSError as error:
-        raise opening_error(error, name) from None
-    head = _piece(name, handle.read(_HEAD_BYTES, 0))
-    is_compressed = RecordStream(head, options).compression != ""
-    if is_compressed or handle.size() <= wanted.n_bytes:
-        with closing(RecordStream(name, options, block_records=_FEW)) as stream:
-            return _first(stream, wanted)
+            return _first(file, wanted)  # of a server that answers no ranges
+    head = RecordStream(_piece(name, handle.read(_HEAD_BYTES, 0)), options)
+    if head.compression or handle.size() <= wanted.n_bytes:
+        return _first(name, wanted)
     return _drawn_by_index(handle, wanted) or _at_places(handle, wanted)
 
 
-def _first(stream: RecordStream, wanted: _Wanted, most: int | None = None) -> _Part:
-    """Take all records of a file, or the first ones if they have more bytes, or are more than `most`."""
-    skipping = DamageLog(lambda _: None, _MAX_DAMAGE).skipping(stream)
+def _first(source: Source, wanted: _Wanted) -> _Part:
+    """Take all records of a file, or the first ones if they have more bytes than wanted."""
     blocks: list[Block] = []
-    n_taken, n_bytes, is_end, failure = 0, 0, False, None
-    try:
-        while not is_end and n_bytes < wanted.n_bytes and n_taken != most:
-            block = skipping.next_block(None if most is None else most - n_taken)
-            is_end = block is None
-            if block is not None:
+    n_bytes, block, failure = 0, None, None
+    with closing(RecordStream(source, wanted.options, block_records=_FEW)) as stream:
+        skipping = DamageLog("skip", _MAX_DAMAGE).skipping(stream)
+        try:
+            while n_bytes < wanted.n_bytes and (block := skipping.next_block()) is not None:
                 blocks.append(block)
-                n_taken, n_bytes = n_taken + len(block), n_bytes + block.nbytes
+                n_bytes += block.nbytes
                 wanted.meter.advance(block.nbytes)
-    except DataLossError as error:
-        failure = error
-    report = replace(skipping.report(), failure=failure)
-    if not is_end:
-        blocks = _only(blocks, np.arange(min(n_taken, wanted.n_records)))
-    way = "whole" if is_end else "first"
-    return _Part(report, blocks, way, stream.compression, n_taken if is_end else None)
-
-
-# ---------------------------------------------------------------------------- by an index
+        except DataLossError as error:
+            failure = error
+        report = replace(skipping.report(), failure=failure)
+    n_taken = sum(map(len, blocks))
+    if block is None and failure is None:
+        return _Part(report, blocks, "whole", stream.compression, n_taken)
+    blocks = _only(blocks, np.arange(min(n_taken, wanted.n_records)))
+    return _Part(report, blocks, "first", stream.compression)
 
 
 def _drawn_by_index(handle: AnyHandle, wanted: _Wanted) -> _Part | None:
     """Draw records by the index beside a file; None if there is none that fits, or one is damaged."""
-    options = wanted.options
-    beside = handle.name + INDEX_SUFFIX
+    options, beside = wanted.options, handle.name + INDEX_SUFFIX
+    blocks: list[Block] = []
     try:
         if open_handle(beside, options.storage_options).size() > _MAX_INDEX_BYTES:
             return None
-        file = TFRecordFile(
+        with TFRecordFile(
             handle.name,
             index=beside,
             max_record_bytes=options.max_record_bytes,
             verify=options.verify,
             storage_options=options.storage_options,
-        )
+        ) as file:
+            (index,) = file.indexes
+            numbers = wanted.rng.permutation(len(index))
+            # Larger ones than are wanted in all are left out.
+            numbers = numbers[index.sizes[numbers] <= wanted.n_bytes][: wanted.n_records]
+            numbers = np.sort(numbers[np.cumsum(index.sizes[numbers]) <= wanted.n_bytes])
+            for first in range(0, numbers.size, _BLOCK_RECORDS):
+                chosen = numbers[first : first + _BLOCK_RECORDS]
+                block = file.block(chosen)
+                bases = (index.offsets[chosen] - block.offsets).tolist()
+                places = enumerate(zip(chosen.tolist(), bases, strict=True))
+                each = (Span(i, handle.name, n, base, is_framed=True) for i, (n, base) in places)
+                blocks.append(replace(block, spans=tuple(each)))
     except (OSError, TFRecordError):  # it was not asked for, so it need not be good
         return None
-    blocks: list[Block] = []
-    with file:
-        (index,) = file.indexes
-        numbers = permutation(wanted.key, len(index))
-        # Larger ones than are wanted in all are left out.
-        numbers = numbers[index.sizes[numbers] <= wanted.n_bytes][: wanted.n_records]
-        n_fit = int(np.searchsorted(np.cumsum(index.sizes[numbers]), wanted.n_bytes, side="right"))
-        numbers = np.sort(numbers[:n_fit])
-        for first in range(0, numbers.size, _BLOCK_RECORDS):
-            chosen = numbers[first : first + _BLOCK_RECORDS]
-            try:
-                block = file.block(chosen)
-            except (FailedPreconditionError, DataLossError):  # as at places damage is skipped
-                return None
-            bases = (index.offsets[chosen] - block.offsets).tolist()
-            places = enumerate(zip(chosen.tolist(), bases, strict=True))
-            each = (Span(i, handle.name, n, base, is_framed=True) for i, (n, base) in places)
-            blocks.append(replace(block, spans=tuple(each)))
     nbytes = sum(block.nbytes for block in blocks)
     wanted.meter.advance(nbytes)
-    report = FileReport(handle.name, sum(map(len, blocks)), nbytes)
+    report = FileReport(handle.name, numbers.size, nbytes)
     return _Part(report, blocks, "drawn", num_records=len(index))
 
 
-# ------------------------------------------------------------------------------- at places
-
-
-def _piece(name: str, data: bytes) -> IO[bytes]:
+def _piece(name: str, data: bytes) -> Any:
     """Return some bytes of a file as a file of its name."""
     file = io.BytesIO(data)
     file.name = name
@@ -309,69 +279,57 @@ def _at_places(handle: AnyHandle, wanted: _Wanted) -> _Part:
     n_places = max(2, min(_MAX_REMOTE if is_remote else _MAX_PLACES, most // _HEAD_BYTES))
     width = min(max(most // n_places, 1), _REMOTE_BYTES if is_remote else most)
     stride = handle.size() / n_places
-    draws = (words(wanted.key, 0, n_places) >> np.uint64(11)) * 2.0**-53
-    starts = (np.arange(n_places) * stride + draws * (stride - width)).astype(np.int64)
+    starts = np.arange(n_places) * stride + wanted.rng.random(n_places) * (stride - width)
     starts[0] = 0  # where another format shows
     left = _MAX_READ * most  # long records begin in a piece, and end far beyond it
     options = replace(wanted.options, compression="")
+    log = DamageLog("skip", _MAX_DAMAGE)
     blocks: list[Block] = []
-    log = DamageLog(lambda _: None, _MAX_DAMAGE)  # damage is in the report
-    reports: list[FileReport] = []
-    for start in starts.tolist():
-        data = handle.read(width, start)
-        first, data = _from_record(data, handle, start, min(left, options.max_record_bytes))
+    for start in map(int, starts):
+        first, data = _from_record(handle, start, width, min(left, options.max_record_bytes))
         left = max(left - len(data), 0)
         if not data:
             continue
         stream = RecordStream(_piece(handle.name, data), options)
         stream.decoder.begin_at(first, 0)
-        is_cut = first + len(data) < handle.size()
-        skipping = log.skipping(stream, may_be_torn=is_cut)
-        found: list[Block] = []
-        with contextlib.suppress(DataLossError):  # of too much damage
-            found.extend(iter(skipping.next_block, None))
-        report = skipping.report()
-        if start:  # the numbers of these records are not known
-            found = [
-                replace(b, spans=tuple(replace(s, is_numbered=False) for s in b.spans))
-                for b in found
-            ]
-            spans = tuple(replace(span, index=None) for span in report.spans)
-            report = replace(report, spans=spans)
-        reports.append(report)
-        blocks += found
-        wanted.meter.advance(sum(block.nbytes for block in found))
-    n_found = sum(map(len, blocks))
-    kept = permutation((*wanted.key, 1), n_found)[: wanted.n_records]
-    report = FileReport(
-        handle.name,
-        n_found,
-        sum(report.record_bytes for report in reports),
-        tuple(span for report in reports for span in report.spans),
-        sum(report.num_damaged for report in reports),
-        sum(report.lost_bytes for report in reports),
+        skipping = log.skipping(stream, may_be_torn=first + len(data) < handle.size())
+        with suppress(DataLossError):  # of too much damage
+            blocks += iter(skipping.next_block, None)
+        wanted.meter.advance(skipping.report().record_bytes)
+    kept = wanted.rng.permutation(sum(map(len, blocks)))[: wanted.n_records]
+    # The numbers of these records are not known.
+    blocks = [
+        replace(block, spans=tuple(replace(span, is_numbered=False) for span in block.spans))
+        for block in _only(blocks, np.sort(kept))
+    ]
+    files = (
+        replace(file, spans=tuple(replace(span, index=None) for span in file.spans))
+        for file in log.report().files
     )
-    return _Part(report, _only(blocks, np.sort(kept)), "places", n_places=n_places)
+    (report,) = join_reports([DamageReport(tuple(files))]).files
+    return _Part(report, blocks, "places", n_places=n_places)
 
 
-def _from_record(data: bytes, handle: AnyHandle, start: int, most: int) -> tuple[int, bytes]:
-    """Return where the first record in some bytes is, and the bytes from there on: an intact one if there is one.
+def _from_record(handle: AnyHandle, start: int, width: int, most: int) -> tuple[int, bytes]:
+    """Return where the first record at a place is, and the bytes from there on: an intact one if there is one.
 
     If none is whole, the first is read, unless it has more than `most` bytes. A file begins with a record.
     """
-    view = np.frombuffer(data, np.uint8)
-    at = RecordFinder(most).find(view, 0, 0, is_end=True) if start else len(data)
-    if at is None or at == len(data):
-        starts, lengths = find_headers(view if start else view[:HEADER_BYTES], most)
-        if not starts.size:
-            return start, b"" if start else data
-        at, size = int(starts[0]), int(lengths[0]) + OVERHEAD_BYTES
-        if at + size > len(data):
-            return start + at, handle.read(size, start + at)
-    return start + at, data[at:]
+    data = handle.read(width, start)
+    view, at = np.frombuffer(data, np.uint8), 0
+    if start:
+        at = RecordFinder(most).find(view, 0, 0, is_end=True) or 0
+        if at == len(data):
+            headers, _ = find_headers(view, most)
+            if not headers.size:
+                return start, b""
+            at = int(headers[0])
+    _, lengths = find_headers(view[at : at + HEADER_BYTES], most)
+    size = int(lengths[0]) + OVERHEAD_BYTES if lengths.size else 0
+    return start + at, data[at:] if at + size <= len(data) else handle.read(size, start + at)
 
 
-def _only(blocks: list[Block], numbers: Int64Array) -> list[Block]:
+def _only(blocks: list[Block], numbers: AnyArray) -> list[Block]:
     """Return the records with these numbers, in ascending order, among those of all blocks."""
     ends = np.cumsum([len(block) for block in blocks])
     chosen = np.split(numbers, np.searchsorted(numbers, ends)[:-1]) if blocks else []

@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
@@ -21,7 +20,7 @@ import numpy as np
 from tfrecord_lite.apps.markup.cells import Cells
 from tfrecord_lite.apps.markup.charts import histogram
 from tfrecord_lite.apps.markup.tables import Html, escaped, panel, table
-from tfrecord_lite.apps.statistics.distribution import Distribution, StringStatistics
+from tfrecord_lite.apps.statistics.distribution import Distribution, StringStatistics, ranges_of
 from tfrecord_lite.apps.statistics.rows import (
     COLUMNS,
     cells_of,
@@ -29,15 +28,13 @@ from tfrecord_lite.apps.statistics.rows import (
     size_text,
     string_lines,
 )
-from tfrecord_lite.arrays import AnyArray, ByteRanges, Int64Array, row_splits
+from tfrecord_lite.arrays import AnyArray, Int64Array, row_splits
 from tfrecord_lite.block import Block
-from tfrecord_lite.columns import BytesColumn
-from tfrecord_lite.errors import InvalidArgumentError, TFRecordError, plural, require_int
+from tfrecord_lite.errors import InvalidArgumentError, plural, require_int
 from tfrecord_lite.example.survey import KindLists, Survey
-from tfrecord_lite.files.names import expand
 from tfrecord_lite.options import ReadOptions, ReadSettings
 from tfrecord_lite.progress import Progress, check_progress
-from tfrecord_lite.reader import TFRecordReader
+from tfrecord_lite.reader import TFRecordReader, reader_with
 from tfrecord_lite.schema import (
     FeatureListSummary,
     FeatureSummary,
@@ -59,10 +56,10 @@ if TYPE_CHECKING:
 
 _Part = TypeVar("_Part", Distribution, StringStatistics)
 
-_MANY = 8192
+_MANY = 16 * 1024
 """Numbers are counted when so many of a feature have been gathered: each time has a cost of its own."""
 _MAX_MALFORMED = 1000
-_MAX_BARS, _MAX_LISTED, _MAX_EXAMPLES, _CELL_BINS = 12, 3, 2, 16
+_MAX_RECURRING, _MAX_LISTED, _MAX_EXAMPLES, _CELL_BINS = 12, 3, 2, 16
 
 
 def compute_statistics(
@@ -102,7 +99,7 @@ def compute_statistics(
 
     Notes
     -----
-    Takes up to some times as long as parsing all features. Memory does not grow with the data: up to 100 KB per
+    Takes up to some times as long as parsing all features. Memory does not grow with the data: up to 200 KB per
     feature of numbers, and up to 2 MB per feature of byte strings that have many different values.
 
     If some records have feature lists, all are SequenceExamples: those without lists have an Example's bytes.
@@ -179,11 +176,6 @@ class FeatureStatistics:
         return self.summary.n_records
 
     @property
-    def kind(self) -> Kind | None:
-        """The kind; None if there is none, or several."""
-        return self.summary.kind
-
-    @property
     def kinds(self) -> tuple[Kind, ...]:
         """All kinds that occur, usually one."""
         found = self.summary
@@ -235,7 +227,7 @@ def _sum(one: _Part | None, other: _Part | None) -> _Part | None:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Statistics:
+class Statistics(Mapping[str, FeatureStatistics]):
     """What some records hold in each feature, and how it is distributed.
 
     Statistics of shards can be added in the order of the shards, with ``+`` or ``sum``. ``str`` returns a
@@ -278,10 +270,6 @@ class Statistics:
                 return features[name]
         known = [*self.features, *self.feature_lists]
         raise KeyError(f"no feature {name!r}{nearest(name, known)}")
-
-    def __contains__(self, name: object) -> bool:
-        """Return whether a record has a feature of that name."""
-        return name in self.features or name in self.feature_lists
 
     def __iter__(self) -> Iterator[str]:
         """Yield the names of the features, then those of the feature lists."""
@@ -426,18 +414,17 @@ def _chart(name: str, found: FeatureStatistics, cells: Cells) -> Html | None:
     """Return a cell: a histogram of numbers that differ; of byte strings the most frequent, or some."""
     numbers, strings = found.numbers, found.strings
     if numbers is not None:
-        if numbers.num_finite and numbers.min == numbers.max:
-            only = f"{numbers.min:,}" if numbers.is_integer else f"{numbers.min:.7g}"
-            return escaped(f"{only} ({numbers.num_finite:,})")
         counts, edges = numbers.histogram(_CELL_BINS)
         title = f"Histogram of {name[:40]}"
-        return Html(histogram(counts, edges, title, width=120, height=28)) if counts.size else None
+        return (
+            Html(histogram(counts, edges, title, width=120, height=28)) if len(edges) > 2 else None
+        )
     if strings is None:
         return None
     size = f"{size_text(strings.lengths)}: "
     n_distinct = len(strings.counts)
-    is_recurring = n_distinct <= max(_MAX_BARS, strings.lengths.count / 2)
-    if strings.num_uncounted or not is_recurring:
+    is_recurring = n_distinct <= max(_MAX_RECURRING, strings.lengths.count / 2)
+    if not strings.is_exact or not is_recurring:
         values = cells.strings_form(strings.examples[:_MAX_EXAMPLES], found.num_values).html
         return Html(size + values)
     listed = [
@@ -453,17 +440,13 @@ def _chart(name: str, found: FeatureStatistics, cells: Cells) -> Html | None:
 
 def originals_beside(data: Any, options: ReadSettings) -> Schema:
     """Return what the files beside data that are files say about original dtypes."""
-    if isinstance(data, TFRecordReader):
-        return originals_of(data.sources, options, may_be_damaged=False)
-    given = [data] if isinstance(data, str | os.PathLike) else data
-    if not isinstance(given, list | tuple) or not all(
-        isinstance(p, str | os.PathLike) for p in given
-    ):
-        return Schema({})
-    with contextlib.suppress(OSError, TFRecordError):  # which readers raise
-        sources = expand(data, options.storage_options)
-        return originals_of(sources, options, may_be_damaged=False)
-    return Schema({})
+    if not isinstance(data, TFRecordReader):
+        paths = [data] if isinstance(data, str | os.PathLike) else data
+        are_many = isinstance(paths, list | tuple) and len(paths) > 0
+        if not are_many or not all(isinstance(path, str | os.PathLike) for path in paths):
+            return Schema({})
+        data = reader_with(paths, options)
+    return originals_of(data.sources, options, may_be_damaged=False)
 
 
 class Collector:
@@ -478,7 +461,6 @@ class Collector:
         self._originals = {
             name: str(item.original.dtype) for name, item in items.items() if item.original
         }
-        self._unsigned = {n.encode() for n, dtype in self._originals.items() if dtype == "uint64"}
         self._raw = {
             name.encode(): np.dtype(self._originals[name])
             for name, item in items.items()
@@ -490,61 +472,43 @@ class Collector:
         self.malformed: list[InvalidArgumentError] = []
         """The errors about the records that were left out."""
 
-    def add(self, block: Block) -> None:
-        """Examine the records of a block, which is not kept; before an error those before its record."""
-        n_done = 0
-        while n_done < len(block):
-            rest = block[n_done:]
-            try:
-                self._survey.add(rest)
-            except InvalidArgumentError as error:
-                places = enumerate(map(rest.place, range(len(rest))))
-                wrong = error.index, error.offset
-                n_before = next(i for i, place in places if (place.index, place.offset) == wrong)
-                self._survey.add(rest[:n_before])
-                found = error if error.source else error.at(index=n_done + n_before)
-                if not self._skip_malformed or len(self.malformed) >= _MAX_MALFORMED:
-                    raise found from None
-                self.malformed.append(found)
-                n_done += n_before + 1
-            else:
+    def add(self, block: Block, first: int = 0) -> None:
+        """Examine the records of a block, which is not kept, or of a part of one from number `first` on.
+
+        Before an error those before its record.
+        """
+        try:
+            self._survey.add(block)  # nothing of it after an error
+        except InvalidArgumentError as error:
+            if len(block) > 1:
+                half = len(block) // 2
+                self.add(block[:half], first)
+                self.add(block[half:], first + half)
                 return
+            error = error if error.source else error.at(index=first)
+            if not self._skip_malformed or len(self.malformed) >= _MAX_MALFORMED:
+                raise error from None
+            self.malformed.append(error)
 
     def add_lists(self, lists: KindLists) -> None:
         """Take the lists of one kind of one feature, from the survey."""
         gathered = self._gathered[lists.key, lists.is_step]
         flat: Any = lists.flat
-        dtype = None if lists.is_step or lists.kind is not Kind.BYTES else self._raw.get(lists.key)
-        if dtype is not None and self._add_raw(gathered, lists, dtype):
-            return
-        if isinstance(lists.counts, int):
-            gathered.lengths.distribution += Distribution.repeated(lists.counts, lists.n_lists)
-        else:
-            gathered.lengths.add(lists.counts)
-        if isinstance(flat, ByteRanges) or flat.dtype == object:
-            before = gathered.strings
-            if len(flat):
-                gathered.strings = before.plus(flat) if before else StringStatistics.of(flat)
-        elif flat.size:
-            is_unsigned = (
-                lists.key in self._unsigned and flat.dtype == np.int64 and not lists.is_step
-            )
-            gathered.numbers.add(flat.view(np.uint64) if is_unsigned else flat)
-
-    def _add_raw(self, gathered: _Gathered, lists: KindLists, dtype: np.dtype[Any]) -> bool:
-        """Take byte strings that are numbers; return False for other strings."""
-        flat: Any = lists.flat
-        if not isinstance(flat, ByteRanges):
-            column = BytesColumn.from_list(flat.tolist())
-            flat = ByteRanges(column.data, column.offsets[:-1], column.lengths)
-        if (flat.lengths % dtype.itemsize).any():
-            return False
-        ends = row_splits(flat.lengths // dtype.itemsize)  # of the values of each string
         counts = np.broadcast_to(lists.counts, (lists.n_lists,))
-        gathered.lengths.add(np.diff(ends[row_splits(counts)]))
-        values = flat.joined()
-        gathered.numbers.add(values != 0 if dtype == np.bool else values.view(dtype))
-        return True
+        if lists.kind is not Kind.BYTES:
+            is_uint64 = self._originals.get(lists.key.decode()) == "uint64" and not lists.is_step
+            gathered.numbers.add(flat.view(np.uint64) if is_uint64 else flat)
+        elif len(flat):
+            strings = ranges_of(flat)
+            dtype = None if lists.is_step else self._raw.get(lists.key)
+            if dtype is None or (strings.lengths % dtype.itemsize).any():
+                gathered.strings = (gathered.strings or StringStatistics()).plus(strings)
+            else:
+                ends = row_splits(strings.lengths // dtype.itemsize)  # of the values of each string
+                counts = np.diff(ends[row_splits(counts)])
+                values = strings.joined()
+                gathered.numbers.add(values != 0 if dtype == np.bool else values.view(dtype))
+        gathered.lengths.add(counts)
 
     def add_steps(self, key: bytes, n_steps: Int64Array) -> None:
         """Take the numbers of steps of one feature list, from the survey."""
@@ -553,55 +517,50 @@ class Collector:
     def statistics(self) -> Statistics:
         """Return the statistics so far."""
         summary = self._survey.summary()
-        features = summary.context if isinstance(summary, SequenceSummary) else summary
-        lists = summary.feature_lists if isinstance(summary, SequenceSummary) else {}
-        return Statistics(
-            summary.n_records,
-            {name: self._feature(name, features[name]) for name in sorted(features)},
-            {name: self._feature(name, lists[name], is_list=True) for name in sorted(lists)},
-            isinstance(summary, SequenceSummary),
-        )
+        if not isinstance(summary, SequenceSummary):
+            return Statistics(summary.n_records, self._features(summary))
+        lists = self._features(summary.feature_lists, are_lists=True)
+        return Statistics(summary.n_records, self._features(summary.context), lists, True)  # noqa: FBT003
 
-    def _feature(self, name: str, summary: Any, *, is_list: bool = False) -> FeatureStatistics:
-        found = self._gathered[name.encode(), is_list]
-        lengths, steps, numbers = (
-            each.counted() for each in (found.lengths, found.steps, found.numbers)
-        )
-        return FeatureStatistics(
-            summary,
-            lengths,
-            numbers if numbers.count else None,
-            found.strings,
-            steps if is_list else None,
-            None if is_list else self._originals.get(name),
-        )
+    def _features(
+        self, summaries: Mapping[str, Any], *, are_lists: bool = False
+    ) -> dict[str, FeatureStatistics]:
+        features = {}
+        for name in sorted(summaries):
+            found = self._gathered[name.encode(), are_lists]
+            numbers = found.numbers.counted()
+            features[name] = FeatureStatistics(
+                summaries[name],
+                found.lengths.counted(),
+                numbers if numbers.count else None,
+                found.strings,
+                found.steps.counted() if are_lists else None,
+                None if are_lists else self._originals.get(name),
+            )
+        return features
 
 
 class _Numbers:
     """Numbers that are gathered, and counted when they are many."""
 
     def __init__(self) -> None:
-        self.distribution = Distribution()
+        self._known = Distribution()
         self._waiting: list[AnyArray] = []
         self._n_waiting = 0
 
     def add(self, numbers: AnyArray) -> None:
-        if numbers.size >= _MANY:
-            self.distribution = self.distribution.plus(numbers)
-            return
         # A copy, since the array shares the memory of its block, and may be changed by the next one.
-        self._waiting.append(numbers.copy())
+        self._waiting.append(numbers.flatten())
         self._n_waiting += numbers.size
         if self._n_waiting >= _MANY:
             self.counted()
 
     def counted(self) -> Distribution:
         """Count all that wait; return the distribution."""
-        for dtype in {each.dtype for each in self._waiting}:
-            parts = [each for each in self._waiting if each.dtype == dtype]
-            self.distribution = self.distribution.plus(np.concatenate(parts))
+        if self._waiting:
+            self._known += Distribution.of(np.concatenate(self._waiting))
         self._waiting, self._n_waiting = [], 0
-        return self.distribution
+        return self._known
 
 
 class _Gathered:

@@ -2,7 +2,7 @@
 
 ::
 
-    numbers of one or more values   histogram of the values; range, mean, median
+    numbers of one or more values   bars of a few integers, or a histogram; range, mean, median
     short byte strings that recur   bars of the most frequent ones
     other byte strings              what they are (JPEG, text, ...), histogram of their sizes
 
@@ -16,8 +16,6 @@ import itertools
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from tfrecord_lite.apps.markup.charts import bars, histogram, short_numbers
 from tfrecord_lite.apps.markup.tables import Html, visible
@@ -43,7 +41,6 @@ _TOP, _FEW_TOP = 5, 3
 _MAX_NAME, _MAX_LABEL = 200, 60
 _SHORT_BYTES = 64  # a longer string is not a label
 _WRAPPING, _WRAPPED = 400, 20  # characters around a card, and around each text in it
-_MAX_EXACT = 1 << 53  # of integers in float64
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,10 +112,9 @@ def _card(
     presence = "in every record" if count == n_records else "in no record"
     if 0 < count < n_records:
         presence = f"in {percent(count / n_records)} of records"
-    lengths = f"{_span(found.lengths)} {'value' if found.lengths.max == 1 else 'values'}"
+    lengths = _counted(found.lengths, "value")
     if found.steps is not None:
-        noun = "step" if found.steps.max == 1 else "steps"
-        lengths = f"{_span(found.steps)} {noun}, {lengths} each"
+        lengths = f"{_counted(found.steps, 'step')}, {lengths} each"
     return Card(
         name=shortened(name, _MAX_NAME) or repr(name),
         section=section,
@@ -135,9 +131,10 @@ def _card(
     )
 
 
-def _span(numbers: Distribution) -> str:
+def _counted(numbers: Distribution, noun: str) -> str:
+    """Return how many there are of something: ``1 value``, ``2 to 5 values``."""
     low, high = numbers.min or 0, numbers.max or 0
-    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+    return f"{low:,}{f' to {high:,}' if low != high else ''} {noun}{'s' * (high != 1)}"
 
 
 # ---------------------------------------------------------------------------------- charts
@@ -146,69 +143,42 @@ def _span(numbers: Distribution) -> str:
 def _chart(found: FeatureStatistics, name: str, *, is_brief: bool) -> tuple[str, tuple[str, ...]]:
     """Return the chart that tells most about a feature, and what stands below it."""
     shown = shortened(name, _MAX_LABEL)
-    n_bins = _FEW_BINS if is_brief else _BINS
-    n_bars = _FEW_TOP if is_brief else _TOP
+    n_bins, n_bars = (_FEW_BINS, _FEW_TOP) if is_brief else (_BINS, _TOP)
     numbers, strings = found.numbers, found.strings
     if numbers is not None:
-        few = _few_values(numbers, n_bars)
-        if few and numbers.min != numbers.max:  # otherwise the figures say so
+        if numbers.is_integer and numbers.is_exact and 1 < numbers.values.size <= n_bars:
+            few = zip(map(str, numbers.values.tolist()), numbers.counts.tolist(), strict=True)
             return bars(few, f"Values of {shown}", total=numbers.count), ()
-        ends = [numbers.min or 0, numbers.max or 0]
-        caption = tuple(_figures(numbers, ends))
-        return _histogram(numbers, n_bins, f"Histogram of the values of {shown}", caption)
-    if strings is None or not strings.lengths.count:
+        title, sized = f"Histogram of the values of {shown}", numbers
+        caption = tuple(_figures([numbers.min or 0, numbers.max or 0]))
+    elif strings is not None:
+        if labels := _labels(strings, n_bars):
+            title = f"Most frequent values of {shown}"
+            return bars(labels, title, total=strings.lengths.count), ()
+        title, sized = f"Histogram of the sizes of {shown}", strings.lengths
+        low, high = (human_bytes(int(n or 0)) for n in (sized.min, sized.max))
+        caption = low, "bytes per value", high
+    else:
         return "", ()
-    labels = _labels(strings, n_bars)
-    if labels:
-        total = strings.lengths.count
-        return bars(labels, f"Most frequent values of {shown}", total=total), ()
-    low, high = (human_bytes(int(n or 0)) for n in (strings.lengths.min, strings.lengths.max))
-    title = f"Histogram of the sizes of {shown}"
-    return _histogram(strings.lengths, n_bins, title, (low, "bytes per value", high))
-
-
-def _few_values(numbers: Distribution, n_bars: int) -> list[tuple[str, int]]:
-    """Return integers and their counts; empty if there are more than `n_bars`."""
-    lows, highs, counts = numbers.buckets()
-    is_few = numbers.is_integer and len(counts) <= n_bars and (lows == highs).all()
-    if not is_few or max(abs(lows[0]), abs(lows[-1])) > _MAX_EXACT:
-        return []
-    return [(f"{v:.0f}", count) for v, count in zip(lows, counts.tolist(), strict=True)]
-
-
-def _histogram(
-    numbers: Distribution, n_bins: int, title: str, caption: tuple[str, ...]
-) -> tuple[str, tuple[str, ...]]:
-    """Return a histogram of numbers that differ; its bins have equally many integers, if these are few."""
-    low, high = numbers.min, numbers.max
-    if low is None or high is None or low == high:
+    counts, edges = sized.histogram(n_bins)
+    if counts.size < 2:  # the figures say so
         return "", ()
-    if numbers.is_integer and high - low < 1 << 20:
-        lows, highs, counts = numbers.buckets()
-        if (lows == highs).all():
-            width = -(-int(high - low + 1) // n_bins)
-            places = (lows - low).astype(np.int64) // width
-            binned = np.bincount(places, weights=counts).astype(np.int64)
-            edges = int(low) + width * np.arange(binned.size + 1)
-            return histogram(binned, edges, title, is_integer=True), caption
-    return histogram(*numbers.histogram(n_bins), title), caption
+    is_integer = sized.is_integer and edges[0] % 1 != 0
+    return histogram(counts, edges, title, is_integer=is_integer), caption
 
 
-def _figures(numbers: Distribution, values: Iterable[float]) -> list[str]:
+def _figures(values: Iterable[float]) -> list[str]:
     """Write numbers of a distribution: integers exactly, as the table has them."""
     figures = list(values)
-    texts = short_numbers(map(float, figures))
-    return [
-        str(value) if numbers.is_integer and isinstance(value, int) else text
-        for value, text in zip(figures, texts, strict=True)
-    ]
+    texts = zip(figures, short_numbers(map(float, figures)), strict=True)
+    return [str(value) if isinstance(value, int) else text for value, text in texts]
 
 
 def _labels(strings: StringStatistics, n_labels: int) -> list[tuple[str, int]]:
     """Return the most frequent values as text; empty if they tell nothing."""
     labels = []
     for value, count in strings.top(n_labels):
-        text = text_of(value) if len(value) <= _SHORT_BYTES else None
+        text = text_of(value)
         if text is None:
             return []
         labels.append((shortened(text, _MAX_LABEL) or "(empty)", count))
@@ -228,8 +198,8 @@ def _examples(strings: StringStatistics) -> tuple[str, ...]:
 
 
 def _contents(strings: StringStatistics) -> Iterator[str]:
-    total = sum(strings.contents.values())
-    for content, count in sorted(strings.contents.items(), key=lambda item: -item[1])[:4]:
+    total = len(strings.looked_at)
+    for content, count in list(strings.contents.items())[:4]:
         share = "" if count == total else f" {percent(count / total)}"
         yield f"{visible(content)}{share}"
 
@@ -239,30 +209,23 @@ def _facts(found: FeatureStatistics, *, has_range: bool) -> Iterator[tuple[str, 
     numbers, strings = found.numbers, found.strings
     if numbers is not None:
         low, high = numbers.min, numbers.max
-        if low is None or high is None:
-            yield "values", "none" if not numbers.count else "all NaN"
-        elif low == high:
-            yield "always", _figures(numbers, [low])[0]
-        else:
-            figures = {"min": low, "median": numbers.quantile(0.5), "mean": numbers.mean}
-            known = {
-                n: value for n, value in (figures | {"max": high}).items() if value is not None
-            }
-            for name, text in zip(known, _figures(numbers, known.values()), strict=True):
-                if not (has_range and name in {"min", "max"}):
-                    yield name, text
-        n_zeros = numbers.num_zeros if low != high else 0
-        for name, count in (
-            ("zeros", n_zeros),
-            ("NaN", numbers.num_nan),
-            ("infinite", numbers.num_inf),
-        ):
+        figures = {"min": low, "median": numbers.quantile(0.5), "mean": numbers.mean, "max": high}
+        if low is None:
+            yield "values", "all NaN"
+        if low == high:
+            figures = {"always": low}
+        known = {name: value for name, value in figures.items() if value is not None}
+        for name, text in zip(known, _figures(known.values()), strict=True):
+            if not (has_range and name in {"min", "max"}):
+                yield name, text
+        zeros, nan, inf = numbers.num_zeros * (low != high), numbers.num_nan, numbers.num_inf
+        for name, count in ("zeros", zeros), ("NaN", nan), ("infinite", inf):
             if count:
                 yield name, percent(count / numbers.count)
     if strings is not None:
-        if strings.num_distinct is not None and strings.lengths.count:
+        if strings.num_distinct is not None:
             yield "distinct", f"{strings.num_distinct:,}"
-        if strings.lengths.count and not has_range:
+        if not has_range:
             few, many = (
                 human_bytes(int(n or 0)) for n in (strings.lengths.min, strings.lengths.max)
             )
