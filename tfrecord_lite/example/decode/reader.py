@@ -106,7 +106,7 @@ class ColumnReader:
         for name, feature in self.prepared.items():
             if name == but:
                 continue
-            whole = self._at_once(batch, feature, single=single, is_cut=is_cut)
+            whole = self._at_once(batch, name, single=single, is_cut=is_cut)
             if whole is not None and not is_cut:
                 results[0][name] = whole
                 continue
@@ -120,7 +120,7 @@ class ColumnReader:
                     raise misfit.moved(start) from None
         return results
 
-    def _at_once(self, batch: Any, feature: Prepared, *, single: bool, is_cut: bool) -> Any:
+    def _at_once(self, batch: Any, name: str, *, single: bool, is_cut: bool) -> Any:
         """Build the result of a feature of which nothing needs to be checked; None of another."""
         raise NotImplementedError
 
@@ -160,9 +160,9 @@ class FeatureReader(ColumnReader):
         self._no_kind_is_missing = no_kind_is_missing
         self._learnt = self.table, LayoutMemory()  # one attribute, as several threads may set it
         reads = Counter(key for feature in prepared.values() for key, _ in feature.reads())
-        self._dense: dict[Prepared, tuple[Dense, int, int]] = {
-            feature: (feature, self.numbers[feature.key], feature.size)
-            for feature in prepared.values()
+        self._dense: dict[str, tuple[Dense, int, int]] = {
+            name: (feature, self.numbers[feature.key], feature.size)
+            for name, feature in prepared.items()
             if isinstance(feature, Dense) and reads[feature.key] == 1
         }
         """Features of one size that nothing else reads, their numbers and sizes."""
@@ -229,9 +229,8 @@ class FeatureReader(ColumnReader):
         """Return a feature with a long byte string in each message, if it fills most of the buffer, and its values."""
         if self._items or n_bytes < _LARGE_BYTES * batch.n_messages:
             return None
-        for name, feature in self.prepared.items():
-            found = self._dense.get(feature)
-            if found is None or self._form(found[0].key) != "BytesColumn":
+        for name, found in self._dense.items():
+            if self._form(found[0].key) != "BytesColumn":
                 continue
             values = batch.even(found[1], found[0].kind)
             flat = None if values is None or values.counts != found[2] else values.flat
@@ -247,16 +246,16 @@ class FeatureReader(ColumnReader):
             batch = MessageBatch(data, starts, stops, table, memory)
         return batch
 
-    def _at_once(
-        self, batch: MessageBatch, feature: Prepared, *, single: bool, is_cut: bool
-    ) -> Any:
-        if feature not in self._dense:
+    def _at_once(self, batch: MessageBatch, name: str, *, single: bool, is_cut: bool) -> Any:
+        if name not in self._dense:
             return None
-        dense, number, size = self._dense[feature]
+        dense, number, size = self._dense[name]
         values = batch.even(number, dense.kind)
         if values is None or values.counts != size:
             return None
-        flat = owned_values(values.flat, dense.kind, self._form(dense.key))
+        flat: Any = values.flat
+        if dense.kind is Kind.BYTES:
+            flat = owned_values(flat, dense.kind, self._form(dense.key))
         return build.shaped(flat, dense, batch.n_messages, single=single)
 
     def _slice(self, whole: Any, start: int, stop: int) -> Any:

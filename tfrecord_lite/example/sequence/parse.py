@@ -322,8 +322,9 @@ class FeatureListReader(ColumnReader):
         return out
 
     def _at_once(
-        self, batch: SequenceMessageBatch, feature: Prepared, *, single: bool, is_cut: bool
+        self, batch: SequenceMessageBatch, name: str, *, single: bool, is_cut: bool
     ) -> Any:
+        feature = self.prepared[name]
         if not isinstance(feature, Padded) or feature.kind is not Kind.FLOAT:
             return None
         if single or not self.pad:
