@@ -7,7 +7,6 @@ import dataclasses
 import io
 import itertools
 import pickle
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support import reference
-from tests.support.file_objects import Device
 from tfrecord_lite import Block, ShardedTFRecordWriter, TFRecordReader, TFRecordWriter
 from tfrecord_lite.errors import DataLossError, FailedPreconditionError, Reason
 
@@ -179,19 +177,6 @@ def test_what_is_no_block_is_a_type_error(
             with pytest.raises(FailedPreconditionError) as caught:
                 writer.write_blocks(blocks)
             assert caught.value.reason is Reason.CLOSED
-
-
-@pytest.mark.full
-def test_blocks_that_do_not_fit_on_a_disk_stay_pending() -> None:
-    device: Any = Device(room=100_000)
-    writer = TFRecordWriter(device)
-    for _ in range(2):
-        with pytest.raises(OSError, match="No space"):
-            writer.write(block_of(LARGE))
-    device.room = None
-    writer.close()
-
-    assert Counter(TFRecordReader(io.BytesIO(device.written))) == Counter(LARGE * 2)
 
 
 @pytest.mark.parametrize("copied", [pickle.dumps, copy.copy, copy.deepcopy])

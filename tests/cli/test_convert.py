@@ -12,7 +12,6 @@ import pytest
 
 from tests.cli.samples import damage
 from tfrecord_lite import TFRecordReader, TFRecordWriter
-from tfrecord_lite.cli.convert import parse_features
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -219,32 +218,3 @@ def test_records_to_records_need_no_pyarrow(
     done = run("convert", source, tmp_path / "b.parquet")
     assert done.status == 2
     assert "need pyarrow: pip install pyarrow" in done.err[0]
-
-
-def test_a_feature_that_comes_after_the_sample_is_not_lost(run: Run, tmp_path: Path) -> None:
-    source, target = tmp_path / "a.tfrecord", tmp_path / "a.jsonl"
-    with TFRecordWriter(source) as writer:
-        writer.write_examples([{"x": 1, "y": 2}] * 5 + [{"x": 1, "y": 2, "late": 3}])
-    done = run("convert", "--sample", 3, source, target)
-
-    assert done.status == 2
-    (line,) = done.err
-    assert "record 5" in line
-    assert not target.exists()
-    assert run("convert", "--sample", 3, "--columns", "x", source, target).status == 0
-    assert run("convert", "--sample", "all", "--overwrite", source, target).status == 0
-    assert json.loads(target.read_text().splitlines()[-1]) == {"late": 3, "x": 1, "y": 2}
-
-
-@pytest.mark.parametrize("word", ["int64", "float32", "bytes", "text", "bool"])
-@pytest.mark.parametrize(("shape", "expected"), [("", ()), ("[2]", (2,)), ("[?]", (None,))])
-@pytest.mark.parametrize("lacking", ["", "?"])
-def test_features_in_short(
-    word: str, shape: str, expected: tuple[int | None, ...], lacking: str
-) -> None:
-    original = parse_features(f"x:{word}{shape}{lacking}").originals["x"]
-
-    assert original.dtype == ("string" if word in ("bytes", "text") else word)
-    assert original.text == ("str" if word == "text" else None)
-    assert original.shape == expected
-    assert original.missing == bool(lacking and shape != "[?]")

@@ -12,13 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from tests.cli.samples import damage, flower, write
-from tests.support.corpus import CorpusFile, corpus_files
 from tests.support.effort import pick
-from tfrecord_lite import infer_schema, save
+from tfrecord_lite import save
 from tfrecord_lite.records.framing import frame
 
 if TYPE_CHECKING:
@@ -32,37 +29,6 @@ def verify(run: Run, *arguments: object) -> tuple[list[dict[str, Any]], dict[str
     done = run("verify", "--json", *arguments)
     *places, summary = [json.loads(line) for line in done.out]
     return places, summary, done.status
-
-
-@pytest.mark.parametrize("sample", corpus_files())
-def test_the_corpus_is_intact(run: Run, sample: CorpusFile) -> None:
-    done = run("verify", sample.path)
-
-    assert done.status == 0
-    assert len(done.out) == 1
-    assert done.out[0].startswith(f"{sample.path}: ok: {sample.truth['records']} intact record")
-
-
-def test_every_damaged_place_is_named_and_the_check_goes_on(run: Run, tmp_path: Path) -> None:
-    records = [b"%03d" % i * 100 for i in range(50)]
-    size = len(records[0]) + 16
-    path = write(tmp_path / "a", records)
-    damage(path, 3 * size + 20, 10 * size + 2, 11 * size + 9, 49 * size + size - 1)
-
-    places, summary, status = verify(run, path)
-
-    assert status == 1
-    assert [place["reason"] for place in places] == ["DATA_CRC", "LENGTH_CRC", "DATA_CRC"]
-    assert [place["offset"] for place in places] == [3 * size, 10 * size, 49 * size]
-    assert [place["index"] for place in places][:2] == [3, 10]
-    # Two neighbouring headers are gone, so that the damage of the first reaches to the third.
-    assert [place["length"] for place in places] == [size, 2 * size, size]
-    assert [place["records_before"] for place in places] == [3, 9, 46]
-    assert [place["records_after"] for place in places] == [43, 37, 0]
-    assert summary["sound"] is False
-    assert summary["records"] == 46
-    assert summary["record_bytes"] == 46 * len(records[0])
-    assert summary["damaged_places"] == 3
 
 
 def test_damage_is_no_flood_of_lines(run: Run, tmp_path: Path) -> None:
@@ -101,20 +67,6 @@ def test_every_verb_says_the_same_of_a_cut_stream(run: Run, tmp_path: Path, n_re
             verb, *["-n", "9"] * (verb == "head"), path, *[tmp_path / "b"] * (verb == "recover")
         )
         assert any(said in line for line in [*done.out, *done.err]), (verb, done)
-
-
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.binary(max_size=200))
-def test_any_bytes_are_intact_or_damaged(run: Run, tmp_path: Path, data: bytes) -> None:
-    path = tmp_path / "a"
-    path.write_bytes(data)
-
-    done = run("verify", path)
-
-    # Hypothesis also tries the first bytes of other formats, for it finds them in the source.
-    is_foreign = any("not a TFRecord file" in line for line in done.out)
-    assert done.status == (2 if is_foreign else 1 if data else 0)
-    assert done.err == []
 
 
 def test_what_a_shell_makes_of_a_pattern_is_data_only(run: Run, tmp_path: Path) -> None:
@@ -175,30 +127,6 @@ class TestRecover:
         assert done.stderr == f"tfrecord: {target}: File too large\n"
         assert done.returncode == 2
         assert [found.name for found in tmp_path.iterdir()] == ["a"]
-
-
-class TestMessages:
-    def test_records_that_do_not_fit_a_schema(self, run: Run, tmp_path: Path) -> None:
-        path = write(tmp_path / "a", [flower(0), flower(1)])
-        schema = tmp_path / "flowers.schema.json"
-        schema.write_text(infer_schema(path).to_json())
-
-        assert run("verify", "--schema", schema, path).status == 0
-        write(path, [flower(0), b""])
-        error, summary = map(json.loads, run("verify", "--json", "--schema", schema, path).out)
-
-        assert (error["index"], error["reason"]) == (1, "MISSING")
-        assert error["key"] in ("image", "label", "name", "petals")
-        assert (summary["sound"], summary["message_errors"]) == (False, 1)
-
-
-@pytest.mark.parametrize("jobs", ["1", "2", "9"])
-def test_files_are_named_in_order_whatever_the_jobs(run: Run, tmp_path: Path, jobs: str) -> None:
-    paths = [write(tmp_path / f"{i}", [b"x" * i * 9999]) for i in range(9)]
-
-    done = run("verify", "--jobs", jobs, *paths)
-
-    assert [line.split(": ")[0] for line in done.out[:-1]] == list(map(str, paths))
 
 
 VERBS = ["info", "head", "cat", "schema"]

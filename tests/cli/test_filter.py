@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.cli.samples import flower, write
-from tfrecord_lite import ExampleParser, TFRecordReader, TFRecordWriter, save
+from tfrecord_lite import ExampleParser, TFRecordReader, save
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -80,17 +80,3 @@ def test_an_error_names_the_file_that_does_not_fit(run: Run, tmp_path: Path) -> 
     done = run(*both)
 
     assert done.err[0].startswith(f"tfrecord: {tmp_path / 'b'}: the condition cannot be evaluated")
-
-
-def test_what_comes_after_the_sample(run: Run, tmp_path: Path) -> None:
-    path = tmp_path / "a"
-    with TFRecordWriter(path) as writer:
-        writer.write_examples([{"x": [1]}, {"x": [2]}, {"x": [3, 4], "y": [1]}])
-
-    done = run("filter", "--where", "x = 1", "--sample", "2", path, tmp_path / "x")
-    late = run("filter", "--where", "y = 1", "--sample", "2", path, tmp_path / "x")
-    all_of_it = run("filter", "--where", "y = 1", "--sample", "all", path, tmp_path / "x")
-
-    assert (done.status, late.status, all_of_it.status) == (2, 2, 0)
-    assert done.err[0].startswith(f"tfrecord: {path}: record 2, byte ")
-    assert "there is no column 'y'" in late.err[0]

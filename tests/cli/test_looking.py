@@ -75,40 +75,8 @@ class TestCorpus:
             expected = json.dumps({**compute_statistics(sample.path).describe(), "sample": None})
             assert found == json.loads(expected)
 
-    def test_cat_has_every_record_and_head_the_first(self, run: Run, sample: CorpusFile) -> None:
-        n_records = sample.truth["records"]
-        whole, head = run("cat", sample.path), run("head", "-n", 2, sample.path)
-
-        for done, n in (whole, n_records), (head, min(2, n_records)):
-            assert done.status == 0
-            assert sum(line.startswith("record ") for line in done.out) == n
-        assert max(map(len, whole.out)) <= 100
-        assert whole.out[: len(head.out)] == head.out
-
-    def test_the_lines_hold_the_values_tensorflow_saw(self, run: Run, sample: CorpusFile) -> None:
-        lines = json_of(run, "cat", "--json", sample.path)
-
-        assert len(lines) == sample.truth["records"]
-        for key, kinds in sample.truth.get("keys", {}).items():
-            part, _, name = key.rpartition(":")
-            section = {"": None, "context": "context", "sequence": "feature_lists"}[part]
-            found = [(line if section is None else line[section])[name] for line in lines]
-            if part == "sequence":
-                found = [step for steps in found for step in steps]
-            ((n_with, least, most),) = kinds.values()
-            counts = [len(values) for values in found]
-            assert (len(counts), min(counts), max(counts)) == (n_with, least, most)
-
 
 # ---------------------------------------------------------------------------- head and cat
-
-
-def test_records_come_in_the_order_of_the_file(run: Run, tmp_path: Path) -> None:
-    path = write(tmp_path / "a", [b"%d" % i for i in range(3000)], "GZIP")
-
-    lines = json_of(run, "cat", "--json", path)
-
-    assert [line["text"].encode() for line in lines] == list(TFRecordReader(path))
 
 
 def numbers(lines: list[str]) -> list[int]:
@@ -390,15 +358,6 @@ class TestView:
     def test_standard_output(self, capfdbinary: Any) -> None:
         assert main(["view", "x", "-o", "-"]) == 0
         assert capfdbinary.readouterr().out.startswith(b"<!doctype html>")
-
-    def test_what_is_wrong_is_one_line(self, run: Run) -> None:
-        done = run("view", "x", "--columns", "labels", "-o", "p")
-        assert (done.status, done.out, len(done.err)) == (2, [], 1)
-        assert "'labels'" in done.err[0]
-        assert "'label'" in done.err[0]
-        assert not Path("p").exists()
-        text = "tfrecord: missing: No such file or directory"
-        assert run("view", "missing", "-o", "p") == (2, [], [text])
 
 
 @pytest.mark.needs("view")

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import io
-import os
 import re
-import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -43,20 +41,6 @@ class TestMerge:
 
         assert (done.returncode, done.stderr) == (0, b"")
         assert done.stdout == b"".join(path.read_bytes() for path in paths)
-
-    @pytest.mark.full
-    def test_standard_output_whose_reader_has_gone(self, tmp_path: Path) -> None:
-        path = write(tmp_path / "a", [b"1" * 10_000] * 1000)
-        command = [sys.executable, "-m", "tfrecord_lite", "merge", str(path), "-"]
-        env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-        pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        with subprocess.Popen(command, env=env, **pipes) as process:
-            assert process.stdout is not None
-            assert process.stderr is not None
-            process.stdout.close()
-            assert process.stderr.read() == b""
-
-        assert process.returncode == 141
 
     def test_a_terminal_gets_no_records(
         self, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -134,21 +118,6 @@ def test_what_a_sidecar_says_is_one_line(run: Run, tmp_path: Path) -> None:
 
 
 SHUFFLED = [b"%06d" % i * 40 for i in range(10_000)]
-
-
-def test_shuffle_a_seed_gives_the_same_order_in_any_memory(run: Run, tmp_path: Path) -> None:
-    path = write(tmp_path / "a", SHUFFLED)
-
-    done = run("shuffle", "--seed", "7", path, tmp_path / "1")
-    run("shuffle", "--seed", "7", "--memory", "1MiB", path, tmp_path / "2")
-    run("shuffle", "--seed", "8", path, tmp_path / "3")
-
-    size = "2,400,000 bytes (2.3 MiB)"
-    assert done.out[0].startswith(f"{tmp_path / '1'}: wrote 10,000 records, {size}")
-    files = [(tmp_path / name).read_bytes() for name in "a123"]
-    assert files[1] == files[2]
-    assert len(set(files)) == 3
-    assert sorted(TFRecordReader(tmp_path / "1")) == SHUFFLED
 
 
 def test_shuffle_a_seed_is_drawn_and_told(run: Run, tmp_path: Path) -> None:

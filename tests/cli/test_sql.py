@@ -113,14 +113,6 @@ def test_a_file_without_quotes(run: Run, query: str, name: str) -> None:
     assert done.err[0].endswith(f"; the name of a file is in quotes: from '{name}'")
 
 
-@pytest.mark.parametrize(
-    "query",
-    ["select from 'x@2' where", "select extract(year from a.b) from", "select 1 + 'x' from 'x@2'"],
-)
-def test_other_errors_do_not_speak_of_quotes(run: Run, query: str) -> None:
-    assert "quotes" not in run("sql", query).err[0]
-
-
 def test_without_duckdb_the_extra_is_named(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "duckdb", None)
     done = run("sql", "select 1")

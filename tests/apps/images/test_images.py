@@ -202,20 +202,6 @@ def test_what_is_not_encoded(arguments: tuple[Any, ...], reason: Reason) -> None
     assert refusal(encode_image, *arguments).reason is reason
 
 
-@pytest.mark.parametrize(
-    ("function", "arguments"),
-    [
-        *[(use, {"quality": q}) for use in (encode_image, image_row) for q in ("x", 80.5, None)],
-        *[(image_row, {"label": label}) for label in (2.7, 2.0, "2", [2])],
-    ],
-)
-def test_quality_and_label_are_integers(function: Any, arguments: dict[str, Any]) -> None:
-    with pytest.raises(TypeError, match=f"{next(iter(arguments))} must be an integer, not"):
-        function(noise(2, 2), **arguments, format="jpeg")
-    assert encode_image(noise(2, 2), "jpeg", np.int64(80))  # type: ignore[arg-type]
-    assert image_row(noise(2, 2), np.int64(2))["image/class/label"] == 2  # type: ignore[arg-type]
-
-
 @pytest.mark.parametrize("form", [bytearray, memoryview])
 def test_an_encoded_image_in_any_bytes(form: Any) -> None:
     data = encode_image(noise(3, 5, 3))
@@ -310,16 +296,6 @@ def test_the_features_of_an_image() -> None:
         "image/channels": 3,
         "image/class/label": 7,
     }
-
-
-@pytest.mark.parametrize("name", FORMATS)
-def test_an_encoded_image_is_kept_as_it_is(name: str) -> None:
-    data = saved(Image.new("RGB", (5, 3)), name)
-    row = image_row(data)
-    assert row["image/encoded"] == data
-    assert row["image/format"] == name.encode()
-    assert (row["image/height"], row["image/width"]) == (3, 5)
-    assert "image/class/label" not in row
 
 
 def test_without_pillow_the_error_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:

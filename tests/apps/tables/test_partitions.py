@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from tests.support.corpus import CorpusFile, corpus_files
 from tfrecord_lite import TFRecordFile, TFRecordReader, TFRecordWriter, encode_example, save, scan
 from tfrecord_lite.apps.tables.parts import WrittenPart, write_part
 from tfrecord_lite.errors import FailedPreconditionError, InvalidArgumentError, Reason
@@ -66,13 +65,6 @@ def test_partitions_are_read_in_other_processes(path: str) -> None:
 
     assert [n_rows for _, n_rows in found] == [part.num_rows for part in parts]
     assert os.getpid() not in {process for process, _ in found}
-
-
-def test_a_partition_is_small_however_many_files_there_are(path: str) -> None:
-    few, many = scan(path).partitions(), scan([path] * 2000).partitions()
-
-    assert len(many) == 2000
-    assert len(pickle.dumps(many[0])) < len(pickle.dumps(few[0])) + 50
 
 
 def test_columns_are_selected(path: str) -> None:
@@ -145,21 +137,6 @@ def test_a_file_that_has_changed(path: str) -> None:
     with pytest.raises(FailedPreconditionError) as raised:
         list(parts[0].read())
     assert raised.value.reason is Reason.STALE_INDEX
-
-
-def test_repr(path: str) -> None:
-    table = scan(path)
-    assert repr(table.partitions()[0]) == f"<TablePartition of {path}>"
-    assert "bytes " in repr(table.partitions(num_partitions=2)[1])
-
-
-@pytest.mark.parametrize("sample", corpus_files("example"))
-def test_corpus(sample: CorpusFile) -> None:
-    table = scan(sample.path)
-    expected = table.to_arrow()
-
-    for num_partitions in 1, 5:
-        assert joined(table.partitions(num_partitions=num_partitions)).equals(expected)
 
 
 def test_tasks_write_files_that_come_back(path: str, tmp_path: Path) -> None:
@@ -238,8 +215,3 @@ def test_after_an_error_there_is_what_was_there_before(tmp_path: Path) -> None:
     with pytest.raises(KeyError, match="theirs"):
         write_part(target, failing())
     assert (sorted(os.listdir(tmp_path)), (tmp_path / "a").read_bytes()) == before  # noqa: PTH208
-
-
-def test_a_sidecar_can_be_left_out(tmp_path: Path) -> None:
-    write_part(str(tmp_path / "a"), [pa.table({"x": [1]})], sidecar=False)
-    assert os.listdir(tmp_path) == ["a"]  # noqa: PTH208

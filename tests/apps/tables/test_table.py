@@ -301,12 +301,6 @@ def test_a_feature_that_comes_after_the_sample_is_not_lost(path: Path) -> None:
     assert (caught.value.key, caught.value.index) == ("e", 5000)
 
 
-def test_other_features_without_values_are_not_missed(path: Path) -> None:
-    write(path, [{"x": i, **{f"empty-{i}": [] for _ in range(i % 3)}} for i in range(300)])
-
-    assert scan(path, sample=1).to_arrow().num_rows == 300
-
-
 @pytest.mark.parametrize(
     ("row", "detail"), [({"x": [1, 2]}, "2 values"), ({"x": 0.5}, "float"), ({"x": b"a"}, "string")]
 )
@@ -456,16 +450,6 @@ def test_a_block_that_was_read_becomes_a_batch(path: Path) -> None:
     (block,) = TFRecordReader(path).blocks()
 
     assert scan(path).to_batch(block[2:4]).column("x").to_pylist() == [2, 3]
-
-
-def test_batches_own_their_memory(path: Path) -> None:
-    write(path, [{"x": i, "s": f"{i:05}"} for i in range(20_000)])
-    batches = list(scan(path, text=True).to_batches())
-
-    assert [i for b in batches for i in b.column("x").to_pylist()] == list(range(20_000))
-    assert [i for b in batches for i in b.column("s").to_pylist()] == [
-        f"{i:05}" for i in range(20_000)
-    ]
 
 
 def test_a_file_object_cannot_be_read_twice(path: Path) -> None:
