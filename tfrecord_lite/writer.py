@@ -115,7 +115,6 @@ class MessageWriter:
         if schema is not None:
             from tfrecord_lite.example.encode.columns import encode_example  # noqa: PLC0415
 
-            self._check_open()
             self._write_encoded([encode_example(row, schema)])
             return
         self._check_open()
@@ -173,19 +172,12 @@ class MessageWriter:
                 for records in batches:
                     self._write_encoded(records)
             return
-        if type(rows) in (list, tuple):
-            self._write_list(cast("Sequence[Mapping[str, Any]]", rows))
-        else:
+        if not isinstance(rows, list | tuple):
             self._write_each(cast("Iterable[Mapping[str, Any]]", rows), 0)
+            return
+        from tfrecord_lite.example.encode.rows import encode_rows, rows_at_once  # noqa: PLC0415
 
-    def _write_list(self, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Write rows that are all there: those of one form at once."""
-        from tfrecord_lite.example.encode.rows import (  # noqa: PLC0415
-            encode_rows,
-            rows_at_once,
-        )
-
-        first = 0
+        first = 0  # those of one form at once
         while first < len(rows):
             some = rows[first : first + max(rows_at_once(rows[first]), 1)]
             block = encode_rows(some)
@@ -320,13 +312,12 @@ class MessageWriter:
         [b'Alan', b'Grace']
         """
         self._check_open()
-        if isinstance(blocks, Block):
-            raise TypeError("write_blocks takes an iterable of blocks; write takes a single one")
-        if hasattr(blocks, "blocks"):
-            raise TypeError("a reader yields records, not blocks; write_blocks takes its .blocks()")
-        if not hasattr(blocks, "__iter__"):
+        if isinstance(blocks, Block) or not hasattr(blocks, "__iter__"):
             found = type(blocks).__name__
-            raise TypeError(f"write_blocks takes an iterable of blocks, not {found}")
+            detail = (
+                f"write_blocks takes an iterable of blocks, and write a single one; not {found}"
+            )
+            raise TypeError(detail)
         for block in blocks:
             if not isinstance(block, Block):
                 found = type(block).__name__
