@@ -22,9 +22,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfrecord_lite.apps.tables.partitions import fitting_blocks
 from tfrecord_lite.apps.tables.record_format import RowEncoder, encoder_of
-from tfrecord_lite.apps.tables.table import scan
+from tfrecord_lite.apps.tables.table import fitting_blocks, scan
 from tfrecord_lite.convert.arrow import imported
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.files.compression import compression_to_write

@@ -21,9 +21,8 @@ from typing import Any, Literal, Unpack
 
 import numpy as np
 
-from tfrecord_lite.apps.tables.partitions import TablePartition
-from tfrecord_lite.apps.tables.parts import PartFolder, WrittenPart, part_ending, write_part
-from tfrecord_lite.apps.tables.table import ScanOptions, TFRecordTable
+from tfrecord_lite.apps.tables.record_format import PartFolder, WrittenPart, part_ending, write_part
+from tfrecord_lite.apps.tables.table import ScanOptions, TablePartition, TFRecordTable
 from tfrecord_lite.convert.arrow import imported, library
 from tfrecord_lite.errors import DamageReport, argument_error
 from tfrecord_lite.files.names import Sources, in_directories, is_url

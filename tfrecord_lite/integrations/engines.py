@@ -1,7 +1,7 @@
 """What the engines share: how a table is opened for workers, and the folders that tasks write to.
 
 Ray, Spark and Dask read a table by its partitions (``scan(...).partitions()``), Beam by the ranges below them
-(``index/ranges``); the tasks of all write files whole or not at all (``apps/tables/parts``).
+(``index/ranges``); the tasks of all write files whole or not at all (``apps/tables/record_format``).
 """
 
 from __future__ import annotations
@@ -11,9 +11,8 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tfrecord_lite.apps.tables.partitions import TablePartition
-from tfrecord_lite.apps.tables.parts import PartFolder
-from tfrecord_lite.apps.tables.table import ScanOptions, TFRecordTable, scan
+from tfrecord_lite.apps.tables.record_format import PartFolder
+from tfrecord_lite.apps.tables.table import ScanOptions, TablePartition, TFRecordTable, scan
 from tfrecord_lite.errors import argument_error
 from tfrecord_lite.files.names import Sources, StorageOptions, in_directories, is_url
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfrecord_lite.apps.tables.parts import part_ending, write_part
+from tfrecord_lite.apps.tables.record_format import part_ending, write_part
 from tfrecord_lite.convert.arrow import imported
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, require_int
 from tfrecord_lite.files.compression import compression_of_name
@@ -49,9 +49,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Literal, Unpack
 
-    from tfrecord_lite.apps.tables.partitions import TablePartition
-    from tfrecord_lite.apps.tables.parts import WrittenPart
-    from tfrecord_lite.apps.tables.table import ScanOptions, TFRecordTable
+    from tfrecord_lite.apps.tables.record_format import WrittenPart
+    from tfrecord_lite.apps.tables.table import ScanOptions, TablePartition, TFRecordTable
     from tfrecord_lite.files.names import Sources
     from tfrecord_lite.integrations.engines import Foreign
     from tfrecord_lite.options import WriteOptions

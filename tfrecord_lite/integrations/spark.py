@@ -29,9 +29,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfrecord_lite.apps.tables.partitions import TablePartition
-from tfrecord_lite.apps.tables.parts import file_system, write_part
-from tfrecord_lite.apps.tables.table import scan, with_varying_lists
+from tfrecord_lite.apps.tables.record_format import file_system, write_part
+from tfrecord_lite.apps.tables.table import TablePartition, scan, with_varying_lists
 from tfrecord_lite.convert.arrow import SCHEMA_KEY, imported
 from tfrecord_lite.errors import InvalidArgumentError, Reason, TFRecordError, argument_error
 from tfrecord_lite.files.names import SIDECAR_SUFFIX, is_url

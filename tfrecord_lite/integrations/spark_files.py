@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
-from tfrecord_lite.apps.tables.parts import file_system
+from tfrecord_lite.apps.tables.record_format import file_system
 from tfrecord_lite.convert.arrow import imported
 from tfrecord_lite.errors import argument_error
 from tfrecord_lite.files.names import (

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 from tfrecord_lite import TFRecordFile, TFRecordReader, TFRecordWriter, encode_example, save, scan
-from tfrecord_lite.apps.tables.parts import WrittenPart, write_part
+from tfrecord_lite.apps.tables.record_format import WrittenPart, write_part
 from tfrecord_lite.errors import FailedPreconditionError, InvalidArgumentError, Reason
 
 if TYPE_CHECKING:
-    from tfrecord_lite.apps.tables.partitions import TablePartition
+    from tfrecord_lite.apps.tables.table import TablePartition
 
 pa = pytest.importorskip("pyarrow")
 

@@ -2,19 +2,18 @@
 
 ::
 
-    table        scan: a lazy table over files
+    table        scan: a lazy table over files, and the parts of it that tasks read
     batches      blocks of records to record batches
-    partitions   the parts of a table that tasks read; parts: the files that tasks write
     conversion   files of one format to files of another: shards, processes, resuming
     formats      the formats, by name: how a file of each is opened
-      record_format, columnar_formats   TFRecords; Parquet and Arrow
-      text_formats, texts               CSV and JSON lines: read; written
+      record_format      TFRecords, also those that tasks write
+      columnar_formats   Parquet and Arrow
+      text_formats       CSV and JSON lines
     byte_files   compressed files as file objects
 """
 
 from __future__ import annotations
 
-from tfrecord_lite.apps.tables.partitions import PartitionReader, TablePartition
-from tfrecord_lite.apps.tables.table import TFRecordTable, scan
+from tfrecord_lite.apps.tables.table import PartitionReader, TablePartition, TFRecordTable, scan
 
 __all__ = ["PartitionReader", "TFRecordTable", "TablePartition", "scan"]

@@ -29,8 +29,7 @@ from tfrecord_lite.apps.tables.columnar_formats import (
 )
 from tfrecord_lite.apps.tables.record_format import RecordSource, RecordTarget
 from tfrecord_lite.apps.tables.table import TFRecordTable
-from tfrecord_lite.apps.tables.text_formats import CsvSource, JsonSource
-from tfrecord_lite.apps.tables.texts import TextWriter
+from tfrecord_lite.apps.tables.text_formats import CsvSource, JsonSource, TextWriter
 from tfrecord_lite.block import HEADER_BYTES
 from tfrecord_lite.errors import DataLossError, argument_error
 from tfrecord_lite.files.compression import compression_of_name
