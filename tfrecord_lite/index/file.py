@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import lru_cache, partial
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, Unpack, cast, overload
 
 import numpy as np
@@ -212,13 +211,7 @@ class TFRecordFile:
         """
         if isinstance(key, slice):
             return self.block(np.arange(*key.indices(len(self)))).to_list()
-        try:
-            number, place = self._locate_one(require_int("index", key))
-        except TypeError:
-            if not isinstance(key, list | tuple | np.ndarray):
-                raise
-            detail = "index must be an integer or a slice; block(indices) reads many records"
-            raise TypeError(detail) from None
+        number, place = self._locate_one(require_int("index", key))
         index = self._indexes[number]
         offset, size = int(index.offsets[place]), int(index.sizes[place])
         frame = self._handle(number).read(size, offset)
@@ -513,12 +506,7 @@ class TFRecordFile:
         """Return itself."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Close."""
         self.close()
 

@@ -42,9 +42,9 @@ _MAX_OPENING = 16
 MAX_GAP_BYTES = 64 * 1024
 """Frames with at most this many bytes between them are fetched together."""
 MAX_REQUEST_BYTES = 8 * 1024 * 1024
-"""A request for several frames asks for at most this much."""
+"""A request for several frames asks for about this much."""
 
-_VERSIONS = (
+_VERSIONS = [
     "ETag",
     "etag",
     "generation",
@@ -53,7 +53,7 @@ _VERSIONS = (
     "updated",
     "mtime",
     "created",
-)
+]
 """Where file systems say which version of a file they have, the best first."""
 
 
@@ -162,17 +162,12 @@ class FileStamp:
 
     def check(self, handle: AnyHandle) -> None:
         """Raise ``STALE_INDEX`` if the file does not look like this now."""
-        now = FileStamp.of(handle)
-        if now == self:
-            return
-        if now.file_bytes != self.file_bytes:
-            what = f"its size was {self.file_bytes} bytes, now it is {now.file_bytes}"
-        elif now.version != self.version:
-            what = f"its modification time or version was {self.version}, now it is {now.version}"
-        else:
-            what = "its first record's header is another"
-        detail = f"the file has changed since it was indexed ({what}); make a new TFRecordFile"
-        raise FailedPreconditionError(Reason.STALE_INDEX, source=handle.name, detail=detail)
+        if FileStamp.of(handle) != self:
+            detail = (
+                "the file has changed since it was indexed: its size, time or first header; "
+                "make a new TFRecordFile"
+            )
+            raise FailedPreconditionError(Reason.STALE_INDEX, source=handle.name, detail=detail)
 
 
 def for_each_file(
@@ -247,22 +242,14 @@ def read_remote_frames(wanted: Sequence[RemoteFrames], out: Uint8Array) -> None:
 def _requests(wanted: RemoteFrames) -> list[tuple[Int64Array, int, int]]:
     """Return what to fetch: the numbers of the frames, the first byte, and the end."""
     order = np.argsort(wanted.offsets, kind="stable")
-    starts = wanted.offsets[order].tolist()
-    stops = (wanted.offsets[order] + wanted.sizes[order]).tolist()
-    edges: list[int] = []  # the first frame of each request
-    spans: list[tuple[int, int]] = []
-    begin = end = -1
-    for i, (start, stop) in enumerate(zip(starts, stops, strict=True)):
-        together = begin >= 0 and start <= end + MAX_GAP_BYTES
-        if together and (stop <= end or stop - begin <= MAX_REQUEST_BYTES):
-            end = max(end, stop)
-            spans[-1] = begin, end
-        else:
-            begin, end = start, stop
-            edges.append(i)
-            spans.append((begin, end))
-    groups = np.split(order, edges[1:]) if edges else []
-    return [(group, *span) for group, span in zip(groups, spans, strict=True)]
+    starts = wanted.offsets[order]
+    ends = np.maximum.accumulate(starts + wanted.sizes[order])  # a frame may be wanted twice
+    is_far = starts[1:] > ends[:-1] + MAX_GAP_BYTES
+    is_far |= np.diff(starts // MAX_REQUEST_BYTES) > 0
+    splits = np.flatnonzero(is_far) + 1
+    firsts, lasts = [0, *splits.tolist()], [*(splits - 1).tolist(), -1]
+    spans = zip(starts[firsts].tolist(), ends[lasts].tolist(), strict=True)
+    return [(group, *span) for group, span in zip(np.split(order, splits), spans, strict=True)]
 
 
 def _fetch(requests: list[tuple[RemoteHandle, int, int]]) -> list[bytes]:

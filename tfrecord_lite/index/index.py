@@ -75,18 +75,13 @@ class RecordIndex:
 
     def __post_init__(self) -> None:
         """Check the arrays."""
-        if self.offsets.shape != self.sizes.shape or self.offsets.ndim != 1:
+        fits = self.offsets.shape == self.sizes.shape and self.offsets.ndim == 1
+        fits = fits and bool((self.offsets >= 0).all() and (self.sizes >= OVERHEAD_BYTES).all())
+        # So that their sum cannot wrap around.
+        if not fits or max(self.offsets.max(initial=0), self.sizes.max(initial=0)) >= 2**62:
             detail = (
-                f"offsets have the shape {self.offsets.shape}, sizes {self.sizes.shape}; "
-                "expected two vectors of one length"
+                f"expected two vectors of one length: offsets from 0, sizes from {OVERHEAD_BYTES}"
             )
-            raise argument_error(detail)
-        if not self.offsets.size:
-            return
-        # Each alone first, so that their sum cannot wrap around.
-        is_odd = self.offsets.min() < 0 or self.sizes.min() < OVERHEAD_BYTES
-        if is_odd or max(self.offsets.max(), self.sizes.max()) > np.iinfo(np.int64).max // 2:
-            detail = f"offsets must be 0 or more, sizes {OVERHEAD_BYTES} or more, none larger than any file"
             raise argument_error(detail)
 
     def __len__(self) -> int:
