@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Sequence
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from tfrecord_lite.block import Block
@@ -182,39 +181,20 @@ class ShardedTFRecordWriter(MessageWriter):
 
     def _put(self, records: Sequence[Buffer] | Block) -> None:
         if self._filling is None:
-            self._deal(records)
+            n_shards, first = len(self._sinks), self._next
+            self._next = (first + len(records)) % n_shards
+            for step in range(min(n_shards, len(records))):
+                _give(records[step::n_shards], self._sinks[(first + step) % n_shards])
             return
-        n_taken = 0
-        try:
-            while n_taken < len(records):
-                if self._filling.is_full:
-                    self._files.finish_file(-1)
-                    names = shard_names(self._pattern, len(self._sinks) + 1) or []
-                    self._files.open(names[-1])
-                    self._filling.begin_next()
-                n_records = self._filling.take(records[n_taken:])
-                part = records[n_taken : n_taken + n_records]
-                n_taken += n_records  # by the sink, even if it cannot write
-                _give(part, self._sinks[-1])
-        except BaseException:
-            self._row_buffer().add_records(records[n_taken:])  # for another attempt
-            raise
+        for shard, part in self._filling.cut(records):  # type: ignore[arg-type]
+            if shard == len(self._sinks):
+                self._files.finish_file(-1)
+                names = shard_names(self._pattern, shard + 1) or []
+                self._files.open(names[-1])
+            _give(part, self._sinks[-1])
 
     def _put_block(self, block: Block) -> None:
         self._put(block)
-
-    def _deal(self, records: Sequence[Buffer] | Block) -> None:
-        """Give records to the shards in turn; each shard's at once."""
-        n_shards, first = len(self._sinks), self._next
-        self._next = (first + len(records)) % n_shards
-        failures = []
-        for step in range(min(n_shards, len(records))):
-            try:
-                _give(records[step::n_shards], self._sinks[(first + step) % n_shards])
-            except Exception as error:  # noqa: BLE001 - raised when all shards have theirs
-                failures.append(error)
-        if failures:
-            raise failures[0]
 
     def _put_pieces(self, pieces: Sequence[Buffer]) -> None:
         self._add(b"".join(pieces))
@@ -283,12 +263,7 @@ class ShardedTFRecordWriter(MessageWriter):
         """Return the writer itself."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """Close; after an error, remove all that was written."""
         if kind is not None and not self._is_done:
             self.abandon()

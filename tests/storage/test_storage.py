@@ -655,7 +655,6 @@ def test_real_tfds_and_tfx_data_load_by_their_schemas(corpus: Path) -> None:
         pytest.param(
             "a.yaml", "x: {dtype: 9, shape: []}", "int64", marks=pytest.mark.needs("yaml")
         ),
-        ("a", '{"x": {"dtype": 9, "shape": []}}', "int64"),
         ("features.json", '{"featuresDict": {"features": {"x": {"classLabel": {}}}}}', "int64"),
         ("a", '\ufeff{"type": "FeaturesDict", "content": {"x": {"type": "Text"}}}', "string"),
     ],

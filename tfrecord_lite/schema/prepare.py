@@ -386,20 +386,15 @@ def _var_len(name: str, spec: VarLenFeature) -> VarLen:
 
 
 def _sparse(name: str, spec: SparseFeature) -> Sparse:
-    for field in ("index_key", "value_key"):
-        value = getattr(spec, field)
-        if value is None or (isinstance(value, str | bytes | list | tuple) and not value):
-            detail = f"missing {field}; a SparseFeature needs index_key and value_key"
-            raise argument_error(detail, key=name)
+    if any(key is None or key in ("", b"", [], ()) for key in (spec.index_key, spec.value_key)):
+        raise argument_error("a SparseFeature needs index_key and value_key", key=name)
     kind = kind_of(spec.dtype, name)
     single = not isinstance(spec.index_key, list | tuple)
     keys = (spec.index_key,) if single else tuple(spec.index_key)
     for key in (*keys, spec.value_key):
         _check_key(name, key, InvalidArgumentError)
     sizes = (spec.size,) if single else spec.size
-    if isinstance(sizes, np.ndarray):
-        sizes = tuple(sizes)
-    if not isinstance(sizes, list | tuple):
+    if not isinstance(sizes, list | tuple | np.ndarray):
         raise TypeError(
             f"size of feature {name!r} must be a list with one number per index_key, not {sizes!r}"
         )
@@ -502,41 +497,26 @@ def _count(name: str, what: str, value: Any) -> int:
 
 def _check_sharing(prepared: Mapping[str, Prepared]) -> None:
     """Raise an error if two features read one key in different ways (rule E7)."""
-    seen: dict[str, tuple[str, str, tuple[Any, ...]]] = {}
+    seen: dict[str, tuple[str, tuple[Any, ...]]] = {}
     for name, feature in prepared.items():
+        # Two dense features never share a key: their keys are their names.
         family = _FAMILIES[type(feature)]
         for key, kind in feature.reads():
-            way: tuple[Any, ...] = (family, kind)
-            if isinstance(feature, Ragged):
-                way = (*way, feature.splits_dtype)
-            other, its_family, its_way = seen.setdefault(key, (name, family, way))
-            # Two dense features never share a key: their keys are their names.
+            way = (family, kind.label, getattr(feature, "splits_dtype", None))
+            other, its_way = seen.setdefault(key, (name, way))
             if way != its_way:
-                who = f"two features read key {key!r} differently: {other!r} ({its_family}) "
-                who += f"and {name!r} ({family})"
-                if other == name:
-                    who = f"one feature reads key {key!r} in two ways"
-                how = _difference(way, its_way)
-                detail = f"{who}{how}; read it in one way and convert the result"
+                ways = [
+                    f"{who!r} ({family}, {label}" + (f", {splits} row_splits)" if splits else ")")
+                    for who, (family, label, splits) in ((other, its_way), (name, way))
+                ]
+                detail = (
+                    f"key {key!r} is read in two ways: {' and '.join(ways)}; read it in one way and "
+                    "convert the result"
+                )
                 raise argument_error(detail, key=key)
 
 
-_FAMILIES: dict[type, str] = {
-    Dense: "dense",
-    Padded: "dense",
-    VarLen: "sparse",
-    Sparse: "sparse",
-    Ragged: "ragged",
-}
-
-
-def _difference(way: tuple[Any, ...], other: tuple[Any, ...]) -> str:
-    """Describe how two ways of reading differ, beyond the family."""
-    if way[0] != other[0]:
-        return ""
-    if way[1] != other[1]:
-        return f", as {other[1].label} and as {way[1].label}"
-    return f", with {other[2]} and with {way[2]} row_splits"
+_FAMILIES = {Dense: "dense", Padded: "dense", VarLen: "sparse", Sparse: "sparse", Ragged: "ragged"}
 
 
 # ------------------------------------------------------------------------ default values

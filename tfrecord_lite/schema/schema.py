@@ -88,19 +88,15 @@ class Original:
         object.__setattr__(self, "dtype", _dtype_name(self.dtype))
         if self.shape is not None:
             object.__setattr__(self, "shape", tuple(map(_dimension, self.shape)))
-        if not isinstance(self.missing, bool):
-            raise TypeError(f"missing must be a bool, not {self.missing!r}")
-        if self.text is not None and not isinstance(self.text, str):
-            raise TypeError(f"text must be a str, not {self.text!r}")
+        for name, wanted in (("missing", bool), ("ordered", bool), ("text", str), ("zone", str)):
+            value = getattr(self, name)
+            if not isinstance(value, wanted) and (value is not None or wanted is bool):
+                raise TypeError(f"{name} must be a {wanted.__name__}, not {value!r}")
         if self.text is not None and (self.dtype != "string" or not _TEXT.fullmatch(self.text)):
             raise argument_error(
                 "text must be str, T, or a width such as S5 or U5, with dtype string; "
                 f"not {self.text!r} with dtype {self.dtype}"
             )
-        if not isinstance(self.zone, str | None):
-            raise TypeError(f"zone must be a str, not {self.zone!r}")
-        if not isinstance(self.ordered, bool):
-            raise TypeError(f"ordered must be a bool, not {self.ordered!r}")
         if self.zone is not None and not (self.zone and self.dtype.startswith("datetime64")):
             raise argument_error(f"only datetime64 has a zone, not {self.dtype}: {self.zone!r}")
         if self.ordered and self.categories is None:
@@ -116,12 +112,11 @@ class Original:
 
     def _members(self) -> dict[str, Any]:
         """Return dtype, shape, and the other fields that are not the default."""
-        members = {field.name: getattr(self, field.name) for field in fields(self)}
-        rest = fields(self)[2:]
-        for field in rest:
-            if members[field.name] == field.default:
-                del members[field.name]
-        return members
+        return {
+            field.name: value
+            for field in fields(self)
+            if (value := getattr(self, field.name)) != field.default or field.name == "shape"
+        }
 
 
 def _dtype_name(dtype: Any) -> str:

@@ -15,9 +15,8 @@ No I/O, no knowledge of bytes on the wire.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 import numpy as np
@@ -45,10 +44,6 @@ _VARIABLE: dict[str, Callable[[Kind], FeatureSpec]] = {
     "varlen": lambda kind: VarLenFeature(kind.dtype),
     "padded": lambda kind: FixedLenSequenceFeature([], kind.dtype, allow_missing=True),
 }
-
-
-_HEADER = ("name", "kind", "records", "length", "values")
-_LISTS_HEADER = ("name", "kind", "records", "steps", "length", "values")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,12 +107,8 @@ class FeatureSummary:
     lists: Mapping[Kind, ListSummary]
 
     def __post_init__(self) -> None:
-        """Replace the lists by a read-only copy, sorted by kind."""
-        object.__setattr__(self, "lists", MappingProxyType(dict(sorted(self.lists.items()))))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle as the call that creates an equal one."""
-        return (type(self), (dict(self.lists),))
+        """Sort the lists by kind."""
+        object.__setattr__(self, "lists", dict(sorted(self.lists.items())))
 
     def __add__(self, other: FeatureSummary) -> FeatureSummary:
         """Return the summary of both sets of records; those of `other` come later."""
@@ -260,7 +251,8 @@ class Summary(Mapping[str, FeatureSummary]):
         age   FixedLenFeature  int64   []     -1
         name  FixedLenFeature  string  []
         """
-        _check_variable(variable, _VARIABLE)
+        if variable not in _VARIABLE:
+            raise argument_error(f"variable is {variable!r}, expected {', '.join(_VARIABLE)}")
         defaults = {} if defaults is None else defaults
         for name in defaults:
             if name not in self._features:
@@ -318,20 +310,14 @@ class Summary(Mapping[str, FeatureSummary]):
 
     def __str__(self) -> str:
         """Return a table with one line per feature."""
-        if not self._features:
-            return self._title()
-        rows = [self._row(name, found) for name, found in self._features.items()]
-        return "\n".join([self._title(), *aligned([_HEADER, *rows])])
+        title = f"{plural(self.n_records, 'record')}, {plural(len(self), 'feature')}"
+        rows: list[tuple[str, ...]] = [("name", "kind", "records", "length", "values")]
+        for name, found in self._features.items():
+            kinds, *ranges = _cells(found)
+            rows.append((shown_name(name), kinds, _share(found.n_records, self.n_records), *ranges))
+        return "\n".join([title, *aligned(rows)]) if self._features else title
 
     __repr__ = __str__
-
-    def _title(self) -> str:
-        return f"{plural(self.n_records, 'record')}, {plural(len(self), 'feature')}"
-
-    def _row(self, name: str, found: FeatureSummary) -> tuple[str, ...]:
-        """Return the cells of one feature."""
-        kinds, *ranges = _cells(found)
-        return shown_name(name), kinds, _share(found.n_records, self.n_records), *ranges
 
 
 @dataclass(frozen=True, slots=True)
@@ -422,14 +408,6 @@ class SequenceSummary:
     context: Summary
     feature_lists: Mapping[str, FeatureListSummary]
 
-    def __post_init__(self) -> None:
-        """Replace the lists by a read-only copy."""
-        object.__setattr__(self, "feature_lists", MappingProxyType(dict(self.feature_lists)))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle as the call that creates an equal one."""
-        return (type(self), (self.context, dict(self.feature_lists)))
-
     def __add__(self, other: SequenceSummary) -> SequenceSummary:
         """Return the summary of both sets of records; those of `other` come later."""
         if not isinstance(other, SequenceSummary):
@@ -478,7 +456,9 @@ class SequenceSummary:
         >>> summarize(people).schema().feature_lists["words"]
         FixedLenSequenceFeature(shape=(), dtype='string', allow_missing=False, default_value=None)
         """
-        _check_variable(variable, ("ragged", "varlen"), " for SequenceExamples")
+        if variable not in ("ragged", "varlen"):
+            detail = f"variable is {variable!r}, expected ragged, varlen for SequenceExamples"
+            raise argument_error(detail)
         context = Schema({})
         if defaults or any(found.lists for found in self.context.values()):
             context = self.context.schema(variable=variable, defaults=defaults)
@@ -526,29 +506,22 @@ class SequenceSummary:
 
     def __str__(self) -> str:
         """Return a table with one line per feature of the context, and one with the lists."""
-        parts = [self._title()]
+        n_context, n_lists = len(self.context), len(self.feature_lists)
+        title = f"{plural(self.n_records, 'record')}, {plural(n_context, 'context feature')}, "
+        parts = [title + plural(n_lists, "feature list")]
         if self.context:
             _, _, table = str(self.context).partition("\n")
             parts.append(f"context\n{table}")
+        rows: list[tuple[str, ...]] = [("name", "kind", "records", "steps", "length", "values")]
+        for name, found in self.feature_lists.items():
+            kinds, *ranges = _cells(found.values)
+            share = _share(found.n_records, self.n_records)
+            rows.append((shown_name(name), kinds, share, _range(found.steps), *ranges))
         if self.feature_lists:
-            rows = [self._row(name, found) for name, found in self.feature_lists.items()]
-            parts.append("\n".join(["feature lists", *aligned([_LISTS_HEADER, *rows])]))
+            parts.append("\n".join(["feature lists", *aligned(rows)]))
         return "\n\n".join(parts)
 
     __repr__ = __str__
-
-    def _title(self) -> str:
-        counts = len(self.context), len(self.feature_lists)
-        return (
-            f"{plural(self.n_records, 'record')}, {plural(counts[0], 'context feature')}, "
-            f"{plural(counts[1], 'feature list')}"
-        )
-
-    def _row(self, name: str, found: FeatureListSummary) -> tuple[str, ...]:
-        """Return the cells of one list."""
-        kinds, *ranges = _cells(found.values)
-        share = _share(found.n_records, self.n_records)
-        return shown_name(name), kinds, share, _range(found.steps), *ranges
 
 
 def _added(ours: Mapping[Any, Any], theirs: Mapping[Any, Any]) -> dict[Any, Any]:
@@ -556,18 +529,15 @@ def _added(ours: Mapping[Any, Any], theirs: Mapping[Any, Any]) -> dict[Any, Any]
     return {**ours, **{key: ours[key] + one if key in ours else one for key, one in theirs.items()}}
 
 
-def _check_variable(variable: str, allowed: Collection[str], where: str = "") -> None:
-    if variable not in allowed:
-        raise argument_error(f"variable is {variable!r}, expected {', '.join(allowed)}{where}")
-
-
 def _cells(found: FeatureSummary) -> tuple[str, str, str]:
-    """Return the cells with kinds, lengths and values."""
-    return (
-        "/".join(kind.label for kind in found.lists) or "none",
-        _range(found.lengths) if found.lists else "",
-        "; ".join(_values(kind, lists) for kind, lists in found.lists.items() if lists.values),
-    )
+    """Return the cells with kinds, lengths and values; of byte strings, with their lengths."""
+    values = []
+    for kind, lists in found.lists.items():
+        if lists.values:
+            unit = " byte" if lists.values == (1, 1) else " bytes"
+            values.append(_range(lists.values) + unit * (kind is Kind.BYTES))
+    kinds = "/".join(kind.label for kind in found.lists) or "none"
+    return kinds, _range(found.lengths) if found.lists else "", "; ".join(values)
 
 
 def _share(count: int, n_records: int) -> str:
@@ -602,13 +572,6 @@ def _describe(lists: ListSummary) -> dict[str, Any]:
         "min": json_value(low),
         "max": json_value(high),
     }
-
-
-def _values(kind: Kind, lists: ListSummary) -> str:
-    """Return the cell with the range of values; of byte strings, of their lengths."""
-    pair = lists.values or (0, 0)
-    unit = "" if kind is not Kind.BYTES else " byte" if pair == (1, 1) else " bytes"
-    return _range(pair) + unit
 
 
 def _range(pair: tuple[float, float]) -> str:

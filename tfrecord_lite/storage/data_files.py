@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
@@ -27,44 +28,32 @@ def data_names(name: str, num_shards: int | None) -> list[str]:
     ``train.tfrecord.gz`` to ``train-00000-of-00002.tfrecord.gz``.
     """
     if num_shards is None:
-        return _names_without_number(name)
-    num_shards = require_int("num_shards", num_shards, 1)
-    names = shard_names(name, num_shards)
-    if names is None:
-        stem, ending = os.path.splitext(name)  # noqa: PTH122 - may be a URL
-        if compression_of_name(name):
-            stem, inner = os.path.splitext(stem)  # noqa: PTH122
-            ending = inner + ending
-        names = shard_names(f"{stem}@{num_shards}{ending}") or []
-    if len(names) != num_shards:
-        detail = (
-            f"the name does not stand for num_shards={num_shards} files; expected a plain name, "
-            f"'name@{num_shards}', or '{{shard}}' in it"
-        )
-        raise argument_error(detail, source=name)
-    _check_shadow(name)
-    return names
-
-
-def _names_without_number(name: str) -> list[str]:
-    """Return the shards of a name with ``@``, and any other name itself."""
-    if "{shard" in name:
-        raise argument_error("the name has {shard} in it; give num_shards too", source=name)
-    try:
-        names = shard_names(name)
-    except InvalidArgumentError:  # more than can be numbered, such as a date: the name of a file
+        if "{shard" in name:
+            raise argument_error("the name has {shard} in it; give num_shards too", source=name)
         names = None
-    if not names:
-        return [name]
-    _check_shadow(name)
-    return names
-
-
-def _check_shadow(name: str) -> None:
-    """Raise if readers would take a file for the shards."""
+        with contextlib.suppress(InvalidArgumentError):  # more than can be numbered, such as a date
+            names = shard_names(name)
+        if not names:
+            return [name]
+    else:
+        num_shards = require_int("num_shards", num_shards, 1)
+        names = shard_names(name, num_shards)
+        if names is None:
+            stem, ending = os.path.splitext(name)  # noqa: PTH122 - may be a URL
+            if compression_of_name(name):
+                stem, inner = os.path.splitext(stem)  # noqa: PTH122
+                ending = inner + ending
+            names = shard_names(f"{stem}@{num_shards}{ending}") or []
+        if len(names) != num_shards:
+            detail = (
+                f"the name does not stand for num_shards={num_shards} files; expected a plain name, "
+                f"'name@{num_shards}', or '{{shard}}' in it"
+            )
+            raise argument_error(detail, source=name)
     if "@" in name and os.path.lexists(name):
         detail = "a file has exactly this name, and would be read instead of the shards; remove it"
         raise argument_error(detail, source=name)
+    return names
 
 
 class DataFiles(FileSet):

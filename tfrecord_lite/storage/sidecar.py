@@ -326,17 +326,10 @@ def _parse_json(content: bytes, tfds_info: bytes | None) -> Sidecar:
         return Sidecar(SequenceSchema.from_json(content), None, found.get("data"))
     if tfds.is_features(found):
         return Sidecar(tfds.from_json(content, tfds_info))
-    # A Super Serial header: some feature has what its features have.
-    is_header = any(
-        isinstance(item, dict) and {"shape", "dtype"} & {*item} for item in found.values()
+    raise argument_error(
+        f'this JSON is not a schema; expected a sidecar with "format": "{FORMAT}", or a '
+        "features.json of TFDS"
     )
-    if isinstance(found.get("format"), str) or not is_header:
-        raise argument_error(
-            f'this JSON is not a schema; expected a sidecar with "format": "{FORMAT}", '
-            "a features.json of TFDS, or a header of Super Serial with a shape and a dtype "
-            "for each feature"
-        )
-    return Sidecar(superserial.from_mapping(found))
 
 
 def write(path: Path, sidecar: Sidecar, storage_options: StorageOptions = None) -> OutputFile:
