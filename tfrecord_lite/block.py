@@ -275,8 +275,11 @@ class Block:
         return self.offsets.size
 
     def __iter__(self) -> Iterator[bytes]:
-        """Yield each record as ``bytes`` of its own."""
-        return iter(self.to_list())
+        """Yield each record as ``bytes`` of its own, made when it is asked for."""
+        view = memoryview(self.data)  # type: ignore[arg-type]
+        stops = (self.offsets + self.lengths).tolist()
+        for start, stop in zip(self.offsets.tolist(), stops, strict=True):
+            yield view[start:stop].tobytes()
 
     def to_list(self) -> list[bytes]:
         """Copy every record into a ``bytes`` object of its own.

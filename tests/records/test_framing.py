@@ -63,7 +63,7 @@ def by_records(decoder: FrameDecoder, chunks: Iterable[bytes]) -> Outcome:
         for chunk in chunks:
             decoder.recycle()
             put(decoder, chunk)
-            while (items := decoder.next_records()) is not None:
+            while (items := decoder.next_block()) is not None:
                 assert items
                 out += items
         decoder.close()
@@ -249,10 +249,11 @@ class TestDamage:
         if loss is None or loss.reason is Reason.TRUNCATED:
             return
         behind = reference.encode([b"behind"])
-        for again in (
-            lambda: decoder.feed(behind), decoder.next_block, decoder.next_records, decoder.rest,
-            decoder.close, lambda: decoder.next_block(3),
-        ):  # fmt: skip
+        calls: list[Callable[[], object]] = [
+            lambda: decoder.feed(behind), decoder.next_block, decoder.rest, decoder.close,
+            lambda: decoder.next_block(3),
+        ]  # fmt: skip
+        for again in calls:
             with pytest.raises(DataLossError) as caught:
                 again()
             assert loss_of(caught.value) == loss

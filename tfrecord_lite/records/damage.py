@@ -238,15 +238,14 @@ class SkippingStream:
             self._most_records = None if is_over else min(4 * most, _MANY_RECORDS)
             return block
 
-    def next_records(self) -> list[bytes] | None:
-        """Return the next intact records, at least one; None at the end of the file."""
+    def next_records(self) -> Block | list[bytes] | None:
+        """Return the next intact records as :meth:`next_block`; large ones maybe as ``bytes``."""
         while self._most_records is None:
             try:
                 return self._stream.next_records()
             except DataLossError as error:
                 self._skip(error)
-        block = self.next_block()
-        return None if block is None else block.to_list()
+        return self.next_block()
 
     @property
     def _is_searched(self) -> bool:

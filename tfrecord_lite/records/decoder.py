@@ -19,8 +19,8 @@ than the buffer grows it step by step, as the bytes come in (rule R6).
 from __future__ import annotations
 
 import struct
+import sys
 from collections.abc import Callable
-from itertools import pairwise
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 
 CHUNK_BYTES = 1024 * 1024
 """How much a decoder asks for at a time; one fits the processor's cache."""
+
+LARGE_BYTES = 32 * 1024
+"""From this size on a record may be read straight into its own bytes object."""
 
 _MIN_ROOM_BYTES = 64 * 1024
 """A buffer with less room than this is full, and a new one takes its place."""
@@ -224,47 +227,47 @@ class FrameDecoder:
         offsets, lengths = bounds[:-1] + HEADER_BYTES, np.diff(bounds) - OVERHEAD_BYTES
         return Block(self._buffer, offsets, lengths, (span,))
 
-    def next_records(self) -> list[bytes] | None:
-        """Give out all whole records as :meth:`next_block`, each as ``bytes`` of its own."""
-        edges = self._next_edges(None)
-        if edges is None:
-            return None
-        view = self._view
-        places = pairwise(edges.tolist())
-        records = [view[a + HEADER_BYTES : b - FOOTER_BYTES].tobytes() for a, b in places]
-        n_records = self._admit(edges, records)
-        return records if n_records == len(records) else records[:n_records]
+    def next_large(self, read: Callable[[int], bytes], n_left: int) -> list[bytes] | Block | None:
+        """Read the next records, if they are large, straight into ``bytes`` of their own, past the buffer.
 
-    def next_large(self, read: Callable[[int], bytes]) -> bytes | None:
-        """Read the next record straight into its own ``bytes``, past the buffer.
-
-        Saves a large record one copy of its data. Its header has come in, and maybe a part
-        of its data; the caller knows that the source still holds `next_length` bytes.
-        `read(n)` returns the next bytes of the stream, at most n. Returns None if the record
-        cannot be read this way: continue with :meth:`next_records`. Raises as :meth:`next_block`.
+        Saves them one copy of their data. `read(n)` returns the next bytes of the stream, at most
+        n, of which the source has `n_left`. Returns about a megabyte of records; None if the next one
+        cannot be read this way. Raises as :meth:`next_block`.
         """
-        length, came = self._next_length, self.pending_bytes - HEADER_BYTES
-        if self._edges.size > 1 or length is None or came > length:
+        length, came = self._next_length or 0, self.pending_bytes - HEADER_BYTES
+        if self._edges.size > 1 or not LARGE_BYTES <= length <= n_left + came or came > length:
             return None
-        data = read(length - came)
-        if came:
-            data = self._view[self._stop - came : self._stop].tobytes() + data
-        after = read(OVERHEAD_BYTES) if len(data) == length else b""
-        is_whole = len(after) >= FOOTER_BYTES
-        stored = int.from_bytes(after[:FOOTER_BYTES], "little")
-        if not is_whole or (self.verify and stored != crc32c.masked_crc32c(data)):
-            # The source was cut meanwhile, or the data is damaged: keep all bytes, as if
-            # they had come in the usual way.
-            header = self._view[self._next : self._next + HEADER_BYTES].tobytes()
-            self._base += self._start
-            self._restart(header + data + after)
-            if is_whole:
-                self.next_block(1)  # raises
-            return None
-        self._base += self._start + length + OVERHEAD_BYTES
-        self._n_given += 1
-        self._restart(after[FOOTER_BYTES:])
-        return data
+        records: list[bytes] = []
+        offset, n_bytes = self.offset, 0
+        head, data, after = self.pending.tobytes(), b"", b""
+        try:
+            while True:
+                data = read(length - came)
+                after = read(OVERHEAD_BYTES) if len(data) == length - came else b""
+                if came:
+                    head, data, came = head[:HEADER_BYTES], head[HEADER_BYTES:] + data, 0
+                stored = int.from_bytes(after[:FOOTER_BYTES], "little")
+                if len(after) < FOOTER_BYTES or (
+                    self.verify and stored != crc32c.masked_crc32c(data)
+                ):
+                    break
+                records.append(data)
+                head, data, after = after[FOOTER_BYTES:], b"", b""
+                offset += length + OVERHEAD_BYTES
+                n_bytes += length
+                n_left -= length + OVERHEAD_BYTES
+                length = int.from_bytes(head[:8], "little")
+                is_next = LARGE_BYTES <= length <= min(n_left, self.max_record_bytes)
+                if n_bytes >= CHUNK_BYTES or not is_next or not is_header(head):
+                    break
+        except (OSError, DataLossError):  # met again by the next call
+            if not records:
+                raise
+        finally:
+            # Keep what was read of a record that is damaged or not whole, as if it had come in the usual way.
+            self._base, self._n_given = offset, self._n_given + len(records)
+            self._restart(head + data + after)
+        return records or self.next_block()
 
     def _restart(self, pending: bytes) -> None:
         """Make `pending`, which starts with a record, all that came in and was not given out."""
@@ -307,28 +310,22 @@ class FrameDecoder:
         """Find whole records, until there are `n_records` or the bytes end."""
         if self._error is not None:
             return
-        wanted = None if n_records is None else max(n_records + 1 - self._edges.size, 0)
+        n_known = self._edges.size - 1
         view, at = self._view, self._next
-        n_known, first = self._edges.size - 1, at
         last = self._stop - OVERHEAD_BYTES
         found: list[int] = []
-        if wanted is None:
-            while at <= last:
-                found.append(at)
-                at += _read_length(view, at)[0] + OVERHEAD_BYTES
-        else:
-            for _ in range(wanted):
-                if at > last:
-                    break
-                found.append(at)
-                at += _read_length(view, at)[0] + OVERHEAD_BYTES
+        for _ in range(sys.maxsize if n_records is None else n_records - n_known):
+            if at > last:
+                break
+            found.append(at)
+            at += _read_length(view, at)[0] + OVERHEAD_BYTES
         if at > self._stop:  # the last one is not whole
             at = found.pop()
-        if not found and (at == first and self._next_length is not None):
+        if not found and self._next_length is not None:
             return
-        self._next_length = None
-        if found:
-            self._edges = np.concatenate([self._edges, np.array([*found[1:], at], np.int64)])
+        found.append(at)
+        more = np.fromiter(found, np.int64, len(found))
+        self._edges, self._next_length = np.concatenate([self._edges[:-1], more]), None
         self._check_headers(n_known, has_next=self._stop - at >= HEADER_BYTES)
 
     def _check_headers(self, n_known: int, *, has_next: bool) -> None:
@@ -365,8 +362,8 @@ class FrameDecoder:
                 raise self._error
         return self._edges if n_records is None else self._edges[: n_records + 1]
 
-    def _admit(self, edges: Int64Array, copies: list[bytes] | None = None) -> int:
-        """Check the data of the frames between these edges, or its copies.
+    def _admit(self, edges: Int64Array) -> int:
+        """Check the data of the frames between these edges.
 
         Counts the records before the first damaged one as given out, and returns their number;
         raises if there are none.
@@ -374,7 +371,7 @@ class FrameDecoder:
         n_intact = edges.size - 1
         if self.verify:
             starts, stops = edges[:-1] + HEADER_BYTES, edges[1:] - FOOTER_BYTES
-            bad = first_bad_data(self._buffer, starts, stops, copies, is_owned=True)
+            bad = first_bad_data(self._buffer, starts, stops, is_owned=True)
             if bad is not None:
                 n_intact = bad
                 self._edges, self._next_length = self._edges[: bad + 1], None

@@ -20,7 +20,7 @@ found by :class:`tfrecord_lite.records.decoder.FrameDecoder`. No I/O.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -225,25 +225,19 @@ def first_bad_data(
     buffer: Uint8Array,
     starts: Int64Array,
     stops: Int64Array,
-    copies: Sequence[bytes] | None = None,
     *,
     is_owned: bool = False,
 ) -> int | None:
     """Return the number of the first record whose data has a wrong CRC; None if none has.
 
-    `starts` and `stops` of the data are int64, shape (n,); each record's footer follows. If
-    there are `copies` of the data, they are checked one by one instead: they are in the processor's
-    cache. A buffer that `is_owned` is written to meanwhile (:mod:`tfrecord_lite.records.crc_combine`).
+    `starts` and `stops` of the data are int64, shape (n,); each record's footer follows. A buffer
+    that `is_owned` is written to meanwhile (:mod:`tfrecord_lite.records.crc_combine`).
     """
     stored = at_every_byte(buffer, FOOTER)[stops]
     if _run_is_intact(buffer, starts, stops, stored, is_owned=is_owned):
         return None
-    pieces: Iterable[Buffer]
-    if copies is not None:
-        pieces = copies
-    else:
-        view = memoryview(buffer)  # type: ignore[arg-type]
-        pieces = (view[a:b] for a, b in zip(starts.tolist(), stops.tolist(), strict=True))
+    view = memoryview(buffer)  # type: ignore[arg-type]
+    pieces = (view[a:b] for a, b in zip(starts.tolist(), stops.tolist(), strict=True))
     wrong = np.flatnonzero(crc32c.crcs_of(pieces, starts.size) != stored)
     return int(wrong[0]) if wrong.size else None
 

@@ -18,14 +18,11 @@ from tfrecord_lite.files.inflate import Inflated, InflationLimits
 from tfrecord_lite.files.input import InputFile, open_input
 from tfrecord_lite.files.names import Source, name_of, opening_error
 from tfrecord_lite.options import ReadSettings
-from tfrecord_lite.records.decoder import FrameDecoder
+from tfrecord_lite.records.decoder import LARGE_BYTES, FrameDecoder
 from tfrecord_lite.records.framing import is_header
 from tfrecord_lite.sniff import HEAD_BYTES, looks_like
 
 _DEFAULTS = ReadSettings()
-
-_LARGE_RECORD_BYTES = 32 * 1024
-"""From this size on a record is read straight into its own bytes object."""
 
 _PEEK_BYTES, _LOOK_BYTES = 512, 64 * 1024
 """To tell a compression, and another format, of a file that goes on."""
@@ -108,28 +105,28 @@ class RecordStream:
             raise self._explained(error) from None
         return block
 
-    def next_records(self) -> list[bytes] | None:
-        """Return the next records, at least one, each as ``bytes``; None at the end of the file.
+    def next_records(self) -> Block | list[bytes] | None:
+        """Return the next records, at least one; large ones as ``bytes``, read without a copy.
 
-        Raises as :meth:`next_block`.
+        A block's memory is written again by the next call. Otherwise as :meth:`next_block`.
         """
         decoder = self.decoder
+        found: Block | list[bytes] | None
         try:
-            while (records := decoder.next_records()) is None:
-                length = decoder.next_length
-                # Only if the file is long enough for it, and nobody has set an end.
+            while (found := decoder.next_block()) is None:
+                # Nobody has set an end, and the file's own is known.
                 is_raw = self._content is self._file and not self.is_closed and self._end is None
-                if length >= _LARGE_RECORD_BYTES and is_raw and self._file.remaining() >= length:
-                    record = decoder.next_large(self._file.read)
-                    if record is not None:
-                        return [record]
+                if is_raw and decoder.next_length >= LARGE_BYTES:
+                    found = decoder.next_large(self._file.read, self._file.remaining())
+                    if found is not None:
+                        break
                 decoder.recycle()
                 if not self.fill(None):
                     decoder.close()
-                    return None
+                    break
         except DataLossError as error:
             raise self._explained(error) from None
-        return records
+        return found
 
     @property
     def n_records(self) -> int:
