@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 import subprocess
 import sys
-from itertools import chain
+from itertools import chain, product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pytest
@@ -16,7 +16,6 @@ from google.protobuf.descriptor_pb2 import FileDescriptorProto
 from google.protobuf.internal import api_implementation
 from hypothesis import HealthCheck, Phase, find, given, settings
 from hypothesis import strategies as st
-from hypothesis.errors import NoSuchExample
 
 from tests.support import reference, reference_example
 from tests.support.reference_example import RejectedError
@@ -172,14 +171,6 @@ def test_encodings_come_in_every_way(way: str) -> None:
     assert features_of(message)[b"a"].values == (1, 2, 300)
 
 
-def test_damaged_messages_are_sometimes_rejected_and_sometimes_another_message() -> None:
-    def is_rejected(message: bytes) -> bool:
-        return not features_of(message)
-
-    some(testing.damaged_messages(INTS), is_rejected)
-    some(testing.damaged_messages(INTS), lambda m: features_of(m).keys() > {b"a"})
-
-
 # -------------------------------------------------------------------------- Examples, specs
 
 
@@ -197,84 +188,38 @@ def test_examples_for_features_parse_with_them(
         parse_single_example(message, features)
 
 
-@pytest.mark.full
-def test_features_are_of_every_class_and_partition() -> None:
-    def shows(name: str) -> Callable[[Any], bool]:
-        return lambda features: name in repr(features)
-
-    for name in ("FixedLen", "VarLen", "FixedLenSequence", "Sparse", "Ragged"):
-        some(testing.feature_specs(), shows(f"{name}Feature"))
-    for name in ("RowSplits", "RowLengths", "RowStarts", "RowLimits", "ValueRowIds", "Uniform"):
-        some(testing.feature_specs(), shows(name))
-
-
-@pytest.mark.full
-def test_a_feature_may_be_missing_only_where_it_may() -> None:
-    optional = {"a": FixedLenFeature([], int, 7)}
-    some(testing.examples_for(optional), lambda e: "a" not in e.features.feature)
-    some(testing.examples_for(optional), lambda e: "a" in e.features.feature)
-    with pytest.raises(NoSuchExample):
-        some(
-            testing.examples_for({"a": FixedLenFeature([], int)}),
-            lambda e: "a" not in e.features.feature,
-        )
-
-
-@given(testing.feature_specs(), st.data())
-def test_columns_are_what_parsing_gives(features: dict[str, Any], data: st.DataObject) -> None:
-    columns = data.draw(testing.columns(features, 2, 3))
-
-    for name, column in columns.items():
-        kinds = (np.ndarray, RaggedTensor, SparseTensor)
-        assert isinstance(column, kinds), name
-        n_rows = column.dense_shape[0] if isinstance(column, SparseTensor) else len(column)
-        assert 2 <= n_rows <= 3
-
-
-@given(testing.examples(max_features=2), testing.sequence_examples(max_features=1, max_steps=2))
-def test_no_more_features_and_steps_than_asked_for(
-    example: Example, sequence: SequenceExample
+@given(
+    testing.examples(max_features=2),
+    testing.sequence_examples(max_features=1, max_steps=2),
+    testing.sequence_feature_specs(max_size=1),
+    testing.tables(min_rows=2, max_rows=4),
+    testing.records(min_size=1, max_size=3, max_bytes=5),
+    testing.feature_specs().flatmap(lambda features: testing.columns(features, 2, 3)),
+)
+def test_limits_are_kept(
+    example: Example, sequence: SequenceExample, specs: Any, table: Any, records: Any, batch: Any
 ) -> None:
     assert len(example.features.feature) <= 2
-    assert len(sequence.context.feature) <= 1
-    assert len(sequence.feature_lists.feature_list) <= 1
-    for steps in sequence.feature_lists.feature_list.values():
-        assert len(steps.feature) <= 2
+    lists = sequence.feature_lists.feature_list
+    assert max(len(sequence.context.feature), len(lists)) <= 1
+    assert all(len(steps.feature) <= 2 for steps in lists.values())
+    assert 1 <= len(specs[0]) + len(specs[1]) <= 2
+    assert max(map(len, specs)) == 1
+    columns, examples = table
+    assert (2 <= len(examples) <= 4, 1 <= len(columns) <= 5) == (True, True)
+    assert all(set(each.features.feature) <= set(columns) for each in examples)
+    assert 1 <= len(records) <= 3
+    assert max(map(len, records)) <= 5
+    for name, column in batch.items():
+        assert isinstance(column, (np.ndarray, RaggedTensor, SparseTensor)), name
+        n_rows = column.dense_shape[0] if isinstance(column, SparseTensor) else len(column)
+        assert 2 <= n_rows <= 3
 
 
 @given(testing.examples(allow_nan=False), testing.sequence_examples(allow_nan=False))
 def test_without_nan_messages_equal_themselves(example: Example, sequence: SequenceExample) -> None:
     assert Example.FromString(example.SerializeToString()) == example
     assert SequenceExample.FromString(sequence.SerializeToString()) == sequence
-
-
-@pytest.mark.parametrize("kind", ["bytes_list", "float_list", "int64_list", None])
-@pytest.mark.parametrize("is_empty", [True, False])
-def test_features_are_of_every_kind_and_also_empty(kind: str | None, *, is_empty: bool) -> None:
-    def fits(feature: Any) -> bool:
-        found = feature.WhichOneof("kind")
-        return found == kind and (kind is None or is_empty != bool(getattr(feature, kind).value))
-
-    some(testing.feature_messages(), fits)
-
-
-@given(testing.tables(min_rows=2, max_rows=4))
-def test_tables_keep_their_limits(table: tuple[dict[str, Any], list[Example]]) -> None:
-    columns, examples = table
-    assert 2 <= len(examples) <= 4
-    assert 1 <= len(columns) <= 5
-    for example in examples:
-        assert set(example.features.feature) <= set(columns)
-
-
-@pytest.mark.parametrize(
-    "form", [np.ndarray, np.ma.MaskedArray, list, BytesColumn, RaggedTensor, SparseTensor]
-)
-def test_tables_have_columns_of_every_form(form: type) -> None:
-    def has_form(table: tuple[dict[str, Any], list[Example]]) -> bool:
-        return any(type(column) is form for column in table[0].values())
-
-    some(testing.tables(max_rows=2), has_form)
 
 
 # ------------------------------------------------------------------------ SequenceExamples
@@ -295,52 +240,75 @@ def test_sequence_examples_for_features_parse_with_them(
         parse_single_sequence_example(message, *specs)
 
 
-def test_features_are_of_every_class() -> None:
-    def asks(part: int, cls: type) -> Callable[[Any], bool]:
-        return lambda specs: any(isinstance(spec, cls) for spec in specs[part].values())
-
-    def asks_nothing(part: int) -> Callable[[Any], bool]:
-        return lambda specs: not specs[part]
-
-    for part, other in enumerate((FixedLenFeature, FixedLenSequenceFeature)):
-        for cls in (other, VarLenFeature, RaggedFeature):
-            some(testing.sequence_feature_specs(1), asks(part, cls))
-        some(testing.sequence_feature_specs(1), asks_nothing(part))
-
-
-@given(testing.sequence_feature_specs(max_size=1))
-def test_no_fewer_and_no_more_features_than_asked_for(
-    specs: tuple[dict[str, Any], dict[str, Any]],
-) -> None:
-    assert 1 <= len(specs[0]) + len(specs[1]) <= 2
-    assert max(map(len, specs)) == 1
-
-
 def steps_of(message: SequenceExample) -> list[Any] | None:
     lists = message.feature_lists.feature_list
     return list(lists["a"].feature) if "a" in lists else None
 
 
-OPTIONAL = [
-    FixedLenSequenceFeature([2], "int64", allow_missing=True),
-    VarLenFeature("float32"),
-    RaggedFeature("string"),
-]
+def n_steps_of(message: SequenceExample) -> int | None:
+    steps = steps_of(message)
+    return None if steps is None else len(steps)
 
 
-@pytest.mark.parametrize("spec", OPTIONAL, ids=lambda spec: type(spec).__name__)
-def test_lists_are_missing_or_of_every_length(spec: Any) -> None:
-    one = testing.sequence_examples_for(None, {"a": spec}, max_steps=2)
+def content_of(feature: Any) -> tuple[str | None, bool]:
+    """Return the kind of a Feature, and whether it has values."""
+    kind = feature.WhichOneof("kind")
+    return kind, bool(kind and getattr(feature, kind).value)
 
-    def has(n_steps: int | None) -> Callable[[SequenceExample], bool]:
-        return lambda message: n_steps_of(message) == n_steps
 
-    def n_steps_of(message: SequenceExample) -> int | None:
-        steps = steps_of(message)
-        return None if steps is None else len(steps)
+def result_of(damaged: bytes) -> str:
+    found = features_of(damaged).keys()
+    return "rejected" if not found else "more" if found > {b"a"} else "as it was"
 
-    for n_steps in (None, 0, 1, 2):
-        some(one, has(n_steps))
+
+Drawn: TypeAlias = "tuple[SearchStrategy[Any], Callable[[Any], Any], Iterable[Any]]"
+
+
+def drawn() -> Iterable[Drawn]:
+    """Give strategies, what is looked at in what they draw, and what has to be seen there."""
+    classes = [
+        "FixedLenF",
+        "VarLenF",
+        "FixedLenSequenceF",
+        "SparseF",
+        "RaggedF",
+        "UniformRowLength",
+    ]
+    kinds = ["RowSplits", "RowLengths", "RowStarts", "RowLimits", "ValueRowIds"]
+    yield testing.feature_specs(), repr, classes + kinds
+    context = ["{},", "FixedLenFeature", "VarLenFeature", "RaggedFeature"]
+    yield testing.sequence_feature_specs(1), lambda specs: f"{specs[0]},", context
+    lists = ["{},", "FixedLenSequenceFeature", "VarLenFeature", "RaggedFeature"]
+    yield testing.sequence_feature_specs(1), lambda specs: f"{specs[1]},", lists
+    one = testing.examples_for({"a": FixedLenFeature([], int, 7)})
+    yield one, lambda example: {"a" in example.features.feature}, [True, False]
+    every = product(("bytes_list", "float_list", "int64_list"), (True, False))
+    yield testing.feature_messages(), lambda one: {content_of(one)}, [(None, False), *every]
+    forms = [np.ndarray, np.ma.MaskedArray, list, BytesColumn, RaggedTensor, SparseTensor]
+    yield testing.tables(max_rows=2), lambda table: set(map(type, table[0].values())), forms
+    optional = FixedLenSequenceFeature([2], "int64", allow_missing=True)
+    for spec in (optional, VarLenFeature("float32"), RaggedFeature("string")):
+        some_steps = testing.sequence_examples_for(None, {"a": spec}, max_steps=2)
+        yield some_steps, lambda message: {n_steps_of(message)}, [None, 0, 1, 2]
+    steps = testing.sequence_examples_for(None, {"a": VarLenFeature("float32")})
+    without = [(None, False), ("float_list", False)]
+    yield steps, lambda message: set(map(content_of, steps_of(message) or [])), without
+    yield testing.damaged_messages(INTS), result_of, ["rejected", "more"]
+
+
+@pytest.mark.parametrize(
+    ("strategy", "look", "wanted"),
+    [(strategy, look, each) for strategy, look, wanted in drawn() for each in wanted],
+)
+def test_everything_is_drawn_sooner_or_later(
+    strategy: SearchStrategy[Any], look: Callable[[Any], Any], wanted: Any
+) -> None:
+    some(strategy, lambda found: wanted in look(found))
+
+
+@given(testing.examples_for({"a": FixedLenFeature([], int)}))
+def test_a_feature_that_must_be_there_is(example: Example) -> None:
+    assert "a" in example.features.feature
 
 
 REQUIRED = {"a": FixedLenSequenceFeature([2], "int64")}
@@ -381,12 +349,6 @@ def test_features_that_no_parser_takes_are_rejected(specs: Any, data: st.DataObj
 
 
 # --------------------------------------------------------------------------------- records
-
-
-@given(testing.records(min_size=1, max_size=3, max_bytes=5))
-def test_records_keep_their_limits(records: list[bytes]) -> None:
-    assert 1 <= len(records) <= 3
-    assert max(map(len, records)) <= 5
 
 
 @given(testing.any_stream())
