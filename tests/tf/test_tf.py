@@ -93,45 +93,34 @@ def test_a_name_that_is_not_there_is_an_attribute_error_that_says_what_to_use(na
     assert all(hasattr(module, public) for public in module.__all__)
 
 
+@pytest.mark.every
 @pytest.mark.parametrize(
-    ("name", "meant"),
+    ("name", "hint"),
     [
-        ("io.TFRecordWritr", "TFRecordWriter"),
-        ("data.Dataset.shuffel", "shuffle"),
-        ("compat.v1.io.parse_single_exampel", "parse_single_example"),
-        ("TensorSpce", "TensorSpec"),
+        ("io.TFRecordWritr", "did you mean 'TFRecordWriter'?"),
+        ("data.Dataset.shuffel", "did you mean 'shuffle'?"),
+        ("compat.v1.io.parse_single_exampel", "did you mean 'parse_single_example'?"),
+        ("TensorSpce", "did you mean 'TensorSpec'?"),
+        ("keras", "torch"), ("function", "leave it out"), ("image.resize", "Pillow"),
+        ("math", "NumPy"), ("sequence_mask", "np.arange"), ("io.tf_record_iterator", "compat.v1"),
+        ("data.Dataset.window", "itertools"), ("data.Dataset.random", "NumPy"),
+        ("compat.v1.app", "argparse"), ("compat.v1.gfile", "tf.io.gfile"),
     ],
-)
-def test_a_misspelt_name_is_a_question_and_no_other_hint(name: str, meant: str) -> None:
-    parent, _, last = name.rpartition(".")
+)  # fmt: skip
+def test_the_hint_fits_the_name(name: str, hint: str) -> None:
     with pytest.raises(AttributeError) as caught:
         operator.attrgetter(name)(tf)
 
-    shown = f"{parent.removeprefix('compat.v1.')}.{last}".removeprefix(".")
-    assert str(caught.value) == (
-        f"tf.{shown} is not part of tfrecord_lite: did you mean {meant!r}?"
-    )
+    prefix = f"tf.{name.removeprefix('compat.v1.')} is not part of tfrecord_lite: "
+    assert str(caught.value).startswith(prefix)
+    assert hint in str(caught.value).removeprefix(prefix)
 
 
-@pytest.mark.parametrize(
-    ("ask", "hint"),
-    [
-        (lambda: tf.keras, "torch"),
-        (lambda: tf.function, "leave it out"),
-        (lambda: tf.image.resize, "Pillow"),
-        (lambda: tf.math, "NumPy"),
-        (lambda: tf.sequence_mask, "np.arange"),
-        (lambda: tf.io.tf_record_iterator, "compat.v1"),
-        (lambda: tf.data.Dataset.range(1).window, "itertools"),
-        (lambda: tf.data.Dataset.random, "NumPy"),
-        (lambda: tf.compat.v1.app, "argparse"),
-        (lambda: tf.compat.v1.gfile, "tf.io.gfile"),
-        (lambda: tf.constant(1).mean, "numpy"),
-    ],
-)
-def test_the_hint_fits_the_name(ask: Callable[[], Any], hint: str) -> None:
-    with pytest.raises(AttributeError, match=hint):
-        ask()
+def test_tensors_have_no_methods_of_arrays() -> None:
+    with pytest.raises(AttributeError, match="numpy"):
+        tf.constant(1).mean()
+    with pytest.raises(AttributeError, match="itertools"):
+        tf.data.Dataset.range(1).window(1)
 
 
 def test_what_is_there_is_the_library() -> None:
@@ -225,14 +214,6 @@ def test_dtypes_are_numpys_under_another_name() -> None:
     assert tf.int64 != tf.int32
     assert tf.int64 != "no dtype"
     assert tf.io.FixedLenFeature([], tf.int64) == tf.io.FixedLenFeature([], np.int64)
-
-
-def test_values_that_would_change_are_rejected() -> None:
-    for value, dtype in ((1.5, tf.int32), (True, tf.int8), ("a", tf.int64), (1, tf.string)):
-        with pytest.raises(TypeError):
-            tf.constant(value, dtype)
-    with pytest.raises(tf.errors.UnimplementedError):
-        tf.cast("a", tf.int32)
 
 
 def test_settings_that_would_change_a_result_are_rejected() -> None:
@@ -372,10 +353,8 @@ def of_some_rank(x: Any) -> Any:
 
 
 def test_a_list_of_tensors_is_several_and_one_of_numbers_is_a_tensor() -> None:
-    numbers = tf.data.Dataset.range(1)
-
-    (several,) = numbers.map(lambda x: [x, x + 1])
-    (one,) = numbers.map(lambda _: [5, 6])
+    (several,) = tf.data.Dataset.range(1).map(lambda x: [x, x + 1])
+    (one,) = tf.data.Dataset.range(1).map(lambda _: [5, 6])
 
     assert isinstance(several, tuple)
     assert one.numpy().tolist() == [5, 6]
@@ -442,41 +421,23 @@ def test_a_file_is_not_written_over_unless_asked_for(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_stacked_or_sliced_is_rejected() -> None:
+    data, spec = tf.data.Dataset, tf.TensorSpec([2], tf.int32)
+    counts = data.range(3).map(lambda x: np.arange(int(x)))
+    ranks = data.range(2).map(of_some_rank)
     for ask, reason in (
-        (lambda: tf.data.Dataset.from_tensor_slices(1), errors.Reason.BAD_SHAPE),
-        (lambda: tf.data.Dataset.from_tensor_slices(([1], [1, 2])), errors.Reason.WRONG_COUNT),
-        (lambda: tf.data.Dataset.range(3).batch(0), errors.Reason.BAD_ARGUMENT),
+        (lambda: data.from_tensor_slices(1), errors.Reason.BAD_SHAPE),
+        (lambda: data.from_tensor_slices(([1], [1, 2])), errors.Reason.WRONG_COUNT),
+        (lambda: data.range(3).batch(0), errors.Reason.BAD_ARGUMENT),
+        (lambda: list(counts.batch(3)), errors.Reason.WRONG_COUNT),
+        (lambda: list(data.range(3).padded_batch(3, [1])), errors.Reason.BAD_SHAPE),
+        (lambda: list(counts.padded_batch(3, [1])), errors.Reason.BAD_SHAPE),
+        (lambda: list(ranks.batch(2)), errors.Reason.BAD_SHAPE),
+        (lambda: list(ranks.padded_batch(2)), errors.Reason.UNSUPPORTED),
         (
-            lambda: list(tf.data.Dataset.range(3).map(lambda x: np.arange(int(x))).batch(3)),
-            errors.Reason.WRONG_COUNT,
-        ),
-        (
-            lambda: list(tf.data.Dataset.range(3).padded_batch(3, padded_shapes=[1])),
+            lambda: list(data.from_generator(lambda: iter([[1]]), output_signature=spec)),
             errors.Reason.BAD_SHAPE,
         ),
-        (
-            lambda: list(
-                tf.data.Dataset.range(3).map(lambda x: np.arange(int(x))).padded_batch(3, [1])
-            ),
-            errors.Reason.BAD_SHAPE,
-        ),
-        (
-            lambda: list(tf.data.Dataset.range(2).map(of_some_rank).batch(2)),
-            errors.Reason.BAD_SHAPE,
-        ),
-        (
-            lambda: list(tf.data.Dataset.range(2).map(of_some_rank).padded_batch(2)),
-            errors.Reason.UNSUPPORTED,
-        ),
-        (
-            lambda: list(
-                tf.data.Dataset.from_generator(
-                    lambda: iter([[1]]), output_signature=tf.TensorSpec([2], tf.int32)
-                )
-            ),
-            errors.Reason.BAD_SHAPE,
-        ),
-        (lambda: tf.data.Dataset.list_files("no/such/*"), errors.Reason.BAD_ARGUMENT),
+        (lambda: data.list_files("no/such/*"), errors.Reason.BAD_ARGUMENT),
     ):
         with pytest.raises(tf.errors.InvalidArgumentError) as caught:
             ask()
@@ -536,13 +497,15 @@ def test_groups_follow_each_other_and_are_no_larger_than_allowed(number: int, la
     assert _group_of(stop, largest)[0] == stop
 
 
-def test_few_groups_are_kept() -> None:
-    records = [encode_example({"x": i}) for i in range(3000)]
+def test_few_groups_are_kept_and_rows_share_no_memory_with_them() -> None:
+    records = [encode_example({"pair": np.full(2, i, np.float32)}) for i in range(3000)]
     near = ParsedGroups(chunk_of(records))
 
     for i, record in enumerate(records):
-        parsed = tf.io.parse_single_example(RecordTensor(record, near, i), SPEC)
-        assert parsed["x"] == i
+        row = tf.io.parse_single_example(RecordTensor(record, near, i), SPEC)
+        assert row["pair"].numpy().tolist() == [i, i]
+        assert row["pair"].numpy().base is None
+        assert row["many"].values.numpy().base is None
 
     assert 1 <= len(near._groups) <= 4
 
@@ -618,20 +581,6 @@ def chunk_of(records: list[bytes]) -> RecordChunk:
     block = Block.from_records(records)
     places = np.zeros((len(records), 3), np.int64)
     return RecordChunk(["file"], block.data, block.offsets, block.lengths, places)
-
-
-def test_rows_that_were_cut_out_do_not_share_memory() -> None:
-    records = [encode_example({"pair": np.full(2, i, np.float32)}) for i in range(9)]
-    near = ParsedGroups(chunk_of(records))
-
-    parsed = [
-        tf.io.parse_single_example(RecordTensor(record, near, i), SPEC)
-        for i, record in enumerate(records)
-    ]
-    for i, row in enumerate(parsed):
-        assert row["pair"].numpy().base is None
-        assert row["many"].values.numpy().base is None
-        assert row["pair"].numpy().tolist() == [i, i]
 
 
 def test_many_records_are_parsed_by_few_calls(tmp_path: Path, monkeypatch: Any) -> None:
