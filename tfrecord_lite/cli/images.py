@@ -13,7 +13,7 @@ from tfrecord_lite.cli.style import exact_bytes
 from tfrecord_lite.errors import Reason, TFRecordError, plural
 
 if TYPE_CHECKING:
-    from tfrecord_lite.apps.images.lists import ImageReport
+    from tfrecord_lite.apps.images.pack import ImageReport
 
 _PACKING = (
     *("labels", "label_offset", "path_column", "label_column", "columns", "root"),

@@ -20,7 +20,7 @@ from tfrecord_lite import (
     load_tfds,
     read_batches,
 )
-from tfrecord_lite.apps.tfds import splits, tfds_info
+from tfrecord_lite.apps.tfds import info, tfds_info
 from tfrecord_lite.errors import DataLossError, InvalidArgumentError, Reason
 
 if TYPE_CHECKING:
@@ -409,7 +409,7 @@ def test_parts_of_a_split_are_pythons_slices(
     expected = range(total)[slice(*numbers)]
     try:
         text = f"train[{start}{unit}:{stop}{unit}]"
-        ((_, first, end),) = splits.parts_of(text, {"train": lengths})
+        ((_, first, end),) = info.parts_of(text, {"train": lengths})
         found = range(first, end)
     except InvalidArgumentError:
         assert not expected or max(map(abs, numbers)) > total or abs(start) > 100 or abs(stop) > 100

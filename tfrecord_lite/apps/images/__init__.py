@@ -3,16 +3,14 @@
 ::
 
     image   encoded images to pixels and back, with Pillow
-    lists   lists of images: folders, manifests, labels
-    pack    folders of images to files of records
+    pack    folders and lists of images to files of records
     unpack  files of records to folders of images
 """
 
 from __future__ import annotations
 
 from tfrecord_lite.apps.images.image import decode_image, decode_images, encode_image, image_row
-from tfrecord_lite.apps.images.lists import ImageReport
-from tfrecord_lite.apps.images.pack import pack_images
+from tfrecord_lite.apps.images.pack import ImageReport, pack_images
 from tfrecord_lite.apps.images.unpack import unpack_images
 
 __all__ = [

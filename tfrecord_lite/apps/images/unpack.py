@@ -25,7 +25,7 @@ from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
-from tfrecord_lite.apps.images.lists import (
+from tfrecord_lite.apps.images.pack import (
     DERIVED_KEYS,
     ENDINGS,
     FILENAME_KEY,

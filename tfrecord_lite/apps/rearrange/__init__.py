@@ -8,8 +8,8 @@
 ``files``      :func:`merge_files`, :func:`split_files` and :func:`filter_records`
 ``shuffling``  :func:`shuffle_records`, in a bounded amount of memory
 ``sampling``   :func:`sample_records`
-``sources``    the blocks of a reader, and the schema beside its files
-``targets``    the files that are written: which record goes where, and all appear together
+``transfer``   what they share: the blocks of a reader, with the schema beside its files, and
+               the files that are written, which appear together
 =============  ==============================================================================
 """
 
@@ -18,7 +18,7 @@ from __future__ import annotations
 from tfrecord_lite.apps.rearrange.files import filter_records, merge_files, split_files
 from tfrecord_lite.apps.rearrange.sampling import sample_records
 from tfrecord_lite.apps.rearrange.shuffling import shuffle_records
-from tfrecord_lite.apps.rearrange.targets import Rearranged, TargetOptions
+from tfrecord_lite.apps.rearrange.transfer import Rearranged, TargetOptions
 
 __all__ = [
     "Rearranged",

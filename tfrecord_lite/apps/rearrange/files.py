@@ -8,8 +8,7 @@ from typing import Unpack
 
 import numpy as np
 
-from tfrecord_lite.apps.rearrange.sources import Input
-from tfrecord_lite.apps.rearrange.targets import Outputs, Rearranged, TargetOptions
+from tfrecord_lite.apps.rearrange.transfer import Input, Outputs, Rearranged, TargetOptions
 from tfrecord_lite.arrays import BoolArray
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import argument_error, plural

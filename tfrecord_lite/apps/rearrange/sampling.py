@@ -15,8 +15,7 @@ from typing import Unpack
 
 import numpy as np
 
-from tfrecord_lite.apps.rearrange.sources import Input
-from tfrecord_lite.apps.rearrange.targets import Outputs, Rearranged, TargetOptions
+from tfrecord_lite.apps.rearrange.transfer import Input, Outputs, Rearranged, TargetOptions
 from tfrecord_lite.arrays import Uint64Array
 from tfrecord_lite.block import Block
 from tfrecord_lite.dataset.random_order import Key, seed_of, words

@@ -27,7 +27,7 @@ from typing import IO, TypeAlias, Unpack
 
 import numpy as np
 
-from tfrecord_lite.apps.rearrange.targets import Outputs, Rearranged, TargetOptions
+from tfrecord_lite.apps.rearrange.transfer import Outputs, Rearranged, TargetOptions
 from tfrecord_lite.arrays import Int64Array, Uint8Array, Uint64Array, row_splits
 from tfrecord_lite.block import HEADER_BYTES, OVERHEAD_BYTES, SPARE_BYTES, Block, Span
 from tfrecord_lite.dataset.random_order import Key, seed_of, words

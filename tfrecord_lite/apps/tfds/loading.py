@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-from tfrecord_lite.apps.tfds.info import Directory
-from tfrecord_lite.apps.tfds.splits import parts_of
+from tfrecord_lite.apps.tfds.info import Directory, parts_of
 from tfrecord_lite.block import Block
 from tfrecord_lite.convert.arrow import Library, check_library
 from tfrecord_lite.errors import InvalidArgumentError, Reason
