@@ -61,9 +61,11 @@ try:
         InputPartition,
         WriterCommitMessage,
     )
-except ImportError:  # register says so
-    DataSource = DataSourceArrowWriter = DataSourceReader = object
-    InputPartition = WriterCommitMessage = object
+except ImportError as _error:
+    _detail = (
+        f"Spark needs pyspark, pandas and pyarrow: pip install pyspark pandas pyarrow: {_error}"
+    )
+    raise ImportError(_detail) from None
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -106,7 +108,7 @@ def register(spark: Any) -> None:
     Raises
     ------
     ImportError
-        If pyspark 4.1 or later, or pyarrow, is not installed (the extra ``spark``).
+        If pyarrow is not installed (the extra ``spark``).
 
     Notes
     -----
@@ -128,9 +130,6 @@ def register(spark: Any) -> None:
     >>> spark.stop()
     """
     imported()
-    if DataSource is object:
-        detail = "Spark needs pyspark, pandas and pyarrow: pip install pyspark pandas pyarrow"
-        raise ImportError(detail)
     spark.dataSource.register(TFRecordDataSource)
 
 
@@ -577,7 +576,7 @@ class TFRecordBatchWriter(_WriterBase):
         fields = [field for field in schema if field.name not in names]
         if not fields:
             raise argument_error("partitionBy has all columns; none is left for the records")
-        self._rows = _rows_of(fields, options)
+        self._schema = _schema_of(fields, options)
 
     def write(self, iterator: Iterator[Any]) -> Any:
         """Write the batches of a task into a hidden folder of this attempt; called in a task.
@@ -613,8 +612,8 @@ class TFRecordBatchWriter(_WriterBase):
             system.create_dir(os.path.dirname(place))
         made = write_part(
             path,
-            map(self._rows.of, batches),
-            schema=self._rows.schema if is_first else None,
+            (_rows(batch, self._schema) for batch in batches),
+            schema=self._schema if is_first else None,
             compression=options["compression"],
             lossless=options["lossless"],
             sidecar=options["sidecar"],
@@ -653,17 +652,17 @@ def _by_folder(iterator: Iterable[Any], names: list[str]) -> Iterator[dict[str, 
     yield held
 
 
-def _rows_of(fields: list[Any], options: Mapping[str, Any]) -> _Rows:
-    """Return what makes records of batches; raise if a column cannot be in them."""
+def _schema_of(fields: list[Any], options: Mapping[str, Any]) -> Any:
+    """Return the Arrow schema of rows, None for records as they are; raise if a column cannot be in them."""
     from pyspark.sql.types import StructType  # noqa: PLC0415
 
-    pa, record_type, lossless = imported(), options["record_type"], options["lossless"]
+    pa, record_type = imported(), options["record_type"]
     if record_type == "ByteArray":
         if len(fields) != 1 or fields[0].dataType.typeName() not in ("binary", "string"):
             found = ", ".join(f"{f.name} {f.dataType.simpleString()}" for f in fields)
             detail = f"recordType=ByteArray writes one column of binary, not {found}"
             raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
-        return _Rows(None)
+        return None
     of_sequences = record_type == "SequenceExample"
     names: list[str] = []
     context: dict[str, SchemaItem] = {}
@@ -672,73 +671,55 @@ def _rows_of(fields: list[Any], options: Mapping[str, Any]) -> _Rows:
         item, is_list = _feature_of(field, of_sequences=of_sequences)
         _check_stored(field, options)
         part = (_LISTS if is_list else _CONTEXT) if of_sequences else ""
-        name = f"{part}{field.name.removeprefix(part)}"
-        if name in names:
-            raise argument_error(f"two columns would be {name!r} of the SequenceExample")
-        names.append(name)
+        key = field.name.removeprefix(part)
+        if f"{part}{key}" in names:
+            raise argument_error(f"two columns would be {part}{key} of the SequenceExample")
+        names.append(f"{part}{key}")
         if is_list:
-            lists[name.removeprefix(_LISTS)] = RaggedFeature(item.kind.dtype)
+            lists[key] = RaggedFeature(item.kind.dtype)
         else:
-            context[name.removeprefix(_CONTEXT)] = item
-    kinds = [_without_decimals(kind) for kind in _arrow_schema_of(StructType(fields)).types]
-    named = list(zip(names, kinds, strict=True))
+            context[key] = item
+    kinds = map(_without_decimals, _arrow_schema_of(StructType(fields)).types)
+    metadata = None
     if of_sequences:
         features = SequenceSchema(Schema.of_items(context), Schema(lists))
         metadata = {SCHEMA_KEY: features.to_json(None).encode()}
-        filled = [name for name in names if name.startswith(_LISTS)]
-    else:
-        metadata = None
-        # The bytes of a row are one string, which is there or not.
-        doubles = [n for n, kind in named if _is_list(kind) and kind.value_type == pa.float64()]
-        filled = doubles if lossless else []
-    return _Rows(pa.schema([pa.field(n, kind) for n, kind in named], metadata), frozenset(filled))
+    return pa.schema([pa.field(*pair) for pair in zip(names, kinds, strict=True)], metadata)
 
 
 def _check_stored(field: Any, options: Mapping[str, Any]) -> None:
     """Raise about values that would come back as something else."""
-    leaf, shown = field.dataType, field.dataType.simpleString()
+    leaf = field.dataType
     while leaf.typeName() == "array":
         leaf = leaf.elementType
-    word, detail = leaf.typeName(), None
-    if word in ("date", "timestamp", "timestamp_ntz") and not options["sidecar"]:
-        detail = (
-            f"a column of {shown} is stored as plain numbers, which only a sidecar explains: "
-            "cast it, or give .option('sidecar', 'true')"
-        )
-    if word == "decimal" and options["lossless"]:
-        detail = f"a column of {shown} is stored as floats, which is not lossless: cast it, or "
-        detail += "give .option('lossless', 'false')"
-    if detail is not None:
+    option = None
+    if leaf.typeName().startswith(("date", "timestamp")) and not options["sidecar"]:
+        option = ("sidecar", "true")
+    if leaf.typeName() == "decimal" and options["lossless"]:
+        option = ("lossless", "false")
+    if option is not None:
+        detail = f"a column of {field.dataType.simpleString()} is stored as plain numbers: "
+        detail += f"cast it, or give .option{option}"
         raise InvalidArgumentError(Reason.UNSUPPORTED, key=field.name, detail=detail)
 
 
-@dataclass(frozen=True)
-class _Rows:
-    """Makes what a file is written from out of Spark's batches."""
-
-    schema: Any
-    """The Arrow schema of rows; None for records as they are."""
-    filled: frozenset[str] = frozenset()
-    """Columns of lists in which null is stored as an empty list, as a missing one cannot be."""
-
-    def of(self, batch: Any) -> Any:
-        """Return rows of the schema, or records."""
-        pa = imported()
-        if self.schema is None:
-            column = batch.column(0)
-            if column.null_count:
-                detail = "a null, which is not a record; drop it"
-                raise InvalidArgumentError(Reason.MISSING, key=batch.schema.names[0], detail=detail)
-            return column.cast(pa.binary()).to_pylist()
-        arrays = []
-        for field, column in zip(self.schema, batch.columns, strict=True):
-            array = column
-            if field.name in self.filled and array.null_count:
-                lengths = array.value_lengths().fill_null(0).to_numpy()
-                splits = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
-                array = pa.ListArray.from_arrays(pa.array(splits), array.flatten())
-            arrays.append(_converted(array, field.type))
-        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+def _rows(batch: Any, schema: Any) -> Any:
+    """Return the rows of a batch of Spark's in a schema, or without one records."""
+    pa = imported()
+    if schema is None:
+        column = batch.column(0)
+        if column.null_count:
+            detail = "a null, which is not a record; drop it"
+            raise InvalidArgumentError(Reason.MISSING, key=batch.schema.names[0], detail=detail)
+        return column.cast(pa.binary()).to_pylist()
+    arrays = []
+    for field, column in zip(schema, batch.columns, strict=True):
+        array = _converted(column, field.type)
+        if _is_list(field.type):  # what is missing is an empty list
+            empty = pa.scalar([], field.type)
+            array = imported("pyarrow.compute").coalesce(array, empty)
+        arrays.append(array)
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 # ------------------------------------------------------------------------------------ types
