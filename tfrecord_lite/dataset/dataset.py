@@ -204,12 +204,9 @@ class DatasetIterator(Generic[T_co]):
         >>> first, list(resumed)
         (b'Alan', [b'Ada', b'Grace'])
         """
-        is_state = isinstance(state_dict, Mapping) and state_dict.keys() >= {
-            "stages",
-            "epoch",
-            "at",
-        }
-        if not is_state or state_dict.get("version") != 1:
+        keys = {"version", "stages", "epoch", "at"}
+        is_state = isinstance(state_dict, Mapping) and state_dict.keys() >= keys
+        if not is_state or state_dict["version"] != 1:
             detail = "not a state; expected what state_dict of a data set's iterator returned"
             raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
         pairs = zip_longest(describe(self._plan), state_dict["stages"], fillvalue="missing")

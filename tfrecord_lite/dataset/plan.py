@@ -218,14 +218,10 @@ def chain(node: PlanNode) -> list[PlanNode]:
 
 
 def summary(plan: PlanNode) -> str:
-    """Write a plan as the calls that make it, in short; leave out those in the middle."""
-    calls = [node.call for node in chain(plan)]
-    text = ".".join(calls)
-    n_left = len(calls) // 2
-    while len(text) > _MOST_CHARS and n_left:
-        text = f"{'.'.join(calls[:n_left])} ... .{'.'.join(calls[-n_left:])}"
-        n_left -= 1
-    return text
+    """Write a plan as the calls that make it, in short."""
+    text = ".".join(node.call for node in chain(plan))
+    half = _MOST_CHARS // 2
+    return text if len(text) <= _MOST_CHARS else f"{text[:half]} ... {text[-half:]}"
 
 
 def describe(plan: PlanNode) -> list[str]:
