@@ -271,17 +271,22 @@ def _open_frame(name: str, data: Any) -> Frame:
 
 
 def open_frames(stream: Any) -> Generator[Frame]:
-    """Yield the batches of a stream; the first one has no rows."""
-    n_rows = 0
-    with closing(_batches_of(stream)) as batches:
-        for table in batches:
-            try:
-                frame = _open_frame("arrow", table)
-            except InvalidArgumentError as error:
-                index = None if error.index is None else n_rows + error.index
-                raise error.at(index=index) from None
-            yield frame
-            n_rows += frame.n_rows
+    """Yield the batches of a stream; first one without rows, for which nothing is read."""
+    pa, n_rows = imported(), 0
+    schema, batches = reader_of(stream)
+    with closing(batches):
+        yield _open_frame("arrow", _flat(schema.empty_table()))
+        try:
+            for batch in batches:
+                yield _open_frame("arrow", _flat(pa.Table.from_batches([batch])))
+                n_rows += batch.num_rows
+        except InvalidArgumentError as error:
+            index = None if error.index is None else n_rows + error.index
+            raise error.at(index=index) from None
+        except pa.ArrowException as error:
+            cause = str(error).partition("\n")[0]
+            detail = f"the Arrow stream failed after {n_rows:,} records: {cause}"
+            raise argument_error(detail) from None
 
 
 def frame_of_types(stream: Any) -> Frame:
@@ -399,10 +404,10 @@ def fitting_description(
     for name, word in description["columns"].items():
         ours, wanted = originals.get(name), given.get(name)
         is_list = isinstance(word, dict) and word.get("object") in ("list", "tuple", "array")
-        is_kept = wanted is not None and (
-            bool(wanted.shape) if is_list else ours is not None and _is_alike(ours, wanted)
-        )
-        words[name] = word if is_kept else None
+        is_fit = ours is not None and wanted is not None and _type_of(ours) == _type_of(wanted)
+        if is_list:  # rows of any values
+            is_fit = wanted is not None and bool(wanted.shape)
+        words[name] = word if is_fit else None
     required = [
         name
         for name in description.get("required", [])
@@ -411,13 +416,10 @@ def fitting_description(
     return {**description, "columns": words, "required": required}
 
 
-def _is_alike(ours: Original, wanted: Original) -> bool:
-    """Return whether columns of two originals have the same type, but for what is missing."""
-    forms = [
-        (each.dtype, each.shape, each.zone, each.text is None, each.categories is None)
-        for each in (ours, wanted)
-    ]
-    return forms[0] == forms[1]
+def _type_of(original: Original) -> tuple[Any, ...]:
+    """Return what tells the type of a column, but for what is missing."""
+    is_plain = original.text is None, original.categories is None
+    return original.dtype, original.shape, original.zone, is_plain
 
 
 def index_names(description: Description | None) -> list[str]:
@@ -551,22 +553,6 @@ def _stored(table: Any) -> Any:
             storage = imported().chunked_array(parts, field.type.storage_type)
             table = table.set_column(i, field.name, storage)
     return table
-
-
-def _batches_of(data: Any) -> Generator[Any]:
-    """Yield a stream's batches as Tables, first one without rows; nothing is read for that one."""
-    pa = imported()
-    schema, batches = reader_of(data)
-    yield _flat(schema.empty_table())
-    n_rows = 0
-    try:
-        with closing(batches):
-            for batch in batches:
-                yield _flat(pa.Table.from_batches([batch]))
-                n_rows += batch.num_rows
-    except pa.ArrowException as error:
-        cause = str(error).partition("\n")[0]
-        raise argument_error(f"the Arrow stream failed after {n_rows:,} records: {cause}") from None
 
 
 def _empty_table(data: Any) -> Any:
@@ -757,32 +743,27 @@ def _open_dictionary(name: str, column: Any) -> Opened:
     if form_of(kind.value_type) not in ("number", "text", "bytes", "null"):
         raise category_error(name)
     try:
-        column.validate(full=True)
-    except pa.ArrowInvalid as error:
-        raise column_error(name, str(error), None, Reason.UNREPRESENTABLE) from None
+        decoded = column.cast(kind.value_type)
+    except pa.ArrowException as error:
+        detail = f"a code that the dictionary lacks: {error}"
+        raise column_error(name, detail, None, Reason.UNREPRESENTABLE) from None
     parts = [chunk.dictionary.drop_null() for chunk in _chunks(column)]
-    listed = (
-        pa.chunked_array([part.unique() for part in parts], kind.value_type).unique().to_pylist()
-    )
+    listed = pa.chunked_array(parts, kind.value_type).unique().to_pylist()
     is_repeated = any(len(part.unique()) < len(part) for part in parts)
     # Zeros of both signs are two to Arrow, and NaN is no value to find again.
     if is_repeated or len({*listed}) < len(listed) or any(c != c for c in listed):  # noqa: PLR0124
         raise category_error(name)
-    values, traits, _ = open_column(name, column.cast(kind.value_type))
+    values, traits, _ = open_column(name, decoded)
     return Opened(values, traits | {"categories": tuple(listed), "ordered": bool(kind.ordered)})
 
 
 def _open_lists(name: str, column: Any) -> Opened:
-    pa, is_fixed = imported(), form_of(column.type) == "fixed list"
+    pa, compute = imported(), imported("pyarrow.compute")
     mask = _nulls(column)
+    lengths = np.asarray(compute.list_value_length(column).fill_null(0)).astype(np.int64)
     # flatten leaves out those of null lists; drop_null takes wrong ones of slices. By chunk, as all chunks
     # have no flatten that goes down one level only, and dictionaries with nulls cannot be joined.
     flat = pa.chunked_array([c.flatten() for c in _chunks(column)], column.type.value_type)
-    if is_fixed:
-        lengths = np.where(mask, 0, column.type.list_size)
-    else:
-        parts = [c.value_lengths().fill_null(0) for c in _chunks(column)]
-        lengths = np.concatenate([np.zeros(0, np.int64), *parts]).astype(np.int64)
     with at_records(row_splits(lengths)):
         inner, traits, _ = open_column(name, flat)
         missing = values_and_mask(inner)[1]
@@ -791,24 +772,17 @@ def _open_lists(name: str, column: Any) -> Opened:
         if missing is not None and missing.any():
             detail = "a null within a list, which a feature cannot store; fill or drop it"
             raise column_error(name, detail, int(missing.argmax()), Reason.UNREPRESENTABLE)
-    if not is_fixed:
-        return Opened(_rows_of(inner, lengths, mask), traits)
+    if form_of(column.type) == "list" or isinstance(inner, RaggedTensor):
+        rows = RaggedTensor(inner, row_splits(lengths))
+        return Opened(MaskedRows(rows, mask) if mask.any() else rows, traits)
     width, n_rows = column.type.list_size, int(np.count_nonzero(~mask))
     inner = inner.to_numpy() if isinstance(inner, BytesColumn) else inner
-    if isinstance(inner, RaggedTensor):
-        return Opened(_rows_of(inner, lengths, mask), traits)
     array = inner.reshape(n_rows, width, *inner.shape[1:])
     if mask.any() and 0 in array.shape[1:]:
         detail = "a missing list among lists without values cannot be told from them"
         raise column_error(name, detail, int(mask.argmax()), Reason.UNREPRESENTABLE)
     fill = None if array.dtype == object else b""
     return Opened(masked_rows(array, mask, fill) if mask.any() else array, traits)
-
-
-def _rows_of(values: Any, lengths: AnyArray, mask: BoolArray) -> Any:
-    """Return the values of lists as rows; missing ones have the length 0."""
-    rows = RaggedTensor(values, row_splits(lengths.astype(np.int64)))
-    return MaskedRows(rows, mask) if mask.any() else rows
 
 
 def _with_values(kind: Any, inner: Any) -> Any:

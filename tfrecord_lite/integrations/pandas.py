@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from datetime import date, timedelta
 from itertools import chain, pairwise
 from typing import Any
 
@@ -57,14 +56,6 @@ _NULLABLE = {
 """The dtypes of numbers of which some may be missing."""
 _NESTED = {"list", "tuple", "array", "nested"}
 _SCALARS = {bool, int, float, str, bytes}
-_KINDS: dict[str, Any] = {
-    "bool": bool | np.bool,
-    "int": int | np.integer,
-    "float": float | np.floating,
-    "str": str,
-    "bytes": bytes | bytearray | memoryview,
-    "time": date | timedelta,
-}
 
 
 def is_frame(data: Any) -> bool:
@@ -214,7 +205,7 @@ def _word_of_objects(name: str, series: Any) -> Any:
             detail = f"a {type(item).__name__} that holds arrays or tuples; make all of them lists"
             raise column_error(name, detail, i, Reason.UNREPRESENTABLE)
     kind = found.get(False)
-    word = {"object": kind if kind in (*_NESTED, "time") else "value"}
+    word = {"object": kind if kind in _NESTED else "value"}
     return word | ({} if found.get(True, "None") == "None" else {"missing": found[True]})
 
 
@@ -228,7 +219,7 @@ def _form_of(item: Any) -> str:
         inner = item.flat if item.dtype == object else ()
         return "array" if _NESTED.isdisjoint(map(_form_of, inner)) else "nested"
     if not isinstance(item, list | tuple):
-        return next((word for word, kind in _KINDS.items() if isinstance(item, kind)), "object")
+        return type(item.item() if isinstance(item, np.generic) else item).__name__
     word = "list" if isinstance(item, list) else "tuple"
     others = {_form_of(each) for each in item} - ({"list"} if word == "list" else set())
     return word if _NESTED.isdisjoint(others) else "nested"
