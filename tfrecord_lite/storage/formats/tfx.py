@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -38,6 +37,8 @@ from tfrecord_lite.schema import (
     Schema,
     SparseFeature,
     VarLenFeature,
+    keys_to_read,
+    prepare,
 )
 
 _KINDS: dict[int, Kind] = {tfmd.BYTES: Kind.BYTES, tfmd.INT: Kind.INT64, tfmd.FLOAT: Kind.FLOAT}
@@ -106,23 +107,23 @@ class _Reader:
 
     def read(self) -> Schema:
         specs: dict[str, FeatureSpec] = {}
-        composed: set[str] = set()  # columns that others are made of
         group = self._schema.tensor_representation_group
         # Indexing the map with a key that it lacks would add the key.
         represented = group[""].tensor_representation if "" in group else {}
         for name in sorted(represented):
-            key, spec, parts = self._represented(name, represented[name])
-            specs[key] = spec
-            composed |= parts
+            key, specs[key] = self._represented(name, represented[name])
         for sparse in self._schema.sparse_feature:
             if _is_in_use(sparse):
                 keys = [part.name for part in sparse.index_feature]
-                value = sparse.value_feature.name
-                sizes = self._sizes(sparse.name, keys, sparse.dense_shape)
                 specs[sparse.name] = self._sparse(
-                    sparse.name, keys, value, sizes, is_sorted=sparse.is_sorted
+                    sparse.name,
+                    keys,
+                    sparse.value_feature.name,
+                    sparse.dense_shape,
+                    is_sorted=sparse.is_sorted,
                 )
-                composed |= {*keys, value}
+        # Columns that others are made of.
+        composed = {key for n, spec in specs.items() for key in keys_to_read(prepare({n: spec}))}
         plain = {
             name: self._plain(name, feature)
             for name, feature in self._features.items()
@@ -158,31 +159,24 @@ class _Reader:
             return RaggedFeature(kind.dtype, row_splits_dtype=np.int64)
         return VarLenFeature(kind.dtype)
 
-    def _sizes(self, name: str, keys: Iterable[str], shape: tfmd.FixedShape) -> list[int]:
-        """Return the dense shape of a sparse feature: as given, or by the range of its indices."""
-        if shape.dim:
-            return _shape(name, shape)
-        sizes = []
-        for key in keys:
+    def _sparse(
+        self, name: str, keys: list[str], value: str, shape: tfmd.FixedShape, *, is_sorted: bool
+    ) -> FeatureSpec:
+        """Return a sparse feature; without a dense shape, its size is the range of its indices."""
+        sizes = _shape(name, shape) if shape.dim else []
+        for key in [] if shape.dim else keys:
             self._kind(key, name)
             domain = self._features[key].int_domain
             if not domain.HasField("max"):
                 detail = f"give a dense_shape, or an int_domain with a max for its index {key!r}"
                 raise _schema_error(detail, name)
             sizes.append(domain.max + 1)
-        return sizes
-
-    def _sparse(
-        self, name: str, keys: list[str], value: str, sizes: list[int], *, is_sorted: bool
-    ) -> FeatureSpec:
         if not keys or any(self._kind(key, name) is not Kind.INT64 for key in keys):
             raise _schema_error("the indices must be features of type INT", name)
         return SparseFeature(keys, value, self._kind(value, name).dtype, sizes, is_sorted)
 
-    def _represented(
-        self, name: str, wanted: tfmd.TensorRepresentation
-    ) -> tuple[str, FeatureSpec, set[str]]:
-        """Return the name and specification of a representation, and the columns that it reads."""
+    def _represented(self, name: str, wanted: tfmd.TensorRepresentation) -> tuple[str, FeatureSpec]:
+        """Return the name and specification of a representation."""
         word = wanted.WhichOneof("kind")
         given: Any = getattr(wanted, word or "", None)
         match word:
@@ -193,21 +187,20 @@ class _Reader:
                 if given.HasField("default_value"):
                     default = _default(name, given.default_value, kind, shape)
                 # A dense feature is named by its key; the representation may have another name.
-                return key, FixedLenFeature(shape, kind.dtype, default), {key}
+                return key, FixedLenFeature(shape, kind.dtype, default)
             case "varlen_sparse_tensor":
                 key = given.column_name
-                return key, VarLenFeature(self._kind(key, name).dtype), {key}
+                return key, VarLenFeature(self._kind(key, name).dtype)
             case "sparse_tensor":
                 keys, value = list(given.index_column_names), given.value_column_name
-                sizes = self._sizes(name, keys, given.dense_shape)
-                spec = self._sparse(name, keys, value, sizes, is_sorted=given.already_sorted)
-                return name, spec, {*keys, value}
+                is_sorted = given.already_sorted
+                return name, self._sparse(name, keys, value, given.dense_shape, is_sorted=is_sorted)
             case "ragged_tensor":
-                return self._ragged(name, given)
+                return name, self._ragged(name, given)
             case _:
                 raise _schema_error("the representation is of no known kind", name)
 
-    def _ragged(self, name: str, wanted: Any) -> tuple[str, FeatureSpec, set[str]]:
+    def _ragged(self, name: str, wanted: Any) -> FeatureSpec:
         steps = list(wanted.feature_path.step)
         if len(steps) != 1:
             detail = f"the path {steps} must have one step, as an Example is not nested"
@@ -220,9 +213,7 @@ class _Reader:
                 partitions.append(RaggedFeature.UniformRowLength(part.uniform_row_length))
         is_short = wanted.row_partition_dtype == tfmd.TensorRepresentation.INT32
         splits = np.int32 if is_short else np.int64
-        spec = RaggedFeature(self._kind(steps[0], name).dtype, steps[0], partitions, splits)
-        keyed = {p.key for p in partitions if isinstance(p, RaggedFeature.RowLengths)}
-        return name, spec, {steps[0], *keyed}
+        return RaggedFeature(self._kind(steps[0], name).dtype, steps[0], partitions, splits)
 
 
 def _is_in_use(feature: tfmd.Feature | tfmd.SparseFeature) -> bool:
