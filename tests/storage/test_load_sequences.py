@@ -32,7 +32,6 @@ from tfrecord_lite import (
     encode_sequence_example,
     load_schema,
     parse_sequence_example,
-    read_batches,
     scan,
 )
 from tfrecord_lite.errors import InvalidArgumentError, Reason
@@ -194,18 +193,6 @@ def test_some_columns_are_chosen_by_path_and_in_order(videos: Path) -> None:
         load(videos, columns="context/label")
 
 
-def test_damage_is_skipped_if_asked_for(videos: Path) -> None:
-    content = bytearray(videos.read_bytes())
-    content[30] ^= 1
-    videos.write_bytes(content)
-
-    spans: list[Any] = []
-    data = load(videos, on_error=spans.append)
-
-    assert data["context"]["label"].tolist() == list(range(1, 10))
-    assert len(spans) == 1
-
-
 def test_a_schema_may_be_given(videos: Path) -> None:
     schema = SequenceSchema(
         {"label": FixedLenFeature([], "int64")}, {"words": VarLenFeature(bytes)}
@@ -263,21 +250,6 @@ def test_a_data_frame_is_that_of_scan(videos: Path, library: Any) -> None:
 @pytest.mark.parametrize("text", [True, ["label"]])
 def test_text_is_for_examples(videos: Path, read: Any, text: Any) -> None:
     assert error_of(read, videos, text=text).reason is Reason.UNSUPPORTED
-
-
-@pytest.mark.parametrize(
-    "schema",
-    [
-        ["label"],
-        ({"label": int}, {"words": bytes}),
-        {"label": int, "words": bytes},
-        {"context/label": int},
-        {"context": {"label": int}},
-    ],
-)
-def test_errors_about_another_schema_name_one_of_sequences(videos: Path, schema: Any) -> None:
-    with pytest.raises((TypeError, InvalidArgumentError), match=r"SequenceSchema\({'id': int}, {"):
-        next(iter(read_batches(videos, schema)))
 
 
 def test_a_schema_of_examples_does_not_read_sequences(videos: Path) -> None:

