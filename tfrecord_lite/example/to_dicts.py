@@ -134,7 +134,9 @@ class Decoder:
 
 def _sequence_row(runtime: Any, serialized: bytes) -> SequenceRow:
     """Decode a SequenceExample with the protobuf runtime; raises UnsureError."""
-    message = runtime.parsed(runtime.SequenceExample, serialized)
+    from tfrecord_lite.messages import SequenceExample  # noqa: PLC0415 - not light
+
+    message = runtime.parsed(SequenceExample, serialized)
     lists: dict[str, Any] = {}
     feature_lists = message.feature_lists.feature_list
     for name in sorted(feature_lists):

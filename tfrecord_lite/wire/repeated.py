@@ -39,15 +39,9 @@ def repeated_len(
     The arguments are those of :func:`~.fields.tokenise`, and the field's number, below 16.
     Returns the number of values in each message, and all values by message.
     """
-    single = _single_chunks(data, starts, stops, number)
-    if single is not None:
-        begin, is_single = single
-        if is_single.all():
-            return np.ones(starts.size, np.int64), ByteRanges(data, begin, stops - begin)
-    fields = tokenise(data, starts, stops, depth)
-    fields = fields.only((fields.number == number) & (fields.wire_type == LEN))
-    counts = np.bincount(fields.owner, minlength=starts.size).astype(np.int64, copy=False)
-    return counts, ByteRanges(data, fields.start, fields.stop - fields.start)
+    owner, begin, length = _runs(data, starts, stops, number, LEN, depth)
+    counts = np.bincount(owner, minlength=starts.size).astype(np.int64, copy=False)
+    return counts, ByteRanges(data, begin, length)
 
 
 def repeated_varint(

@@ -16,8 +16,8 @@ from google.protobuf.internal import api_implementation
 from google.protobuf.message import DecodeError
 
 from tfrecord_lite.arrays import AnyArray, BoolArray, Int64Array, Uint8Array
-from tfrecord_lite.example.decode.entries import FeatureListValues, FeatureValues, ListValues
-from tfrecord_lite.messages import Example, SequenceExample
+from tfrecord_lite.example.decode.entries import ListValues
+from tfrecord_lite.messages import Example
 from tfrecord_lite.schema import Kind
 
 if TYPE_CHECKING:
@@ -107,44 +107,6 @@ class RuntimeMessages:
     def values(self, feature: int, kind: Kind) -> ListValues:
         """Read the values of a feature in each message; none where it is of another kind."""
         return _values(self._found[feature], kind)
-
-
-class RuntimeSequences:
-    """The feature lists of a few SequenceExamples; may raise UnsureError.
-
-    As :class:`~tfrecord_lite.example.sequence.batch.FeatureLists`.
-    """
-
-    def __init__(
-        self, data: Uint8Array, starts: Int64Array, stops: Int64Array, table: KeyTable
-    ) -> None:
-        extents = zip(starts.tolist(), stops.tolist(), strict=True)
-        messages = [parsed(SequenceExample, data[start:stop].tobytes()) for start, stop in extents]
-        maps = [message.feature_lists.feature_list for message in messages]
-        self._keys = frozenset(name.encode() for lists in maps for name in lists)
-        self._known = frozenset(table.keys)
-        self._is_present = []
-        self._n_steps = []
-        self._steps = []
-        for name in map(bytes.decode, table.keys):
-            found = [lists[name].feature if name in lists else None for lists in maps]
-            self._is_present.append(np.array([steps is not None for steps in found]))
-            self._n_steps.append(np.array([len(steps or ()) for steps in found], np.int64))
-            self._steps.append([array_of(step) for steps in found for step in steps or ()])
-
-    def unknown_keys(self, limit: int) -> list[bytes]:
-        """Return the keys of lists that are not in the table."""
-        return sorted(self._keys - self._known)
-
-    def kinds(self, number: int) -> Uint8Array:
-        """Return the kind of each step of a list, of all messages."""
-        return np.array([kind for kind, _ in self._steps[number]], np.uint8)
-
-    def lists(self, number: int, kind: Kind) -> FeatureListValues:
-        """Return a feature list of each message, with the values of steps of one kind."""
-        kinds = self.kinds(number)
-        steps = FeatureValues(kinds.size, kinds, _values(self._steps[number], kind))
-        return FeatureListValues(self._is_present[number], self._n_steps[number], steps)
 
 
 def _values(found: list[tuple[int, AnyArray | None]], kind: Kind) -> ListValues:

@@ -44,7 +44,7 @@ that needs to be known about a list. So floats of one size are padded without lo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -63,7 +63,6 @@ from tfrecord_lite.arrays import (
     row_splits,
     rows,
 )
-from tfrecord_lite.example.decode import batch
 from tfrecord_lite.example.decode.batch import DiscoveredKeys
 from tfrecord_lite.example.decode.entries import (
     NO_VALUES,
@@ -96,7 +95,6 @@ from tfrecord_lite.wire.scalar import LEN, content_start, read_length
 
 if TYPE_CHECKING:
     from tfrecord_lite.block import Block
-    from tfrecord_lite.example.decode.runtime import RuntimeSequences
 
 _STEP_DEPTH, _FEATURE_DEPTH, _LIST_DEPTH = 3, 4, 5
 
@@ -396,28 +394,55 @@ class PlainSteps:
         return ListValues(1 if (counts == 1).all() else counts, numbers)
 
 
-_FEW = 2
-"""Most messages that the protobuf runtime reads: it takes longer for many steps."""
 _MOST_GUESSED = 64
 """With more keys than this, the steps are found for all lists together: a guess is for one key."""
 
 
-class FeatureLists:
-    """The feature lists of some keys in many messages, however they are encoded.
+def _steps_of(
+    data: Uint8Array, entries: MapEntries, chosen: Int64Array
+) -> tuple[Int64Array, MergedFeatures]:
+    """Return the number of steps of each chosen entry, and their Features."""
+    values = entries.values(chosen)
+    message = entries.message[chosen]
+    if not chosen.size:
+        return chosen, MergedFeatures(data, values, 0, lambda cells: cells, _LIST_DEPTH)
+    with renumbered(message[values.owner]):
+        counts, found = find_steps(data, values.start, values.stop)
+    if values.owner.size == chosen.size and (values.owner[1:] > values.owner[:-1]).all():
+        n_steps = counts
+    else:  # several values of one entry, to be joined, or none
+        n_steps = np.zeros(chosen.size, np.int64)
+        np.add.at(n_steps, values.owner, counts)
+    ends = np.cumsum(n_steps)
 
-    `maps` are the ``feature_lists`` fields of all messages; their owner is the message. A
-    *cell* is one list of one message; its number is ``key * n_messages + message``. Raises
-    WireError for a message that the protobuf runtime would reject, here or when values are
-    read.
+    def message_of(steps: Int64Array) -> Int64Array:
+        return message[np.searchsorted(ends, steps, side="right")]
+
+    return n_steps, MergedFeatures(data, found, int(n_steps.sum()), message_of, _LIST_DEPTH)
+
+
+class SequenceMessageBatch:
+    """A batch of SequenceExample messages: where their contexts end, and some of their feature lists.
+
+    `starts` and `stops` are int64, shape (n_messages,); `table` has the keys of the lists to read. A
+    *cell* is one list of one message; its number is ``key * n_messages + message``. Raises WireError for a
+    message that the protobuf runtime would reject, not always the first, here or when values are read.
     """
 
-    def __init__(self, data: Uint8Array, maps: Fields, n_messages: int, table: KeyTable) -> None:
+    def __init__(
+        self, data: Uint8Array, starts: Int64Array, stops: Int64Array, table: KeyTable
+    ) -> None:
         self._data = data
-        self.n_messages = n_messages
-        entries = MapEntries(data, maps, of_features=False)
-        located = entries.locate(table, n_messages)
+        self.n_messages: int = starts.size
+        fields = tokenise(data, starts, stops)
+        self.context_stops: Int64Array = starts.copy()
+        """Where the context of each message ends: up to there it is an Example."""
+        context = submessages(fields, FEATURES)
+        self.context_stops[context.owner] = context.stop  # of several, the last remains
+        entries = MapEntries(data, submessages(fields, FEATURE_LISTS), of_features=False)
+        located = entries.locate(table, starts.size)
         self._unknown = located.unknown
-        self._is_present = np.zeros(len(table.keys) * n_messages, np.bool_)
+        self._is_present = np.zeros(len(table.keys) * starts.size, np.bool_)
         self._is_present[located.cell] = True
         self._n_steps = np.zeros(self._is_present.size, np.int64)
         self._plain: dict[int, PlainSteps] = {}
@@ -433,6 +458,16 @@ class FeatureLists:
         self._splits = row_splits(in_cells)
         if located.aside.size:  # lists that do not count must be well formed, too
             _steps_of(data, entries, located.aside)[1].check()
+
+    def contexts(self, block: Block) -> Block:
+        """Return the block as far as the contexts, which are Examples."""
+        return replace(block, lengths=self.context_stops - block.offsets)
+
+    def kinds_present(self, number: int) -> list[Kind]:
+        """Return the kinds that steps of a list have; one to read it with if they have none."""
+        kinds = self.kinds(number)
+        found = [kinds] if isinstance(kinds, int) else np.flatnonzero(np.bincount(kinds)).tolist()
+        return [Kind(kind) for kind in found if kind] or [Kind.FLOAT]
 
     def _guess(self, entries: MapEntries, located: LocatedEntries, left: BoolArray) -> None:
         """Find the lists of each key that have plain steps only, and unmark them in `left`."""
@@ -472,19 +507,6 @@ class FeatureLists:
         steps = FeatureValues(int(n_steps.sum()), self.kinds(number), values)
         return FeatureListValues(self._is_present[cells], n_steps, steps)
 
-    def even_floats(self, number: int, n_values: int) -> tuple[EvenContents, Int64Array] | None:
-        """Return the contents and counts of a list, not read yet.
-
-        None unless each message has it with steps of `n_values` floats, which lie evenly.
-        """
-        plain = self._plain.get(number)
-        if plain is None or plain.is_plain.size != self.n_messages or not plain.is_plain.all():
-            return None
-        contents = plain.contents
-        if plain.kind is not Kind.FLOAT or not isinstance(contents, EvenContents):
-            return None
-        return (contents, plain.counts) if contents.length == 4 * n_values > 0 else None
-
     def kinds(self, number: int) -> Uint8Array | int:
         """Return the kind of each step of a list, one number if all are of one."""
         cells = self._cells_of(number)
@@ -510,73 +532,6 @@ class FeatureLists:
         counts = left if in_cells else n_steps - left
         return ranges(row_splits(n_steps)[:-1], counts)
 
-
-def _steps_of(
-    data: Uint8Array, entries: MapEntries, chosen: Int64Array
-) -> tuple[Int64Array, MergedFeatures]:
-    """Return the number of steps of each chosen entry, and their Features."""
-    values = entries.values(chosen)
-    message = entries.message[chosen]
-    if not chosen.size:
-        return chosen, MergedFeatures(data, values, 0, lambda cells: cells, _LIST_DEPTH)
-    with renumbered(message[values.owner]):
-        counts, found = find_steps(data, values.start, values.stop)
-    if values.owner.size == chosen.size and (values.owner[1:] > values.owner[:-1]).all():
-        n_steps = counts
-    else:  # several values of one entry, to be joined, or none
-        n_steps = np.zeros(chosen.size, np.int64)
-        np.add.at(n_steps, values.owner, counts)
-    ends = np.cumsum(n_steps)
-
-    def message_of(steps: Int64Array) -> Int64Array:
-        return message[np.searchsorted(ends, steps, side="right")]
-
-    return n_steps, MergedFeatures(data, found, int(n_steps.sum()), message_of, _LIST_DEPTH)
-
-
-class SequenceMessageBatch:
-    """A batch of SequenceExample messages: where their contexts end, and their feature lists.
-
-    `starts` and `stops` are int64, shape (n_messages,); `table` has the keys of the lists to
-    read. Raises WireError for a malformed message, not always the first, here or when values
-    are read.
-    """
-
-    def __init__(
-        self, data: Uint8Array, starts: Int64Array, stops: Int64Array, table: KeyTable
-    ) -> None:
-        self.n_messages: int = starts.size
-        fields = tokenise(data, starts, stops)
-        self.context_stops: Int64Array = starts.copy()
-        """Where the context of each message ends: up to there it is an Example."""
-        context = submessages(fields, FEATURES)
-        self.context_stops[context.owner] = context.stop  # of several, the last remains
-        few = None
-        if 0 < starts.size <= min(_FEW, batch.FEW):
-            few = batch.by_runtime(
-                lambda runtime: runtime.RuntimeSequences(data, starts, stops, table)
-            )
-        maps = submessages(fields, FEATURE_LISTS)
-        self._lists: FeatureLists | RuntimeSequences = (
-            FeatureLists(data, maps, starts.size, table) if few is None else few
-        )
-        self.kinds: Callable[[int], Uint8Array | int] = self._lists.kinds
-        """Return the kind of each step of a list, one number if all are of one."""
-        self.lists: Callable[[int, Kind], FeatureListValues] = self._lists.lists
-        """Return one list of each message, with the values of the steps of one kind."""
-        self.unknown_keys: Callable[[int], list[bytes]] = self._lists.unknown_keys
-        """Return keys of lists that are not in the table, about so many at the most."""
-
-    def contexts(self, block: Block) -> Block:
-        """Return the block as far as the contexts, which are Examples."""
-        return replace(block, lengths=self.context_stops - block.offsets)
-
-    def kinds_present(self, number: int) -> list[Kind]:
-        """Return the kinds that steps of a list have; one to read it with if they have none."""
-        kinds = self.kinds(number)
-        found = [kinds] if isinstance(kinds, int) else np.flatnonzero(np.bincount(kinds)).tolist()
-        return [Kind(kind) for kind in found if kind] or [Kind.FLOAT]
-
     def padded_floats(
         self, number: int, n_values: int, *, most_times: int | None = None
     ) -> tuple[Float32Array, Int64Array] | None:
@@ -586,12 +541,14 @@ class SequenceMessageBatch:
         lacks the list, or the steps are not all `n_values` floats, stored alike; or if padding
         makes more than `most_times` as many steps.
         """
-        if not isinstance(self._lists, FeatureLists):
+        plain = self._plain.get(number)
+        if plain is None or plain.is_plain.size != self.n_messages or not plain.is_plain.all():
             return None
-        found = self._lists.even_floats(number, n_values)
-        if found is None:
+        contents, counts = plain.contents, plain.counts
+        if plain.kind is not Kind.FLOAT or not isinstance(contents, EvenContents):
             return None
-        contents, counts = found
+        if not contents.length == 4 * n_values > 0:
+            return None
         longest = int(counts.max(initial=0))
         n_steps = int(counts.sum())
         if most_times is not None and longest * self.n_messages > most_times * n_steps:
