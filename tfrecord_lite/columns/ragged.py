@@ -149,7 +149,19 @@ class RaggedTensor:
         <RaggedTensor [[b'a'], [], [b'b', b'c']]>
         """
         held, lengths = _operands(values, "row_lengths", row_lengths)
-        return cls(held, splits_of_lengths(lengths, len(held), validate=validate))
+        if validate:
+            least, n_values = lengths.min(initial=0), len(held)
+            if least < 0:
+                raise argument_error(f"row_lengths must not be negative, but the least is {least}")
+            # Each is compared first, so that the sum cannot overflow.
+            total = lengths.sum(dtype=np.int64) if lengths.max(initial=0) <= n_values else -1
+            if total != n_values:
+                total = lengths.astype(object).sum()
+                detail = f"row_lengths must add up to {n_values}, the number of values, not {total}"
+                raise argument_error(detail)
+        splits = np.zeros(lengths.size + 1, lengths.dtype)
+        np.cumsum(lengths, dtype=lengths.dtype, out=splits[1:])
+        return cls(held, splits)
 
     @classmethod
     def from_value_rowids(
@@ -174,9 +186,24 @@ class RaggedTensor:
         <RaggedTensor [[5, 7], [], [9], []]>
         """
         held, rowids = _operands(values, "value_rowids", value_rowids)
-        count = None if nrows is None else operator.index(nrows)
-        splits = splits_of_rowids(rowids, len(held), count, validate=validate)
-        return cls(held, splits)
+        least, implied = (int(rowids.min()), int(rowids[-1]) + 1) if rowids.size else (0, 0)
+        if rowids.size != len(held):
+            detail = f"expected {len(held)} value_rowids, one per value, not {rowids.size}"
+            raise argument_error(detail)
+        if least < 0:
+            raise argument_error(f"value_rowids must not be negative, but the least is {least}")
+        if validate:
+            _check_ascending("value_rowids", rowids)
+        if nrows is None and implied > MAX_IMPLIED_ROWS:
+            detail = f"value_rowids imply {plural(implied, 'row')}; give nrows if that is intended"
+            raise argument_error(detail)
+        n_rows = implied if nrows is None else operator.index(nrows)
+        if n_rows < implied:
+            detail = f"nrows must be at least {implied}, as value_rowids imply, not {n_rows}"
+            raise argument_error(detail)
+        # Numbers out of order may exceed the last one; their values get no row (rule G6).
+        counts: Any = np.bincount(rowids[rowids < n_rows], minlength=n_rows)
+        return cls(held, splits_without_gaps(counts).astype(rowids.dtype))
 
     @classmethod
     def from_row_starts(cls, values: Any, row_starts: Any, *, validate: bool = True) -> Self:
@@ -235,12 +262,19 @@ class RaggedTensor:
         <RaggedTensor [[5, 7], [9, 8]]>
         """
         held = _as_values(values)
-        length = operator.index(uniform_row_length)
-        count = None if nrows is None else operator.index(nrows)
+        length, n_values = operator.index(uniform_row_length), len(held)
+        if length < 0:
+            raise argument_error(f"uniform_row_length must not be negative, but is {length}")
+        n_rows = operator.index(n_values // length if length and nrows is None else nrows or 0)
+        if n_rows < 0:
+            raise argument_error(f"nrows must not be negative, but is {n_rows}")
+        if validate and n_rows * length != n_values:
+            rows, each = plural(n_rows, "row"), plural(length, "value")
+            detail = f"{rows} of {each} do not cover {plural(n_values, 'value')} exactly"
+            raise argument_error(detail)
         inner = held.row_splits.dtype if isinstance(held, RaggedTensor) else np.dtype(np.int64)
         dtype = inner if row_splits_dtype is None else np.dtype(row_splits_dtype)
-        splits = splits_of_uniform(length, len(held), count, dtype, validate=validate)
-        return cls(held, splits, length)
+        return cls(held, np.arange(n_rows + 1, dtype=dtype) * dtype.type(length), length)
 
     @classmethod
     def from_nested_row_splits(
@@ -507,9 +541,9 @@ class RaggedTensor:
             part = self._slice_each(first)
             if not rest:
                 return part
-            return RaggedTensor(
-                _index_below(part.values, rest), part.row_splits, part.uniform_row_length
-            )
+            values: Any = part.values
+            values = values[(slice(None), *rest)]
+            return RaggedTensor(values, part.row_splits, part.uniform_row_length)
         if self.uniform_row_length is None:
             detail = (
                 f"rows may have no value {first}; take a slice of each, [:, {first}:{first + 1}]"
@@ -518,8 +552,8 @@ class RaggedTensor:
         length = self.uniform_row_length
         if not -length <= first < length:
             raise IndexError(f"value {first} of rows of length {length}")
-        chosen = _take(self.values, self._bounds()[0] + first % length)
-        return _index_below(chosen, rest) if rest else chosen
+        chosen: Any = _take(self.values, self._bounds()[0] + first % length)
+        return chosen[(slice(None), *rest)] if rest else chosen
 
     def _slice_each(self, key: slice) -> RaggedTensor:
         """Return the same slice of every row."""
@@ -690,11 +724,6 @@ RaggedValues: TypeAlias = FlatValues | RaggedTensor
 """The values that a RaggedTensor divides into rows."""
 
 
-def _index_below(values: Any, keys: list[int | slice]) -> Any:
-    """Apply indices to the dimensions after the first."""
-    return values[(slice(None), *keys)]
-
-
 def _take(values: RaggedValues, indices: Int64Array) -> RaggedValues:
     """Copy chosen values or rows."""
     if isinstance(values, BytesColumn):
@@ -813,66 +842,3 @@ def _check_ascending(name: str, numbers: Splits) -> None:
         raise argument_error(
             f"{name} must be ascending, but {numbers[i + 1]} follows {numbers[i]} at {i + 1}"
         )
-
-
-def splits_of_lengths(lengths: Splits, n_values: int, *, validate: bool) -> Splits:
-    """Compute splits from the length of each row."""
-    if validate:
-        if lengths.size and lengths.min() < 0:
-            raise argument_error(
-                f"row_lengths must not be negative, but the least is {lengths.min()}"
-            )
-        # Each is compared first, so that the sum cannot overflow.
-        total = lengths.sum(dtype=np.int64) if lengths.max(initial=0) <= n_values else -1
-        if total != n_values:
-            total = lengths.astype(object).sum()
-            raise argument_error(
-                f"row_lengths must add up to {n_values}, the number of values, not {total}"
-            )
-    splits = np.zeros(lengths.size + 1, lengths.dtype)
-    np.cumsum(lengths, dtype=lengths.dtype, out=splits[1:])
-    return splits
-
-
-def splits_of_rowids(rowids: Splits, n_values: int, nrows: int | None, *, validate: bool) -> Splits:
-    """Compute splits from a row number for each value."""
-    if rowids.size != n_values:
-        raise argument_error(f"expected {n_values} value_rowids, one per value, not {rowids.size}")
-    implied = int(rowids[-1]) + 1 if rowids.size else 0
-    if rowids.size and rowids.min() < 0:
-        raise argument_error(f"value_rowids must not be negative, but the least is {rowids.min()}")
-    if validate:
-        _check_ascending("value_rowids", rowids)
-    if nrows is None:
-        if implied > MAX_IMPLIED_ROWS:
-            raise argument_error(
-                f"value_rowids imply {plural(implied, 'row')}; give nrows if that is intended"
-            )
-        nrows = implied
-    if nrows < implied:
-        raise argument_error(
-            f"nrows must be at least {implied}, as value_rowids imply, not {nrows}"
-        )
-    # Numbers out of order may exceed the last one; their values get no row (rule G6).
-    counts = np.bincount(rowids[rowids < nrows], minlength=nrows)
-    lengths: Any = counts.astype(rowids.dtype)
-    return splits_of_lengths(lengths, n_values, validate=False)
-
-
-def splits_of_uniform(
-    length: int, n_values: int, nrows: int | None, dtype: np.dtype[Any], *, validate: bool
-) -> Splits:
-    """Compute splits from one length for all rows."""
-    if length < 0:
-        raise argument_error(f"uniform_row_length must not be negative, but is {length}")
-    if nrows is None:
-        nrows = n_values // length if length else 0
-    if nrows < 0:
-        raise argument_error(f"nrows must not be negative, but is {nrows}")
-    if validate and nrows * length != n_values:
-        raise argument_error(
-            f"{plural(nrows, 'row')} of {plural(length, 'value')} do not cover "
-            f"{plural(n_values, 'value')} exactly"
-        )
-    splits: Splits = np.arange(nrows + 1, dtype=dtype) * dtype.type(length)
-    return splits

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tfrecord_lite.arrays import LANE_BYTES, BoolArray, Int64Array, Uint8Array, Uint64Array, rows
+from tfrecord_lite.arrays import LANE_BYTES, BoolArray, Int64Array, Uint8Array, rows
 from tfrecord_lite.wire.varint import squeeze
 
 MAX_TEMPLATE_BYTES = 256
@@ -68,52 +68,29 @@ class Template:
         self._mask = mask.view("<u8")[:n_words]
         self._want = (want & mask).view("<u8")[:n_words]
 
-    def match(self, data: Uint8Array, at: Int64Array) -> TemplateRows:
-        """Compare the stretch with the `row_bytes` bytes from each of many places on."""
-        return TemplateRows(
-            self, rows(data, self.row_bytes)[at].view(np.uint8).reshape(at.size, -1)
-        )
+    def rows_at(self, data: Uint8Array, at: Int64Array) -> Uint8Array:
+        """Copy the `row_bytes` bytes from each of many places on; owned, shape (n, row_bytes)."""
+        return rows(data, self.row_bytes)[at].view(np.uint8).reshape(at.size, -1)
 
-    def differing(self, cells: Uint8Array) -> BoolArray | None:
-        """Return which rows lack the known bytes; None if none does."""
-        words = cells.view("<u8")[:, : self._mask.size]
-        wrong = words & self._mask
-        wrong ^= self._want
-        if not wrong.any():
-            return None
-        differs: BoolArray = wrong.any(axis=1)
-        return differs
+    def match(self, cells: Uint8Array) -> tuple[Int64Array, BoolArray]:
+        """Compare rows; return the length of the payload after each, and which do not match.
 
-
-class TemplateRows:
-    """The bytes at many places, compared with a template; owned, shape (n, row_bytes)."""
-
-    def __init__(self, template: Template, cells: Uint8Array) -> None:
-        self._template = template
-        self.cells = cells
-        self.wrong = template.differing(cells)
-        """Which rows do not match as far as they were checked; None if all do."""
-
-    def _words_at(self, place: int) -> Uint64Array:
-        """View the 8 bytes at an offset of every row."""
-        stride = self.cells.strides[0]
-        return np.ndarray((len(self.cells),), "<u8", self.cells, place, (stride,))
-
-    def lengths(self) -> Int64Array:
-        """Read the length of the payload after the stretch, and check the outer holes against it."""
-        *outer, inner = self._template.holes
-        n_bytes = self._length_in(inner)
+        Of the lengths around the payload the outer ones are checked against its own.
+        """
+        wrong: BoolArray = (
+            (cells.view("<u8")[:, : self._mask.size] & self._mask) != self._want
+        ).any(1)
+        *outer, inner = self.holes
+        n_bytes = _length_in(cells, inner)
         for hole in outer:
-            self.mark_wrong(self._length_in(hole) != n_bytes + hole.more)
-        return n_bytes
+            wrong |= _length_in(cells, hole) != n_bytes + hole.more
+        return n_bytes, wrong
 
-    def mark_wrong(self, differs: BoolArray) -> None:
-        """Mark rows as not matching."""
-        if differs.any():
-            self.wrong = differs if self.wrong is None else self.wrong | differs
 
-    def _length_in(self, hole: Hole) -> Int64Array:
-        if hole.width == 1:
-            return self.cells[:, hole.place].astype(np.int64)
-        kept = np.uint64(int.from_bytes(b"\x7f" * hole.width, "little"))
-        return squeeze(self._words_at(hole.place) & kept, hole.width).view(np.int64)
+def _length_in(cells: Uint8Array, hole: Hole) -> Int64Array:
+    """Read a length in every row."""
+    if hole.width == 1:
+        return cells[:, hole.place].astype(np.int64)
+    kept = np.uint64(int.from_bytes(b"\x7f" * hole.width, "little"))
+    words = np.ndarray((len(cells),), "<u8", cells, hole.place, cells.strides[:1])
+    return squeeze(words & kept, hole.width).view(np.int64)

@@ -432,16 +432,16 @@ class LayoutMatch:
     ) -> tuple[Int64Array, BoolArray | None]:
         """Read a stretch with lengths of several bytes; return where it ends, and what differs."""
         template = cast("Template", stretch.template)
-        found = template.match(self._data, np.minimum(at, self._data.size - _FURTHEST))
-        self._keep_floats(stretch, some, found.cells)
-        lengths = found.lengths()
+        cells = template.rows_at(self._data, np.minimum(at, self._data.size - _FURTHEST))
+        self._keep_floats(stretch, some, cells)
+        lengths, wrong = template.match(cells)
         at = at + stretch.step
         if stretch.last is not None and stretch.last.feature >= 0:
             slot = self._layout.slots[stretch.last.feature].number
             self._starts[slot, some], self._lengths[slot, some] = at, lengths
         if stretch.holds_floats:
-            found.mark_wrong(lengths & 3 != 0)
-        return at + lengths, found.wrong
+            wrong |= lengths & 3 != 0
+        return at + lengths, wrong if np.count_nonzero(wrong) else None
 
     def _read_short(self, some: slice, places: Int64Array, lengths: Uint8Array) -> BoolArray | None:
         """Compare the short stretches, and keep their payloads; return which messages differ."""
