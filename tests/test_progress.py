@@ -139,22 +139,6 @@ class TestCallables:
         assert {total for _, total in seen} == {size}
         assert len({done for done, _ in seen if 0.1 < done / size < 0.9}) > 2
 
-    def test_damage_several_files_objects_and_an_index_that_is_there(self, old: Path) -> None:
-        bad, n_old, seen = old.with_name("bad"), old.stat().st_size, Seen()
-        bad.write_bytes(b"damage" + old.read_bytes() + b"more")
-        n_bad = bad.stat().st_size
-
-        verify([old, bad], progress=seen)
-        assert seen[-1] == (n_old + n_bad,) * 2
-        recover(bad, old.with_name("new"), progress=seen)
-        assert seen[-1] == (n_bad,) * 2
-        verify(io.BytesIO(old.read_bytes()), progress=seen)
-        assert seen[-1] == (n_old,) * 2
-        TFRecordFile(old).save_index()
-        seen.clear()
-        TFRecordFile([old, old], progress=seen)  # the index counts as read
-        assert (seen[0], seen[-1]) == ((n_old, 2 * n_old), (2 * n_old, 2 * n_old))
-
     @each_work
     def test_anything_else_is_a_type_error(self, old: Path, name: str) -> None:
         wrong: list[Any] = [1, "yes", []]
@@ -218,18 +202,6 @@ class TestBars:
         shown = terminal.on_terminal("-c", f"{CODE}\n{change}\n{TRIES['verify']}{ending}")
 
         assert (shown.status, shown.text) == (0, "done")
-
-    def test_it_is_below_the_users_own(self) -> None:
-        code = f"{CODE}\nfrom tqdm import tqdm\nfor _ in tqdm(range(3), desc='mine', miniters=1, mininterval=0):\n"
-        code += "    t.verify(path)\nprint('done')"
-
-        shown = terminal.on_terminal("-c", code)
-
-        lines = [line for line in terminal.screen(shown.text) if line]
-        assert len(lines) == 2
-        assert lines[0].startswith("mine: 100%")
-        assert lines[1] == "done"
-        assert "data:" in shown.text
 
     def test_a_warning_of_damage_stays_whole(self) -> None:
         code = f"{CODE}\nwith open(path, 'ab') as file: file.write(b'damage')\n"

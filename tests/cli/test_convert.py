@@ -69,44 +69,6 @@ class TestWhatItSays:
         assert "wrote 5 rows, 135 B, in 1 file; kept 1 complete file" in line
         assert "wrote 10 rows, 270 B, in 2 files" in run(*arguments, "--overwrite").out[0]
 
-    def test_of_what_cannot_be(self, run: Run, tmp_path: Path, source: Path) -> None:
-        (tmp_path / "b.csv").write_text("kept")
-        (tmp_path / "notes").write_text("notes")
-        for arguments, expected in [
-            (
-                (source, tmp_path / "b.csv"),
-                f"{tmp_path}/b.csv: File exists; --overwrite replaces it",
-            ),
-            ((source, tmp_path / "b"), f"{tmp_path}/b: the name tells no format; --to names it"),
-            ((source, tmp_path), f"{tmp_path}: the target is a directory; --to names the format"),
-            (
-                (tmp_path / "x.csv", tmp_path / "y.csv"),
-                f"{tmp_path}/x.csv: No such file or directory",
-            ),
-            (
-                (tmp_path / "notes", tmp_path / "y.csv"),
-                f"{tmp_path}/notes: neither name nor content",
-            ),
-            ((source, tmp_path / "c.csv", "--to", "xls"), "unknown format 'xls', expected one of"),
-            (
-                (source, tmp_path / "c.csv", "--compression", "snappy"),
-                "csv files cannot be compressed",
-            ),
-            (
-                (source, tmp_path / "c.csv", "--columns", "m"),
-                "there is no column 'm'; there are 'n'",
-            ),
-            ((source, tmp_path / "c.csv", "--features", "n:float32"), "feature 'n'"),
-            ((source, tmp_path / "c.csv", "--features", "n=3"), "'n=3' is not a feature"),
-            ((source, tmp_path / "no" / "c.csv"), "No such file or directory"),
-            (("no*.csv", tmp_path / "c.csv"), "no file matches the pattern 'no*.csv'"),
-        ]:
-            done = run("convert", *arguments)
-            assert (done.status, done.out, len(done.err)) == (2, [], 1), arguments
-            assert expected in done.err[0]
-        assert (tmp_path / "b.csv").read_text() == "kept"
-        assert sorted(path.name for path in tmp_path.iterdir()) == ["a.tfrecord", "b.csv", "notes"]
-
     def test_of_damage(self, run: Run, tmp_path: Path, source: Path) -> None:
         damage(source, source.stat().st_size - 10)
 

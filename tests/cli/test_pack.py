@@ -16,16 +16,6 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.needs("image")
-def test_sound_images(run: Run) -> None:
-    Path("photos/rose/cut.png").unlink()
-    Path("photos/notes.txt").unlink()
-
-    done = run("pack", "--strict", "photos", "a")
-
-    assert done == (0, ["a: wrote 5 images of 2 classes, 350 bytes"], [])
-
-
-@pytest.mark.needs("image")
 @pytest.mark.needs("arrow")
 def test_the_options(run: Run) -> None:
     Path("list.csv").write_text("img,kind,a,b\nphotos/rose/0.png,rose,1,2\n")

@@ -108,9 +108,3 @@ def test_it_can_be_switched_off(folder: Path, variables: Any) -> None:  # noqa: 
     shown = terminal.on_terminal("-c", RUN, "verify", "a", NO_COLOR="1", **variables)
 
     assert shown.text.startswith("a: ok: 3,000 intact records")
-
-
-def test_short_work_does_not_even_load_tqdm(folder: Path) -> None:  # noqa: ARG001
-    code = "import sys\nfrom tfrecord_lite.cli import main\nmain(['info', 'a'])\nprint('tqdm' in sys.modules)"
-
-    assert terminal.on_terminal("-c", code).text.endswith("False\r\n")

@@ -419,44 +419,6 @@ def test_events_behind_a_record_that_only_seems_torn_are_read() -> None:
     assert events.torn == ("<BytesIO>",)
 
 
-def test_more_damage_than_is_to_be_passed_over_is_raised() -> None:
-    damaged = bytearray(STREAM)
-    damaged[ENDS[1] + 12] ^= 1
-    damaged[ENDS[3] + 12] ^= 1
-    with pytest.raises(DataLossError, match="max_errors") as caught:
-        read_events(io.BytesIO(damaged), on_error=str, max_errors=1)
-    assert caught.value.index == 3
-    events = read_events(io.BytesIO(damaged), on_error=str, max_errors=2)
-    assert events.scalars().step.tolist() == [1, 3]
-    with pytest.raises(InvalidArgumentError, match="on_error"):
-        read_events(io.BytesIO(STREAM), on_error="ignore")  # type: ignore[arg-type]
-    assert read_events(io.BytesIO(STREAM)).report is None
-
-
-@pytest.mark.parametrize("size", [1, 7, 64])
-def test_a_file_that_grows_is_read_as_it_grows(tmp_path: Path, size: int) -> None:
-    path = tmp_path / "events.out.tfevents.1"
-    path.write_bytes(b"")
-    starts, n_written, steps = iter(range(0, len(STREAM), size)), 0, list[int]()
-
-    def stop() -> bool:
-        nonlocal n_written
-        n_whole = sum(end <= n_written for end in ENDS) - 1
-        assert len(steps) == max(n_whole - 1, 0)
-        start = next(starts, None)
-        if start is not None:
-            out.write(STREAM[start : start + size])
-            n_written = start + size
-        return start is None
-
-    with path.open("ab", buffering=0) as out:
-        for part in follow_events(path, poll_seconds=0, stop=stop):
-            steps += part.scalars().step.tolist()
-            assert bool(part.torn) == (n_written not in ENDS and n_written < len(STREAM))
-
-    assert steps == [0, 1, 2, 3]
-
-
 def test_following_gives_what_is_written_until_it_is_stopped(tmp_path: Path) -> None:
     first = tmp_path / "events.out.tfevents.1"
     second = tmp_path / "events.out.tfevents.2"

@@ -437,16 +437,6 @@ plain_names = names.filter(
 
 @pytest.mark.needs("arrow")
 class TestRoundTrip:
-    def test_a_folder_comes_back(self, here: Path) -> None:
-        source = pets(here)
-        pack_images(source, "a@2.tfrecord")
-
-        report = unpack_images("a@2.tfrecord", "again")
-
-        assert tree(here / "again") == tree(source)
-        assert (report.num_images, report.classes) == (14, ["cat", "dog"])
-        assert report.labels_path == "again/manifest.csv"
-
     @at_most(60)
     @given(st.dictionaries(plain_names, st.sets(plain_names, min_size=1), min_size=1, max_size=3))
     @example({"1.50": {"01"}, "2": {"1"}})  # which stay names

@@ -159,15 +159,6 @@ class TestSplit:
         assert caught.value.reason is Reason.BAD_ARGUMENT
         assert len(list(tmp_path.iterdir())) == 1
 
-    def test_one_of_many_files_that_cannot_be_placed_leaves_none(self, tmp_path: Path) -> None:
-        paths = write_all(tmp_path, [([b"a", b"b"], "")])
-        (tmp_path / "x-00001-of-00002").mkdir()
-
-        with pytest.raises(OSError, match="x-00001-of-00002"):
-            split_files(paths, tmp_path / "x", num_shards=2, overwrite=True)
-
-        assert len(list(tmp_path.iterdir())) == 2
-
 
 class TestFilter:
     @given(record_lists(), st.integers(1, 4), st.sampled_from(ENDINGS))

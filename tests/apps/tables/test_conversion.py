@@ -309,30 +309,6 @@ class TestRows:
         assert found == [i for i in expected if i % 3 == 0 or i > 300][:limit]
         assert [len(part) for part in parts] == counts
 
-    @pytest.mark.needs("sql")
-    @pytest.mark.parametrize("ending", ["tfrecord", "parquet", "csv"])
-    @pytest.mark.parametrize("shards", [None, 2])
-    def test_a_condition(
-        self, tmp_path: Path, source: Path, ending: str, shards: int | None
-    ) -> None:
-        import pyarrow.parquet as pq
-
-        other = tmp_path / f"b.{ending}"
-        convert(source, target=other)
-
-        convert(
-            other,
-            target=tmp_path / "c.parquet",
-            columns=("id",),
-            condition="half >= 10 and half < 12.6",
-            num_shards=shards,
-            limit=5,
-        )
-
-        paths = sorted(tmp_path.glob("c*.parquet"))
-        assert ids(*paths) == [20, 21, 22, 23, 24]
-        assert pq.read_schema(paths[0]).names == ["id"]
-
     def test_files_of_other_types(self, tmp_path: Path) -> None:
         (tmp_path / "a.csv").write_text("id,x\n1,2\n")
         (tmp_path / "b.csv").write_text("id,x\n1,2.5\n")
@@ -667,16 +643,6 @@ class TestInterrupts:
         assert main([*arguments, "--resume"]) == 0
         assert [path.stat() for path in complete] == stamps
         assert ids(*sorted(out.glob("part*"))) == list(range(6_000))
-
-
-class TestProcesses:
-    def test_end_without_a_word(self, tmp_path: Path) -> None:
-        program = "import sys; from tfrecord_lite.cli import main; sys.exit(main(sys.argv[1:]))"
-        paths = [records(tmp_path / f"{i}.tfrecord", 0, 9) for i in range(5)]
-        command = [sys.executable, "-c", program, "convert", *map(str, paths)]
-        command += [f"{tmp_path}/out/", "--to", "tfrecord", "--jobs", "3", "--overwrite"]
-        done = subprocess.run(command, check=False, capture_output=True, timeout=60)
-        assert (done.returncode, done.stderr) == (0, b"")
 
 
 MEMORY = """
