@@ -136,6 +136,7 @@ def test_no_representation_grows_with_what_it_shows() -> None:
         page_of(thing)
 
 
+@pytest.mark.needs("image")
 def test_images_are_pictures_and_other_values_what_they_are() -> None:
     column = BytesColumn.from_list(
         [png(), b"text", b"", b"\xff\x00" * 20, "ä".encode() * 1_000, b"RIFF\x24\0\0\0WAVE"]

@@ -59,6 +59,7 @@ def body(page: Any, n_columns: int) -> list[list[str]]:
     return [cells[i : i + n_columns] for i in range(0, len(cells), n_columns)]
 
 
+@pytest.mark.needs("image")
 @pytest.mark.parametrize("strings", ["ndarray", "BytesColumn"])
 def test_a_batch_is_a_row_per_record_and_a_column_per_feature(strings: Any) -> None:
     page = page_of(show(ExampleParser(FEATURES, strings=strings)(BLOCK)))
@@ -114,6 +115,7 @@ def test_columns_are_named_by_their_path() -> None:
     assert body(rows, 3) == [["0", "3", "5, 67"], ["1", "4", "8"]]
 
 
+@pytest.mark.needs("image")
 def test_a_single_record_is_a_row_per_feature() -> None:
     for record in (parse_single_example(BLOCK[0], FEATURES), decode_example(BLOCK[0])):
         page = page_of(show(record))
@@ -123,6 +125,7 @@ def test_a_single_record_is_a_row_per_feature() -> None:
         assert "0.5, 2" in page.cells
 
 
+@pytest.mark.needs("image")
 def test_pixels_are_pictures_and_masked_values_missing() -> None:
     pixels = np.zeros((3, 28, 28), np.uint8)
     masked = np.ma.MaskedArray([1, 2, 3], [False, True, False])

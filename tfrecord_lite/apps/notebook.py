@@ -53,7 +53,7 @@ def show(data: Any, num_records: int = MAX_ROWS) -> Shown:
     -------
     Shown
         A notebook shows it as HTML, with encoded images, and pixels of uint8, as thumbnails
-        (smaller ones with the extra ``image``); a terminal as text. It holds `data`, copies
+        (with the extra ``image``); a terminal as text. It holds `data`, copies
         nothing, and shows a limited number of features, values and pictures.
 
     Raises

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from tests.test_shown_html import page_of, png
 from tfrecord_lite import encode_example, encode_sequence_examples
@@ -23,6 +24,7 @@ SEQUENCES = compute_statistics(
 )
 
 
+@pytest.mark.needs("image")
 def test_a_table_has_the_figures_of_the_text_and_a_chart_or_values() -> None:
     page = page_of(TABLE)
     n_columns = page.cells.index("distribution") + 1

@@ -104,10 +104,10 @@ SECTIONS = {
     "images": ({"features", "records", "schema-code", "dialog"}, ""),
     "table": ({"features", "records", "schema-code", "dialog"}, ""),
     "sequences": ({"features", "records", "schema-code", "dialog"}, ""),
-    "damaged": ({"features", "records", "schema-code", "dialog", "notice-1"}, "tfrecord recover"),
+    "damaged": ({"features", "records", "schema-code", "dialog"}, "tfrecord recover"),
     "empty": (set(), "There are no records in this file."),
     "lines": ({"records", "dialog"}, ""),
-    "other": ({"notice-1", "first-bytes"}, "89 50 4e 47"),
+    "other": ({"first-bytes"}, "89 50 4e 47"),
 }
 """Of a kind of file, the sections of its page, and some of its text."""
 
@@ -137,6 +137,7 @@ def test_a_page_of_any_kind_is_well_formed_and_closed_to_the_outside(
         every = set[str]().union(*(names for names, _ in SECTIONS.values()))
         assert {name for name in every if outline.with_id(name)} == sections
         assert text in outline.text
+        assert outline.number_of("notice") == (kind in {"damaged", "other"})
     ids = [attributes["id"] for _, attributes in outline.tags if "id" in attributes]
     assert len(ids) == len(set(ids))
     assert {tag for tag, _ in outline.tags} & {"iframe", "object", "embed", "base", "link"} == set()

@@ -22,15 +22,15 @@ from __future__ import annotations
 
 import base64
 import io
-import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from importlib.util import find_spec
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from tfrecord_lite.apps.markup.charts import short_numbers
 from tfrecord_lite.apps.markup.pictures import (
+    EXACT_SIZE,
     Budget,
     Thumbnail,
     picture,
@@ -40,25 +40,23 @@ from tfrecord_lite.apps.markup.pictures import (
 from tfrecord_lite.apps.markup.tables import Cell, Html, escaped, quoted, visible
 from tfrecord_lite.arrays import AnyArray, Float64Array, Uint8Array
 from tfrecord_lite.columns import BytesColumn, Column, RaggedTensor, SparseTensor
-from tfrecord_lite.errors import InvalidArgumentError, Reason, plural
-from tfrecord_lite.sniff import Media, ValueContent, recognize, recognize_value, text_of
+from tfrecord_lite.errors import InvalidArgumentError, plural
+from tfrecord_lite.sniff import Media, ValueContent, recognize_value, text_of
 
 MAX_ROWS = 10
 """Most rows that are shown of a column or batch."""
 _MAX_VALUES, _MAX_STEPS, _MAX_STEPS_OF_PAGE = 8, 3, 24
 """Most numbers or strings of a cell, and inner rows."""
-_MAX_BYTES = 16 << 20
-"""Of a longer value in a column only the beginning is looked at."""
 _MAX_TEXT, _MAX_SMALL_TEXT, _MAX_HEX = 160, 40, 16
-_MAX_WHOLE_NUMBERS, _MAX_WHOLE_TEXT, _MAX_WHOLE_HEX = 4096, 20_000, 1024
+_MAX_WHOLE_NUMBERS, _MAX_WHOLE_TEXT, _MAX_WHOLE_HEX, _MAX_WHOLE_LINES = 4096, 20_000, 1024, 64
 """Of the details."""
 _MAX_EXAMINED_NUMBERS = 1 << 20
 _MAX_TENSOR_BYTES = 32 << 20
 _MAX_SOUND_BYTES = 2 << 20
 _SIZE, _PAGE_SIZE, _SMALL_SIZE, _LARGE_SIZE = 96, 128, 64, 1024  # pixels of pictures
 _MIN_PICTURE = 8  # rows and columns of an array that is a picture rather than a table
-_TINY_SIZE, _ENLARGED_SIZE = 64, 256
-"""An image that is no larger is shown with its pixels, enlarged."""
+_ENLARGED_SIZE = 256
+"""Of an image whose pixels are shown one by one."""
 _MIN_STRIP = 16  # floats that are an embedding rather than a few numbers
 _MAX_STRIP, _STRIP_HEIGHT, _MAX_HEAT = 256, 16, 120
 _BELOW, _ABOVE = (37, 99, 235), (234, 88, 12)  # blue and orange, told apart by nearly everybody
@@ -94,8 +92,11 @@ class Cells:
 
     def __init__(self, budget: Budget | None = None, *, is_page: bool = False) -> None:
         self.budget: Budget = budget or Budget(pictures=48, pixels=64 << 20)
+        self.max_steps: int = _MAX_STEPS_OF_PAGE if is_page else _MAX_STEPS
+        """How many steps of a list are shown."""
         self._is_page = is_page
         self._size = _PAGE_SIZE if is_page else _SIZE
+        self._has_pillow = find_spec("PIL") is not None
 
     def rows(self, column: Column, n_rows: int = MAX_ROWS) -> list[Cell]:
         """Return a cell for each of the first rows of a column."""
@@ -106,8 +107,6 @@ class Cells:
             places = [shown[rows[shown] == i] for i in range(n_rows)]
             is_bytes = isinstance(values, BytesColumn)
             return [self.cell(values.take(at) if is_bytes else values[at]) for at in places]
-        if isinstance(column, BytesColumn):
-            return [self._of_column(column, i).html for i in range(n_rows)]
         return [self.cell(cast("Any", column)[i]) for i in range(n_rows)]
 
     def cell(self, value: Any) -> Cell:
@@ -130,17 +129,10 @@ class Cells:
         if isinstance(value, SparseTensor):
             return self.form(value.values)
         if isinstance(value, BytesColumn):
-            shown = range(min(len(value), _MAX_VALUES))
-            forms = [self._of_column(value, i, is_small=len(value) > 1) for i in shown]
-            return _listed(forms, len(value))
+            return self.strings_form([*value[:_MAX_VALUES]], len(value))
         if isinstance(value, np.ndarray):
             return self.array_form(value)
-        return self._text_form(str(value), 0)
-
-    @property
-    def max_steps(self) -> int:
-        """How many steps of a list are shown."""
-        return _MAX_STEPS_OF_PAGE if self._is_page else _MAX_STEPS
+        return self._text_form(str(value))
 
     def steps_form(self, forms: Sequence[Form], n_steps: int) -> Form:
         """Show the first steps or inner rows, which are made already, each by its number."""
@@ -151,33 +143,26 @@ class Cells:
     # --------------------------------------------------------------------------- strings
 
     def bytes_form(
-        self,
-        data: bytes,
-        n_bytes: int | None = None,
-        sizes: Mapping[str, int] | None = None,
-        *,
-        is_small: bool = False,
+        self, data: bytes, sizes: Mapping[str, int] | None = None, *, is_small: bool = False
     ) -> Form:
-        """Show a byte string as what it is; `n_bytes` is its length, if `data` is the beginning.
+        """Show a byte string as what it is.
 
         `sizes` are the numbers beside it, by :data:`SIZE_NAMES`. A small one is one of several.
         """
-        n_bytes = len(data) if n_bytes is None else n_bytes
-        is_whole = n_bytes == len(data)
-        if not n_bytes:
+        n_bytes = len(data)
+        if not data:
             return _EMPTY
         what = recognize_value(data)
         if what.media is not None:
-            said, whole = str(replace(what, n_bytes=n_bytes)), data if is_whole else b""
-            return self._media_form(whole, said, what.media, is_small=is_small)
+            return self._media_form(data, str(what), what.media, is_small=is_small)
         if what.shape is not None:
-            return self._tensor_form(data if is_whole else b"", what)
+            return self._tensor_form(data, what)
         if what.label == "text":
             most = _MAX_WHOLE_TEXT if self._is_page else 4 * _MAX_TEXT
             text = text_of(data[:most], is_cut=n_bytes > most)
             if text is not None:
                 return self._text_form(text, n_bytes - len(text.encode()), is_small=is_small)
-        pixels = _pixels(np.frombuffer(data, np.uint8), sizes) if is_whole else None
+        pixels = self._pixels(np.frombuffer(data, np.uint8), sizes)
         if pixels is not None:
             return self._pixels_form(pixels)
         html = Html(f'<code class="v-hex">{data[:_MAX_HEX].hex(" ")}</code>')
@@ -190,35 +175,28 @@ class Cells:
         self, values: Sequence[Any], n_values: int, sizes: Mapping[str, int] | None = None
     ) -> Form:
         """Show byte strings or texts, the first of `n_values`: one in full, of several the first."""
-        is_one, forms = n_values == 1, list[Form]()
+        is_small, forms = n_values != 1, list[Form]()
         for value in values[:_MAX_VALUES]:
             if isinstance(value, bytes):
-                only = sizes if is_one else None
-                forms.append(self.bytes_form(value, sizes=only, is_small=not is_one))
+                only = None if is_small else sizes
+                forms.append(self.bytes_form(value, only, is_small=is_small))
             elif isinstance(value, str):
-                forms.append(self._text_form(value, 0, is_small=not is_one))
+                forms.append(self._text_form(value, is_small=is_small))
             else:
                 forms.append(self.form(value))
-        listed = _listed(forms, n_values)
-        if is_one:
-            return listed
-        if not self._is_page or (n_values <= _MAX_VALUES and not any(f.details for f in forms)):
-            return listed
-        texts, left = list[str](), _MAX_WHOLE_TEXT
-        for value in values:
-            texts.append(_in_a_line(value))
-            left -= len(texts[-1]) + 8
-            if left <= 0:
-                break
-        return Form(listed.html, self._dump("\n".join(texts), n_values - len(texts), "value"))
+        if not forms:
+            return _NO_VALUES
+        if not is_small:
+            return forms[0]
+        items = "".join(f"<li>{form.html}</li>" for form in forms)
+        html = Html(f'<ul class="v-texts">{items}</ul>')
+        html = _with_more(html, n_values - len(forms), n_values, "value")
+        is_new = n_values > _MAX_VALUES or any(form.details for form in forms)
+        lines = [_in_a_line(value) for value in values[:_MAX_WHOLE_LINES]]
+        hidden = n_values - len(lines)
+        return Form(html, self._dump("\n".join(lines), hidden, "value", is_new=is_new))
 
-    def _of_column(self, column: BytesColumn, i: int, *, is_small: bool = False) -> Form:
-        """Show value `i`, which may be too long to be copied as a whole."""
-        start, stop = column.offsets[i : i + 2].tolist()
-        data = column.data[start : min(stop, start + _MAX_BYTES)].tobytes()
-        return self.bytes_form(data, stop - start, is_small=is_small)
-
-    def _text_form(self, text: str, n_hidden: int, *, is_small: bool = False) -> Form:
+    def _text_form(self, text: str, n_hidden: int = 0, *, is_small: bool = False) -> Form:
         """Show a text on a line, of which so many bytes more are left out."""
         line, limit = " ".join(text.split()), _MAX_SMALL_TEXT if is_small else _MAX_TEXT
         short = escaped(line, limit) if line or not text else escaped(repr(text), limit)
@@ -227,7 +205,7 @@ class Cells:
         details = self._dump(text, n_hidden, "byte", is_new=is_new)
         return Form(Html(f'<bdi class="{name}">{short}</bdi>'), details)
 
-    def _dump(self, text: str, n_hidden: int, noun: str, *, is_new: bool = True) -> Html:
+    def _dump(self, text: str, n_hidden: int, noun: str, *, is_new: bool) -> Html:
         """Return the whole as text for the details, and how much is left out; nothing outside of a page."""
         if not self._is_page or not is_new:
             return _NOTHING
@@ -239,7 +217,7 @@ class Cells:
     # -------------------------------------------------------------------- pictures, sounds
 
     def _media_form(self, data: bytes, what: str, media: Media, *, is_small: bool) -> Form:
-        """Show an encoded image or sound; what is empty is not here as a whole."""
+        """Show an encoded image or sound."""
         below = _span("caption", what) if self._is_page and not is_small else _NOTHING
         if media.kind == "audio" and self._is_page:
             if len(data) > _MAX_SOUND_BYTES:
@@ -249,21 +227,40 @@ class Cells:
             source = f"data:{media.mime};base64,{base64.b64encode(data).decode()}"
             html = f'<audio class="v-audio" controls preload="none" aria-label="{escaped(str(media))}" src="{source}"></audio>'
             return Form(Html(html + below))
-        if media.kind != "image" or not data:
+        if media.kind != "image":
             return Form(escaped(what))
         size = _SMALL_SIZE if is_small else self._size
-        small = thumbnail(data, media, self.budget, size, is_kept=not self._is_page)
+        small = thumbnail(data, media, self.budget, size)
         if isinstance(small, str):
             return Form(_span("note", f"{small}: {what}"))
         name = f"{media.format} image" if below else what  # a caption is not said twice
         html = Html(_image(small, name, size) + below)
         if not self._is_page or max(media.width or 0, media.height or 0) <= size:
             return Form(html)
-        options = {"is_detail": True, "is_kept": False}
-        large = thumbnail(data, media, self.budget, _LARGE_SIZE, **options)
+        large = thumbnail(data, media, self.budget, _LARGE_SIZE, is_detail=True)
         if isinstance(large, str):
             return Form(html)
         return Form(html, _image(large, f"{what}, larger", _LARGE_SIZE))
+
+    def _pixels(self, array: AnyArray, sizes: Mapping[str, int] | None) -> Uint8Array | None:
+        """Return numbers as pixels: those of a picture, or as many as the numbers beside them ask for.
+
+        Integers must be 0 to 255, floats 0 to 1.
+        """
+        shape = array.shape
+        if not self._has_pillow:
+            return None
+        if array.dtype == np.uint8 and array.ndim > 1:
+            is_shape = array.ndim == 2 or (array.ndim == 3 and shape[2] in {1, 3, 4})
+            return array if is_shape and min(shape[:2]) >= _MIN_PICTURE else None
+        found = _pixel_shape(array.size, sizes) if sizes else None
+        if found is None or not np.isfinite(array).all() or array.min() < 0 or array.max() > 255:
+            return None
+        if (array % 1).any():
+            if array.max() > 1:
+                return None
+            array = array * 255
+        return array.astype(np.uint8).reshape(found)
 
     def _pixels_form(self, pixels: Uint8Array) -> Form:
         """Show pixels of shape (height, width), or with 1, 3 or 4 channels."""
@@ -285,18 +282,22 @@ class Cells:
     # ----------------------------------------------------------------- numbers, tensors
 
     def _tensor_form(self, data: bytes, what: ValueContent) -> Form:
-        """Show a serialised tensor or array: on a page its elements below its dtype and shape."""
+        """Show a serialised tensor or a .npy file: on a page its elements below its dtype and shape."""
+        from tfrecord_lite.tensors.parse import parse_tensor  # noqa: PLC0415 - not light
+
         if not self._is_page:
             return Form(escaped(str(what)))
         head = _span("caption", f"{what.label} {what.details}")
-        if max(len(data), what.n_bytes) > _MAX_TENSOR_BYTES or not data:
+        if max(len(data), what.n_bytes) > _MAX_TENSOR_BYTES:
             return Form(Html(head + _span("note", "too large to be shown")))
         try:
-            array = _loaded(data)
-        except (InvalidArgumentError, ImportError) as error:
-            detail = error.detail if isinstance(error, InvalidArgumentError) else str(error)
+            if data.startswith(b"\x93NUMPY"):
+                form = self.array_form(np.load(io.BytesIO(data), allow_pickle=False))
+            else:
+                form = self.array_form(parse_tensor(data, max_bytes=_MAX_TENSOR_BYTES))
+        except Exception as error:  # noqa: BLE001 - NumPy's parser of headers raises anything
+            detail = error.detail if isinstance(error, InvalidArgumentError) else None
             return Form(Html(head + _span("note", detail or "it cannot be parsed")))
-        form = self.array_form(array)
         return Form(Html(f"{head} {form.html}"), form.details)
 
     def array_form(
@@ -306,28 +307,26 @@ class Cells:
         n_values = array.size if n_values is None else n_values
         if not n_values:
             return _NO_VALUES
-        most = _MAX_WHOLE_NUMBERS if self._is_page else _MAX_VALUES
-        first = array.flat[:most]
         is_foreign = array.dtype.isbuiltin == _OF_ANOTHER_PACKAGE
-        first = first.astype(np.float32) if is_foreign else first
-        if array.dtype.kind not in "biufc" and not is_foreign:
+        array = array.astype(np.float32) if is_foreign else array
+        first = array.flat[: _MAX_WHOLE_NUMBERS if self._is_page else _MAX_VALUES]
+        if array.dtype.kind not in "biufc":
             texts = first.astype(str) if array.dtype.kind in "mM" else first
             masks = np.ma.getmaskarray(first)
             strings = zip(texts.tolist(), masks.tolist(), strict=True)
             return self.strings_form([None if is_no else v for v, is_no in strings], n_values)
-        pixels = _pixels(array, sizes) if n_values == array.size else None
+        pixels = self._pixels(array, sizes) if n_values == array.size else None
         if pixels is not None:
             return self._pixels_form(pixels)
-        shape = "" if array.ndim <= 1 or self._is_page else f"{list(array.shape)}: "
-        shown = [_short(first[i]) for i in range(min(len(first), _MAX_VALUES))]
         if n_values == 1:
             return Form(_span("number", str(first[0])))
+        shape = "" if array.ndim <= 1 or self._is_page else f"{list(array.shape)}: "
+        shown = [_short(first[i]) for i in range(min(len(first), _MAX_VALUES))]
         exact = np.asarray(first).astype(str).tolist()
         is_new = n_values > len(shown) or shown != exact[: len(shown)]
         details = self._dump(", ".join(exact), n_values - len(first), "value", is_new=is_new)
         is_matrix = array.ndim == 2 and min(array.shape) > 1 and n_values <= _MAX_EXAMINED_NUMBERS
-        is_float = is_foreign or array.dtype.kind == "f"
-        is_strip = n_values >= _MIN_STRIP and (is_float or array.ndim > 1)
+        is_strip = n_values >= _MIN_STRIP and (array.dtype.kind == "f" or array.ndim > 1)
         if self._is_page and array.dtype.kind != "c" and (is_matrix or is_strip):
             known = array if is_matrix else array.flat[:_MAX_EXAMINED_NUMBERS]
             return Form(self.map_of(known.astype(np.float64), n_values), details)
@@ -354,15 +353,14 @@ class Cells:
         seen = "" if n_values == values.size else f", the first {values.size:,}"
         if shown.size < values.size:
             seen += f", {-(-values.size // shown.size):,} a colour"
-        text = f"{plural(n_values, 'value')}{seen}, {_extent_text(values)}"
+        below = _span("caption", f"{plural(n_values, 'value')}{seen}, {_extent_text(values)}")
         finite = values[np.isfinite(values)]
         extent = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
-        large = np.repeat(np.repeat(colours(shown, *extent), tall, axis=0), wide, axis=1)
-        png = thumbnail_of_pixels(large, max(large.shape[:2]))
+        png = thumbnail_of_pixels(colours(shown, *extent), max(shown.shape))
         if not self.budget.take(pictures=1, picture_bytes=len(png.data)):
-            return _span("caption", text)
-        image = picture(png, "the values as colours", (large.shape[1], large.shape[0]), "v-map")
-        return Html(image + _span("caption", text))
+            return below
+        size = png.width * wide, png.height * tall
+        return Html(picture(png, "the values as colours", size, "v-map") + below)
 
 
 # ------------------------------------------------------------------------------ tables
@@ -381,16 +379,6 @@ def type_text(column: Column) -> str:
     if isinstance(column, SparseTensor):
         return f"sparse {name}"
     return f"{name} {list(column.shape[1:])}" if len(column.shape) > 1 else name
-
-
-def _listed(forms: Sequence[Form], n_values: int) -> Form:
-    if not forms:
-        return _NO_VALUES
-    if n_values == 1:
-        return forms[0]
-    items = "".join(f"<li>{form.html}</li>" for form in forms)
-    html = Html(f'<ul class="v-texts">{items}</ul>')
-    return Form(_with_more(html, n_values - len(forms), n_values, "value"))
 
 
 def _with_more(html: Html, n_hidden: int, n_all: int, noun: str) -> Html:
@@ -418,41 +406,18 @@ def _in_a_line(value: Any) -> str:
 
 
 def _image(shown: Thumbnail, alternative: str, room: int) -> Html:
-    """Return an image, enlarged if it is tiny."""
-    made = recognize(shown.data)
-    width, height = (made.width or 1, made.height or 1) if made else (1, 1)
-    is_tiny = max(width, height) <= _TINY_SIZE
-    scale = min(room / max(width, height), 1)
-    if is_tiny:
-        scale = max(min(room, _ENLARGED_SIZE) // max(width, height), 1)
-    name = "v-picture v-pixelated" if is_tiny else "v-picture"
-    return picture(shown, alternative, (int(width * scale) or 1, int(height * scale) or 1), name)
+    """Return an image in so many pixels each way, enlarged if it is tiny."""
+    longest = max(shown.width, shown.height)
+    if longest <= EXACT_SIZE:
+        scale: float = max(min(room, _ENLARGED_SIZE) // longest, 1)
+        name = "v-picture v-pixelated"
+    else:
+        scale, name = min(room / longest, 1), "v-picture"
+    size = int(shown.width * scale) or 1, int(shown.height * scale) or 1
+    return picture(shown, alternative, size, name)
 
 
 # ------------------------------------------------------------------------------ numbers
-
-
-def _pixels(array: AnyArray, sizes: Mapping[str, int] | None) -> Uint8Array | None:
-    """Return numbers as pixels: those of a picture, or as many as the numbers beside them ask for.
-
-    Integers must be 0 to 255, floats 0 to 1.
-    """
-    shape = array.shape
-    if array.dtype == np.uint8 and array.ndim > 1:
-        is_shape = array.ndim == 2 or (array.ndim == 3 and shape[2] in {1, 3, 4})
-        return array if is_shape and min(shape[:2]) >= _MIN_PICTURE else None
-    found = _pixel_shape(array.size, sizes) if sizes else None
-    if found is None:
-        return None
-    if array.dtype == np.uint8:
-        return array.reshape(found)
-    if not np.isfinite(array).all() or array.min() < 0 or array.max() > 255:
-        return None
-    if (array % 1).any():
-        if array.max() > 1:
-            return None
-        array = array * 255
-    return array.astype(np.uint8).reshape(found)
 
 
 def _pixel_shape(n_values: int, sizes: Mapping[str, int]) -> tuple[int, int, int] | None:
@@ -465,25 +430,6 @@ def _pixel_shape(n_values: int, sizes: Mapping[str, int]) -> tuple[int, int, int
         if depth in {1, 3, 4} and height * width * depth == n_values:
             return height, width, depth
     return None
-
-
-def _loaded(value: bytes) -> AnyArray:
-    """Return the elements of a TensorProto or a .npy file, of which none is larger than it says."""
-    from tfrecord_lite.tensors.parse import parse_tensor  # noqa: PLC0415 - not light
-
-    if not value.startswith(b"\x93NUMPY"):
-        return parse_tensor(value, max_bytes=_MAX_TENSOR_BYTES)
-    try:
-        array: AnyArray = np.load(io.BytesIO(value), allow_pickle=False)
-        if array.dtype.kind == "U" and array.nbytes:  # NumPy does not check characters
-            order = array.dtype.byteorder
-            numbers = array.ravel().view(np.dtype(np.uint32).newbyteorder(order))
-            if numbers.max() > sys.maxunicode:
-                raise ValueError  # noqa: TRY301 - as its parser does
-    except Exception as error:  # noqa: BLE001 - its parser of headers raises anything
-        detail = f"it cannot be parsed ({type(error).__name__})"
-        raise InvalidArgumentError(Reason.MALFORMED, detail=detail) from None
-    return array
 
 
 def _extent_text(values: Float64Array) -> str:
@@ -503,22 +449,17 @@ def colours(values: Float64Array, low: float, high: float) -> Uint8Array:
     """Return a colour for each number between `low` and `high`: uint8, (height, width, 4).
 
     Blue below zero and orange above, as opaque as they are far from it, so that they suit a light page
-    and a dark one; numbers all on one side of zero go from the smallest to the largest.
+    and a dark one; numbers all on one side of zero are orange, from the smallest to the largest.
     """
-    is_both = low < 0 < high
     with np.errstate(all="ignore"):
-        if is_both:
+        if low < 0 < high:
             share = values / max(-low, high)
         else:  # halved, so that no difference overflows
-            width = high / 2 - low / 2
-            share = (values / 2 - low / 2) / width if width > 0 else np.full(values.shape, 0.5)
-            share = np.where(np.isinf(values), np.sign(values), share)
-    is_below = (share < 0) if is_both else np.full(values.shape, high <= 0 and low < 0)
-    if high <= 0 and low < 0:
-        share = 1 - share.clip(0, 1)  # the farther from zero, the more opaque
+            share = ((values / 2 - low / 2) / (high / 2 - low / 2)).clip(0, 1)
+    share = np.nan_to_num(share, nan=0.5, posinf=1, neginf=-1).clip(-1, 1)
     found = np.empty((*values.shape, 4), np.uint8)
-    found[..., :3] = np.where(is_below[..., None], _BELOW, _ABOVE)
-    found[..., 3] = np.nan_to_num(np.abs(share).clip(0, 1) * 235 + 20).astype(np.uint8)
+    found[..., :3] = np.where((share < 0)[..., None], _BELOW, _ABOVE)
+    found[..., 3] = np.abs(share) * 235 + 20
     found[np.isnan(values)] = _UNKNOWN
     return found
 

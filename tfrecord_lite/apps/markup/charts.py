@@ -123,13 +123,11 @@ def sparkline(
     """
     y = np.asarray(values, np.float64).ravel()
     x = np.arange(y.size)
-    if y.size > 2 * width:  # the smallest and the largest of each of `width` runs, in order
+    if y.size > 2 * width:  # the smallest and the largest of each of `width` runs
         starts = np.linspace(0, y.size, width, endpoint=False).astype(np.int64)
-        run = np.searchsorted(starts, x, side="right")
-        order = np.lexsort((np.where(np.isfinite(y), y, np.nan), run))  # NaN comes last
-        n_known = np.add.reduceat(np.isfinite(y), starts)
-        x = np.unique(order[np.concatenate([starts, starts + np.maximum(n_known - 1, 0)])])
-        y = y[x]
+        known = np.where(np.isfinite(y), y, np.nan)
+        ends = np.fmin.reduceat(known, starts), np.fmax.reduceat(known, starts)
+        x, y = np.repeat(starts, 2), np.stack(ends, axis=1).ravel()
     is_point = np.isfinite(y)
     known = y[is_point] if is_point.any() else np.zeros(1)
     low, high = known.min() / 2, known.max() / 2  # halved, so that no difference overflows

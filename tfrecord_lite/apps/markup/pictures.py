@@ -1,7 +1,6 @@
-"""Small pictures in a page: thumbnails of encoded images, as part of the HTML.
+"""Small pictures in a page: thumbnails of encoded images and of pixels, as part of the HTML.
 
-Pillow makes the thumbnails if it is installed, of the formats that browsers show. Without it, and of
-what is small anyway, the image itself is used. A picture is bounded in bytes, and so is the work:
+Pillow makes them, of the formats that browsers show. A picture is bounded in bytes, and so is the work:
 images of too many pixels are not decoded, nor JPEGs that go over them too often.
 """
 
@@ -9,10 +8,8 @@ from __future__ import annotations
 
 import base64
 import io
-import struct
 import sys
 import warnings
-import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -26,18 +23,15 @@ if TYPE_CHECKING:
 
     Uint8Array = npt.NDArray[np.uint8]
 
-_SHOWN_BY_BROWSERS = ("image/jpeg", "image/png", "image/gif", "image/webp", "image/bmp")
-_FORMATS = ("BMP", "GIF", "JPEG", "PNG", "WEBP")  # the same as Pillow names them
-
-_SMALL_BYTES, _LARGEST_BYTES = 8 << 10, 64 << 10
-"""An image of so many bytes is used as it is; without Pillow, one of up to the second."""
+_FORMATS = ("BMP", "GIF", "JPEG", "PNG", "WEBP")
+"""Shown by browsers, as Pillow names them."""
 _MAX_PIXELS, _MAX_JPEG_PIXELS = 16 << 20, 64 << 20
 """Images of more are not decoded. Of a JPEG, only an eighth of the rows may have to be computed."""
 _MAX_ENCODED_BYTES = 64 << 20
 _START_OF_SCAN = b"\xff\xda"
 _FREE_SCANS = 16
 """A progressive JPEG has about ten scans; in a few bytes it may have thousands, each over all pixels."""
-_EXACT_SIZE = 64
+EXACT_SIZE = 64
 """Images of at most so many pixels each way lose nothing: their pixels may be seen one by one."""
 
 
@@ -76,26 +70,20 @@ class Thumbnail(NamedTuple):
 
     data: bytes
     mime: str
+    width: int
+    height: int
 
 
 def thumbnail(
-    data: bytes,
-    media: Media,
-    budget: Budget,
-    size: int = 128,
-    *,
-    is_detail: bool = False,
-    is_kept: bool = True,
+    data: bytes, media: Media, budget: Budget, size: int = 128, *, is_detail: bool = False
 ) -> Thumbnail | str:
     """Return an image of at most `size` pixels each way, or why there is none.
 
-    A small one is returned as it is if `is_kept`, of any size in pixels. What it takes is taken from
-    the budget, of which details have a part of their own.
+    What it takes is taken from the budget, of which details have a part of their own.
     """
     n_pixels = (media.width or 0) * (media.height or 0)
-    broken = f"broken {media.format}, which cannot be decoded"
-    made: Thumbnail | None = None
-    if media.mime not in _SHOWN_BY_BROWSERS:
+    is_jpeg, broken = media.format == "JPEG", f"broken {media.format}, which cannot be decoded"
+    if media.format.upper() not in _FORMATS:
         return f"{media.format} is not shown here"
     if _is_too_large(media.format, n_pixels):
         return f"not decoded, as {n_pixels:,} pixels are too many"
@@ -103,63 +91,50 @@ def thumbnail(
         opened = _opened(data, _FORMATS)
         n_pixels = max(n_pixels, _n_pixels(opened, data))  # it may be more than the image says
     except ImportError:
-        if len(data) > _LARGEST_BYTES:
-            return "not shown without Pillow"
-        made = Thumbnail(data, media.mime)
+        return "not shown without Pillow"
     except Exception as error:  # noqa: BLE001 - decoders raise anything
         if type(error).__name__ != "DecompressionBombError":
             return broken
         n_pixels = sys.maxsize
     if _is_too_large(media.format, n_pixels) or len(data) > _MAX_ENCODED_BYTES:
         return "not decoded, as it would take too long"
-    if not budget.take(pictures=1, pixels=n_pixels // 4 if media.format == "JPEG" else n_pixels):
+    if not budget.take(pictures=1, pixels=n_pixels // 4 if is_jpeg else n_pixels):
         return "not shown, as there are enough pictures"
-    if is_kept and len(data) <= _SMALL_BYTES:
-        made = Thumbnail(data, media.mime)
-    if made is None:
-        try:
-            small = _shrunk(opened, (size, size))
-        except Exception:  # noqa: BLE001 - decoders raise anything
-            return broken
-        # PNG if it may be transparent or is tiny, otherwise JPEG.
-        is_exact = small.mode == "RGBA" or max(small.size) <= _EXACT_SIZE
-        out = io.BytesIO()
-        small.save(out, "PNG" if is_exact else "JPEG", quality=85)
-        made = Thumbnail(out.getvalue(), "image/png" if is_exact else "image/jpeg")
+    try:
+        made = _encoded(_shrunk(opened, (size, size)))
+    except Exception:  # noqa: BLE001 - decoders raise anything
+        return broken
     pot = "detail_bytes" if is_detail else "picture_bytes"
     return made if budget.take(**{pot: len(made.data)}) else "not shown: the page is full"
 
 
 def thumbnail_of_pixels(pixels: Uint8Array, size: int = 128) -> Thumbnail:
     """Encode pixels (height, width) or (height, width, 1, 3 or 4) as PNG, every n-th if they are many."""
+    from PIL import Image  # noqa: PLC0415 - optional
+
     step = max(-(-max(pixels.shape[:2]) // size), 1)
-    small = np.ascontiguousarray(pixels[::step, ::step])
-    height, width = small.shape[:2]
-    colour = {1: 0, 3: 2, 4: 6}[small.shape[2] if small.ndim == 3 else 1]
-    lines = np.zeros((height, 1 + small[0].size), np.uint8)  # each line after its filter, none
-    lines[:, 1:] = small.reshape(height, -1)
-    chunks = [
-        (b"IHDR", struct.pack(">IIBBBBB", width, height, 8, colour, 0, 0, 0)),
-        (b"IDAT", zlib.compress(lines.tobytes())),
-        (b"IEND", b""),
-    ]
-    encoded = [
-        struct.pack(">I", len(content)) + name + content
-        + struct.pack(">I", zlib.crc32(name + content))
-        for name, content in chunks
-    ]  # fmt: skip
-    return Thumbnail(b"\x89PNG\r\n\x1a\n" + b"".join(encoded), "image/png")
+    small = pixels[::step, ::step]
+    if small.shape[2:] == (1,):
+        small = small[:, :, 0]
+    return _encoded(Image.fromarray(np.ascontiguousarray(small)), is_exact=True)
+
+
+def _encoded(image: Any, *, is_exact: bool = False) -> Thumbnail:
+    """Encode an image of Pillow's: as PNG if it may be transparent or is tiny, otherwise as JPEG."""
+    is_exact = is_exact or image.mode == "RGBA" or max(image.size) <= EXACT_SIZE
+    out = io.BytesIO()
+    image.save(out, "PNG" if is_exact else "JPEG", quality=85)
+    return Thumbnail(out.getvalue(), "image/png" if is_exact else "image/jpeg", *image.size)
 
 
 def picture(
     shown: Thumbnail, alternative: str, size: tuple[int, int], name: str = "v-picture"
 ) -> Html:
     """Return an element with an image, shown with a width and height, and the text that stands for it."""
-    encoded = base64.b64encode(shown.data).decode()
-    text = escaped(alternative)
-    sides = f'width="{size[0]}" height="{size[1]}"'
+    encoded, text = base64.b64encode(shown.data).decode(), escaped(alternative)
     return Html(
-        f'<img class="{name}" src="data:{escaped(shown.mime)};base64,{encoded}" alt="{text}" title="{text}" {sides}>'
+        f'<img class="{name}" src="data:{shown.mime};base64,{encoded}" alt="{text}" '
+        f'title="{text}" width="{size[0]}" height="{size[1]}">'
     )
 
 
@@ -174,12 +149,19 @@ def shrunk(data: bytes, size: tuple[int, int], formats: tuple[str, ...] = _FORMA
 
 
 def _shrunk(opened: Any, size: tuple[int, int]) -> Any:
+    """Return a smaller image, in colours; of wide numbers in grey, from the smallest to the largest."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         opened.draft("RGB", size)
-        small = _in_colour(opened)
+        is_clear = "A" in opened.mode or "a" in opened.mode or "transparency" in opened.info
+        if opened.mode[:1] in {"I", "F"}:
+            low, high = opened.getextrema()
+            scale = 255 / (high - low) if high > low else 0
+            opened = opened.convert("F").point(lambda value: value * scale - low * scale)
+            opened, is_clear = opened.convert("L"), False
+        small = opened.convert("RGBA" if is_clear else "RGB")
         small.thumbnail(size)
-        return small.convert("RGBA" if small.mode == "RGBA" else "RGB")
+        return small
 
 
 def _is_too_large(format_name: str, n_pixels: int) -> bool:
@@ -200,13 +182,3 @@ def _n_pixels(opened: Any, data: bytes) -> int:
     if opened.format not in {"JPEG", "MPO"}:
         return n_pixels
     return n_pixels * max(-(-data.count(_START_OF_SCAN) // _FREE_SCANS), 1)
-
-
-def _in_colour(opened: Any) -> Any:
-    """Return an image in a mode that can be made smaller; wide numbers as grey from end to end."""
-    if opened.mode[:1] in {"I", "F"}:
-        low, high = opened.getextrema()
-        scale = 255 / (high - low) if high > low else 0
-        return opened.convert("F").point(lambda value: value * scale - low * scale).convert("L")
-    is_clear = "A" in opened.mode or "a" in opened.mode or "transparency" in opened.info
-    return opened.convert("RGBA" if is_clear else "RGB")

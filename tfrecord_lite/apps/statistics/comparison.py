@@ -437,19 +437,18 @@ def _are_same(one: list[Any] | None, other: list[Any] | None) -> bool:
 
 
 def _texts(one: list[Any] | None, other: list[Any] | None) -> tuple[str, str]:
-    """Return short texts about the values of a feature, from the first that differs."""
-    if one is None or other is None or len(one) != len(other):
-        return _alone(one), _alone(other)
-    pairs = enumerate(zip(one, other, strict=True))
-    step, (a, b) = next((i, pair) for i, pair in pairs if not _are_same([pair[0]], [pair[1]]))
-    where = f"step {step}: " if len(one) > 1 else ""
-    at = byte = 0
-    if a.dtype == b.dtype:
-        bits = a.dtype if a.dtype == object else f"u{a.dtype.itemsize}"  # as NaN differs from NaN
-        at = _first_odd(a.view(bits), b.view(bits))
-        if a.dtype == object and at < min(a.size, b.size):
-            byte = _first_odd(a[at], b[at])
-    return where + _side(a, at, byte), where + _side(b, at, byte)
+    """Return short texts about the values of a feature, of all its steps, from the first that differs."""
+    mine, its = (
+        None
+        if steps is None
+        else [v if isinstance(v, bytes) else str(v) for step in steps for v in step]
+        for steps in (one, other)
+    )
+    at = _first_odd(mine or [], its or [])
+    pair = (mine or [])[at : at + 1] + (its or [])[at : at + 1]
+    are_bytes = len(pair) == 2 and all(isinstance(value, bytes) for value in pair)
+    byte = _first_odd(*pair) if are_bytes else 0
+    return _side(mine, at, byte), _side(its, at, byte)
 
 
 def _first_odd(a: Any, b: Any) -> int:
@@ -458,22 +457,18 @@ def _first_odd(a: Any, b: Any) -> int:
     return next((i for i, (x, y) in pairs if x != y), min(len(a), len(b)))
 
 
-def _alone(values: list[Any] | None) -> str:
+def _side(values: list[Any] | None, at: int, byte: int) -> str:
+    """Show some values from number `at` on; of a byte string what is around a byte."""
     if values is None:
         return "missing"
-    return _side(values[0], 0, 0) if len(values) == 1 else plural(len(values), "step")
-
-
-def _side(array: Any, at: int, byte: int) -> str:
-    """Show some values from number `at` on; of a byte string what is around a byte."""
-    is_bytes = array.dtype == object
-    if not array.size:
-        return f"no {'byte strings' if is_bytes else array.dtype}"
-    values = array[at : at + (1 if is_bytes else _MAX_VALUES)]
-    shown = [_bytes_text(value, byte) if is_bytes else str(value) for value in values]
-    before, after = ["..."] * bool(at), ["..."] * (at + len(shown) < array.size)
+    if not values:
+        return "no values"
+    shown = values[at : at + _MAX_VALUES]
+    if shown and isinstance(shown[0], bytes):
+        shown = [_bytes_text(shown[0], byte)]
+    before, after = ["..."] * bool(at), ["..."] * (at + len(shown) < len(values))
     text = ", ".join([*before, *shown, *after])
-    return text if array.size == len(shown) else f"{text} ({plural(array.size, 'value')})"
+    return text if len(values) == len(shown) else f"{text} ({plural(len(values), 'value')})"
 
 
 def _bytes_text(value: bytes, byte: int) -> str:

@@ -42,7 +42,6 @@ MAX_COUNTED_BYTES = 64
 MAX_DISTINCT = 10_000
 MAX_LOOKED_AT = 64
 """Strings that are looked at closely, of all."""
-_MAX_DESCRIBED = 10
 _MAX_EXAMPLES, _MAX_EXAMPLE_BYTES = 4, 16 * 1024
 
 
@@ -301,8 +300,8 @@ class StringStatistics:
     is_exact : bool
         Whether `counts` has every string, and how often exactly it occurs.
     looked_at : tuple
-        Of up to 64 of the strings, drawn at random from all: the number that was drawn, from 0 to 1, the
-        format (``"JPEG"``, ``"text"``, ``"bytes"``, ...), and the size of a picture or shape of a tensor.
+        Of up to 64 of the strings, drawn at random from all: the number that was drawn, from 0 to 1, and the
+        format (``"JPEG"``, ``"text"``, ``"bytes"``, ...).
     examples : tuple of bytes
         A few strings, none larger than 16 KiB.
 
@@ -321,7 +320,7 @@ class StringStatistics:
     lengths: Distribution = field(default_factory=Distribution)
     counts: Mapping[bytes, int] = field(default_factory=dict)
     is_exact: bool = True
-    looked_at: tuple[tuple[float, str, str], ...] = ()
+    looked_at: tuple[tuple[float, str], ...] = ()
     examples: tuple[bytes, ...] = ()
 
     @classmethod
@@ -353,14 +352,14 @@ class StringStatistics:
         if len(self.looked_at) == MAX_LOOKED_AT:
             drawn = drawn[lots[drawn] < self.looked_at[-1][0]]
         strings = _strings(values.take(drawn))
-        contents = zip(lots[drawn].tolist(), map(recognize_value, strings), strict=True)
+        labels = [recognize_value(value).label for value in strings]
         short = np.flatnonzero(values.lengths <= MAX_COUNTED_BYTES)
         is_exact = short.size == len(values)
         return self + StringStatistics(
             Distribution.of(values.lengths),
             Counter(_strings(values if is_exact else values.take(short))),
             is_exact,
-            tuple((lot, content.label, content.details) for lot, content in contents),
+            tuple(zip(lots[drawn].tolist(), labels, strict=True)),
             tuple(v for v in strings if len(v) <= _MAX_EXAMPLE_BYTES),
         )
 
@@ -385,17 +384,7 @@ class StringStatistics:
 
         ``"JPEG"``, ``"text"``, ``"float32 tensor"``, ``"bytes"``, ...
         """
-        return _most_frequent(Counter(label for _, label, _ in self.looked_at))
-
-    @property
-    def details(self) -> dict[str, int]:
-        """The same of those with a size, shape or duration, which is in the key.
-
-        ``"JPEG 640 x 480"``, ``"float32 tensor [3, 4]"``, ...
-        """
-        return _most_frequent(
-            Counter(f"{label} {details}" for _, label, details in self.looked_at if details)
-        )
+        return _most_frequent(Counter(label for _, label in self.looked_at))
 
     @property
     def num_distinct(self) -> int | None:
@@ -435,7 +424,6 @@ class StringStatistics:
             "top": [[value.decode("utf-8", "backslashreplace"), count] for value, count in top],
             "looked_at": len(self.looked_at),
             "contents": self.contents,
-            "details": _most_frequent(self.details, _MAX_DESCRIBED),
         }
 
 

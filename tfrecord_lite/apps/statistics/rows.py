@@ -60,20 +60,23 @@ def cells_of(
     numbers = found.numbers
     if numbers is None:
         return cells
-    figures = (numbers.min, numbers.mean, numbers.std, numbers.quantile(0.5), numbers.max)
-    counts = (numbers.num_zeros, numbers.num_nan, numbers.num_inf)
-    shown = ["" if figure is None else _number(figure) for figure in figures]
-    if found.type_name.startswith("datetime64[") and numbers.num_finite:
-        for i, figure in enumerate(figures):
-            if _FIGURES[i] != "std":
-                date = np.int64(figure or 0).astype(found.type_name)
-                shown[i] = str(date)[:_DATE_AND_TIME]
-    texts = [
-        *shown,
-        *(percent(count / numbers.count) if count else "" for count in counts),
-    ]
-    drawn = _blocks(numbers) if has_blocks and numbers.num_finite else ""
-    return {**cells, "histogram": drawn, **dict(zip(_FIGURES, texts, strict=True))}
+    figures = {
+        "min": numbers.min,
+        "mean": numbers.mean,
+        "median": numbers.quantile(0.5),
+        "max": numbers.max,
+        "std": numbers.std,
+    }
+    for column, figure in figures.items():
+        cells[column] = "" if figure is None else _number(figure)
+        if found.type_name.startswith("datetime64[") and figure is not None and column != "std":
+            date = np.int64(figure).astype(found.type_name)
+            cells[column] = str(date)[:_DATE_AND_TIME]
+    counts = ("zeros", numbers.num_zeros), ("NaN", numbers.num_nan), ("infinite", numbers.num_inf)
+    cells |= {column: percent(count / numbers.count) for column, count in counts if count}
+    if has_blocks and numbers.num_finite:
+        cells["histogram"] = _blocks(numbers)
+    return cells
 
 
 def _range(numbers: Distribution) -> str:

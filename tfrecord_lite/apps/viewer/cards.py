@@ -13,9 +13,11 @@ text, which the template escapes.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from tfrecord_lite.apps.markup.charts import bars, histogram, short_numbers
 from tfrecord_lite.apps.markup.tables import Html, visible
@@ -31,7 +33,10 @@ if TYPE_CHECKING:
         Statistics,
         StringStatistics,
     )
+    from tfrecord_lite.schema import FeatureSpec, Schema
 
+_PRECISION = "row_splits_dtype"
+"""What a card has no room for: of inferred features it is always the same."""
 MAX_CARDS = 4000
 """Most cards of a page; the others are only counted."""
 
@@ -78,22 +83,22 @@ class Card:
 
 
 def make_cards(
-    statistics: Statistics, specs: Mapping[str, str], chosen: Collection[str], budget: Budget
+    statistics: Statistics, schemas: Sequence[Schema], chosen: Collection[str], budget: Budget
 ) -> list[Card]:
     """Return a card per chosen feature, those of feature lists last, until the budget is spent.
 
-    `specs` are by section and name; without names in `chosen`, all features have a card.
+    `schemas` have the specifications of features, and of feature lists.
     """
-    groups = [("context" if statistics.is_sequence else "", statistics.features)]
-    groups.append(("feature list", statistics.feature_lists))
+    sections = ("context", "feature list") if statistics.is_sequence else ("",)
+    groups = zip(sections, (statistics.features, statistics.feature_lists), schemas, strict=False)
     is_brief = len(statistics) > _MANY_CARDS
     made: list[Card] = []
-    for section, group in groups:
-        for name, found in group.items():
-            if chosen and name not in chosen:
+    for section, group, schema in groups:
+        for name in group:
+            if name not in chosen:
                 continue
-            spec = specs.get(f"{section}/{name}", "")
-            card = _card(section, name, found, statistics.num_records, spec, is_brief=is_brief)
+            spec = spec_code(schema[name], _PRECISION) if name in schema else ""
+            card = _card(section, name, group[name], statistics.num_records, spec, is_brief)
             if len(made) == MAX_CARDS or not budget.take(card_characters=card.n_characters):
                 return made
             made.append(card)
@@ -101,7 +106,12 @@ def make_cards(
 
 
 def _card(
-    section: str, name: str, found: FeatureStatistics, n_records: int, spec: str, *, is_brief: bool
+    section: str,
+    name: str,
+    found: FeatureStatistics,
+    n_records: int,
+    spec: str,
+    is_brief: bool,  # noqa: FBT001
 ) -> Card:
     chart, caption = _chart(found, name, is_brief=is_brief)
     strings = found.strings
@@ -230,6 +240,23 @@ def _facts(found: FeatureStatistics, *, has_range: bool) -> Iterator[tuple[str, 
                 human_bytes(int(n or 0)) for n in (strings.lengths.min, strings.lengths.max)
             )
             yield "size", few if few == many else f"{few} to {many}"
+
+
+def spec_code(spec: FeatureSpec, left_out: str = "") -> str:
+    """Return a specification as Python that creates it, without what is the default, or is left out.
+
+    >>> spec_code(FixedLenFeature([2], "float32"))
+    "FixedLenFeature([2], 'float32')"
+    """
+    parts = []
+    for item in fields(spec):  # type: ignore[arg-type]
+        value = getattr(spec, item.name)
+        if item.name in ("shape", "dtype"):
+            parts.append(repr(spec.dtype_name if item.name == "dtype" else list(value)))
+        elif item.name != left_out and repr(value) != repr(item.default):
+            named = value.name if isinstance(value, np.dtype) else value
+            parts.append(f"{item.name}={named!r}")
+    return f"{type(spec).__name__}({', '.join(parts)})"
 
 
 def shortened(text: str, limit: int) -> str:

@@ -21,7 +21,7 @@ from markupsafe import Markup
 
 from tfrecord_lite.apps.markup.tables import visible
 from tfrecord_lite.apps.viewer.cards import shortened
-from tfrecord_lite.errors import human_bytes, lost_of, plural, short_name
+from tfrecord_lite.errors import DamageReport, human_bytes, lost_of, plural, short_name
 from tfrecord_lite.example.content import ContentType
 
 if TYPE_CHECKING:
@@ -49,23 +49,24 @@ class _Column(NamedTuple):
 
 def render(report: Report) -> str:
     """Return the page of a report."""
-    columns = _columns(report.records)
+    columns, sizes = _columns(report.records), report.files.values()
     css, script = _asset("page.css"), _asset("page.js")
     first, n_more = next(iter(report.files)), len(report.files) - 1
     title = shortened(re.split(r"[/\\]", first)[-1] or first, _MAX_TITLE)
     page: str = _template().render(
         report=report,
+        sample=report.sample,
         policy=_policy(css, script),
         css=Markup(css),  # noqa: S704 - our own
         script=Markup(script),  # noqa: S704 - our own
         title=f"{title} and {plural(n_more, 'more file')}" if n_more else title,
         what=_what(report),
-        facts=list(_facts(report)),
-        notices=list(_notices(report)),
+        n_records=_num_text(report.sample),
+        damage=_damage(report),
+        problems=_problems(report),
         files=list(report.files.items())[:_MAX_FILES],
         n_more_files=max(len(report.files) - _MAX_FILES, 0),
-        schema=visible(report.schema),
-        cards=report.cards,
+        n_bytes=None if None in sizes else sum(filter(None, sizes)),
         columns=columns,
         rows=_rows(report, columns),
         records_note=_records_note(report),
@@ -91,6 +92,7 @@ def _template() -> Any:
         number=lambda count: f"{count:,}",
         shown=visible,
         size=lambda n_bytes: "unknown" if n_bytes is None else human_bytes(n_bytes),
+        no_fields=(ContentType.PROTOBUF,),
     )
     return environment.get_template("page.html")
 
@@ -136,59 +138,34 @@ def _what(report: Report) -> str:
     return kinds[:1].upper() + kinds[1:] if report.types[0] in holds else kinds
 
 
-def _facts(report: Report) -> Iterator[tuple[str, str, str]]:
-    """Yield the figures of the header: name, value, remark."""
-    sample = report.sample
-    if sample is not None:
-        n_sampled = sample.num_read
-        remark = "" if sample.is_whole else f"statistics of {n_sampled:,}: {sample.method}"
-        yield "records", _num_text(sample), remark
-    if report.statistics is not None:
-        yield "features", f"{report.n_features:,}", ""
-    sizes = report.files.values()
-    if None not in sizes:
-        yield "on disk", human_bytes(sum(size or 0 for size in sizes)), ""
-    if sample is not None:
-        if len(report.files) > 1:
-            yield "files", f"{len(report.files):,}", ""
-        names = [name or "none" for name in sample.compressions]
-        if not report.first_bytes:
-            yield "compression", ", ".join(names) or "none", ""
-        if n_sampled:
-            text = "not all right" if sample.report.num_damaged else "all right"
-            yield "checksums", text, "" if sample.is_whole else "of the records read"
+def _num_text(sample: Sample | None) -> str:
+    """Return the number of records, or of those read if it is not known."""
+    if sample is None:
+        return ""
+    n_records = sample.num_records
+    return f"more than {sample.num_read:,}" if n_records is None else f"{n_records:,}"
 
 
-def _notices(report: Report) -> Iterator[tuple[str, tuple[str, ...], tuple[str, ...]]]:
-    """Yield what to know before all else: title, texts, items."""
-    damage = report.sample.report if report.sample else None
-    if damage is not None and damage.num_damaged:
-        of_one = f"{next(iter(report.files))}: " if len(report.files) == 1 else ""
-        shown = damage.spans[:_MAX_DAMAGE]
-        texts = (str(span).removeprefix(of_one) for span in shown)
-        spans = tuple(map(visible, texts))
-        hint = "The records on this page are intact; “tfrecord recover” saves all intact records to a new file."
-        n_more = damage.num_damaged - sum(span.num_records for span in shown)
-        more = (f"and {n_more:,} more",) if n_more > 0 else ()
-        lost = (
-            f"{plural(damage.num_damaged, 'damaged place')}, {lost_of(damage, human_bytes)} lost."
-        )
-        if report.first_bytes:
-            yield "Not a TFRecord file", spans + more, ()
-        else:
-            yield "Damage", (lost, hint), spans + more
-    if report.types[:1] == (ContentType.PROTOBUF,) and not report.message_name:
-        text = "tfrecord view --message MODULE:CLASS, or view(paths, message_class=), names their fields."
-        yield "Fields are shown by number", (text,), ()
-    failures = [file for file in (damage.files if damage else ()) if file.failure is not None]
-    problems = [f"{file.source}: {file.failure}" for file in failures] + list(report.problems)
-    if problems:
-        title = (
-            "Not a TFRecord file, or damaged"
-            if report.sample is None
-            else "Not everything could be read"
-        )
-        yield title, tuple(map(visible, problems[:_MAX_DAMAGE])), ()
+def _damage(report: Report) -> list[str]:
+    """Return what was lost, in all and one by one."""
+    damage = report.sample.report if report.sample else DamageReport(())
+    if not damage.num_damaged:
+        return []
+    of_one = f"{next(iter(report.files))}: " if len(report.files) == 1 else ""
+    shown = damage.spans[:_MAX_DAMAGE]
+    n_more = damage.num_damaged - sum(span.num_records for span in shown)
+    return [
+        f"{plural(damage.num_damaged, 'damaged place')}, {lost_of(damage, human_bytes)} lost.",
+        *(visible(str(span).removeprefix(of_one)) for span in shown),
+        *[f"and {n_more:,} more"] * (n_more > 0),
+    ]
+
+
+def _problems(report: Report) -> list[str]:
+    """Return what else could not be read."""
+    files = report.sample.report.files if report.sample else ()
+    failures = [f"{file.source}: {file.failure}" for file in files if file.failure is not None]
+    return [visible(text) for text in [*failures, *report.problems][:_MAX_DAMAGE]]
 
 
 # ------------------------------------------------------------------------------ the table
@@ -209,13 +186,7 @@ def _records_note(report: Report) -> str:
     return f"{n_shown:,} of {_num_text(sample)}, {which}"
 
 
-def _num_text(sample: Sample) -> str:
-    """Return the number of records, or of those read if it is not known."""
-    n_records = sample.num_records
-    return f"more than {sample.num_read:,}" if n_records is None else f"{n_records:,}"
-
-
-def _columns(records: tuple[RecordView, ...]) -> list[_Column]:
+def _columns(records: list[RecordView]) -> list[_Column]:
     """Return the features that have a column: pictures first, then what most records have.
 
     A feature of one value per record comes before one of several, which take more room; of these,

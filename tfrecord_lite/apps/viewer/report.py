@@ -13,9 +13,9 @@ is damaged, empty or no TFRecord file at all has a report too, which says so.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from textwrap import indent
 from typing import Any
@@ -24,10 +24,9 @@ import numpy as np
 
 from tfrecord_lite.apps.markup.cells import Cells
 from tfrecord_lite.apps.markup.pictures import Budget
-from tfrecord_lite.apps.statistics import Statistics
 from tfrecord_lite.apps.statistics.sampling import Sample, draw_sample
 from tfrecord_lite.apps.statistics.statistics import Collector
-from tfrecord_lite.apps.viewer.cards import Card, make_cards
+from tfrecord_lite.apps.viewer.cards import Card, make_cards, spec_code
 from tfrecord_lite.apps.viewer.records import RecordView, describe_record
 from tfrecord_lite.block import Place
 from tfrecord_lite.errors import DataLossError, TFRecordError, argument_error, human_bytes, plural
@@ -35,14 +34,12 @@ from tfrecord_lite.example.content import ContentType, detect, detect_all
 from tfrecord_lite.files.names import Source, local_size, name_of
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.progress import SILENT, Meter
-from tfrecord_lite.schema import FeatureSpec, Schema, SequenceSchema
+from tfrecord_lite.schema import Schema, SequenceSchema
 from tfrecord_lite.schema.text import nearest
 from tfrecord_lite.storage.described import originals_of, row_restorer
 
 _N_DETECTED = 8
 _MAX_FILES = 100
-_PRECISION = "row_splits_dtype"
-"""What a card has no room for: of inferred features it is always the same."""
 _MAX_SCHEMA = 500_000  # characters
 _FIRST_BYTES = 512
 _WRAPPING = 300
@@ -50,27 +47,26 @@ _WRAPPING = 300
 _WITH_STATISTICS = (ContentType.EXAMPLE, ContentType.SEQUENCE_EXAMPLE, ContentType.EMPTY)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Report:
     """All that the page shows."""
 
     files: dict[str, int | None]
     """Their bytes on disk by path or URL; None if not known."""
-    sample: Sample | None
+    sample: Sample | None = None
     """None if nothing could be read; `problems` say why."""
     types: tuple[ContentType, ...] = ()
     """What the records hold, the most frequent first; empty without records."""
     message_name: str = ""
     """Of the class by which messages of another type are shown."""
-    problems: tuple[str, ...] = ()
+    problems: list[str] = field(default_factory=list)
     """What could not be read or parsed, in words."""
-    statistics: Statistics | None = None
-    cards: tuple[Card, ...] = ()
+    cards: list[Card] = field(default_factory=list)
     n_features: int = 0
     n_without_card: int = 0
     schema: str = ""
     """As Python; empty if there is none."""
-    records: tuple[RecordView, ...] = ()
+    records: list[RecordView] = field(default_factory=list)
     is_cut: bool = False
     """Whether fewer records are shown than were asked for, as the page would be too large."""
     first_bytes: str = ""
@@ -95,12 +91,12 @@ def make_report(
     sources: list[Source], wanted: Wanted, options: ReadSettings, meter: Meter = SILENT
 ) -> Report:
     """Read a sample of the files, and describe it; `meter` is told of its bytes twice."""
-    files = {name_of(source): local_size(source) for source in sources}
+    report = Report({name_of(source): local_size(source) for source in sources})
     # A quarter each for cards and records, the rest for pictures, which take a third more as text.
     share, rest = wanted.max_bytes // 4, wanted.max_bytes // 6
     budget = Budget(share, card_characters=share, picture_bytes=rest, detail_bytes=rest)
     try:
-        sample = draw_sample(
+        report.sample = sample = draw_sample(
             sources,
             num_records=wanted.sample_size,
             seed=wanted.seed,
@@ -108,19 +104,22 @@ def make_report(
             meter=meter,
         )
     except DataLossError as error:
-        first = _first_bytes(sources[0])
-        return Report(files, None, problems=(str(error),), first_bytes=first)
-    blocks = [block for block in sample.blocks if len(block)]
-    step = max(len(blocks) // _N_DETECTED, 1)
-    few = _N_DETECTED if len(blocks) == 1 else 2
-    types = detect_all(record for block in blocks[::step] for record in block[:few])
-    cls = wanted.message_class
-    report = Report(files, sample, tuple(types), cls.DESCRIPTOR.full_name if cls else "")
+        report.problems.append(str(error))
+        report.first_bytes = _first_bytes(sources[0])
+        return report
     if not sample.num_read and sample.report.num_damaged:
-        return replace(report, first_bytes=_first_bytes(sources[0]))
+        report.first_bytes = _first_bytes(sources[0])
+        return report
+    step = max(len(sample.blocks) // _N_DETECTED, 1)
+    few = _N_DETECTED if len(sample.blocks) == 1 else 2
+    report.types = tuple(detect_all(r for block in sample.blocks[::step] for r in block[:few]))
+    if wanted.message_class is not None:
+        report.message_name = wanted.message_class.DESCRIPTOR.full_name
     originals = originals_of(sources, options)
-    report = _with_statistics(report, originals, wanted, budget, meter)
-    return _with_records(report, originals, wanted, budget)
+    if report.types and report.types[0] in _WITH_STATISTICS:
+        _add_statistics(report, sample, originals, wanted, budget, meter)
+    _add_records(report, sample, originals, wanted, budget)
+    return report
 
 
 def _first_bytes(source: Source) -> str:
@@ -141,91 +140,53 @@ def _first_bytes(source: Source) -> str:
 # ------------------------------------------------------------------------------ statistics
 
 
-def _with_statistics(
-    report: Report, originals: Schema, wanted: Wanted, budget: Budget, meter: Meter
-) -> Report:
-    """Add cards and the schema, if the records are Examples or SequenceExamples."""
-    if report.sample is None or not report.types or report.types[0] not in _WITH_STATISTICS:
-        return report
-    collector = Collector(originals, skip_malformed=True)
+def _add_statistics(
+    report: Report, sample: Sample, originals: Schema, wanted: Wanted, budget: Budget, meter: Meter
+) -> None:
+    """Add cards and the schema of Examples or SequenceExamples."""
+    collector, problems = Collector(originals, skip_malformed=True), report.problems
     try:
-        meter.expect_more(sum(block.nbytes for block in report.sample.blocks))
-        for block in report.sample.blocks:
+        meter.expect_more(sum(block.nbytes for block in sample.blocks))
+        for block in sample.blocks:
             collector.add(block)
             meter.advance(block.nbytes)
         statistics = collector.statistics()
     except TFRecordError as error:
-        return replace(report, problems=(*report.problems, f"There are no statistics: {error}"))
-    malformed = collector.malformed
-    if malformed:
+        problems.append(f"There are no statistics: {error}")
+        return
+    if malformed := collector.malformed:
         count = f"{plural(len(malformed), 'record')} of those read cannot be parsed as {report.types[0]}"
-        problems = (*report.problems, f"{count}; the first: {malformed[0]}")
-        report = replace(report, problems=problems)
+        problems.append(f"{count}; the first: {malformed[0]}")
     for name in sorted(wanted.features):
         if name not in statistics:
             detail = f"no such feature in the records{nearest(name, statistics)}"
             raise argument_error(detail, key=name)
-    problems = report.problems
-    schema: Schema | SequenceSchema | None = None
+    chosen = wanted.features or frozenset(statistics)
+    parts: list[Schema] = [Schema({}), Schema({})]
     try:
         schema = statistics.schema()
-        if wanted.features:
-            parts = (schema,) if isinstance(schema, Schema) else schema
-            chosen = [part.select(sorted(wanted.features & part.keys())) for part in parts]
-            schema = chosen[0] if isinstance(schema, Schema) else SequenceSchema(*chosen)
+        parts = [part.select(sorted(chosen & part.keys())) for part in _parts(schema)]
+        schema = parts[0] if isinstance(schema, Schema) else SequenceSchema(*parts)
+        code = reading_code(schema, [*report.files])
+        n_characters = len(code) + 4 * code.count("'")
+        if n_characters > _MAX_SCHEMA or not budget.take(card_characters=n_characters):
+            code = f"# {human_bytes(len(code))}: too long for this page; infer_schema(paths) returns it"
+        report.schema = code
     except TFRecordError as error:
-        problems = (*problems, f"There is no schema for all records: {error}")
-    code = "" if schema is None else reading_code(schema, [*report.files])
-    n_characters = len(code) + 4 * code.count("'")
-    if n_characters > _MAX_SCHEMA or not budget.take(card_characters=n_characters):
-        code = f"# {human_bytes(len(code))}: too long for this page; infer_schema(paths) returns it"
-    cards = make_cards(statistics, _spec_texts(schema), wanted.features, budget)
-    n_chosen = sum(not wanted.features or name in wanted.features for name in statistics)
-    return replace(
-        report,
-        problems=problems,
-        statistics=statistics,
-        cards=tuple(cards),
-        n_features=len(statistics),
-        n_without_card=n_chosen - len(cards),
-        schema=code,
-    )
+        problems.append(f"There is no schema for all records: {error}")
+    report.cards = make_cards(statistics, parts, chosen, budget)
+    report.n_features = len(statistics)
+    report.n_without_card = len(chosen) - len(report.cards)
 
 
-def _spec_texts(schema: Schema | SequenceSchema | None) -> Mapping[str, str]:
-    """Return all specifications as Python, by section and name."""
-    if isinstance(schema, Schema):
-        return {f"/{name}": spec_code(spec, _PRECISION) for name, spec in schema.items()}
-    if schema is None:
-        return {}
-    parts = ("context", schema.context), ("feature list", schema.feature_lists)
-    return {
-        f"{part}/{name}": spec_code(spec, _PRECISION)
-        for part, specs in parts
-        for name, spec in specs.items()
-    }
-
-
-def spec_code(spec: FeatureSpec, left_out: str = "") -> str:
-    """Return a specification as Python that creates it, without what is the default, or is left out.
-
-    >>> spec_code(FixedLenFeature([2], "float32"))
-    "FixedLenFeature([2], 'float32')"
-    """
-    parts = []
-    for item in fields(spec):  # type: ignore[arg-type]
-        value = getattr(spec, item.name)
-        if item.name in ("shape", "dtype"):
-            parts.append(repr(spec.dtype_name if item.name == "dtype" else list(value)))
-        elif item.name != left_out and repr(value) != repr(item.default):
-            named = value.name if isinstance(value, np.dtype) else value
-            parts.append(f"{item.name}={named!r}")
-    return f"{type(spec).__name__}({', '.join(parts)})"
+def _parts(schema: Schema | SequenceSchema) -> list[Schema]:
+    """Return a schema's features, or those of the context and the feature lists."""
+    return [schema] if isinstance(schema, Schema) else [*schema]
 
 
 def reading_code(schema: Schema | SequenceSchema, files: list[str]) -> str:
     """Return Python that reads batches of these files."""
-    parts = [schema] if isinstance(schema, Schema) else [*schema]
+    parts = _parts(schema)
     specs = [spec for part in parts for spec in part.values()]
     names = sorted({"read_batches", *(type(each).__name__ for each in (schema, *parts, *specs))})
     shown = [f"    {name!r},\n" for name in files[:_MAX_FILES]]
@@ -249,24 +210,20 @@ def schema_code(schema: Schema | SequenceSchema) -> str:
 # ------------------------------------------------------------------------------ records
 
 
-def _with_records(report: Report, originals: Schema, wanted: Wanted, budget: Budget) -> Report:
+def _add_records(
+    report: Report, sample: Sample, originals: Schema, wanted: Wanted, budget: Budget
+) -> None:
     """Add records of the sample, evenly spread over it, until the budget is spent."""
-    if report.sample is None:
-        return report
-    likely, cells = report.types[0] if report.types else None, Cells(budget, is_page=True)
-    shown: list[RecordView] = []
-    restore = row_restorer(originals)
-    is_cut = False
-    for record, place in _spread(report.sample, wanted.num_records):
+    likely = report.types[0] if report.types else None
+    cells, restore = Cells(budget, is_page=True), row_restorer(originals)
+    for record, place in _spread(sample, wanted.num_records):
         if budget.is_spent:
-            is_cut = True
+            report.is_cut = True
             break
-        content = detect(record, likely)
-        cls, restored = wanted.message_class, restore(record)
-        view = describe_record(content, place, cells, wanted.features, cls, restored)
+        content, cls = detect(record, likely), wanted.message_class
+        view = describe_record(content, place, cells, wanted.features, cls, restore(record))
         budget.characters -= _WRAPPING * (1 + len(view.cells))
-        shown.append(view)
-    return replace(report, records=tuple(shown), is_cut=is_cut)
+        report.records.append(view)
 
 
 def _spread(sample: Sample, num_records: int) -> Iterator[tuple[bytes, Place]]:
