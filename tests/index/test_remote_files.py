@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import multiprocessing
 import pickle
 import random
 from typing import TYPE_CHECKING, Any
@@ -135,16 +133,6 @@ def test_without_an_index_the_file_is_read_once(server: FileServer) -> None:
     assert caught.value.reason is Reason.STALE_INDEX
 
 
-def test_an_index_may_be_anywhere(server: FileServer, tmp_path: Path) -> None:
-    (tmp_path / "i").write_bytes(server.files.pop("/small.idx"))
-    server.forget()
-
-    file = TFRecordFile(f"{server.url}/small", index=tmp_path / "i")
-
-    assert server.ranges == [("/small", 0, 12)]
-    assert file[9] == SMALL[9]
-
-
 def test_damage_and_cut_answers_are_errors(server: FileServer) -> None:
     url = f"{server.url}/small"
     file = TFRecordFile(url)
@@ -202,26 +190,6 @@ def test_a_file_that_changed_is_stale_in_a_copy(server: FileServer) -> None:
     assert caught.value.reason is Reason.STALE_INDEX
 
 
-_SHARED: list[TFRecordFile] = []
-
-
-def read_shared(number: int) -> bytes:
-    return _SHARED[0][number]
-
-
-@pytest.mark.full  # a process that forks while its HTTP client is at work may have to wait
-@pytest.mark.skipif(
-    "fork" not in multiprocessing.get_all_start_methods(), reason="no fork on this system"
-)
-def test_forked_processes_share_a_remote_file(server: FileServer) -> None:
-    file = TFRecordFile(f"{server.url}/small")
-    assert file[10] == SMALL[10]  # the client of this process is at work
-    _SHARED[:] = [file]
-    with multiprocessing.get_context("fork").Pool(2) as pool:
-        assert pool.map(read_shared, range(4)) == SMALL[:4]
-    assert file[10] == SMALL[10]
-
-
 def test_other_file_systems_and_saved_indexes(memory: Any) -> None:
     file = TFRecordFile("memory://folder/*")
 
@@ -247,14 +215,6 @@ def test_storage_options_are_for_urls(tmp_path: Path) -> None:
         TFRecordFile(tmp_path / "a", storage_options={"key": "secret"})
     mixed = TFRecordFile([tmp_path / "a", "memory://folder/small"], storage_options={})
     assert mixed.__getitems__([0, 1]) == [b"one", SMALL[0]]
-
-
-def test_a_compressed_remote_file_is_unsupported(server: FileServer) -> None:
-    server.files["/a.gz"] = gzip.compress(server.files["/small"])
-
-    with pytest.raises(FailedPreconditionError, match="uncompressed") as caught:
-        TFRecordFile(f"{server.url}/a.gz")
-    assert caught.value.reason is Reason.UNSUPPORTED
 
 
 def test_the_reader_at_offsets_reads_urls(server: FileServer) -> None:

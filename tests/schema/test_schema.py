@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import json
 import math
 import pickle
 import re
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -23,20 +21,15 @@ from tests.support import golden
 from tests.support.parameter_ids import named
 from tfrecord_lite.errors import InvalidArgumentError
 from tfrecord_lite.schema import (
-    Dense,
     FeatureSpec,
     FixedLenFeature,
     FixedLenSequenceFeature,
     Kind,
     Original,
-    Padded,
-    Ragged,
     RaggedFeature,
     Schema,
     SequenceSchema,
-    Sparse,
     SparseFeature,
-    VarLen,
     VarLenFeature,
     canonical,
     keys_to_read,
@@ -44,6 +37,7 @@ from tfrecord_lite.schema import (
     prepare,
     prepare_sequence,
 )
+from tfrecord_lite.schema.kinds import numpy_dtype
 
 
 def one(spec: Any) -> Any:
@@ -156,52 +150,6 @@ def test_the_text_of_a_specification_makes_an_equal_one() -> None:
 
 
 # -------------------------------------------------------------------------------- preparing
-
-
-def test_a_prepared_feature_says_what_to_read_and_what_to_build() -> None:
-    features = {
-        "dense": FixedLenFeature([2, 1], float, [1, 2]),
-        "padded": FixedLenSequenceFeature([3], bytes, allow_missing=True),
-        "var": VarLenFeature(int),
-        "sparse": SparseFeature(["i", "j"], "v", float, [10, 20]),
-        "ragged": RaggedFeature(
-            bytes, "r", [RaggedFeature.RowLengths("n"), RaggedFeature.UniformRowLength(2)]
-        ),
-        "own": RaggedFeature(int),
-    }
-
-    prepared = prepare(features)
-
-    dense, padded = prepared["dense"], prepared["padded"]
-    assert isinstance(dense, Dense)
-    assert (dense.key, dense.kind, dense.shape, dense.size) == ("dense", Kind.FLOAT, (2, 1), 2)
-    assert dense.default is not None
-    assert (dense.default.dtype, dense.default.tolist()) == (np.float32, [[1.0], [2.0]])
-    assert not dense.default.flags.writeable
-    assert isinstance(padded, Padded)
-    assert (padded.key, padded.kind, padded.shape, padded.size) == ("padded", Kind.BYTES, (3,), 3)
-    assert (padded.padding.shape, padded.padding.item()) == ((), b"")
-    assert prepared["var"] == VarLen("var", Kind.INT64)
-    assert prepared["sparse"] == Sparse("sparse", ("i", "j"), "v", Kind.FLOAT, (10, 20), False)
-    ragged = prepared["ragged"]
-    assert isinstance(ragged, Ragged)
-    assert (ragged.name, ragged.key, ragged.kind) == ("ragged", "r", Kind.BYTES)
-    assert ragged.partitions == (RaggedFeature.RowLengths("n"), RaggedFeature.UniformRowLength(2))
-    assert ragged.splits_dtype == np.int32
-    assert ragged.validate is False
-    assert keys_to_read(prepared) == {
-        "dense": Kind.FLOAT,
-        "padded": Kind.BYTES,
-        "var": Kind.INT64,
-        "i": Kind.INT64,
-        "j": Kind.INT64,
-        "v": Kind.FLOAT,
-        "r": Kind.BYTES,
-        "n": Kind.INT64,
-        "own": Kind.INT64,
-    }
-    assert list(prepared) == list(features)
-    pickle.loads(pickle.dumps(prepared))
 
 
 def test_an_empty_name_is_a_name_and_a_default_of_no_values_is_none() -> None:
@@ -452,39 +400,17 @@ def test_any_change_of_the_json_makes_a_schema_or_an_error(
         Schema.from_json(text[:at] + piece + text[at + cut :])
 
 
-NAMES = ["bfloat16", "float8_e4m3fn", "int4"]
-BY_NAME = """
-import sys
-from tfrecord_lite.schema import Original, kind_of
-from tfrecord_lite.schema.kinds import numpy_dtype
-{first}
-name = {name!r}
-answers = [Original(name).dtype]
-try:
-    kind_of(name, "x")
-except ValueError as error:
-    answers.append(str(error))
-try:
-    answers.append(numpy_dtype(name).name)
-except ImportError as error:
-    answers.append(str(error))
-print(answers)
-"""
+@pytest.mark.parametrize("name", ["bfloat16", "float8_e4m3fn", "int4"])
+def test_without_ml_dtypes_a_name_is_known_and_the_error_says_what_to_install(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "ml_dtypes", None)
 
-
-def answers(name: str, first: str = "") -> list[str]:
-    code = BY_NAME.format(name=name, first=first)
-    run = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    return list(ast.literal_eval(run.stdout))
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_without_ml_dtypes_a_name_is_known_and_the_error_says_what_to_install(name: str) -> None:
-    found = answers(name, "sys.modules['ml_dtypes'] = None")
-
-    assert found[0] == name
-    assert f"not {name}" in found[1]
-    assert found[2] == f"{name} needs the package ml_dtypes: pip install ml_dtypes"
+    assert Original(name).dtype == name
+    with pytest.raises(InvalidArgumentError, match=f"not {name}"):
+        kind_of(name, "x")
+    with pytest.raises(ImportError, match=f"{name} needs .*: pip install ml_dtypes"):
+        numpy_dtype(name)
 
 
 # ------------------------------------------------------------------------------ shorthands

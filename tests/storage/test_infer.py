@@ -236,19 +236,6 @@ def test_nan_is_not_a_least_value() -> None:
     assert summary["b"].lists[Kind.FLOAT].values is None
 
 
-def test_a_summary_prints_a_table() -> None:
-    records = [example(name=[b"x" * (i + 1)], n=[i] * (i + 1)) for i in range(1000)]
-    records += [example(n=[-5])]
-
-    assert str(summarize(records)).splitlines() == [
-        "1,001 records, 2 features",
-        "name  kind    records         length      values",
-        "----  ------  --------------  ----------  ----------------",
-        "n     int64   all             1 .. 1,000  -5 .. 999",
-        "name  string  1,000 (99.9 %)  1           1 .. 1,000 bytes",
-    ]
-
-
 def test_a_summary_is_a_mapping_that_pickles() -> None:
     summary = summarize([example(age=[1])])
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import numpy as np
@@ -109,11 +108,3 @@ def test_bfloat16_is_ml_dtypes() -> None:
     found = decode_raw(values.tobytes(), "bfloat16")
     assert found.dtype == ml_dtypes.bfloat16
     assert found.tolist() == [1.5, -2.0]
-
-
-def test_without_ml_dtypes_the_error_says_how_to_install_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setitem(sys.modules, "ml_dtypes", None)
-    with pytest.raises(ImportError, match=r"pip install ml_dtypes"):
-        decode_raw(b"ab", "bfloat16")

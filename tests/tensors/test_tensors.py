@@ -245,14 +245,6 @@ def test_large_tensors_are_believed_as_far_as_bytes_are_there() -> None:
     assert refusal(parse_tensors, [*stored, small], max_bytes=0).index == 10
 
 
-def test_half_a_complex_number_is_dropped() -> None:
-    for number, one in ((8, 0x3F800000), (18, 0x3FF0000000000000)):
-        field = NUMBERS[number][1]
-        for n, wanted in ((0, 0), (1, 0), (2, 1 + 1j), (3, 1 + 1j)):
-            data = proto(number, (2,), typed(field, [one] * n))
-            assert parse_tensor(data).tolist() == [wanted] * 2
-
-
 def test_no_message_of_two_gigabytes_is_begun() -> None:
     for n_values in (2**31, 2**45):
         vast = np.broadcast_to(np.uint8(0), n_values)
