@@ -758,7 +758,7 @@ def test_large_records_are_read_in_whole_batches(
     names = [str(tmp_path / "a"), str(tmp_path / "b")]
     for name, n_records in zip(names, (70, 50), strict=True):
         with TFRecordWriter(name) as writer:
-            writer.write_examples({"n": np.arange(n_records), "image": [bytes(50_000)] * n_records})
+            writer.write_examples({"n": np.arange(n_records), "image": [bytes(25_000)] * n_records})
 
     list(read_batches(names, {"n": int, "image": bytes}, 32))
 

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -53,7 +52,7 @@ class Files(Source):
     is_seeded: bool = True
     reshuffles: bool = True
     in_ranges: bool = False
-    """Whether a part of each round of a repeat after the first is a range of the records, so that only that is
+    """Whether a part of each round of a repeat after the first is a range of each file, so that only that is
     read; of the first round, which shows where they are, it is every n-th, as otherwise."""
     found: MemoryKey = field(default_factory=MemoryKey, compare=False)
     """Of each file that was read to its end: index and offset of some records, and of its end; None if compressed."""
@@ -66,7 +65,7 @@ class Files(Source):
     def worker_part(self, n_workers: int, worker: int, *, repeats: bool) -> Files:
         """Divide by files if there are enough and this is not a part yet, or by ranges of equal size."""
         if repeats:
-            can_seek = self.cycle_length == 1 and not any(map(is_url, self.names))
+            can_seek = not any(map(is_url, self.names))
             in_ranges = can_seek and self.n_parts == 1 and not self.skips_damage
             return replace(self.part(n_workers, worker), in_ranges=in_ranges)
         if self.n_parts == 1 and len(self.names) >= n_workers:
@@ -79,10 +78,11 @@ class Files(Source):
         log = run.damage.begin(self.options)
         try:
             marks = self._marks() if self.in_ranges and any(run.epoch[1:]) else None
+            pairs = self._all(run, state, log, marks)
             if marks is None:
-                yield from self._part_of(self._all(run, state, log), state)
+                yield from self._part_of(pairs, state)
             else:
-                yield from self._range_of(marks, run, state)
+                yield from ((chunk, {"at": after, "seen": 0}) for chunk, after in pairs)
         finally:  # also if the caller stops, or a later file is missing
             if log is not None:
                 log.give_warning()
@@ -96,12 +96,15 @@ class Files(Source):
         return self.n_parts == 1 or self.cycle_length > 1 or self.skips_damage
 
     def _all(
-        self, run: Run, state: State, log: DamageLog | None
+        self, run: Run, state: State, log: DamageLog | None, marks: dict[str, Int64Array] | None
     ) -> Iterator[tuple[RecordChunk, State]]:
-        """Yield the records of all parts."""
-        verify = self.options.verify and self._checks_all
+        """Yield the records of all parts; with marks those of ranges of this part only."""
+        verify = self.options.verify and (self._checks_all or marks is not None)
         demand = run.demand if self.cycle_length == 1 else Demand()
-        read = functools.partial(self._read, self._order(run), log, demand, verify=verify)
+        numbers = self._order(run)
+        read: Any = functools.partial(self._read, numbers, log, demand, verify=verify)
+        if marks is not None:
+            read = functools.partial(self._read_range, marks, numbers, read)
         at = state["at"] if state else None
         if self.cycle_length > 1:
             return _interleaved(read, len(self.names), self.cycle_length, self.block_length, at)
@@ -126,26 +129,23 @@ class Files(Source):
                 yield mine[:wrong], {"at": before, "seen": seen - n_left}
             raise _damage_error(mine, wrong)
 
-    def _range_of(self, marks: dict[str, Int64Array], run: Run, state: State) -> Iterator[Pair]:
-        """Yield a range of as many records as every n-th would be."""
-        numbers = self._order(run)
-        splits = row_splits(np.array([marks[self.names[i]][-1, 0] for i in numbers])).tolist()
-        size, rest = divmod(splits[-1], self.n_parts)
-        first = self.number * size + min(self.number, rest)
-        stop = first + size + (self.number < rest)
-        if state:
-            first = splits[state["at"]["file"]] + state["at"]["taken"]
-        read = functools.partial(self._read, numbers, None, run.demand, verify=self.options.verify)
-        for place, (begin, end) in enumerate(pairwise(splits)):
-            taken, last = max(first - begin, 0), min(stop, end) - begin
-            if taken >= last:
-                continue
-            for chunk in read(place, taken, marks=marks[self.names[numbers[place]]]):
-                mine = chunk[: last - taken]
-                taken += len(mine)
-                yield mine, {"at": {"file": place, "taken": taken}, "seen": 0}
-                if taken == last:
-                    break
+    def _read_range(
+        self, marks: dict[str, Int64Array], numbers: list[int], read: Any, place: int, n_taken: int
+    ) -> Iterator[RecordChunk]:
+        """Yield a range of a file's records, as many as every n-th would be, after the first `n_taken`."""
+        splits = row_splits(np.array([marks[self.names[i]][-1, 0] for i in numbers]))
+        # How many records of each part there are before each file.
+        before = -((np.arange(self.n_parts) - splits[place : place + 2, None]) // self.n_parts)
+        sizes = np.diff(before, axis=0)[0].tolist()
+        first = sum(sizes[: self.number])
+        at, stop = first + n_taken, first + sizes[self.number]
+        if at < stop:
+            for chunk in read(place, at, marks=marks[self.names[numbers[place]]]):
+                mine = chunk[: stop - at]
+                at += len(mine)
+                yield mine
+                if at == stop:
+                    return
 
     def _marks(self) -> dict[str, Int64Array] | None:
         """Return where records are in all files, of those not read yet too; None if one cannot be sought in."""
@@ -224,6 +224,8 @@ class Files(Source):
                     if wrong:
                         yield chunk[:wrong]
                     raise _damage_error(chunk, wrong)
+                is_to_check = is_to_check and n_skip > 0
+                stream.decoder.verify = verify and not is_to_check
                 if len(chunk):
                     yield chunk
             if n_skip:
