@@ -936,7 +936,7 @@ def array_of(name: str, column: Any, kind: Any, original: Original | None) -> An
             raise column_error(name, detail, None, Reason.UNSUPPORTED)
         counts = np.bincount(column.indices[:, 0], minlength=column.shape[0])
         column = RaggedTensor.from_row_lengths(column.values, counts)
-    column = column if isinstance(column, MaskedBytes) else with_values(column, _plain)
+    column = with_values(column, _plain)
     kind = _natural_type(name, column, original) if kind is None else kind
     values, mask = values_and_mask(column)
     try:

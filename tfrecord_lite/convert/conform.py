@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tfrecord_lite.arrays import AnyArray, BoolArray, Int64Array, ranges, row_splits
+from tfrecord_lite.arrays import AnyArray, BoolArray, ByteRanges, Int64Array, ranges, row_splits
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.convert.arrow import is_text
 from tfrecord_lite.convert.lists import (
@@ -32,12 +32,9 @@ from tfrecord_lite.convert.lists import (
 )
 from tfrecord_lite.convert.lossless import (
     SMALL_FLOATS,
-    ends_in_nul,
     from_raw,
     original_dtype,
     outside,
-    to_raw,
-    to_storable,
     too_long,
 )
 from tfrecord_lite.convert.normalize import normalize, present_records
@@ -46,8 +43,10 @@ from tfrecord_lite.convert.types import (
     at_records,
     column_error,
     has_any,
+    inexact_integers,
     not_utf8,
     record_of,
+    ticks,
 )
 from tfrecord_lite.errors import InvalidArgumentError, Reason, plural
 from tfrecord_lite.schema import (
@@ -113,16 +112,20 @@ def conform(columns: Mapping[str, Any], schema: Mapping[str, FeatureLike]) -> di
 def _lists(name: str, column: Any, kind: Kind, original: Original | None) -> ValueLists:
     """Return a column as lists of a kind."""
     if isinstance(column, MaskedRows):
-        return replace(_lists(name, column.rows, kind, original), present=~column.mask)
+        return replace(_lists(name, column.values, kind, original), present=~column.mask)
     is_signed = False
     if original is not None and is_raw(original, kind):
-        column = to_raw(name, normalize(name, column, "strict"), original)
-    elif original is not None:
-        if original.dtype == "uint64":
-            column = normalize(name, column, "strict")
-            flat = getattr(column, "flat_values", getattr(column, "values", column))
-            is_signed = flat.dtype.kind == "i"
-        column = to_storable(name, column, original, kind)
+        column = _to_raw(name, normalize(name, column, "strict"), original)
+    elif original is not None and kind is Kind.INT64 and original.dtype.startswith(_COUNTED):
+        column = normalize(name, column, "strict")
+        dtype = getattr(column, "flat_values", getattr(column, "values", column)).dtype
+        is_signed = original.dtype == "uint64" and dtype.kind == "i"
+        if dtype.kind in "Mm" and original.dtype not in ("uint64", dtype.name):
+            detail = f"the column is {dtype.name}, but the schema stores {original.dtype}; "
+            detail += f"convert it with astype({original.dtype!r})"
+            raise column_error(name, detail, None, Reason.WRONG_KIND)
+        if dtype.kind in "uMm":
+            column = with_values(column, _as_int64)
     out = normalize(name, column)
     if out.kind is Kind.INT64 and kind is Kind.FLOAT:
         out = out.as_floats(name)
@@ -151,7 +154,7 @@ def _check_original(name: str, out: ValueLists, original: Original, *, is_signed
         wrong = too_long(out.flat, original.text)
         what = str(original.text)
         if wrong is None:
-            wrong = ends_in_nul(out.flat, original.text)
+            wrong = _ends_in_nul(out.flat, original.text)
             what += " (it drops NULs at the end)"
     if wrong is None:
         return
@@ -256,7 +259,7 @@ def _sparse(name: str, column: Any, feature: Sparse, original: Original | None) 
     splits = row_splits(np.bincount(indices[:, 0], minlength=n_records).astype(np.int64))
     values: Any = column.values
     if is_raw(original, feature.kind) and original is not None:
-        values = to_raw(name, np.asarray(values), original)
+        values = _to_raw(name, np.asarray(values), original)
         original = None
     rows = RaggedTensor(values.take(order), splits)
     found = [(feature.value_key, _lists(name, rows, feature.kind, original))]
@@ -272,7 +275,7 @@ def _ragged(name: str, column: Any, feature: Ragged, original: Original | None) 
     if not feature.partitions:
         return [(feature.key, out)]
     if isinstance(column, MaskedRows):
-        rows = _ragged(name, column.rows, feature, original)
+        rows = _ragged(name, column.values, feature, original)
         return [(key, replace(lists, present=~column.mask)) for key, lists in rows]
     column = normalize(name, column, "strict")
     raw = is_raw(original, feature.kind)
@@ -298,6 +301,62 @@ def _ragged(name: str, column: Any, feature: Ragged, original: Original | None) 
             found.append((partition.key, normalize(partition.key, RaggedTensor(numbers, counts))))
         bounds = splits[bounds]
     return found
+
+
+# ---------------------------------------------------------------------------------- storing
+
+_COUNTED = "uint64", "datetime64", "timedelta64"
+"""The dtypes that int64 stores as other numbers."""
+
+
+def _as_int64(values: Any) -> Int64Array:
+    return ticks(values) if values.dtype.kind in "Mm" else values.astype(np.uint64).view(np.int64)
+
+
+def _to_raw(key: str, column: Any, original: Original) -> Any:
+    """Return a column of byte strings: the little-endian values of each innermost row."""
+    if isinstance(column, RaggedTensor):
+        with at_records(column.row_splits):
+            strings = _to_raw(key, column.values, original)
+        if isinstance(column.values, RaggedTensor):
+            return RaggedTensor(strings, column.row_splits, column.uniform_row_length)
+        return BytesColumn(strings.offsets[column.row_splits], strings.data)
+    dtype = original_dtype(original.dtype).newbyteorder("<")
+    values = _as_dtype(key, np.ma.getdata(column), dtype)
+    n_bytes = dtype.itemsize * math.prod(values.shape[1:])
+    offsets = np.arange(len(values) + 1, dtype=np.int64) * n_bytes
+    strings = BytesColumn(offsets, values.reshape(-1).view(np.uint8))
+    if not isinstance(column, np.ma.MaskedArray):
+        return strings
+    present = present_records(key, column)
+    missing = np.zeros(len(column), np.bool_) if present is None else ~present
+    return np.ma.MaskedArray(strings.to_numpy(), missing)
+
+
+def _as_dtype(key: str, values: Any, dtype: np.dtype[Any]) -> AnyArray:
+    """Return values as a dtype that holds all of them exactly."""
+    are_integers = values.dtype.kind in "iu"
+    if not (are_integers and dtype.kind in "iu") and not np.can_cast(values.dtype, dtype, "safe"):
+        detail = f"the column is {values.dtype.name}, but the schema stores {dtype.name}"
+        raise column_error(key, detail, None, Reason.WRONG_KIND)
+    made: AnyArray = np.ascontiguousarray(values.astype(dtype, copy=False))
+    if are_integers and values.dtype != dtype:  # safe for NumPy, if not exact
+        wrong = made != values if dtype.kind in "iu" else inexact_integers(values, made.real)
+        if wrong.any():
+            detail = f"the integer {values[wrong].flat[0]} is not exact in {dtype.name}, which the schema stores"
+            raise column_error(key, detail, int(np.argwhere(wrong)[0][0]), Reason.UNREPRESENTABLE)
+    return made
+
+
+def _ends_in_nul(strings: ByteRanges | ByteItems, text: str | None) -> BoolArray | None:
+    """Find the strings whose last bytes NumPy would drop; None if there are none."""
+    if text is None or text[0] not in "SU":
+        return None
+    strings = strings.to_ranges() if isinstance(strings, ByteItems) else strings
+    filled = np.flatnonzero(strings.lengths)
+    wrong = np.zeros(strings.lengths.size, np.bool_)
+    wrong[filled] = strings.data[(strings.starts + strings.lengths)[filled] - 1] == 0
+    return wrong if wrong.any() else None
 
 
 # ------------------------------------------------------------------- the form of an original
@@ -395,13 +454,12 @@ def _rounded(name: str, flat: Any) -> Any:
     dtype: Any = {"float64": np.float32, "complex128": np.complex64}.get(str(flat.dtype))
     if dtype is None:
         return flat
-    with np.errstate(over="ignore", under="ignore"):
-        rounded = flat.astype(dtype)
-    wrong = np.isinf(rounded) & np.isfinite(flat)
-    if wrong.any():
-        detail = f"a number that is too large for {rounded.dtype}, which the schema stores"
-        raise column_error(name, detail, None, Reason.UNREPRESENTABLE)
-    return rounded
+    try:
+        with np.errstate(over="raise", under="ignore", invalid="ignore"):
+            return flat.astype(dtype)
+    except FloatingPointError:
+        detail = f"a number that is too large for {np.dtype(dtype)}, which the schema stores"
+        raise column_error(name, detail, None, Reason.UNREPRESENTABLE) from None
 
 
 def _shaped(name: str, values: Any, shape: tuple[int | None, ...]) -> Any:

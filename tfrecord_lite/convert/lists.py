@@ -14,13 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 
 from tfrecord_lite.arrays import AnyArray, BoolArray, ByteRanges, Int64Array, row_splits
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
-from tfrecord_lite.convert.types import ByteItems, Flat, column_error, record_of
+from tfrecord_lite.convert.types import ByteItems, Flat, column_error, inexact_integers, record_of
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.schema import Kind
 
@@ -85,10 +85,7 @@ class ValueLists:
     def as_floats(self, key: str) -> ValueLists:
         """Return integers as floats; UNREPRESENTABLE for one that float32 does not hold."""
         narrow = self.flat.astype(np.float32)
-        # Not compared as they are: NumPy would round the integers for that.
-        fits = narrow < 2.0**63
-        fits &= np.where(fits, narrow, 0).astype(np.int64) == self.flat
-        wrong = np.flatnonzero(~fits)
+        wrong = np.flatnonzero(inexact_integers(self.flat, narrow))
         if wrong.size:
             index = record_of(self.splits(), int(wrong[0]))
             detail = "this integer is not exact in float32"
@@ -108,26 +105,28 @@ def empty_lists(n_records: int, kind: Kind) -> ValueLists:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class MaskedBytes:
-    """One byte string per record, some of them missing; without an object per value."""
+class Masked:
+    """Values of all records, some of which are missing; without an object per value."""
 
-    values: BytesColumn
-    """Of all records; anything where one is missing."""
+    values: Any
+    """Anything, or an empty row, where one is missing."""
     mask: BoolArray
     """True where it is missing."""
 
     def __len__(self) -> int:
         """Return the number of records."""
-        return len(self.values)
+        return len(self.mask)
 
-    def __getitem__(self, rows: slice) -> MaskedBytes:
+    def __getitem__(self, rows: slice) -> Self:
         """Return some of the records."""
-        return MaskedBytes(self.values[rows], self.mask[rows])
+        return type(self)(self.values[rows], self.mask[rows])
 
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The dtype of a masked array of these values."""
-        return np.dtype(object)
+
+class MaskedBytes(Masked):
+    """One byte string per record, a BytesColumn."""
+
+    __slots__ = ()
+    dtype = np.dtype(object)
 
     @classmethod
     def of_rows(cls, rows: RaggedTensor) -> MaskedBytes:
@@ -137,35 +136,21 @@ class MaskedBytes:
         return cls(BytesColumn(offsets, inner.data), np.diff(rows.row_splits) == 0)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class MaskedRows:
-    """One row of any length per record, some of them missing."""
+class MaskedRows(Masked):
+    """One row of any length per record, a RaggedTensor."""
 
-    rows: RaggedTensor
-    """Of all records; empty where one is missing."""
-    mask: BoolArray
-    """True where it is missing."""
-
-    def __len__(self) -> int:
-        """Return the number of records."""
-        return len(self.mask)
-
-    def __getitem__(self, rows: slice) -> MaskedRows:
-        """Return some of the records."""
-        return MaskedRows(self.rows[rows], self.mask[rows])
+    __slots__ = ()
 
     @property
     def flat_values(self) -> Any:
         """The values of all rows."""
-        return self.rows.flat_values
+        return self.values.flat_values
 
 
 def values_and_mask(column: Any) -> tuple[Any, BoolArray | None]:
     """Return the values of all records, and which are missing; None for a column without a mask."""
-    if isinstance(column, MaskedBytes):
+    if isinstance(column, Masked):
         return column.values, column.mask
-    if isinstance(column, MaskedRows):
-        return column.rows, column.mask
     if isinstance(column, np.ma.MaskedArray):
         mask: Any = np.ma.getmaskarray(column)
         return np.asarray(column.data), mask.any(axis=tuple(range(1, mask.ndim)))
@@ -224,6 +209,8 @@ def with_values(column: Any, change: Callable[[Any], Any]) -> Any:
             return RaggedTensor(inner, column.row_splits, column.uniform_row_length)
         case SparseTensor():
             return SparseTensor(column.indices, change(column.values), column.dense_shape)
+        case Masked():
+            return type(column)(with_values(column.values, change), column.mask)
         case np.ma.MaskedArray():
             data = change(np.asarray(column.data))
             return np.ma.MaskedArray(data, np.ma.getmaskarray(column))

@@ -40,6 +40,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -64,7 +65,7 @@ from tfrecord_lite.convert.lists import (
     missing_row_error,
     with_values,
 )
-from tfrecord_lite.convert.normalize import normalize, present_records, text_objects
+from tfrecord_lite.convert.normalize import normalize, text_objects
 from tfrecord_lite.convert.types import (
     ByteItems,
     at_records,
@@ -73,7 +74,6 @@ from tfrecord_lite.convert.types import (
     kind_of_dtype,
     ranges_of,
     record_of,
-    ticks,
 )
 from tfrecord_lite.errors import InvalidArgumentError, Reason, plural
 from tfrecord_lite.schema import (
@@ -271,84 +271,6 @@ def original_dtype(name: str) -> np.dtype[Any]:
     return np.dtype(object) if name == "string" else numpy_dtype(name)
 
 
-# ---------------------------------------------------------------------------------- storing
-
-
-def to_storable(key: str, column: Any, original: Original, kind: Kind) -> Any:
-    """Return a column as numbers that a list of a kind holds, if its own are not."""
-    is_time = original.dtype.startswith(("datetime64", "timedelta64"))
-    if kind is not Kind.INT64 or not (is_time or original.dtype == "uint64"):
-        return column
-    column = normalize(key, column, "strict")
-    dtype = getattr(column, "flat_values", getattr(column, "values", column)).dtype
-    if is_time and dtype.kind in "Mm" and dtype.name != original.dtype:
-        detail = f"the column is {dtype.name}, but the schema stores {original.dtype}; "
-        detail += f"convert it with astype({original.dtype!r})"
-        raise column_error(key, detail, None, Reason.WRONG_KIND)
-
-    def stored(values: Any) -> Any:
-        if values.dtype.kind in "Mm":
-            return ticks(values)
-        return values.astype(np.uint64).view(np.int64) if values.dtype.kind == "u" else values
-
-    return with_values(column, stored)
-
-
-def to_raw(key: str, column: Any, original: Original) -> Any:
-    """Return a column of byte strings: the little-endian values of each innermost row."""
-    dtype = original_dtype(original.dtype).newbyteorder("<")
-    values: Any
-    match column:
-        case RaggedTensor(values=RaggedTensor()):
-            with at_records(column.row_splits):
-                inner = to_raw(key, column.values, original)
-            return RaggedTensor(inner, column.row_splits, column.uniform_row_length)
-        case RaggedTensor():
-            with at_records(column.row_splits):
-                strings = _raw_rows(_as_dtype(key, column.values, dtype))
-            return BytesColumn(strings.offsets[column.row_splits], strings.data)
-        case SparseTensor():
-            values = _raw_rows(_as_dtype(key, column.values, dtype))
-            return SparseTensor(column.indices, values, column.dense_shape)
-        case np.ma.MaskedArray():
-            strings = _raw_rows(_as_dtype(key, np.asarray(column.data), dtype))
-            present = present_records(key, column)
-            missing = np.zeros(len(column), np.bool_) if present is None else ~present
-            return np.ma.MaskedArray(strings.to_numpy(), missing)
-        case _:
-            return _raw_rows(_as_dtype(key, np.asarray(column), dtype))
-
-
-def _as_dtype(key: str, values: Any, dtype: np.dtype[Any]) -> AnyArray:
-    """Return values as a dtype that holds all of them exactly."""
-    are_integers = values.dtype.kind in "iu"
-    if not (are_integers and dtype.kind in "iu") and not np.can_cast(values.dtype, dtype, "safe"):
-        detail = f"the column is {values.dtype.name}, but the schema stores {dtype.name}"
-        raise column_error(key, detail, None, Reason.WRONG_KIND)
-    made: AnyArray = np.ascontiguousarray(values.astype(dtype, copy=False))
-    if are_integers and values.dtype != dtype:  # safe for NumPy, if not exact
-        wrong = made != values if dtype.kind in "iu" else inexact_integers(values, made.real)
-        if wrong.any():
-            detail = f"the integer {values[wrong].flat[0]} is not exact in {dtype.name}, which the schema stores"
-            raise column_error(key, detail, int(np.argwhere(wrong)[0][0]), Reason.UNREPRESENTABLE)
-    return made
-
-
-def inexact_integers(values: AnyArray, floats: AnyArray) -> BoolArray:
-    """Find the integers that changed when they became floats."""
-    limit = 2.0 ** (63 if values.dtype.kind == "i" else 64)
-    fits = floats < limit  # the limit itself is rounded up to, and wraps around on the way back
-    inexact: BoolArray = ~fits | (np.where(fits, floats, 0).astype(values.dtype) != values)
-    return inexact
-
-
-def _raw_rows(values: AnyArray) -> BytesColumn:
-    """Return the bytes of each row."""
-    n_bytes = values.dtype.itemsize * math.prod(values.shape[1:])
-    offsets = np.arange(len(values) + 1, dtype=np.int64) * n_bytes
-    return BytesColumn(offsets, values.reshape(-1).view(np.uint8))
-
-
 # -------------------------------------------------------------------------------- restoring
 
 
@@ -528,7 +450,7 @@ def _sparse_back(name: str, column: SparseTensor, original: Original, *, raw: bo
 
 
 def _from_stored(key: str, values: Any, original: Original) -> Any:
-    """Return flat values, ndarray or BytesColumn, as they were before :func:`to_storable`."""
+    """Return flat values, ndarray or BytesColumn, as they were before they were stored."""
     if original.dtype == "string":
         return _texts(key, values, original.text)
     dtype = original_dtype(original.dtype)
@@ -612,17 +534,6 @@ def too_long(strings: ByteRanges | ByteItems, text: str | None) -> BoolArray | N
     return wrong if wrong.any() else None
 
 
-def ends_in_nul(strings: ByteRanges | ByteItems, text: str | None) -> BoolArray | None:
-    """Find the strings whose last bytes NumPy would drop; None if there are none."""
-    if text is None or text[0] not in "SU":
-        return None
-    strings = strings.to_ranges() if isinstance(strings, ByteItems) else strings
-    filled = np.flatnonzero(strings.lengths)
-    wrong = np.zeros(strings.lengths.size, np.bool_)
-    wrong[filled] = strings.data[(strings.starts + strings.lengths)[filled] - 1] == 0
-    return wrong if wrong.any() else None
-
-
 def from_raw(key: str, strings: Any, original: Original) -> tuple[AnyArray, Int64Array]:
     """Return the values of raw strings end to end, and the number of values in each."""
     column = strings if isinstance(strings, BytesColumn) else BytesColumn.from_list(strings)
@@ -666,13 +577,13 @@ def with_carried(frame: Frame, *, any_category: bool = False) -> tuple[Frame, Sc
             item = item._replace(original=replace(item.original, categories=None, ordered=False))  # noqa: PLW2901
         wanted = _expected(item)
         column = columns[name]
-        rows = column.rows if isinstance(column, MaskedRows) else column
+        rows = column.values if isinstance(column, MaskedRows) else column
         own = with_traits(schema_of({name: rows}), {name: frame.traits.get(name, {})})
         found = own.originals[name]
         if not _is_alike(found, wanted):
             continue
         if wanted.dtype.startswith(_TIMES):
-            columns[name] = _in_unit(name, column, wanted.dtype)
+            columns[name] = with_values(column, partial(_in_unit, name, dtype=wanted.dtype))
         if found.missing and isinstance(item.spec, FixedLenFeature | RawFeature):  # not its default
             item = SchemaItem(RaggedFeature(item.kind.dtype), replace(wanted, missing=True))  # noqa: PLW2901
         items[name] = item
@@ -697,7 +608,7 @@ def check_exact(columns: Mapping[str, Any], schema: Schema) -> None:
             detail = "a number that is not exact in float32, in which the schema that came along "
             detail += "stores it; give another schema, or none: table.replace_schema_metadata()"
             number = int(wrong.argmax())
-            rows = column.rows if isinstance(column, MaskedRows) else column
+            rows = column.values if isinstance(column, MaskedRows) else column
             for splits in reversed(getattr(rows, "nested_row_splits", ())):
                 number = record_of(splits, number)
             raise column_error(name, detail, number, Reason.UNREPRESENTABLE)
@@ -748,18 +659,11 @@ def _is_time_like(found: str, wanted: str) -> bool:
     return (ours, theirs) == ("ms", "s") or _UNITS.index(ours) < _UNITS.index(theirs)
 
 
-def _in_unit(name: str, column: Any, dtype: str) -> Any:
+def _in_unit(name: str, values: Any, dtype: str) -> Any:
     """Return times in another unit; raise about one that is not exact in it."""
-
-    def change(values: Any) -> Any:
-        made = values.astype(dtype)
-        wrong = (made.astype(values.dtype) != values) & ~np.isnat(values)
-        if wrong.any():
-            detail = f"a time that is not exact in {dtype}, which the schema has that came along; "
-            detail += "give another schema"
-            raise column_error(name, detail, None, Reason.UNREPRESENTABLE)
-        return made
-
-    if isinstance(column, MaskedRows):
-        return MaskedRows(with_values(column.rows, change), column.mask)
-    return with_values(column, change)
+    made = values.astype(dtype)
+    wrong = (made.astype(values.dtype) != values) & ~np.isnat(values)
+    if wrong.any():
+        detail = f"a time that is not exact in {dtype}, which the schema has that came along; "
+        raise column_error(name, detail + "give another schema", None, Reason.UNREPRESENTABLE)
+    return made

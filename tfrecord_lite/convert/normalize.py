@@ -36,6 +36,7 @@ from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.columns.ragged import check_splits
 from tfrecord_lite.convert.arrow import is_frame, open_series
 from tfrecord_lite.convert.lists import (
+    Masked,
     MaskedBytes,
     MaskedRows,
     ValueLists,
@@ -286,8 +287,7 @@ _TO_LISTS: dict[type, Callable[[str, Any], ValueLists]] = {
     RaggedTensor: _lists_of_ragged,
     SparseTensor: _lists_of_sparse,
     BytesColumn: lambda _, column: ValueLists(len(column), Kind.BYTES, 1, ranges_of(column)),
-    MaskedBytes: lambda key, c: replace(normalize(key, c.values), present=~c.mask),
-    MaskedRows: lambda key, c: replace(normalize(key, c.rows), present=~c.mask),
+    Masked: lambda key, c: replace(normalize(key, c.values), present=~c.mask),
     list: _lists_of_objects,
     tuple: _lists_of_objects,
 }

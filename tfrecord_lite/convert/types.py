@@ -34,6 +34,7 @@ import numpy.typing as npt
 
 from tfrecord_lite.arrays import (
     AnyArray,
+    BoolArray,
     ByteRanges,
     Float32Array,
     Int64Array,
@@ -261,6 +262,14 @@ def _floats(values: AnyArray) -> FlatList:
     return Kind.FLOAT, narrow
 
 
+def inexact_integers(values: AnyArray, floats: AnyArray) -> BoolArray:
+    """Find the integers that changed when they became floats."""
+    limit = 2.0 ** (63 if values.dtype.kind == "i" else 64)
+    fits = floats < limit  # the limit itself is rounded up to, and wraps around on the way back
+    inexact: BoolArray = ~fits | (np.where(fits, floats, 0).astype(values.dtype) != values)
+    return inexact
+
+
 def _times(values: AnyArray) -> FlatList:
     nat = np.flatnonzero(np.isnat(values))
     if nat.size:
@@ -398,11 +407,6 @@ def _byte_strings(items: list[Any]) -> FlatList:
     large = ByteItems(items, lengths)
     is_large = int(lengths.sum()) >= _LARGE_BYTES * len(items) > 0
     return Kind.BYTES, large if is_large else large.to_ranges()
-
-
-def _views(items: list[Any]) -> FlatList:
-    """Take memoryviews among others; their length counts items, which may be several bytes."""
-    return _byte_strings([_bytes_of(i, item) for i, item in enumerate(items)])
 
 
 def _bytes_of(number: int, item: Any) -> bytes | bytearray:
@@ -587,7 +591,7 @@ class _Family:
 # The first family that has all types decides; no types at all belong to every one.
 _FAMILIES = (
     _Family(bytes | bytearray, _byte_strings, _array_of_strings),
-    _Family(bytes | bytearray | memoryview, _views, _array_of_strings),
+    _Family(bytes | bytearray | memoryview, _mixed_strings, _array_of_strings),
     _Family(str, _texts, _array_of_strings),
     _Family(bytes | str | bytearray | memoryview, _mixed_strings, None),
     _Family(WHOLE, _python_integers, _array_of_integers),

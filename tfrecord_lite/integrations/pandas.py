@@ -33,7 +33,6 @@ from tfrecord_lite.convert.arrow import (
     check_names,
     form_of,
     library,
-    masked,
     misfit_error,
     objects,
     type_error,
@@ -118,29 +117,26 @@ def open_column(name: str, series: Any) -> Opened:
             raise column_error(name, detail, None, Reason.UNSUPPORTED) from None
         ticks = array.tz_convert("UTC").tz_localize(None).to_numpy()
         return Opened(ticks, {"zone": zone}, {"datetime": dtype.unit, "zone": zone})
+    word: Any
     if isinstance(dtype, pd.CategoricalDtype):
-        try:
-            codes = arrow.imported().array(array)
-        except UNUSABLE:
-            raise category_error(name) from None
         word = open_column(name, array.categories).word
         word = {"category": {"object": "value"} if word is None else word}
-        return arrow.open_column(name, codes)._replace(word=word)
-    if isinstance(dtype, pd.ArrowDtype):
+    elif isinstance(dtype, pd.ArrowDtype):
         word = {"arrow": arrow.word_of(dtype.pyarrow_dtype)}
-        return arrow.open_column(name, array.__arrow_array__())._replace(word=word)
-    if isinstance(dtype, pd.StringDtype):
+    elif isinstance(dtype, pd.StringDtype):
         missing = "nan" if isinstance(dtype.na_value, float) else "NA"
-        try:
-            opened = arrow.open_column(name, array.__arrow_array__())
-        except UnicodeError:  # of surrogates: the error with the number of the record comes later
-            opened = _open_objects(series)
-        return opened._replace(word={"string": dtype.storage, "missing": missing})
-    if str(dtype) not in _NULLABLE.values():
+        word = {"string": dtype.storage, "missing": missing}
+    elif str(dtype) in _NULLABLE.values():
+        word = str(dtype)
+    else:
         raise type_error(name, dtype)
-    fill: Any = False if dtype.numpy_dtype.kind == "b" else 0
-    values = masked(array.to_numpy(dtype.numpy_dtype, na_value=fill), series.isna())
-    return Opened(values, {}, str(dtype))
+    try:
+        found = arrow.imported().array(array)
+    except UnicodeError:  # of surrogates: the error with the number of the record comes later
+        return _open_objects(series)._replace(word=word)
+    except UNUSABLE:  # of categories only
+        raise category_error(name) from None
+    return arrow.open_column(name, found)._replace(word=word)
 
 
 def _open_objects(series: Any) -> Opened:

@@ -22,7 +22,6 @@ from tfrecord_lite.convert.lists import MaskedRows, with_values
 from tfrecord_lite.convert.lossless import (
     RAW,
     check_exact,
-    inexact_integers,
     item_of,
     original_dtype,
     schema_of,
@@ -30,6 +29,7 @@ from tfrecord_lite.convert.lossless import (
     with_carried,
 )
 from tfrecord_lite.convert.normalize import normalize
+from tfrecord_lite.convert.types import inexact_integers
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.schema import Kind, Original, Schema, SchemaItem
 from tfrecord_lite.schema.text import nearest

@@ -234,7 +234,7 @@ class _ExampleEncoder:
         frame = open_columns(batch)
         # Of lists of any length a null is an empty one.
         found = {
-            name: column.rows if isinstance(column, MaskedRows) else column
+            name: column.values if isinstance(column, MaskedRows) else column
             for name, column in frame.columns.items()
         }
         columns, schema = self._frames.add_frame(frame._replace(columns=found))
