@@ -430,6 +430,7 @@ def test_len_is_known_where_it_can_be(names: list[str]) -> None:
 def test_a_repr_shows_the_calls_that_make_the_data_set() -> None:
     dataset: Dataset[Any] = TFRecordDataset(["a", "b"]).filter(bool).map(lambda x: x)
     parsed = dataset.shuffle(9).batch(4).parse_example(FEATURES)
+    assert repr(parsed).endswith(".shuffle(9).batch(4).parse(ExampleParser)>")
     for _ in range(100):
         parsed = parsed.prefetch(12345)
 

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.support.effort import at_most, some
-from tests.support.small_files import FEATURES, numbers, plain, write_files
+from tests.support.small_files import FEATURES, numbers, plain, rest_after, write_files
 from tfrecord_lite import (
     Dataset,
     FixedLenFeature,
@@ -92,18 +92,6 @@ def pipelines(draw: st.DrawFn) -> Callable[[list[str]], Dataset]:
     return make
 
 
-def rest_after(make: Callable[[], Dataset], n_given: int, epoch: int) -> list[Any]:
-    """Stop a run after `n_given` elements, and go on from its state in another."""
-    run = iter(make().set_epoch(epoch))
-    for _ in range(n_given):
-        next(run)
-    state = json.loads(json.dumps(run.state_dict()))
-    run.close()
-    again = iter(make())
-    again.load_state_dict(state)
-    return list(map(plain, again))
-
-
 @pytest.fixture
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Read a few records at a time, now more and now less, so that states are made often."""
@@ -159,14 +147,8 @@ def test_large_files_and_buffers_are_resumed(tmp_path: Path, n_given: int) -> No
         return files.interleave(2, 3).shuffle(700, 3).repeat(2)
 
     whole = list(make())
-    run = iter(make())
-    for _ in range(n_given):
-        next(run)
-    again = iter(make())
-    again.load_state_dict(run.state_dict())
-
     assert sorted(whole) == sorted(items * 2)
-    assert list(again) == whole[n_given:]
+    assert rest_after(make, n_given) == whole[n_given:]
 
 
 def test_a_state_is_small(tmp_path: Path) -> None:

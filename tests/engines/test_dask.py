@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +14,7 @@ import pytest
 
 from tests.support.corpus import CorpusFile, corpus_files
 from tests.support.engine_files import (
+    check_example,
     damage,
     kill_once,
     rows_of,
@@ -41,8 +40,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 pytestmark = pytest.mark.filterwarnings("default")
-
-EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "engine_parquet.py"
 
 
 @pytest.fixture
@@ -345,13 +342,5 @@ def test_workers_that_are_killed_double_and_lose_nothing(folder: Path, tmp_path:
     assert Path(written).exists()
 
 
-def test_the_example(tmp_path: Path) -> None:
-    expected = rows_of(str(write_shards(tmp_path) / "*"))
-    for path in tmp_path.glob("data-*"):
-        path.rename(tmp_path / path.name.replace("data", "train"))
-    for arguments in [str(tmp_path)], []:
-        command = [sys.executable, str(EXAMPLE), "dask", *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-
-    assert rows_of(str(tmp_path / "again" / "*")) == expected
+def test_the_example_goes_to_parquet_and_back(tmp_path: Path) -> None:
+    check_example("dask", tmp_path)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import warnings
 from pathlib import Path
@@ -14,8 +13,8 @@ import numpy as np
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.support.corpus import ROOT, CorpusFile, corpus_files
-from tests.support.engine_files import damage, kill_once
+from tests.support.corpus import CorpusFile, corpus_files
+from tests.support.engine_files import check_example, damage, kill_once
 from tests.support.http_files import serving
 from tests.support.small_files import write
 from tfrecord_lite import (
@@ -528,20 +527,4 @@ def test_killed_tasks_neither_double_nor_lose(spark: Any, tmp_path: Path, option
 
 
 def test_the_example_goes_to_parquet_and_back(tmp_path: Path) -> None:
-    vectors = np.arange(6000, dtype=np.float32).reshape(3000, 2)
-    columns = {"label": np.arange(3000), "vector": vectors, "name": [f"n{i}" for i in range(3000)]}
-    save(tmp_path / "train@3.tfrecord", columns)
-    paths = sorted(tmp_path.glob("train-*.tfrecord"))
-    before = [path.read_bytes() for path in paths]
-
-    program = ROOT / "examples" / "engine_parquet.py"
-    command = [sys.executable, str(program), "spark", str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-
-    assert done.returncode == 0, done.stderr
-    assert [path.read_bytes() for path in paths] == before  # a folder that is given is only read
-    again = scan(sorted((tmp_path / "again").glob("part-*.tfrecord")))
-    found = again.to_arrow().sort_by("label")
-    expected = scan(paths).to_arrow()
-    assert found.to_pylist() == expected.select(found.column_names).to_pylist()
-    assert sorted(found.column_names) == sorted(columns)
+    check_example("spark", tmp_path)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
+import runpy
 import signal
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from tfrecord_lite import TFRecordFile, TFRecordWriter, encode_example, save, scan
 from tfrecord_lite.records.framing import frame
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 __all__ = [
+    "check_example",
     "damage",
     "kill_once",
     "rows_of",
@@ -72,3 +72,19 @@ def kill_once(flag: str) -> None:
     except FileExistsError:
         return
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+def check_example(engine: str, folder: Path) -> None:
+    """Have the program of the guide write shards to Parquet and back, and compare."""
+    for path in write_shards(folder).glob("data-*"):
+        path.rename(path.with_name(path.name.replace("data", "train")))
+    before = {path: path.read_bytes() for path in folder.glob("train-*")}
+    program = runpy.run_path(str(Path(__file__).parents[2] / "examples" / "engine_parquet.py"))
+
+    program["ENGINES"][engine](str(folder))
+
+    assert {path: path.read_bytes() for path in folder.glob("train-*")} == before
+    found = rows_of(
+        [str(path) for path in (folder / "again").glob("*.tfrecord*") if path.suffix != ".json"]
+    )
+    assert sorted(found, key=lambda row: row["row"]) == rows_of(str(folder / "train-*.tfrecord"))

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 
 __all__ = [
-    "EXTRAS", "GROUPS", "PACKAGES", "can_be_imported", "how_to_install", "is_installed", "is_known",
+    "EXTRAS", "GROUPS", "can_be_imported", "how_to_install", "is_installed", "is_known",
     "missing_for",
 ]  # fmt: skip
 
@@ -50,13 +50,7 @@ GROUPS = {
 }
 """The modules by which a dependency group is known."""
 
-PACKAGES = {
-    "dali": ("nvidia-dali-cuda120", ("nvidia.dali",)),
-    "mds": ("mosaicml-streaming", ("streaming",)),
-}
-"""What pyproject.toml does not name, since CI does not install it: the package, and its modules."""
-
-_MODULES_OF = EXTRAS | GROUPS | {name: modules for name, (_, modules) in PACKAGES.items()}
+_MODULES_OF = EXTRAS | GROUPS
 
 MODULES = {
     "tfrecord_lite.integrations.beam": "beam",
@@ -91,22 +85,20 @@ PLACES = {
 
 
 def is_known(name: str) -> bool:
-    """Return whether an extra, a group or a package has this name."""
+    """Return whether an extra or a group has this name."""
     return name in _MODULES_OF
 
 
 def is_installed(name: str) -> bool:
-    """Return whether all of an extra, a group or a package is."""
+    """Return whether all of an extra or a group is."""
     return all(map(_is_found, _MODULES_OF[name]))
 
 
 def how_to_install(name: str) -> str:
-    """Return the command that installs an extra, a group or a package for the tests."""
+    """Return the command that installs an extra or a group for the tests."""
     if name in EXTRAS:
         return f"pip install -e '.[{name}]' --group test"
-    if name in GROUPS:
-        return f"pip install -e . --group {name} --group test"
-    return f"pip install {PACKAGES[name][0]}"
+    return f"pip install -e . --group {name} --group test"
 
 
 def can_be_imported(module: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,8 +12,10 @@ from tfrecord_lite.messages import Example
 from tfrecord_lite.records.framing import frame
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
+
+    from tfrecord_lite import Dataset
 
 FEATURES = {"n": FixedLenFeature([], "int64"), "s": FixedLenFeature([], "string")}
 
@@ -64,3 +67,15 @@ def numbers(elements: Iterable[Any]) -> list[int]:
         else:
             out += numbers(element)
     return out
+
+
+def rest_after(make: Callable[[], Dataset], n_given: int, epoch: int = 0) -> list[Any]:
+    """Stop a run after `n_given` elements, and go on from its state in another."""
+    run = iter(make().set_epoch(epoch))
+    for _ in range(n_given):
+        next(run)
+    state = json.loads(json.dumps(run.state_dict()))
+    run.close()
+    again = iter(make())
+    again.load_state_dict(state)
+    return list(map(plain, again))

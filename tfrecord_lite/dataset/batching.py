@@ -117,16 +117,6 @@ class Parse(Stage):
     is_dense: bool
     """Whether columns of several batches can be cut into those of each."""
 
-    @property
-    def call(self) -> str:
-        """The call that makes it, without the features."""
-        has_lists = isinstance(self.parser.features, tuple)
-        return "parse_sequence_example(...)" if has_lists else "parse_example(...)"
-
-    def settings(self) -> dict[str, Any]:
-        """Add the features and the label."""
-        return {**super().settings(), "features": self.features, "label_key": self.label_key}
-
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:
         """Yield them."""
         with self.feed(run, state) as feed:

@@ -123,11 +123,11 @@ class PlanNode:
         raise NotImplementedError
 
     def settings(self) -> dict[str, Any]:
-        """Return the settings that identify this node in a checkpoint: numbers and counts."""
+        """Return the settings that identify this node in a checkpoint."""
         return {
             name: value
             for name, value in vars(self).items()
-            if isinstance(value, (int, type(None))) and not name.startswith("_")
+            if isinstance(value, (int, str, type(None))) and not name.startswith("_")
         }
 
 

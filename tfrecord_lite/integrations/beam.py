@@ -439,7 +439,7 @@ class _Sink(_FileSinkBase):
         file, written, writer, encoder = file_handle
         with _closed_on_error(file, writer):
             described = encoder.finish()
-        writer.close()
+            writer.close()
         file.close()
         if described is not None:
             with FileSystems.create(

@@ -16,7 +16,6 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import closing
 from typing import Any, Literal, Unpack
 
 import numpy as np
@@ -286,10 +285,9 @@ def damage_report(
 
 def _report(part: RecordRange, options: ReadSettings) -> DamageReport | None:
     reader = RangeReader(part, options)
-    with closing(reader):
-        while reader.next_block() is not None:
-            pass
-        return reader.report
+    for _ in reader.blocks():
+        pass
+    return reader.report
 
 
 def _ranges(paths: Sources, options: ReadSettings, blocksize: _Blocksize) -> list[RecordRange]:

@@ -25,7 +25,6 @@ import numpy as np
 from tfrecord_lite.apps.tables.record_format import part_ending, write_part
 from tfrecord_lite.convert.arrow import imported
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, require_int
-from tfrecord_lite.files.compression import compression_of_name
 from tfrecord_lite.integrations.engines import (
     check_lossless,
     files_there_error,
@@ -69,8 +68,6 @@ _LEAST_TASK_BYTES = 16 * 1024 * 1024
 """Below it, more tasks cost more than they gain, unless they are asked for."""
 _ROWS_ALONE = "__bsp_stub"
 """Ray's name of the column that keeps the number of rows of a block without columns."""
-_INFLATION = 4
-"""About how much larger the values of compressed files are, for estimates of memory."""
 
 
 def read_tfrecords(
@@ -196,8 +193,7 @@ class TFRecordDatasource(_SourceBase):
 
     def estimate_inmemory_data_size(self) -> int | None:
         """Return about the bytes that all values take; None if the size of the files is not known."""
-        sizes = [_estimated(part) for part in self._divided(1)]
-        return None if None in sizes else sum(size or 0 for size in sizes)
+        return sum(part.nbytes for part in self._divided(1)) or None
 
     def get_read_tasks(
         self, parallelism: int, per_task_row_limit: int | None = None, data_context: Any = None
@@ -215,7 +211,7 @@ class TFRecordDatasource(_SourceBase):
             n_rows, limit = part.num_rows, per_task_row_limit
             metadata = BlockMetadata(
                 num_rows=n_rows if n_rows is None or limit is None else min(n_rows, limit),
-                size_bytes=_estimated(part),
+                size_bytes=part.nbytes or None,
                 input_files=(part.source,),
                 exec_stats=None,
             )
@@ -227,11 +223,6 @@ class TFRecordDatasource(_SourceBase):
         if num_tasks not in self._partitions:
             self._partitions[num_tasks] = self._table.partitions(num_partitions=num_tasks)
         return self._partitions[num_tasks]
-
-
-def _estimated(part: TablePartition) -> int | None:
-    """Return about the bytes of the values of a partition."""
-    return part.nbytes * (_INFLATION if compression_of_name(part.source) else 1) or None
 
 
 def _read(part: TablePartition, form: _BlockForm, limit: int | None) -> Iterator[Any]:

@@ -210,7 +210,7 @@ _CODECS = {
     **dict.fromkeys(("zstd", "zstandard"), "ZSTD"),
 }
 _ENDINGS = {"": "", "GZIP": ".gz", "ZLIB": ".deflate", "BZ2": ".bz2", "ZSTD": ".zst"}
-_MODES = {"failfast": "raise", "dropmalformed": "skip"}
+_MODES = {"failfast": "raise", "dropmalformed": "skip", "raise": "raise", "skip": "skip"}
 _RECORD_TYPES = {name.lower(): name for name in ("Example", "SequenceExample", "ByteArray")}
 _WHERE: dict[str, Callable[[str], Any]] = {
     "path": str,
@@ -227,7 +227,7 @@ _READ: dict[str, Callable[[str], Any]] = {
     "text": lambda text: _flag(text) if text.lower() in ("true", "false") else _names(text),
     "sample": _number,
     "batchSize": int,
-    "onError": lambda text: {"raise": "raise", "skip": "skip"}[text.lower()],
+    "onError": lambda text: _MODES[text.lower()],
     "mode": lambda text: _MODES[text.lower()],
     "maxErrors": _number,
     "maxRecordBytes": int,
@@ -715,7 +715,8 @@ def _rows(batch: Any, schema: Any) -> Any:
     arrays = []
     for field, column in zip(schema, batch.columns, strict=True):
         array = _converted(column, field.type)
-        if _is_list(field.type):  # what is missing is an empty list
+        of_context = schema.metadata is not None and field.name.startswith(_CONTEXT)
+        if _is_list(field.type) and not of_context:  # elsewhere an empty list is as good as none
             empty = pa.scalar([], field.type)
             array = imported("pyarrow.compute").coalesce(array, empty)
         arrays.append(array)
@@ -817,33 +818,19 @@ def _converted(array: Any, kind: Any) -> Any:
 
 
 def _as_steps(array: Any, kind: Any) -> Any:
-    """Return a column of a feature list with a list per step, or with the one value of each step."""
-    pa = imported()
-    missing = _depth_of(kind) - _depth_of(array.type)
-    if not missing or not len(array):
+    """Return a column of a feature list, of one value per step, with a list per step if that is wanted."""
+    if not _is_list(kind.value_type) or _is_list(array.type.value_type):
         return array
+    pa = imported()
     array = array.cast(pa.list_(array.type.value_type))
-    if missing > 0:
-        splits = pa.array(np.arange(len(array.values) + 1, dtype=np.int32))
-        inner = pa.ListArray.from_arrays(splits, array.values)
-    else:
-        steps = array.values
-        if len(steps) and not (steps.value_lengths().to_numpy(zero_copy_only=False) == 1).all():
-            detail = "a step that has not exactly one value; expected array<array<...>>"
-            raise pa.ArrowInvalid(detail)
-        inner = steps.flatten()
-    return pa.ListArray.from_arrays(array.offsets, inner)
+    splits = pa.array(np.arange(len(array.values) + 1, dtype=np.int32))
+    return pa.ListArray.from_arrays(array.offsets, pa.ListArray.from_arrays(splits, array.values))
 
 
 def _is_list(kind: Any) -> bool:
     """Return whether a type of Arrow's is one of lists."""
     types = imported().types
     return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
-
-
-def _depth_of(kind: Any) -> int:
-    """Return how many lists of Arrow's are in each other."""
-    return 1 + _depth_of(kind.value_type) if _is_list(kind) else 0
 
 
 def _is_nested_array(kind: Any) -> bool:

@@ -25,7 +25,7 @@ torch is imported when one of these is first called.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -213,54 +213,27 @@ class IterableTensors:
         _torch()
         if not isinstance(dataset, Dataset):
             raise TypeError(f"expected a Dataset, not {type(dataset).__name__}")
-        self._dataset = dataset
+        self._made = dataset.map(_made)
+        vars(self._made).update({**vars(dataset), "_plan": self._made._plan, "_parts": {}})  # noqa: SLF001 - in its epoch
         register_with_torch(type(self))
 
     def set_epoch(self, epoch: int) -> Self:
-        """Set the number of the next epoch; see :meth:`tfrecord_lite.Dataset.set_epoch`.
-
-        Examples
-        --------
-        >>> from tfrecord_lite.integrations.torch import IterableTensors
-        >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
-        >>> batches = read_batches("people.tfrecord", {"age": int}, 3, shuffle=True, seed=1)
-        >>> people = IterableTensors(batches)
-        >>> first, second = [list(people)[0]["age"].tolist() for epoch in range(2)]
-        >>> list(people.set_epoch(1))[0]["age"].tolist() == second
-        True
-        """
-        self._dataset.set_epoch(epoch)
+        """Set the number of the next epoch; see :meth:`tfrecord_lite.Dataset.set_epoch`."""
+        self._made.set_epoch(epoch)
         return self
 
-    def __iter__(self) -> _TensorIterator:
+    def __iter__(self) -> DatasetIterator[Any]:
         """Start the next epoch."""
-        return _TensorIterator(iter(self._dataset))
+        return iter(self._made)
 
     def __repr__(self) -> str:
         """Name the data set."""
-        return f"IterableTensors({self._dataset!r})"
+        return f"IterableTensors({self._made!r})"
 
 
-class _TensorIterator:
-    """One iteration, which can be resumed."""
-
-    def __init__(self, elements: DatasetIterator[Any]) -> None:
-        self._elements = elements
-
-    def __iter__(self) -> Self:
-        return self
-
-    def __next__(self) -> Any:
-        return as_tensors(next(self._elements))
-
-    def state_dict(self) -> dict[str, Any]:
-        return self._elements.state_dict()
-
-    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        self._elements.load_state_dict(state_dict)
-
-    def close(self) -> None:
-        self._elements.close()
+def _made(*element: Any) -> Any:
+    """Make tensors of an element, or of the parts of a tuple."""
+    return as_tensors(element if len(element) > 1 else element[0])
 
 
 class IndexedTensors(IndexedExamples):
