@@ -85,7 +85,7 @@ class Calls(Source):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Several(PlanNode):
+class _Several(Source):
     """Elements of several plans; a shard of them is found by counting all."""
 
     gives: ClassVar[Content | None] = "objects"
@@ -96,7 +96,7 @@ class _Several(PlanNode):
         sizes = [size for each in self.inputs if (size := each.size()) is not None]
         return sizes if len(sizes) == len(self.inputs) else None
 
-    def part(self, n_parts: int, number: int) -> PlanNode:
+    def part(self, n_parts: int, number: int) -> Any:
         return Shard(input=self, n_parts=n_parts, number=number)
 
 
