@@ -21,8 +21,7 @@ from hypothesis import strategies as st
 
 from tests.support.agreement import EXAMPLES, batches, damaged, encodings
 from tests.support.cases import Case, cases
-from tests.support.example_messages import plain
-from tests.support.example_strategies import examples
+from tests.support.example_messages import examples, plain
 from tests.support.reference_example import BYTES, FLOAT, INT64, Feature
 from tfrecord_lite import (
     Block,

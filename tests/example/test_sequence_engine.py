@@ -9,14 +9,15 @@ import pytest
 from google.protobuf.internal import api_implementation
 
 from tests.support.agreement import SEQUENCES
-from tests.support.example_messages import len_field, varint
+from tests.support.example_messages import (
+    len_field,
+    plain_sequence,
+    varint,
+)
 from tests.support.reference_example import (
     INT64,
     Feature,
     Sequence,
-)
-from tests.support.sequence_messages import (
-    plain_sequence,
 )
 
 FIVE = Feature(INT64, (5,))

@@ -13,9 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.corpus import CorpusFile, corpus_files
-from tests.support.example_messages import len_field
+from tests.support.example_messages import len_field, plain_sequence, some_sequence
 from tests.support.reference_example import BYTES, FLOAT, INT64, NO_KIND, Feature, Sequence
-from tests.support.sequence_messages import plain_sequence, some_sequence
 from tfrecord_lite import (
     Block,
     BytesColumn,

@@ -22,11 +22,10 @@ from tests.fuzz import seeds
 from tests.support import reference
 from tests.support.agreement import EXAMPLES, SEQUENCES, MessageType
 from tests.support.event_messages import accepts, rows_of_engine, rows_of_runtime
-from tests.support.example_messages import is_settled
+from tests.support.example_messages import EMPTY, is_settled, seen
 from tests.support.read_outcome import outcome_of
 from tests.support.reference_tensor import agrees, n_values_of
 from tests.support.reference_tensor import reference as reference_tensor
-from tests.support.sequence_messages import EMPTY, seen
 from tfrecord_lite import (
     Block,
     ExampleParser,

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
-from tests.support.example_messages import len_field, plain, varint
+from tests.support.example_messages import len_field, plain, plain_sequence, varint
 from tests.support.reference_example import FLOAT, INT64, Feature, Sequence
-from tests.support.sequence_messages import plain_sequence
 from tfrecord_lite import (
     ExampleParser,
     FixedLenFeature,

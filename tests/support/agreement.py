@@ -28,23 +28,21 @@ from tests.support.example_messages import (
     features_of,
     len_field,
     look_alike,
+    look_alike_list,
     mutate,
     plain,
     plain_entry,
-    read,
-    runtime,
-    some_feature,
-    some_features,
-)
-from tests.support.reference_example import BYTES, FLOAT, INT64, Feature, RejectedError, Sequence
-from tests.support.sequence_messages import (
-    look_alike_list,
     plain_sequence,
+    read,
     read_sequences,
+    runtime,
     runtime_sequence,
     seen,
+    some_feature,
+    some_features,
     some_sequence,
 )
+from tests.support.reference_example import BYTES, FLOAT, INT64, Feature, RejectedError, Sequence
 from tfrecord_lite.messages import Example, SequenceExample
 from tfrecord_lite.testing.reencode import chooser
 from tfrecord_lite.wire.scalar import WireError

@@ -1,4 +1,4 @@
-"""Example messages in every legal encoding, their mutations, and what decodes them.
+"""Examples and SequenceExamples in every legal encoding, and what decodes them.
 
 The encoder takes its decisions from a function ``below(n)``, which returns a
 number from 0 to n - 1: a random generator's, or one that draws from Hypothesis.
@@ -13,6 +13,7 @@ from unittest import mock
 
 import numpy as np
 from google.protobuf.message import DecodeError
+from hypothesis import strategies as st
 
 from tests.support import reference_example as reference
 from tests.support.reference_example import (
@@ -25,20 +26,24 @@ from tests.support.reference_example import (
     Dialect,
     Feature,
     RejectedError,
+    Sequence,
 )
+from tfrecord_lite import testing
 from tfrecord_lite.arrays import ByteRanges
 from tfrecord_lite.example.decode import batch as engine_batch
 from tfrecord_lite.example.decode.batch import LayoutMemory, MessageBatch
 from tfrecord_lite.example.decode.layout import LayoutMatch
 from tfrecord_lite.example.decode.plain import PlainMatch
-from tfrecord_lite.messages import Example
+from tfrecord_lite.example.sequence.batch import SequenceMessageBatch
+from tfrecord_lite.messages import Example, SequenceExample
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.testing.reencode import UNKNOWN_NUMBERS, Below, Reencoder, len_field, mutate
 from tfrecord_lite.wire.keys import KeyTable
 from tfrecord_lite.wire.scalar import varint
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
+    from collections.abc import Sequence as Many
 
     import numpy.typing as npt
 
@@ -55,7 +60,7 @@ SPARE = 512
 # --- plain encoding
 
 
-def plain_list(kind: int, values: Sequence[int] | Sequence[bytes]) -> bytes:
+def plain_list(kind: int, values: Many[int] | Many[bytes]) -> bytes:
     """Encode a list as protobuf does: numbers packed."""
     if not values:
         return b""
@@ -130,7 +135,7 @@ def some_feature(below: Below, kind: int | None = None, n_values: int | None = N
     return Feature(kind, values)  # type: ignore[arg-type]
 
 
-def some_features(below: Below, keys: Sequence[bytes] = KEYS, most: int = 5) -> Features:
+def some_features(below: Below, keys: Many[bytes] = KEYS, most: int = 5) -> Features:
     return {keys[below(len(keys))]: some_feature(below) for _ in range(below(most + 1))}
 
 
@@ -234,7 +239,7 @@ class Buffer(NamedTuple):
     stops: npt.NDArray[np.int64]
 
 
-def buffer_of(messages: Sequence[bytes], between: bytes = b"", fill: bytes = b"\0") -> Buffer:
+def buffer_of(messages: Many[bytes], between: bytes = b"", fill: bytes = b"\0") -> Buffer:
     """Lay messages out in a buffer, with some bytes between them and a filling after them."""
     starts = np.cumsum([len(between), *(len(m) + len(between) for m in messages)])[:-1]
     lengths = np.array([len(m) for m in messages], np.int64)
@@ -255,7 +260,7 @@ class Reading(NamedTuple):
 
 
 def read(
-    messages: Sequence[bytes],
+    messages: Many[bytes],
     keys: Iterable[bytes],
     memory: LayoutMemory | None = None,
     *,
@@ -296,7 +301,7 @@ def features_of(reading: Reading) -> list[Features]:
     return features_in(reading.batch, reading.table.keys)
 
 
-def features_in(batch: MessageBatch, keys: Sequence[bytes]) -> list[Features]:
+def features_in(batch: MessageBatch, keys: Many[bytes]) -> list[Features]:
     """Return the features that a batch has in each message; those of no kind left out."""
     found: list[Features] = [{} for _ in range(batch.n_messages)]
     for number, key in enumerate(keys):
@@ -319,3 +324,152 @@ def with_a_kind(features: Features, asked: Iterable[bytes] | None = None) -> Fea
     """Leave out features without kind, which the engine does not tell from missing ones."""
     keys = features if asked is None else asked
     return {k: features[k] for k in keys if k in features and features[k].kind != NO_KIND}
+
+
+# --- SequenceExamples
+
+Lists: TypeAlias = dict[bytes, list[Feature]]
+
+EMPTY = Sequence({}, {})
+
+# --- plain encoding
+
+
+def plain_steps(key: bytes, steps: Many[Feature]) -> bytes:
+    """Encode the map entry of a feature list as protobuf does."""
+    value = b"".join(len_field(1, plain_feature(step)) for step in steps)
+    return len_field(1, len_field(1, key) + len_field(2, value))
+
+
+def plain_sequence(sequence: Sequence) -> bytes:
+    """Encode a SequenceExample as protobuf does."""
+    lists = b"".join(plain_steps(*item) for item in sequence.lists.items())
+    return plain(sequence.context) + len_field(2, lists)
+
+
+# --- random ones
+
+
+def some_list(below: Below) -> list[Feature]:
+    """Return the steps of a feature list: mostly of one kind, and often of one size."""
+    kind = below(4)
+    n_values = (None, 1, 1, 2, 0)[below(5)]
+    steps = [some_feature(below, kind, n_values) for _ in range((0, 1, 2, 3, 9)[below(5)])]
+    if steps and below(6) == 5:
+        steps[below(len(steps))] = some_feature(below)
+    return steps
+
+
+def some_sequence(below: Below, keys: Many[bytes] = KEYS) -> Sequence:
+    lists = {keys[below(len(keys))]: some_list(below) for _ in range(below(4))}
+    return Sequence(some_features(below, keys, 3), lists)
+
+
+def look_alike_list(below: Below, kind: int, n_values: int | None, longest: int) -> list[Feature]:
+    """Return steps as a program writes them; `n_values` None for steps of any length."""
+    return [some_feature(below, kind, n_values) for _ in range(below(longest + 1))]
+
+
+# --- what the protobuf runtime makes of bytes
+
+
+def runtime_sequence(message: bytes) -> Sequence:
+    """Parse with the protobuf runtime; the bits of floats are exact."""
+    try:
+        parsed = SequenceExample.FromString(message)
+    except (DecodeError, UnicodeDecodeError) as error:
+        raise RejectedError(str(error)) from None
+    lists = {}
+    for key, feature_list in parsed.feature_lists.feature_list.items():
+        steps = []
+        for feature in feature_list.feature:
+            holder = Example()
+            holder.features.feature["step"].CopyFrom(feature)
+            steps.append(runtime(holder.SerializeToString())[b"step"])
+        lists[key.encode()] = steps
+    holder = Example()
+    holder.features.CopyFrom(parsed.context)
+    return Sequence(runtime(holder.SerializeToString()), lists)
+
+
+# --- what the engine makes of bytes
+
+
+def steps_of(batch: SequenceMessageBatch, number: int) -> list[list[Feature] | None]:
+    """Return the steps of one feature list of all messages; None where it is missing."""
+    n_all = batch.lists(number, Kind.INT64).steps.n_messages
+    kinds = np.broadcast_to(batch.kinds(number), (n_all,))
+    steps = [Feature(NO_KIND, ())] * kinds.size
+    lists: Any = None
+    for kind in Kind:
+        lists = batch.lists(number, kind)
+        assert (lists.steps.kind == kinds).all()
+        values = flat_values(lists.steps)
+        stop = 0
+        for step, count in enumerate(lists.steps.counts.tolist()):
+            start, stop = stop, stop + count
+            if kinds[step] == kind:
+                steps[step] = Feature(kind, tuple(values[start:stop]))  # type: ignore[arg-type]
+            else:
+                assert not count
+        assert stop == len(values)
+    found: list[list[Feature] | None] = []
+    stop = 0
+    for is_present, n_steps in zip(lists.is_present, lists.n_steps.tolist(), strict=True):
+        start, stop = stop, stop + n_steps
+        assert is_present or not n_steps
+        found.append(steps[start:stop] if is_present else None)
+    assert stop == len(steps)
+    return found
+
+
+def read_sequences(
+    messages: Many[bytes],
+    context: Iterable[bytes],
+    lists: Iterable[bytes],
+    *,
+    few: int = 0,
+    between: bytes = b"",
+    fill: bytes = b"\0",
+) -> list[Sequence]:
+    """Read a batch with the engine; features of no kind left out of the context.
+
+    With `few`, batches of so many go to the protobuf runtime.
+    """
+    names, list_names = list(context), list(lists)
+    buffer = buffer_of(messages, between, fill)
+    with mock.patch.object(engine_batch, "FEW", few):
+        batch = SequenceMessageBatch(*buffer, KeyTable(list_names))
+        features = MessageBatch(
+            buffer.data, buffer.starts, batch.context_stops, KeyTable(names), LayoutMemory()
+        )
+    found = [Sequence(row, {}) for row in features_in(features, names)]
+    for number, key in enumerate(list_names):
+        for sequence, steps in zip(found, steps_of(batch, number), strict=True):
+            if steps is not None:
+                sequence.lists[key] = steps
+    return found
+
+
+def seen(sequence: Sequence, context: Iterable[bytes], lists: Iterable[bytes]) -> Sequence:
+    """Return the parts of a sequence that the engine returns for these keys."""
+    wanted = set(lists)
+    return Sequence(
+        with_a_kind(sequence.context, context),
+        {key: steps for key, steps in sequence.lists.items() if key in wanted},
+    )
+
+
+# --- strategies
+
+int64s = testing.int64s()
+float_bits = st.one_of(st.sampled_from(FLOATS), st.integers(0, 2**32 - 1))
+strings = st.binary(max_size=12)
+
+features = st.one_of(
+    st.just(ABSENT),
+    st.lists(strings, max_size=4).map(lambda v: Feature(BYTES, tuple(v))),
+    st.lists(float_bits, max_size=6).map(lambda v: Feature(FLOAT, tuple(v))),
+    st.lists(int64s, max_size=6).map(lambda v: Feature(INT64, tuple(v))),
+)
+examples = st.dictionaries(testing.keys().map(str.encode), features, max_size=5)

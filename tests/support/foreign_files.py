@@ -72,110 +72,106 @@ def _files() -> dict[str, Foreign]:
     text_example = (
         'features {\n  feature {\n    key: "x"\n    value { int64_list { value: 1 } }\n  }\n}\n'
     )
-    found = {
-        "Git LFS pointer": Foreign(
+    found: dict[str, tuple[bytes, str]] = {
+        "Git LFS pointer": (
             b"version https://git-lfs.github.com/spec/v1\noid sha256:"
             + b"4d7a" * 16
             + b"\nsize 9\n",
             "a Git LFS pointer (fetch the real file with git lfs pull)",
         ),
-        "JSON object": Foreign(json.dumps(ROWS[0], indent=1).encode(), "JSON"),
-        "JSON array": Foreign(json.dumps(ROWS).encode(), "JSON"),
-        "JSON array of numbers": Foreign(b"[1, 2, 3, 4, 5]", "JSON"),
-        "JSON with a BOM": Foreign(b"\xef\xbb\xbf" + json.dumps(ROWS).encode(), "JSON"),
-        "JSON lines": Foreign(lines.encode(), "JSON lines"),
-        "text Example": Foreign(text_example.encode(), "a tf.train.Example in text form"),
-        "YAML": Foreign(b"a: 1\nb:\n  - x\n  - y\n", "plain text"),
-        "nested YAML": Foreign(
-            b"name: 'x'\nmodel: {size: 3}\nlayers:\n- {units: 3}\n", "plain text"
-        ),
-        "flat YAML": Foreign(b'a: 1\nname: "x"\n', "plain text"),
-        "text protobuf": Foreign(b'item {\n  id: 1\n  name: "cat"\n}\n', "plain text"),
-        "TFX schema": Foreign(
+        "JSON object": (json.dumps(ROWS[0], indent=1).encode(), "JSON"),
+        "JSON array": (json.dumps(ROWS).encode(), "JSON"),
+        "JSON array of numbers": (b"[1, 2, 3, 4, 5]", "JSON"),
+        "JSON with a BOM": (b"\xef\xbb\xbf" + json.dumps(ROWS).encode(), "JSON"),
+        "JSON lines": (lines.encode(), "JSON lines"),
+        "text Example": (text_example.encode(), "a tf.train.Example in text form"),
+        "YAML": (b"a: 1\nb:\n  - x\n  - y\n", "plain text"),
+        "nested YAML": (b"name: 'x'\nmodel: {size: 3}\nlayers:\n- {units: 3}\n", "plain text"),
+        "flat YAML": (b'a: 1\nname: "x"\n', "plain text"),
+        "text protobuf": (b'item {\n  id: 1\n  name: "cat"\n}\n', "plain text"),
+        "TFX schema": (
             b'# proto-message: Schema\nfeature {\n  name: "x"\n  type: FLOAT\n}\n',
             "a schema of TFX in text form (load_schema reads it)",
         ),
-        "features.json": Foreign(
+        "features.json": (
             b'{\n  "type": "tensorflow_datasets.core.features.Tensor",\n  "content": {}\n}\n',
             "a features.json of TFDS (load_schema reads it, load_tfds its directory)",
         ),
-        "dataset_info.json": Foreign(
+        "dataset_info.json": (
             b'{\n  "citation": "",\n  "fileFormat": "tfrecord",\n  "name": "a",\n  "splits": []\n}\n',
             "JSON",
         ),
-        "package.json": Foreign(b'{\n  "name": "a",\n  "description": "b, c"\n}\n', "JSON"),
-        "CSV with texts": Foreign(
-            b"text,label\nA text of some words.,1\nAnother one of them.,0\n",
-            "CSV",
+        "package.json": (b'{\n  "name": "a",\n  "description": "b, c"\n}\n', "JSON"),
+        "CSV with texts": (b"text,label\nA text of some words.,1\nAnother one of them.,0\n", "CSV"),
+        "prose with commas": (
+            b"When it rained, we stayed.\nWhen it did not, we went out.\n",
+            "plain text",
         ),
-        "prose with commas": Foreign(
-            b"When it rained, we stayed.\nWhen it did not, we went out.\n", "plain text"
-        ),
-        "wrapped prose": Foreign(
+        "wrapped prose": (
             b"of all the files that were there, one\nwas left over and nobody knew, why it was\n",
             "plain text",
         ),
-        "CSV": Foreign(table.encode(), "CSV"),
-        "TSV": Foreign(table.replace(",", "\t").encode(), "CSV"),
-        "plain text": Foreign(LONG_TEXT.encode(), "plain text"),
-        "text of another language": Foreign(
-            "Übergrößenträger, schön\nJa!\n".encode(), "plain text"
-        ),
-        "text like ZLIB": Foreign(b"x^2 + y^2 = z^2\nhas solutions\n", "plain text"),
-        "text like BZ2": Foreign(b"BZh was the name of the program\n", "plain text"),
-        "HTML": Foreign(b"<!DOCTYPE html>\n<html><body>404</body></html>\n", "an HTML page"),
-        "XML": Foreign(b'<?xml version="1.0"?>\n<Error><Code>NoSuchKey</Code></Error>\n', "XML"),
-        "XML without a head": Foreign(b"<Error><Code>NoSuchKey</Code></Error>\n", "XML"),
-        "zip": Foreign(_zip("a.txt"), "a zip archive"),
-        "stored zip": Foreign(_zip("a.txt", store=True), "a zip archive"),
-        "tar": Foreign(_tar(tarfile.USTAR_FORMAT), "a tar archive (unpack it first)"),
-        "GNU tar": Foreign(_tar(tarfile.GNU_FORMAT, "data/long name"), "a tar archive"),
-        "pax tar": Foreign(_tar(tarfile.PAX_FORMAT), "a tar archive"),
-        "tar.gz": Foreign(
+        "CSV": (table.encode(), "CSV"),
+        "TSV": (table.replace(",", "\t").encode(), "CSV"),
+        "plain text": (LONG_TEXT.encode(), "plain text"),
+        "text of another language": ("Übergrößenträger, schön\nJa!\n".encode(), "plain text"),
+        "text like ZLIB": (b"x^2 + y^2 = z^2\nhas solutions\n", "plain text"),
+        "text like BZ2": (b"BZh was the name of the program\n", "plain text"),
+        "HTML": (b"<!DOCTYPE html>\n<html><body>404</body></html>\n", "an HTML page"),
+        "XML": (b'<?xml version="1.0"?>\n<Error><Code>NoSuchKey</Code></Error>\n', "XML"),
+        "XML without a head": (b"<Error><Code>NoSuchKey</Code></Error>\n", "XML"),
+        "zip": (_zip("a.txt"), "a zip archive"),
+        "stored zip": (_zip("a.txt", store=True), "a zip archive"),
+        "tar": (_tar(tarfile.USTAR_FORMAT), "a tar archive (unpack it first)"),
+        "GNU tar": (_tar(tarfile.GNU_FORMAT, "data/long name"), "a tar archive"),
+        "pax tar": (_tar(tarfile.PAX_FORMAT), "a tar archive"),
+        "tar.gz": (
             gzip.compress(_tar(tarfile.USTAR_FORMAT)),
             "a tar archive (unpack it first), compressed with GZIP",
         ),
-        "json.gz": Foreign(gzip.compress(json.dumps(ROWS).encode()), "JSON, compressed with GZIP"),
-        "xz": Foreign(lzma.compress(LONG_TEXT.encode()), "an xz file"),
-        "7z": Foreign(b"7z\xbc\xaf\x27\x1c\0\4" + bytes(range(100)), "a 7z archive"),
-        "RAR": Foreign(b"Rar!\x1a\x07\x01\0" + bytes(range(100)), "a RAR archive"),
-        "LZ4": Foreign(b"\x04\x22\x4d\x18\x64\x40\xa7" + bytes(range(100)), "an LZ4 file"),
-        "npy": Foreign(_numpy(is_archive=False), "a NumPy .npy file"),
-        "npz": Foreign(_numpy(is_archive=True), "a NumPy .npz archive"),
-        "SQLite": Foreign(_sqlite(), "an SQLite database"),
-        "HDF5": Foreign(b"\x89HDF\r\n\x1a\n" + bytes(100), "an HDF5 file"),
-        "ArrayRecord": Foreign(
+        "json.gz": (gzip.compress(json.dumps(ROWS).encode()), "JSON, compressed with GZIP"),
+        "xz": (lzma.compress(LONG_TEXT.encode()), "an xz file"),
+        "7z": (b"7z\xbc\xaf\x27\x1c\0\4" + bytes(range(100)), "a 7z archive"),
+        "RAR": (b"Rar!\x1a\x07\x01\0" + bytes(range(100)), "a RAR archive"),
+        "LZ4": (b"\x04\x22\x4d\x18\x64\x40\xa7" + bytes(range(100)), "an LZ4 file"),
+        "npy": (_numpy(is_archive=False), "a NumPy .npy file"),
+        "npz": (_numpy(is_archive=True), "a NumPy .npz archive"),
+        "SQLite": (_sqlite(), "an SQLite database"),
+        "HDF5": (b"\x89HDF\r\n\x1a\n" + bytes(100), "an HDF5 file"),
+        "ArrayRecord": (
             bytes.fromhex("83af70d10d884a3f 0000000000000000 4000000000000000") + bytes(100),
             "an ArrayRecord or Riegeli file",
         ),
-        "RecordIO": Foreign(b"\n#\xd7\xce\x31\0\0\0" + bytes(100), "an MXNet RecordIO file"),
-        "LMDB": Foreign(
+        "RecordIO": (b"\n#\xd7\xce\x31\0\0\0" + bytes(100), "an MXNet RecordIO file"),
+        "LMDB": (
             bytes(10) + b"\x08" + bytes(5) + b"\xde\xc0\xef\xbe\x01\0\0\0" + bytes(100),
             "an LMDB database",
         ),
-        "Avro": Foreign(b"Obj\x01\x04\x16avro.schema" + bytes(100), "an Avro file"),
-        "PNG": Foreign(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes(100), "a PNG image"),
-        "WebP": Foreign(b"RIFF\x24\0\0\0WEBPVP8 " + bytes(100), "a WebP image"),
-        "MP4": Foreign(b"\0\0\0\x18ftypisom" + bytes(100), "an MP4 video"),
-        "WAV": Foreign(b"RIFF\x24\0\0\0WAVEfmt " + bytes(100), "a WAV sound"),
-        "JPEG": Foreign(b"\xff\xd8\xff\xe0\0\x10JFIF\0\x01" + bytes(100), "a JPEG image"),
-        "PDF": Foreign(b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n" + bytes(100), "a PDF document"),
-        "unframed Example": Foreign(flower(1), "serialized tf.train.Examples without the framing"),
-        "unframed Examples": Foreign(
-            flower(1) + flower(2), "serialized tf.train.Examples without the framing"
+        "Avro": (b"Obj\x01\x04\x16avro.schema" + bytes(100), "an Avro file"),
+        "PNG": (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes(100), "a PNG image"),
+        "WebP": (b"RIFF\x24\0\0\0WEBPVP8 " + bytes(100), "a WebP image"),
+        "MP4": (b"\0\0\0\x18ftypisom" + bytes(100), "an MP4 video"),
+        "WAV": (b"RIFF\x24\0\0\0WAVEfmt " + bytes(100), "a WAV sound"),
+        "JPEG": (b"\xff\xd8\xff\xe0\0\x10JFIF\0\x01" + bytes(100), "a JPEG image"),
+        "PDF": (b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n" + bytes(100), "a PDF document"),
+        "unframed Example": (flower(1), "serialized tf.train.Examples without the framing"),
+        "unframed Examples": (
+            flower(1) + flower(2),
+            "serialized tf.train.Examples without the framing",
         ),
-        "unframed SequenceExample": Foreign(
-            sequence(3), "serialized tf.train.Examples without the framing"
+        "unframed SequenceExample": (
+            sequence(3),
+            "serialized tf.train.Examples without the framing",
         ),
-        "index": Foreign(b"0 309\n309 311\n620 304\n", "the index of a TFRecord file"),
-        "sidecar": Foreign(
+        "index": (b"0 309\n309 311\n620 304\n", "the index of a TFRecord file"),
+        "sidecar": (
             b'{\n  "format": "tfrecord_lite.Schema",\n  "version": 1\n}',
             "a schema file of this package",
         ),
     }
     for protocol in (4, 5):
-        found[f"pickle {protocol}"] = Foreign(pickle.dumps(ROWS, protocol), "a pickle")
-    return found
+        found[f"pickle {protocol}"] = (pickle.dumps(ROWS, protocol), "a pickle")
+    return {kind: Foreign(*of) for kind, of in found.items()}
 
 
 FOREIGN = _files()

@@ -15,11 +15,10 @@ from __future__ import annotations
 import struct
 import sys
 import types
-from typing import TYPE_CHECKING, Any
-
-from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+from typing import TYPE_CHECKING
 
 from tests.cli.samples import JPEG, write
+from tests.support.made_messages import classes_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,42 +45,7 @@ _FIELDS = {
 }
 
 
-def _classes() -> dict[str, Any]:
-    file = descriptor_pb2.FileDescriptorProto(name="foreign.proto", package="foreign")
-    file.syntax = "proto2"
-    kinds: dict[str, Any] = {
-        "int32": 5,
-        "int64": 3,
-        "string": 9,
-        "bytes": 12,
-        "double": 1,
-        "float": 2,
-    }
-    camera = file.enum_type.add(name="Camera")
-    for place, name in enumerate(["UNKNOWN", "FRONT", "FRONT_LEFT"]):
-        camera.value.add(name=name, number=place)
-    for message_name, fields in _FIELDS.items():
-        message = file.message_type.add(name=message_name)
-        for field in fields.split(", "):
-            label, kind = field.split(" ")
-            name, number = label.rstrip("*+").split("=")
-            made = message.field.add(
-                name=name, number=int(number), label=1 + 2 * (label[-1] in "*+")
-            )
-            made.options.packed = label[-1] == "+"
-            is_message = kind not in kinds and kind != "Camera"
-            made.type = kinds.get(kind, 11 if is_message else 14)
-            if kind not in kinds:
-                made.type_name = f".foreign.{kind}"
-    pool = descriptor_pool.DescriptorPool()
-    pool.Add(file)
-    return {
-        name: message_factory.GetMessageClass(pool.FindMessageTypeByName(f"foreign.{name}"))
-        for name in _FIELDS
-    }
-
-
-CLASSES = _classes()
+CLASSES = classes_of(_FIELDS, {"Camera": ["UNKNOWN", "FRONT", "FRONT_LEFT"]})
 Frame, PredictionLog = CLASSES["Frame"], CLASSES["PredictionLog"]
 NoteSequence, Read = CLASSES["NoteSequence"], CLASSES["Read"]
 

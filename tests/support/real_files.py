@@ -13,10 +13,10 @@ import types
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 from tests.support.corpus import corpus_path
 from tests.support.drawings import encoded, landscape
+from tests.support.made_messages import classes_of
 from tfrecord_lite import TFRecordWriter
 from tfrecord_lite.messages import Event, ExampleListWithContext, Summary
 
@@ -123,25 +123,13 @@ def _youtube8m(folder: Path) -> None:
             )
 
 
-def _scenario() -> Any:
-    """Return Waymo's message, of which the fields that the page reads."""
-    file = descriptor_pb2.FileDescriptorProto(name="waymo.proto", package="waymo", syntax="proto2")
-    field = descriptor_pb2.FieldDescriptorProto
-    messages: dict[str, list[tuple[Any, ...]]] = {
-        "Track": [("id", 1, field.TYPE_INT32, field.LABEL_OPTIONAL, None)],
-        "Scenario": [
-            ("timestamps_seconds", 1, field.TYPE_DOUBLE, field.LABEL_REPEATED, None),
-            ("tracks", 2, field.TYPE_MESSAGE, field.LABEL_REPEATED, ".waymo.Track"),
-            ("scenario_id", 5, field.TYPE_STRING, field.LABEL_OPTIONAL, None),
-        ],
+SCENARIO = classes_of(
+    {
+        "Track": "id=1 int32",
+        "Scenario": "timestamps_seconds=1* double, tracks=2* Track, scenario_id=5 string",
     }
-    for name, fields in messages.items():
-        message = file.message_type.add(name=name)
-        for key, number, kind, label, type_name in fields:
-            message.field.add(name=key, number=number, type=kind, label=label, type_name=type_name)
-    pool = descriptor_pool.DescriptorPool()
-    pool.Add(file)
-    return message_factory.GetMessageClass(pool.FindMessageTypeByName("waymo.Scenario"))
+)["Scenario"]
+"""Waymo's message, of which the fields that the page reads."""
 
 
 def _waymo(folder: Path) -> None:
@@ -154,15 +142,14 @@ def _waymo(folder: Path) -> None:
             row[f"state/{when}/{name}"] = np.full((128, steps), steps, np.float32)
         row[f"state/{when}/valid"] = np.ones((128, steps), np.int64)
     _rows(folder / "training_tfexample.tfrecord-00000-of-01000", [row] * 2)
-    scenario = _scenario()
     with TFRecordWriter(folder / "training.tfrecord-00000-of-01000") as writer:
-        message = scenario(scenario_id="f1a2", timestamps_seconds=np.arange(91) / 10)
+        message = SCENARIO(scenario_id="f1a2", timestamps_seconds=np.arange(91) / 10)
         message.tracks.add(id=7)
         writer.write(message.SerializeToString())
     for name in ("waymo_open_dataset", "waymo_open_dataset.protos"):
         sys.modules.setdefault(name, types.ModuleType(name))
     module = types.ModuleType("waymo_open_dataset.protos.scenario_pb2")
-    module.Scenario = scenario  # type: ignore[attr-defined]
+    module.Scenario = SCENARIO  # type: ignore[attr-defined]
     sys.modules.setdefault(module.__name__, module)
 
 

@@ -10,63 +10,29 @@ import struct
 from math import isnan, prod
 from typing import Any, NamedTuple
 
-from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.message import DecodeError
 
+from tests.support.made_messages import classes_of
 from tests.support.tensor_messages import NUMBERS
 from tfrecord_lite.tensors.dtypes import tensor_type
 
 __all__ = ["Parsed", "TensorProto", "agrees", "n_values_of", "reference"]
 
-_T = descriptor_pb2.FieldDescriptorProto
-_FIELDS = (
-    ("dtype", 1, _T.TYPE_INT32), ("version_number", 3, _T.TYPE_INT32),
-    ("tensor_content", 4, _T.TYPE_BYTES), ("float_val", 5, _T.TYPE_FLOAT),
-    ("double_val", 6, _T.TYPE_DOUBLE), ("int_val", 7, _T.TYPE_INT32),
-    ("string_val", 8, _T.TYPE_BYTES), ("scomplex_val", 9, _T.TYPE_FLOAT),
-    ("int64_val", 10, _T.TYPE_INT64), ("bool_val", 11, _T.TYPE_BOOL),
-    ("dcomplex_val", 12, _T.TYPE_DOUBLE), ("half_val", 13, _T.TYPE_INT32),
-    ("uint32_val", 16, _T.TYPE_UINT32), ("uint64_val", 17, _T.TYPE_UINT64),
-    ("float8_val", 18, _T.TYPE_BYTES),
-)  # fmt: skip
-# Values of these are not supported, but bytes that are not such a message are not a tensor either.
-_TEXT, _BLOB = (_T.TYPE_STRING, None, 1), (_T.TYPE_BYTES, None, 1)
-_NO_VALUES = (
-    ("Inner", 0, ((_T.TYPE_INT32, None, 1), (_T.TYPE_MESSAGE, ".t.Shape", 1))),
-    ("Handle", 14, (_TEXT, _TEXT, _TEXT, (_T.TYPE_UINT64, None, 1), _TEXT,
-                    (_T.TYPE_MESSAGE, ".t.Inner", 3))),
-    ("Variant", 15, (_TEXT, _BLOB, (_T.TYPE_MESSAGE, ".t.TensorProto", 3))),
-)  # fmt: skip
-_SINGLE = {"dtype", "version_number", "tensor_content", "float8_val"}
-
-
-def _tensor_proto() -> Any:
-    file = descriptor_pb2.FileDescriptorProto(name="t.proto", package="t", syntax="proto3")
-    dim = file.message_type.add(name="Dim")
-    dim.field.add(name="size", number=1, type=_T.TYPE_INT64, label=1)
-    dim.field.add(name="name", number=2, type=_T.TYPE_STRING, label=1)
-    shape = file.message_type.add(name="Shape")
-    shape.field.add(name="dim", number=2, type=_T.TYPE_MESSAGE, type_name=".t.Dim", label=3)
-    shape.field.add(name="unknown_rank", number=3, type=_T.TYPE_BOOL, label=1)
-    tensor = file.message_type.add(name="TensorProto")
-    tensor.field.add(
-        name="tensor_shape", number=2, type=_T.TYPE_MESSAGE, type_name=".t.Shape", label=1
-    )
-    for name, number, kind in _FIELDS:
-        tensor.field.add(name=name, number=number, type=kind, label=1 if name in _SINGLE else 3)
-    for name, number, parts in _NO_VALUES:
-        message = file.message_type.add(name=name)
-        for i, (kind, of, label) in enumerate(parts):
-            message.field.add(name=f"f{i}", number=i + 1, type=kind, type_name=of, label=label)
-        if number:
-            field = tensor.field.add(name=name.lower(), number=number, type=_T.TYPE_MESSAGE)
-            field.label, field.type_name = _T.LABEL_REPEATED, f".t.{name}"
-    pool = descriptor_pool.DescriptorPool()
-    pool.Add(file)
-    return message_factory.GetMessageClass(pool.FindMessageTypeByName("t.TensorProto"))
-
-
-TensorProto = _tensor_proto()
+_FIELDS = {
+    "Dim": "size=1 int64, name=2 string",
+    "Shape": "dim=2* Dim, unknown_rank=3 bool",
+    "TensorProto": (
+        "dtype=1 int32, tensor_shape=2 Shape, version_number=3 int32, tensor_content=4 bytes, float_val=5* float, "
+        "double_val=6* double, int_val=7* int32, string_val=8* bytes, scomplex_val=9* float, int64_val=10* int64, "
+        "bool_val=11* bool, dcomplex_val=12* double, half_val=13* int32, handle=14* Handle, variant=15* Variant, "
+        "uint32_val=16* uint32, uint64_val=17* uint64, float8_val=18 bytes"
+    ),
+    # Values of these are not supported, but bytes that are not such a message are not a tensor either.
+    "Inner": "f0=1 int32, f1=2 Shape",
+    "Handle": "f0=1 string, f1=2 string, f2=3 string, f3=4 uint64, f4=5 string, f5=6* Inner",
+    "Variant": "f0=1 string, f1=2 bytes, f2=3* TensorProto",
+}  # fmt: skip
+TensorProto = classes_of(_FIELDS, syntax="proto3")["TensorProto"]
 
 # How an element of each dtype is unpacked from content; half and smaller floats as their bits.
 _FORMATS = {

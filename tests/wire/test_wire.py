@@ -20,12 +20,14 @@ from tests.support.example_messages import (
     UNKNOWN_NUMBERS,
     Buffer,
     buffer_of,
+    float_bits,
+    int64s,
     len_field,
     mutate,
     plain_list,
+    strings,
     varint,
 )
-from tests.support.example_strategies import float_bits, int64s, strings
 from tests.support.reference_example import BYTES, FLOAT, INT64, RejectedError
 from tfrecord_lite import arrays
 from tfrecord_lite.arrays import ByteRanges, gather, lanes, ranges
