@@ -17,7 +17,8 @@ import pytest
 from tests.parity.answers import Answer, ask, assert_same_error
 from tests.parity.rules import deviation, rule
 from tfrecord_lite import schema
-from tfrecord_lite.schema import Kind, prepare
+from tfrecord_lite.schema import Kind
+from tfrecord_lite.schema.prepare import prepare
 
 SPECIFICATIONS = [
     "FixedLenFeature",

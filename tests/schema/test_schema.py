@@ -31,13 +31,9 @@ from tfrecord_lite.schema import (
     SequenceSchema,
     SparseFeature,
     VarLenFeature,
-    canonical,
-    keys_to_read,
-    kind_of,
-    prepare,
-    prepare_sequence,
 )
-from tfrecord_lite.schema.kinds import numpy_dtype
+from tfrecord_lite.schema.kinds import kind_of, numpy_dtype
+from tfrecord_lite.schema.prepare import canonical, keys_to_read, prepare, prepare_sequence
 
 
 def one(spec: Any) -> Any:

@@ -124,9 +124,11 @@ def first_misfit(records: list[bytes]) -> int | None:
 def test_a_summary_is_what_protobuf_finds(records: list[bytes]) -> None:
     if first_misfit(records) is None:
         try:
-            check(summarize(records), records)
-        except InvalidArgumentError as error:  # a single Example of nothing but unknown fields
-            assert "look like messages of another type" in str(error)
+            summary = summarize(records)
+        except InvalidArgumentError:  # an Example of nothing but unknown fields looks like others
+            assume(bool(found_by_protobuf(records[:1])))
+            raise
+        check(summary, records)
     else:
         with pytest.raises(InvalidArgumentError) as caught:
             summarize(records)

@@ -49,20 +49,8 @@ from tfrecord_lite.convert.types import (
     ticks,
 )
 from tfrecord_lite.errors import InvalidArgumentError, Reason, plural
-from tfrecord_lite.schema import (
-    Dense,
-    FeatureLike,
-    Kind,
-    Original,
-    Padded,
-    Prepared,
-    Ragged,
-    RaggedFeature,
-    Schema,
-    Sparse,
-    is_raw,
-    prepare,
-)
+from tfrecord_lite.schema import FeatureLike, Kind, Original, RaggedFeature, Schema, is_raw
+from tfrecord_lite.schema.prepare import Dense, Padded, Prepared, Ragged, Sparse, prepare
 from tfrecord_lite.schema.text import nearest
 
 Conformed: TypeAlias = "list[tuple[str, ValueLists]]"

@@ -25,15 +25,8 @@ from tfrecord_lite.example.decode.reader import (
     is_one_message,
 )
 from tfrecord_lite.example.survey import TypeCheck
-from tfrecord_lite.schema import (
-    DenseLike,
-    FeatureLike,
-    RaggedFeature,
-    Schema,
-    SparseSpec,
-    prepare,
-    specifications,
-)
+from tfrecord_lite.schema import DenseLike, FeatureLike, RaggedFeature, Schema, SparseSpec
+from tfrecord_lite.schema.prepare import prepare, specifications
 from tfrecord_lite.schema.text import listed
 
 if TYPE_CHECKING:

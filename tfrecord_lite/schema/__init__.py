@@ -24,7 +24,6 @@ from __future__ import annotations
 
 from tfrecord_lite.schema.features import (
     DenseLike,
-    DenseSpec,
     FeatureLike,
     FeatureSpec,
     FixedLenFeature,
@@ -36,21 +35,8 @@ from tfrecord_lite.schema.features import (
     SparseSpec,
     VarLenFeature,
 )
-from tfrecord_lite.schema.kinds import Kind, kind_of
-from tfrecord_lite.schema.prepare import (
-    Dense,
-    Padded,
-    Prepared,
-    Ragged,
-    Sparse,
-    VarLen,
-    canonical,
-    keys_to_read,
-    prepare,
-    prepare_sequence,
-    require_specifications,
-    specifications,
-)
+from tfrecord_lite.schema.kinds import Kind
+from tfrecord_lite.schema.prepare import require_specifications
 from tfrecord_lite.schema.schema import Original, Schema, SchemaItem, SequenceSchema, is_raw
 from tfrecord_lite.schema.summary import (
     FeatureListSummary,
@@ -62,9 +48,7 @@ from tfrecord_lite.schema.summary import (
 )
 
 __all__ = [
-    "Dense",
     "DenseLike",
-    "DenseSpec",
     "FeatureLike",
     "FeatureListSummary",
     "FeatureSpec",
@@ -74,29 +58,18 @@ __all__ = [
     "Kind",
     "ListSummary",
     "Original",
-    "Padded",
     "Partition",
-    "Prepared",
-    "Ragged",
     "RaggedFeature",
     "RawFeature",
     "Schema",
     "SchemaItem",
     "SequenceSchema",
     "SequenceSummary",
-    "Sparse",
     "SparseFeature",
     "SparseSpec",
     "Summary",
-    "VarLen",
     "VarLenFeature",
     "Variable",
-    "canonical",
     "is_raw",
-    "keys_to_read",
-    "kind_of",
-    "prepare",
-    "prepare_sequence",
     "require_specifications",
-    "specifications",
 ]

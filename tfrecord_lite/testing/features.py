@@ -33,9 +33,8 @@ from tfrecord_lite.schema import (
     RawFeature,
     SparseFeature,
     VarLenFeature,
-    prepare,
-    prepare_sequence,
 )
+from tfrecord_lite.schema.prepare import prepare, prepare_sequence
 from tfrecord_lite.testing.messages import (
     array_of,
     byte_strings,

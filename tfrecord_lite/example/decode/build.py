@@ -41,16 +41,8 @@ from tfrecord_lite.columns.bytes import FlatValues, as_array, owned_slice
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
 from tfrecord_lite.example.decode.entries import NO_VALUES, FeatureValues, ListValues
 from tfrecord_lite.example.decode.first_error import MisfitError
-from tfrecord_lite.schema import (
-    Dense,
-    Kind,
-    Padded,
-    Partition,
-    Ragged,
-    RaggedFeature,
-    RawFeature,
-    Sparse,
-)
+from tfrecord_lite.schema import Kind, Partition, RaggedFeature, RawFeature
+from tfrecord_lite.schema.prepare import Dense, Padded, Ragged, Sparse
 
 _SHORT_BYTES = 256
 _ALIGN = 8

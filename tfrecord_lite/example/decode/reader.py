@@ -37,14 +37,12 @@ from tfrecord_lite.example.decode.batch import LayoutMemory, MessageBatch
 from tfrecord_lite.example.decode.build import FeatureColumn
 from tfrecord_lite.example.decode.entries import FeatureValues
 from tfrecord_lite.example.decode.first_error import MisfitError
-from tfrecord_lite.schema import (
+from tfrecord_lite.schema import FeatureLike, Kind, Schema
+from tfrecord_lite.schema.prepare import (
     Dense,
-    FeatureLike,
-    Kind,
     Padded,
     Prepared,
     Ragged,
-    Schema,
     Sparse,
     VarLen,
     keys_to_read,

@@ -35,14 +35,12 @@ from tfrecord_lite.example.decode.reader import (
     is_one_message,
 )
 from tfrecord_lite.example.sequence.batch import SequenceMessageBatch
-from tfrecord_lite.schema import (
+from tfrecord_lite.schema import FeatureLike, Kind, Schema
+from tfrecord_lite.schema.prepare import (
     Dense,
-    FeatureLike,
-    Kind,
     Padded,
     Prepared,
     Ragged,
-    Schema,
     prepare_sequence,
     specifications,
 )

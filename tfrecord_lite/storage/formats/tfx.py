@@ -37,9 +37,8 @@ from tfrecord_lite.schema import (
     Schema,
     SparseFeature,
     VarLenFeature,
-    keys_to_read,
-    prepare,
 )
+from tfrecord_lite.schema.prepare import keys_to_read, prepare
 
 _KINDS: dict[int, Kind] = {tfmd.BYTES: Kind.BYTES, tfmd.INT: Kind.INT64, tfmd.FLOAT: Kind.FLOAT}
 _DEFAULTS: dict[Kind, tuple[str, ...]] = {
