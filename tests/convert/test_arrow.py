@@ -724,17 +724,6 @@ def test_columns_that_were_changed_go_by_their_own_type(tmp_path: Path) -> None:
     assert row["f4"] == [0.0]
 
 
-def test_a_schema_given_goes_before_the_one_that_came_along(tmp_path: Path) -> None:
-    path = tmp_path / "data"
-    save(path, {"x": np.array([0.5, 1.5])})
-    given_schema = {"x": FixedLenFeature([], "float32")}
-
-    with TFRecordWriter(tmp_path / "w") as writer:
-        writer.write_examples(scan(path), given_schema)
-
-    assert decoded(list(TFRecordReader(tmp_path / "w"))) == [{"x": [0.5]}, {"x": [1.5]}]
-
-
 def test_metadata_that_are_not_a_schema_are_an_error(tmp_path: Path) -> None:
     table = pa.table({"x": [1]}).replace_schema_metadata({"tfrecord_lite": "{}x"})
     for call in (encode_examples, lambda data: save(tmp_path / "d", data)):
@@ -751,59 +740,41 @@ def written_and_scanned(path: Path, columns: Any, features: Any = None) -> Any:
     return scan(path, schema=features).to_arrow()
 
 
-def test_a_null_is_not_the_default_of_the_schema_that_came_along(tmp_path: Path) -> None:
-    columns = {"x": np.array([1, 2, 3]), "v": np.ones((3, 2), np.float32)}
-    defaults = {
-        "x": FixedLenFeature([], "int64", default_value=-1),
-        "v": FixedLenFeature([2], "float32", default_value=[0.0, 0.0]),
-    }
-    table = written_and_scanned(tmp_path / "d", columns, defaults)
-    for name, values in (("x", [1, None, 3]), ("v", [[1, 1], None, [2, 2]])):
-        place = table.column_names.index(name)
-        table = table.set_column(place, name, pa.array(values, table[name].type))
-
-    for data in (table, table.to_reader(max_chunksize=1)):
-        save(tmp_path / "again", data)
-        assert scan(tmp_path / "again").to_arrow().to_pydict() == table.to_pydict()
+DEFAULT: Any = {"x": FixedLenFeature([], "int64", default_value=-1)}
+VECTOR: Any = {"x": FixedLenFeature([2], "float32", default_value=[0.0, 0.0])}
+PADDED: Any = {"x": FixedLenSequenceFeature([], "int64", allow_missing=True)}
+FLOATS = schema_of({"x": np.zeros(1)}, lossless=False)
+LISTS = schema_of({"x": RaggedTensor(np.zeros(1), [0, 1])}, lossless=False)
 
 
-PADDED = {"y": FixedLenSequenceFeature([], "int64", allow_missing=True)}
-
-
-@pytest.mark.parametrize("features", [None, PADDED])
-def test_a_null_list_is_not_an_empty_one_by_the_schema_that_came_along(
-    tmp_path: Path, features: Any
+@pytest.mark.parametrize(
+    ("schema", "first", "values", "wrong"),
+    [
+        (DEFAULT, [1, 2, 3], [1, None, 3], None),
+        (VECTOR, [[1.0, 1.0]] * 3, [[1.0, 1.0], None, [2.0, 2.0]], None),
+        (FLOATS, [1.5, -0.0, 2.5], [0.25, None, np.inf], None),
+        (None, [[1], [1, 1], [2]], [[1], None, [2, 2]], (1, r"fill it with \[\]")),
+        (PADDED, [[1], [1, 1], [2]], [[1], None, [2, 2]], (1, r"fill it with \[\]")),
+        (FLOATS, [1.5, -0.0, 2.5], [1.5, None, 0.1], (2, "not exact in float32")),
+        (FLOATS, [1.5, -0.0, 2.5], [1.5, 2.0, 1e300], (2, "not exact in float32")),
+        (LISTS, [[0.5], [], [1.0]], [[0.5], [], [0.25, 1e-300]], (2, "not exact in float32")),
+    ],
+)
+def test_values_that_the_schema_that_came_along_does_not_hold(
+    tmp_path: Path, schema: Any, first: list[Any], values: list[Any], wrong: Any
 ) -> None:
-    table = written_and_scanned(tmp_path / "d", {"y": [[1], [1, 1], [2]]}, features)
-    table = table.set_column(0, table.schema.field(0), pa.array([[1], None, [2, 2]]))
-
-    for data in (table, table.to_reader(max_chunksize=1), table.replace_schema_metadata()):
-        with pytest.raises(InvalidArgumentError, match=r"fill it with \[\]") as caught:
+    with TFRecordWriter(tmp_path / "d") as writer:
+        writer.write_examples({"x": first}, schema)
+    table = scan(tmp_path / "d", schema=schema).to_arrow()
+    table = table.set_column(0, "x", pa.array(values, table["x"].type))
+    for data in (table, table.to_reader(max_chunksize=1)):
+        if wrong is None:
             save(tmp_path / "again", data)
-        assert (caught.value.key, caught.value.index) == ("y", 1)
-    assert decoded(encode_examples(table)) == [{"y": [1]}, {}, {"y": [2, 2]}]
-
-
-def test_floats_are_not_rounded_by_the_schema_that_came_along(tmp_path: Path) -> None:
-    lists = RaggedTensor.from_row_lengths(np.array([0.5, np.nan, np.inf]), [1, 0, 2])
-    columns = {"f": np.array([1.5, -0.0, 2.5]), "l": lists}
-    save(tmp_path / "d", columns, schema=schema_of(columns, lossless=False))
-    table = scan(tmp_path / "d").to_arrow()
-    assert table["f"].type == pa.float64()
-
-    save(tmp_path / "same", table)
-    assert scan(tmp_path / "same").to_arrow()["f"].equals(table["f"])
-    for name, values in (
-        ("f", [1.5, None, 0.1]),
-        ("f", [1.5, 2.0, 1e300]),
-        ("l", [[0.5], [], [0.25, 1e-300]]),
-    ):
-        place = table.column_names.index(name)
-        changed = table.set_column(place, name, pa.array(values))
-        for data in (changed, changed.to_reader(max_chunksize=2)):
-            with pytest.raises(InvalidArgumentError, match="not exact in float32") as caught:
-                save(tmp_path / "again", data)
-            assert (caught.value.key, caught.value.index) == (name, 2)
+            assert scan(tmp_path / "again").to_arrow().to_pydict() == table.to_pydict()
+            continue
+        with pytest.raises(InvalidArgumentError, match=wrong[1]) as caught:
+            save(tmp_path / "again", data)
+        assert (caught.value.key, caught.value.index) == ("x", wrong[0])
 
 
 def test_two_columns_are_not_written_under_one_name(tmp_path: Path) -> None:

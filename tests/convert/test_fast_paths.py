@@ -161,7 +161,15 @@ scalars = st.one_of(
 of_one_type = st.sampled_from([integers, floats, texts, strings, st.booleans()]).flatmap(
     lambda some: st.lists(some, max_size=12)
 )
+long_lists = st.builds(
+    lambda usual, odd, place: [*usual[:place], odd, *usual[place:]],
+    st.one_of(st.lists(st.floats(width=32, allow_nan=False), min_size=32), st.just([7] * 40)),
+    scalars,
+    st.sampled_from([0, 1, 32]),
+)
 lists = st.one_of(
+    long_lists,
+    long_lists.map(tuple),
     of_one_type,
     of_one_type.map(tuple),
     st.lists(scalars, max_size=4),

@@ -308,30 +308,22 @@ def test_every_number_of_ml_dtypes_comes_back_to_the_bit(name: str) -> None:
         assert one.view(bits).ravel().tolist() == other.view(bits).ravel().tolist()
 
 
-@pytest.mark.parametrize("name", [n for n in EXTRAS if "int" not in n])
+@pytest.mark.parametrize("name", EXTRAS)
 def test_no_number_is_rounded_to_an_extra_dtype(name: str) -> None:
     schema = schema_of({"x": all_of(name)})
-
-    for column in ([1, 257], [1.0, 0.1], np.array([1, 1 / 3], np.float32)):
-        with pytest.raises(InvalidArgumentError, match="astype") as caught:
-            encode_examples({"x": column}, schema)
-        error = caught.value
-        assert (error.reason, error.key, error.index) == (Reason.UNREPRESENTABLE, "x", 1)
-        with pytest.raises(InvalidArgumentError, match=f"is not a {name}"):
-            restore({"x": np.array(column, np.float32)}, schema)
-
-
-@pytest.mark.parametrize("name", [n for n in EXTRAS if n not in ("bfloat16", "float8_e8m0fnu")])
-def test_numbers_that_an_extra_dtype_does_not_have_are_errors(name: str) -> None:
-    schema = schema_of({"x": all_of(name)})
-    columns: list[list[Any]] = [[0, 400]] if "int" in name else [[1.0, 3.4e38]]
+    columns: list[Any] = [[0, 400]] if "int" in name else [[1, 257], [1.0, 0.1], [1.0, 3e38]]
     columns += [[1.0, np.inf]] if "fn" in name else []  # without infinity
 
     for column in columns:
-        with pytest.raises(InvalidArgumentError) as caught:
-            encode_examples({"x": column}, schema)
-        error = caught.value
-        assert (error.reason, error.key, error.index) == (Reason.UNREPRESENTABLE, "x", 1)
+        if name in ("bfloat16", "float8_e8m0fnu") and column[1] > 300:
+            continue
+        for values in (column, np.array(column, np.int64 if "int" in name else np.float32)):
+            with pytest.raises(InvalidArgumentError) as caught:
+                encode_examples({"x": values}, schema)
+            error = caught.value
+            assert (error.reason, error.key, error.index) == (Reason.UNREPRESENTABLE, "x", 1)
+        with pytest.raises(InvalidArgumentError, match=f"is not a {name}"):
+            restore({"x": values}, schema)
 
 
 @pytest.mark.parametrize("dtype", ["f8", "c8", "M8[s]", "m8[D]", "u8", "i4", "f4", "?", "U1"])
@@ -364,24 +356,13 @@ def test_the_nan_of_another_program_is_one_of_ours() -> None:
     assert np.isnan(found.astype(np.float32)).all()
 
 
-@pytest.mark.parametrize("column", [np.zeros(2, np.longdouble), np.zeros(2, np.clongdouble)])
-def test_an_error_about_a_dtype_names_one_that_can_be_stored(column: Any) -> None:
-    with pytest.raises(InvalidArgumentError) as caught:
-        schema_of({"x": column})
-
-    error = caught.value
-    assert (error.reason, error.key) == (Reason.UNSUPPORTED, "x")
-    assert column.dtype.name in str(error)
-    wider = "complex128" if column.dtype.kind == "c" else "float64"
-    assert f"astype({wider!r})" in str(error)
-    schema_of({"x": column.astype(wider)})
-
-
-def test_an_error_about_a_list_sends_only_to_what_can_store_it() -> None:
-    for column, is_storable in ((np.zeros(1, "c8"), True), (np.zeros(1, "V3"), False)):
-        with pytest.raises(InvalidArgumentError) as caught:
-            encode_examples({"x": column})
-        assert ("schema_of" in str(caught.value.detail)) == is_storable
+@pytest.mark.parametrize(
+    ("dtype", "wider"), [("longdouble", "float64"), ("clongdouble", "complex128")]
+)
+def test_an_error_about_a_dtype_names_one_that_can_be_stored(dtype: str, wider: str) -> None:
+    with pytest.raises(InvalidArgumentError, match=f"astype\\('{wider}'\\)") as caught:
+        schema_of({"x": np.zeros(2, dtype)})
+    assert (caught.value.reason, caught.value.key) == (Reason.UNSUPPORTED, "x")
 
 
 def test_integers_among_raw_floats_must_be_exact() -> None:

@@ -263,14 +263,8 @@ def test_an_offset_is_a_time_zone_to_every_library(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "array",
     [
-        pa.array([None, None]),
         pa.array([np.float16(1), None, np.float16(-0.0)], pa.float16()),
-        pa.array([0.5, None, float("inf")], pa.float32()),
         pa.array([[], [], []], pa.list_(pa.int8(), 0)),
-        pa.array(["a", None], pa.string_view()),
-        pa.array([b"a", None], pa.binary_view()),
-        pa.array([[["a"], []], []], pa.list_(pa.list_(pa.dictionary(pa.int8(), pa.string())))),
-        pa.chunked_array([], pa.list_(pa.string())),
         pa.chunked_array([], pa.dictionary(pa.int8(), pa.string())),
         pa.array([[["a"]], [], [["b"], ["c"]]], pa.list_(pa.list_(pa.string(), 1))),
         pa.array([["a"], None, ["b"]], pa.list_(pa.dictionary(pa.int8(), pa.string()), 1)),
@@ -396,24 +390,6 @@ def test_numpy_sees_utc_and_the_categories_values(tmp_path: Path) -> None:
     assert "Europe/Berlin" in str(schema)
 
 
-@pytest.mark.parametrize("library", ["pandas", "polars", "arrow"])
-def test_any_file_becomes_a_frame(tmp_path: Path, library: str) -> None:
-    with TFRecordWriter(tmp_path / "d") as writer:
-        writer.write_examples(
-            {"i": [1, None], "v": np.ones((2, 2), "f4"), "s": ["a", "b"], "r": [[1], []]}
-        )
-
-    frame = load(tmp_path / "d", as_=library)  # type: ignore[arg-type]
-
-    rows = frame.to_dict("records") if library == "pandas" else None
-    rows = frame.to_dicts() if library == "polars" else rows or frame.to_pylist()
-    assert [row["s"] for row in rows] == [b"a", b"b"]
-    assert rows[0]["i"] == 1
-    assert rows[1]["i"] in (None, pd.NA) or rows[1]["i"] is pd.NA
-    assert [list(row["v"]) for row in rows] == [[1, 1], [1, 1]]
-    assert [list(row["r"]) for row in rows] == [[1], []]
-
-
 @pytest.mark.needs("dtypes")
 @pytest.mark.parametrize("library", ["pandas", "polars", "arrow"])
 def test_numbers_of_ml_dtypes_become_the_nearest(tmp_path: Path, library: str) -> None:
@@ -520,17 +496,6 @@ def test_more_shards_than_rows_have_their_labels(tmp_path: Path) -> None:
     for path in paths:
         alone = load(path, as_="pandas")
         assert alone.index.tolist() == alone["x"].tolist()
-
-
-def test_with_a_schema_a_frame_has_its_types(tmp_path: Path) -> None:
-    frame = day_frame()
-    schema = save(tmp_path / "0", frame)
-
-    assert save(tmp_path / "1", frame[1:], schema=schema) == schema
-    same_pandas(load(tmp_path / "1", as_="pandas"), frame[1:])
-    plain = {"x": FixedLenFeature([], "float32"), "c": FixedLenFeature([], bytes)}
-    save(tmp_path / "2", frame.reset_index(drop=True), schema=plain)
-    assert load(tmp_path / "2", as_="pandas")["c"].tolist() == [b"b", b"a", b"b"]
 
 
 def test_the_given_schema_decides_the_types_of_a_frame(tmp_path: Path) -> None:
