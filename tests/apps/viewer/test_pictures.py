@@ -77,8 +77,7 @@ def test_bombs_are_not_decoded() -> None:
     texts = [plain(cell.html) for cell in cells.values()]
 
     assert time.perf_counter() - start < 5
-    assert "2,500,000,000 pixels are too many" in texts[1]
-    assert "4,294,836,225 pixels are too many" in texts[0]
+    assert all("not decoded, as it would take too long" in text for text in texts)
 
 
 @pytest.mark.full

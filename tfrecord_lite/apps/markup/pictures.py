@@ -81,24 +81,20 @@ def thumbnail(
 
     What it takes is taken from the budget, of which details have a part of their own.
     """
-    n_pixels = (media.width or 0) * (media.height or 0)
-    is_jpeg, broken = media.format == "JPEG", f"broken {media.format}, which cannot be decoded"
+    n_pixels, broken = sys.maxsize, f"broken {media.format}, which cannot be decoded"
     if media.format.upper() not in _FORMATS:
         return f"{media.format} is not shown here"
-    if _is_too_large(media.format, n_pixels):
-        return f"not decoded, as {n_pixels:,} pixels are too many"
     try:
         opened = _opened(data, _FORMATS)
-        n_pixels = max(n_pixels, _n_pixels(opened, data))  # it may be more than the image says
+        n_pixels = _n_pixels(opened, data)
     except ImportError:
         return "not shown without Pillow"
     except Exception as error:  # noqa: BLE001 - decoders raise anything
         if type(error).__name__ != "DecompressionBombError":
             return broken
-        n_pixels = sys.maxsize
     if _is_too_large(media.format, n_pixels) or len(data) > _MAX_ENCODED_BYTES:
         return "not decoded, as it would take too long"
-    if not budget.take(pictures=1, pixels=n_pixels // 4 if is_jpeg else n_pixels):
+    if not budget.take(pictures=1, pixels=n_pixels // (4 if media.format == "JPEG" else 1)):
         return "not shown, as there are enough pictures"
     try:
         made = _encoded(_shrunk(opened, (size, size)))

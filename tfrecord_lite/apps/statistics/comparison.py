@@ -27,9 +27,8 @@ from tfrecord_lite.apps.statistics.statistics import Collector, Statistics, orig
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import plural, printable
 from tfrecord_lite.example.to_dicts import SequenceRow, decode_sequence_examples
-from tfrecord_lite.files.names import name_of
 from tfrecord_lite.options import ReadOptions, ReadSettings
-from tfrecord_lite.progress import Progress
+from tfrecord_lite.progress import Progress, title_of
 from tfrecord_lite.reader import TFRecordReader
 from tfrecord_lite.schema.text import aligned, shown_name
 from tfrecord_lite.sniff import recognize_value
@@ -379,14 +378,8 @@ def _name(data: Any, otherwise: str) -> str:
     """Return what to call a data set."""
     data = data.sources if isinstance(data, TFRecordReader) else data
     sources = data if isinstance(data, list) else [data]
-    names = [
-        name_of(one)
-        for one in sources
-        if isinstance(one, str | os.PathLike) or isinstance(getattr(one, "name", None), str)
-    ]
-    if not names or len(names) < len(sources):
-        return otherwise
-    return names[0] + (f" and {plural(len(names) - 1, 'more file')}" if len(names) > 1 else "")
+    are_files = bool(sources) and all(isinstance(one, str | os.PathLike) for one in sources)
+    return title_of(sources) if are_files else otherwise
 
 
 def _aligned(a: Iterator[Block], b: Iterator[Block]) -> Iterator[tuple[Block, Block]]:

@@ -265,11 +265,10 @@ class Statistics(Mapping[str, FeatureStatistics]):
 
     def __getitem__(self, name: str) -> FeatureStatistics:
         """Return one feature, or feature list; the error about an unknown name lists the nearest."""
-        for features in self.features, self.feature_lists:
-            if name in features:
-                return features[name]
-        known = [*self.features, *self.feature_lists]
-        raise KeyError(f"no feature {name!r}{nearest(name, known)}")
+        known = {**self.feature_lists, **self.features}
+        if name not in known:
+            raise KeyError(f"no feature {name!r}{nearest(name, [*self])}")
+        return known[name]
 
     def __iter__(self) -> Iterator[str]:
         """Yield the names of the features, then those of the feature lists."""

@@ -12,7 +12,6 @@ text, which the template escapes.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
@@ -45,7 +44,7 @@ _BINS, _FEW_BINS = 24, 12
 _TOP, _FEW_TOP = 5, 3
 _MAX_NAME, _MAX_LABEL = 200, 60
 _SHORT_BYTES = 64  # a longer string is not a label
-_WRAPPING, _WRAPPED = 400, 20  # characters around a card, and around each text in it
+_WRAPPING = 1000  # about how many characters there are around all that
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +73,6 @@ class Card:
     facts: tuple[tuple[str, str], ...]
     """Names and values of figures."""
 
-    @property
-    def n_characters(self) -> int:
-        """About how many characters its markup has."""
-        texts = *self.caption, *self.contents, *self.examples, *itertools.chain(*self.facts)
-        shown = 2 * len(self.name) + len(self.spec) + sum(map(len, texts)) + _WRAPPED * len(texts)
-        return len(self.chart) + shown + _WRAPPING
-
 
 def make_cards(
     statistics: Statistics, schemas: Sequence[Schema], chosen: Collection[str], budget: Budget
@@ -99,7 +91,8 @@ def make_cards(
                 continue
             spec = spec_code(schema[name], _PRECISION) if name in schema else ""
             card = _card(section, name, group[name], statistics.num_records, spec, is_brief)
-            if len(made) == MAX_CARDS or not budget.take(card_characters=card.n_characters):
+            n_characters = len(card.chart) + 2 * len(card.name) + len(spec) + _WRAPPING
+            if len(made) == MAX_CARDS or not budget.take(card_characters=n_characters):
                 return made
             made.append(card)
     return made

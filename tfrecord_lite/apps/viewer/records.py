@@ -12,8 +12,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,15 @@ from tfrecord_lite.apps.markup.cells import SIZE_NAMES, Cells, Form
 from tfrecord_lite.apps.markup.tables import Html, visible
 from tfrecord_lite.errors import InvalidArgumentError, plural
 from tfrecord_lite.example.content import Content, ContentType
-from tfrecord_lite.example.outline import Row, kind_of, leaves, sections, tree_of, values_of
+from tfrecord_lite.example.outline import (
+    Row,
+    Tree,
+    kind_of,
+    leaves,
+    sections,
+    tree_of,
+    values_of,
+)
 
 if TYPE_CHECKING:
     from tfrecord_lite.arrays import AnyArray
@@ -83,53 +92,53 @@ def describe_record(
     Values are looked at up to a bound; only steps of feature lists are all counted. Raises
     InvalidArgumentError for a record that is not of the class.
     """
-    made, n_hidden, budget = list[Cell](), 0, cells.budget
-
-    def add(section: str, name: str, kind: str, count: str, form: Form) -> None:
-        budget.characters -= n_characters(form.html, form.details) + len(name)
-        made.append(Cell(section, name, kind, count, *form))
-
     try:
         tree = tree_of(content, message_class, _MAX_CELLS)
     except InvalidArgumentError as error:
         raise place.locate(error) from None
+    made, n_hidden, budget = list[Cell](), 0, cells.budget
+    for section, name, kind, count, form_of in _parts(content, tree, cells, restored):
+        if names and name not in names:
+            continue
+        if budget.is_spent or len(made) == _MAX_CELLS:
+            n_hidden += 1
+            continue
+        form = form_of()
+        budget.characters -= n_characters(form.html, form.details) + len(name)
+        made.append(Cell(section, name, kind, count, *form))
+    return RecordView(place, content.type, len(content.record), tuple(made), n_hidden)
+
+
+def _parts(
+    content: Content, tree: Tree | None, cells: Cells, restored: Mapping[str, AnyArray]
+) -> Iterator[tuple[str, str, str, str, Callable[[], Form]]]:
+    """Yield section, name, kind and count of each part of a record, and what makes its cell."""
     if tree is not None:
         for path, values in leaves(tree).items():
-            if names and path not in names:
-                continue
-            if budget.is_spent or len(made) == _MAX_CELLS:
-                n_hidden += 1
-                continue
-            is_text = isinstance(values[0], (bytes, str))
-            if is_text:
-                form = cells.strings_form(values, len(values))
-            else:
-                form = cells.array_form(np.array(values[:_MAX_EXAMINED]), n_values=len(values))
-            kind = "string" if is_text else np.asarray(values[0]).dtype.name
-            add("", path, kind, f"{len(values):,}", form)
+            kind, form = "string", partial(cells.strings_form, values, len(values))
+            if not isinstance(values[0], bytes | str):
+                kind, array = np.asarray(values[0]).dtype.name, np.array(values[:_MAX_EXAMINED])
+                form = partial(cells.array_form, array, n_values=len(values))
+            yield "", path, kind, f"{len(values):,}", form
     elif content.message is not None:
         for section in sections(content.message, None, restored):
             sizes = _sizes(section.rows)
             for row in section.rows:
-                if names and row.name not in names:
-                    continue
-                if budget.is_spent or len(made) == _MAX_CELLS:
-                    n_hidden += 1
-                    continue
-                if row.is_list:
-                    forms = [
-                        _feature_form(step, {}, cells) for step in row.steps[: cells.max_steps]
-                    ]
-                    form = cells.steps_form(forms, len(row.steps))
-                elif row.restored is not None:
-                    form = cells.array_form(row.restored, sizes)
-                else:
-                    form = _feature_form(row.steps[0], sizes, cells)
-                add(section.title, row.name, row.kind, row.count, form)
-    elif content.record and not budget.is_spent:
-        form = cells.bytes_form(content.record)
-        add("", "content", str(content.type), plural(len(content.record), "byte"), form)
-    return RecordView(place, content.type, len(content.record), tuple(made), n_hidden)
+                form = partial(_row_form, row, sizes, cells)
+                yield section.title, row.name, row.kind, row.count, form
+    elif content.record:
+        n_bytes = plural(len(content.record), "byte")
+        yield "", "content", str(content.type), n_bytes, partial(cells.bytes_form, content.record)
+
+
+def _row_form(row: Row, sizes: Mapping[str, int], cells: Cells) -> Form:
+    """Show a feature, or the steps of a list; `sizes` say how the pixels beside them lie."""
+    if row.restored is not None:
+        return cells.array_form(row.restored, sizes)
+    if not row.is_list:
+        return _feature_form(row.steps[0], sizes, cells)
+    forms = [_feature_form(step, {}, cells) for step in row.steps[: cells.max_steps]]
+    return cells.steps_form(forms, len(row.steps))
 
 
 def n_characters(*parts: str) -> int:
@@ -139,7 +148,6 @@ def n_characters(*parts: str) -> int:
 
 
 def _feature_form(feature: Feature, sizes: Mapping[str, int], cells: Cells) -> Form:
-    """Show the values of a feature; `sizes` say how the pixels beside them lie."""
     values: Any = values_of(feature)
     if kind_of(feature) == "string":
         return cells.strings_form(values, len(values), sizes)
