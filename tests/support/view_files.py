@@ -6,7 +6,6 @@ same files come out each time.
 
 from __future__ import annotations
 
-import random
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from tfrecord_lite.messages.tensor_pb2 import TensorProto
 from tfrecord_lite.records.framing import frame
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
     from pathlib import Path
 
 __all__ = ["HOSTILE", "KINDS", "N_FEATURES"]
@@ -81,30 +80,6 @@ def table_files(folder: Path) -> list[Path]:
     return [folder / "customers.tfrecord"]
 
 
-def text_files(folder: Path) -> list[Path]:
-    """Write Examples of texts, short and long, in several scripts."""
-    sentences = [
-        "The quick brown fox jumps over the lazy dog.",
-        "Zwölf Boxkämpfer jagen Viktor quer über den großen Sylter Deich.",
-        "いろはにほへと ちりぬるを",
-        "نص حكيم له سر قاطع وذو شأن عظيم",
-        "Съешь же ещё этих мягких французских булок.",
-        "A text\nof several lines,\n\twith a tab.",
-    ]
-    with TFRecordWriter(folder / "texts.tfrecord") as writer:
-        for i in range(40):
-            writer.write_example(
-                {
-                    "text": " ".join(sentences[(i + k) % len(sentences)] for k in range(1 + i % 9)),
-                    "language": ["en", "de", "ja", "ar", "ru", "en"][i % 6],
-                    "tokens": sentences[i % len(sentences)].split(),
-                    "document": f'{{"id": {i}, "title": "Text number {i}"}}',
-                    "empty": b"",
-                }
-            )
-    return [folder / "texts.tfrecord"]
-
-
 def embedding_files(folder: Path) -> list[Path]:
     """Write embeddings, serialised tensors, raw arrays and sounds."""
     rng = np.random.default_rng(1)
@@ -135,11 +110,11 @@ def mixed_files(folder: Path) -> list[Path]:
         {"other": [1, 2, 3]},
         {},
     ]
-    with TFRecordWriter(folder / "mixed-0.tfrecord") as writer:
-        writer.write_examples(rows * 5)
-    with TFRecordWriter(folder / "mixed-1.tfrecord") as writer:
-        writer.write_examples(rows[:2] * 5)
-    return [folder / "mixed-0.tfrecord", folder / "mixed-1.tfrecord"]
+    paths = [folder / "mixed-0.tfrecord", folder / "mixed-1.tfrecord"]
+    for path, some in zip(paths, (rows * 5, rows[:2] * 5), strict=True):
+        with TFRecordWriter(path) as writer:
+            writer.write_examples(some)
+    return paths
 
 
 def wide_files(folder: Path) -> list[Path]:
@@ -178,62 +153,31 @@ def sequence_files(folder: Path) -> list[Path]:
     return [folder / "walks.tfrecord"]
 
 
-def unknown_files(folder: Path) -> list[Path]:
-    """Write records that are not messages: bytes at random, and lines of text."""
-    rng = random.Random(5)
-    write(folder / "bytes.bin", [rng.randbytes(rng.randrange(300)) for _ in range(40)])
-    return [folder / "bytes.bin"]
-
-
-def line_files(folder: Path) -> list[Path]:
-    write(folder / "lines", [f"line {i}: a record of plain text".encode() for i in range(120)])
+def other_files(folder: Path) -> list[Path]:
+    """Write records that are not messages: lines of text, and bytes."""
+    lines = [f"line {i}: a record of plain text".encode() for i in range(120)]
+    write(folder / "lines", [*lines, *(bytes(range(255, 230 - i, -1)) for i in range(9))])
     return [folder / "lines"]
 
 
 def event_files(folder: Path) -> list[Path]:
-    """Write two event runs, with values of every category."""
-    runs = [folder / "train", folder / "validation"]
-    for number, run in enumerate(runs):
-        run.mkdir()
-        rng = np.random.default_rng(number)
-        messages = [Event(wall_time=1.5e9, file_version="brain.Event:2")]
-        messages += [
-            Event(wall_time=1.5e9 + 2 * step, step=step, summary=Summary(value=values))
-            for step in range(0, 1000, 5)
-            if (values := list(_values(step, number, rng)))
+    """Write events with hostile tags and texts."""
+    messages = [Event(wall_time=1.5e9, file_version="brain.Event:2")]
+    for step, text in enumerate(HOSTILE):
+        scalar, note = (
+            TensorProto.FromString(serialize_tensor(value)) for value in (np.float32(step), text)
+        )
+        values = [
+            Summary.Value(tag=text, tensor=scalar, metadata=_plugin("scalars")),
+            Summary.Value(tag="loss", simple_value=[0.5, np.nan, np.inf, -np.inf, 3e38][step % 5]),
+            Summary.Value(tag="notes", tensor=note, metadata=_plugin("text")),
+            Summary.Value(tag="image", image=Summary.Image(encoded_image_string=text.encode())),
         ]
-        records = [message.SerializeToString() for message in messages]
-        write(run / f"events.out.tfevents.{1_500_000_000 + number}.host", records)
-    return [*folder.rglob("*tfevents*")]
-
-
-def _values(step: int, run: int, rng: np.random.Generator) -> Iterable[Summary.Value]:
-    yield _scalar("loss", 2.3 * np.exp(-step / 250) + 0.2 * run + rng.normal(0, 0.05))
-    yield _scalar("metrics/accuracy", 1 - 0.9 * np.exp(-step / 300) - 0.05 * run)
-    if run == 0:
-        yield _scalar("learning_rate", 1e-3 * 0.5 ** (step // 250))
-        yield _scalar("gradient_norm", np.nan if step == 500 else rng.lognormal(0, 0.4))
-    if step % 250 == 0:
-        image, _ = landscape(step + run, 160, 120)
-        content = Summary.Image(
-            width=160, height=120, colorspace=3, encoded_image_string=encoded(image, "PNG")
-        )
-        yield Summary.Value(tag="samples/landscape", image=content)
-        clip = Summary.Audio(
-            sample_rate=8000,
-            num_channels=1,
-            length_frames=4000,
-            encoded_audio_string=sound(330 + step),
-            content_type="audio/wav",
-        )
-        yield Summary.Value(tag="samples/tone", audio=clip)
-        note = TensorProto.FromString(serialize_tensor(f"step {step}: *still* learning"))
-        yield Summary.Value(tag="notes", tensor=note, metadata=_plugin("text"))
-
-
-def _scalar(tag: str, number: float) -> Summary.Value:
-    tensor = TensorProto.FromString(serialize_tensor(np.float32(number)))
-    return Summary.Value(tag=tag, tensor=tensor, metadata=_plugin("scalars"))
+        event = Event(wall_time=1.5e9 + step, step=step, summary=Summary(value=values))
+        messages.append(event)
+    path = folder / "events.out.tfevents.1.<script>window.__ran=30<"
+    write(path, [message.SerializeToString() for message in messages])
+    return [path]
 
 
 def _plugin(name: str) -> SummaryMetadata:
@@ -335,24 +279,6 @@ def hostile_sequence_files(folder: Path) -> list[Path]:
     return [folder / "hostile_steps.tfrecord"]
 
 
-def hostile_event_files(folder: Path) -> list[Path]:
-    """Write events with hostile tags and texts."""
-    messages = [Event(wall_time=1.5e9, file_version="brain.Event:2")]
-    for step, text in enumerate(HOSTILE):
-        note = TensorProto.FromString(serialize_tensor(text))
-        values = [
-            _scalar(text, step),
-            _scalar("loss", [0.5, np.nan, np.inf, -np.inf, 3e38][step % 5]),
-            Summary.Value(tag="notes", tensor=note, metadata=_plugin("text")),
-            Summary.Value(tag="image", image=Summary.Image(encoded_image_string=text.encode())),
-        ]
-        event = Event(wall_time=1.5e9 + step, step=step, summary=Summary(value=values))
-        messages.append(event)
-    path = folder / "events.out.tfevents.1.<script>window.__ran=30<"
-    write(path, [message.SerializeToString() for message in messages])
-    return [path]
-
-
 def write(path: Path, records: list[bytes]) -> None:
     path.write_bytes(bytes(frame(records)))
 
@@ -361,16 +287,13 @@ KINDS: dict[str, Callable[[Path], list[Path]]] = {
     "images": image_files,
     "table": table_files,
     "sequences": sequence_files,
-    "texts": text_files,
     "events": event_files,
     "vectors": embedding_files,
     "mixed": mixed_files,
-    "lines": line_files,
-    "unknown": unknown_files,
+    "other": other_files,
     "damaged": damaged_files,
     "empty": empty_files,
     "wide": wide_files,
     "hostile": hostile_files,
     "hostile_sequences": hostile_sequence_files,
-    "hostile_events": hostile_event_files,
 }

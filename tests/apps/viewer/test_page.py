@@ -106,18 +106,18 @@ SECTIONS = {
     "sequences": ({"features", "records", "schema-code", "dialog"}, ""),
     "damaged": ({"features", "records", "schema-code", "dialog"}, "tfrecord recover"),
     "empty": (set(), "There are no records in this file."),
-    "lines": ({"records", "dialog"}, ""),
-    "other": ({"first-bytes"}, "89 50 4e 47"),
+    "other": ({"records", "dialog"}, ""),
+    "photo": ({"first-bytes"}, "89 50 4e 47"),
 }
 """Of a kind of file, the sections of its page, and some of its text."""
 
 
-def other_files(folder: Path) -> list[Path]:
+def photo_files(folder: Path) -> list[Path]:
     (folder / "photo.tfrecord").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 8)
     return [folder / "photo.tfrecord"]
 
 
-ALL_KINDS = {**KINDS, "other": other_files}
+ALL_KINDS = {**KINDS, "photo": photo_files}
 
 
 @pytest.mark.every
@@ -137,7 +137,7 @@ def test_a_page_of_any_kind_is_well_formed_and_closed_to_the_outside(
         every = set[str]().union(*(names for names, _ in SECTIONS.values()))
         assert {name for name in every if outline.with_id(name)} == sections
         assert text in outline.text
-        assert outline.number_of("notice") == (kind in {"damaged", "other"})
+        assert outline.number_of("notice") == (kind in {"damaged", "photo"})
     ids = [attributes["id"] for _, attributes in outline.tags if "id" in attributes]
     assert len(ids) == len(set(ids))
     assert {tag for tag, _ in outline.tags} & {"iframe", "object", "embed", "base", "link"} == set()

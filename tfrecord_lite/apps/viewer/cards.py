@@ -44,7 +44,7 @@ _BINS, _FEW_BINS = 24, 12
 _TOP, _FEW_TOP = 5, 3
 _MAX_NAME, _MAX_LABEL = 200, 60
 _SHORT_BYTES = 64  # a longer string is not a label
-_WRAPPING = 1000  # about how many characters there are around all that
+_WRAPPING = 700  # about how many characters there are around all that
 
 
 @dataclass(frozen=True, slots=True)
