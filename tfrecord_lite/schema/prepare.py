@@ -326,28 +326,27 @@ def canonical(name: str, feature: FeatureLike) -> FeatureSpec:
     """
     spec = specification(name, feature)
     made = _prepare_one(name, spec)
+    changes: dict[str, Any] = {}
     match spec, made:
         case RawFeature(), _:
             return spec
         case FixedLenFeature(), Dense():
-            default = spec.default_value
-            if default is not None:
-                default = _tuples(_default_array(name, default, made.kind, made.shape).tolist())
-            return FixedLenFeature(made.shape, made.kind.dtype, default)
+            changes["shape"] = made.shape
+            if (default := spec.default_value) is not None:
+                default = _default_array(name, default, made.kind, made.shape)
+                changes["default_value"] = _tuples(default.tolist())
         case FixedLenSequenceFeature(), Padded():
-            padding = None if spec.default_value is None else made.padding.item()
-            allowed = bool(spec.allow_missing)
-            return FixedLenSequenceFeature(made.shape, made.kind.dtype, allowed, padding)
-        case VarLenFeature(), VarLen():
-            return VarLenFeature(made.kind.dtype)
+            changes |= {"shape": made.shape, "allow_missing": bool(spec.allow_missing)}
+            if spec.default_value is not None:
+                changes["default_value"] = made.padding.item()
         case SparseFeature(), Sparse():
             single = isinstance(spec.index_key, str)
-            keys = made.index_keys[0] if single else made.index_keys
-            sizes = made.sizes[0] if single else made.sizes
-            dtype = made.kind.dtype
-            return SparseFeature(keys, made.value_key, dtype, sizes, made.already_sorted)
-        case _:
-            return replace(spec, partitions=made.partitions)  # type: ignore[type-var, union-attr]
+            changes["index_key"] = made.index_keys[0] if single else made.index_keys
+            changes["size"] = made.sizes[0] if single else made.sizes
+            changes["already_sorted"] = made.already_sorted
+        case RaggedFeature(), Ragged():
+            changes["partitions"] = made.partitions
+    return replace(spec, dtype=made.kind.dtype, **changes)  # type: ignore[type-var]
 
 
 def _tuples(value: Any) -> Any:
@@ -522,6 +521,12 @@ _FAMILIES = {Dense: "dense", Padded: "dense", VarLen: "sparse", Sparse: "sparse"
 # ------------------------------------------------------------------------ default values
 
 _INT64 = np.iinfo(np.int64)
+_TAKEN: dict[Kind, tuple[tuple[type, ...], str, str]] = {
+    Kind.BYTES: ((bytes, str), "SUT", "bytes or str"),
+    Kind.FLOAT: ((int, float, np.bool, np.integer, np.floating), "biuf", "float32"),
+    Kind.INT64: ((int, np.bool, np.integer), "biuf", "int64"),
+}
+"""The types of values that are taken, the kinds of arrays, and how both are called."""
 
 
 def _default_array(key: str, value: Any, kind: Kind, shape: tuple[int, ...]) -> AnyArray:
@@ -530,12 +535,40 @@ def _default_array(key: str, value: Any, kind: Kind, shape: tuple[int, ...]) -> 
     `value` is a scalar, nested lists or tuples, or an array, with as many values as `shape`;
     nothing is broadcast. str is encoded as UTF-8.
     """
-    given = _as_array(key, value)
-    flat = _CONVERTERS[kind](key, given.ravel())
+    if isinstance(value, bytearray | memoryview):
+        raise TypeError(
+            f"default_value of feature {key!r} must be bytes, not {type(value).__name__}"
+        )
+    # Arrays stay as they are; everything else becomes an array of Python objects.
+    is_array, is_ragged = hasattr(value, "__array__"), False
+    try:
+        given = np.asarray(value) if is_array else np.array(value, object)
+    except ValueError:  # nested lists of different lengths that NumPy rejects
+        is_ragged = True
+    if is_ragged or not (is_array or all(not isinstance(v, list | tuple) for v in given.flat)):
+        raise argument_error("the lists in default_value differ in length", key=key)
+    flat = given.ravel()
+    types, kinds, wanted = _TAKEN[kind]
+    wrong: list[Any] = [flat.dtype] if flat.dtype.kind not in kinds + "O" else []
+    if flat.dtype == object:
+        wrong = [item for item in flat if not isinstance(item, types)]
+    if wrong:
+        found = wrong[0].name if isinstance(wrong[0], np.dtype) else type(wrong[0]).__name__
+        if isinstance(wrong[0], np.dtype | str | bytes | int | float | complex | np.generic):
+            raise TypeError(f"default_value of feature {key!r} must be {wanted}, not {found}")
+        raise argument_error(f"default_value must be {wanted}, not {found}", key=key)
+    try:
+        flat = _CONVERTERS[kind](flat)
+    except OverflowError as error:
+        raise argument_error(f"default_value does not fit into {kind.label}", key=key) from error
+    except UnicodeEncodeError as error:
+        detail = "default_value is a str that cannot be encoded as UTF-8"
+        raise argument_error(detail, key=key) from error
+    except ValueError as error:
+        raise argument_error(f"default_value {error}", key=key) from error
     if flat.size != math.prod(shape):
-        wanted = math.prod(shape)
-        found = plural(flat.size, "value")
-        detail = f"default_value has {found}, expected {wanted:,} for shape {shape}"
+        count = plural(flat.size, "value")
+        detail = f"default_value has {count}, expected {math.prod(shape):,} for shape {shape}"
         raise argument_error(detail, key=key)
     # A copy, so that later changes of the caller's array do not change the default.
     array = np.array(flat, kind.dtype).reshape(shape)
@@ -543,91 +576,33 @@ def _default_array(key: str, value: Any, kind: Kind, shape: tuple[int, ...]) -> 
     return array
 
 
-def _as_array(key: str, value: Any) -> AnyArray:
-    """Keep arrays, and convert everything else to an array of Python objects."""
-    if hasattr(value, "__array__"):
-        return np.asarray(value)
-    if isinstance(value, bytearray | memoryview):
-        raise TypeError(
-            f"default_value of feature {key!r} must be bytes, not {type(value).__name__}"
-        )
-    try:
-        array = np.array(value, object)
-    except ValueError:  # nested lists of different lengths that NumPy rejects
-        array = np.array([[]], object)
-        ragged = True
-    else:
-        ragged = any(isinstance(item, list | tuple) for item in array.flat)
-    if ragged:
-        raise argument_error("the lists in default_value differ in length", key=key)
-    return array
-
-
-def _wrong_type_error(key: str, found: Any, wanted: str) -> Exception:
-    """Return the error for a value of the wrong type: a TypeError for numbers and strings."""
-    name = found.name if isinstance(found, np.dtype) else type(found).__name__
-    if isinstance(found, np.dtype | str | bytes | int | float | complex | np.generic):
-        return TypeError(f"default_value of feature {key!r} must be {wanted}, not {name}")
-    return argument_error(f"default_value must be {wanted}, not {name}", key=key)
-
-
-def _floats(key: str, flat: AnyArray) -> AnyArray:
+def _floats(flat: AnyArray) -> AnyArray:
     """Convert to float32; values too large for it become infinite."""
     if flat.dtype == object:
-        for item in flat:
-            if not isinstance(item, int | float | np.bool | np.integer | np.floating):
-                raise _wrong_type_error(key, item, "float32")
-        try:
-            flat = np.array([float(item) for item in flat], np.float64)
-        except OverflowError as error:
-            raise _range_error(key, "float32") from error
-    if flat.dtype.kind not in "biuf":
-        raise _wrong_type_error(key, flat.dtype, "float32")
+        flat = np.array([float(item) for item in flat], np.float64)
     with np.errstate(over="ignore"):
         return flat.astype(np.float32)
 
 
-def _integers(key: str, flat: AnyArray) -> AnyArray:
+def _integers(flat: AnyArray) -> AnyArray:
     """Convert to int64 without changing a value."""
-    if flat.dtype == object:
-        for item in flat:
-            if not isinstance(item, int | np.bool | np.integer):
-                raise _wrong_type_error(key, item, "int64")
-            if not _INT64.min <= int(item) <= _INT64.max:
-                raise _range_error(key, "int64")
-        return flat.astype(np.int64)
-    if flat.dtype.kind not in "biuf":
-        raise _wrong_type_error(key, flat.dtype, "int64")
     if flat.dtype.kind in "uf" and flat.size:
         # The largest int64 is not a float, 2^63 is: hence "less than".
         fits = (flat >= _INT64.min) & (flat < np.float64(2.0**63))
         if flat.dtype.kind == "u":
             fits = flat <= np.uint64(_INT64.max)
         if not fits.all():
-            raise _range_error(key, "int64")
+            raise OverflowError
         if (flat != np.trunc(flat)).any():
-            raise argument_error("default_value must be int64, but has a fraction", key=key)
+            raise ValueError("must be int64, but has a fraction")
     return flat.astype(np.int64)
 
 
-def _strings(key: str, flat: AnyArray) -> AnyArray:
+def _strings(flat: AnyArray) -> AnyArray:
     """Convert to an object array of bytes."""
-    if flat.dtype.kind not in "OSUT":
-        raise _wrong_type_error(key, flat.dtype, "bytes or str")
     array = np.empty(flat.size, object)
-    for i, item in enumerate(flat.tolist()):
-        if not isinstance(item, bytes | str):
-            raise _wrong_type_error(key, item, "bytes or str")
-        try:
-            array[i] = item.encode() if isinstance(item, str) else bytes(item)
-        except UnicodeEncodeError as error:
-            detail = "default_value is a str that cannot be encoded as UTF-8"
-            raise argument_error(detail, key=key) from error
+    array[:] = [item.encode() if isinstance(item, str) else bytes(item) for item in flat.tolist()]
     return array
-
-
-def _range_error(key: str, name: str) -> InvalidArgumentError:
-    return argument_error(f"default_value does not fit into {name}", key=key)
 
 
 _CONVERTERS = {Kind.BYTES: _strings, Kind.FLOAT: _floats, Kind.INT64: _integers}

@@ -417,7 +417,7 @@ class Schema(Mapping[str, FeatureSpec]):
 
     def _described(self) -> dict[str, Any]:
         """Return the features and their originals as JSON values."""
-        described = text.describe(self.features)
+        described = {name: text.describe(spec) for name, spec in self.features.items()}
         for name, original in self.originals.items():
             if isinstance(self[name], RawFeature) and original.categories is None:
                 continue

@@ -28,7 +28,7 @@ import binascii
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import asdict, fields
 from difflib import get_close_matches
 from itertools import islice
 from typing import Any
@@ -62,38 +62,24 @@ def _json_error(detail: str, key: str | None = None) -> InvalidArgumentError:
 # ------------------------------------------------------------------------------ writing
 
 
-def describe(features: Mapping[str, FeatureSpec]) -> dict[str, Any]:
-    """Convert canonical specifications to JSON values."""
-    return {name: _describe(spec) for name, spec in features.items()}
-
-
 def write_document(format_name: str, members: Mapping[str, Any], indent: int | None) -> str:
     """Write a schema's members as JSON, after the format and its version."""
     document = {"format": format_name, "version": VERSION, **members}
     return json.dumps(document, indent=indent, allow_nan=False)
 
 
-def _describe(spec: FeatureSpec) -> dict[str, Any]:
-    """Convert a specification to JSON values."""
+def describe(spec: FeatureSpec) -> dict[str, Any]:
+    """Convert a canonical specification to JSON values."""
     described: dict[str, Any] = {"specification": type(spec).__name__}
     for field in fields(spec):  # type: ignore[arg-type]
         value = getattr(spec, field.name)
-        match field.name:
-            case "dtype":
-                value = spec.dtype_name
-            case "row_splits_dtype":
-                value = value.name
-            case "partitions":
-                value = [
-                    {"partition": type(one).__name__}
-                    | {part.name: getattr(one, part.name) for part in fields(one)}
-                    for one in value
-                ]
-            case "default_value":
-                value = json_value(value)
-            case _:
-                pass
-        described[field.name] = value
+        if field.name == "dtype":
+            value = spec.dtype_name
+        elif field.name == "row_splits_dtype":
+            value = value.name
+        elif field.name == "partitions":
+            value = [{"partition": type(one).__name__} | asdict(one) for one in value]
+        described[field.name] = json_value(value)
     return described
 
 
