@@ -18,6 +18,7 @@ from tests.parity.answers import Answer, ask, assert_same_error
 from tests.parity.rules import deviation, rule
 from tfrecord_lite import schema
 from tfrecord_lite.schema import Kind
+from tfrecord_lite.schema.kinds import kind_of
 from tfrecord_lite.schema.prepare import prepare
 
 SPECIFICATIONS = [
@@ -57,11 +58,11 @@ def test_partitions_have_the_same_signatures(tf: Any, name: str) -> None:
 def test_tensorflows_dtypes_are_taken(tf: Any, kind: Kind) -> None:
     theirs = tf.as_dtype(kind.label)
 
-    assert schema.kind_of(theirs) is kind
+    assert kind_of(theirs) is kind
     assert schema.RaggedFeature(theirs, row_splits_dtype=tf.int64).row_splits_dtype == np.int64
     assert schema.Original(theirs).dtype == kind.label
     for other in (tf.float64, tf.bfloat16, tf.resource, tf.variant, tf.bool, tf.qint8):
-        assert isinstance(ask(schema.kind_of, other).error, ValueError | TypeError)
+        assert isinstance(ask(kind_of, other).error, ValueError | TypeError)
 
 
 def made(io: Any, expression: str) -> Any:
