@@ -16,8 +16,6 @@ from tfrecord_lite.integrations.spark_files import (
     folder_of,
 )
 
-pytestmark = pytest.mark.needs("arrow")
-
 
 def fill(folder: Path, *names: str) -> None:
     for name in names:

@@ -66,6 +66,7 @@ TESTS = Path(__file__).resolve().parents[1]
 PLACES = {
     TESTS / "convert" / "test_dataframes.py": ("dataframes", EXTRAS["dataframes"]),
     TESTS / "integrations" / "test_pandas.py": ("dataframes", EXTRAS["dataframes"]),
+    TESTS / "integrations" / "test_spark_files.py": ("arrow", EXTRAS["arrow"]),
     TESTS / "convert" / "test_arrow.py": ("arrow", EXTRAS["arrow"]),
     TESTS / "storage" / "test_dataframes.py": ("dataframes", EXTRAS["dataframes"]),
     TESTS / "engines" / "test_beam.py": ("beam", EXTRAS["beam"]),

@@ -24,7 +24,6 @@ import numpy as np
 
 from tfrecord_lite.apps.tables.record_format import RowEncoder, encoder_of
 from tfrecord_lite.apps.tables.table import fitting_blocks, scan
-from tfrecord_lite.convert.arrow import imported
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.files.compression import compression_to_write
 from tfrecord_lite.files.names import SIDECAR_SUFFIX, expand, is_url, name_of
@@ -36,6 +35,7 @@ from tfrecord_lite.writer import TFRecordWriter
 
 try:
     import apache_beam as beam
+    import pyarrow as pa
     from apache_beam.io.filebasedsink import FileBasedSink
     from apache_beam.io.filesystem import CompressionTypes
     from apache_beam.io.filesystems import FileSystems
@@ -221,7 +221,7 @@ class ReadAllTFRecords(_Read):
 
 def _values(array: Any) -> list[Any]:
     """Return the values of an Arrow array as Python objects."""
-    types = imported().types
+    types = pa.types
     if not array.null_count and (types.is_integer(array.type) or types.is_floating(array.type)):
         return array.to_numpy().tolist()  # type: ignore[no-any-return] # a fraction of the time
     return array.to_pylist()  # type: ignore[no-any-return]
@@ -232,7 +232,7 @@ def _elements_of(
 ) -> tuple[Callable[[Block], Iterable[Any]], Any]:
     """Return what makes the elements of a block, and their type."""
     if elements == "arrow":
-        whole = imported().Table
+        whole = pa.Table
         return lambda block: [whole.from_batches([table.to_batch(block)])], whole
     if elements == "columns":
         loader = Loader(Sidecar(table.schema), table.column_names, None)
@@ -265,7 +265,7 @@ def _elements_of(
 
 def _row_type(type_: Any) -> Any:
     """Return the type of a column in Beam's schemas; Any where they have none."""
-    types = imported().types
+    types = pa.types
     if types.is_dictionary(type_):
         return _row_type(type_.value_type)
     if types.is_list(type_) or types.is_large_list(type_) or types.is_fixed_size_list(type_):
@@ -274,7 +274,7 @@ def _row_type(type_: Any) -> Any:
         return bool
     if "binary" in str(type_) or "string" in str(type_):
         return str if "string" in str(type_) else bytes
-    if types.is_integer(type_) and type_ != imported().uint64():
+    if types.is_integer(type_) and type_ != pa.uint64():
         return np.int64
     if types.is_floating(type_):
         return np.float64 if type_.bit_width == 64 else np.float32
@@ -531,7 +531,7 @@ class _Examples:
         if not (self._lossless or parts <= _SEQUENCE):
             # How its columns were stored is only readable with a sidecar, and none is written.
             value = value.replace_schema_metadata(None)
-        table = value if isinstance(value, imported().Table) else imported().table(value)
+        table = value if isinstance(value, pa.Table) else pa.table(value)
         if self._of_tables is None or not self._lossless:
             self._of_tables = encoder_of(table.schema, is_exact=self._lossless)
         for batch in table.to_batches(max_chunksize=_ROWS_AT_ONCE):

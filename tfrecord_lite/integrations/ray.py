@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfrecord_lite.apps.tables.record_format import part_ending, write_part
-from tfrecord_lite.convert.arrow import imported
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, require_int
 from tfrecord_lite.integrations.engines import (
     check_lossless,
@@ -35,6 +34,7 @@ from tfrecord_lite.integrations.engines import (
 from tfrecord_lite.records.damage import warn_of_damage
 
 try:
+    import pyarrow as pa
     import ray
     from ray.data.block import BlockAccessor, BlockMetadata
     from ray.data.datasource import Datasink, Datasource, ReadTask
@@ -257,13 +257,11 @@ class _BlockForm:
     @property
     def schema(self) -> Any:
         """The schema of the blocks."""
-        pa = imported()
         fields = pa.schema([self.whole.field(name) for name in self.columns])
         return self.table(pa.RecordBatch.from_pylist([], fields), "").schema
 
     def table(self, batch: Any, path: str) -> Any:
         """Return a block of a batch."""
-        pa = imported()
         if not self.names:  # only the number of rows is asked for
             return pa.table({_ROWS_ALONE: pa.nulls(len(batch))})
         arrays = [
@@ -278,7 +276,7 @@ class _BlockForm:
 
     def _array(self, array: Any) -> Any:
         """Return a column, as a tensor if that is wanted and it is one."""
-        pa, shape, flat = imported(), [], array
+        shape, flat = [], array
         while self.tensors and pa.types.is_fixed_size_list(flat.type):
             shape.append(flat.type.list_size)
             flat = flat.flatten()
@@ -429,7 +427,7 @@ class TFRecordDatasink(_SinkBase):
         if not tables:
             return None
         # Blocks may differ, such as in a column of which one has only nulls.
-        whole = imported().concat_tables(tables, promote_options="permissive")
+        whole = pa.concat_tables(tables, promote_options="permissive")
         name = f"{self._id}_{ctx.task_idx:06d}{self._ending}"
         return write_part(f"{self._folder}/{name}", [whole], **self._options)
 
@@ -457,7 +455,7 @@ _MODES = ("append", "overwrite", "error", "ignore")
 
 def _without_tensors(table: Any) -> Any:
     """Return a table with lists of fixed sizes in place of Ray's tensors."""
-    pa, kinds = imported(), get_arrow_extension_tensor_types()
+    kinds = get_arrow_extension_tensor_types()
     for i, field in enumerate(table.schema):
         if not isinstance(field.type, kinds):
             continue

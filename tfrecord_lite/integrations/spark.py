@@ -31,7 +31,7 @@ import numpy as np
 
 from tfrecord_lite.apps.tables.record_format import file_system, write_part
 from tfrecord_lite.apps.tables.table import TablePartition, scan, with_varying_lists
-from tfrecord_lite.convert.arrow import SCHEMA_KEY, imported
+from tfrecord_lite.convert.arrow import SCHEMA_KEY
 from tfrecord_lite.errors import InvalidArgumentError, Reason, TFRecordError, argument_error
 from tfrecord_lite.files.names import SIDECAR_SUFFIX, is_url
 from tfrecord_lite.index.ranges import RANGE_BYTES, RangeReader, record_ranges
@@ -54,6 +54,10 @@ from tfrecord_lite.storage.described import described_by
 from tfrecord_lite.storage.widening import as_missing
 
 try:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    from pyspark import TaskContext
+    from pyspark.sql import types
     from pyspark.sql.datasource import (
         DataSource,
         DataSourceArrowWriter,
@@ -61,6 +65,7 @@ try:
         InputPartition,
         WriterCommitMessage,
     )
+    from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema
 except ImportError as _error:
     _detail = (
         f"Spark needs pyspark, pandas and pyarrow: pip install pyspark pandas pyarrow: {_error}"
@@ -105,11 +110,6 @@ def register(spark: Any) -> None:
     spark : pyspark.sql.SparkSession
         The package must be installed for the Python of the driver and of all executors.
 
-    Raises
-    ------
-    ImportError
-        If pyarrow is not installed (the extra ``spark``).
-
     Notes
     -----
     The page "Spark" of the documentation lists the options. Reading: the driver lists the files, infers the schema
@@ -129,7 +129,6 @@ def register(spark: Any) -> None:
     ['Grace', 'Alan']
     >>> spark.stop()
     """
-    imported()
     spark.dataSource.register(TFRecordDataSource)
 
 
@@ -395,8 +394,6 @@ class _Files:
 
     def spark_schema(self) -> Any:
         """Return the inferred schema, all of it nullable."""
-        from pyspark.sql import types  # noqa: PLC0415
-
         found: dict[str, Any] = {}
         if self.table is None:
             found[_BYTE_ARRAY] = types.BinaryType()
@@ -418,7 +415,7 @@ class _Files:
 
 def _texts(table: Any) -> frozenset[str]:
     """Return the columns of byte strings of a table that are UTF-8, and not all empty."""
-    pa, found = imported(), []
+    found = []
     for name in table.column_names:
         column = table[name].combine_chunks()
         while _is_list(column.type):
@@ -492,7 +489,6 @@ class TFRecordBatchReader(_ReaderBase):
         DataLossError, InvalidArgumentError
             With file, record, byte and feature.
         """
-        pa = imported()
         for part in partition.parts:
             reader: Any
             batches: Iterable[Any]
@@ -512,7 +508,7 @@ class TFRecordBatchReader(_ReaderBase):
 
     def _array(self, field: Any, batch: Any, source: str) -> Any:
         """Return a column of a batch of a file, of exactly the type that Spark wants."""
-        pa, name, kind = imported(), field.name, field.type
+        name, kind = field.name, field.type
         if name in self._values:
             return pa.repeat(self._values[name][source], len(batch))
         if name not in self._columns:
@@ -534,7 +530,6 @@ class TFRecordBatchReader(_ReaderBase):
 
 def _scalar(name: str, text: str | None, kind: Any) -> Any:
     """Return the value that the name of a folder has, in the type of its column."""
-    pa = imported()
     try:
         return pa.array([text], pa.string()).cast(kind)[0]
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
@@ -586,8 +581,6 @@ class TFRecordBatchWriter(_WriterBase):
         InvalidArgumentError
             For a value that a record cannot hold, with the column.
         """
-        from pyspark import TaskContext  # noqa: PLC0415
-
         context: Any = TaskContext.get()
         task = context.partitionId()
         written = _Written(self._job.attempt(task, context.taskAttemptId()), [])
@@ -644,7 +637,7 @@ def _by_folder(iterator: Iterable[Any], names: list[str]) -> Iterator[dict[str, 
         for key, number in numbers.items():
             folder = "/".join(map(folder_of, names, key))
             chosen = np.flatnonzero(codes == number)
-            held[folder].append(rows.take(imported().array(chosen)))
+            held[folder].append(rows.take(pa.array(chosen)))
         n_bytes += rows.nbytes
         if n_bytes >= _HELD_BYTES:
             yield held
@@ -654,9 +647,7 @@ def _by_folder(iterator: Iterable[Any], names: list[str]) -> Iterator[dict[str, 
 
 def _schema_of(fields: list[Any], options: Mapping[str, Any]) -> Any:
     """Return the Arrow schema of rows, None for records as they are; raise if a column cannot be in them."""
-    from pyspark.sql.types import StructType  # noqa: PLC0415
-
-    pa, record_type = imported(), options["record_type"]
+    record_type = options["record_type"]
     if record_type == "ByteArray":
         if len(fields) != 1 or fields[0].dataType.typeName() not in ("binary", "string"):
             found = ", ".join(f"{f.name} {f.dataType.simpleString()}" for f in fields)
@@ -679,7 +670,7 @@ def _schema_of(fields: list[Any], options: Mapping[str, Any]) -> Any:
             lists[key] = RaggedFeature(item.kind.dtype)
         else:
             context[key] = item
-    kinds = map(_without_decimals, _arrow_schema_of(StructType(fields)).types)
+    kinds = map(_without_decimals, _arrow_schema_of(types.StructType(fields)).types)
     metadata = None
     if of_sequences:
         features = SequenceSchema(Schema.of_items(context), Schema(lists))
@@ -705,7 +696,6 @@ def _check_stored(field: Any, options: Mapping[str, Any]) -> None:
 
 def _rows(batch: Any, schema: Any) -> Any:
     """Return the rows of a batch of Spark's in a schema, or without one records."""
-    pa = imported()
     if schema is None:
         column = batch.column(0)
         if column.null_count:
@@ -718,7 +708,7 @@ def _rows(batch: Any, schema: Any) -> Any:
         of_context = schema.metadata is not None and field.name.startswith(_CONTEXT)
         if _is_list(field.type) and not of_context:  # elsewhere an empty list is as good as none
             empty = pa.scalar([], field.type)
-            array = imported("pyarrow.compute").coalesce(array, empty)
+            array = pc.coalesce(array, empty)
         arrays.append(array)
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
@@ -775,14 +765,10 @@ def _feature_of(field: Any, *, of_sequences: bool = False) -> tuple[SchemaItem, 
 
 def _spark_type(name: str, kind: Any) -> Any:
     """Return the type of Spark for one of Arrow; raise if there is none."""
-    from pyspark.sql.pandas.types import from_arrow_type  # noqa: PLC0415 - an extra
-    from pyspark.sql.types import ArrayType  # noqa: PLC0415
-
-    pa = imported()
     if isinstance(kind, pa.BaseExtensionType):
         kind = kind.storage_type
     if _is_list(kind):
-        return ArrayType(_spark_type(name, kind.value_type))
+        return types.ArrayType(_spark_type(name, kind.value_type))
     wider = {
         "uint8": pa.int16(),
         "uint16": pa.int32(),
@@ -799,15 +785,12 @@ def _spark_type(name: str, kind: Any) -> Any:
 
 def _arrow_schema_of(schema: Any) -> Any:
     """Return exactly the Arrow schema that Spark wants batches of a schema to have."""
-    from pyspark.sql.pandas.types import to_arrow_schema  # noqa: PLC0415
-
     has_zone = "timezone" in inspect.signature(to_arrow_schema).parameters
     return to_arrow_schema(schema, **({"timezone": "UTC"} if has_zone else {}))
 
 
 def _converted(array: Any, kind: Any) -> Any:
     """Return an array as one of exactly a type of Spark's; raises pyarrow's errors."""
-    pa = imported()
     if isinstance(array, pa.ExtensionArray):
         array = array.storage
     if pa.types.is_list(kind) and not _is_list(array.type):  # one value is a list of one
@@ -821,7 +804,6 @@ def _as_steps(array: Any, kind: Any) -> Any:
     """Return a column of a feature list, of one value per step, with a list per step if that is wanted."""
     if not _is_list(kind.value_type) or _is_list(array.type.value_type):
         return array
-    pa = imported()
     array = array.cast(pa.list_(array.type.value_type))
     splits = pa.array(np.arange(len(array.values) + 1, dtype=np.int32))
     return pa.ListArray.from_arrays(array.offsets, pa.ListArray.from_arrays(splits, array.values))
@@ -829,8 +811,8 @@ def _as_steps(array: Any, kind: Any) -> Any:
 
 def _is_list(kind: Any) -> bool:
     """Return whether a type of Arrow's is one of lists."""
-    types = imported().types
-    return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
+    of = pa.types
+    return bool(of.is_list(kind) or of.is_large_list(kind) or of.is_fixed_size_list(kind))
 
 
 def _is_nested_array(kind: Any) -> bool:
@@ -845,7 +827,6 @@ def _with_leaf(kind: Any, leaf: Any) -> Any:
 
 def _without_decimals(kind: Any) -> Any:
     """Return an Arrow type with floats for decimals, as spark-tfrecord stores them."""
-    pa = imported()
     if pa.types.is_list(kind):
         return pa.list_(pa.field("element", _without_decimals(kind.value_type)))
     return pa.float64() if pa.types.is_decimal(kind) else kind

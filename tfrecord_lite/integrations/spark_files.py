@@ -21,8 +21,10 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
+import pyarrow as pa
+from pyarrow import fs
+
 from tfrecord_lite.apps.tables.record_format import file_system
-from tfrecord_lite.convert.arrow import imported
 from tfrecord_lite.errors import argument_error
 from tfrecord_lite.files.names import (
     INDEX_SUFFIX,
@@ -68,7 +70,7 @@ def data_files(
     found: list[tuple[str, Keys]] = []
     for name in map(name_of, without_companions(matches)):
         system, place = file_system(name, storage_options)
-        if system.get_file_info(place).type != imported("pyarrow.fs").FileType.Directory:
+        if system.get_file_info(place).type != fs.FileType.Directory:
             found.append((name, {}))
             continue
         inside = [
@@ -106,7 +108,7 @@ def _matches(path: str, storage_options: StorageOptions) -> list[Any]:
 def _names_below(folder: str, storage_options: StorageOptions) -> Iterator[str]:
     """Yield the names of all files below a folder, relative to it, sorted."""
     system, place = file_system(folder, storage_options)
-    selector = imported("pyarrow.fs").FileSelector(place, recursive=True, allow_not_found=True)
+    selector = fs.FileSelector(place, recursive=True, allow_not_found=True)
     for path in sorted(info.path for info in system.get_file_info(selector) if info.is_file):
         yield path[len(place.rstrip("/")) + 1 :]
 
@@ -131,7 +133,6 @@ def _keys(inner: str) -> Keys:
 
 def column_type(texts: Sequence[str | None]) -> Any:
     """Return the Arrow type of a column of texts: integers, dates, or texts if one is neither."""
-    pa = imported()
     array = pa.array(texts, pa.string())
     for kind in (pa.int32(), pa.int64(), pa.date32()):
         with contextlib.suppress(pa.ArrowInvalid):
