@@ -182,16 +182,6 @@ def test_processes_report_what_one_would_and_warn_once_where_the_run_is(
 
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-def test_a_file_named_twice_is_two_files_to_processes(paths: list[str]) -> None:
-    dataset = TFRecordDataset([paths[0]] * 3, on_error=skip)
-    alone = list(dataset)
-    report = dataset.report
-
-    assert sorted(dataset.in_processes(2, "fork")) == sorted(alone)
-    assert dataset.report == report
-
-
-@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_who_has_enough_of_processes_is_told_of_the_damage_before(paths: list[str]) -> None:
     dataset = TFRecordDataset(paths, on_error="skip").batch(1).in_processes(1, "fork")
     run = iter(dataset)

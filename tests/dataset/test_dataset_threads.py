@@ -191,15 +191,10 @@ def test_a_worker_killed_while_it_writes_is_noticed(
 
 def test_errors_of_a_worker_say_where_they_were_raised(names: list[str]) -> None:
     def work(record: bytes) -> int:
-        if number_of(record) == 2:
-            raise ZeroDivisionError
-        return number_of(record)
+        return 1 // (number_of(record) - 2)
 
-    found: list[int] = []
     with pytest.raises(ZeroDivisionError) as caught:
-        found.extend(TFRecordDataset(names).map(work).in_processes(1))
-
-    assert found == [0, 1]
+        list(TFRecordDataset(names).map(work).in_processes(1))
     assert "in work" in "".join(caught.value.__notes__)
 
 

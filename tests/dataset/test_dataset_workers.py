@@ -127,6 +127,7 @@ def test_copies_of_a_data_set_reshuffle_by_torchs_seed(
     tmp_path: Path, torch_data: FakeTorch
 ) -> None:
     dataset = TFRecordDataset(write_files(tmp_path, [20, 21])).shuffle(30, seed=1)
+    assert isinstance(dataset, torch_data.IterableDataset)
 
     epochs = [in_workers(torch_data, dataset, 2, base_seed) for base_seed in (5, 6, 5)]
 
@@ -195,12 +196,6 @@ def test_a_length_is_that_in_any_number_of_workers(
             len(dataset)
     monkeypatch.delitem(sys.modules, "torch.utils.data")
     assert len(batches) == 6
-
-
-def test_a_data_set_is_what_torch_iterates_over(torch_data: FakeTorch, tmp_path: Path) -> None:
-    dataset = TFRecordDataset(write_files(tmp_path, [3])).batch(2)
-
-    assert isinstance(dataset, torch_data.IterableDataset)
 
 
 @pytest.mark.parametrize("n_workers", some(1, [3, 1, 2, 5]))

@@ -77,7 +77,6 @@ PLACES = {
     TESTS / "engines" / "test_spark.py": ("spark", EXTRAS["spark"]),
     TESTS / "parity": ("parity", ("tensorflow",)),
     TESTS / "frameworks" / "test_grain.py": ("frameworks", ("grain",)),
-    TESTS / "frameworks" / "test_jax.py": ("frameworks", ("jax",)),
     TESTS / "frameworks" / "test_keras.py": ("frameworks", ("keras", "jax")),
     TESTS / "frameworks" / "test_torch.py": ("frameworks", ("torch", "torchdata")),
     TESTS / "frameworks" / "test_torch_tensors.py": ("frameworks", ("torch", "torchdata")),

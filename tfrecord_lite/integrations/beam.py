@@ -219,14 +219,6 @@ class ReadAllTFRecords(_Read):
         super().__init__(None, iter, bytes, options, max_bytes)
 
 
-def _values(array: Any) -> list[Any]:
-    """Return the values of an Arrow array as Python objects."""
-    types = pa.types
-    if not array.null_count and (types.is_integer(array.type) or types.is_floating(array.type)):
-        return array.to_numpy().tolist()  # type: ignore[no-any-return] # a fraction of the time
-    return array.to_pylist()  # type: ignore[no-any-return]
-
-
 def _elements_of(
     table: TFRecordTable, elements: Elements
 ) -> tuple[Callable[[Block], Iterable[Any]], Any]:
@@ -239,14 +231,16 @@ def _elements_of(
         return lambda block: [loader.columns_of(block)], dict[str, Any]
 
     def rows(block: Block) -> Iterable[tuple[Any, ...]]:
-        columns = [_values(column) for column in table.to_batch(block).columns]
+        columns = [column.to_pylist() for column in table.to_batch(block).columns]
         return zip(*columns, strict=True) if columns else [()] * len(block)
 
     if elements == "dicts":
         names = table.column_names
-        return lambda block: (dict(zip(names, row, strict=True)) for row in rows(block)), dict[
-            str, Any
-        ]
+
+        def dicts(block: Block) -> Iterable[dict[str, Any]]:
+            return (dict(zip(names, row, strict=True)) for row in rows(block))
+
+        return dicts, dict[str, Any]
     if elements != "rows":
         detail = f"elements is {elements!r}, expected one of arrow, columns, dicts, rows"
         raise argument_error(detail)
