@@ -20,15 +20,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-if TYPE_CHECKING:
-    from typing_extensions import Buffer
-
 AnyArray: TypeAlias = np.ndarray[Any, Any]
+Buffer: TypeAlias = bytes | bytearray | memoryview
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 Float32Array: TypeAlias = npt.NDArray[np.float32]
 Float64Array: TypeAlias = npt.NDArray[np.float64]
@@ -212,7 +210,7 @@ def place_all(out: Uint8Array, places: Int64Array, items: Sequence[Buffer]) -> N
     """Copy bytes-like objects to many places of a buffer, one by one; meant for large ones."""
     view = memoryview(out)  # type: ignore[arg-type]
     for place, item in zip(places.tolist(), items, strict=True):
-        view[place : place + len(item)] = item  # type: ignore[arg-type]
+        view[place : place + len(item)] = item
 
 
 def _copy_pieces(

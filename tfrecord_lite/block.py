@@ -37,9 +37,7 @@ from tfrecord_lite.errors import (
 )
 
 if TYPE_CHECKING:
-    from typing_extensions import Buffer
-
-    from tfrecord_lite.arrays import AnyArray, Int64Array, Uint8Array
+    from tfrecord_lite.arrays import AnyArray, Buffer, Int64Array, Uint8Array
 
 _Error = TypeVar("_Error", bound=TFRecordError)
 
@@ -191,7 +189,7 @@ class Block:
         [b'Ada', b'Grace']
         """
         records = as_bytes_like(records)
-        lengths = np.fromiter(map(len, records), np.int64, len(records))  # type: ignore[arg-type]
+        lengths = np.fromiter(map(len, records), np.int64, len(records))
         offsets = np.concatenate(([0], np.cumsum(lengths)[:-1])) if len(records) else lengths
         data = np.frombuffer(b"".join([*records, bytes(SPARE_BYTES)]), np.uint8)
         return cls(data, offsets, lengths)

@@ -10,8 +10,9 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
+from tfrecord_lite.arrays import Buffer
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import (
     FailedPreconditionError,
@@ -27,9 +28,6 @@ from tfrecord_lite.files.output import lock_set, unlock_set
 from tfrecord_lite.records.file_set import FileSet, Filling
 from tfrecord_lite.records.sink import RecordSink
 from tfrecord_lite.writer import MessageWriter, as_record
-
-if TYPE_CHECKING:
-    from typing_extensions import Buffer
 
 __all__ = ["ShardedTFRecordWriter"]
 

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, cast
 
+from tfrecord_lite.arrays import Buffer
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import (
     DataLossError,
@@ -45,8 +46,6 @@ from tfrecord_lite.records.sink import RecordSink
 from tfrecord_lite.records.stream import RecordStream
 
 if TYPE_CHECKING:
-    from typing_extensions import Buffer
-
     from tfrecord_lite.convert.arrow import DataFrame
     from tfrecord_lite.example.encode.rows import RowBuffer
     from tfrecord_lite.example.sequence.encode import SequenceRowBuffer

@@ -27,9 +27,7 @@ import numpy as np
 from crc32c import crc32c
 
 if TYPE_CHECKING:
-    from typing_extensions import Buffer
-
-    from tfrecord_lite.arrays import Uint32Array, Uint64Array
+    from tfrecord_lite.arrays import Buffer, Uint32Array, Uint64Array
 
 _MASK_DELTA = 0xA282EAD8
 _LENGTH_BYTES = 8

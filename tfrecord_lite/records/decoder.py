@@ -21,19 +21,16 @@ from __future__ import annotations
 import struct
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import numpy as np
 
-from tfrecord_lite.arrays import Int64Array, Uint8Array, keep_freed_pages
+from tfrecord_lite.arrays import Buffer, Int64Array, Uint8Array, keep_freed_pages
 from tfrecord_lite.block import FOOTER_BYTES, HEADER_BYTES, OVERHEAD_BYTES, SPARE_BYTES, Block, Span
 from tfrecord_lite.errors import DataLossError, Reason
 from tfrecord_lite.options import MAX_RECORD_BYTES
 from tfrecord_lite.records import crc32c
 from tfrecord_lite.records.framing import first_bad_data, frame_error, is_header, read_headers
-
-if TYPE_CHECKING:
-    from typing_extensions import Buffer
 
 CHUNK_BYTES = 1024 * 1024
 """How much a decoder asks for at a time; one fits the processor's cache."""

@@ -22,13 +22,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tfrecord_lite.arrays import (
     AnyArray,
     BoolArray,
+    Buffer,
     Int64Array,
     Uint8Array,
     Uint64Array,
@@ -48,9 +48,6 @@ from tfrecord_lite.block import (
 from tfrecord_lite.errors import DataLossError, FailedPreconditionError, Reason
 from tfrecord_lite.records import crc32c
 from tfrecord_lite.records.crc_combine import run_matches
-
-if TYPE_CHECKING:
-    from typing_extensions import Buffer
 
 HEADER = np.dtype([("length", "<u8"), ("crc", "<u4")])
 FOOTER = np.dtype("<u4")
@@ -163,7 +160,7 @@ def frame_pieces(pieces: Sequence[Buffer], buffer: bytearray) -> memoryview:
     view = memoryview(buffer)
     stop = HEADER_BYTES
     for piece in pieces:
-        start, stop = stop, stop + len(piece)  # type: ignore[arg-type]
+        start, stop = stop, stop + len(piece)
         view[start:stop] = piece
     length = (stop - HEADER_BYTES).to_bytes(8, "little")
     view[:8] = length
@@ -185,7 +182,7 @@ def frame(records: Sequence[Buffer] | Block) -> bytearray:
     """
     records = records.views() if isinstance(records, Block) else as_bytes_like(records)
     n_records = len(records)
-    lengths = np.fromiter(map(len, records), np.int64, n_records)  # type: ignore[arg-type]
+    lengths = np.fromiter(map(len, records), np.int64, n_records)
     # One join copies all records and leaves room between them for a footer and the next header.
     # An empty item at each end leaves room before the first and after the last too.
     out = bytearray(OVERHEAD_BYTES).join([b"", *records, b""])

@@ -15,14 +15,13 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from tfrecord_lite.arrays import Buffer
 from tfrecord_lite.block import FOOTER_BYTES, HEADER_BYTES, OVERHEAD_BYTES, Block
 from tfrecord_lite.errors import FailedPreconditionError, Reason
 from tfrecord_lite.files.compression import CompressionType, TFRecordOptions, codec_named
 from tfrecord_lite.records.framing import frame, frame_in_place, frame_pieces, frames_of
 
 if TYPE_CHECKING:
-    from typing_extensions import Buffer
-
     from tfrecord_lite.files.output import OutputFile
 
 BUFFER_BYTES = 1024 * 1024
@@ -81,7 +80,7 @@ class RecordSink:
     def add(self, record: Buffer) -> None:
         """Add one record; write if there are enough."""
         self._records.append(record)
-        self._n_bytes += len(record) + OVERHEAD_BYTES  # type: ignore[arg-type]
+        self._n_bytes += len(record) + OVERHEAD_BYTES
         if self._n_bytes >= self._buffer_bytes:
             self._drain()
 
@@ -97,7 +96,7 @@ class RecordSink:
                 return
             records = records.views()
         self._records += records
-        self._n_bytes += sum(map(len, records)) + len(records) * OVERHEAD_BYTES  # type: ignore[arg-type]
+        self._n_bytes += sum(map(len, records)) + len(records) * OVERHEAD_BYTES
         if self._n_bytes >= self._buffer_bytes:
             self._drain()
 
@@ -116,7 +115,7 @@ class RecordSink:
 
     def add_pieces(self, pieces: Sequence[Buffer]) -> None:
         """Write one large record, given in pieces, which are copied."""
-        n_bytes = sum(map(len, pieces)) + OVERHEAD_BYTES  # type: ignore[arg-type]
+        n_bytes = sum(map(len, pieces)) + OVERHEAD_BYTES
         buffer, self._large = self._large, bytearray()
         if n_bytes > len(buffer):
             buffer = bytearray(n_bytes)

@@ -34,6 +34,7 @@ import numpy as np
 from tfrecord_lite.arrays import (
     AnyArray,
     BoolArray,
+    Buffer,
     ByteRanges,
     Int64Array,
     Uint8Array,
@@ -49,8 +50,6 @@ from tfrecord_lite.wire.template import Hole
 from tfrecord_lite.wire.varint import varint_rows
 
 if TYPE_CHECKING:
-    from typing_extensions import Buffer
-
     Counts: TypeAlias = Int64Array | int
 
 WIDEST_ROW_BYTES = 64

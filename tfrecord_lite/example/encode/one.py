@@ -12,11 +12,11 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from itertools import chain
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from tfrecord_lite.arrays import AnyArray
+from tfrecord_lite.arrays import AnyArray, Buffer
 from tfrecord_lite.convert.lists import ValueLists
 from tfrecord_lite.convert.normalize import normalize
 from tfrecord_lite.convert.types import ByteItems, column_error
@@ -25,9 +25,6 @@ from tfrecord_lite.schema import Kind
 from tfrecord_lite.wire.emit import prefix_bytes
 from tfrecord_lite.wire.scalar import varint
 from tfrecord_lite.wire.varint import varint_run
-
-if TYPE_CHECKING:
-    from typing_extensions import Buffer
 
 _BYTES, _FLOAT, _INT64 = (KIND_TAGS[kind] for kind in (Kind.BYTES, Kind.FLOAT, Kind.INT64))
 _LARGE_BYTES = 1024

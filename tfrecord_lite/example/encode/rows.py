@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
-from tfrecord_lite.arrays import AnyArray, ByteRanges, Int64Array, row_splits
+from tfrecord_lite.arrays import AnyArray, Buffer, ByteRanges, Int64Array, row_splits
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import RaggedTensor
 from tfrecord_lite.convert.lists import ValueLists
@@ -56,8 +56,6 @@ from tfrecord_lite.example.proto import FEATURES_TAG
 from tfrecord_lite.schema import Kind
 
 if TYPE_CHECKING:
-    from typing_extensions import Buffer
-
     from tfrecord_lite.convert.lists import Counts
 
 _MAX_ROWS = 1024
@@ -172,7 +170,7 @@ class RowBuffer(Waiting):
                 self._keep(plan, taken, taken[0])
                 return None
         pieces = encode_features(FEATURES_TAG, row)
-        if not self._n and sum(map(len, pieces)) >= LARGE_BYTES:  # type: ignore[arg-type]
+        if not self._n and sum(map(len, pieces)) >= LARGE_BYTES:
             return pieces
         self.add_record(b"".join(pieces))
         return None
