@@ -511,12 +511,10 @@ def human_bytes(n_bytes: int) -> str:
     """
     if n_bytes < 1024:
         return f"{n_bytes} B"
-    size = n_bytes / 1024
-    for unit in _UNITS[:-1]:
-        if round(size, 1) < 1024:
-            return f"{size:.1f} {unit}"
-        size /= 1024
-    return f"{size:.1f} {_UNITS[-1]}"
+    size, units = n_bytes / 1024, iter(_UNITS)
+    while round(size, 1) >= 1024:
+        size, _ = size / 1024, next(units)
+    return f"{size:.1f} {next(units)}"
 
 
 def printable(text: str) -> str:
@@ -527,11 +525,7 @@ def printable(text: str) -> str:
     >>> printable("a\tb")
     'a\\tb'
     """
-    return text if text.isprintable() else "".join(map(_printable, text))
-
-
-def _printable(character: str) -> str:
-    return character if character.isprintable() else repr(character)[1:-1]
+    return "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
 
 
 def require_int(name: str, value: Any, at_least: int | None = None) -> int:

@@ -79,13 +79,9 @@ class ReadSettings:
         """Check all options."""
         name = compression_to_read(self.compression)
         object.__setattr__(self, "compression", INFER if name is None else name)
-        self._check_limits()
-        self._check_on_error()
         if not isinstance(self.storage_options, (Mapping, type(None))):
             found = type(self.storage_options).__name__
             raise TypeError(f"storage_options must be a dict of options for fsspec, not {found}")
-
-    def _check_limits(self) -> None:
         n_bytes = require_int("max_record_bytes", self.max_record_bytes, 0)
         if n_bytes >= 2**64:
             raise argument_error(f"max_record_bytes is {n_bytes}, expected less than 2**64")
@@ -96,16 +92,13 @@ class ReadSettings:
             raise TypeError(f"max_inflated_ratio must be a number, not {type(ratio).__name__}")
         if ratio is not None and not ratio > 0:  # NaN is not either
             raise argument_error(f"max_inflated_ratio is {ratio}, expected more than 0, or None")
-
-    def _check_on_error(self) -> None:
         if not callable(self.on_error) and self.on_error not in ("raise", "skip"):
             raise argument_error(
                 f"on_error is {self.on_error!r}, expected 'raise', 'skip' or a function"
             )
-        if self.max_errors is None:
-            return
-        require_int("max_errors", self.max_errors, 0)
-        if self.on_error == "raise":
+        if self.max_errors is not None:
+            require_int("max_errors", self.max_errors, 0)
+        if self.max_errors is not None and self.on_error == "raise":
             raise argument_error(
                 f"max_errors is {self.max_errors}, but on_error='raise' skips no damage"
             )

@@ -124,21 +124,14 @@ def _read(stream: Records, progress: Callable[[], None]) -> _Info:
         file_bytes=local_size(stream.name),
         n_records=sizes.size,
         record_bytes=int(sizes.sum()),
-        sizes=_spread(sizes),
+        sizes=tuple(np.quantile(sizes, [0, 0.5, 1], method="lower").tolist())
+        if sizes.size
+        else None,
         types=types,
         first=detect(samples[0], types[0]) if samples else None,
         damage=damage,
         is_skipping=isinstance(stream, SkippingStream),
     )
-
-
-def _spread(sizes: np.ndarray) -> tuple[int, int, int] | None:
-    """Return the smallest, lower median and largest; None if empty. Reorders `sizes`."""
-    if not sizes.size:
-        return None
-    middle = (sizes.size - 1) // 2
-    sizes.partition(middle)
-    return int(sizes.min()), int(sizes[middle]), int(sizes.max())
 
 
 def _as_json(info: _Info, args: argparse.Namespace) -> dict[str, object]:
