@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-import struct
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import ml_dtypes
@@ -12,7 +12,7 @@ import pytest
 
 from tests.parity.answers import ask
 from tests.parity.parsing import bits
-from tests.parity.rules import deviation, rule
+from tests.parity.rules import deviation, parameters, rule
 from tests.support.tensor_messages import (
     NUMBERS,
     content,
@@ -28,6 +28,8 @@ from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.tensors.parse import parse_tensors
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tests.parity.tensors import Tensors
 
 NAMES = {name: number for number, (name, _, _) in NUMBERS.items()}
@@ -151,52 +153,114 @@ def test_where_dtypes_are_not_guessed(tensors: Tensors) -> None:
         serialize_tensor(bytearray(b"a"))
 
 
-@rule("T3")
-def test_what_is_no_tensor_proto(tensors: Tensors) -> None:
-    good = proto(3, (1,), typed("int_val", [7]))
-    for bad in (
-        b"bogus", good[:-1], good + b"\xa4\x06", good + b"\0\0", good + b"\x72\x02\xff\xff",
-        good + len_field(14, len_field(1, b"\xff")), good + len_field(15, len_field(1, b"\xff")),
-        good + dims((), len_field(2, len_field(2, b"\xff"))), good + b"\x07",
-    ):  # fmt: skip
-        tensors.rejected(bad, "int32", Reason.MALFORMED)
+GOOD = proto(3, (1,), typed("int_val", [7]))
+PAIR = proto(3, (2,), typed("int_val", [7, 8]))
+WRAPPING = [300, -56, 200, 70000, -(2**31), 2**31 - 1, 2**32 + 5]
+NANS: dict[int, list[int]] = {
+    4: [0x7F800001, 0xFFC00001, 0x7FA00000, 0xFFFFFFFF],
+    8: [0x7FF0000000000001, 0xFFF8000000000001, 2**64 - 1, 0x7FF4 << 48],
+    2: [0x7C01, 0xFE01, 0xFFFF, 0x7F81],
+}
 
 
-@rule("T3")
-def test_unknown_fields_are_skipped_and_messages_merged(tensors: Tensors) -> None:
-    good = proto(3, (2,), typed("int_val", [7, 8]))
+def read_alike() -> Iterator[tuple[Any, ...]]:
+    """Give rule, TensorProto, dtype, and the array as nested lists or bytes (None: as TensorFlow)."""
     for more in (len_field(99, b"x"), b"\xa3\x06\x08\x01\xa4\x06", field(3, 0, b"\x07")):
-        assert tensors.parse(more + good + more, "int32").tolist() == [7, 8]
-    merged = tensors.parse(good + proto(3, (2,), typed("int_val", [9], 0)), "int32")
-    assert merged.tolist() == [[7, 8], [9, 9]]
-    assert tensors.parse(proto(1, None) + good, "int32").tolist() == [7, 8]
-    assert tensors.parse(good + proto(2**32 + 3), "int32").tolist() == [7, 8]
-    twice = proto(1, (1,), content(b"\0\0\x80?"), content(b"\0\0\0@"))
-    assert tensors.parse(twice, "float32").tolist() == [2.0]
+        yield "T3", more + PAIR + more, "int32", [7, 8]
+    merged = PAIR + proto(3, (2,), typed("int_val", [9], 0))
+    yield "T3", merged, "int32", [[7, 8], [9, 9]]
+    yield "T3", proto(1, None) + PAIR, "int32", [7, 8]
+    yield "T3", PAIR + proto(2**32 + 3), "int32", [7, 8]
+    yield "T3", proto(1, (1,), content(b"\0\0\x80?"), content(b"\0\0\0@")), "float32", [2.0]
+    yield "T3", proto(1, (1,) * 63, typed("float_val", [0])), "float32"
+    for name in NUMERIC:
+        number, (_, listed, width) = NAMES[name], NUMBERS[NAMES[name]]
+        stored = bytes(index & 1 for index in range(3 * width))
+        values = typed(listed, b"\1\1\1" if listed == "float8_val" else [1, 1, 1])
+        yield "T4", proto(number, (3,), content(stored), values), name, stored
+        yield "T4", proto(number, (3,), content(b""), values), name
+        yield "T4", proto(number, (0,), content(b"\0")), name, b""
+    for data in (b"\1\1ab", b"\1\2abc", b"\0\0", b"\x81\0\1ab", b"\x81\x80\x80\x80\x10\1ab"):
+        yield "T4", proto(7, (2,), content(data)), "string"
+    yield "T4", proto(7, (0,), content(b"abc")), "string", []
+    for name, number in NAMES.items():
+        listed, parts = NUMBERS[number][1], 2 if name.startswith("complex") else 1
+        sources: Any = {"float8_val": b"\1\2\3\4", "string_val": [b"a", b"", b"b", b"c"]}
+        for count, split in product(range(5), (None, 1)):
+            some = sources.get(listed, [1, 0, 5, 0] * parts)[: count * parts]
+            for shape in ((), (1,), (3,), (2, 2), (0,)):
+                yield "T5", proto(number, shape, typed(listed, some, split)), name
+    for name in ("uint8", "int8", "uint16", "int16", "int32", "int4", "uint4", "int2", "uint2"):
+        yield "T6", proto(NAMES[name], (7,), typed("int_val", WRAPPING)), name
+    yield "T6", proto(4, (2,), typed("int_val", WRAPPING)), "uint8", [44, 200]
+    for name in ("float16", "bfloat16"):
+        yield "T6", proto(NAMES[name], (3,), typed("half_val", [0x3C00, 0x13C01, -1])), name
+    yield "T6", proto(10, (3,), typed("bool_val", [2, 256, 0])), "bool", [True, True, False]
+    three, unknown = typed("float_val", [0x3F800000] * 3), b"\x18\1"
+    for one in (typed("float_val", [0x3F800000]), content(b"\0\0\x80?")):
+        yield "T7", proto(1, None, one), "float32", 1.0
+        yield "T7", proto(1, None, len_field(2, unknown), one), "float32", 1.0
+    # Unknown or not, sizes that are there count.
+    yield "T7", proto(1, None, dims((3, 1), unknown), three), "float32", [[1.0]] * 3
+    named = len_field(2, len_field(2, field(1, 0, varint(3)) + len_field(2, b"rows")))
+    yield "T7", proto(1, None, named, three), "float32", [1.0] * 3
+    for name in ("float32", "float64", "float16", "bfloat16", "complex64"):
+        width = 4 if name == "complex64" else WIDTHS[name]
+        data = b"".join(pattern.to_bytes(width, "little") for pattern in NANS[width])
+        shape = (len(data) // WIDTHS[name],)
+        values = typed(NUMBERS[NAMES[name]][1], NANS[width])
+        yield "T8", proto(NAMES[name], shape, values), name, data
+        yield "T8", serialize_tensor(np.frombuffer(data, dtype_of(name))), name, data
 
 
-@rule("T3")
-@pytest.mark.parametrize("number", [0, 34, 99, 101, 107, 133, 200, -1, 2**31 - 1, -(2**31)])
-def test_dtypes_that_are_none(tensors: Tensors, number: int) -> None:
-    for data in (proto(number, (1,), content(bytes(4))), proto(number, (0,)), proto(number)):
-        tensors.rejected(data, "float32", Reason.UNSUPPORTED)
-    tensors.rejected(b"", "float32", Reason.UNSUPPORTED)
+@pytest.mark.parametrize(("data", "dtype", "expected"), parameters(read_alike(), None))
+def test_both_read_the_same(tensors: Tensors, data: bytes, dtype: str, expected: Any) -> None:
+    found = tensors.parse(data, dtype)
+    if expected is not None:
+        assert (found.tobytes() if isinstance(expected, bytes) else found.tolist()) == expected
 
 
-@rule("T3")
-def test_shapes_that_no_tensor_has(tensors: Tensors) -> None:
+def rejected() -> Iterator[tuple[Any, ...]]:
+    """Give rule, TensorProto, dtype and reason."""
+    for bad in (
+        b"bogus", GOOD[:-1], GOOD + b"\xa4\x06", GOOD + b"\0\0", GOOD + b"\x72\x02\xff\xff",
+        GOOD + len_field(14, len_field(1, b"\xff")), GOOD + len_field(15, len_field(1, b"\xff")),
+        GOOD + dims((), len_field(2, len_field(2, b"\xff"))), GOOD + b"\x07",
+    ):  # fmt: skip
+        yield "T3", bad, "int32", Reason.MALFORMED
+    yield "T3", b"", "float32", Reason.UNSUPPORTED
+    for number in (0, 34, 99, 101, 107, 133, 200, -1, 2**31 - 1, -(2**31)):
+        for data in (proto(number, (1,), content(bytes(4))), proto(number, (0,)), proto(number)):
+            yield "T3", data, "float32", Reason.UNSUPPORTED
     for shape in ((-1,), (2, -3), (2**62, 2**62), (2**62, 2**62, 0), (0, 2**62, 2**62), (1,) * 65):
         for part in (content(bytes(4)), typed("float_val", [0]), b""):
-            tensors.rejected(proto(1, shape, part), "float32", Reason.BAD_SHAPE)
-    largest = tensors.parse(proto(1, (1,) * 63, typed("float_val", [0])), "float32")
-    assert largest.ndim == 63
+            yield "T3", proto(1, shape, part), "float32", Reason.BAD_SHAPE
+    for name, number in NAMES.items():
+        yield "T3", proto(number, (0,)), "uint8" if name != "uint8" else "int8", Reason.WRONG_DTYPE
+    for name in NUMERIC:
+        data = bytes(3 * WIDTHS[name])
+        for wrong in (data[:-1], data + b"\0", b"\0"):
+            yield "T4", proto(NAMES[name], (3,), content(wrong)), name, Reason.WRONG_COUNT
+    for data in (b"\0\2", b"\xff\1"):
+        yield "T4", proto(10, (2,), content(data)), "bool", Reason.MALFORMED
+    for data in (b"\1\2ab", b"\1\2abcd"):
+        yield "T4", proto(7, (2,), content(data)), "string", Reason.WRONG_COUNT
+    for data in (b"\1", b"\x80\1", b"\x81\x80\x80\x80\x80\0\1ab"):
+        yield "T4", proto(7, (2,), content(data)), "string", Reason.MALFORMED
 
 
-@rule("T3")
-def test_another_dtype_than_asked_for(tensors: Tensors) -> None:
-    for number, (name, _, _) in NUMBERS.items():
-        other = "uint8" if name != "uint8" else "int8"
-        tensors.rejected(proto(number, (0,)), other, Reason.WRONG_DTYPE)
+@pytest.mark.parametrize(("data", "dtype", "reason"), parameters(rejected()))
+def test_both_reject(tensors: Tensors, data: bytes, dtype: str, reason: Reason) -> None:
+    tensors.rejected(data, dtype, reason)
+
+
+@rule("T4")
+def test_a_batch_of_bools_names_the_first_that_is_none() -> None:
+    good, bad = (proto(10, (2,), content(data)) for data in (b"\0\1", b"\0\2"))
+    for batch in ([good, good, bad, bad], BytesColumn.from_list([good, good, bad])):
+        error = ask(parse_tensors, batch).error
+        assert isinstance(error, InvalidArgumentError)
+        assert (error.reason, error.index) == (Reason.MALFORMED, 2)
 
 
 @rule("T3")
@@ -242,7 +306,7 @@ def test_more_that_may_be_given(tensors: Tensors) -> None:
 def test_odd_tags_are_as_to_protobuf_in_python(tensors: Tensors) -> None:
     from tensorflow.core.framework.tensor_pb2 import TensorProto
 
-    good = proto(3, (1,), typed("int_val", [7]))
+    good = GOOD
     beyond_32_bits = good + b"\x82\x84\xe6\x93\x4f\x01\x03"
     theirs, ours = tensors.ask_parse(beyond_32_bits, "int32")
     assert theirs.error is None
@@ -257,45 +321,6 @@ def test_odd_tags_are_as_to_protobuf_in_python(tensors: Tensors) -> None:
     assert ours.value.tolist() == [7]
 
 
-@rule("T4")
-@pytest.mark.parametrize("name", NUMERIC)
-def test_the_content_decides(tensors: Tensors, name: str) -> None:
-    number, (_, listed, width) = NAMES[name], NUMBERS[NAMES[name]]
-    data = bytes(index & 1 for index in range(3 * width))
-    values = b"\1\1\1" if listed == "float8_val" else [1, 1, 1]
-    found = tensors.parse(proto(number, (3,), content(data), typed(listed, values)), name)
-    assert found.tobytes() == data
-    for wrong in (data[:-1], data + b"\0", b"\0"):
-        tensors.rejected(proto(number, (3,), content(wrong)), name, Reason.WRONG_COUNT)
-    empty = tensors.parse(proto(number, (3,), content(b""), typed(listed, values)), name)
-    assert bits(empty) == bits(tensors.parse(proto(number, (3,), typed(listed, values)), name))
-    tensors.parse(proto(number, (0,), content(b"\0")), name)
-
-
-@rule("T4")
-def test_bools_are_0_or_1(tensors: Tensors) -> None:
-    for data in (b"\0\2", b"\xff\1"):
-        tensors.rejected(proto(10, (2,), content(data)), "bool", Reason.MALFORMED)
-    good, bad = (proto(10, (2,), content(data)) for data in (b"\0\1", b"\0\2"))
-    for batch in ([good, good, bad, bad], BytesColumn.from_list([good, good, bad])):
-        error = ask(parse_tensors, batch).error
-        assert isinstance(error, InvalidArgumentError)
-        assert (error.reason, error.index) == (Reason.MALFORMED, 2)
-
-
-@rule("T4")
-def test_strings_in_the_content(tensors: Tensors) -> None:
-    for data in (b"\1\1ab", b"\1\2abc", b"\0\0", b"\x81\0\1ab", b"\x81\x80\x80\x80\x10\1ab"):
-        tensors.parse(proto(7, (2,), content(data)), "string")
-    for data, reason in (
-        (b"\1\2ab", Reason.WRONG_COUNT), (b"\1\2abcd", Reason.WRONG_COUNT),
-        (b"\1", Reason.MALFORMED), (b"\x80\1", Reason.MALFORMED),
-        (b"\x81\x80\x80\x80\x80\0\1ab", Reason.MALFORMED),
-    ):  # fmt: skip
-        tensors.rejected(proto(7, (2,), content(data)), "string", reason)
-    assert tensors.parse(proto(7, (0,), content(b"abc")), "string").shape == (0,)
-
-
 @deviation("T4")
 @pytest.mark.parametrize("number", [11, 12, 13, 15, 16, 20, 21])
 def test_quantized_dtypes_and_what_lives_in_a_process(tensors: Tensors, number: int) -> None:
@@ -306,20 +331,6 @@ def test_quantized_dtypes_and_what_lives_in_a_process(tensors: Tensors, number: 
     for ours in (ask(parse_tensor, data), ask(parse_tensor, data, number)):
         assert isinstance(ours.error, InvalidArgumentError)
         assert ours.error.reason is Reason.UNSUPPORTED
-
-
-@rule("T5")
-@pytest.mark.parametrize("name", list(NAMES))
-def test_fewer_values_and_more(tensors: Tensors, name: str) -> None:
-    number, (_, listed, _) = NAMES[name], NUMBERS[NAMES[name]]
-    parts = 2 if name.startswith("complex") else 1
-    sources: Any = {"float8_val": b"\1\2\3\4\5", "string_val": [b"a", b"", b"b", b"c", b"d"]}
-    values = sources.get(listed, [1, 0, 1, 5, 0] * parts)
-    for count in range(6):
-        for split in (None, 0, 1):
-            data = typed(listed, values[: count * parts], split)
-            for shape in ((), (1,), (4,), (2, 2), (0,)):
-                tensors.parse(proto(number, shape, data), name)
 
 
 @deviation("T5")
@@ -337,48 +348,3 @@ def test_repetition_has_a_limit(tensors: Tensors) -> None:
         assert ours.error.reason is Reason.TENSOR_TOO_LARGE
     stored = proto(9, (1000,), typed("int64_val", [7] * 1000))
     assert parse_tensor(stored, max_bytes=0).size == 1000
-
-
-@rule("T6")
-def test_narrow_numbers_wrap_around(tensors: Tensors) -> None:
-    values = [300, -56, 200, 70000, -(2**31), 2**31 - 1, 2**32 + 5]
-    for name in ("uint8", "int8", "uint16", "int16", "int32", "int4", "uint4", "int2", "uint2"):
-        tensors.parse(proto(NAMES[name], (7,), typed("int_val", values)), name)
-    assert tensors.parse(proto(4, (2,), typed("int_val", values)), "uint8").tolist() == [44, 200]
-    for name in ("float16", "bfloat16"):
-        halves = typed("half_val", [0x3C00, 0x13C01, -1])
-        tensors.parse(proto(NAMES[name], (3,), halves), name)
-    assert tensors.parse(proto(10, (3,), typed("bool_val", [2, 256, 0])), "bool").sum() == 2
-
-
-@rule("T7")
-def test_no_shape_is_a_scalar(tensors: Tensors) -> None:
-    for number, listed in ((1, typed("float_val", [0x3F800000])), (1, content(b"\0\0\x80?"))):
-        assert tensors.parse(proto(number, None, listed), "float32").shape == ()
-        assert (
-            tensors.parse(proto(number, None, len_field(2, b"\x18\1"), listed), "float32").shape
-            == ()
-        )
-    # Unknown or not, sizes that are there count.
-    three = typed("float_val", [0x3F800000] * 3)
-    found = tensors.parse(proto(1, None, dims((3, 1), b"\x18\1"), three), "float32")
-    assert found.shape == (3, 1)
-    named = len_field(2, len_field(2, field(1, 0, varint(3)) + len_field(2, b"rows")))
-    assert tensors.parse(proto(1, None, named, three), "float32").shape == (3,)
-
-
-@rule("T8")
-@pytest.mark.parametrize("name", ["float32", "float64", "float16", "bfloat16", "complex64"])
-def test_every_nan_survives(tensors: Tensors, name: str) -> None:
-    number, (_, listed, width) = NAMES[name], NUMBERS[NAMES[name]]
-    patterns = {
-        4: [0x7F800001, 0xFFC00001, 0x7FA00000, 0xFFFFFFFF],
-        8: [0x7FF0000000000001, 0xFFF8000000000001, 2**64 - 1, 0x7FF4 << 48],
-        2: [0x7C01, 0xFE01, 0xFFFF, 0x7F81],
-    }[4 if name == "complex64" else width]
-    part = {2: "<H", 4: "<I", 8: "<Q"}[4 if name == "complex64" else width]
-    data = b"".join(struct.pack(part, pattern) for pattern in patterns)
-    n = len(data) // width
-    array = np.frombuffer(data, dtype_of(name))
-    assert tensors.parse(tensors.serialize(array), name).tobytes() == data
-    assert tensors.parse(proto(number, (n,), typed(listed, patterns)), name).tobytes() == data
