@@ -453,7 +453,7 @@ def test_the_error_says_where() -> None:
         assert_same(np.array([1, 2]), np.array([1, 3]))
     with pytest.raises(AssertionError, match="value, mask differs at 1 of 2 values, first 0"):
         assert_same(masked([1, 2], [0, 1]), masked([1, 2], [1, 1]))
-    with pytest.raises(AssertionError, match="item 3, key 'a', value 1 is of float64"):
+    with pytest.raises(AssertionError, match="item 3, key 'a', value 1 has the dtype float64"):
         assert_same({"a": [1, np.zeros(2)]}, {"a": [1, np.zeros(2, np.float32)]}, "item 3")
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -79,10 +79,12 @@ class Batch(Stage):
         return ObjectChunk([stack(chunk.elements())])
 
 
-def stack(elements: list[Any]) -> Any:
-    """Stack elements, part by part, to arrays with one more dimension."""
+def stack(elements: list[Any], stack_columns: Callable[[list[Any]], Any] | None = None) -> Any:
+    """Stack elements, part by part, to arrays with one more dimension; columns by a function, if given."""
     first = elements[0]
     if isinstance(first, (BytesColumn, RaggedTensor, SparseTensor)):
+        if stack_columns:
+            return stack_columns(elements)
         detail = f"a {type(first).__name__} cannot be stacked; use batch before parse_example"
         raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
     try:
@@ -90,9 +92,11 @@ def stack(elements: list[Any]) -> Any:
             keys = list(first)
             rows = [[element.pop(key) for key in keys] for element in map(dict, elements)]
             columns = zip(*rows, strict=True)
-            return {key: stack(list(column)) for key, column in zip(keys, columns, strict=True)}
+            stacked = (stack(list(column), stack_columns) for column in columns)
+            return dict(zip(keys, stacked, strict=True))
         if isinstance(first, (tuple, list)):
-            return type(first)(stack(list(parts)) for parts in zip(*elements, strict=True))
+            parts = zip(*elements, strict=True)
+            return type(first)(stack(list(part), stack_columns) for part in parts)
         if isinstance(first, np.ma.MaskedArray):
             return np.ma.stack(elements)
         return objects(elements) if isinstance(first, (bytes, str)) else np.stack(elements)

@@ -49,25 +49,8 @@ from tfrecord_lite.testing.round_trip import (
 )
 
 __all__ = [
-    "any_stream",
-    "assert_damage_is_noticed",
-    "assert_round_trip",
-    "assert_same",
-    "byte_strings",
-    "columns",
-    "damaged",
-    "damaged_messages",
-    "encodings",
-    "examples",
-    "examples_for",
-    "feature_messages",
-    "feature_specs",
-    "float32s",
-    "int64s",
-    "keys",
-    "records",
-    "sequence_examples",
-    "sequence_examples_for",
-    "sequence_feature_specs",
-    "tables",
-]
+    "any_stream", "assert_damage_is_noticed", "assert_round_trip", "assert_same", "byte_strings",
+    "columns", "damaged", "damaged_messages", "encodings", "examples", "examples_for",
+    "feature_messages", "feature_specs", "float32s", "int64s", "keys", "records",
+    "sequence_examples", "sequence_examples_for", "sequence_feature_specs", "tables",
+]  # fmt: skip

@@ -145,12 +145,6 @@ def feature_specs(draw: DrawFn, min_size: int = 1, max_size: int = 4) -> dict[st
     return _draw_specs(draw, classes, min_size, max_size)
 
 
-def sparse_indices(sizes: list[int], max_size: int) -> SearchStrategy[list[tuple[int, ...]]]:
-    """Return a strategy for different indices into a shape, in any order."""
-    one = st.tuples(*(st.integers(0, size - 1) for size in sizes))
-    return st.lists(one, max_size=max_size, unique=True)
-
-
 def _draw_lists(draw: DrawFn, name: str, spec: Any, *, allow_nan: bool) -> Lists:
     """Draw kind and values of each list that a specification reads, by key; none if missing."""
     if isinstance(spec, RawFeature):
@@ -172,7 +166,8 @@ def _draw_lists(draw: DrawFn, name: str, spec: Any, *, allow_nan: bool) -> Lists
         case SparseFeature():
             index_keys = [spec.index_key] if isinstance(spec.index_key, str) else spec.index_key
             sizes = spec.size if isinstance(spec.size, list) else [spec.size]
-            indices = draw(sparse_indices(sizes, max_size=4))
+            one_index = st.tuples(*(st.integers(0, size - 1) for size in sizes))
+            indices = draw(st.lists(one_index, max_size=4, unique=True))
             if spec.already_sorted:
                 indices.sort()
             for axis, index_key in enumerate(index_keys):

@@ -159,7 +159,7 @@ def assert_same(found: Any, expected: Any, where: str = "value") -> None:
     >>> assert_same({"age": np.array([36])}, {"age": np.array([36], np.int32)})
     Traceback (most recent call last):
         ...
-    AssertionError: value, key 'age' is of int64, expected int32
+    AssertionError: value, key 'age' has the dtype int64, expected int32
     """
     if _kind(found) != _kind(expected):
         raise AssertionError(
@@ -220,33 +220,25 @@ def _plain(value: Any) -> Any:
 
 
 def _assert_same_array(found: Any, expected: Any, where: str) -> None:
-    if found.dtype != expected.dtype:
-        raise AssertionError(f"{where} is of {found.dtype}, expected {expected.dtype}")
-    if found.shape != expected.shape:
-        raise AssertionError(f"{where} has the shape {found.shape}, expected {expected.shape}")
-    hidden = None
+    """Compare arrays, of masked ones the values that are not hidden."""
+    for name in ("dtype", "shape"):
+        have, want = getattr(found, name), getattr(expected, name)
+        if have != want:
+            raise AssertionError(f"{where} has the {name} {have}, expected {want}")
+    counts: Any = np.True_
     if isinstance(expected, np.ma.MaskedArray):
-        hidden = np.ma.getmaskarray(expected)
-        _assert_same_values(np.ma.getmaskarray(found), hidden, f"{where}, mask")
-    _assert_same_values(np.asarray(found), np.asarray(expected), where, hidden)
-
-
-def _assert_same_values(
-    found: AnyArray, expected: AnyArray, where: str, hidden: Any = None
-) -> None:
-    """Compare arrays of one dtype and shape, except where a mask is True."""
-    found, expected = found.reshape(-1), expected.reshape(-1)
-    counts = np.True_ if hidden is None else ~hidden.reshape(-1)
+        masks = np.ma.getmaskarray(found), np.ma.getmaskarray(expected)
+        _assert_same_array(*masks, f"{where}, mask")
+        counts = ~masks[1].reshape(-1)
+    found, expected = np.asarray(found).reshape(-1), np.asarray(expected).reshape(-1)
     if expected.dtype.kind in "OT":  # objects, and strings that may include NaN
         for i in np.flatnonzero(np.broadcast_to(counts, expected.shape)).tolist():
             assert_same(found[i], expected[i], f"{where}, value {i}")
         return
     wrong = np.flatnonzero(counts & ~_are_same(found, expected))
     if wrong.size:
-        n_values = found.size
-        raise AssertionError(
-            f"{where} differs at {wrong.size} of {n_values} values, first {wrong[0]}"
-        )
+        places = f"{wrong.size} of {found.size} values, first {wrong[0]}"
+        raise AssertionError(f"{where} differs at {places}")
 
 
 def _are_same(found: AnyArray, expected: AnyArray) -> BoolArray:

@@ -22,20 +22,9 @@ from tfrecord_lite.tf._unavailable import HINTS, Unavailable, unavailable
 from tfrecord_lite.tf.dtypes import *  # noqa: F403
 
 __all__ = [
-    "RaggedTensor",
-    "SparseTensor",
-    "Tensor",
-    "TensorShape",
-    "compat",
-    "data",
-    "dtypes",
-    "errors",
-    "image",
-    "io",
-    "python_io",
-    "sparse",
-    "train",
-]
+    "RaggedTensor", "SparseTensor", "Tensor", "TensorShape", "compat", "data", "dtypes", "errors",
+    "image", "io", "python_io", "sparse", "train",
+]  # fmt: skip
 __all__ += dtypes.__all__
 __all__ += _ops.__all__
 

@@ -77,22 +77,13 @@ class DType:
 
     @property
     def min(self) -> Any:
-        """The smallest number."""
-        return self._limits().min
+        """The smallest number; ValueError for what is no number."""
+        return (np.iinfo if self.is_integer else np.finfo)(self.dtype).min
 
     @property
     def max(self) -> Any:
-        """The largest number."""
-        return self._limits().max
-
-    def _limits(self) -> Any:
-        if self._type.is_extra:
-            import ml_dtypes  # noqa: PLC0415 - optional
-
-            return (ml_dtypes.finfo if self.is_floating else ml_dtypes.iinfo)(self.dtype)
-        if not (self.is_integer or self.is_floating):
-            raise TypeError(f"{self!r} has no smallest and largest number")
-        return np.iinfo(self.dtype) if self.is_integer else np.finfo(self.dtype)
+        """The largest number; ValueError for what is no number."""
+        return (np.iinfo if self.is_integer else np.finfo)(self.dtype).max
 
     def __eq__(self, other: object) -> bool:
         """Compare with a dtype in any form: DType, NumPy's, name or number."""

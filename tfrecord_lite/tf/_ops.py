@@ -23,22 +23,10 @@ from tfrecord_lite.tf._tensor import (
 )
 
 __all__ = [
-    "TensorSpec",
-    "cast",
-    "constant",
-    "convert_to_tensor",
-    "ensure_shape",
-    "executing_eagerly",
-    "expand_dims",
-    "is_tensor",
-    "numpy_function",
-    "one_hot",
-    "py_function",
-    "reshape",
-    "shape",
-    "squeeze",
-    "stack",
-]
+    "TensorSpec", "cast", "constant", "convert_to_tensor", "ensure_shape", "executing_eagerly",
+    "expand_dims", "is_tensor", "numpy_function", "one_hot", "py_function", "reshape", "shape",
+    "squeeze", "stack",
+]  # fmt: skip
 
 
 class TensorSpec:

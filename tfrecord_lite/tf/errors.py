@@ -15,16 +15,9 @@ from tfrecord_lite.errors import (
 from tfrecord_lite.tf._unavailable import Unavailable, unavailable
 
 __all__ = [
-    "AlreadyExistsError",
-    "DataLossError",
-    "FailedPreconditionError",
-    "InvalidArgumentError",
-    "NotFoundError",
-    "OpError",
-    "OutOfRangeError",
-    "PermissionDeniedError",
-    "UnimplementedError",
-]
+    "AlreadyExistsError", "DataLossError", "FailedPreconditionError", "InvalidArgumentError",
+    "NotFoundError", "OpError", "OutOfRangeError", "PermissionDeniedError", "UnimplementedError",
+]  # fmt: skip
 
 AlreadyExistsError = FileExistsError
 NotFoundError = FileNotFoundError

@@ -16,16 +16,9 @@ from tfrecord_lite.messages import (
 from tfrecord_lite.tf._unavailable import Unavailable, unavailable
 
 __all__ = [
-    "BytesList",
-    "Example",
-    "Feature",
-    "FeatureList",
-    "FeatureLists",
-    "Features",
-    "FloatList",
-    "Int64List",
-    "SequenceExample",
-]
+    "BytesList", "Example", "Feature", "FeatureList", "FeatureLists", "Features", "FloatList",
+    "Int64List", "SequenceExample",
+]  # fmt: skip
 
 __getattr__: Unavailable = unavailable(
     __name__, otherwise="use TensorFlow itself, torch or jax for training"

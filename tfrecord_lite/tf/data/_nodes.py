@@ -258,28 +258,15 @@ class StackedBatch(Batch):
 
     def _cut(self, chunk: Any) -> Any:
         if isinstance(chunk, ObjectChunk):
-            return ObjectChunk([_stacked(chunk.items)])
+            return ObjectChunk([stack(chunk.items, _stacked)])
         return super()._cut(chunk)
 
 
-def _stacked(elements: list[Any]) -> Any:
-    first = elements[0]
-    if isinstance(first, dict) and all(
-        type(each) is dict and each.keys() == first.keys() for each in elements
-    ):
-        return {key: _stacked([each[key] for each in elements]) for key in first}
-    if isinstance(first, tuple) and not hasattr(first, "_fields"):
-        return tuple(_stacked(list(parts)) for parts in zip(*elements, strict=True))
-    if isinstance(first, SparseTensor):
-        return _stacked_sparse(elements)
-    if isinstance(first, RaggedTensor):
+def _stacked(parts: list[Any]) -> SparseTensor:
+    """Stack sparse tensors along a new first dimension; the other sizes are the largest of all parts."""
+    if not isinstance(parts[0], SparseTensor):
         detail = "ragged tensors cannot be stacked; parse whole batches, by batch before map"
         raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
-    return stack(elements)
-
-
-def _stacked_sparse(parts: list[SparseTensor]) -> SparseTensor:
-    """Stack along a new first dimension; the other sizes are the largest of all parts."""
     if len({part.rank for part in parts}) != 1:
         detail = "the sparse tensors of a batch must have the same number of dimensions"
         raise InvalidArgumentError(Reason.BAD_SHAPE, detail=detail)

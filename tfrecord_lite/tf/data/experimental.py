@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from tfrecord_lite import dataset as library
-from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
+from tfrecord_lite.errors import argument_error
 from tfrecord_lite.files.compression import TFRecordOptions
 from tfrecord_lite.files.names import expand, name_of
 from tfrecord_lite.schema import FeatureSpec, require_specifications
@@ -49,13 +49,6 @@ def make_batched_features_dataset(
         If `reader` does not return a data set.
     """
     require_specifications(features)
-    if not features:
-        raise argument_error("features must be given")
-    if label_key is not None and label_key not in features:
-        detail = f"the `label_key` provided ({label_key}) must be one of the `features` keys: "
-        raise InvalidArgumentError(
-            Reason.BAD_ARGUMENT, key=label_key, detail=detail + ", ".join(features)
-        )
     try:
         names = sorted(name_of(source) for source in expand(file_pattern))
     except FileNotFoundError as error:

@@ -12,19 +12,9 @@ from tfrecord_lite.files.names import expand, is_url, name_of
 from tfrecord_lite.tf._unavailable import Unavailable, unavailable
 
 __all__ = [
-    "GFile",
-    "copy",
-    "exists",
-    "glob",
-    "isdir",
-    "join",
-    "listdir",
-    "makedirs",
-    "mkdir",
-    "remove",
-    "rename",
-    "rmtree",
-]
+    "GFile", "copy", "exists", "glob", "isdir", "join", "listdir", "makedirs", "mkdir", "remove",
+    "rename", "rmtree",
+]  # fmt: skip
 
 
 def GFile(name: Any, mode: str = "r") -> IO[Any]:  # noqa: N802 - TensorFlow's name
