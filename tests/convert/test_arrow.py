@@ -37,7 +37,7 @@ from tfrecord_lite import (
 from tfrecord_lite.convert.lists import TextColumn
 from tfrecord_lite.convert.lossless import schema_of
 from tfrecord_lite.convert.normalize import normalize
-from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.errors import InvalidArgumentError
 from tfrecord_lite.messages import Example
 from tfrecord_lite.schema import Original
 from tfrecord_lite.testing import tables
@@ -518,11 +518,9 @@ def test_what_is_not_a_table_of_known_types_is_a_clear_error(tmp_path: Path) -> 
             call(numbers)
     with pytest.raises(InvalidArgumentError, match="one array of int64"):
         encode_examples(ExportedArray(pa.array([1])))
-    for kind in (pa.decimal128(5, 2), pa.map_(pa.string(), pa.int8()), pa.list_(pa.struct([]))):
-        table = pa.table({"st": pa.array([None], pa.struct([("x", kind)]))})
-        with pytest.raises(InvalidArgumentError) as caught:
-            encode_examples(table)
-        assert (caught.value.key, caught.value.reason) == ("st/x", Reason.UNSUPPORTED)
+    with pytest.raises(InvalidArgumentError, match="a column of struct<>") as caught:
+        encode_examples(pa.table({"st": [{"x": [{}]}]}))
+    assert caught.value.key == "st/x"
     twice = pa.table({"a": [{"b": 1}], "a/b": [2]})
     with pytest.raises(InvalidArgumentError, match="two columns have this name"):
         encode_examples(twice)

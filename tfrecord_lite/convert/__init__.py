@@ -5,9 +5,9 @@
     arrow        tables and data frames ──> columns, and back; the one door for them
     normalize    columns ──┬─ lenient ──> value lists
     types                  └─ strict ───> arrays
-    lossless     arrays ──> their schema, what they are stored as, and the way back;
+    lossless     arrays ──> their schema, and the way back to them;
                  the schema that came along with Arrow data, as far as its columns fit
-    conform      columns and a schema ──> value lists, one per key
+    conform      columns and a schema ──> what they are stored as: value lists, one per key
     lists        value lists: kind, values end to end, counts, presence
 
 ``types`` is the one table of which Python and NumPy types go into which list, and knows whether an

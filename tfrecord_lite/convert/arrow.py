@@ -95,16 +95,9 @@ UNUSABLE: tuple[type[Exception], ...] = (
 
 _ROWS_PER_TABLE = 1000
 _INSTEAD = {
-    "decimal": "cast it to floats, integers or texts",
     "struct": "give its fields as columns of their own (unnest, flatten)",
-    "extension": "give its storage, such as array.storage",
-    "map": "give its keys and values as two columns of lists",
-    "union": "give its members as columns of their own",
     "period": "convert it with dt.to_timestamp(), or to texts",
-    "interval": "give its ends as columns of their own, or convert it to texts",
     "sparse": "convert it with sparse.to_dense()",
-    "object": "give numbers, texts, bytes, or lists of them",
-    "complex": "give its real and imaginary parts as columns of their own",
 }
 
 
@@ -798,7 +791,8 @@ def type_error(name: str, dtype: Any) -> InvalidArgumentError:
     """Return the error about a column whose type has no array or list of values."""
     word = str(dtype)
     ways = (way for start, way in _INSTEAD.items() if word.lower().startswith(start))
-    way = next(ways, "cast it to numbers, texts, bytes, times, or lists of them")
+    way = "cast it to numbers, texts, bytes, times or lists of them, or give its parts as columns"
+    way = next(ways, way)
     return column_error(name, f"a column of {word}; {way}", None, Reason.UNSUPPORTED)
 
 

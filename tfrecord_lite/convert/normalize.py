@@ -24,6 +24,7 @@ steps of sequences) must agree with this one, which ``tests/convert/test_fast_pa
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection
 from dataclasses import replace
 from itertools import chain
@@ -338,19 +339,14 @@ def _array_of_objects(key: str, items: list[Any], shape: tuple[int, ...]) -> Any
     kept = [item for item in items if item is not None] if mask.any() else items
     if has_any(kept, _SEQUENCES):
         return _array_of_sequences(key, kept, mask)
-    values = _values_of_objects(key, kept, mask, len(items) // max(shape[0], 1))
-    return masked_rows(values, mask).reshape(shape) if mask.any() else values.reshape(shape)
-
-
-def _values_of_objects(key: str, items: list[Any], mask: BoolArray, count: int) -> AnyArray:
-    """Return objects as an array; an error names the record, of `count` places each."""
     try:
-        return array_of_objects(items)
+        values = array_of_objects(kept)
     except InvalidArgumentError as error:
         index = error.index
-        if index is not None:
-            index = int(np.flatnonzero(~mask)[index]) // max(count, 1)
+        if index is not None:  # of a value; records have one, or those of the other dimensions
+            index = int(np.flatnonzero(~mask)[index]) // max(math.prod(shape[1:]), 1)
         raise error.at(index=index, key=key) from None
+    return masked_rows(values, mask).reshape(shape) if mask.any() else values.reshape(shape)
 
 
 def _array_of_sequences(key: str, rows: list[Any], mask: BoolArray) -> Any:

@@ -58,8 +58,13 @@ def columns_of(frame: Any) -> dict[str, Any]:
 def open_column(name: str, series: Any) -> Opened:
     """Return the values, traits and word of a Series."""
     pl, pa = library("polars"), arrow.imported()
-    word = _word_of(name, series)
-    stored, series = _stored(series.dtype), series.alias("")  # a NUL in a name ends Polars
+    stored, given, series = (
+        _stored(series.dtype),
+        series,
+        series.alias(""),
+    )  # a NUL in a name ends Polars
+    if given.dtype == pl.Object:
+        raise type_error(name, given.dtype)
     try:
         found = (series if series.dtype == stored else series.cast(stored)).to_arrow()
     except pl.exceptions.PolarsError as error:
@@ -70,7 +75,8 @@ def open_column(name: str, series: Any) -> Opened:
         raise column_error(name, detail, index, Reason.UNREPRESENTABLE) from None
     except (pa.ArrowException, TypeError):
         raise type_error(name, series.dtype) from None
-    return arrow.open_column(name, found)._replace(word=word)
+    _check_shape(name, found.type)
+    return arrow.open_column(name, found)._replace(word=_word_of(given))
 
 
 def _stored(dtype: Any) -> Any:
@@ -91,23 +97,13 @@ def describe(frame: Any, opened: Mapping[str, Opened]) -> dict[str, Any]:  # noq
     return {"columns": {name: each.word for name, each in opened.items()}}
 
 
-def _word_of(name: str, series: Any) -> Any:
-    pl, dtype = library("polars"), series.dtype
-    if dtype == pl.Object or _is_empty(dtype):
-        raise type_error(name, dtype)
-    if getattr(pl, str(dtype), None) == dtype:
-        return str(dtype)
+def _word_of(series: Any) -> Any:
+    name = str(series.dtype)
+    if getattr(library("polars"), name, None) == series.dtype:
+        return name
     file = io.BytesIO()
     series.clear().alias("x").to_frame().write_ipc(file)
     return {"ipc": base64.b64encode(file.getvalue()).decode()}
-
-
-def _is_empty(dtype: Any) -> bool:
-    """Return whether a dtype has arrays without values, which Polars cannot read."""
-    pl = library("polars")
-    if not isinstance(dtype, pl.List | pl.Array):
-        return False
-    return (isinstance(dtype, pl.Array) and dtype.size == 0) or _is_empty(dtype.inner)
 
 
 def _dtype_of(name: str, word: Any) -> Any:
@@ -168,9 +164,11 @@ def _series(name: str, column: Any, word: Any, original: Original | None) -> Any
 
 
 def _check_shape(name: str, kind: Any) -> None:
-    if "[0]" in str(kind):
-        detail = "a shape without values, which Polars cannot read; leave it out of columns="
-        raise column_error(name, detail, None, Reason.UNSUPPORTED)
+    while form_of(kind) in ("list", "fixed list"):
+        if getattr(kind, "list_size", None) == 0:
+            detail = "a shape without values, which Polars cannot read; leave the column out"
+            raise column_error(name, detail, None, Reason.UNSUPPORTED)
+        kind = kind.value_type
 
 
 # -------------------------------------------------------------------------------- lazy frames
