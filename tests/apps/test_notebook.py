@@ -1,19 +1,21 @@
-"""Batches and rows as tables, by a call or by the extension of IPython."""
+"""What notebooks show: objects, batches and rows as tables; bounded, and without markup from the data."""
 
 from __future__ import annotations
 
+import io
+import struct
+import zlib
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.apps.markup.test_tables import HOSTILE
-from tests.support.effort import at_most
+from tests.support.event_messages import event
 from tests.support.shown_html import parsed
-from tests.test_shown_html import OURS, page_of, png
 from tfrecord_lite import (
     Block,
     BytesColumn,
@@ -22,6 +24,8 @@ from tfrecord_lite import (
     FixedLenSequenceFeature,
     RaggedFeature,
     RaggedTensor,
+    Schema,
+    SequenceSchema,
     SparseTensor,
     VarLenFeature,
     decode_example,
@@ -29,14 +33,150 @@ from tfrecord_lite import (
     decode_sequence_examples,
     encode_example,
     encode_sequence_examples,
-    parse_example,
     parse_sequence_example,
     parse_single_example,
     serialize_tensor,
 )
 from tfrecord_lite.apps import notebook
+from tfrecord_lite.apps.events import read_events
 from tfrecord_lite.apps.notebook import show
-from tfrecord_lite.errors import InvalidArgumentError
+from tfrecord_lite.apps.statistics import compute_statistics
+from tfrecord_lite.errors import DamagedSpan, DamageReport, FileReport, InvalidArgumentError, Reason
+from tfrecord_lite.messages import Summary
+from tfrecord_lite.records.framing import frame
+
+OURS = {
+    *("div", "style", "table", "caption", "thead", "tbody", "tr", "th", "td", "img", "span"),
+    *("svg", "path", "rect", "title", "bdi", "code", "ul", "ol", "li"),
+}
+MOST = 90_000
+
+
+def page_of(thing: Any) -> Any:
+    """Parse what a notebook shows, and check that nothing in it comes from data."""
+    text = thing._repr_html_()
+    page = parsed(text)
+
+    assert set(page.tags) <= OURS
+    assert not [name for _, name, _ in page.attributes if name.startswith("on")]
+    assert all(source.startswith("data:image/") for source in page.sources)
+    assert len(text) < MOST
+    assert text.encode()
+    return page
+
+
+def body(page: Any, n_columns: int) -> list[list[str]]:
+    """Return the rows of a page with one table, below its header."""
+    cells = page.cells[n_columns:]
+    return [cells[i : i + n_columns] for i in range(0, len(cells), n_columns)]
+
+
+def scalar(tag: str, value: float) -> Summary.Value:
+    return Summary.Value(tag=tag, simple_value=value)
+
+
+def png(width: int = 3, height: int = 2) -> bytes:
+    chunks = [
+        (b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)),
+        (b"IDAT", zlib.compress(bytes((width + 1) * height))),
+        (b"IEND", b""),
+    ]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+        for name, data in chunks
+    )
+
+
+# --- objects
+
+
+def in_memory(name: str, value: bytes) -> list[Any]:
+    """Things with a hostile name and value that no file is needed for."""
+    column = BytesColumn.from_list([value, name.encode("utf-8", "surrogatepass"), png()])
+    key = name.encode("utf-8", "replace").decode()
+    events = read_events(io.BytesIO(frame([
+        event(1, scalar(key or "-", 0.5)), event(2, scalar(key or "-", 1.5)),
+    ])))  # fmt: skip
+    span = DamagedSpan(name, 24, 19, Reason.DATA_CRC, name, 1, 1, 8)
+    error = InvalidArgumentError(Reason.MALFORMED, detail=name)
+    damage = DamageReport(
+        (FileReport(name, 9, 72, (span,), 1, 19), FileReport(name, 1, 1, (), 0, 0, (error,), 1),
+         FileReport(name, 1, 1, failure=OSError(name)))
+    )  # fmt: skip
+    columns = {key: BytesColumn.from_list([value, value])}
+    rows = [{key: np.array([value], object)}] * 2
+    return [
+        Schema({key: FixedLenFeature([], "string", value), "b-": RaggedFeature("int64", key or "-")}),
+        SequenceSchema({key: FixedLenFeature([], "string", value)}, {key: RaggedFeature("string")}),
+        column, RaggedTensor(column, [0, 2, 3]),
+        RaggedTensor(np.array([name, value], object), [0, 2]), SparseTensor([[0], [1], [2]], column, [3]),
+        damage, events, events.scalars(),
+        compute_statistics([encode_example({key: value}), encode_example({key: [value, b"x" * 99]})]),
+        *map(show, (columns, rows, rows[0], (columns, columns), {"a": columns}, {"s": {key: [name]}})),
+    ]  # fmt: skip
+
+
+@given(
+    HOSTILE.filter(lambda name: not set("*?[@") & set(name)),
+    st.one_of(st.binary(max_size=40), HOSTILE.map(lambda s: s.encode("utf-8", "replace"))),
+)
+def test_names_and_values_are_never_markup(name: str, value: bytes) -> None:
+    for thing in in_memory(name, value):
+        page_of(thing)
+        if isinstance(thing, notebook.Shown):
+            assert repr(thing).replace("\n", "").isprintable()
+
+
+@pytest.mark.full
+def test_no_representation_grows_with_what_it_shows() -> None:
+    name, value = "long" * 5_000, b"long" * 500_000
+    many = {f"{i}{name}": FixedLenFeature([], "int64") for i in range(2_000)}
+    numbers = np.arange(1_000_000)
+    column = BytesColumn.from_list([value] * 3 + [b"x"] * 100_000)
+    spans = tuple(DamagedSpan(name, i, 1, Reason.DATA_CRC, None, i, 0) for i in range(10_000))
+    wide = SparseTensor(np.stack([numbers, numbers], 1), numbers, [1_000_000, 1_000_000])
+    for thing in [
+        Schema(many), SequenceSchema(many), column, RaggedTensor(numbers, [0, 500_000, 1_000_000]),
+        RaggedTensor(column, [0, 100_003]), RaggedTensor(numbers, np.arange(1_000_001)), wide,
+        DamageReport((FileReport(name, 1, 1, spans, 20_000, 20_000),) * 100),
+    ]:  # fmt: skip
+        page_of(thing)
+
+
+@pytest.mark.needs("image")
+def test_images_are_pictures_and_other_values_what_they_are() -> None:
+    tensor = serialize_tensor(np.ones((2, 3), np.float32))
+    column = BytesColumn.from_list(
+        [png(), b"text", b"", b"\xff\x00" * 20, "ä".encode() * 1_000, b"RIFF\x24\0\0\0WAVE", tensor]
+    )
+    page = page_of(column)
+    shown = [row[2] for row in body(page, 3)]
+
+    assert page.sources[0].startswith("data:image/png;base64,")
+    assert ("img", "alt", f"PNG 3 x 2, {len(png())} bytes") in page.attributes
+    assert shown[1:5] == ["text", "(empty)", "ff 00 " * 8 + "… 40 bytes", "ä" * 160 + "…"]
+    assert shown[5].startswith("WAV")
+    assert shown[6] == "float32 tensor [2, 3], 24 bytes"
+
+
+def test_rows_are_those_of_the_column() -> None:
+    ragged = page_of(RaggedTensor(np.arange(100), [0, 0, 2, 100])).cells
+    sparse = page_of(SparseTensor([[0, 1], [2, 0]], np.array([0.5, 8], np.float32), [3, 2])).cells
+
+    assert ragged[:9] == ["row", "length", "values", "0", "0", "no values", "1", "2", "0, 1"]
+    assert ragged[11] == "2, 3, 4, 5, 6, 7, 8, 9 … 98 values"
+    assert sparse[2:] == ["[0, 1]", "0.5", "[2, 0]", "8"]
+
+
+def test_events_have_a_curve_per_scalar() -> None:
+    events = read_events(io.BytesIO(frame([event(i, scalar("loss", 1 / i)) for i in range(1, 9)])))
+    page = page_of(events)
+
+    assert page.tags.count("svg") == 1
+    assert page.cells[6:11] == ["loss", "scalars", "8", "1 .. 8", "0.125"]
+
+
+# --- batches and rows
 
 FEATURES = {
     "image": FixedLenFeature([], "string"),
@@ -53,31 +193,20 @@ BLOCK = Block.from_records([encode_example(row) for row in ROWS])
 SEQUENCES = encode_sequence_examples({"id": [3, 4]}, {"tokens": [[[5, 6], [7]], [[8]]]})
 
 
-def body(page: Any, n_columns: int) -> list[list[str]]:
-    """Return the rows of a page with one table, below its header."""
-    cells = page.cells[n_columns:]
-    return [cells[i : i + n_columns] for i in range(0, len(cells), n_columns)]
-
-
 @pytest.mark.needs("image")
 @pytest.mark.parametrize("strings", ["ndarray", "BytesColumn"])
 def test_a_batch_is_a_row_per_record_and_a_column_per_feature(strings: Any) -> None:
     page = page_of(show(ExampleParser(FEATURES, strings=strings)(BLOCK)))
 
     assert page.text.split(" #")[0].endswith("2 records, 5 features")
+    assert page.cells[1:6] == [
+        "imagestring", "labelint64", "boxfloat32 [2]", "tagsragged string", "idssparse int64",
+    ]  # fmt: skip
     assert body(page, 6) == [
         ["0", "", "7", "0.5, 2", "ab", "1, 2"],
         ["1", "", "1,234", "1, 0.1", "no values", "no values"],
     ]
     assert len(page.sources) == 2
-
-
-def test_the_header_names_features_and_their_types() -> None:
-    page = page_of(show(parse_example(BLOCK, FEATURES)))
-
-    assert page.cells[1:6] == [
-        "imagestring", "labelint64", "boxfloat32 [2]", "tagsragged string", "idssparse int64",
-    ]  # fmt: skip
 
 
 def test_rows_of_examples_have_the_same_table_without_types() -> None:
@@ -137,15 +266,6 @@ def test_pixels_are_pictures_and_masked_values_missing() -> None:
     assert [row[3] for row in body(page, 4)] == ["1", "missing", "3"]
 
 
-def test_serialised_tensors_are_named_by_dtype_and_shape() -> None:
-    tensors = BytesColumn.from_list([serialize_tensor(np.ones((2, 3), np.float32)), b"\xff\0"])
-
-    assert body(page_of(show({"t": tensors})), 2) == [
-        ["0", "float32 tensor [2, 3], 24 bytes"],
-        ["1", "ff 00"],
-    ]
-
-
 def test_only_some_records_and_features_are_shown() -> None:
     batch = {f"f{i}": np.arange(1000) for i in range(100)}
     page = page_of(show(batch, 5))
@@ -154,31 +274,14 @@ def test_only_some_records_and_features_are_shown() -> None:
     assert "... and 85 more" in page.text
     assert "... and 84 more features" in repr(show(batch))
     assert len(repr(show(batch))) < 4_000
-
-
-@settings(at_most(40))
-@given(st.dictionaries(HOSTILE, st.lists(HOSTILE, min_size=2, max_size=2), min_size=1, max_size=2))
-def test_names_and_values_are_never_markup(texts: dict[str, list[str]]) -> None:
-    values = {k: [v.encode("utf-8", "replace") for v in vs] for k, vs in texts.items()}
-    columns = {name: BytesColumn.from_list(v) for name, v in values.items()}
-    rows = [{name: np.array([v[i]], object) for name, v in values.items()} for i in range(2)]
-    for data in (columns, rows, rows[0], (columns, columns), {"a": columns}, {"s": texts}):
-        page_of(show(data))
-        assert repr(show(data)).replace("\n", "").isprintable()
-
-
-@pytest.mark.parametrize("data", [[1], {}, (), "text", b"bytes", 5, None])
-def test_what_is_not_a_batch_is_a_clear_error(data: Any) -> None:
-    with pytest.raises(TypeError, match="a parsed batch"):
-        show(data)
-
-
-def test_no_records_are_an_error_in_the_argument_only() -> None:
-    with pytest.raises(InvalidArgumentError, match="num_records"):
-        show({"a": np.arange(3)}, 0)
-
     assert "0 records" in page_of(show({f"a{i}": np.arange(0) for i in range(99)})).text
     assert "0 records" in page_of(show([])).text
+    with pytest.raises(InvalidArgumentError, match="num_records"):
+        show({"a": np.arange(3)}, 0)
+    wrong: list[Any] = [[1], {}, (), "text", b"bytes", 5, None]
+    for data in wrong:
+        with pytest.raises(TypeError, match="a parsed batch"):
+            show(data)
 
 
 # --- IPython

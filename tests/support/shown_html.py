@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 
 __all__ = ["Page", "parsed"]
 
-_VOID = {"br", "img"}
+_VOID = {"br", "hr", "img", "input", "link", "meta"}
 
 
 class Page(HTMLParser):
@@ -23,6 +23,8 @@ class Page(HTMLParser):
         self._texts: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        names = [name for name, _ in attrs]
+        assert len(names) == len(set(names)), (tag, names)
         self.tags.append(tag)
         self.attributes += [(tag, name, value) for name, value in attrs]
         if tag not in _VOID:
@@ -39,7 +41,7 @@ class Page(HTMLParser):
         assert self._open.pop() == tag
 
     def handle_data(self, data: str) -> None:
-        if not self._open or self._open[-1] != "style":
+        if not self._open or self._open[-1] not in {"style", "script"}:
             self._texts.append(data)
         if {"td", "th"} & set(self._open):
             self.cells[-1] += data
@@ -52,6 +54,14 @@ class Page(HTMLParser):
     def text(self) -> str:
         """All text, with spaces between the elements."""
         return " ".join(self._texts)
+
+    def values(self, name: str) -> list[str]:
+        """Return the values of all attributes of a name."""
+        return [value or "" for _, attribute, value in self.attributes if attribute == name]
+
+    def count(self, name: str) -> int:
+        """Return the number of elements of a class."""
+        return sum(name in value.split() for value in self.values("class"))
 
     @property
     def sources(self) -> list[str]:

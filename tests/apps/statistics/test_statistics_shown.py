@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.test_shown_html import page_of, png
+from tests.apps.test_notebook import page_of, png
 from tfrecord_lite import encode_example, encode_sequence_examples
 from tfrecord_lite.apps.statistics import compute_statistics
 from tfrecord_lite.block import Block

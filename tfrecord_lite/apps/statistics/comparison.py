@@ -21,7 +21,6 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from tfrecord_lite.apps.markup import tables
 from tfrecord_lite.apps.statistics.drift import Finding, findings, thresholds_with
 from tfrecord_lite.apps.statistics.statistics import Collector, Statistics, originals_beside
 from tfrecord_lite.block import Block
@@ -248,15 +247,6 @@ class Comparison:
         return "\n".join(self.lines())
 
     __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        """Return the same tables for notebooks."""
-        header, *rows = _finding_rows(self)
-        parts = [tables.table(header, rows, n_rows=len(rows), noun="difference")] if rows else []
-        if self.records is not None and self.records.num_different:
-            header, *rows = _record_rows(self.records)
-            parts.append(tables.table(header, rows, caption=str(self.records)))
-        return tables.panel(_title(self), *parts)
 
 
 def compare(

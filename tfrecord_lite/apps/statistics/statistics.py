@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -53,8 +53,6 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from tfrecord_lite.storage.infer import Source
-
-_Part = TypeVar("_Part", Distribution, StringStatistics)
 
 _MANY = 16 * 1024
 """Numbers are counted when so many of a feature have been gathered: each time has a cost of its own."""
@@ -191,14 +189,10 @@ class FeatureStatistics:
         """Return the statistics of both sets of records; those of `other` come later."""
         if not isinstance(other, FeatureStatistics):
             return NotImplemented
-        return FeatureStatistics(
-            self.summary + other.summary,  # type: ignore[operator]
-            self.lengths + other.lengths,
-            _sum(self.numbers, other.numbers),
-            _sum(self.strings, other.strings),
-            _sum(self.steps, other.steps),
-            self.original if self.original == other.original else None,
-        )
+        names = ("summary", "lengths", "numbers", "strings", "steps")
+        parts: Any = {name: _sum(getattr(self, name), getattr(other, name)) for name in names}
+        original = self.original if self.original == other.original else None
+        return FeatureStatistics(**parts, original=original)
 
     def describe(self) -> dict[str, Any]:
         """Return all figures as JSON values.
@@ -220,7 +214,8 @@ class FeatureStatistics:
         }
 
 
-def _sum(one: _Part | None, other: _Part | None) -> _Part | None:
+def _sum(one: Any, other: Any) -> Any:
+    """Return the sum of two statistics, or the only one that there is."""
     if one is None or other is None:
         return other if one is None else one
     return one + other
@@ -404,9 +399,8 @@ class Statistics(Mapping[str, FeatureStatistics]):
 def _merged(
     ours: Mapping[str, FeatureStatistics], theirs: Mapping[str, FeatureStatistics]
 ) -> dict[str, FeatureStatistics]:
-    merged = {**theirs, **ours}
-    merged |= {name: ours[name] + theirs[name] for name in ours.keys() & theirs.keys()}
-    return dict(sorted(merged.items()))
+    names = sorted(ours.keys() | theirs.keys())
+    return {name: _sum(ours.get(name), theirs.get(name)) for name in names}
 
 
 def _chart(name: str, found: FeatureStatistics, cells: Cells) -> Html | None:
