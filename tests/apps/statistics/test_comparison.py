@@ -26,7 +26,7 @@ from tfrecord_lite.apps.statistics import (
     compare,
     compute_statistics,
 )
-from tfrecord_lite.apps.statistics.drift import divergence
+from tfrecord_lite.apps.statistics.comparison import divergence
 from tfrecord_lite.errors import InvalidArgumentError
 from tfrecord_lite.messages import Example
 from tfrecord_lite.records.framing import frame
@@ -350,6 +350,7 @@ def test_lines_fit_into_the_terminal(width: int) -> None:
 
     assert "difference" in title
     assert max(map(len, lines)) <= max(width, 80)
+    assert any(line.endswith("distance") for line in lines) == (width >= 100)
     # Both sides of the schema are in one line, and a name is not mistaken for all records.
     (kind,) = (line for line in lines if " kind " in line)
     assert kind.startswith("'(all)'")

@@ -4,9 +4,7 @@
 
     statistics      compute_statistics: records, block by block, to what is known of each feature
       distribution  of its numbers, and its byte strings
-      rows          the same as a table, a row per feature
-    comparison      compare: two data sets, their records, and what differs as text
-      drift         what is different about features, beyond thresholds
+    comparison      compare: two data sets, their features beyond thresholds, and their records
     sampling        draw_sample: some records of files of any size
 """
 
@@ -14,12 +12,12 @@ from __future__ import annotations
 
 from tfrecord_lite.apps.statistics.comparison import (
     Comparison,
+    Finding,
     RecordDifference,
     RecordDifferences,
     compare,
 )
 from tfrecord_lite.apps.statistics.distribution import Distribution, StringStatistics
-from tfrecord_lite.apps.statistics.drift import Finding
 from tfrecord_lite.apps.statistics.statistics import (
     FeatureStatistics,
     Statistics,

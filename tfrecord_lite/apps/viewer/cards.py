@@ -20,7 +20,7 @@ import numpy as np
 
 from tfrecord_lite.apps.markup.charts import bars, histogram, short_numbers
 from tfrecord_lite.apps.markup.tables import Html, visible
-from tfrecord_lite.apps.statistics.rows import percent
+from tfrecord_lite.apps.statistics.statistics import percent
 from tfrecord_lite.errors import human_bytes
 from tfrecord_lite.sniff import text_of
 
