@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.cli.samples import JPEG, event, flower, ranking, write
-from tests.support.corpus import ABSENT, CorpusFile, corpus_files, corpus_path
+from tests.support.corpus import CorpusFile, corpus_files
 from tests.support.foreign_messages import RECORDS
 from tfrecord_lite import (
     FixedLenFeature,
@@ -24,7 +24,7 @@ from tfrecord_lite import (
 )
 from tfrecord_lite.apps.statistics import compute_statistics
 from tfrecord_lite.cli import main
-from tfrecord_lite.errors import DataLossError, InvalidArgumentError, Reason
+from tfrecord_lite.errors import InvalidArgumentError, Reason
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -171,14 +171,3 @@ def test_real_files(sample: CorpusFile, tmp_path: Path, capsys: pytest.CaptureFi
     assert sum(batch.num_rows for batch in scan(path).to_batches()) == n_records
     batches = list(read_batches(path, schema, 3))
     assert sum(len(next(iter(batch.values()))) for batch in batches) == n_records
-
-
-@pytest.mark.needs("tables")
-@pytest.mark.parametrize("name", ["features.json", "dataset_info.json", "schema.pbtxt"])
-def test_real_schema_files(name: str) -> None:
-    if (corpus := corpus_path()) is None:
-        pytest.skip(ABSENT)
-    (path,) = corpus.rglob(name)
-    for reader in (*READERS.values(), lambda path: list(TFRecordReader(path))):
-        with pytest.raises(DataLossError, match="not a TFRecord file; it looks like a"):
-            reader(str(path))

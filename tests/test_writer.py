@@ -284,17 +284,6 @@ class TestPlaces:
 
         assert (tmp_path / "a").read_bytes() == b"head" + FRAMES + b"foot"
 
-    def test_a_url_is_written_through_fsspec(self) -> None:
-        fsspec = pytest.importorskip("fsspec")
-        filesystem = fsspec.filesystem("memory")
-
-        for keywords in ({}, {"atomic": True}):
-            for items in (ITEMS, ITEMS[:1]):
-                write("memory://folder/a", items, "GZIP", **keywords)
-                assert list(TFRecordReader("memory://folder/a")) == items
-        assert list(filesystem.find("/folder")) == ["/folder/a"]
-        filesystem.store.clear()
-
 
 class TestClosing:
     def test_o5_after_close_nothing_goes(self, tmp_path: Path) -> None:
@@ -510,24 +499,6 @@ class TestAppending:
             TFRecordWriter(path, compression, mode="a", torn=torn)
 
         assert path.read_bytes() == content
-
-    @pytest.mark.parametrize("compression", ["", "GZIP", "ZSTD", "BZ2"])
-    @pytest.mark.parametrize("found", ["", "GZIP", "ZLIB", "ZSTD", "BZ2"])
-    @pytest.mark.parametrize("torn", ["raise", "cut"])
-    def test_a_file_of_another_compression_is_rejected(
-        self, tmp_path: Path, compression: str, found: str, torn: Any
-    ) -> None:
-        if compression == found:
-            return
-        pytest.importorskip("backports.zstd")
-        write(tmp_path / "a", ITEMS, found)
-        content = (tmp_path / "a").read_bytes()
-
-        with pytest.raises(InvalidArgumentError) as caught:
-            TFRecordWriter(tmp_path / "a", compression, mode="a", torn=torn)
-
-        assert caught.value.reason is Reason.BAD_ARGUMENT
-        assert (tmp_path / "a").read_bytes() == content
 
     def test_only_local_files_written_in_place_can_be_added_to_and_none_of_zlib(
         self, tmp_path: Path

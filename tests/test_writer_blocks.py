@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import dataclasses
 import io
 import itertools
 import pickle
@@ -136,21 +135,6 @@ def test_a_damaged_record_gets_no_new_crc(
             b"first",
             b"last",
         ]
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("verify", [True, False])
-@pytest.mark.parametrize("items", [LARGE[:3], [b"\0" * 40] * 900, [b"\0" * 40] * 5])
-def test_blocks_with_other_extents_are_framed_anew(items: list[bytes], verify: bool) -> None:
-    block = next(TFRecordReader(io.BytesIO(reference.encode(items)), verify=verify).blocks())
-    for start, cut in ((5, 5), (0, 3), (5, 10), (20, 40), (12, 12)):
-        lengths = block.lengths - cut
-        changed = dataclasses.replace(block, offsets=block.offsets + start, lengths=lengths)
-        for each in (changed, changed.copy(), Block.concat([block[:1], changed])):
-            out = io.BytesIO()
-            with TFRecordWriter(out) as writer:
-                writer.write(each)
-            assert out.getvalue() == reference.encode(list(each))
 
 
 @pytest.mark.parametrize(

@@ -71,25 +71,6 @@ class TestBash:
         assert complete("unpack", "x", "tra") >= {"train"}
         assert complete("pack", "--root", "tra") == {"train"}
 
-    @pytest.mark.every
-    @pytest.mark.parametrize(
-        "command",
-        [
-            "info",
-            "recover train-0.tfrecord",
-            "merge a b",
-            "pack folder",
-            "verify --schema",
-            "sql -o",
-        ],
-    )
-    def test_files(self, complete: Callable[..., set[str]], command: str) -> None:
-        assert complete(*command.split(), "tra") == {
-            "train-0.tfrecord",
-            "train-1.tfrecord",
-            "train",
-        }
-
 
 @pytest.mark.needs("cli")
 @pytest.mark.parametrize("shell", completion.SHELLS)

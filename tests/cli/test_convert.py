@@ -106,17 +106,6 @@ class TestStandardStreams:
 
         assert (done.status, done.err, out) == (0, [], data)
 
-    def test_from_and_to_are_needed(
-        self, run: Run, tmp_path: Path, source: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        done, out = piped(run, monkeypatch, b"", source, "-")
-        assert (done.status, out) == (2, b"")
-        assert "--to names it" in done.err[0]
-        done, _ = piped(run, monkeypatch, b"x\n1\n", "-", tmp_path / "b.csv")
-        assert "--from names it" in done.err[0]
-        done, _ = piped(run, monkeypatch, b"", "-", tmp_path / "b.csv", "--from", "tfrecord")
-        assert "give --schema or --features" in done.err[0]
-
 
 class TestSettings:
     def test_text(self, run: Run, tmp_path: Path, source: Path) -> None:

@@ -132,30 +132,6 @@ class TestRecover:
 VERBS = ["info", "head", "cat", "schema"]
 
 
-SIZE = len(flower(0)) + 16
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    """Return a file of 10 records, of which number 2 and number 6 are damaged."""
-    file = write(tmp_path / "damaged", [flower(0)] * 10)
-    return damage(file, 2 * SIZE + 20, 6 * SIZE + 2)
-
-
-@pytest.mark.parametrize("verb", VERBS)
-def test_one_line_says_what_was_lost(run: Run, tmp_path: Path, path: Path, verb: str) -> None:
-    intact = write(tmp_path / "intact", [flower(1)])
-
-    done = run(verb, "--skip-damage", *["-n", 99] * (verb == "head"), path, intact)
-
-    assert done.status == 1
-    (line,) = done.err
-    assert line.startswith(
-        f"tfrecord: skipped 2 damaged places ({2 * SIZE:,} bytes) in 1 of 2 files, "
-    )
-    assert "and read 9 records; the first: " in line
-
-
 @pytest.mark.parametrize("verb", VERBS)
 def test_what_is_no_damage_is_said_as_ever(run: Run, tmp_path: Path, verb: str) -> None:
     path = tmp_path / "a.gz"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import re
@@ -13,7 +12,6 @@ import pytest
 from tests.cli.samples import tiny_png
 from tests.support import terminal
 from tests.support.extras import is_installed
-from tfrecord_lite.cli import main
 from tfrecord_lite.cli.app import VERBS
 from tfrecord_lite.messages import Example, SequenceExample
 from tfrecord_lite.records.framing import frame
@@ -186,27 +184,6 @@ def assert_is_text(text: str) -> None:
     odd = {character for character in text if character != "\n" and not character.isprintable()}
     assert not odd
     assert not [line for line in text.split("\n") if line.startswith("INJECTED")]
-
-
-@pytest.mark.full
-@pytest.mark.every
-@pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize("verb", VERBS)
-def test_files(capsys: pytest.CaptureFixture[str], verb: str) -> None:
-    if verb in NEEDED and not is_installed(NEEDED[verb]):
-        pytest.skip("needs an extra")
-    texts: list[str] = []
-    for arguments in commands_of(verb):
-        is_data = "-" in arguments or (verb == "sql" and {"--csv", "--json"} & {*arguments})
-        if is_data or arguments == ["completion", "bash"]:
-            continue  # for another program: as they are
-        with contextlib.suppress(SystemExit):
-            main(arguments)
-        texts += capsys.readouterr()
-        assert_is_text(texts[-2])
-        assert_is_text(texts[-1])
-
-    assert "INJECTED" in "".join(texts)
 
 
 @pytest.mark.full

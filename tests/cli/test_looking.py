@@ -256,25 +256,6 @@ def test_what_is_wrong_is_told(
     assert text in " ".join(done.err)
 
 
-def test_dates_and_other_types_are_as_saved_also_of_a_file_that_was_cut(
-    run: Run, tmp_path: Path
-) -> None:
-    path = tmp_path / "d"
-    days = np.datetime64("2024-01-01") + np.arange(5000)
-    save(path, {"day": days, "time": days.astype("M8[ns]"), "x": np.arange(5000) / 7})
-    path.write_bytes(path.read_bytes()[:-5000])
-
-    done = run("stats", "--skip-damage", path)
-
-    assert "used all the same" in done.err[0]
-    rows = {line.split()[0]: line.split() for line in done.out[4:]}
-    n_left = int(done.out[0].split()[0].replace(",", ""))
-    assert rows["day"][1] == "datetime64[D]"
-    assert {"2024-01-01", str(days[n_left - 1])} < set(rows["day"])
-    assert "2024-01-01T00:00:00" in rows["time"]
-    assert rows["x"][1] == "float64"
-
-
 # ---------------------------------------------------------------------------------- view
 
 

@@ -149,16 +149,6 @@ class TestProcess:
         assert done.stdout.startswith(b"record 0: tf.train.Example")
         assert done.stderr == b"status 141\n"
 
-    @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-    def test_a_full_disk_under_standard_output_is_reported(self, tmp_path: Path) -> None:
-        path = write(tmp_path / "a", [b"one"])
-
-        with Path("/dev/full").open("wb") as full:
-            done = tfrecord("cat", path, stdout=full)
-
-        assert done.returncode == 2
-        assert done.stderr == b"tfrecord: standard output: No space left on device\n"
-
     @pytest.mark.full
     @pytest.mark.skipif(os.name == "nt", reason="needs a shell that closes streams")
     @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -143,12 +142,3 @@ def test_handlers_are_as_before_after_a_run(source: Path, number: int) -> None:
             assert signal.getsignal(number) is handler
     finally:
         signal.signal(number, first)
-
-
-def test_a_run_need_not_be_in_the_main_thread(source: Path) -> None:
-    statuses: list[int] = []
-    thread = threading.Thread(target=lambda: statuses.append(main(["verify", str(source)])))
-    thread.start()
-    thread.join()
-
-    assert statuses == [1]

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
-import signal
-import subprocess
 import sys
 import tempfile
 from collections import Counter
@@ -167,40 +164,6 @@ class TestTemporaryFile:
 
         assert folders == [str(large.parent.resolve() / "sub")]
         assert names_in(large.parent) == {large.name, "sub"}
-
-    @pytest.mark.full
-    @pytest.mark.skipif(os.name == "nt", reason="no such signals there")
-    @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
-    def test_nothing_is_left_of_it_however_the_process_ends(
-        self, large: Path, number: signal.Signals
-    ) -> None:
-        code = (
-            "import sys, time\n"
-            "from tfrecord_lite.cli import main\n"
-            "from tfrecord_lite.apps.rearrange.shuffling import RandomOrder\n"
-            "def stuck(self):\n"
-            "    assert self._file is not None\n"
-            "    print('stuck', flush=True)\n"
-            "    time.sleep(600)\n"
-            "RandomOrder._groups = stuck\n"
-            "sys.exit(main(sys.argv[1:]))"
-        )
-        arguments = ["shuffle", "--memory", "1MiB", str(large), str(large.with_name("new"))]
-        with subprocess.Popen(
-            [sys.executable, "-c", code, *arguments],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        ) as process:
-            assert process.stdout is not None
-            assert process.stdout.readline() == b"stuck\n"
-            process.send_signal(number)
-            process.communicate(timeout=60)
-
-        left = {large.name}
-        if number == signal.SIGKILL:  # the new file itself had a name
-            left |= {name for name in names_in(large.parent) if name.startswith(".new.")}
-        assert names_in(large.parent) == left
 
 
 MEASURE = """

@@ -201,17 +201,6 @@ class TestRows:
         found = [r for path in sorted(tmp_path.glob("b-*.gz")) for r in TFRecordReader(path)]
         assert found == [*TFRecordReader(source)] * 2
 
-    def test_a_copy_has_the_sidecar(self, tmp_path: Path) -> None:
-        from tfrecord_lite import load
-
-        columns = {"x": np.array([0.1, 0.2]), "n": np.array([1, 2], np.uint8)}
-        save(tmp_path / "a.tfrecord", columns)
-
-        convert(tmp_path / "a.tfrecord", target=tmp_path / "b.tfrecord.gz", limit=1)
-
-        found: Any = load(tmp_path / "b.tfrecord.gz")
-        assert (found["x"].tolist(), found["n"].dtype) == ([0.1], np.uint8)
-
     @pytest.mark.parametrize("to", ["tfrecord", "parquet"])
     def test_each_file_of_a_directory_has_the_schema_of_its_sidecar(
         self, tmp_path: Path, source: Path, to: str

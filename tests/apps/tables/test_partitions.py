@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from tfrecord_lite import TFRecordFile, TFRecordReader, TFRecordWriter, encode_example, save, scan
+from tfrecord_lite import TFRecordFile, TFRecordReader, TFRecordWriter, save, scan
 from tfrecord_lite.apps.tables.record_format import WrittenPart, write_part
 from tfrecord_lite.errors import FailedPreconditionError, InvalidArgumentError, Reason
 
@@ -115,19 +115,6 @@ def test_damage_that_is_skipped_is_reported_by_partition(path: str) -> None:
     reports: list[Any] = [reader.report for reader in readers]
     assert [report.num_damaged for report in reports] == [1, 0, 1, 0]
     assert [report.records for report in reports] == n_rows
-
-
-def test_errors_name_the_place_in_the_file(tmp_path: Path) -> None:
-    with TFRecordWriter(tmp_path / "a") as writer:
-        for i in range(1000):
-            writer.write(encode_example({"x": [i] if i != 777 else ["a"]}))
-    parts = scan(tmp_path / "a", sample=100).partitions(num_partitions=4)
-
-    for part in parts[:3]:
-        assert sum(map(len, part.read())) == part.num_rows
-    with pytest.raises(InvalidArgumentError, match=r"a: record 777, .*feature 'x'") as raised:
-        list(parts[3].read())
-    assert "the schema is that of a sample" in str(raised.value)
 
 
 def test_a_file_that_has_changed(path: str) -> None:

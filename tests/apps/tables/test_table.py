@@ -19,7 +19,6 @@ from tfrecord_lite import (
     SequenceSchema,
     SparseFeature,
     SparseTensor,
-    TFRecordReader,
     TFRecordTable,
     TFRecordWriter,
     VarLenFeature,
@@ -345,12 +344,6 @@ def test_text_is_what_the_sample_shows_or_what_is_named(path: Path) -> None:
     assert rows_of(scan(path, text=True))[0]["c"] == ["x", ""]
 
 
-def test_halves_of_a_character_are_not_text(path: Path) -> None:
-    write(path, [{"a": "é".encode()[:1]}, {"a": "é".encode()[1:]}])
-
-    assert str(scan(path, text=True).arrow_schema.field("a").type) == "large_binary"
-
-
 def test_bytes_in_a_column_of_text_name_their_record(path: Path) -> None:
     write(path, [{"a": "x"}, {"a": "y"}, {"a": b"\xff"}])
     with pytest.raises(InvalidArgumentError, match="not UTF-8") as caught:
@@ -443,13 +436,6 @@ def test_usual_batches_have_about_4_mb(path: Path) -> None:
     assert sizes(100, 100_000) == [64, 36]
     assert 2000 < sizes(3000, 2000)[0] < 2100
     assert sizes(0, 1) == []
-
-
-def test_a_block_that_was_read_becomes_a_batch(path: Path) -> None:
-    write(path, [{"x": i} for i in range(10)])
-    (block,) = TFRecordReader(path).blocks()
-
-    assert scan(path).to_batch(block[2:4]).column("x").to_pylist() == [2, 3]
 
 
 def test_a_file_object_cannot_be_read_twice(path: Path) -> None:
