@@ -26,9 +26,8 @@ from tfrecord_lite.schema import FixedLenFeature, RawFeature
 if TYPE_CHECKING:
     from tfrecord_lite.dataset.feed import Feed, Pair, State
 
-_MOST_NAMES = 8
-"""Features named in a fingerprint."""
-_DIGEST_DIGITS = 16
+_MOST_CHARS = 60
+"""Of the names of features in a fingerprint."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -192,15 +191,12 @@ def _with_hint(error: TFRecordError) -> TFRecordError:
 
 
 def fingerprint(*groups: Any, strings: str) -> str:
-    """Name some of the features, with a digest of all specifications."""
+    """Name the features, with a digest of all specifications."""
     specs = [sorted((features or {}).items()) for features in groups]
-    names = [name for group in specs for name, _ in group]
-    specs += filter(
-        None, [sorted(getattr(features, "originals", {}).items()) for features in groups]
-    )
-    digest = hashlib.sha256(repr((specs, strings)).encode()).hexdigest()[:_DIGEST_DIGITS]
-    some = " ".join(names[:_MOST_NAMES]) + " ..." * (len(names) > _MOST_NAMES)
-    return f"<{some}: {len(names)}, {digest}>"
+    originals = [sorted(getattr(features, "originals", {}).items()) for features in groups]
+    digest = hashlib.sha256(repr((specs, originals, strings)).encode()).hexdigest()
+    names = " ".join(name for group in specs for name, _ in group)
+    return f"<{names:.{_MOST_CHARS}}: {digest[:16]}>"
 
 
 def is_dense(features: Any) -> bool:

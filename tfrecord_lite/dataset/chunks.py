@@ -147,9 +147,6 @@ class ObjectChunk:
         """Return the objects."""
         return self.items
 
-    def where(self, number: int) -> None:
-        """Return None: objects do not know where they came from."""
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ColumnChunk:
@@ -187,9 +184,6 @@ class ColumnChunk:
         if self.label_key is None:
             return out
         return [(piece, piece.pop(self.label_key)) for piece in out]
-
-    def where(self, number: int) -> None:
-        """Return None: columns do not know where they came from."""
 
 
 Chunk: TypeAlias = RecordChunk | BatchChunk | ColumnChunk | ObjectChunk

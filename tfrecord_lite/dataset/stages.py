@@ -179,9 +179,8 @@ def _call(function: Callable[..., Any], element: Any, chunk: Chunk, number: int)
     try:
         return function(*element) if type(element) is tuple else function(element)
     except Exception as error:
-        where = chunk.where(number)
-        if where is not None:
-            error.add_note(f"The function was called with {where}")
+        if isinstance(chunk, RecordChunk | BatchChunk):
+            error.add_note(f"The function was called with {chunk.where(number)}")
         raise
 
 
