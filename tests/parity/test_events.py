@@ -103,25 +103,18 @@ def assert_same_points(series: Any, events: Any) -> None:
     assert series.wall_time.tolist() == [event.wall_time for event in events]
 
 
-def test_old_scalars(old: Path) -> None:
-    theirs, ours = accumulated(old), read_events(old)
+@pytest.mark.parametrize("style", ["old", "new"])
+def test_scalars(request: pytest.FixtureRequest, style: str) -> None:
+    folder = request.getfixturevalue(style)
+    theirs, ours = accumulated(folder), read_events(folder)
 
-    assert set(ours.tags["scalars"]) == set(theirs.Tags()["scalars"])
-    for tag in ours.tags["scalars"]:
-        events = theirs.Scalars(tag)
+    tags = list(ours.tags["scalars"])
+    assert set(tags) == ({"loss", "accuracy"} if style == "new" else set(theirs.Tags()["scalars"]))
+    for tag in tags:
+        events = theirs.Tensors(tag) if style == "new" else theirs.Scalars(tag)
+        values = [array(e).item() if style == "new" else e.value for e in events]
         assert_same_points(ours.scalars(tag), events)
-        assert_same(ours.scalars(tag).value, np.array([event.value for event in events]))
-    assert len(ours.scalars("loss")) == len(STEPS)
-
-
-def test_new_scalars(new: Path) -> None:
-    theirs, ours = accumulated(new), read_events(new)
-
-    assert list(ours.tags["scalars"]) == ["loss", "accuracy"]
-    for tag in ours.tags["scalars"]:
-        events = theirs.Tensors(tag)
-        assert_same_points(ours.scalars(tag), events)
-        assert_same(ours.scalars(tag).value, np.array([array(e).item() for e in events]))
+        assert_same(ours.scalars(tag).value, np.array(values))
     assert len(ours.scalars("loss")) == len(STEPS)
 
 
