@@ -252,15 +252,11 @@ def test_events_and_messages_of_a_class_have_a_column_per_path(tmp_path: Path) -
     ):
         page = page_of([frames], message_class=cls)
         rows = re.findall('<tr class="row">(.*?)</tr>', page, re.DOTALL)
-        assert [re.findall(rf'data-name="{name}".*?>(1, 0, 0, .*?)<', row) for row in rows] == [
-            ["1, 0, 0, 0"],
-            ["1, 0, 0, 0.25"],
-        ]
+        shown = [re.findall(rf'data-name="{name}".*?>(1, 0, 0, .*?)<', row) for row in rows]
+        assert shown == [["1, 0, 0, 0"], ["1, 0, 0, 0.25"]]
         assert what in page
         assert ("Fields are shown by number" in page) == (cls is None)
-        only = page_of([frames], columns={name}, message_class=cls)
-        assert re.findall(r'<th[^>]*data-name="(.*?)"', only) in ([], [name])
-        assert "location_sf" not in only
+        assert "location_sf" not in page_of([frames], columns={name}, message_class=cls)
     with pytest.raises(
         InvalidArgumentError,
         match=r"record 0, byte 0: the 9 bytes of the record are not a foreign.Frame",

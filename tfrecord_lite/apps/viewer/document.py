@@ -126,16 +126,9 @@ def _what(report: Report) -> str:
         )
     if report.message_name:
         return f"{report.message_name} records"
-    holds = {
-        ContentType.EVENT: "TensorBoard events",
-        ContentType.EXAMPLE_LIST: "lists of Examples with a context",
-        ContentType.PROTOBUF: "messages of another type",
-        ContentType.TEXT: "texts",
-        ContentType.EMPTY: "empty records",
-        ContentType.UNKNOWN: "bytes of an unknown kind",
-    }
-    kinds = " and ".join(holds.get(type_, f"{type_} records") for type_ in report.types)
-    return kinds[:1].upper() + kinds[1:] if report.types[0] in holds else kinds
+    other = {ContentType.PROTOBUF: "messages of another type", ContentType.EMPTY: "empty records"}
+    what = " and ".join(other.get(type_, f"{type_} records") for type_ in report.types)
+    return what if what.startswith("tf.") else what[:1].upper() + what[1:]
 
 
 def _num_text(sample: Sample | None) -> str:
