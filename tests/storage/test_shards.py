@@ -341,20 +341,6 @@ def test_strings_that_numpy_cuts_are_rejected(tmp_path: Path, dtype: str, value:
     assert load(tmp_path / "d")["x"].tolist() == objects.astype(dtype).tolist()
 
 
-def test_none_is_never_taken_for_an_array_of_length_0(tmp_path: Path) -> None:
-    empty = np.zeros(0, np.int64)
-    given = schema_of({"x": np.zeros((1, 0), np.int64)})
-    column = [None, empty]
-
-    for values in (column, [None] * 2048 + [empty], [empty] * 2048 + [None]):
-        with pytest.raises(InvalidArgumentError, match=r"missing|null among"):
-            save(tmp_path / "d", [{"x": value} for value in values])
-    for schema in (None, given):
-        with pytest.raises(InvalidArgumentError, match="null among lists"):
-            save(tmp_path / "d", {"x": column}, schema=schema)
-    assert not (tmp_path / "d").exists()
-
-
 def test_a_schema_of_another_program_is_kept(tmp_path: Path) -> None:
     features = {"x": FixedLenFeature([2], np.float32), "y": VarLenFeature(bytes)}
 

@@ -220,22 +220,16 @@ def test_arrays_of_strings_of_different_lengths_keep_their_type(
     tmp_path: Path, dtype: str, one: Any, other: Any
 ) -> None:
     single, double = np.array([one], dtype), np.array([other, one], dtype)
-    wanted = [[one], [other, one]]
-
-    save(tmp_path / "columns", {"x": [single, double]})
-    save(tmp_path / "nested", {"x": [[single], [double, single]]})
-    save(tmp_path / "levels", {"x": [[single], [single, single]]})
-    rows = [{"x": single}, {"x": double}]
-    save(tmp_path / "rows", rows * 600 + [{"x": double}] * 1024)
-    save(tmp_path / "later", [{"x": double}] * 1024 + rows)
-    save(tmp_path / "one", [{"x": double}] * 1024 + [{"x": single}])
-
-    assert load(tmp_path / "columns")["x"].to_list() == wanted
-    assert load(tmp_path / "nested")["x"].to_list() == [[[one]], [[other, one], [one]]]
-    assert load(tmp_path / "levels")["x"].to_list() == [[[one]], [[one], [one]]]
-    assert load(tmp_path / "rows")["x"].to_list()[1198:1202] == [*wanted, wanted[1], wanted[1]]
-    assert load(tmp_path / "later")["x"].to_list()[1023:] == [wanted[1], *wanted]
-    assert load(tmp_path / "one")["x"].to_list()[1023:] == [wanted[1], [one]]
+    cases: dict[str, tuple[Any, Any]] = {
+        "columns": ({"x": [single, double]}, [[one], [other, one]]),
+        "nested": ({"x": [[single], [double, single]]}, [[[one]], [[other, one], [one]]]),
+        "levels": ({"x": [[single], [single, single]]}, [[[one]], [[one], [one]]]),
+        "rows": ([{"x": single}, {"x": double}] * 1025, [[one], [other, one]] * 1025),
+        "later": ([{"x": double}] * 1024 + [{"x": single}], [[other, one]] * 1024 + [[one]]),
+    }
+    for name, (data, wanted) in cases.items():
+        save(tmp_path / name, data)
+        assert load(tmp_path / name)["x"].to_list() == wanted
 
 
 def test_a_varlen_feature_is_not_widened() -> None:
