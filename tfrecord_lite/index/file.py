@@ -31,7 +31,6 @@ from tfrecord_lite.errors import (
 )
 from tfrecord_lite.files.names import (
     INDEX_SUFFIX,
-    Source,
     Sources,
     expand,
     is_file_object,
@@ -137,7 +136,11 @@ class TFRecordFile:
         settings = ReadSettings(**options)
         if settings.on_error != "raise":
             raise argument_error("a file of which records are read by number skips no damage")
-        self._names = names_of(expand(paths, settings.storage_options))
+        sources = expand(paths, settings.storage_options)
+        for source in filter(is_file_object, sources):
+            detail = "random access needs a path, not a file object, whose position is shared"
+            raise FailedPreconditionError(Reason.UNSUPPORTED, source=name_of(source), detail=detail)
+        self._names = list(map(name_of, sources))
         self._verify = settings.verify
         self._storage_options = settings.storage_options
         if index is None or index == "auto":
@@ -532,15 +535,6 @@ def _opened_again(names: list[str], stamps: list[FileStamp], number: int) -> Han
     handle = Handle(names[number])
     stamps[number].check(handle)
     return handle
-
-
-def names_of(sources: list[Source]) -> list[str]:
-    """Return paths and URLs by name; raise ``UNSUPPORTED`` for a file object."""
-    for source in sources:
-        if is_file_object(source):
-            detail = "random access needs a path, not a file object, whose position is shared"
-            raise FailedPreconditionError(Reason.UNSUPPORTED, source=name_of(source), detail=detail)
-    return list(map(name_of, sources))
 
 
 def _open_once(

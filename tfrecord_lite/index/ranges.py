@@ -263,13 +263,27 @@ class RangeReader:
         FailedPreconditionError
             ``STALE_INDEX`` if the file has changed since it was cut.
         """
+        part = self._range
         if self._stream is None:
-            self._stream = self._open()
-        records = self._skipping or self._stream
-        block = records.next_block(num_records)
-        if block is None:
-            self._check_end(self._stream)
-        return block
+            self._stream = RecordStream(part.source, self._options)
+            if self._is_part:
+                self._stream.begin_at(part.start, part.first)
+                self._stream.end_at(part.stop)
+            if self._log is not None:
+                self._skipping = self._log.skipping(self._stream)
+        stream = self._stream
+        if (block := (self._skipping or stream).next_block(num_records)) is not None:
+            return block
+        # Records may be missing, or there may be others, if the file has changed.
+        n_read, what = stream.n_records - part.first, ""
+        if part.stop is not None and stream.offset != part.stop:
+            what = f"the part ends at byte {part.stop}, but the file at byte {stream.offset}"
+        elif self._log is None and part.n_records is not None and part.n_records != n_read:
+            what = f"the part had {plural(part.n_records, 'record')}, but {n_read} are there"
+        if what:
+            detail = f"the file has changed since it was divided among tasks ({what}); start again"
+            raise FailedPreconditionError(Reason.STALE_INDEX, source=part.source, detail=detail)
+        return None
 
     def blocks(self, num_records: int | None = None) -> Iterator[Block]:
         """Yield the records in blocks, as :meth:`next_block`, and close the file."""
@@ -281,28 +295,6 @@ class RangeReader:
         """Close the file."""
         if self._stream is not None:
             self._stream.close()
-
-    def _open(self) -> RecordStream:
-        part, options = self._range, self._options
-        stream = RecordStream(part.source, options)
-        if self._is_part:
-            stream.begin_at(part.start, part.first)
-            stream.end_at(part.stop)
-        if self._log is not None:
-            self._skipping = self._log.skipping(stream)
-        return stream
-
-    def _check_end(self, stream: RecordStream) -> None:
-        """Raise if the file has changed such that records are missing, or there are others."""
-        part, n_read = self._range, stream.n_records - self._range.first
-        if part.stop is not None and stream.offset != part.stop:
-            what = f"the part ends at byte {part.stop}, but the file at byte {stream.offset}"
-        elif self._log is None and part.n_records is not None and part.n_records != n_read:
-            what = f"the part had {plural(part.n_records, 'record')}, but {n_read} are there"
-        else:
-            return
-        detail = f"the file has changed since it was divided among tasks ({what}); start again"
-        raise FailedPreconditionError(Reason.STALE_INDEX, source=part.source, detail=detail)
 
 
 def join_reports(reports: Iterable[DamageReport]) -> DamageReport:
