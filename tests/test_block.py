@@ -38,21 +38,6 @@ def test_a_block_holds_what_was_put_in(items: list[bytes]) -> None:
     assert block.nbytes == sum(map(len, items))
 
 
-@given(testing.records())
-def test_spare_bytes_follow_the_last_record(items: list[bytes]) -> None:
-    for block in (Block.from_records(items), from_stream(items, "a")):
-        ends = block.offsets + block.lengths
-
-        assert block.data.dtype == np.uint8
-        assert ends.max(initial=0) + SPARE_BYTES <= block.data.size
-
-
-def test_any_buffer_may_be_a_record() -> None:
-    block = Block.from_records([b"ab", bytearray(b"cd"), memoryview(b"ef")])
-
-    assert list(block) == [b"ab", b"cd", b"ef"]
-
-
 @pytest.mark.parametrize(
     "item",
     [
@@ -167,15 +152,6 @@ def test_extents_may_reach_the_last_byte_before_the_spare_ones() -> None:
     block = Block(data, np.array([9, 10]), np.array([1, 0]))
 
     assert list(block) == [b"\x09", b""]
-
-
-@given(testing.records(min_size=1))
-def test_records_of_a_stream_know_their_place_in_it(items: list[bytes]) -> None:
-    block = from_stream(items, "a")
-
-    places = [block.place(i) for i in range(len(items))]
-
-    assert places == [Place("a", i, offset) for i, offset in enumerate(offsets_of(items))]
 
 
 @given(st.lists(testing.records(), max_size=4), st.data())

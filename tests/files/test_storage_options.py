@@ -10,6 +10,7 @@ import pytest
 
 from tfrecord_lite import (
     FixedLenFeature,
+    Schema,
     ShardedTFRecordWriter,
     TFRecordDataset,
     TFRecordReader,
@@ -40,6 +41,13 @@ SECRET = {"token": "secret"}
 ROOT = "guarded://data"
 FEATURES = {"n": FixedLenFeature([], "int64")}
 COLUMNS = {"n": np.arange(5)}
+EVENT = Event(step=7, summary=Summary(value=[Summary.Value(tag="loss", simple_value=0.5)]))
+FILES = {
+    "a.tfrecord": bytes(frame(list(encode_examples(COLUMNS)))),
+    "a.schema.json": Schema(FEATURES).to_json().encode(),
+    "one/x.tfevents.1": bytes(frame([EVENT.SerializeToString()])),
+    "one/notes.txt": b"",
+}
 
 
 class GuardedFileSystem(memory.MemoryFileSystem):  # type: ignore[misc, name-defined]
@@ -66,76 +74,46 @@ def store() -> Iterator[Any]:
     GuardedFileSystem.store.clear()
     GuardedFileSystem.pseudo_dirs[:] = [""]
     filesystem = fsspec.filesystem("guarded", **SECRET)
-    loss = Summary.Value(tag="loss", simple_value=0.5)
-    event = Event(step=7, summary=Summary(value=[loss])).SerializeToString()
-    filesystem.pipe("/data/a.tfrecord", frame(list(encode_examples(COLUMNS))))
-    filesystem.pipe("/runs/one/x.tfevents.1", frame([event]))
-    filesystem.pipe("/runs/one/notes.txt", b"")
+    for name, content in FILES.items():
+        filesystem.pipe(f"/data/{name}", content)
     yield filesystem
     GuardedFileSystem.store.clear()
 
 
-def write_and_read(url: str, *, atomic: bool = False, **keywords: Any) -> None:
-    with TFRecordWriter(url, atomic=atomic, **keywords) as writer:
+def write_and_read(root: str, *, atomic: bool = False, **keywords: Any) -> None:
+    with TFRecordWriter(f"{root}/new", atomic=atomic, **keywords) as writer:
         writer.write(b"one")
-    assert list(TFRecordReader(url, **keywords)) == [b"one"]
+    assert list(TFRecordReader(f"{root}/new", **keywords)) == [b"one"]
 
 
-def write_shards(url: str, **keywords: Any) -> None:
-    with ShardedTFRecordWriter(f"{url}@2", **keywords) as writer:
+def write_shards(root: str, **keywords: Any) -> None:
+    with ShardedTFRecordWriter(f"{root}/new@2", **keywords) as writer:
         writer.write(b"one")
         writer.write(b"two")
-    assert list(TFRecordReader(f"{url}@2", **keywords)) == [b"one", b"two"]
+    assert list(TFRecordReader(f"{root}/new@2", **keywords)) == [b"one", b"two"]
 
 
-def save_and_load(url: str, **keywords: Any) -> None:
-    save(url, COLUMNS, **keywords)
-    assert load(url, **keywords)["n"].tolist() == [0, 1, 2, 3, 4]
-    assert list(load_schema(f"{url}.schema.json", **keywords)) == ["n"]
+def save_and_load(root: str, **keywords: Any) -> None:
+    save(f"{root}/new", COLUMNS, **keywords)
+    assert load(f"{root}/new", **keywords)["n"].tolist() == [0, 1, 2, 3, 4]
+    assert list(load_schema(f"{root}/new.schema.json", **keywords)) == ["n"]
 
 
-def save_sidecar_elsewhere(url: str, **keywords: Any) -> None:
-    save(url, COLUMNS, f"{ROOT}/elsewhere.json", **keywords)
-    found = load(url, schema=f"{ROOT}/elsewhere.json", **keywords)
+def save_sidecar_elsewhere(root: str, **keywords: Any) -> None:
+    save(f"{root}/new", COLUMNS, f"{root}/elsewhere.json", **keywords)
+    found = load(f"{root}/new", schema=f"{root}/elsewhere.json", **keywords)
     assert found["n"].tolist() == [0, 1, 2, 3, 4]
 
 
-def recover_there(url: str, **keywords: Any) -> None:
-    report = recover(f"{ROOT}/a.tfrecord", url, output_compression="GZIP", **keywords)
+def recover_there(root: str, **keywords: Any) -> None:
+    report = recover(f"{root}/a.tfrecord", f"{root}/new", output_compression="GZIP", **keywords)
     assert report.records == 5
-    assert recover(url, f"{url}.again", overwrite=True, **keywords).records == 5
+    assert recover(f"{root}/new", f"{root}/new.again", overwrite=True, **keywords).records == 5
 
 
 def iterate(dataset: Any) -> None:
     again = pickle.loads(pickle.dumps(dataset))
     assert len(list(again)) == len(list(dataset)) > 0
-
-
-WAYS: dict[str, Callable[..., Any]] = {
-    "writer": write_and_read,
-    "atomic writer": lambda url, **keywords: write_and_read(url, atomic=True, **keywords),
-    "shards": write_shards,
-    "save": save_and_load,
-    "sidecar elsewhere": save_sidecar_elsewhere,
-    "recover": recover_there,
-    "reader": lambda _, **keywords: iterate(TFRecordReader(f"{ROOT}/*.tfrecord", **keywords)),
-    "data set": lambda _, **keywords: iterate(TFRecordDataset(f"{ROOT}/a.tfrecord", **keywords)),
-    "batches": lambda _, **keywords: iterate(
-        read_batches(f"{ROOT}/a.tfrecord", FEATURES, 2, **keywords)
-    ),
-    "verify": lambda _, **keywords: raise_failure(verify(f"{ROOT}/a.tfrecord", **keywords)),
-    "summarize": lambda _, **keywords: summarize(f"{ROOT}/a.tfrecord", **keywords),
-    "infer_schema": lambda _, **keywords: infer_schema([f"{ROOT}/a.tfrecord"], **keywords),
-    "events of a file": lambda _, **keywords: read_events(
-        "guarded://runs/one/x.tfevents.1", **keywords
-    ),
-    "events of a folder": lambda _, **keywords: read_events("guarded://runs/one", **keywords),
-    "followed events": lambda _, **keywords: list(
-        follow_events("guarded://runs/one", stop=lambda: True, **keywords)
-    ),
-    "runs": lambda _, **keywords: find_runs("guarded://runs", **keywords),
-}
-each_way = pytest.mark.parametrize("way", WAYS)
 
 
 def raise_failure(report: Any) -> None:
@@ -145,29 +123,72 @@ def raise_failure(report: Any) -> None:
     assert file.is_sound
 
 
+WAYS: dict[str, Callable[..., Any]] = {
+    "writer": write_and_read,
+    "atomic writer": lambda root, **keywords: write_and_read(root, atomic=True, **keywords),
+    "shards": write_shards,
+    "save": save_and_load,
+    "load": lambda root, **keywords: load(f"{root}/a.tfrecord", **keywords),
+    "load_schema": lambda root, **keywords: load_schema(f"{root}/a.schema.json", **keywords),
+    "sidecar elsewhere": save_sidecar_elsewhere,
+    "recover": recover_there,
+    "reader": lambda root, **keywords: iterate(TFRecordReader(f"{root}/*.tfrecord", **keywords)),
+    "data set": lambda root, **keywords: iterate(TFRecordDataset(f"{root}/a.tfrecord", **keywords)),
+    "batches": lambda root, **keywords: iterate(
+        read_batches(f"{root}/a.tfrecord", FEATURES, 2, **keywords)
+    ),
+    "verify": lambda root, **keywords: raise_failure(verify(f"{root}/a.tfrecord", **keywords)),
+    "summarize": lambda root, **keywords: summarize(f"{root}/a.tfrecord", **keywords),
+    "infer_schema": lambda root, **keywords: infer_schema([f"{root}/a.tfrecord"], **keywords),
+    "events of a file": lambda root, **keywords: read_events(
+        f"{root}/one/x.tfevents.1", **keywords
+    ),
+    "events of a folder": lambda root, **keywords: read_events(f"{root}/one", **keywords),
+    "followed events": lambda root, **keywords: list(
+        follow_events(f"{root}/one", stop=lambda: True, **keywords)
+    ),
+    "runs": find_runs,
+}
+each_way = pytest.mark.parametrize("way", WAYS)
+
+
 @each_way
 def test_options_reach_the_file_system(way: str) -> None:
-    WAYS[way](f"{ROOT}/new", storage_options=SECRET)
+    WAYS[way](ROOT, storage_options=SECRET)
 
 
 @each_way
 @pytest.mark.parametrize("keywords", [{}, {"storage_options": None}, {"storage_options": {}}])
 def test_without_them_nothing_is_reached(way: str, keywords: dict[str, Any]) -> None:
     with pytest.raises(PermissionError, match="token"):
-        WAYS[way](f"{ROOT}/new", **keywords)
+        WAYS[way](ROOT, **keywords)
+
+
+@each_way
+def test_a_local_file_takes_no_options(tmp_path: Path, way: str) -> None:
+    (tmp_path / "one").mkdir()
+    for name, content in FILES.items():
+        (tmp_path / name).write_bytes(content)
+
+    with pytest.raises(InvalidArgumentError, match="storage_options") as caught:
+        WAYS[way](str(tmp_path), storage_options=SECRET)
+    assert caught.value.reason is Reason.BAD_ARGUMENT
+    with pytest.raises(TypeError, match="storage_options"):
+        WAYS[way](str(tmp_path), storage_options="secret")
+    assert {p.name for p in tmp_path.iterdir()} == {"one", "a.tfrecord", "a.schema.json"}
 
 
 def test_events_of_a_remote_run_are_read() -> None:
-    events = read_events("guarded://runs/one", storage_options=SECRET)
+    events = read_events("guarded://data/one", storage_options=SECRET)
 
     assert events.scalars("loss").step.tolist() == [7]
-    assert find_runs("guarded://runs", storage_options=SECRET) == {"one": "guarded:///runs/one"}
+    assert find_runs(ROOT, storage_options=SECRET) == {"one": "guarded:///data/one"}
     with pytest.raises(FileNotFoundError):
         find_runs("guarded://nothing", storage_options=SECRET)
     with pytest.raises(NotADirectoryError):
-        find_runs("guarded://runs/one/notes.txt", storage_options=SECRET)
+        find_runs("guarded://data/one/notes.txt", storage_options=SECRET)
     with pytest.raises(FileNotFoundError, match="there are runs in 'one'"):
-        read_events("guarded://runs", storage_options=SECRET)
+        read_events(ROOT, storage_options=SECRET)
 
 
 def test_an_atomic_writer_leaves_what_was_there(store: Any) -> None:
@@ -177,38 +198,6 @@ def test_an_atomic_writer_leaves_what_was_there(store: Any) -> None:
     assert store.cat("/data/old") == b"old"
     writer.close()
     assert store.cat("/data/old") == frame([b"new"])
-
-
-LOCAL: dict[str, Callable[..., Any]] = {
-    "reader": TFRecordReader,
-    "writer": TFRecordWriter,
-    "shards": lambda path, **keywords: ShardedTFRecordWriter(f"{path}@2", **keywords),
-    "save": lambda path, **keywords: save(path, COLUMNS, **keywords),
-    "load": load,
-    "load_schema": load_schema,
-    "recover": lambda path, **keywords: recover(path, f"{path}.new", **keywords),
-    "data set": TFRecordDataset,
-    "batches": lambda path, **keywords: read_batches(path, FEATURES, 2, **keywords),
-    "verify": verify,
-    "summarize": summarize,
-    "infer_schema": infer_schema,
-    "events": read_events,
-    "followed events": follow_events,
-    "runs": lambda path, **keywords: find_runs(path.parent, **keywords),
-}
-
-
-@pytest.mark.parametrize("way", LOCAL)
-def test_a_local_file_takes_no_options(tmp_path: Path, way: str) -> None:
-    path = tmp_path / "a"
-    path.write_bytes(frame(list(encode_examples(COLUMNS))))
-
-    with pytest.raises(InvalidArgumentError, match="storage_options") as caught:
-        LOCAL[way](path, storage_options=SECRET)
-    assert caught.value.reason is Reason.BAD_ARGUMENT
-    with pytest.raises(TypeError, match="storage_options"):
-        LOCAL[way](path, storage_options="secret")
-    assert path.read_bytes() == frame(list(encode_examples(COLUMNS)))
 
 
 def test_one_url_among_paths_is_enough(tmp_path: Path) -> None:

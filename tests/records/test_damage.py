@@ -15,7 +15,6 @@ import os
 import random
 import warnings
 import zlib
-from itertools import accumulate
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import pytest
@@ -318,44 +317,6 @@ class TestCompressedBytes:
 
         # By its first bytes it is not compressed, and what is stored in it is found.
         self.check(tmp_path, data, 9, [Reason.LENGTH_CRC, Reason.TRUNCATED])
-
-
-class TestMembers:
-    """Of a file of several gzip members, those after a damaged one are found by recover."""
-
-    MEMBERS = tuple(gzip.compress(b"".join(FRAMES[i : i + 3])) for i in (0, 3, 6))
-
-    def saved(self, folder: Path, *members: bytes, compression: str | None = None) -> list[bytes]:
-        path = folder / "damaged.gz"
-        path.write_bytes(b"".join(members))
-        recover(path, folder / "saved", compression=compression, overwrite=True)
-        return list(TFRecordReader(folder / "saved"))
-
-    def test_a_member_that_begins_in_the_middle_of_a_record(self, tmp_path: Path) -> None:
-        stream = b"".join(FRAMES)
-        first, second = gzip.compress(stream[:100]), gzip.compress(stream[100:])
-
-        assert self.saved(tmp_path, first, second) == RECORDS
-        damaged = first[:-8] + b"\xff" * 8
-        n_whole = len(reference.decode(stream[:100])[0])
-        assert self.saved(tmp_path, damaged, second) == RECORDS[:n_whole] + RECORDS[n_whole + 1 :]
-
-    def test_every_place_is_reported_as_of_one_stream(self, tmp_path: Path) -> None:
-        first, second, third = self.MEMBERS
-        path = tmp_path / "damaged.gz"
-        path.write_bytes(first[:-8] + bytes(8) + second + third[:-8])
-
-        (file,) = recover(path, tmp_path / "saved").files
-
-        ends = [*accumulate(len(b"".join(FRAMES[i : i + 3])) for i in (0, 3, 6))]
-        assert [span.reason for span in file.spans] == [
-            Reason.COMPRESSED_CORRUPT,
-            Reason.COMPRESSED_TRUNCATED,
-        ]
-        assert [span.offset for span in file.spans] == [ends[0], ends[2]]
-        assert [span.records_before for span in file.spans] == [3, 9]
-        assert [span.records_after for span in file.spans] == [6, 0]
-        assert (file.records, file.record_bytes) == (9, sum(map(len, RECORDS)))
 
 
 class Damaged(NamedTuple):
