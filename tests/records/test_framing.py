@@ -178,6 +178,7 @@ class TestDamage:
     @given(stream=testing.any_stream(), limit=st.integers(0, 80) | odd_lengths(), data=st.data())
     @example(reference.encode([b"one"]) + bytes(11), 80, None)  # as a power cut may leave it
     @example(reference.encode([b"one"]) + bytes(17), 80, None)
+    @example(reference.encode([b"one", b"two", b"x"])[:-1] + b"\0", 80, None)
     def test_any_bytes_decode_or_raise_as_the_reference(
         self, drive: Drive, stream: bytes, limit: int, data: st.DataObject | None
     ) -> None:

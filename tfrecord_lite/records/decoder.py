@@ -4,7 +4,7 @@ Reading takes three steps, and only the first is a Python loop:
 
 1. *scan*: hop from header to header, trusting each length for now;
 2. *check the headers*: the CRCs of all lengths at once. The first that is wrong
-   ends the block, since every hop after it was a guess;
+   ends the records, since every hop after it was a guess;
 3. *check the data*: one CRC call per record, or for many short ones a single call
    over all of them (:mod:`tfrecord_lite.records.crc_combine`).
 
@@ -25,7 +25,7 @@ from typing import cast
 
 import numpy as np
 
-from tfrecord_lite.arrays import Buffer, Int64Array, Uint8Array, keep_freed_pages
+from tfrecord_lite.arrays import Buffer, Uint8Array, keep_freed_pages
 from tfrecord_lite.block import FOOTER_BYTES, HEADER_BYTES, OVERHEAD_BYTES, SPARE_BYTES, Block, Span
 from tfrecord_lite.errors import DataLossError, Reason
 from tfrecord_lite.options import MAX_RECORD_BYTES
@@ -215,12 +215,18 @@ class FrameDecoder:
         ``DATA_CRC`` or ``RECORD_TOO_LARGE``. Its `offset` is the record's, also for ``DATA_CRC``,
         where TensorFlow gives that of the data (R5).
         """
-        edges = self._next_edges(n_records)
-        if edges is None:
-            return None
-        base = self._base - HEADER_BYTES
-        span = Span(0, self.source, self._n_given, base, is_framed=self.verify)
-        bounds = edges[: self._admit(edges) + 1]
+        self._scan(n_records)
+        n_found = self._edges.size - 1
+        n_given = min(n_found, n_records or n_found)
+        if n_given < (n_records or 1):
+            if self._error is None:
+                return None
+            if not n_given:
+                raise self._error
+        span = Span(0, self.source, self._n_given, self._base - HEADER_BYTES, is_framed=self.verify)
+        bounds, self._edges = self._edges[: n_given + 1], self._edges[n_given:]
+        self._n_given += n_given
+        self._mean_bytes = int(bounds[-1] - bounds[0]) // n_given + 1
         offsets, lengths = bounds[:-1] + HEADER_BYTES, np.diff(bounds) - OVERHEAD_BYTES
         return Block(self._buffer, offsets, lengths, (span,))
 
@@ -324,6 +330,8 @@ class FrameDecoder:
         more = np.fromiter(found, np.int64, len(found))
         self._edges, self._next_length = np.concatenate([self._edges[:-1], more]), None
         self._check_headers(n_known, has_next=self._stop - at >= HEADER_BYTES)
+        if self.verify:
+            self._check_data(n_known)
 
     def _check_headers(self, n_known: int, *, has_next: bool) -> None:
         """Check headers just found; the first that is wrong ends the records before it."""
@@ -349,36 +357,16 @@ class FrameDecoder:
         reason = Reason.RECORD_TOO_LARGE
         self._error = DataLossError(reason, offset, self.source, index, detail=detail)
 
-    def _next_edges(self, n_records: int | None) -> Int64Array | None:
-        """Return where the next records start, and where the last ends; None if not there yet."""
-        self._scan(n_records)
-        if self._edges.size <= (n_records or 1):
-            if self._error is None:
-                return None
-            if self._edges.size == 1:
-                raise self._error
-        return self._edges if n_records is None else self._edges[: n_records + 1]
-
-    def _admit(self, edges: Int64Array) -> int:
-        """Check the data of the frames between these edges.
-
-        Counts the records before the first damaged one as given out, and returns their number;
-        raises if there are none.
-        """
-        n_intact = edges.size - 1
-        if self.verify:
-            starts, stops = edges[:-1] + HEADER_BYTES, edges[1:] - FOOTER_BYTES
-            bad = first_bad_data(self._buffer, starts, stops, is_owned=True)
-            if bad is not None:
-                n_intact = bad
-                self._edges, self._next_length = self._edges[: bad + 1], None
-                self._error = self._damage(int(edges[bad + 1] - edges[bad]))
-                if not bad:
-                    raise self._error
-        self._edges = self._edges[n_intact:]
-        self._n_given += n_intact
-        self._mean_bytes = int(edges[n_intact] - edges[0]) // n_intact + 1
-        return n_intact
+    def _check_data(self, n_known: int) -> None:
+        """Check the data of records just found; the first that is damaged ends the records before it."""
+        edges = self._edges[n_known:]
+        if edges.size == 1:
+            return
+        starts, stops = edges[:-1] + HEADER_BYTES, edges[1:] - FOOTER_BYTES
+        bad = first_bad_data(self._buffer, starts, stops, is_owned=True)
+        if bad is not None:
+            self._edges, self._next_length = self._edges[: n_known + bad + 1], None
+            self._error = self._damage(int(edges[bad + 1] - edges[bad]))
 
     def _damage(self, n_bytes: int) -> DataLossError:
         """Return the error about the frame at `_next`, which takes `n_bytes`."""
