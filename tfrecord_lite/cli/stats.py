@@ -58,17 +58,12 @@ def run_stats(args: argparse.Namespace, console: Console) -> None:
     elif sources:
         with metered(None, title_of(sources), "bytes") as meter:
             sample = _add_sample(collector, sources, args, console, meter)
-    _complain_of_malformed(collector, console)
+    if malformed := collector.malformed:
+        left_out = f"left out {plural(len(malformed), 'malformed record')}"
+        console.complain(f"{left_out}; the first: {malformed[0]}", Status.FAILED)
     statistics = collector.statistics()
     if sources and (statistics.num_records or not console.status):
         _show(statistics, sample, args, console)
-
-
-def _complain_of_malformed(collector: Collector, console: Console) -> None:
-    """Report the records that were left out, if any were."""
-    if collector.malformed:
-        left_out = f"left out {plural(len(collector.malformed), 'malformed record')}"
-        console.complain(f"{left_out}; the first: {collector.malformed[0]}", Status.FAILED)
 
 
 def _add_sample(
@@ -117,7 +112,10 @@ def _show(
         console.say_json(_as_json(statistics, sample, chosen))
         return
     title = f"{plural(statistics.num_records, 'record')}, {plural(len(statistics), 'feature')}"
-    console.say(f"{title}{_sample_text(sample)}")
+    if sample is not None and not sample.is_whole:
+        total = "" if sample.num_records is None else f", of {sample.num_records:,}"
+        title += f"; {sample.method}{total}"
+    console.say(title)
     width = shutil.get_terminal_size((100, 24)).columns
     for line in style.table(
         statistics.lines(width, chosen, has_blocks=console.is_utf8), has_names=True
@@ -137,14 +135,6 @@ def _as_json(statistics: Statistics, sample: Sample | None, chosen: set[str]) ->
         "total_records": sample.num_records,
     }
     return {**described, "sample": drawn}
-
-
-def _sample_text(sample: Sample | None) -> str:
-    """Say how the records were chosen, and of how many if that is known."""
-    if sample is None or sample.is_whole:
-        return ""
-    total = "" if sample.num_records is None else f", of {sample.num_records:,}"
-    return f"; {sample.method}{total}"
 
 
 # ----------------------------------------------------------------------------------- diff

@@ -64,6 +64,7 @@ def test_a_histogram_has_a_column_per_bin_as_tall_as_its_share(counts: list[int]
         ([0, 1, 2], False, ["0 to 1", "1 to 2"]),
         ([1.7e9, 1.7e9 + 1000, 1.7e9 + 2000], False,
          ["1,700,000,000 to 1,700,001,000", "1,700,001,000 to 1,700,002,000"]),
+        ([1000.25, 2000.25, 999_999.25], False, ["1,000 to 2,000", "2,000 to 999,999"]),
         ([6.5, 7.5, 8.5], True, ["7", "8"]),
         ([6.5, 9.5, 12.5], True, ["7 to 9", "10 to 12"]),
     ],
@@ -77,7 +78,7 @@ def test_bins_are_named_so_that_they_differ(
 
 
 def test_bars_are_a_list_with_escaped_labels() -> None:
-    found = parse(bars([(HOSTILE, 3), ("b", 1)], "top")).findall("ol/li")
+    found = parse(bars([(HOSTILE, 3), ("b", 1)], "top", 6)).findall("ol/li")
 
     assert [item.findtext("span") for item in found] == [HOSTILE, "b"]
-    assert [item[1][1].attrib["width"] for item in found] == ["100%", "33.33%"]
+    assert [item[1][1].attrib["width"] for item in found] == ["50%", "16.67%"]

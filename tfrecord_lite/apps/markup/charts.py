@@ -94,21 +94,19 @@ def histogram(
     return _svg("histogram", title, width, height, "".join(columns), is_stretched=True)
 
 
-def bars(items: Iterable[tuple[str, int]], title: str, *, total: int | None = None) -> str:
+def bars(items: Iterable[tuple[str, int]], title: str, total: int) -> str:
     """Draw a list with a label, a bar and a count per item; `total` is what is the whole width.
 
-    >>> bars([("<b>", 2)], "top values").count("&lt;b&gt;")
+    >>> bars([("<b>", 2)], "top values", 3).count("&lt;b&gt;")
     2
     """
-    pairs = list(items)
-    whole = total or max((count for _, count in pairs), default=1) or 1
     rows = [
         f'<li><span class="label" title="{escape(label)}">{escape(label)}</span>'
         '<svg class="chart bar" aria-hidden="true" height="8" fill="currentColor">'
         '<rect class="track" width="100%" height="8" rx="4"/>'
-        f'<rect width="{min(count / whole, 1) * 100:.4g}%" height="8" rx="4"/></svg>'
+        f'<rect width="{100 * count / total:.4g}%" height="8" rx="4"/></svg>'
         f'<span class="count">{count:,}</span></li>'
-        for label, count in pairs
+        for label, count in items
     ]
     return f'<ol class="bars" aria-label="{escape(title)}">{"".join(rows)}</ol>'
 

@@ -75,8 +75,6 @@ if TYPE_CHECKING:
     _Pair = tuple[list[Any] | None, list[Any] | None]
     """The arrays of a feature in both records: a list of one step but for a feature list."""
 
-ALL = "(all)"
-"""Where features have a name: what is about all records."""
 WIDTH = 100
 _LEAST_WIDTH = 16
 _LEAST_LINE = 40
@@ -197,12 +195,6 @@ class RecordDifference:
     number: int
     features: tuple[str, ...]
     values: tuple[tuple[str, str], ...] = ()
-
-    def __str__(self) -> str:
-        """Return the number and the features in one line."""
-        names = ", ".join(map(shown_name, self.features[:_MAX_NAMES]))
-        more = f", ... ({len(self.features)} features)" * (len(self.features) > _MAX_NAMES)
-        return f"record {self.number}: {names}{more}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -539,8 +531,6 @@ def thresholds_with(given: Mapping[str, float] | None) -> dict[str, float]:
         if name not in THRESHOLDS:
             known = f"{nearest(name, THRESHOLDS)}; expected {', '.join(THRESHOLDS)}"
             raise argument_error(f"there is no threshold {name!r}{known}")
-        if isinstance(value, bool) or not hasattr(value, "__float__"):
-            raise TypeError(f"{name} must be a number, not {type(value).__name__}")
         if not value >= 0:  # NaN is not either
             raise argument_error(f"{name} is {value}, expected 0 or more")
     return {**THRESHOLDS, **(given or {})}
@@ -819,22 +809,16 @@ def _finding_rows(comparison: Comparison) -> list[tuple[str, ...]]:
         if one.what != "records" or one.sides[0]:
             is_measured = one.distance is not None
             distance = f"{one.distance:.3g} > {one.threshold:.3g}" if is_measured else ""
-            rows.append((_feature_name(one.feature), one.what, *one.sides, distance))
+            about = "(all)" if one.feature is None else shown_name(one.feature)
+            rows.append((about, one.what, *one.sides, distance))
     has_distances = any(row[-1] for row in rows[1:])
     return [row if has_distances else row[:-1] for row in rows]
-
-
-def _feature_name(feature: str | None) -> str:
-    """Return the name of a feature, never that of all."""
-    if feature is None:
-        return ALL
-    return repr(feature) if feature == ALL else shown_name(feature)
 
 
 def _record_rows(differences: RecordDifferences) -> list[tuple[str, ...]]:
     """Return the head and the cells of the first records that differ."""
     rows = (
-        ("" if i else f"{one.number:,}", _feature_name(feature), *sides)
+        ("" if i else f"{one.number:,}", shown_name(feature), *sides)
         for one in differences.first
         for i, (feature, sides) in enumerate(zip(one.features, one.values, strict=False))
     )

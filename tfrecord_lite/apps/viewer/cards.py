@@ -151,13 +151,13 @@ def _chart(found: FeatureStatistics, name: str, *, is_brief: bool) -> tuple[str,
     if numbers is not None:
         if numbers.is_integer and numbers.is_exact and 1 < numbers.values.size <= n_bars:
             few = zip(map(str, numbers.values.tolist()), numbers.counts.tolist(), strict=True)
-            return bars(few, f"Values of {shown}", total=numbers.count), ()
+            return bars(few, f"Values of {shown}", numbers.count), ()
         title, sized = f"Histogram of the values of {shown}", numbers
         caption = tuple(_figures([numbers.min or 0, numbers.max or 0]))
     elif strings is not None:
         if labels := _labels(strings, n_bars):
             title = f"Most frequent values of {shown}"
-            return bars(labels, title, total=strings.lengths.count), ()
+            return bars(labels, title, strings.lengths.count), ()
         title, sized = f"Histogram of the sizes of {shown}", strings.lengths
         low, high = (human_bytes(int(n or 0)) for n in (sized.min, sized.max))
         caption = low, "bytes per value", high
