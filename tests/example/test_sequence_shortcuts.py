@@ -13,18 +13,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.example_messages import buffer_of, len_field, varint
+from tests.support.example_messages import len_field, varint
 from tfrecord_lite import (
     FixedLenSequenceFeature,
     RaggedFeature,
     SequenceExampleParser,
 )
 from tfrecord_lite.arrays import lanes, short_lanes
-from tfrecord_lite.block import SPARE_BYTES, Block
 from tfrecord_lite.errors import InvalidArgumentError
 from tfrecord_lite.example.sequence import batch as sequences
 from tfrecord_lite.wire import packed
-from tfrecord_lite.wire.keys import KeyTable
 from tfrecord_lite.wire.varint import read_short, read_varints
 
 if TYPE_CHECKING:
@@ -73,12 +71,6 @@ def padded(rows: Many[Many[Any]], shape: tuple[int, ...], dtype: str) -> Any:
     return out
 
 
-def takes_the_shortcut(batch: Many[bytes], n_values: int = 2) -> bool:
-    data, starts, stops = buffer_of(batch)
-    found = sequences.SequenceMessageBatch(data, starts, stops, KeyTable([b"a"]))
-    return found.padded_floats(0, n_values) is not None
-
-
 def assert_padded(parser: Any, batch: Any, rows: Many[Many[Any]]) -> None:
     _, lists, lengths = parser(batch)
     shape, dtype = ((2,), "float32") if parser is not INTS else ((), "int64")
@@ -89,12 +81,10 @@ def assert_padded(parser: Any, batch: Any, rows: Many[Many[Any]]) -> None:
     assert lengths["a"].tolist() == [len(row) for row in rows]
 
 
-@pytest.fixture(params=["", "steps._COPIED_BYTES", "steps._AT_ONCE", "all"])
+@pytest.fixture(params=[False, True])
 def _pieces(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let batches be read in one piece, or in many."""
-    if request.param in ("steps._COPIED_BYTES", "all"):
-        monkeypatch.setattr(sequences, "_COPIED_BYTES", 100)
-    if request.param in ("steps._AT_ONCE", "all"):
+    if request.param:
         monkeypatch.setattr(sequences, "_AT_ONCE", 4)
         monkeypatch.setattr(packed, "_GROUP_VALUES", 3)
 
@@ -103,30 +93,10 @@ def _pieces(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 def test_even_floats_are_padded() -> None:
     rows = [values_of(i, n) for i, n in enumerate(N_STEPS)]
     batch = [message(b"".join(map(float_step, row))) for row in rows]
-    assert takes_the_shortcut(batch)
-    assert not takes_the_shortcut(batch, 3)
     assert_padded(FLOATS, batch, rows)
     assert_padded(FLOATS, batch[1:2] * 4, [[]] * 4)
     lists: Any = RAGGED_FLOATS(batch)[1]
     assert lists["a"].to_list() == rows
-
-
-@pytest.mark.parametrize("order", [[6, 5, 4, 3, 2, 1, 0], [2, 2, 0], [6] * 4, [0, 6, 1, 5]])
-@pytest.mark.parametrize("spare", [SPARE_BYTES, SPARE_BYTES + 4096])
-@pytest.mark.parametrize("longest", [5, 60, 600])
-@pytest.mark.usefixtures("_pieces")
-def test_even_floats_lie_anywhere_in_their_buffer(
-    order: list[int], spare: int, longest: int
-) -> None:
-    # Lists longer than the buffer after the last messages, or than the whole buffer.
-    rows = [values_of(i, longest if n == 5 else n) for i, n in enumerate(N_STEPS)]
-    batch = [message(b"".join(map(float_step, row))) for row in rows]
-    data = np.full(sum(map(len, batch)) + spare, 0xFF, np.uint8)
-    data[:-spare] = np.frombuffer(b"".join(batch), np.uint8)
-    lengths = np.array([len(each) for each in batch])
-    offsets = np.cumsum(lengths) - lengths
-    block = Block(data, offsets[order], lengths[order])
-    assert_padded(FLOATS, block, [rows[i] for i in order])
 
 
 @pytest.mark.parametrize("place", range(len(N_STEPS)))
@@ -139,7 +109,6 @@ def test_one_message_or_step_of_floats_is_another(place: int) -> None:
         return [*batch[:place], other, *batch[place + 1 :]]
 
     for missing in (b"", len_field(2, b""), len_field(2, len_field(1, len_field(1, b"b")))):
-        assert not takes_the_shortcut(instead(missing))
         assert_padded(SOME_FLOATS, instead(missing), [*rows[:place], [], *rows[place + 1 :]])
         with pytest.raises(InvalidArgumentError, match="the list is missing"):
             FLOATS(instead(missing))
@@ -148,7 +117,6 @@ def test_one_message_or_step_of_floats_is_another(place: int) -> None:
         parts[step] = unpacked_step(rows[place][step])
         assert len(parts[step]) == len(float_step([0, 0]))
         other = instead(message(b"".join(parts)))
-        assert not takes_the_shortcut(other)
         assert_padded(FLOATS, other, rows)
         for wrong, words in (
             (parts[step][:2] + b"\x1a" + parts[step][3:], "int64"),

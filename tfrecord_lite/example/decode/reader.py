@@ -104,13 +104,13 @@ class ColumnReader:
         for name, feature in self.prepared.items():
             if name == but:
                 continue
-            whole = self._at_once(batch, name, single=single, is_cut=is_cut)
+            whole = self._at_once(batch, name, single=single)
             if whole is not None and not is_cut:
                 results[0][name] = whole
                 continue
             for number, (start, stop) in enumerate(pairwise(splits)):
                 if whole is not None:
-                    results[number][name] = self._slice(whole, start, stop)
+                    results[number][name] = owned_slice(whole, start, stop)
                     continue
                 try:
                     results[number][name] = self._build(feature, column, single=single)
@@ -118,13 +118,8 @@ class ColumnReader:
                     raise misfit.moved(start) from None
         return results
 
-    def _at_once(self, batch: Any, name: str, *, single: bool, is_cut: bool) -> Any:
+    def _at_once(self, batch: Any, name: str, *, single: bool) -> Any:
         """Build the result of a feature of which nothing needs to be checked; None of another."""
-        raise NotImplementedError
-
-    def _slice(self, whole: Any, start: int, stop: int) -> Any:
-        """Return the part of some messages of what was built at once, copied."""
-        raise NotImplementedError
 
     def _column(self, batch: Any, key: str) -> Any:
         """Read a column, which has the method ``cut``."""
@@ -244,7 +239,7 @@ class FeatureReader(ColumnReader):
             batch = MessageBatch(data, starts, stops, table, memory)
         return batch
 
-    def _at_once(self, batch: MessageBatch, name: str, *, single: bool, is_cut: bool) -> Any:
+    def _at_once(self, batch: MessageBatch, name: str, *, single: bool) -> Any:
         if name not in self._dense:
             return None
         dense, number, size = self._dense[name]
@@ -255,9 +250,6 @@ class FeatureReader(ColumnReader):
         if dense.kind is Kind.BYTES:
             flat = owned_values(flat, dense.kind, self._form(dense.key))
         return build.shaped(flat, dense, batch.n_messages, single=single)
-
-    def _slice(self, whole: Any, start: int, stop: int) -> Any:
-        return owned_slice(whole, start, stop)
 
     def _others(self, batch: MessageBatch, table: KeyTable) -> list[bytes]:
         """Return keys of a batch that are not in its table.

@@ -32,14 +32,6 @@ after a prefix of known form, and its content goes on to the next step::
 next: either all have the size of the first, or they start where bytes look like a prefix. A
 guess is right for a list if prefixes and sizes lead from its start exactly to its end. The
 other lists are walked in lockstep by :func:`find_steps`.
-
-Steps of one size lie at even distances: where the first is and how many there are is all
-that needs to be known about a list. So floats of one size are padded without looking at any step::
-
-    in the buffer        p 1 p 2 p 3 ..      p 4 ......      (p: a prefix)
-    a copy per list      p 1 p 2 p 3         p 4 x x x x     as long as the longest
-    prefixes left out      1   2   3           4   x   x     a view, with strides
-    the rest is 0          1   2   3           4   0   0
 """
 
 from __future__ import annotations
@@ -54,7 +46,6 @@ import numpy as np
 from tfrecord_lite.arrays import (
     BoolArray,
     ByteRanges,
-    Float32Array,
     Int64Array,
     Uint8Array,
     gather,
@@ -109,8 +100,6 @@ _TYPICAL = 8
 """About the bytes of a step that is searched for."""
 _MOST_WRONG = 0.5
 """The share of lists that a guess may be wrong for before another one is made."""
-_COPIED_BYTES = 128 * 1024
-"""Bytes of lists that are copied at once; they stay in the cache."""
 
 
 def find_plain(data: Uint8Array, starts: Int64Array, stops: Int64Array) -> PlainSteps | None:
@@ -130,13 +119,12 @@ def find_plain(data: Uint8Array, starts: Int64Array, stops: Int64Array) -> Plain
     is_plain = stops == starts
     some_starts, some_stops = starts[filled], stops[filled]
     counts = np.zeros(starts.size, np.int64)
-    contents: EvenContents | ByteRanges
     found = _even(data, some_starts, some_stops, first)
     if found is not None:
         is_plain[filled] = found > 0
         counts[filled] = found
-        firsts = starts[is_plain] + len(first.prefix)
-        contents = EvenContents(data, firsts, first.size, first.length)
+        begin = ranges(starts[is_plain] + len(first.prefix), counts[is_plain], first.size)
+        contents = ByteRanges(data, begin, np.broadcast_to(first.length, begin.shape))
     else:
         if first.size > _SEARCHED:
             return None
@@ -308,52 +296,6 @@ def _fields_of(data: Uint8Array, starts: Int64Array, stops: Int64Array) -> Field
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class EvenContents:
-    """Contents of steps, of one length and at one distance in all lists."""
-
-    data: Uint8Array
-    first: Int64Array
-    """Where the content of each list's first step starts; shape (n_lists,)."""
-    size: int
-    """Bytes from one step to the next."""
-    length: int
-    """Bytes of a content."""
-
-    def starts(self, counts: Int64Array) -> Int64Array:
-        """Return where each content starts, given the steps of each list; shape (n_steps,)."""
-        return ranges(self.first, counts, self.size)
-
-    def pad(self, counts: Int64Array, out: Float32Array) -> None:
-        """Store the steps of each list in a row, zeros after them.
-
-        `out` is float32, shape (n_lists, longest, n_values): contiguous, and at least as long as
-        the longest list.
-        Every list is copied at the length of the longest one. Contents are at the same offsets in
-        all these copies, so no step is looked at.
-        """
-        data = self.data
-        n_lists, longest = out.shape[:2]
-        step = np.dtype((np.void, self.length))
-        to = out.reshape(-1).view(step).reshape(n_lists, longest)
-        width = (longest - 1) * self.size + self.length
-        last = data.size - width  # later starts are copied from a buffer with more room
-        is_late = self.first > last
-        base = max(last, 0)
-        tail = np.concatenate([data[base:], np.zeros(width, np.uint8)])
-        for source, which, first in (
-            (data, np.flatnonzero(~is_late), self.first),
-            (tail, np.flatnonzero(is_late), self.first - base),
-        ):
-            for begin in range(0, which.size, at_once := max(_COPIED_BYTES // width, 1)):
-                some = which[begin : begin + at_once]
-                copied = rows(source, width)[first[some]]
-                strides = (width, self.size)
-                steps = np.ndarray((some.size, longest), step, copied, strides=strides)
-                steps[np.arange(longest) >= counts[some, None]] = np.zeros((), step)
-                to[some] = steps
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class PlainSteps:
     """The plain steps of many lists, all of one kind."""
 
@@ -362,7 +304,7 @@ class PlainSteps:
     kind: Kind
     counts: Int64Array
     """Steps of each of these lists; shape (is_plain.sum(),)."""
-    contents: EvenContents | ByteRanges
+    contents: ByteRanges
     """The content of each of their steps."""
 
     def values(self, kind: Kind) -> ListValues:
@@ -372,25 +314,22 @@ class PlainSteps:
         """
         if kind != self.kind:
             return ListValues(0, NO_VALUES[kind])
-        contents, data = self.contents, self.contents.data
-        if isinstance(contents, ByteRanges):
-            start, lengths = contents.starts, contents.lengths
-        else:
-            start, length = contents.starts(self.counts), contents.length
-            if kind is Kind.FLOAT:
-                if not length:
-                    return ListValues(0, np.empty(0, np.float32))
-                return ListValues(length // 4, rows(data, length)[start].view("<f4"))
-            lengths = np.broadcast_to(length, start.shape)
+        found = self.contents
         if kind is Kind.BYTES:
-            return ListValues(1, ByteRanges(data, start, lengths))
+            return ListValues(1, found)
         if kind is Kind.FLOAT:
-            return ListValues(lengths >> 2, gather(data, start, lengths).view("<f4"))
+            longest = int(found.lengths.max(initial=0))
+            if int(found.lengths.min(initial=longest)) < longest:
+                return ListValues(found.lengths >> 2, found.joined().view("<f4"))
+            flat = (
+                rows(found.data, longest)[found.starts].view("<f4") if longest else NO_VALUES[kind]
+            )
+            return ListValues(longest >> 2, flat)
         with (
             renumbered(np.flatnonzero(self.is_plain)),
             renumbered(np.repeat(np.arange(self.counts.size), self.counts)),
         ):
-            counts, numbers = varint_runs(ByteRanges(data, start, lengths))
+            counts, numbers = varint_runs(found)
         return ListValues(1 if (counts == 1).all() else counts, numbers)
 
 
@@ -531,34 +470,6 @@ class SequenceMessageBatch:
         left = np.diff(self._splits[cells.start : cells.stop + 1])
         counts = left if in_cells else n_steps - left
         return ranges(row_splits(n_steps)[:-1], counts)
-
-    def padded_floats(
-        self, number: int, n_values: int, *, most_times: int | None = None
-    ) -> tuple[Float32Array, Int64Array] | None:
-        """Return the steps of a list, float32, padded with 0, and the number of each message's.
-
-        The shapes are (n_messages, longest, n_values) and (n_messages,). None if a message
-        lacks the list, or the steps are not all `n_values` floats, stored alike; or if padding
-        makes more than `most_times` as many steps.
-        """
-        plain = self._plain.get(number)
-        if plain is None or plain.is_plain.size != self.n_messages or not plain.is_plain.all():
-            return None
-        contents, counts = plain.contents, plain.counts
-        if plain.kind is not Kind.FLOAT or not isinstance(contents, EvenContents):
-            return None
-        if not contents.length == 4 * n_values > 0:
-            return None
-        longest = int(counts.max(initial=0))
-        n_steps = int(counts.sum())
-        if most_times is not None and longest * self.n_messages > most_times * n_steps:
-            return None
-        try:
-            out = np.empty((self.n_messages, longest, n_values), np.float32)
-        except (MemoryError, ValueError):
-            return None  # the general way raises, and names the longest message
-        contents.pad(counts, out)
-        return out, counts
 
 
 def read_sequences(keys: DiscoveredKeys, block: Block) -> SequenceMessageBatch | None:

@@ -35,7 +35,7 @@ from tfrecord_lite.example.decode.reader import (
     is_one_message,
 )
 from tfrecord_lite.example.sequence.batch import SequenceMessageBatch
-from tfrecord_lite.schema import FeatureLike, Kind, Schema
+from tfrecord_lite.schema import FeatureLike, Schema
 from tfrecord_lite.schema.prepare import (
     Dense,
     Padded,
@@ -52,9 +52,6 @@ if TYPE_CHECKING:
     Features = Mapping[str, FeatureLike]
     Results = dict[str, Column]
     Lengths = dict[str, Int64Array]
-
-_MOST_PADDING = 4
-"""Steps of several batches are padded together if that makes at most so many times as many."""
 
 __all__ = ["SequenceExampleParser", "parse_sequence_example", "parse_single_sequence_example"]
 
@@ -318,25 +315,6 @@ class FeatureListReader(ColumnReader):
                     found[name], lengths[feature.key] = found[name]
             out.append((found, lengths))
         return out
-
-    def _at_once(
-        self, batch: SequenceMessageBatch, name: str, *, single: bool, is_cut: bool
-    ) -> Any:
-        feature = self.prepared[name]
-        if not isinstance(feature, Padded) or feature.kind is not Kind.FLOAT:
-            return None
-        if single or not self.pad:
-            return None
-        most_times = _MOST_PADDING if is_cut else None
-        number = self.numbers[feature.key]
-        found = batch.padded_floats(number, feature.size, most_times=most_times)
-        if found is None:
-            return None
-        return found[0].reshape(*found[0].shape[:2], *feature.shape), found[1]
-
-    def _slice(self, whole: Any, start: int, stop: int) -> Any:
-        values, n_steps = whole[0], whole[1][start:stop].copy()
-        return values[start:stop, : int(n_steps.max(initial=0))].copy(), n_steps
 
     def _column(self, batch: SequenceMessageBatch, key: str) -> FeatureListColumn:
         """Read one list; raise for messages with steps of another kind (rule L6)."""
