@@ -17,7 +17,6 @@ from tfrecord_lite import (
     TFRecordReader,
     TFRecordWriter,
     encode_example,
-    encode_examples,
     testing,
 )
 from tfrecord_lite.errors import InvalidArgumentError, Reason
@@ -84,25 +83,6 @@ def test_collected_rows_are_what_each_is_by_itself(
     assert collected(buffer) == wanted
     assert len(buffer) == 0
     assert collected(buffer) == []
-
-
-def test_rows_alike_but_for_what_their_arrays_and_lists_hold() -> None:
-    values: list[Any] = [
-        *[np.arange(3, dtype=dtype) for dtype in ("f4", "f4", "f4", "i2", "f8", ">f4", "u8", "f4")],
-        *[np.array(5), np.zeros((2, 2), np.float32), np.zeros(0, np.float32)],
-    ]
-    lists: list[Any] = [[1] * 20] * 3
-    lists += [[0.5] * 20, [True] * 20, [1] * 19 + [np.int64(2)], [1] * 3, [], [b"a"] * 20]
-    floats_first: list[Any] = [[0.5] * 20] * 3
-    floats_first += [[1] * 20, [0.5] * 19 + [1], [0.5] * 19 + [np.float32(1)], ["a"] * 20]
-
-    for some in (values, lists, floats_first):
-        buffer = RowBuffer()
-        wanted = []
-        for value in some:
-            buffer.add({"v": value})
-            wanted.append(encode_example({"v": value}))
-        assert collected(buffer) == wanted
 
 
 def arrays_of(i: int) -> dict[str, Any]:
@@ -180,20 +160,6 @@ def test_many_rows_of_several_forms_with_flushes_between(
     assert [record for record in found if record == b"between"] == [b"between"] * 5
     assert found.index(b"between") == 1000
     assert [r for r in found if r != b"between"] == [encode_example(row) for row in rows]
-
-
-@pytest.mark.parametrize("n_records", [0, 1, 63, 5000])
-def test_columns_are_written_in_batches(tmp_path: Path, n_records: int) -> None:
-    columns = {"i": np.arange(n_records), "s": [b"%d" % i for i in range(n_records)]}
-    path = tmp_path / "a.tfrecord"
-
-    with TFRecordWriter(path) as writer:
-        writer.write_example({"first": 1})
-        writer.write_examples(columns)
-        writer.write(b"last")
-
-    wanted = [encode_example({"first": 1}), *encode_examples(columns), b"last"]
-    assert list(TFRecordReader(path)) == wanted
 
 
 def test_a_bad_column_writes_nothing_and_a_bad_row_what_came_before_it(tmp_path: Path) -> None:

@@ -1,12 +1,12 @@
 """One rule for floats of 64 bits: rounded by all that write Examples, kept by schema_of and save.
 
-docs/reference/dtypes.md has the table, "Lenient and strict".
+docs/reference/dtypes.md has the table, "Lenient and strict". That rows, contexts and steps are written as columns
+are, ``tests/convert/test_fast_paths.py`` says.
 """
 
 from __future__ import annotations
 
 import importlib
-import io
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -49,51 +49,15 @@ def example_of(value: Any, schema: Any = None) -> bytes:
     return tfr.encode_example({"x": value}, schema)
 
 
-def rows_of(value: Any, schema: Any = None) -> bytes:
-    """The third of three rows, by a row plan where the form has one."""
-    file = io.BytesIO()
-    with tfr.TFRecordWriter(file) as writer:
-        for _ in range(3):
-            writer.write_example({"x": value}, schema)
-    return list(tfr.TFRecordReader(io.BytesIO(file.getvalue())))[2]
-
-
-def many_rows_of(value: Any, schema: Any = None) -> bytes:
-    file = io.BytesIO()
-    with tfr.TFRecordWriter(file) as writer:
-        writer.write_examples(({"x": value} for _ in range(3)), schema)
-    return list(tfr.TFRecordReader(io.BytesIO(file.getvalue())))[2]
-
-
 def column_of(value: Any, schema: Any = None) -> bytes:
     return tfr.encode_examples({"x": [value] * 3}, schema)[2]
-
-
-def context_of(value: Any) -> bytes:
-    row = {"context": {"x": value}}
-    message = tfr.messages.SequenceExample.FromString(tfr.encode_sequence_examples([row] * 3)[2])
-    return tfr.messages.Example(features=message.context).SerializeToString()
-
-
-def step_of(value: Any) -> bytes:
-    record = tfr.encode_sequence_example({"feature_lists": {"x": [value]}})
-    one = tfr.messages.SequenceExample.FromString(record).feature_lists.feature_list["x"].feature[0]
-    return tfr.messages.Example(
-        features=tfr.messages.Features(feature={"x": one})
-    ).SerializeToString()
 
 
 SCHEMA = {"x": tfr.VarLenFeature("float32")}
 WRITERS: dict[str, Callable[[Any], bytes]] = {
     "encode_example": example_of,
-    "write_example": rows_of,
-    "write_examples of rows": many_rows_of,
     "encode_examples": column_of,
-    "context": context_of,
-    "step": step_of,
     "encode_example with a schema": lambda value: example_of(value, SCHEMA),
-    "write_example with a schema": lambda value: rows_of(value, SCHEMA),
-    "write_examples with a schema": lambda value: many_rows_of(value, SCHEMA),
     "encode_examples with a schema": lambda value: column_of(value, SCHEMA),
 }
 
