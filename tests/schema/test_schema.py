@@ -14,7 +14,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.support import golden
@@ -34,6 +34,7 @@ from tfrecord_lite.schema import (
 )
 from tfrecord_lite.schema.kinds import kind_of, numpy_dtype
 from tfrecord_lite.schema.prepare import canonical, keys_to_read, prepare, prepare_sequence
+from tfrecord_lite.testing import feature_specs
 
 
 def one(spec: Any) -> Any:
@@ -174,66 +175,6 @@ def test_what_is_refused_and_what_is_taken() -> None:
 
 # ----------------------------------------------------------------------------------- Schema
 
-names = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
-shapes = st.lists(st.integers(0, 3), max_size=3)
-dtypes = st.sampled_from([np.float32, np.int64, bytes])
-VALUES: dict[Any, st.SearchStrategy[Any]] = {
-    np.float32: st.floats(width=32),
-    np.int64: st.integers(-(2**63), 2**63 - 1),
-    bytes: st.binary(max_size=6) | st.text(st.characters(exclude_categories=["Cs"]), max_size=4),
-}
-
-
-@st.composite
-def fixed(draw: st.DrawFn) -> FixedLenFeature:
-    shape, dtype = draw(shapes), draw(dtypes)
-    size = math.prod(shape)
-    if draw(st.booleans()):
-        return FixedLenFeature(shape, dtype)
-    values = draw(st.lists(VALUES[dtype], min_size=size, max_size=size))
-    return FixedLenFeature(shape, dtype, values)
-
-
-@st.composite
-def sequences(draw: st.DrawFn) -> FixedLenSequenceFeature:
-    shape, dtype = draw(st.lists(st.integers(1, 3), max_size=2)), draw(dtypes)
-    default = draw(st.none() | VALUES[dtype])
-    return FixedLenSequenceFeature(shape, dtype, draw(st.booleans()), default)
-
-
-@st.composite
-def sparse(draw: st.DrawFn) -> SparseFeature:
-    values, dtype, is_sorted = draw(names.filter(bool)), draw(dtypes), draw(st.booleans())
-    if draw(st.booleans()):
-        return SparseFeature(
-            draw(names.filter(bool)), values, dtype, draw(st.integers(0, 9)), is_sorted
-        )
-    keys = draw(st.lists(names, min_size=1, max_size=3))
-    return SparseFeature(keys, values, dtype, list(range(len(keys))), is_sorted)
-
-
-partitions = st.one_of(
-    *(
-        st.builds(cls, names)
-        for cls in (
-            RaggedFeature.RowSplits,
-            RaggedFeature.RowLengths,
-            RaggedFeature.RowStarts,
-            RaggedFeature.RowLimits,
-            RaggedFeature.ValueRowIds,
-        )
-    ),
-    st.builds(RaggedFeature.UniformRowLength, st.integers(0, 9)),
-)
-ragged = st.builds(
-    RaggedFeature,
-    dtypes,
-    st.none() | names.filter(bool),
-    st.lists(partitions, max_size=3),
-    st.sampled_from([np.int32, np.int64]),
-    st.booleans(),
-)
-specs = st.one_of(fixed(), sequences(), st.builds(VarLenFeature, dtypes), sparse(), ragged)
 originals = st.builds(
     Original,
     st.sampled_from(["uint8", "float64", "bool", "bfloat16", "string", np.float16, np.complex64]),
@@ -243,7 +184,7 @@ originals = st.builds(
 
 @st.composite
 def schemas(draw: st.DrawFn) -> Schema:
-    features = draw(st.dictionaries(names, specs, max_size=5))
+    features = draw(feature_specs(min_size=0))
     kept = {name: draw(originals) for name in features if draw(st.booleans())}
     for name, original in kept.items():
         if isinstance(features[name], FixedLenFeature):  # whose shape the original must fit
@@ -251,7 +192,11 @@ def schemas(draw: st.DrawFn) -> Schema:
     return Schema(features, kept)
 
 
+EVERY = Schema({str(i): spec for i, spec in enumerate(SPECS)})
+
+
 @given(schemas(), st.sampled_from([None, 2]))
+@example(EVERY, 2)
 def test_schemas_come_back_from_json_as_they_were(schema: Schema, indent: int | None) -> None:
     document = schema.to_json(indent)
     again = Schema.from_json(document)
@@ -275,7 +220,7 @@ def test_schemas_pickle_and_are_made_of_themselves(schema: Schema) -> None:
     assert schema.select(schema) == schema
 
 
-@given(st.dictionaries(names, specs, max_size=5))
+@given(feature_specs(min_size=0) | st.just(dict(EVERY)))
 def test_a_schema_prepares_to_the_same_as_its_features(features: dict[str, FeatureSpec]) -> None:
     try:
         expected = prepare(features)
