@@ -284,7 +284,8 @@ class TFRecordReader:
         ------
         dict of str to result
             What an ExampleParser returns for the records of a batch; of a SequenceExampleParser a
-            tuple (context, feature_lists, feature_list_lengths). Each owns its memory.
+            tuple (context, feature_lists, feature_list_lengths). No two share memory; long byte
+            strings may keep the buffer that they were read into.
 
         Raises
         ------
