@@ -125,7 +125,7 @@ def _copy(reader: Any, target: Any, kind: str, max_rows: int | None) -> int:
     try:
         with metered(None if is_shown else False, name_of(target), "rows") as meter:
             for batch in _first(reader, max_rows):
-                file.write(batch)
+                file.write_batch(batch)
                 n_rows += batch.num_rows
                 meter.update(n_rows)
             file.finish()

@@ -65,7 +65,7 @@ def write(path: Path, batches: Sequence[Any], compression: str | None = None) ->
     target = formats.open_target(str(path), kind, batches[0].schema, compression)
     try:
         for batch in batches:
-            target.write(batch)
+            target.write_batch(batch)
         target.finish()
         assert not path.exists()
         target.commit()

@@ -86,8 +86,14 @@ def seekable_file(source: Source, options: ReadSettings) -> Any:
     return copy
 
 
-class TargetFile(io.RawIOBase):
-    """An output as a file object, compressed if asked; nothing appears before :meth:`commit`."""
+class RowTarget(io.RawIOBase):
+    """A file that is written by a writer of its format, to which it is a file object, compressed if asked.
+
+    It appears at :meth:`commit`.
+    """
+
+    writer: Any = None
+    """Of the format; set by who opens the file."""
 
     def __init__(self, target: Source, compression: str = "") -> None:
         is_path = isinstance(target, (str, os.PathLike))
@@ -116,8 +122,13 @@ class TargetFile(io.RawIOBase):
         """Return the number of bytes written; without a compressor, as Arrow's writers need it."""
         return self._n_bytes
 
+    def write_batch(self, batch: Any) -> None:
+        """Write a batch."""
+        self.writer.write_batch(batch)
+
     def finish(self) -> None:
-        """Write the end of the compressed stream, and what the system still holds."""
+        """Write the end of the file, and what the system still holds."""
+        self.writer.close()
         if self._compressor is not None:
             self._put(self._compressor.finish())
         self._output.finish()
@@ -128,33 +139,9 @@ class TargetFile(io.RawIOBase):
 
     def abandon(self) -> None:
         """Remove what is not committed."""
-        self._output.abandon()
-
-
-class RowTarget:
-    """A file of rows that is being written, by a writer of its format; it appears at :meth:`commit`."""
-
-    def __init__(self, file: TargetFile, writer: Any) -> None:
-        self._file, self._writer = file, writer
-
-    def write(self, batch: Any) -> None:
-        """Write a batch."""
-        self._writer.write_batch(batch)
-
-    def finish(self) -> None:
-        """Write the end of the file."""
-        self._writer.close()
-        self._file.finish()
-
-    def commit(self) -> None:
-        """Let the file appear."""
-        self._file.commit()
-
-    def abandon(self) -> None:
-        """Remove what is not committed."""
         with contextlib.suppress(Exception):  # of a file that is being removed
-            self._writer.close()
-        self._file.abandon()
+            self.writer.close()
+        self._output.abandon()
 
 
 def _is_special(name: str) -> bool:

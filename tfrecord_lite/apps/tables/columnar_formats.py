@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from tfrecord_lite.apps.tables.byte_files import TargetFile, reading_of, seekable_file
+from tfrecord_lite.apps.tables.byte_files import RowTarget, reading_of, seekable_file
 from tfrecord_lite.convert.arrow import imported
 from tfrecord_lite.files.names import Source, name_of
 from tfrecord_lite.options import ReadSettings
@@ -139,7 +139,7 @@ class ParquetWriter:
     A thread writes a row group while the next one is made: pyarrow leaves Python free meanwhile.
     """
 
-    def __init__(self, file: TargetFile, schema: Any, compression: str | None) -> None:
+    def __init__(self, file: RowTarget, schema: Any, compression: str | None) -> None:
         parquet = imported("pyarrow.parquet")
         self._writer = parquet.ParquetWriter(file, schema, compression=compression or "snappy")
         self._schema = schema
@@ -174,7 +174,7 @@ class ParquetWriter:
             self._writer.close()
 
 
-def arrow_writer(file: TargetFile, schema: Any, compression: str | None, *, is_stream: bool) -> Any:
+def arrow_writer(file: RowTarget, schema: Any, compression: str | None, *, is_stream: bool) -> Any:
     """Return pyarrow's writer of a file of Arrow's format, or of a stream."""
     ipc = imported("pyarrow.ipc")
     codec = None if compression in (None, "none") else compression

@@ -591,7 +591,7 @@ class _Maker:
                 for batch in self._rows(piece) if self._left != 0 else ():
                     taken = batch if self._left is None else batch[: self._left]
                     if len(taken):
-                        target.write(taken)
+                        target.write_batch(taken)
                     n_rows += len(taken)
                     self._meter.advance(len(taken))
                     if self._left is not None:

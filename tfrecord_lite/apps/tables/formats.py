@@ -20,7 +20,7 @@ import re
 from itertools import chain
 from typing import Any, TypeAlias
 
-from tfrecord_lite.apps.tables.byte_files import Content, RowTarget, TargetFile
+from tfrecord_lite.apps.tables.byte_files import Content, RowTarget
 from tfrecord_lite.apps.tables.columnar_formats import (
     ArrowSource,
     ParquetSource,
@@ -169,17 +169,19 @@ def open_target(
     codec = "" if is_file_object(target) else compression_of_name(name_of(target))
     if kind in UNTYPED and compression is not None:
         codec = _CODECS[compression]
-    file = TargetFile(target, codec)
+    file = RowTarget(target, codec)
     try:
         if kind == "parquet":
-            return RowTarget(file, ParquetWriter(file, schema, compression))
-        if kind == "arrow":
+            file.writer = ParquetWriter(file, schema, compression)
+        elif kind == "arrow":
             is_stream = is_file_object(target) or name_of(target).endswith(".arrows")
-            return RowTarget(file, arrow_writer(file, schema, compression, is_stream=is_stream))
-        return RowTarget(file, TextWriter(file, schema, kind))
+            file.writer = arrow_writer(file, schema, compression, is_stream=is_stream)
+        else:
+            file.writer = TextWriter(file, schema, kind)
     except BaseException:
         file.abandon()
         raise
+    return file
 
 
 _CODECS = {"none": "", "gz": "GZIP", "gzip": "GZIP", "zst": "ZSTD", "zstd": "ZSTD", "bz2": "BZ2"}

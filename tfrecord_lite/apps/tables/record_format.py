@@ -169,7 +169,7 @@ class RecordTarget:
         """The columns of which a float64 was not exact in float32."""
         return tuple(getattr(self._encoder, "rounded", ()))
 
-    def write(self, batch: Any) -> None:
+    def write_batch(self, batch: Any) -> None:
         """Write a batch, or a block of records as they are."""
         if self._encoder is None:
             self._files.put(batch)
@@ -417,7 +417,7 @@ def write_part(
 def _write(target: RecordTarget, batch: Any, *, is_rows: bool) -> int:
     """Write a batch, and return how many records it has."""
     for part in _bounded(batch) if is_rows else (batch,):
-        target.write(part)
+        target.write_batch(part)
     return len(batch)
 
 

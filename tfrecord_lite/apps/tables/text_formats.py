@@ -46,7 +46,7 @@ from tfrecord_lite.schema.text import choices
 from tfrecord_lite.sniff import text_of
 
 if TYPE_CHECKING:
-    from tfrecord_lite.apps.tables.byte_files import TargetFile
+    from tfrecord_lite.apps.tables.byte_files import RowTarget
 
 _CSV_BLOCK = 2 * 1024 * 1024
 """Bytes of CSV that are parsed at once; a row must fit in."""
@@ -684,7 +684,7 @@ def lines(texts: Any) -> memoryview:
 class TextWriter:
     """Writes CSV, or JSON lines."""
 
-    def __init__(self, file: TargetFile, schema: Any, kind: str) -> None:
+    def __init__(self, file: RowTarget, schema: Any, kind: str) -> None:
         self._file, self._n_rows = file, 0
         self._delimiter = {"csv": ",", "tsv": "\t"}.get(kind)
         if self._delimiter is not None:
