@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import re
 import sys
 from collections.abc import Sequence
@@ -11,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Console, OutputError, Status
-from tfrecord_lite.cli.style import json_line
 from tfrecord_lite.errors import argument_error, human_bytes, plural
 
 if TYPE_CHECKING:
@@ -177,6 +175,8 @@ def _show(summary: Summary, args: argparse.Namespace, console: Console) -> None:
         names = ", ".join(map(repr, summary.rounded))
         console.note(f"float64 was rounded to float32 in {names}; --float64 keeps it")
     outputs, kept = summary.outputs, summary.kept
+    if args.target == "-":
+        return
     if args.json:
         document = {
             "outputs": [
@@ -189,17 +189,13 @@ def _show(summary: Summary, args: argparse.Namespace, console: Console) -> None:
             "damaged_places": summary.damage.num_damaged,
             "rounded": summary.rounded,
         }
-        if args.target != "-":
-            console.say_json(document)
-        elif sys.stderr is not None:
-            with contextlib.suppress(OSError):
-                sys.stderr.write(json_line(document, is_ascii=True) + "\n")
-    elif args.target != "-" and (outputs or kept):
+        console.say_json(document)
+    elif outputs or kept:
         n_bytes = sum(output.n_bytes for output in outputs)
         line = f"wrote {plural(sum(one.rows for one in outputs), 'row')}, {human_bytes(n_bytes)}"
         line += f", in {plural(len(outputs), 'file')}" * (len(outputs) + len(kept) > 1)
         line += f"; kept {plural(len(kept), 'complete file')}" * bool(kept)
         console.say(f"{args.target}: {line}")
-    if summary.failures and args.target != "-" and not args.resume and outputs:
+    if summary.failures and not args.resume and outputs:
         stayed = plural(len(outputs), "complete file")
         console.complain(f"{stayed} stayed; --resume continues with the others", console.status)

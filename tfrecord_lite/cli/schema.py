@@ -10,7 +10,6 @@ from tfrecord_lite.cli import inputs, style
 from tfrecord_lite.cli.console import Console
 from tfrecord_lite.cli.inputs import Records
 from tfrecord_lite.errors import InvalidArgumentError
-from tfrecord_lite.schema import SequenceSummary, Summary
 
 
 def add_schema(parser: argparse.ArgumentParser) -> None:
@@ -55,13 +54,8 @@ def run_schema(args: argparse.Namespace, console: Console) -> None:
 
     sources = inputs.find(args, console)
     inputs.for_each(sources, args, console, add_records, is_shown=left is None)
-    if sources:
-        _show(survey.summary(), args, console)
-
-
-def _show(summary: Summary | SequenceSummary, args: argparse.Namespace, console: Console) -> None:
-    """Print the summary, and the schema that follows from it."""
-    if not summary.n_records and console.status:
+    summary = survey.summary() if sources else None
+    if summary is None or (not summary.n_records and console.status):
         return  # the reason has been reported
     if not args.json:
         _say_table(str(summary), console)

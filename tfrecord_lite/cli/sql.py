@@ -60,14 +60,23 @@ def run_sql(args: argparse.Namespace, console: Console) -> None:
     options: Any = {"sample": args.sample, **inputs.read_options(args)}
     kind = None
     if args.output is not None:
-        kind = _format_of(args.output)
+        from tfrecord_lite.apps.tables.formats import FORMATS, format_of  # noqa: PLC0415 - needs pyarrow
+
+        kind = format_of(args.output)
+        if kind is None:
+            endings = ", ".join(f".{known}" for known in FORMATS)
+            raise argument_error(f"{args.output!r} has none of the endings {endings}")
         _check_output(args)
     reader = sql(args.query, schema=args.schema, **options)
     if kind is not None:
         n_rows = _copy(reader, args.output, kind, args.max_rows)
         console.say(f"{args.output}: {plural(n_rows, 'row')}")
     elif args.json or args.csv:
-        _print_file(reader, "jsonl" if args.json else "csv", args, console)
+        kind = "jsonl" if args.json else "csv"
+        try:
+            _copy(reader, console.open_output(is_text=True), kind, args.max_rows)
+        except BrokenPipeError as error:
+            raise OutputError from error
     else:
         _print_table(reader, args.max_rows or _MAX_ROWS, console)
 
@@ -83,17 +92,6 @@ def _first(reader: Any, n_rows: int | None) -> Iterator[Any]:
 
 
 # ---------------------------------------------------------------------------------- files
-
-
-def _format_of(name: str) -> str:
-    """Return the format that the ending of a name tells."""
-    from tfrecord_lite.apps.tables.formats import FORMATS, format_of  # noqa: PLC0415 - needs pyarrow
-
-    kind = format_of(name)
-    if kind is None:
-        endings = ", ".join(f".{known}" for known in FORMATS)
-        raise argument_error(f"{name!r} has none of the endings {endings}")
-    return kind
 
 
 def _check_output(args: argparse.Namespace) -> None:
@@ -134,14 +132,6 @@ def _copy(reader: Any, target: Any, kind: str, max_rows: int | None) -> int:
         file.abandon()
         raise
     return n_rows
-
-
-def _print_file(reader: Any, kind: str, args: argparse.Namespace, console: Console) -> None:
-    """Print the rows in a text format."""
-    try:
-        _copy(reader, console.open_output(is_text=True), kind, args.max_rows)
-    except BrokenPipeError as error:
-        raise OutputError from error
 
 
 # ---------------------------------------------------------------------------------- tables

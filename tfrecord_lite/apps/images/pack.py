@@ -218,8 +218,6 @@ def pack_images(
         num_shards = max(1, -(-sum(sizes) // bytes_per_shard))
     paths = data_names(target, num_shards)
     folder = os.path.dirname(target)
-    if folder and not is_url(target) and not os.path.isdir(folder):
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), folder)
     labels_path = os.path.join(folder, LABELS_NAME) if classes else None
     has_labels = False
     with contextlib.suppress(OSError, ValueError):
