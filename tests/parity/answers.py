@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 SAME_ERRORS: dict[str, type[Exception]] = {
     "DataLossError": DataLossError,
     "InvalidArgumentError": InvalidArgumentError,
+    "UnicodeDecodeError": InvalidArgumentError,  # rule W9
     "FailedPreconditionError": FailedPreconditionError,
     "NotFoundError": FileNotFoundError,
 }

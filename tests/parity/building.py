@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import struct
 
+from tests.support.tensor_messages import field, varint
+
 __all__ = [
     "NO_KIND", "chunk", "entry", "example", "field", "floats", "ints", "ints_one_by_one", "key_of",
     "list_of", "packed_floats", "packed_ints", "sequence", "strings", "value_of", "varint",
@@ -19,22 +21,6 @@ __all__ = [
 
 NO_KIND = b""
 """A Feature without a list in it."""
-
-
-def varint(number: int, n_bytes: int = 0) -> bytes:
-    """Return a varint, over-long if it has to have more bytes than it needs."""
-    number &= 2**64 - 1
-    out = bytearray()
-    while number > 0x7F or len(out) < n_bytes - 1:
-        out.append(number & 0x7F | 0x80)
-        number >>= 7
-    out.append(number)
-    return bytes(out)
-
-
-def field(number: int, wire_type: int, data: bytes = b"") -> bytes:
-    """Return a field: its tag, and what is to follow it."""
-    return varint(number << 3 | wire_type) + data
 
 
 def chunk(number: int, data: bytes, length: int | None = None) -> bytes:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.parity.answers import Answer, ask
+from tests.parity.answers import Answer, ask, assert_same_error
 from tests.parity.parsing import bits
 from tfrecord_lite import decode_raw, parse_tensor, serialize_tensor
 from tfrecord_lite.errors import InvalidArgumentError, Reason
@@ -81,16 +81,9 @@ class Tensors:
 
     def agree(self, theirs: Answer, ours: Answer) -> Answer:
         """Check that both gave equal arrays, or errors that mean the same; return ours."""
+        assert_same_error(theirs, ours)
         if theirs.error is None:
-            assert ours.error is None, ours
             assert _bits(ours.value) == _bits(theirs.value.numpy()), (theirs, ours)
-            return ours
-        wanted: dict[str, type[Exception]] = {
-            "InvalidArgumentError": InvalidArgumentError,
-            "ValueError": ValueError,
-            "TypeError": TypeError,
-        }
-        assert isinstance(ours.error, wanted[type(theirs.error).__name__]), (theirs, ours)
         return ours
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import ml_dtypes
@@ -186,9 +185,9 @@ def read_alike() -> Iterator[tuple[Any, ...]]:
     for name, number in NAMES.items():
         listed, parts = NUMBERS[number][1], 2 if name.startswith("complex") else 1
         sources: Any = {"float8_val": b"\1\2\3\4", "string_val": [b"a", b"", b"b", b"c"]}
-        for count, split in product(range(5), (None, 1)):
+        for count, split in ((0, None), (1, 0), (2, None), (4, 1)):
             some = sources.get(listed, [1, 0, 5, 0] * parts)[: count * parts]
-            for shape in ((), (1,), (3,), (2, 2), (0,)):
+            for shape in ((), (2, 2), (0,)):
                 yield "T5", proto(number, shape, typed(listed, some, split)), name
     for name in ("uint8", "int8", "uint16", "int16", "int32", "int4", "uint4", "int2", "uint2"):
         yield "T6", proto(NAMES[name], (7,), typed("int_val", WRAPPING)), name

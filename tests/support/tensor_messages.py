@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from random import Random
 
 __all__ = [
-    "FIELDS", "NUMBERS", "content", "dims", "len_field", "proto", "random_proto", "typed", "varint",
+    "FIELDS", "NUMBERS", "content", "dims", "field", "len_field", "proto", "random_proto", "typed", "varint",
 ]  # fmt: skip
 
 # dtype number: name, typed field, bytes an element (0: strings)
@@ -72,7 +72,7 @@ FIELDS = {
 }
 
 
-def field(number: int, wire_type: int, data: bytes) -> bytes:
+def field(number: int, wire_type: int, data: bytes = b"") -> bytes:
     return varint(number << 3 | wire_type) + data
 
 
