@@ -239,9 +239,8 @@ def is_stream(data: Any) -> bool:
 
 def check_library(name: Any) -> None:
     """Raise if this is not the name of a library, or if it is not installed."""
-    if not isinstance(name, str) or name not in _BRIDGES:
-        others = {"pyarrow": "; for a Table of pyarrow give 'arrow'"}
-        hint = others.get(name, nearest(name, _BRIDGES)) if isinstance(name, str) else ""
+    if name not in [*_BRIDGES]:
+        hint = nearest(str(name), _BRIDGES)
         raise argument_error(f"as_ must be 'pandas', 'polars', 'arrow' or None, not {name!r}{hint}")
     imported()
     if name != "arrow":

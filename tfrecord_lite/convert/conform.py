@@ -200,28 +200,23 @@ def _dense(name: str, column: Any, feature: Dense, original: Original | None) ->
     if feature.default is not None and is_raw(original, feature.kind) and out.present is None:
         filled = out.flat.lengths > 0  # an empty row is the default
         out = out if filled.all() else replace(out, present=filled)
+    present: Any = np.True_ if out.present is None else out.present
+    if feature.default is None and feature.size:
+        detail = f"required feature {name!r} is missing and has no default; "
+        detail += "give every record a value, or the schema a default_value"
+        _require(name, ~present, Reason.MISSING, detail)
     counts = out.counts_array()
-    wrong = counts != feature.size
-    if out.present is not None:
-        wrong &= out.present
-        if feature.default is None and feature.size:
-            detail = (
-                f"required feature {name!r} is missing and has no default; "
-                "give every record a value, or the schema a default_value"
-            )
-            _require(name, ~out.present, Reason.MISSING, detail)
+    wrong = (counts != feature.size) & present
     if wrong.any():
-        found = counts[wrong.argmax()]
-        detail = (
-            f"{plural(int(found), 'value')}, but the shape {feature.shape} holds {feature.size:,}"
-        )
+        found = plural(int(counts[wrong.argmax()]), "value")
+        detail = f"{found}, but the shape {feature.shape} holds {feature.size:,}"
         _require(name, wrong, Reason.WRONG_COUNT, detail)
     if feature.raw is not None:
-        n_bytes, shape = out.flat.lengths, list(feature.raw.shape)
-        if out.present is not None:
-            n_bytes = np.where(out.present, n_bytes, feature.raw.n_bytes)
-        detail = f"an array of another shape than {feature.raw.dtype_name} {shape}"
-        _require(name, n_bytes != feature.raw.n_bytes, Reason.WRONG_COUNT, detail)
+        detail = (
+            f"an array of another shape than {feature.raw.dtype_name} {list(feature.raw.shape)}"
+        )
+        wrong = (out.flat.lengths != feature.raw.n_bytes) & present
+        _require(name, wrong, Reason.WRONG_COUNT, detail)
     if out.n_records and not isinstance(out.counts, int) and out.present is None:
         out = replace(out, counts=feature.size)  # all alike: which is stored faster
     return out

@@ -16,7 +16,7 @@ float32 does not hold, uint64 from 2**63 on, complex, NaT, objects of several ki
 datetime, date and timedelta become arrays only under the strict policy.
 
 The converters here take values end to end and raise errors whose `index` is the number of a
-value; :func:`at_record` turns it into that of a record. No columns, schemas or wire format.
+value; :func:`at_records` turns it into that of a record. No columns, schemas or wire format.
 """
 
 from __future__ import annotations
@@ -360,12 +360,13 @@ def array_of_objects(items: list[Any]) -> AnyArray:
     types = set(map(type, items))
     family = next((f for f in _FAMILIES if f.to_array and f.has(types)), None)
     if family is None or family.to_array is None:
-        raise _no_array_error(items, types)
+        raise _no_array_error(items)
     return family.to_array(items)
 
 
-def _no_array_error(items: list[Any], types: set[type]) -> InvalidArgumentError:
+def _no_array_error(items: list[Any]) -> InvalidArgumentError:
     """Return the error for objects that no array equals; about the first of them that is odd."""
+    types = set(map(type, items))
     names = ", ".join(sorted(cls.__name__ for cls in types))
     detail = f"no array holds values of these types together: {names}"
     if len(types) == 1:
@@ -503,7 +504,7 @@ def _array_of_integers(items: list[Any]) -> AnyArray:
     types = set(map(type, items))
     is_bool = {issubclass(cls, bool | np.bool) for cls in types}
     if len(is_bool) != 1:
-        raise _no_array_error(items, types)
+        raise _no_array_error(items)
     if True in is_bool:
         return np.array(items, np.bool)
     found = np.result_type(*(cls if issubclass(cls, np.generic) else np.int64 for cls in types))
@@ -523,21 +524,21 @@ def _array_of_numbers(items: list[Any]) -> AnyArray:
     """Return numbers, or times of one unit, as an array, if that changes none of them."""
     types = set(map(type, items))
     if any(issubclass(cls, bytes | str | bool | np.bool) for cls in types):
-        raise _no_array_error(items, types)
+        raise _no_array_error(items)
     if types == {float}:
         return np.array(items, np.float64)
     dtypes = {getattr(item, "dtype", None) for item in items}
     if len(dtypes) == 1 and None not in dtypes:
         return np.array(items, dtypes.pop())
     if any(issubclass(cls, np.datetime64 | np.timedelta64) for cls in types):
-        raise _no_array_error(items, types)  # of several units
+        raise _no_array_error(items)  # of several units
     try:
         with np.errstate(all="ignore"):
             array = np.array(items)
     except (OverflowError, TypeError, ValueError):  # of NumPy's promotion
-        raise _no_array_error(items, types) from None
+        raise _no_array_error(items) from None
     if array.dtype.kind == "O":
-        raise _no_array_error(items, types)
+        raise _no_array_error(items)
     number = first_difference(array, items)
     if number is not None:
         detail = f"this value does not fit into {array.dtype.name}, which NumPy makes of the column"
@@ -558,7 +559,7 @@ def _array_of_times(items: list[Any]) -> AnyArray:
     types = set(map(type, items))
     # Not their subclasses: those of pandas are finer.
     if len(types) != 1 or type(items[0]) not in _TIME_DTYPES:
-        raise _no_array_error(items, types)
+        raise _no_array_error(items)
     for i, item in enumerate(items):
         if getattr(item, "tzinfo", None) is not None:
             detail = (

@@ -56,6 +56,9 @@ _LIKE_A_FILE = re.compile(r"[/\\*@]|\.tfr", re.IGNORECASE)
 _UNKNOWN_COLUMN = re.compile(r'column "([^"]+)" not found')
 _ROWS_PER_BATCH = 100_000
 
+_NUMBER = "__number_of_row__"
+"""The column that tells which rows a condition holds for."""
+
 _OWN_NAMES = ("LAMBDA", "SUBQUERY")
 """Expressions that bring names of their own, which need not be columns."""
 
@@ -289,12 +292,8 @@ class Where:
         # Without threads of its own, which a fork would lose.
         self._connection = imported().connect(":memory:", config={"threads": 1})
         self.columns = _columns_of(self._connection, expression, self._given[1])
-        number = "row"
-        while number in map(str.lower, self.columns):
-            number += "_"
-        self._number = number
         # The parentheses are on lines of their own, since a comment may end the text.
-        self._query = f'SELECT "{number}" FROM batch WHERE (\n{expression}\n)'  # noqa: S608
+        self._query = f'SELECT "{_NUMBER}" FROM batch WHERE (\n{expression}\n)'  # noqa: S608
 
     def __reduce__(self) -> tuple[type[Where], tuple[str, list[str]]]:
         """Send the text; a connection stays where it is."""
@@ -328,9 +327,9 @@ class Where:
         """
         pa = arrow()
         columns = {name: batch.column(name) for name in self.columns}
-        rows = pa.array(np.arange(batch.num_rows))
+        columns[_NUMBER] = pa.array(np.arange(batch.num_rows))
         with self._connection.cursor() as cursor:
-            cursor.register("batch", pa.table({**columns, self._number: rows}))
+            cursor.register("batch", pa.table(columns))
             try:
                 found = cursor.execute(self._query).fetchnumpy()
             except (imported().Error, RuntimeError) as error:
@@ -338,7 +337,7 @@ class Where:
                     raise KeyboardInterrupt from None
                 raise _condition_error(first_line(error)) from None
         mask = np.zeros(batch.num_rows, np.bool_)
-        mask[found[self._number]] = True
+        mask[found[_NUMBER]] = True
         return mask
 
 
