@@ -177,24 +177,13 @@ def load_checked(
     :func:`load_index`.
     """
     index = load_index(name, storage_options)
-    size = stamp.file_bytes
-    ends = np.cumsum(index.sizes)
-    is_first = np.flatnonzero(index.offsets == 0)[:1]
-    first = int(index.sizes[is_first[0]]) if is_first.size else None
-    length = int.from_bytes(stamp.header[:8], "little")
-    if index.end > size:
-        wrong = f"ends at byte {index.end}, but the file at byte {size}"
-    elif first and (not is_header(stamp.header) or length + OVERHEAD_BYTES != first):
-        wrong = f"says the first record takes {first} bytes, but the file says otherwise"
-    elif index.end != size or (index.offsets != ends - index.sizes).any():
-        wrong = f"has records that do not follow each other from byte 0 to {size}"
-    elif (
-        isinstance(stamp.version, int)
-        and not is_url(name)
-        and os.stat(name).st_mtime_ns < stamp.version  # noqa: PTH116 - as every name here
-    ):
-        wrong = "is older than the file"
-    else:
-        return index
-    detail = f"index {name} {wrong}; write a new index"
-    raise FailedPreconditionError(Reason.STALE_INDEX, source=source, detail=detail)
+    starts = np.cumsum(index.sizes) - index.sizes
+    fits = index.end == stamp.file_bytes and (index.offsets == starts).all()
+    if fits and len(index):  # of the first record, too
+        length = int.from_bytes(stamp.header[:8], "little")
+        fits = is_header(stamp.header) and length + OVERHEAD_BYTES == index.sizes[0]
+    is_local = isinstance(stamp.version, int) and not is_url(name)
+    if not fits or (is_local and os.stat(name).st_mtime_ns < stamp.version):  # type: ignore[operator]  # noqa: PTH116
+        detail = f"index {name} is not of the file as it is now; write a new index"
+        raise FailedPreconditionError(Reason.STALE_INDEX, source=source, detail=detail)
+    return index
