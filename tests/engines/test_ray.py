@@ -21,7 +21,7 @@ from tests.support.engine_files import (
     rows_of,
     write_shards,
 )
-from tfrecord_lite import TFRecordFile, TFRecordWriter, encode_example, scan
+from tfrecord_lite import TFRecordFile, TFRecordWriter, encode_example, save, scan
 from tfrecord_lite.errors import DataLossError, DataLossWarning, InvalidArgumentError
 from tfrecord_lite.integrations.ray import (
     TFRecordDatasink,
@@ -150,14 +150,9 @@ def test_paths_are_a_column_if_asked(folder: Path) -> None:
     only = read_tfrecords(folder, include_paths=True).select_columns(["path"])
     assert only.count() == 3000
     assert set(rows_in(only, by="path")[0]) == {"path"}
+    save(folder.parent / "p.tfrecord", {"path": ["a"]})
     with pytest.raises(InvalidArgumentError, match="column 'path' already"):
-        read_tfrecords(*_with_path(folder.parent), include_paths=True)
-
-
-def _with_path(folder: Path) -> list[str]:
-    with TFRecordWriter(folder / "p.tfrecord") as writer:
-        writer.write(encode_example({"path": ["a"]}))
-    return [str(folder / "p.tfrecord")]
+        read_tfrecords(folder.parent / "p.tfrecord", include_paths=True)
 
 
 def test_bad_arguments(folder: Path) -> None:
