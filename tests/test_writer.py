@@ -87,10 +87,6 @@ def names_in(folder: Path) -> list[str]:
 
 
 class TestOptions:
-    def test_o1_types_have_tensorflows_numbers(self) -> None:
-        numbers = {kind.name: kind.value for kind in TFRecordCompressionType}
-        assert numbers == {"NONE": 0, "ZLIB": 1, "GZIP": 2}
-
     @pytest.mark.parametrize(
         ("name", "given"),
         [

@@ -181,14 +181,6 @@ class TestProcess:
 
         assert (done.returncode, done.stderr) == (2, said)
 
-    @pytest.mark.full
-    def test_a_terminal_that_knows_ascii_only_gets_escapes(self, tmp_path: Path) -> None:
-        path = write(tmp_path / "a", [flower(2)])
-        env = {"PYTHONIOENCODING": "ascii"}
-
-        assert b"'L\\xf6wenzahn'" in tfrecord("cat", path, env=env).stdout
-        assert b'["L\\u00f6wenzahn"]' in tfrecord("cat", "--json", path, env=env).stdout
-
     def test_checking_loads_neither_protobuf_nor_tqdm(self, tmp_path: Path) -> None:
         path = write(tmp_path / "a", [b"one"])
         code = (

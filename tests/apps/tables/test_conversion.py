@@ -139,14 +139,6 @@ class TestOutputs:
         assert made(tmp_path / "out") == ["0.parquet", "1.parquet", "2.parquet"]
         assert ids(*sorted((tmp_path / "out").glob("*.parquet"))) == [*range(5)] * 3
 
-    def test_shards_in_a_directory(self, tmp_path: Path, source: Path) -> None:
-        convert(source, target=f"{tmp_path}/out/", to="parquet", num_shards=2)
-
-        assert made(tmp_path / "out") == [
-            "part-00000-of-00002.parquet",
-            "part-00001-of-00002.parquet",
-        ]
-
     def test_two_sources_of_one_name(self, tmp_path: Path) -> None:
         (tmp_path / "x").mkdir()
         paths = [records(tmp_path / name, 0, 1) for name in ("a.tfrecord", "x/a.tfrecord")]

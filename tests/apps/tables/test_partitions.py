@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import pickle
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,10 +39,6 @@ def joined(parts: list[TablePartition], size: int | None = None) -> Any:
     return pa.Table.from_batches(batches, parts[0].arrow_schema)
 
 
-def number_of_rows(part: TablePartition) -> tuple[int, int]:
-    return os.getpid(), sum(len(batch) for batch in part.read())
-
-
 @pytest.mark.parametrize("num_partitions", [1, 2, 7, 100])
 def test_partitions_hold_the_rows_of_the_table(path: str, num_partitions: int) -> None:
     table = scan([path, path])
@@ -55,16 +49,6 @@ def test_partitions_hold_the_rows_of_the_table(path: str, num_partitions: int) -
     assert all(batch.schema == table.arrow_schema for part in parts for batch in part.read(500))
     if num_partitions > 2:
         assert sum(part.num_rows or 0 for part in parts) == 2 * N_ROWS
-
-
-def test_partitions_are_read_in_other_processes(path: str) -> None:
-    parts = scan(path).partitions(num_partitions=4)
-
-    with ProcessPoolExecutor(2, get_context("spawn")) as pool:
-        found = list(pool.map(number_of_rows, parts))
-
-    assert [n_rows for _, n_rows in found] == [part.num_rows for part in parts]
-    assert os.getpid() not in {process for process, _ in found}
 
 
 def test_columns_are_selected(path: str) -> None:
