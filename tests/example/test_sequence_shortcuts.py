@@ -118,6 +118,10 @@ def test_one_message_or_step_of_floats_is_another(place: int) -> None:
         assert len(parts[step]) == len(float_step([0, 0]))
         other = instead(message(b"".join(parts)))
         assert_padded(FLOATS, other, rows)
+        fewer = [*rows[place][:step], *rows[place][step + 1 :]]
+        unknown = [*parts[:step], b"\x12" + float_step([1, 2])[1:], *parts[step + 1 :]]
+        found = [*rows[:place], fewer, *rows[place + 1 :]]
+        assert_padded(FLOATS, instead(message(b"".join(unknown))), found)
         for wrong, words in (
             (parts[step][:2] + b"\x1a" + parts[step][3:], "int64"),
             (float_step([1]), "found 1 value"),
