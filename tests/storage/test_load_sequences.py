@@ -74,24 +74,6 @@ def error_of(call: Any, *args: Any, **keywords: Any) -> InvalidArgumentError:
 # ------------------------------------------------------------------------------ what comes back
 
 
-def test_a_file_is_loaded_as_contexts_and_rows_of_steps(videos: Path) -> None:
-    data = load(videos)
-
-    assert list(data) == ["context", "feature_lists"]
-    context, lists = data["context"], data["feature_lists"]
-    assert context["label"].tolist() == list(range(10))
-    assert context["id"].tolist() == [b"v%d" % i for i in range(10)]
-    assert {name: column.shape for name, column in lists.items()} == {
-        "audio": (10, None, 4),
-        "frames": (10, None),
-        "words": (10, None, None),
-    }
-    assert lists["frames"][2].tolist() == [b"jpeg 0", b"jpeg 1", b"jpeg 2"]
-    assert lists["audio"].dtype == np.float32
-    assert lists["audio"][1].tolist() == [[0.0] * 4, [1.0] * 4]
-    assert lists["words"].to_list()[2] == [[], [b"w"], []]
-
-
 def test_the_schema_is_what_a_parser_takes(videos: Path) -> None:
     schema = infer_schema(videos)
 
