@@ -20,7 +20,7 @@ from tests.support.effort import some
 from tests.support.read_outcome import outcome_of
 from tfrecord_lite import Block, TFRecordReader, TFRecordWriter, testing
 from tfrecord_lite.arrays import keep_freed_pages
-from tfrecord_lite.block import Place
+from tfrecord_lite.block import SPARE_BYTES, Place
 from tfrecord_lite.errors import (
     DataLossError,
     FailedPreconditionError,
@@ -339,6 +339,17 @@ class TestBlocks:
         assert min(block.nbytes for block in blocks[:5]) >= 2**19
         assert all(len({block.place(0).source, block.place(len(block) - 1).source}) == 1
                    for block in blocks)  # fmt: skip
+
+    @pytest.mark.parametrize(("size", "is_copied"), [(100, True), (400_000, False)])
+    def test_a_files_last_records_are_copied_if_they_are_few(
+        self, tmp_path: Path, size: int, is_copied: bool
+    ) -> None:
+        items = [bytes(size)] * 4
+
+        (block,) = TFRecordReader(written(tmp_path / "a", items)).blocks(5)
+
+        assert list(block) == items
+        assert (block.data.nbytes == len(frame(items)) + SPARE_BYTES) is is_copied
 
     def test_blocks_of_a_number_take_time_in_proportion_to_the_files(
         self, monkeypatch: pytest.MonkeyPatch

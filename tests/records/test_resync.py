@@ -180,15 +180,6 @@ def test_fewer_bytes_than_a_header_hold_none() -> None:
     assert all(starts.size == lengths.size == 0 for starts, lengths in found)
 
 
-def test_a_record_is_kept_while_it_is_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(resync, "_PIECE_BYTES", 10)
-    stream = b"damage" + reference.encode_record(bytes(50)) + b"more"
-
-    found = find(RecordFinder(2**31), [stream[i : i + 1] for i in range(len(stream))], 0, 1)
-
-    assert found == 6
-
-
 @given(st.binary(max_size=600), st.lists(st.tuples(st.integers(0, 600), st.integers(0, 600))))
 def test_crcs_of_stretches_follow_from_crcs_of_the_stream(
     stream: bytes, pairs: list[tuple[int, int]]
