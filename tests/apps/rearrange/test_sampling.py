@@ -24,7 +24,7 @@ from tests.apps.rearrange.strategies import (
 )
 from tfrecord_lite import Block
 from tfrecord_lite.apps.rearrange import sample_records, sampling
-from tfrecord_lite.apps.rearrange.sampling import Reservoir, threshold
+from tfrecord_lite.apps.rearrange.sampling import smallest, threshold
 from tfrecord_lite.dataset.random_order import words
 from tfrecord_lite.errors import FailedPreconditionError, InvalidArgumentError, Reason
 
@@ -115,12 +115,13 @@ def test_the_threshold_is_the_key_of_that_rank(
         assert threshold((seed,), n, total) == np.sort(words((seed,), 0, total))[n - 1]
 
 
-def test_the_reservoir_holds_no_more_than_twice_its_size() -> None:
-    reservoir, most = Reservoir(50), 0
-    for first in range(0, 20_000, 100):
-        block = Block.from_records(some_records(100, 1000, seed=first))
-        reservoir.add(block, words((1,), first, 100))
-        most = max(most, sum(block.data.size for block, _ in reservoir._held))
+def test_of_records_that_are_held_the_smallest_remain_without_their_blocks() -> None:
+    blocks = [Block.from_records(some_records(100, 1000, seed=i)) for i in range(200)]
+    held = [(block, words((1,), 100 * i, 100)) for i, block in enumerate(blocks)]
 
-    assert len(Block.concat(reservoir.drawn())) == 50
-    assert most < 100 * 1020 + 100 * 512  # and not the blocks that they came in
+    found = smallest(held, 50)
+
+    assert sum(map(len, (block for block, _ in found))) == 50
+    keys = np.concatenate([keys for _, keys in found])
+    assert sorted(keys) == sorted(words((1,), 0, 20_000))[:50]
+    assert sum(block.data.size for block, _ in found) < 50 * (1020 + 512)

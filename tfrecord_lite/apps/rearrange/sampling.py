@@ -3,7 +3,7 @@
 Record number i has the key i, a word of 64 random bits; the sample is the records with the smallest
 keys. If the records can be read twice, the first reading counts them, which tells the largest of
 these keys (:func:`threshold`), and the second picks the records. Otherwise those with the smallest
-keys so far are held in memory (:class:`Reservoir`).
+keys so far are held in memory.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import closing
 from fractions import Fraction
-from typing import Unpack
+from typing import TypeAlias, Unpack
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from tfrecord_lite.files.names import Source, Sources, name_of
 from tfrecord_lite.progress import Progress
 from tfrecord_lite.reader import TFRecordReader
 from tfrecord_lite.records.framing import compact
+
+_Held: TypeAlias = tuple[Block, Uint64Array]
+"""Records, and their keys."""
 
 _N_WORDS = 2**20
 """How many keys are made at a time, at least."""
@@ -158,51 +161,31 @@ def threshold(key: Key, n: int, total: int) -> int:
 
 
 def _held(read: Input, key: Key, n: int) -> Generator[Block, None, None]:
-    """Read all records once, and yield those that are drawn."""
-    reservoir = Reservoir(n)
+    """Read all records once, and yield those that are drawn; up to twice as many are held."""
+    held: list[_Held] = []
+    n_held, most = 0, 2**64 - 1
     with closing(read.blocks()) as blocks:
         for block in blocks:
-            reservoir.add(block, words(key, read.num_read, len(block)))
-    yield from reservoir.drawn()
+            keys = words(key, read.num_read, len(block))
+            chosen = np.flatnonzero(keys <= most)
+            if chosen.size:
+                held.append((compact(block[chosen]), keys[chosen]))
+                n_held += chosen.size
+            if n_held > 2 * n:
+                held, n_held = smallest(held, n), n
+                most = max((int(keys.max()) for _, keys in held), default=0)
+    yield from (block for block, _ in smallest(held, n))
 
 
-class Reservoir:
-    """The `n` records with the smallest keys so far, and for a while others."""
-
-    def __init__(self, n: int) -> None:
-        self._n = n
-        self._held: list[tuple[Block, Uint64Array]] = []
-        self._n_held = 0
-        self._most = 2**64 - 1
-
-    def add(self, block: Block, keys: Uint64Array) -> None:
-        """Add the records of a block that may be drawn still."""
-        chosen = np.flatnonzero(keys <= self._most)
-        if chosen.size and self._n:
-            self._held.append((compact(block[chosen]), keys[chosen]))
-            self._n_held += chosen.size
-        if self._n_held > 2 * self._n:
-            self._prune()
-
-    def _prune(self) -> None:
-        """Drop what will not be drawn."""
-        keys = np.concatenate([keys for _, keys in self._held])
-        if keys.size <= self._n:
-            return
-        order = np.argsort(keys, kind="stable")[: self._n]
-        self._most = int(keys[order[-1]])
-        is_kept = np.zeros(keys.size, np.bool_)
-        is_kept[order] = True
-        held, first = [], 0
-        for block, some in self._held:
-            mask = is_kept[first : first + len(block)]
-            first += len(block)
-            if mask.any():
-                held.append((compact(block[mask]), some[mask]))
-        self._held, self._n_held = held, self._n
-
-    def drawn(self) -> list[Block]:
-        """Return the records, in the order in which they were added."""
-        if self._held:
-            self._prune()
-        return [block for block, _ in self._held]
+def smallest(held: list[_Held], n: int) -> list[_Held]:
+    """Return the `n` records with the smallest keys, in their order, and not the blocks that they came in."""
+    keys = np.concatenate([np.empty(0, np.uint64), *(keys for _, keys in held)])
+    is_kept = np.zeros(keys.size, np.bool_)
+    is_kept[np.argsort(keys, kind="stable")[:n]] = True
+    kept, first = [], 0
+    for block, some in held:
+        mask = is_kept[first : first + len(block)]
+        first += len(block)
+        if mask.any():
+            kept.append((compact(block[mask]), some[mask]))
+    return kept
