@@ -281,6 +281,12 @@ def test_a_value_that_is_not_one_of_the_categories_is_an_error(
         assert found.cat.categories.tolist() == listed
 
 
+def test_zeros_of_both_signs_are_one_category(tmp_path: Path) -> None:
+    schema = schema_of({"x": pd.Categorical([0.0, 1.0])})
+    save(tmp_path / "d", {"x": np.array([-0.0, 1.0])}, schema=schema)
+    assert load(tmp_path / "d", as_="pandas")["x"].tolist() == [0.0, 1.0]
+
+
 def test_a_value_of_a_list_that_is_not_one_of_the_categories_is_an_error() -> None:
     for listed, other in CATEGORIES:
         indices = pa.array([0, 0, 0])

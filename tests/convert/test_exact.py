@@ -325,3 +325,10 @@ def test_times_of_pythons_have_the_unit_that_they_count(value: Any, dtype: str) 
     assert schema_of({"t": [value, None]}).originals["t"].dtype == dtype
     with pytest.raises(InvalidArgumentError, match=r"np\.datetime64 .*the count of its unit"):
         encode_example({"t": value})
+
+
+def test_a_fraction_is_not_a_number_for_an_example() -> None:
+    for make in (schema_of, encode_examples):
+        with pytest.raises(InvalidArgumentError, match="Fraction") as caught:
+            make({"x": [Fraction(1, 2)]})
+        assert (caught.value.key, caught.value.index) == ("x", 0)

@@ -379,6 +379,25 @@ def test_integers_among_raw_floats_must_be_exact() -> None:
     assert back({"x": np.array([1, 2**53])}, schema)["x"].tolist() == [1.0, 2.0**53]
 
 
+def test_integers_among_rounded_floats_must_be_exact() -> None:
+    for column, value in (
+        ([0.5, 2**24 + 1], np.zeros(1, "f4")),
+        ([[0.5], [-(2**24) - 1]], np.zeros((1, 1), "f4")),
+    ):
+        with pytest.raises(InvalidArgumentError, match="not exact in float32") as caught:
+            encode_examples({"x": column}, schema_of({"x": value}))
+        assert (caught.value.reason, caught.value.index) == (Reason.UNREPRESENTABLE, 1)
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_raw_arrays_of_another_size_are_refused(size: int) -> None:
+    columns: list[Any] = [np.zeros((1, size)), [None, [0.0] * size]]
+    for column in columns:
+        with pytest.raises(InvalidArgumentError) as caught:
+            encode_examples({"x": column}, schema_of({"x": np.zeros((1, 2))}))
+        assert caught.value.key == "x"
+
+
 def test_times_of_another_unit_are_not_counted_in_this_one() -> None:
     for dtype, other in (("M8[s]", "M8[ns]"), ("m8[D]", "m8[s]"), ("M8[s]", "m8[s]")):
         schema = schema_of({"x": np.zeros(1, dtype)})

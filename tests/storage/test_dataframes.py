@@ -231,6 +231,8 @@ def day_frame(**options: Any) -> Any:
         pd.DataFrame({"b": pd.array([True, None, False], "boolean")}),
         pd.DataFrame({"f": pd.Series([2**60 + 1, None], dtype="Int64")}),
         pd.DataFrame({"x": pd.Series(["a", pd.NA], dtype=object)}),
+        pd.DataFrame({"x": pd.Series([1, None], dtype=pd.ArrowDtype(pa.int64()))}),
+        pd.DataFrame({"x": pd.Series([1, pd.NA], dtype=object)}),
         pd.DataFrame({"x": pd.Series([dt.date(2020, 1, 1), None], dtype=object)}),
         pd.DataFrame(
             {

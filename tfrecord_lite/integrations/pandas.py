@@ -292,7 +292,8 @@ def _array_of(name: str, column: Any, word: Any, *, is_missing: bool = False) ->
     """Return a column of Arrow as an array of the dtype that a word says, or of the natural one."""
     kind, form = column.type, form_of(column.type)
     is_missing = is_missing or bool(column.null_count)
-    if form == "number" and (word is None or (is_missing and word in _NULLABLE)):
+    may_lack = isinstance(word, str) and word in _NULLABLE and is_missing  # which NumPy's cannot
+    if form == "number" and (word is None or may_lack):
         word = np.dtype(kind.to_pandas_dtype()).name
         word = _NULLABLE[word] if is_missing else word
     elif word is None and form in ("list", "fixed list"):
