@@ -77,6 +77,7 @@ def test_only_the_rows_and_columns_that_are_shown_are_taken() -> None:
     assert page.tags.count("th") == tables.MAX_COLUMNS + 1
     assert "more" not in parsed(table(["a"], [["x"], ["y"]], n_rows=2)).text
     assert parsed(table(["a", "b"], [])).cells == ["a", "b"]
+    assert "more" not in parsed(table(["a"] * tables.MAX_COLUMNS, [])).text
 
 
 def test_numbers_have_separators_and_a_class_of_their_own() -> None:

@@ -157,6 +157,7 @@ def test_records_of_several_files_have_the_file_in_the_table(tmp_path: Path) -> 
             write(tmp_path / name, [encode_example({"x": [1]})] * 2)
         outline = parsed(page_of([tmp_path / name for name in names]))
         assert outline.count("source") == (2 * len(names) if len(names) > 1 else 0)
+        assert ("and 1 more file" in outline.text) == (len(names) == 2)
         return outline.values("data-title")
 
     assert titles("a") == ["record 0", "record 1"]
@@ -213,6 +214,7 @@ def test_integers_are_exact_in_cards(tmp_path: Path) -> None:
         "time": [1_700_000_000 + 1000 * i for i in range(rows)],
         "level": [1000 + i / 256 for i in range(rows)],
         "digit": [i % 10 for i in range(rows)],
+        "grade": [i % 5 for i in range(rows)],
     }
     path = write(tmp_path / "a.tfrecord", encode_examples(columns).to_list())
 
@@ -226,6 +228,8 @@ def test_integers_are_exact_in_cards(tmp_path: Path) -> None:
     assert "<dt>mean</dt><dd>1,700,014,500</dd>" in cards["time"]
     assert "<span>1,000</span><span>1,000.11</span>" in cards["level"]
     assert "<title>9: 3</title>" in cards["digit"]
+    assert cards["grade"].count("<li>") == 5
+    assert "<svg" not in cards["one"]
 
 
 def test_events_and_messages_of_a_class_have_a_column_per_path(tmp_path: Path) -> None:

@@ -683,8 +683,9 @@ class _Numbers:
 
     def counted(self) -> Distribution:
         """Count all that wait; return the distribution."""
-        if self._waiting:
-            self._known += Distribution.of(np.concatenate(self._waiting))
+        for dtype in dict.fromkeys(each.dtype for each in self._waiting):
+            parts = [each for each in self._waiting if each.dtype == dtype]
+            self._known += Distribution.of(np.concatenate(parts))
         self._waiting, self._n_waiting = [], 0
         return self._known
 
