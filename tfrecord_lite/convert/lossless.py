@@ -429,8 +429,6 @@ def _masked_back(name: str, column: RaggedTensor, original: Original, *, raw: bo
         _check_counts(name, np.maximum(np.diff(column.row_splits), 1), 1, original)
         rows = _unpacked(name, column, original)
         column = RaggedTensor(rows.values.values, rows.values.row_splits[column.row_splits])
-    elif size == 0:  # nothing says which records were masked, as none had a value
-        present[:] = True
     with at_records(column.row_splits):
         values = _from_stored(name, column.values, original)
     values = values.to_numpy() if isinstance(values, BytesColumn) else values
