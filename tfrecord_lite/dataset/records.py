@@ -52,7 +52,7 @@ class Files(Source):
     is_seeded: bool = True
     reshuffles: bool = True
     in_ranges: bool = False
-    """Whether a part of each round of a repeat after the first is a range of each file, so that only that is
+    """Whether a part of each round of a repeat after the first is a range of the records, so that only that is
     read; of the first round, which shows where they are, it is every n-th, as otherwise."""
     found: MemoryKey = field(default_factory=MemoryKey, compare=False)
     """Of each file that was read to its end: index and offset of some records, and of its end; None if compressed."""
@@ -104,7 +104,9 @@ class Files(Source):
         numbers = self._order(run)
         read: Any = functools.partial(self._read, numbers, log, demand, verify=verify)
         if marks is not None:
-            read = functools.partial(self._read_range, marks, numbers, read)
+            of_files = [marks[self.names[i]] for i in numbers]
+            splits = row_splits(np.array([found[-1, 0] for found in of_files]))
+            read = functools.partial(self._read_range, of_files, splits, read)
         at = state["at"] if state else None
         if self.cycle_length > 1:
             return _interleaved(read, len(self.names), self.cycle_length, self.block_length, at)
@@ -130,17 +132,20 @@ class Files(Source):
             raise _damage_error(mine, wrong)
 
     def _read_range(
-        self, marks: dict[str, Int64Array], numbers: list[int], read: Any, place: int, n_taken: int
+        self, marks: list[Int64Array], splits: Int64Array, read: Any, place: int, n_taken: int
     ) -> Iterator[RecordChunk]:
-        """Yield a range of a file's records, as many as every n-th would be, after the first `n_taken`."""
-        splits = row_splits(np.array([marks[self.names[i]][-1, 0] for i in numbers]))
-        # How many records of each part there are before each file.
-        before = -((np.arange(self.n_parts) - splits[place : place + 2, None]) // self.n_parts)
-        sizes = np.diff(before, axis=0)[0].tolist()
-        first = sum(sizes[: self.number])
-        at, stop = first + n_taken, first + sizes[self.number]
+        """Yield the records of one file that are in this part's range of all, after the first `n_taken`.
+
+        A range has as many records as every n-th would be. `marks` are those of each file in order,
+        and `splits` the row splits of the files' records.
+        """
+        size, rest = divmod(int(splits[-1]), self.n_parts)
+        first = self.number * size + min(self.number, rest)
+        begin, end = splits[place : place + 2].tolist()
+        at = max(first - begin, 0) + n_taken
+        stop = min(first + size + (self.number < rest), end) - begin
         if at < stop:
-            for chunk in read(place, at, marks=marks[self.names[numbers[place]]]):
+            for chunk in read(place, at, marks=marks[place]):
                 mine = chunk[: stop - at]
                 at += len(mine)
                 yield mine
