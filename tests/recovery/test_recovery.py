@@ -263,6 +263,10 @@ class TestRecover:
         assert (tmp_path / "new").read_bytes() == b"precious"
         assert sorted(found.name for found in tmp_path.iterdir()) == ["a", "new"]
 
+    def test_of_a_sound_file_without_records_one_is_made(self, tmp_path: Path) -> None:
+        assert recover(write(tmp_path / "a", []), tmp_path / "new").is_sound
+        assert (tmp_path / "new").read_bytes() == b""
+
     def test_a_remote_file(self) -> None:
         fsspec = pytest.importorskip("fsspec")
         with TFRecordWriter("memory://recover/a.gz", "GZIP") as writer:
