@@ -474,8 +474,10 @@ def _name(data: Any, otherwise: str) -> str:
     """Return what to call a data set."""
     data = data.sources if isinstance(data, TFRecordReader) else data
     sources = data if isinstance(data, list) else [data]
-    are_files = bool(sources) and all(isinstance(one, str | os.PathLike) for one in sources)
-    return title_of(sources) if are_files else otherwise
+    are_named = bool(sources) and all(
+        isinstance(getattr(one, "name", one), str | os.PathLike) for one in sources
+    )
+    return title_of(sources) if are_named else otherwise
 
 
 def _aligned(a: Iterator[Block], b: Iterator[Block]) -> Iterator[tuple[Block, Block]]:
