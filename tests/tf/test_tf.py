@@ -418,6 +418,8 @@ def test_a_file_is_not_written_over_unless_asked_for(tmp_path: Path) -> None:
             change(one, two)
     tf.io.gfile.rename(one, two, overwrite=True)
     assert tf.io.read_file(two) == one
+    tf.io.gfile.remove(two)
+    assert tf.io.gfile.listdir(tmp_path) == []
 
 
 def test_what_cannot_be_stacked_or_sliced_is_rejected() -> None:
