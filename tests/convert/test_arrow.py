@@ -5,9 +5,10 @@ from __future__ import annotations
 import datetime as dt
 import tempfile
 import tracemalloc
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -41,9 +42,6 @@ from tfrecord_lite.errors import InvalidArgumentError
 from tfrecord_lite.messages import Example
 from tfrecord_lite.schema import Original
 from tfrecord_lite.testing import tables
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 pytestmark = pytest.mark.needs("arrow")
 

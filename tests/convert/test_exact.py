@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import enum
 import math
+from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,10 +30,6 @@ from tfrecord_lite import (
 )
 from tfrecord_lite.convert.lossless import schema_of
 from tfrecord_lite.errors import InvalidArgumentError, Reason
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 # Of durations without a unit among other values.
 pytestmark = pytest.mark.filterwarnings("ignore:The 'generic' unit:DeprecationWarning")

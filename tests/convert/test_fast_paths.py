@@ -7,8 +7,9 @@ in the messages that the fast paths write.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
@@ -17,17 +18,13 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from tfrecord_lite import encode_example, encode_sequence_examples
+from tfrecord_lite.convert.lists import ValueLists
 from tfrecord_lite.convert.normalize import normalize
 from tfrecord_lite.convert.types import ByteItems
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.encode.rows import RowBuffer
 from tfrecord_lite.messages import Example, SequenceExample
 from tfrecord_lite.schema import Kind
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tfrecord_lite.convert.lists import ValueLists
 
 Outcome: TypeAlias = "bytes | Reason | None"
 """A serialised Feature, why there is none, or None for a feature that is missing."""

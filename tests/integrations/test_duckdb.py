@@ -6,7 +6,8 @@ import importlib
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,9 +20,6 @@ from tfrecord_lite import FixedLenFeature, TFRecordWriter, save, scan
 from tfrecord_lite.convert.arrow import imported
 from tfrecord_lite.errors import DataLossError, InvalidArgumentError, Reason
 from tfrecord_lite.integrations.duckdb import sql, where
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.needs("sql")
 

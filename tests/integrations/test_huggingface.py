@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tfrecord_lite import TFRecordReader, TFRecordWriter, save, scan
 from tfrecord_lite.convert.arrow import imported
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = [pytest.mark.needs("tables"), pytest.mark.filterwarnings("ignore")]
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,9 +14,6 @@ from tests.support.scanned_files import exact, files, on_disk, record, with_a_ba
 from tests.support.small_files import write
 from tfrecord_lite import FixedLenFeature, TFRecordWriter, save, scan
 from tfrecord_lite.errors import DataLossError, InvalidArgumentError, Reason
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.needs("dataframes")
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pickle
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.support.agreement import EXAMPLES, batches, damaged, encodings, look_alikes
-from tests.support.corpus import corpus_files
+from tests.support.corpus import CorpusFile, corpus_files
 from tfrecord_lite import (
     Block,
     ExampleParser,
@@ -32,11 +33,6 @@ from tfrecord_lite.errors import DataLossError, InvalidArgumentError, Reason
 from tfrecord_lite.example.decode import batch as engine_batch
 from tfrecord_lite.messages import Example, SequenceExample
 from tfrecord_lite.schema import Kind, Original, Summary
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.support.corpus import CorpusFile
 
 KINDS = {"bytes_list": Kind.BYTES, "float_list": Kind.FLOAT, "int64_list": Kind.INT64}
 

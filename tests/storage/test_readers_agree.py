@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import json
 import pickle
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -36,10 +38,6 @@ from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.index.file import parser_of
 from tfrecord_lite.schema import FixedLenFeature, Original, Schema, SequenceSchema
 from tfrecord_lite.storage import described
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 N = 7
 NUMBERS = np.arange(N)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -12,9 +13,6 @@ from tests.support import golden
 from tfrecord_lite import Schema
 from tfrecord_lite.errors import InvalidArgumentError
 from tfrecord_lite.storage.formats import superserial, tfds, tfx
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def told(schema: Schema) -> dict[str, Any]:

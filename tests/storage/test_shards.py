@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from hypothesis.strategies import DrawFn
 
 from tests.support.effort import some
 from tests.support.untyped import load
@@ -34,12 +37,6 @@ from tfrecord_lite.convert.lossless import schema_of
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.files.output import OutputFile
 from tfrecord_lite.schema import Original
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from hypothesis.strategies import DrawFn
 
 # Shards of one data set, each saved on its own: what they hold differs.
 SHARDS: dict[str, list[dict[str, Any]]] = {

@@ -7,13 +7,16 @@ import json
 import os
 import tracemalloc
 import zlib
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn
 
 from tests.support.columns import columns_of, same
 from tests.support.foreign_files import FOREIGN
@@ -37,13 +40,6 @@ from tfrecord_lite.schema import Original
 from tfrecord_lite.storage.builder import row_batches
 from tfrecord_lite.storage.sidecar import FingerprintingFile, fingerprint_of, tfds_directory
 from tfrecord_lite.storage.structure import flatten
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from hypothesis.strategies import DrawFn
-
 
 # ------------------------------------------------------------------------------ round trips
 

@@ -6,7 +6,9 @@ same files come out each time.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -15,10 +17,6 @@ from tfrecord_lite import TFRecordWriter, encode_examples, serialize_tensor
 from tfrecord_lite.messages import Event, Summary, SummaryMetadata
 from tfrecord_lite.messages.tensor_pb2 import TensorProto
 from tfrecord_lite.records.framing import frame
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 __all__ = ["HOSTILE", "KINDS", "N_FEATURES"]
 

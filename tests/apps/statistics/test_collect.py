@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import pickle
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,9 +16,6 @@ from tfrecord_lite import Block, encode_example, encode_sequence_example, save, 
 from tfrecord_lite.apps.statistics import Distribution, Statistics, compute_statistics
 from tfrecord_lite.apps.statistics.statistics import Collector
 from tfrecord_lite.errors import DataLossError, InvalidArgumentError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 VALUES = st.one_of(
     st.lists(st.integers(-(2**63), 2**63 - 1), max_size=5),

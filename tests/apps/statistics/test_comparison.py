@@ -9,7 +9,8 @@ import pickle
 import random
 import threading
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -32,9 +33,6 @@ from tfrecord_lite.messages import Example
 from tfrecord_lite.records.framing import frame
 from tfrecord_lite.testing import examples as example_strategy
 from tfrecord_lite.wire.scalar import varint
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def rows_of(n: int, seed: int = 0, **changes: Any) -> list[bytes]:

@@ -7,9 +7,10 @@ import os
 import random
 import threading
 import time
+from collections.abc import Iterator
 from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,16 +18,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.effort import at_most, pick
-from tests.support.http_files import serving
+from tests.support.http_files import FileServer, serving
 from tfrecord_lite import TFRecordFile, TFRecordReader, TFRecordWriter
 from tfrecord_lite.apps.statistics.sampling import Sample, draw_sample
 from tfrecord_lite.errors import Reason
 from tfrecord_lite.records.framing import frame
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.support.http_files import FileServer
 
 
 def records_of(n: int, mean: float, seed: int = 0, spread: float = 1.0) -> list[bytes]:

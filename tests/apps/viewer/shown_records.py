@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from tests.support.shown_html import parsed
+from tests.support.shown_html import Page, parsed
 from tfrecord_lite import encode_example
 from tfrecord_lite.apps.markup.cells import Cells
 from tfrecord_lite.apps.markup.pictures import Budget
-from tfrecord_lite.apps.viewer.records import describe_record
+from tfrecord_lite.apps.viewer.records import Cell, RecordView, describe_record
 from tfrecord_lite.block import Place
 from tfrecord_lite.example.content import detect
-
-if TYPE_CHECKING:
-    from tests.support.shown_html import Page
-    from tfrecord_lite.apps.viewer.records import Cell, RecordView
 
 ACTIVE = {"script", "iframe", "object", "embed", "link", "style", "form", "base", "meta", "a"}
 

@@ -6,7 +6,6 @@ import base64
 import io
 import re
 import time
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -26,10 +25,8 @@ from tests.apps.viewer.shown_records import cells_of, check_cell, plain
 from tfrecord_lite import serialize_tensor
 from tfrecord_lite.apps.markup.cells import Cells, colours
 from tfrecord_lite.apps.markup.pictures import Budget
-
-if TYPE_CHECKING:
-    from tfrecord_lite.apps.viewer.records import Cell
-    from tfrecord_lite.arrays import AnyArray
+from tfrecord_lite.apps.viewer.records import Cell
+from tfrecord_lite.arrays import AnyArray
 
 pytestmark = pytest.mark.needs("view")
 

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.apps.viewer.shown_records import check_cell, plain, shown
-from tests.support.corpus import corpus_files
+from tests.support.corpus import CorpusFile, corpus_files
 from tests.support.view_files import HOSTILE
 from tfrecord_lite import TFRecordReader, encode_example
 from tfrecord_lite.apps.markup.pictures import Budget
 from tfrecord_lite.example.content import ContentType
 from tfrecord_lite.messages import SequenceExample
 from tfrecord_lite.wire.scalar import varint
-
-if TYPE_CHECKING:
-    from tests.support.corpus import CorpusFile
 
 pytestmark = pytest.mark.needs("view")
 
