@@ -15,13 +15,9 @@ import random
 import sys
 import time
 from collections import Counter
-from typing import TYPE_CHECKING
 
-from tests.support.agreement import EXAMPLES, SEQUENCES
+from tests.support.agreement import EXAMPLES, SEQUENCES, MessageType
 from tests.support.example_messages import mutate
-
-if TYPE_CHECKING:
-    from tests.support.agreement import MessageType
 
 BATCH = 50
 

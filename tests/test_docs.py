@@ -6,7 +6,8 @@ import ast
 import re
 import runpy
 import tomllib
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from sybil.example import SybilFailure
@@ -15,9 +16,6 @@ import tfrecord_lite
 from tests.support.corpus import ROOT
 from tests.support.pages import run_page
 from tfrecord_lite.cli.app import VERBS
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.every
 

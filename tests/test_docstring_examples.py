@@ -14,7 +14,9 @@ import importlib
 import inspect
 import pkgutil
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,10 +25,6 @@ from hypothesis import settings
 import tfrecord_lite
 from tests.support import effort
 from tests.support.extras import can_be_imported
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 pytestmark = pytest.mark.every
 
@@ -192,8 +190,7 @@ def few_examples() -> Iterator[None]:
 
 @pytest.mark.usefixtures("few_examples")
 @pytest.mark.parametrize(
-    "example",
-    [pytest.param(each, id=each.name, marks=list(marks(each.name))) for each in EXAMPLES],
+    "example", [pytest.param(each, id=each.name, marks=list(marks(each.name))) for each in EXAMPLES]
 )
 def test_the_examples_of_a_docstring_hold(
     example: doctest.DocTest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

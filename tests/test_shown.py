@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import zlib
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,9 +27,6 @@ from tfrecord_lite.files.compression import TFRecordOptions
 from tfrecord_lite.index import tf_record_random_reader
 from tfrecord_lite.reader import tf_record_iterator
 from tfrecord_lite.records.framing import frame
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MOST = 200
 MANY = {f"feature_{i}": FixedLenFeature([], "int64") for i in range(60)}

@@ -13,12 +13,13 @@ import struct
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.internal import api_implementation
+from google.protobuf.message import Message
 
 from tests.support import golden
 from tests.support.skips import in_c
@@ -42,9 +43,6 @@ from tfrecord_lite.messages import (
     feature_pb2,
 )
 from tfrecord_lite.messages._pool import POOL
-
-if TYPE_CHECKING:
-    from google.protobuf.message import Message
 
 IN_C = api_implementation.Type() != "python"
 

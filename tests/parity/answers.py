@@ -6,8 +6,10 @@ import contextlib
 import functools
 import itertools
 import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from tfrecord_lite import TFRecordReader, TFRecordWriter
 from tfrecord_lite.errors import (
@@ -18,10 +20,6 @@ from tfrecord_lite.errors import (
 )
 from tfrecord_lite.files.compression import TFRecordOptions
 from tfrecord_lite.reader import tf_record_iterator
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-    from pathlib import Path
 
 SAME_ERRORS: dict[str, type[Exception]] = {
     "DataLossError": DataLossError,

@@ -13,8 +13,9 @@ import os
 import subprocess
 import sys
 import warnings
+from collections.abc import Callable, Generator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -22,9 +23,6 @@ from tests.parity.answers import Both
 from tests.parity.parsing import Parsing
 from tests.parity.rules import names_of, summary
 from tests.parity.tensors import Tensors
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
 
 HERE = Path(__file__).resolve().parent
 

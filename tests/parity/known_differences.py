@@ -10,19 +10,17 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from google.protobuf.message import DecodeError
 
+from tests.parity.answers import Answer
 from tests.parity.parsing import Parsing, agree, bits
+from tests.support.cases import Case
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.messages import Example, SequenceExample
 from tfrecord_lite.schema import RaggedFeature, SparseFeature
-
-if TYPE_CHECKING:
-    from tests.parity.answers import Answer
-    from tests.support.cases import Case
 
 __all__ = ["judge"]
 

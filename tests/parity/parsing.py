@@ -7,8 +7,9 @@ shapes and bits are: floats are compared by their bits, row splits with their dt
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -21,9 +22,6 @@ from tfrecord_lite.example.sequence.parse import (
     parse_single_sequence_example,
 )
 from tfrecord_lite.schema import FeatureSpec
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 __all__ = ["Parsing", "agree", "bits", "bits_of_all", "error_name", "in_one"]
 

@@ -8,12 +8,10 @@ The end of the run tells how many rules were covered.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import pytest
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
 
 FAMILIES = {
     "F": 4,

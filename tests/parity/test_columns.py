@@ -7,7 +7,8 @@ purpose, the test says so in its name and holds both answers.
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,9 +17,6 @@ from hypothesis import strategies as st
 
 from tests.parity.answers import Answer, ask, assert_same_error
 from tfrecord_lite.columns import RaggedTensor, SparseTensor
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 VALUES = np.array([1, 2, 3, 4, 5, 6], np.int32)
 ALL = slice(None)

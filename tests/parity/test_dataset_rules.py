@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -16,10 +18,6 @@ from tfrecord_lite import TFRecordDataset, TFRecordWriter, VarLenFeature
 from tfrecord_lite import tf as ours_tf
 from tfrecord_lite.errors import DataLossError, Reason
 from tfrecord_lite.index import tf_record_random_reader
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 counts = st.lists(st.integers(0, 7), min_size=1, max_size=6)
 

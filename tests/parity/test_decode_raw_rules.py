@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
 
 from tests.parity.answers import ask
 from tests.parity.rules import deviation, rule
+from tests.parity.tensors import Tensors
 from tfrecord_lite import BytesColumn, RawFeature, decode_raw, encode_examples, parse_example
 from tfrecord_lite.errors import InvalidArgumentError, Reason
-
-if TYPE_CHECKING:
-    from tests.parity.tensors import Tensors
 
 FIXED = ["float32", "float64", "bfloat16", "int8", "int16", "int32", "int64", "uint8", "uint16"]
 ALL = [*FIXED, "float16", "bool", "complex64", "complex128"]

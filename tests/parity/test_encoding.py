@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,12 +22,8 @@ from tfrecord_lite import (
     testing,
 )
 from tfrecord_lite.convert.lossless import restore, schema_of
+from tfrecord_lite.messages import Example
 from tfrecord_lite.testing import assert_same
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tfrecord_lite.messages import Example
 
 FEW = settings(max_examples=100)
 

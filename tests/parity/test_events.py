@@ -7,19 +7,15 @@ tensors, and by its ``data_compat``, which turns the one into the other.
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from tfrecord_lite.apps.events import find_runs, follow_events, read_events
+from tfrecord_lite.apps.events import Events, find_runs, follow_events, read_events
 from tfrecord_lite.testing import assert_same
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tfrecord_lite.apps.events import Events
 
 pytest.importorskip("tensorboard", reason="TensorBoard is not installed")
 

@@ -7,7 +7,8 @@ number.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -19,9 +20,6 @@ from tests.support.corpus import CorpusFile, corpus_files
 from tfrecord_lite import TFRecordReader
 from tfrecord_lite.example.parse import parse_example
 from tfrecord_lite.schema import FixedLenFeature, RaggedFeature, VarLenFeature
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 N_CASES = int(os.environ.get("TFRECORD_PARITY_CASES", "3000"))
 DTYPES = {"bytes": "string", "float": "float32", "int64": "int64"}

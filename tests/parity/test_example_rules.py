@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 import struct
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import permutations, product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -47,9 +48,6 @@ from tfrecord_lite.schema import (
     SparseFeature,
     VarLenFeature,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 RowSplits = RaggedFeature.RowSplits
 RowLengths = RaggedFeature.RowLengths
@@ -296,10 +294,7 @@ def read_alike() -> Iterator[tuple[str, Any, Any, Any]]:
         yield "W21", bits, spec, None
 
 
-@pytest.mark.parametrize(
-    ("records", "specs", "expected"),
-    parameters(read_alike()),
-)
+@pytest.mark.parametrize(("records", "specs", "expected"), parameters(read_alike()))
 def test_both_read_the_same(parsing: Parsing, records: Any, specs: Any, expected: Any) -> None:
     specs = specs if isinstance(specs, dict) else {"a": specs}
     if isinstance(records, bytes | Single):
@@ -388,10 +383,7 @@ def rejected() -> Iterator[tuple[Any, ...]]:
         yield "W17", of(chunk(1, cut)), STRING, Reason.MALFORMED
 
 
-@pytest.mark.parametrize(
-    ("records", "specs", "reason", "theirs"),
-    parameters(rejected(), None),
-)
+@pytest.mark.parametrize(("records", "specs", "reason", "theirs"), parameters(rejected(), None))
 def test_both_reject(
     parsing: Parsing, records: Any, specs: Any, reason: Reason, theirs: str | None
 ) -> None:
@@ -548,8 +540,7 @@ def assert_is(answer: Answer, wanted: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("records", "specs", "theirs", "ours"),
-    parameters(differing(), mark=deviation),
+    ("records", "specs", "theirs", "ours"), parameters(differing(), mark=deviation)
 )
 def test_we_differ(parsing: Parsing, records: Any, specs: Any, theirs: Any, ours: Any) -> None:
     spec = None if isinstance(specs, dict) else specs
@@ -591,10 +582,7 @@ def never_asked() -> Iterator[tuple[str, bytes, Any, Reason]]:
         yield "W20", of(chunk(2, loose)), dense([1]), Reason.WRONG_COUNT
 
 
-@pytest.mark.parametrize(
-    ("one", "specs", "reason"),
-    parameters(never_asked(), mark=deviation),
-)
+@pytest.mark.parametrize(("one", "specs", "reason"), parameters(never_asked(), mark=deviation))
 def test_we_reject_what_is_never_asked_of_tensorflow(
     one: bytes, specs: Any, reason: Reason
 ) -> None:

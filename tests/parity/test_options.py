@@ -5,14 +5,15 @@ from __future__ import annotations
 import gzip
 import inspect
 import zlib
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
 
 import tfrecord_lite
-from tests.parity.answers import Answer, ask, assert_same, assert_same_error, read_ours
+from tests.parity.answers import Answer, Both, ask, assert_same, assert_same_error, read_ours
 from tests.parity.rules import deviation, rule
 from tests.parity.test_records import (
     COMPRESSED,
@@ -26,11 +27,6 @@ from tests.parity.test_records import (
 from tfrecord_lite import TFRecordWriter
 from tfrecord_lite.errors import FailedPreconditionError, InvalidArgumentError, Reason
 from tfrecord_lite.files.compression import TFRecordCompressionType, TFRecordOptions
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.parity.answers import Both
 
 MIXED = [bytes([number % 7]) * 300 + b"%d" % (number**5) * 20 for number in range(500)]
 

@@ -10,17 +10,27 @@ import gzip
 import random
 import struct
 import zlib
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import pairwise, product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from crc32c import crc32c
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn
 
-from tests.parity.answers import Answer, ask, assert_same, assert_same_error, read_all, read_ours
+from tests.parity.answers import (
+    Answer,
+    Both,
+    ask,
+    assert_same,
+    assert_same_error,
+    read_all,
+    read_ours,
+)
 from tests.parity.rules import deviation, parameters, rule
 from tests.support.file_objects import Pipe
 from tests.support.frame_damage import IN_PLACE, Extent
@@ -29,13 +39,6 @@ from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.files import compression as compressions
 from tfrecord_lite.reader import tf_record_iterator
 from tfrecord_lite.records.crc32c import masked_crc32c
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from hypothesis.strategies import DrawFn
-
-    from tests.parity.answers import Both
 
 RECORDS = [b"first", b"", b"the third record", bytes(range(256))]
 LONG = [b"%4d" % number + bytes(49_996) for number in range(20)]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from google.protobuf.message import DecodeError
@@ -41,9 +42,6 @@ from tfrecord_lite.schema import (
     SparseFeature,
     VarLenFeature,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 RowLengths = RaggedFeature.RowLengths
 Uniform = RaggedFeature.UniformRowLength
@@ -157,10 +155,7 @@ def read_alike() -> Iterator[tuple[str, list[bytes], Any, Any]]:
         yield "Q16", [record, ONE], CONTEXT, LISTS
 
 
-@pytest.mark.parametrize(
-    ("records", "context", "lists"),
-    parameters(read_alike()),
-)
+@pytest.mark.parametrize(("records", "context", "lists"), parameters(read_alike()))
 def test_both_read_the_same(both: Parsing, records: list[bytes], context: Any, lists: Any) -> None:
     found = both.batch(records, context, lists)
     # A list that must be there is padded in a batch alone; by itself a message may lack it.
@@ -235,16 +230,10 @@ def rejected() -> Iterator[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize(
-    ("records", "context", "lists", "reason", "theirs"),
-    parameters(rejected(), REJECTS),
+    ("records", "context", "lists", "reason", "theirs"), parameters(rejected(), REJECTS)
 )
 def test_both_reject(
-    both: Parsing,
-    records: list[bytes],
-    context: Any,
-    lists: Any,
-    reason: Reason,
-    theirs: str,
+    both: Parsing, records: list[bytes], context: Any, lists: Any, reason: Reason, theirs: str
 ) -> None:
     error = both.rejected(records, context, lists, reason=reason, theirs=theirs)
 
@@ -294,8 +283,7 @@ def read_as_protobuf() -> Iterator[tuple[str, bytes, str | None]]:
 
 
 @pytest.mark.parametrize(
-    ("record", "what_theirs_do"),
-    parameters(read_as_protobuf(), mark=deviation),
+    ("record", "what_theirs_do"), parameters(read_as_protobuf(), mark=deviation)
 )
 def test_we_read_what_protobuf_reads(
     both: Parsing, record: bytes, what_theirs_do: str | None
@@ -363,11 +351,7 @@ def test_no_messages_at_all(both: Parsing, dtype: str) -> None:
     any_of = {"v": VarLenFeature(dtype), "r": RaggedFeature(dtype)}
     default = FixedLenFeature([2], dtype, SOME[dtype][:2])
     context = {**any_of, "d": default, "n": FixedLenFeature([0], dtype)}
-    lists = {
-        **any_of,
-        **padded([2], dtype),
-        "p": RaggedFeature(dtype, "w", [RowLengths("n")]),
-    }
+    lists = {**any_of, **padded([2], dtype), "p": RaggedFeature(dtype, "w", [RowLengths("n")])}
     assert both.batch([], context, lists)["list s"].shape == (0, 0, 2)
 
 

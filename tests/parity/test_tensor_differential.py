@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from math import prod
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -16,14 +16,12 @@ from hypothesis import strategies as st
 
 from tests.parity.answers import ask
 from tests.parity.parsing import bits
+from tests.parity.tensors import Tensors
 from tests.support.tensor_messages import NUMBERS, random_proto
 from tfrecord_lite import parse_tensor
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.tensors.parse import parse_tensors
 from tfrecord_lite.testing.reencode import mutate
-
-if TYPE_CHECKING:
-    from tests.parity.tensors import Tensors
 
 N_CASES = int(os.environ.get("TFRECORD_PARITY_CASES", "3000"))
 MOST_VALUES = 2**20

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 from tests.parity.answers import ask
 from tests.parity.parsing import bits
 from tests.parity.rules import deviation, parameters, rule
+from tests.parity.tensors import Tensors
 from tests.support.tensor_messages import (
     NUMBERS,
     content,
@@ -25,11 +27,6 @@ from tests.support.tensor_messages import (
 from tfrecord_lite import BytesColumn, RaggedTensor, SparseTensor, parse_tensor, serialize_tensor
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.tensors.parse import parse_tensors
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.parity.tensors import Tensors
 
 NAMES = {name: number for number, (name, _, _) in NUMBERS.items()}
 WIDTHS = {name: width for name, _, width in NUMBERS.values()}

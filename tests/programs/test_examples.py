@@ -35,9 +35,7 @@ PRINTED: dict[str, list[str]] = {
         "2000 rows in 2 epochs",
         "-2.000 x float_col\n  +3.000 x int_col\n  +1.000 x 1",
     ],
-    "image_bytes.py": [
-        "label 0: uint8 of shape (12, 24, 3)\nlabel 1: uint8 of shape (6, 30, 1)",
-    ],
+    "image_bytes.py": ["label 0: uint8 of shape (12, 24, 3)\nlabel 1: uint8 of shape (6, 30, 1)"],
     "image_folder.py": [
         "packed 6 images of 2 classes",
         "skipped 2",

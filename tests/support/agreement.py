@@ -13,11 +13,14 @@ come from ``encoding``, and those of one program from ``program``; Hypothesis dr
 from __future__ import annotations
 
 import random
+from collections.abc import Callable, Iterable
+from collections.abc import Sequence as Many
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn
 
 from tests.support import reference_example as reference
 from tests.support.example_messages import (
@@ -46,12 +49,6 @@ from tests.support.reference_example import BYTES, FLOAT, INT64, Feature, Reject
 from tfrecord_lite.messages import Example, SequenceExample
 from tfrecord_lite.testing.reencode import chooser
 from tfrecord_lite.wire.scalar import WireError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from collections.abc import Sequence as Many
-
-    from hypothesis.strategies import DrawFn
 
 
 @dataclass

@@ -7,18 +7,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import cycle, islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn
 
 from tfrecord_lite import testing
 from tfrecord_lite.messages import SequenceExample
 from tfrecord_lite.schema import FixedLenFeature, RaggedFeature, SparseFeature
 from tfrecord_lite.testing.reencode import len_field
-
-if TYPE_CHECKING:
-    from hypothesis.strategies import DrawFn
 
 __all__ = ["Case", "cases"]
 

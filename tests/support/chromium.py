@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from playwright.sync_api import Browser, ConsoleMessage, Page, Request
 
 from tests.support.corpus import ROOT
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from playwright.sync_api import Browser, ConsoleMessage, Page, Request
 
 __all__ = ["Watched", "launched", "missing", "watched"]
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from hypothesis import assume
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from hypothesis.strategies import DrawFn
 
 from tfrecord_lite import BytesColumn, RaggedTensor, SparseTensor
-
-if TYPE_CHECKING:
-    from hypothesis.strategies import DrawFn
 
 __all__ = ["DTYPES", "columns_of", "same"]
 

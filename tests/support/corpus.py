@@ -16,12 +16,10 @@ import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-
-if TYPE_CHECKING:
-    from _pytest.mark import ParameterSet
+from _pytest.mark import ParameterSet
 
 ROOT = Path(__file__).resolve().parents[2]
 ABSENT = "no sample corpus: ../shared/corpus does not exist and TFRECORD_CORPUS is not set"

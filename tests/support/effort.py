@@ -8,15 +8,13 @@ only the whole has bear the mark ``full`` instead.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 __all__ = ["at_most", "full", "load_profile", "pairs", "pick", "some"]
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from collections.abc import Iterable
 
 T = TypeVar("T")
 

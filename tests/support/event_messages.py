@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 from google.protobuf.message import DecodeError
 from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn
 
-from tfrecord_lite import parse_tensor, serialize_tensor, testing
+from tfrecord_lite import Block, parse_tensor, serialize_tensor, testing
 from tfrecord_lite.apps.events.parse import Tags, parse_events
 from tfrecord_lite.apps.events.series import decode
 from tfrecord_lite.errors import InvalidArgumentError
 from tfrecord_lite.messages import Event, HistogramProto, Summary, SummaryMetadata
 from tfrecord_lite.messages.tensor_pb2 import TensorProto, TensorShapeProto
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from hypothesis.strategies import DrawFn
-
-    from tfrecord_lite import Block
 
 FORMS = ("simple_value", "image", "histo", "audio", "tensor")
 

@@ -8,10 +8,13 @@ message that still shows it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from collections.abc import Iterable
+from collections.abc import Sequence as Many
+from typing import Any, Literal, NamedTuple, TypeAlias
 from unittest import mock
 
 import numpy as np
+import numpy.typing as npt
 from google.protobuf.message import DecodeError
 from hypothesis import strategies as st
 
@@ -30,8 +33,10 @@ from tests.support.reference_example import (
 )
 from tfrecord_lite import testing
 from tfrecord_lite.arrays import ByteRanges
+from tfrecord_lite.errors import InvalidArgumentError
 from tfrecord_lite.example.decode import batch as engine_batch
 from tfrecord_lite.example.decode.batch import LayoutMemory, MessageBatch
+from tfrecord_lite.example.decode.entries import FeatureValues
 from tfrecord_lite.example.decode.layout import LayoutMatch
 from tfrecord_lite.example.decode.plain import PlainMatch
 from tfrecord_lite.example.sequence.batch import SequenceMessageBatch
@@ -40,15 +45,6 @@ from tfrecord_lite.schema import Kind
 from tfrecord_lite.testing.reencode import UNKNOWN_NUMBERS, Below, Reencoder, len_field, mutate
 from tfrecord_lite.wire.keys import KeyTable
 from tfrecord_lite.wire.scalar import varint
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from collections.abc import Sequence as Many
-
-    import numpy.typing as npt
-
-    from tfrecord_lite.errors import InvalidArgumentError
-    from tfrecord_lite.example.decode.entries import FeatureValues
 
 # What the tests take from here, and the package has for its users too.
 __all__ = ["UNKNOWN_NUMBERS", "Below", "len_field", "mutate", "varint"]

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import errno
 import io
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from typing_extensions import Buffer
+from typing_extensions import Buffer
 
 
 class Pipe(io.RawIOBase):

@@ -15,13 +15,10 @@ from __future__ import annotations
 import struct
 import sys
 import types
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from tests.cli.samples import JPEG, write
 from tests.support.made_messages import classes_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _FIELDS = {
     "Frame": "context=1 Context, timestamp_micros=2 int64, pose=3 Transform, images=4* CameraImage",

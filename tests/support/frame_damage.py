@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import Callable
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from hypothesis import strategies as st
-
-if TYPE_CHECKING:
-    import random
-    from collections.abc import Callable
-
-    from hypothesis.strategies import DrawFn
+from hypothesis.strategies import DrawFn
 
 __all__ = ["IN_PLACE", "PARTS", "Extent", "extent", "is_intact", "pieces_of"]
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 import http.server
 import re
 import threading
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from typing import Any
 
 
 class FileServer(http.server.ThreadingHTTPServer):

@@ -7,18 +7,14 @@ import io
 import shlex
 from doctest import ELLIPSIS, OutputChecker
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 from unittest import SkipTest
 
-from sybil import Sybil
+from sybil import Example, Sybil
 from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser, SkipParser
 
 from tfrecord_lite.cli import main
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from sybil import Example
 
 __all__ = ["run_page"]
 

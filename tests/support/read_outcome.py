@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple
 
 from tests.support.reference import HEAD, Loss
 from tfrecord_lite.errors import DataLossError, Reason
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 class Outcome(NamedTuple):

@@ -10,7 +10,9 @@ import json
 import shutil
 import sys
 import types
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -19,10 +21,6 @@ from tests.support.drawings import encoded, landscape
 from tests.support.made_messages import classes_of
 from tfrecord_lite import TFRecordWriter
 from tfrecord_lite.messages import Event, ExampleListWithContext, Summary
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from pathlib import Path
 
 __all__ = ["write"]
 

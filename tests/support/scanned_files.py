@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import struct
 import tempfile
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hypothesis import assume
 from hypothesis import strategies as st
@@ -15,9 +16,6 @@ from tests.support.small_files import write
 from tfrecord_lite import Schema
 from tfrecord_lite.messages import Example
 from tfrecord_lite.testing import examples_for, feature_specs
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 __all__ = ["exact", "files", "on_disk", "record", "with_a_bad_feature"]
 

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from tfrecord_lite import FixedLenFeature
+from tfrecord_lite import Dataset, FixedLenFeature
 from tfrecord_lite.messages import Example
 from tfrecord_lite.records.framing import frame
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from pathlib import Path
-
-    from tfrecord_lite import Dataset
 
 FEATURES = {"n": FixedLenFeature([], "int64"), "s": FixedLenFeature([], "string")}
 

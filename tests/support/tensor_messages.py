@@ -12,14 +12,12 @@ one of many sorts; enough of them are valid that both sides of a comparison have
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from random import Random
+from typing import Any
 
 from tfrecord_lite.testing.reencode import len_field
 from tfrecord_lite.wire.scalar import varint
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from random import Random
 
 __all__ = [
     "FIELDS", "NUMBERS", "content", "dims", "field", "len_field", "proto", "random_proto", "typed", "varint",

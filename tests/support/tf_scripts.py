@@ -9,10 +9,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
 
 __all__ = ["OURS", "SCRIPTS", "TENSORFLOW", "run_script"]
 

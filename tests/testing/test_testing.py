@@ -5,17 +5,20 @@ from __future__ import annotations
 import random
 import subprocess
 import sys
+from collections.abc import Callable, Iterable
 from itertools import chain, product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
 from google.protobuf import descriptor_pb2
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
 from google.protobuf.internal import api_implementation
+from google.protobuf.message import Message
 from hypothesis import HealthCheck, Phase, find, given, settings
 from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
 
 from tests.support import reference, reference_example
 from tests.support.reference_example import RejectedError
@@ -43,12 +46,6 @@ from tfrecord_lite.records.framing import frame
 from tfrecord_lite.testing import assert_damage_is_noticed, assert_round_trip, assert_same
 from tfrecord_lite.testing.records import is_intact
 from tfrecord_lite.testing.reencode import Reencoder
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from google.protobuf.message import Message
-    from hypothesis.strategies import SearchStrategy
 
 ml_dtypes = pytest.importorskip("ml_dtypes", reason="needs the extra dtypes")
 

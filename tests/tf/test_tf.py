@@ -9,7 +9,9 @@ import collections
 import importlib
 import operator
 import pickle
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -36,11 +38,6 @@ from tfrecord_lite.dataset.sharding import worker_part
 from tfrecord_lite.tf._parse_ahead import ParsedGroups, RecordTensor, _group_of
 from tfrecord_lite.tf._tensor import map_structure, unwrap, wrap
 from tfrecord_lite.tf.io import _parser
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
 
 # ------------------------------------------------------------------------------ the names
 
