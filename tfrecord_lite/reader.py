@@ -71,7 +71,7 @@ __all__ = [
 _Item = TypeVar("_Item")
 
 _PARSED_RECORDS = 4096
-_PARSED_BYTES = 2 * 1024 * 1024
+_PARSED_BYTES = 3 * 1024 * 1024
 """About how many records, and bytes of them, are parsed at once: more do not cost less each, but memory."""
 
 
