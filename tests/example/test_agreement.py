@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,6 +14,7 @@ from tests import long_run
 from tests.support.agreement import (
     EXAMPLES,
     SEQUENCES,
+    MessageType,
     batches,
     encodings,
     messages,
@@ -23,9 +24,6 @@ from tests.support.effort import pick, some
 from tests.support.example_messages import KEYS, mutate
 from tests.support.skips import in_c
 from tfrecord_lite.example.decode.batch import LayoutMemory
-
-if TYPE_CHECKING:
-    from tests.support.agreement import MessageType
 
 of_both = pytest.mark.parametrize("of", [EXAMPLES, SEQUENCES], ids=["Example", "SequenceExample"])
 fills = st.sampled_from([b"\0", b"\xff", b"\x80", b"\x0a\x05", b"\x0a\xf5" + b"\xff" * 8 + b"\1"])

@@ -4,22 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import struct
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from tests.support.corpus import corpus_files
+from tests.support.corpus import CorpusFile, corpus_files
 from tfrecord_lite import Block, TFRecordReader, decode_example
 from tfrecord_lite.example.decode import batch as engine_batch
 from tfrecord_lite.example.to_dicts import Decoder
 
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from tests.support.corpus import CorpusFile
-
-    Row = dict[str, npt.NDArray[Any]]
-
+Row = dict[str, Any]
 KINDS = {"O": (1, "bytes"), "f": (2, "float"), "i": (3, "int64")}
 NAN = struct.pack("<I", 0x7FC00000)
 

@@ -7,16 +7,14 @@ are, ``tests/convert/test_fast_paths.py`` says.
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import tfrecord_lite as tfr
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 ROUNDED, EXACT = float(np.float32(0.1)), 0.1
 LONG_LISTS = 70

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,10 +20,6 @@ from tfrecord_lite import (
 from tfrecord_lite.example import to_dicts
 from tfrecord_lite.records.decoder import FrameDecoder
 from tfrecord_lite.testing import assert_same
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 
 def _number(i: int) -> dict[str, Any]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import random
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,9 +22,6 @@ from tfrecord_lite import (
 from tfrecord_lite.errors import InvalidArgumentError
 from tfrecord_lite.example.encode import rows as buffer
 from tfrecord_lite.example.sequence import encode
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 INT64 = st.one_of(st.integers(0, 300), st.integers(-(2**63), 2**63 - 1))
 FLOAT = st.floats(width=32)

@@ -6,7 +6,9 @@ step, that is another: at every place.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from collections.abc import Sequence as Many
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,10 +26,6 @@ from tfrecord_lite.errors import InvalidArgumentError
 from tfrecord_lite.example.sequence import batch as sequences
 from tfrecord_lite.wire import packed
 from tfrecord_lite.wire.varint import read_short, read_varints
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from collections.abc import Sequence as Many
 
 FLOATS = SequenceExampleParser({}, {"a": FixedLenSequenceFeature([2], "float32")})
 SOME_FLOATS = SequenceExampleParser(

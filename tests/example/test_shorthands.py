@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import pickle
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import tfrecord_lite as tfr
 from tfrecord_lite import tf
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 SHORT: dict[str, Any] = {"x": int, "v": ("float32", (3,)), "s": bytes}
 LONG = {

@@ -26,23 +26,6 @@ from tfrecord_lite import FixedLenFeature, RaggedFeature, Schema, VarLenFeature
 from tfrecord_lite.messages import Event, HistogramProto, Summary
 from tfrecord_lite.records.framing import frame
 
-__all__ = [
-    "ANY_ORDER",
-    "EVENT",
-    "LOOK_ALIKES",
-    "SEQUENCES",
-    "TO_COMPRESS",
-    "compressed_files",
-    "events",
-    "examples",
-    "files",
-    "plain_examples",
-    "schemas",
-    "sequence_examples",
-    "shuffled_examples",
-    "tensors",
-]
-
 _PER_SORT = 24
 
 TO_COMPRESS = b"\xff"

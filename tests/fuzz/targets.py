@@ -14,7 +14,8 @@ from __future__ import annotations
 import gzip
 import io
 import zlib
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from google.protobuf.message import DecodeError
 
@@ -46,9 +47,6 @@ from tfrecord_lite.records.sink import RecordSink
 from tfrecord_lite.recovery.members import MemberReader
 from tfrecord_lite.storage import sidecar
 from tfrecord_lite.storage.formats import superserial, tfds, tfx
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["TARGETS", "Disagreement", "Target"]
 

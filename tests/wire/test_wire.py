@@ -7,13 +7,15 @@ not take for its own; and cut short anywhere it must say so.
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 from unittest import mock
 
 import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn
 
 from tests.support import reference_example as reference
 from tests.support.example_messages import (
@@ -42,11 +44,6 @@ from tfrecord_lite.wire.repeated import repeated_fixed32, repeated_len, repeated
 from tfrecord_lite.wire.scalar import WireError, walk
 from tfrecord_lite.wire.template import Hole, Template
 from tfrecord_lite.wire.varint import TOO_LONG, read_sized, read_varints, squeeze
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from hypothesis.strategies import DrawFn
 
 fills = st.sampled_from([b"\0", b"\xff", b"\x80", b"\x0a", b"\x0a\x01", b"\x08\x96\x01"])
 everywhere = pytest.mark.parametrize("few", [0, 24, 10**9], ids=["lockstep", "both", "walk"])
