@@ -4,24 +4,15 @@ from __future__ import annotations
 
 import importlib
 import importlib.metadata
-import inspect
 import json
-import pkgutil
 from pathlib import Path
 
 import pytest
 
 import tfrecord_lite
-from tests.support.extras import can_be_imported
 from tests.support.subprocesses import run_fresh
 
 pytestmark = pytest.mark.every
-
-MODULES = sorted(
-    info.name
-    for info in pkgutil.walk_packages(tfrecord_lite.__path__, "tfrecord_lite.")
-    if not info.name.endswith(("__main__", "_pb2")) and can_be_imported(info.name)
-)
 
 HEAVY = {
     "absl", "aiohttp", "asyncio", "backports.zstd", "concurrent.futures.process", "fsspec",
@@ -63,20 +54,11 @@ def test_reading_and_writing_raw_files_needs_no_protobuf_runtime() -> None:
     assert out == "[b'one']\nFalse False False\n"
 
 
-def test_messages_load_when_they_are_asked_for() -> None:
-    out = run_fresh(
-        "import sys, tfrecord_lite\n"
-        "before = 'google.protobuf' in sys.modules\n"
-        "print(before, tfrecord_lite.messages.Example.DESCRIPTOR.full_name)\n"
-    )
-
-    assert out == "False tensorflow.Example\n"
-
-
 def test_dir_shows_the_public_names_and_nothing_else() -> None:
     for name in tfrecord_lite.__all__:
-        getattr(tfrecord_lite, name)  # which loads its module
+        assert getattr(tfrecord_lite, name) is not None  # which loads its module
 
+    assert tfrecord_lite.__all__ == sorted(set(tfrecord_lite.__all__))
     modules = ["errors", "messages", "options", "testing", "tf"]
     assert dir(tfrecord_lite) == sorted([*tfrecord_lite.__all__, *modules, "__version__"])
     assert all(getattr(tfrecord_lite, name) is not None for name in modules)
@@ -111,23 +93,6 @@ def test_the_version_is_that_of_the_distribution() -> None:
     assert tfrecord_lite.__version__ == importlib.metadata.version("tfrecord-numpy")
 
 
-def test_all_is_sorted_and_everything_in_it_is_there() -> None:
-    assert tfrecord_lite.__all__ == sorted(set(tfrecord_lite.__all__))
-    for name in tfrecord_lite.__all__:
-        assert getattr(tfrecord_lite, name) is not None
-        assert name in dir(tfrecord_lite)
-
-
-def test_a_star_import_gives_everything() -> None:
-    out = run_fresh(
-        "import tfrecord_lite\n"
-        "from tfrecord_lite import *\n"
-        "print(all(name in globals() for name in tfrecord_lite.__all__))"
-    )
-
-    assert out == "True\n"
-
-
 def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="Exampel"):
         tfrecord_lite.Exampel  # type: ignore[attr-defined]  # noqa: B018
@@ -139,33 +104,3 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 def test_a_name_of_other_libraries_says_what_to_call(name: str, call: str) -> None:
     with pytest.raises(AttributeError, match=call):
         getattr(tfrecord_lite, name)
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=pytest.mark.needs("view"))
-        if name.startswith("tfrecord_lite.apps.viewer.")
-        else name
-        for name in MODULES
-    ],
-)
-def test_every_module_says_what_it_offers_and_has_it(name: str) -> None:
-    module = importlib.import_module(name)
-
-    offered = getattr(module, "__all__", [])
-    own = {
-        key
-        for key, value in vars(module).items()
-        if getattr(value, "__module__", None) == name and not key.startswith("_")
-    }
-
-    assert module.__doc__
-    assert all(hasattr(module, public) for public in offered)
-    if offered and name.count(".") == 1:  # what is inside a package is its own affair
-        assert own <= set(offered)
-
-
-@pytest.mark.parametrize("name", tfrecord_lite.__all__)
-def test_everything_public_is_documented(name: str) -> None:
-    assert inspect.getdoc(getattr(tfrecord_lite, name))

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import zlib
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from tfrecord_lite import (
-    Block,
     ExampleParser,
     FixedLenFeature,
     ShardedTFRecordWriter,
@@ -56,40 +53,6 @@ def test_no_instance_takes_more_than_a_line(tmp_path: Path) -> None:
         shown = {repr(thing): len(repr(thing)) for thing in things}
 
     assert {text: length for text, length in shown.items() if length > MOST or "\n" in text} == {}
-
-
-def test_a_writer_says_what_it_has_done(tmp_path: Path) -> None:
-    with TFRecordWriter(tmp_path / "a.gz") as writer:
-        writer.write(b"one")
-        writer.write_example({"n": 1})
-        assert repr(writer).endswith("a.gz: 2 records, GZIP, open>")
-        writer.write(Block.from_records([bytes(100)] * 998))
-    assert repr(writer).startswith("<TFRecordWriter of ")
-    assert repr(writer).endswith("a.gz: 1,000 records, GZIP, closed>")
-    for name, size, shards in (("b@3", None, "3 shards"), ("c{shard}", 1, "1 shard so far")):
-        with ShardedTFRecordWriter(tmp_path / name, bytes_per_shard=size) as sharded:
-            sharded.write(b"one")
-            assert repr(sharded).endswith(f"{name}: 1 record, {shards}, uncompressed, open>")
-
-
-@pytest.mark.parametrize(
-    ("options", "text"),
-    [
-        (TFRecordOptions(), "TFRecordOptions('')"),
-        (TFRecordOptions("GZIP", compression_level=9), "TFRecordOptions('GZIP', compression_level=9)"),
-        (TFRecordOptions("ZLIB", 3, window_bits=-15), "TFRecordOptions('ZLIB', flush_mode=3, window_bits=-15)"),
-    ],
-)  # fmt: skip
-def test_options_show_the_call_that_makes_them(options: TFRecordOptions, text: str) -> None:
-    again: Any = eval(text)  # noqa: S307 - what a repr is for
-    assert repr(options) == repr(again) == text
-    assert vars(again).keys() == vars(options).keys()
-
-
-def test_a_reader_of_many_long_names_shows_their_ends() -> None:
-    reader = TFRecordReader(["x" * 300 + "a", "b", io.BytesIO()])
-
-    assert repr(reader) == f"TFRecordReader(...{'x' * 56}a, b, ... (3 files))"
 
 
 def test_a_report_is_true_if_all_is_sound(tmp_path: Path) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Any
-from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
@@ -51,19 +49,6 @@ def test_targets_are_met_missed_or_not_measured(results: Results) -> None:
     assert "**missed**" in results.targets()
 
 
-def test_every_figure_is_written_and_read(results: Results, tmp_path: Path) -> None:
-    results.rows.append(
-        Row("columns", "t", "failed", "", "record", 1, error="Error: no such thing")
-    )
-    results.write(tmp_path, "run")
-
-    found = json.loads((tmp_path / "run.json").read_text())
-    assert [row["seconds"] for row in found["rows"][:2]] == [[0.1, 0.2, 0.1], [0.3, 0.4, 0.5]]
-    assert "failed: Error: no such thing" in (tmp_path / "run.md").read_text()
-    for theme in ("light", "dark"):
-        ET.fromstring((tmp_path / f"run-{theme}.svg").read_text())  # noqa: S314 - ours
-
-
 # ------------------------------------------------------------------------------- values
 
 
@@ -74,43 +59,12 @@ def fingerprint(*columns: check.Flat) -> dict[str, object]:
     return found.value()
 
 
-def test_how_values_are_held_makes_no_difference() -> None:
-    wanted = fingerprint(
-        {
-            "x": check.flat(np.arange(6.0, dtype="f4").reshape(3, 2)),
-            "s": check.flat([b"a", b"", b"bc"]),
-        }
-    )
-    cut = [np.arange(4.0).reshape(2, 2), np.array([[4.0, 5.0]])]
-    strings = [np.array([b"a", b""], object), np.array([b"bc"], object)]
-    batches = [{"s": check.flat(s), "x": check.flat(x)} for x, s in zip(cut, strings, strict=True)]
-    rows: list[dict[str, Any]] = [
-        {"x": [0, 1.0], "s": b"a"},
-        {"x": (2.0, 3), "s": [b""]},
-        {"s": b"bc", "x": np.array([4.0, 5])},
-    ]
-
-    assert fingerprint(*batches) == wanted
-    assert (
-        fingerprint(*check.rows(iter([{**row, "x": np.asarray(row["x"], "f4")} for row in rows])))
-        == wanted
-    )
-
-
-@pytest.mark.parametrize(
-    ("other", "message"),
-    [
-        ({"x": check.flat(np.array([1.0, 2.5]))}, "other values of x than first"),
-        ({"x": (np.array([1.0, 2.0]), [2, 0])}, "other values of x than first"),
-        ({"x": check.flat(np.array([1.0]))}, "other values of x than first"),
-        ({"y": check.flat(np.array([1.0, 2.0]))}, "other values of x, y than first"),
-    ],
-)
-def test_other_values_are_noticed(other: check.Flat, message: str) -> None:
+@pytest.mark.parametrize("other", [[1.0, 2.5], [1.0]])
+def test_other_values_are_noticed(other: list[float]) -> None:
     wanted = fingerprint({"x": check.flat(np.array([1.0, 2.0]))})
 
-    with pytest.raises(check.DifferentError, match=message):
-        check.compare("first", wanted, fingerprint(other))
+    with pytest.raises(check.DifferentError, match="other values of x than first"):
+        check.compare("first", wanted, fingerprint({"x": check.flat(np.array(other))}))
 
 
 # ----------------------------------------------------------------------------- a real run
@@ -136,21 +90,6 @@ def test_a_task_runs_and_a_side_with_other_values_is_not_timed(tmp_path: Path) -
 
 
 @pytest.mark.full
-def test_what_is_written_is_read_back(tmp_path: Path) -> None:
-    args = {"target": str(tmp_path / "new"), "data": "tabular", "n_records": 5, "form": "values"}
-    fewer = Side("fewer", OURS, "write_dicts", {"n_records": 4})
-    task = Task("write", "write dicts: tabular", "write_dicts", 5, args, (fewer,))
-    turns = Turns({OURS: sys.executable}, {}, 1)
-    try:
-        ours, other = turns.run(task, list(task.sides({OURS: ["write_dicts"]}, {OURS: OURS})), 1.0)
-    finally:
-        turns.close()
-
-    assert not ours.error
-    assert "DifferentError" in other.error
-
-
-@pytest.mark.full
 def test_the_command_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     given = ["--tiny", "--libraries", "tfrecord_lite", "--only", "columns: tokens, 256"]
     given += ["--cache", str(tmp_path), "--out", str(tmp_path), "--write-to", str(tmp_path)]
@@ -173,13 +112,6 @@ def test_targets_name_tasks_and_sides_that_there_are(tmp_path: Path) -> None:
 
 
 # --------------------------------------------------------------------------- instructions
-
-
-def test_more_instructions_than_stored_are_a_failure() -> None:
-    stored = {"a": 1_000, "b": 1_000}
-
-    assert instructions.compare(stored, {"a": 1_029, "b": 500, "new": 5}) == []
-    assert instructions.compare(stored, {"a": 1_031}) == ["a: 1,031 instructions, +3.1% of 1,000"]
 
 
 def test_each_guarded_task_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -92,23 +92,6 @@ def test_there_are_ten_programs_at_most() -> None:
     assert len(list(EXAMPLES.glob("*.py"))) <= 10
 
 
-@pytest.mark.full
-@pytest.mark.parametrize(
-    ("program", "names"),
-    [
-        ("dictionaries.py", ["examples.tfrecord", "sequences.tfrecord"]),
-        ("sequences.py", ["sequences.tfrecord"]),
-    ],
-)
-def test_files_are_kept_if_a_folder_is_given(
-    tmp_path: Path, program: str, names: list[str]
-) -> None:
-    run(program, "--output", tmp_path / "new")
-
-    assert sorted(path.name for path in (tmp_path / "new").iterdir()) == names
-    assert len(list(TFRecordReader(sorted((tmp_path / "new").iterdir())))) > 2
-
-
 def test_a_library_that_is_missing_is_named() -> None:
     block = "import runpy, sys; sys.modules['sklearn'] = None; sys.argv[1:] = []"
     program = f"{block}; runpy.run_path({str(EXAMPLES / 'train_torch.py')!r}, run_name='__main__')"
@@ -119,18 +102,6 @@ def test_a_library_that_is_missing_is_named() -> None:
     assert done.returncode == 1
     assert "sklearn" in done.stderr
     assert "pip install '.[examples]'\n" in done.stderr
-
-
-@pytest.mark.full
-@pytest.mark.needs("image")
-def test_image_bytes_takes_files_and_says_what_is_missing_or_no_image(tmp_path: Path) -> None:
-    good, bad = tmp_path / "good.png", tmp_path / "bad.png"
-    good.write_bytes(encode_image(np.full((3, 4), 200, np.uint8)))
-    bad.write_bytes(b"no image")
-
-    assert "label 0: uint8 of shape (3, 4, 1)" in run("image_bytes.py", good).stdout
-    for path, text in ((bad, "8 bytes are not an image"), (tmp_path / "absent", "absent")):
-        assert text in run("image_bytes.py", path, code=1).stderr
 
 
 # ------------------------------------------------------------------------ image pipelines
@@ -194,18 +165,6 @@ def test_records_cannot_lead_out_of_the_folder(tmp_path: Path) -> None:
     inside = [path for path in written if (tmp_path / "to" / "folder") in path.parents]
     assert len(inside) == 4  # with the list of them
     assert len(written) == 5
-
-
-@pytest.mark.full
-@pytest.mark.needs("arrow", "image")
-def test_a_folder_without_images_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / "empty").mkdir()
-    (tmp_path / "listed").mkdir()
-    (tmp_path / "listed" / "labels.csv").write_text("one,two,three\n")
-
-    for folder, text in (("absent", "No such file"), ("empty", "no image"), ("listed", "three")):
-        done = run("image_folder.py", "pack", tmp_path / folder, tmp_path / "x", code=1)
-        assert text in done.stderr
 
 
 # ------------------------------------------------------------------------- values and tables
