@@ -126,7 +126,7 @@ class MaskedBytes(Masked):
     """One byte string per record, a BytesColumn."""
 
     __slots__ = ()
-    dtype = np.dtype(object)
+    dtype: np.dtype[Any] = np.dtype(object)
 
     @classmethod
     def of_rows(cls, rows: RaggedTensor) -> MaskedBytes:

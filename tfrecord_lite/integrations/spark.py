@@ -303,7 +303,7 @@ class _Files:
     def __init__(self, options: Mapping[str, Any], schema: Any = None) -> None:
         self.options = options
         settings = {n: value for n, value in options.items() if n in ReadOptions.__annotations__}
-        self.settings = ReadSettings(**settings)
+        self.settings: ReadSettings = ReadSettings(**settings)
         files = data_files(options["paths"], self.settings.storage_options)
         self.names: list[str] = [name for name, _ in files]
         self.keys: dict[str, list[str | None]] = {
