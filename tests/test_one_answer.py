@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,9 +26,6 @@ from tfrecord_lite import (
 from tfrecord_lite.apps.statistics import compute_statistics
 from tfrecord_lite.cli import main
 from tfrecord_lite.errors import InvalidArgumentError, Reason
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 RAGGED = {"x": RaggedFeature("int64")}
 FIXED = {"x": FixedLenFeature([], "int64")}

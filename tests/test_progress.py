@@ -6,7 +6,9 @@ import io
 import itertools
 import sys
 import types
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,11 +24,6 @@ from tfrecord_lite.apps.rearrange import (
     split_files,
 )
 from tfrecord_lite.apps.tables.conversion import Settings, convert
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
 
 N_RECORDS = 500
 WORKS: dict[str, Callable[[Path, Path, Any], object]] = {

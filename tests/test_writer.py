@@ -15,9 +15,10 @@ import subprocess
 import sys
 import tempfile
 import zlib
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -38,9 +39,6 @@ from tfrecord_lite.errors import (
 from tfrecord_lite.files.compression import MEM_LEVEL, TFRecordCompressionType, TFRecordOptions
 from tfrecord_lite.reader import tf_record_iterator
 from tfrecord_lite.records.framing import frame
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 ITEMS = [b"one", b"", b"three", bytes(1000)]
 FRAMES = reference.encode(ITEMS)

@@ -6,7 +6,9 @@ import copy
 import io
 import itertools
 import pickle
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,11 +19,7 @@ from tests.support import reference
 from tfrecord_lite import Block, ShardedTFRecordWriter, TFRecordReader, TFRecordWriter
 from tfrecord_lite.errors import DataLossError, FailedPreconditionError, Reason
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    Writer = TFRecordWriter | ShardedTFRecordWriter
+Writer = TFRecordWriter | ShardedTFRecordWriter
 
 MANY = [b"%d" % i * (i % 97) for i in range(2_000)]
 LARGE = [bytes([i]) * 20_000 for i in range(50)]

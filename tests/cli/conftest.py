@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
 
 import pytest
 
 from tfrecord_lite.cli import main
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 Run: TypeAlias = "Callable[..., Done]"
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import struct
 import zlib
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
 
 from tfrecord_lite import TFRecordWriter, infer_schema
 from tfrecord_lite.messages import (
@@ -21,10 +23,6 @@ from tfrecord_lite.messages import (
 )
 from tfrecord_lite.records.framing import frame
 from tfrecord_lite.wire.scalar import varint
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
 
 JPEG = bytes.fromhex(
     "ffd8 ffe0 0010 4a46494600 0101 01 0048 0048 0000"

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
+import argparse
 import shutil
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
+from tests.cli.conftest import Run
 from tfrecord_lite.cli import completion
 from tfrecord_lite.cli.app import VERBS, make_parser
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from tests.cli.conftest import Run
-
 
 COMPLETE = """
 . ./completion.bash

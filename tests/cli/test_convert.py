@@ -5,19 +5,15 @@ from __future__ import annotations
 import io
 import json
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from tests.cli.conftest import Done, Run
 from tests.cli.samples import damage
 from tfrecord_lite import TFRecordReader, TFRecordWriter
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.cli.conftest import Done, Run
-
 
 pytestmark = pytest.mark.needs("arrow")
 

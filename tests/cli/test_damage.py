@@ -6,20 +6,17 @@ import gzip
 import json
 import re
 import zlib
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from tests.cli.conftest import Run
 from tests.cli.samples import damage, flower, write
 from tests.support.effort import pick
 from tfrecord_lite import save
 from tfrecord_lite.records.framing import frame
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.cli.conftest import Run
 
 
 def verify(run: Run, *arguments: object) -> tuple[list[dict[str, Any]], dict[str, Any], int]:

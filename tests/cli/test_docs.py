@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.cli.conftest import Done
 from tests.cli.samples import write_documented
 from tfrecord_lite.cli.app import VERBS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.cli.conftest import Done
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "cli.md"
 _BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.cli.conftest import Run
 from tests.cli.samples import flower, write
 from tfrecord_lite import ExampleParser, TFRecordReader, save
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from tests.cli.conftest import Run
-
 
 pytestmark = pytest.mark.needs("sql")
 

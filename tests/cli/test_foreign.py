@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
+from tests.cli.conftest import Run
 from tests.support.foreign_files import FOREIGN, Foreign
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.cli.conftest import Run
 
 SKIPPING = ["info", "head", "cat", "schema"]
 KINDS = {

@@ -5,22 +5,18 @@ from __future__ import annotations
 import json
 import os
 import re
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.cli.conftest import Run
 from tests.cli.samples import tiny_png
 from tests.support import terminal
 from tests.support.extras import is_installed
 from tfrecord_lite.cli.app import VERBS
 from tfrecord_lite.messages import Example, SequenceExample
 from tfrecord_lite.records.framing import frame
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.cli.conftest import Run
-
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="such names are not possible there")
 

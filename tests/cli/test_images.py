@@ -5,22 +5,18 @@ from __future__ import annotations
 import io
 import re
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.cli.conftest import Run
 from tests.cli.samples import feature, features, write
 from tfrecord_lite.cli.pictures import drawn
 from tfrecord_lite.messages import Example
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.cli.conftest import Run
-
 
 pytestmark = pytest.mark.needs("image")
 

@@ -8,13 +8,14 @@ import sys
 import webbrowser
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.cli.conftest import Run
 from tests.cli.samples import damage, flower, sequence, write
 from tests.support.corpus import CorpusFile, corpus_files
 from tests.support.untyped import load
@@ -31,9 +32,6 @@ from tfrecord_lite import (
 from tfrecord_lite.apps.statistics import compare, compute_statistics, sampling
 from tfrecord_lite.cli import main
 from tfrecord_lite.cli.style import exact_bytes
-
-if TYPE_CHECKING:
-    from tests.cli.conftest import Run
 
 
 def json_of(run: Run, *arguments: object) -> list[dict[str, Any]]:

@@ -7,19 +7,16 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from tests.cli.conftest import Run
 from tests.cli.samples import flower, write
 from tests.support.effort import some
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.app import VERBS as ALL_VERBS
 from tfrecord_lite.records.framing import frame
-
-if TYPE_CHECKING:
-    from tests.cli.conftest import Run
-
 
 VERBS = ["info", "head", "cat", "verify"]
 each_verb = pytest.mark.parametrize("verb", VERBS)

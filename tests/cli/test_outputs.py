@@ -15,19 +15,15 @@ import os
 import re
 import shlex
 import sys
+from collections.abc import Callable
 from difflib import unified_diff
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.cli.conftest import Done
 from tests.cli.samples import write_samples
 from tests.support import golden
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.cli.conftest import Done
 
 FILES = sorted(Path(__file__).with_name("outputs").glob("*.txt"))
 NEEDS = {"images": "image", "tables": "sql"}

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from tests.cli.conftest import Run
 from tests.cli.samples import draw_images, tiny_png, write
 from tests.support.corpus import corpus_path
 from tfrecord_lite import encode_example, load
-
-if TYPE_CHECKING:
-    from tests.cli.conftest import Run
 
 
 @pytest.mark.needs("image")

@@ -5,20 +5,15 @@ from __future__ import annotations
 import io
 import re
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tests.cli.conftest import Run
 from tests.cli.samples import damage, write
 from tests.cli.test_main import tfrecord
 from tfrecord_lite import TFRecordReader, save
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.cli.conftest import Run
-
 
 VERBS = {
     "merge": [],

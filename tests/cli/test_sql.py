@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tests.cli.conftest import Run
 from tests.cli.samples import damage, flower, odd, write
 from tfrecord_lite import TFRecordReader, save, scan
 from tfrecord_lite.convert.arrow import imported
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.cli.conftest import Run
-
 
 pytestmark = pytest.mark.needs("sql")
 

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import io
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
+from tests.cli.conftest import Run
 from tests.support import terminal
 from tfrecord_lite import save
 from tfrecord_lite.cli import main, style
 from tfrecord_lite.cli.console import Console
 from tfrecord_lite.cli.style import aligned
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.cli.conftest import Run
 
 
 class Terminal(io.StringIO):

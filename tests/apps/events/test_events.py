@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -30,6 +32,7 @@ from tfrecord_lite import Block, TFRecordReader, testing
 from tfrecord_lite.apps.events import Events, Image, find_runs, follow_events, parse, read_events
 from tfrecord_lite.apps.events.parse import Tags, parse_events
 from tfrecord_lite.errors import (
+    DamagedSpan,
     DataLossError,
     DataLossWarning,
     InvalidArgumentError,
@@ -37,12 +40,6 @@ from tfrecord_lite.errors import (
 )
 from tfrecord_lite.messages import Event, HistogramProto, Summary
 from tfrecord_lite.records.framing import frame
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tfrecord_lite.errors import DamagedSpan
 
 Value = Summary.Value
 KINDS = ("scalars", "histograms", "images", "audio", "texts", "tensors")

@@ -5,8 +5,9 @@ from __future__ import annotations
 import csv
 import json
 import os
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,9 +19,6 @@ from tfrecord_lite import TFRecordReader, TFRecordWriter, decode_examples, encod
 from tfrecord_lite.apps.images import decode_image, encode_image, pack_images, unpack_images
 from tfrecord_lite.apps.images.image import image_features
 from tfrecord_lite.errors import DataLossError, DataLossWarning, InvalidArgumentError, Reason
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 pytest.importorskip("PIL.Image", reason="needs the extra image")
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import io
 import random
+from collections.abc import Iterable
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, cast
+from typing import IO, cast
 
 from hypothesis import strategies as st
 
 from tfrecord_lite import TFRecordReader, TFRecordWriter
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 ENDINGS = ["", ".gz", ".zz", ".bz2"]
 

@@ -8,7 +8,7 @@ import sys
 import tempfile
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from tests.apps.rearrange.strategies import ENDINGS, one_way, read_all, record_lists, write_all
 from tests.support.untyped import load
 from tfrecord_lite import (
+    Block,
     FixedLenFeature,
     Schema,
     TFRecordReader,
@@ -33,11 +34,8 @@ from tfrecord_lite.apps.rearrange import (
     shuffle_records,
     split_files,
 )
+from tfrecord_lite.arrays import BoolArray
 from tfrecord_lite.errors import DataLossError, InvalidArgumentError, Reason
-
-if TYPE_CHECKING:
-    from tfrecord_lite import Block
-    from tfrecord_lite.arrays import BoolArray
 
 FUNCTIONS: dict[str, Any] = {
     "merge": merge_files,

@@ -8,7 +8,8 @@ import signal
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,14 +25,10 @@ from tfrecord_lite import (
     encode_sequence_example,
     save,
 )
+from tfrecord_lite.apps.tables.conversion import Summary
 from tfrecord_lite.cli import convert as verb
 from tfrecord_lite.cli import inputs, main
 from tfrecord_lite.errors import DataLossError, InvalidArgumentError
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tfrecord_lite.apps.tables.conversion import Summary
 
 pytestmark = pytest.mark.needs("arrow")
 

@@ -6,7 +6,9 @@ import csv
 import gzip
 import json
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,10 +18,6 @@ from hypothesis import strategies as st
 from tests.support.effort import at_most
 from tfrecord_lite import Schema, TFRecordReader, TFRecordWriter, decode_example, load, save, scan
 from tfrecord_lite.errors import InvalidArgumentError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
 
 pytestmark = pytest.mark.needs("arrow")
 

@@ -5,17 +5,15 @@ from __future__ import annotations
 import os
 import pickle
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
 
 from tfrecord_lite import TFRecordFile, TFRecordReader, TFRecordWriter, save, scan
 from tfrecord_lite.apps.tables.record_format import WrittenPart, write_part
+from tfrecord_lite.apps.tables.table import TablePartition
 from tfrecord_lite.errors import FailedPreconditionError, InvalidArgumentError, Reason
-
-if TYPE_CHECKING:
-    from tfrecord_lite.apps.tables.table import TablePartition
 
 pa = pytest.importorskip("pyarrow")
 

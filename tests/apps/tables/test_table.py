@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -30,12 +31,8 @@ from tfrecord_lite import (
     scan,
 )
 from tfrecord_lite.errors import DataLossError, InvalidArgumentError, Reason
+from tfrecord_lite.messages import Example
 from tfrecord_lite.testing import tables
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tfrecord_lite.messages import Example
 
 pytestmark = pytest.mark.needs("arrow")
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,9 +23,6 @@ from tfrecord_lite import (
 )
 from tfrecord_lite.apps.tfds import info, tfds_info
 from tfrecord_lite.errors import DataLossError, InvalidArgumentError, Reason
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 LENGTHS = {"train": [4, 0, 5, 3], "test": [2], "validation": [2, 1]}
 LABELS = ["cat", "dog", "bird"]
