@@ -106,14 +106,15 @@ def large(tmp_path: Path) -> Path:
 
 
 class TestTemporaryFile:
-    def test_a_record_keeps_the_checksum_that_it_was_read_with(
+    def test_it_is_beside_the_target_and_a_record_keeps_the_checksum_that_it_was_read_with(
         self, large: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         files: list[IO[bytes]] = []
         make: Any = tempfile.TemporaryFile
 
-        def kept(**arguments: Any) -> IO[bytes]:
-            files.append(make(**arguments))
+        def kept(dir: Any) -> IO[bytes]:  # noqa: A002
+            assert dir == str(large.parent.resolve() / "sub")
+            files.append(make(dir=dir))
             return files[-1]
 
         def spoil(*_: object) -> None:
@@ -124,11 +125,13 @@ class TestTemporaryFile:
 
         monkeypatch.setattr(tempfile, "TemporaryFile", kept)
         monkeypatch.setattr("tfrecord_lite.progress.INTERVAL_SECONDS", 0)
-        target = large.with_name("new")
+        target = large.parent / "sub" / "new"
+        target.parent.mkdir()
 
         shuffle_records(large, target, memory_bytes=2**20, progress=spoil)
 
         assert [span.reason for span in verify(target).spans] == [Reason.DATA_CRC]
+        assert names_in(target.parent) == {"new"}
 
     def test_one_that_is_cut_is_an_error(
         self, large: Path, monkeypatch: pytest.MonkeyPatch
@@ -145,25 +148,6 @@ class TestTemporaryFile:
             shuffle_records(large, large.with_name("new"), memory_bytes=2**20)
 
         assert names_in(large.parent) == {large.name}
-
-    def test_it_is_in_the_folder_of_the_target(
-        self, large: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        folders: list[object] = []
-        make: Any = tempfile.TemporaryFile
-
-        def noted(dir: Any) -> IO[bytes]:  # noqa: A002
-            folders.append(dir)
-            file: IO[bytes] = make(dir=dir)
-            return file
-
-        monkeypatch.setattr(tempfile, "TemporaryFile", noted)
-        (large.parent / "sub").mkdir()
-
-        shuffle_records(large, large.parent / "sub" / "new", memory_bytes=2**20)
-
-        assert folders == [str(large.parent.resolve() / "sub")]
-        assert names_in(large.parent) == {large.name, "sub"}
 
 
 MEASURE = """

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tfrecord_lite import TFRecordFile, TFRecordReader, TFRecordWriter, save, scan
+from tfrecord_lite import TFRecordFile, TFRecordReader, save, scan
 from tfrecord_lite.apps.tables.record_format import WrittenPart, write_part
 from tfrecord_lite.apps.tables.table import TablePartition
 from tfrecord_lite.errors import FailedPreconditionError, InvalidArgumentError, Reason
@@ -57,9 +57,7 @@ def test_columns_are_selected(path: str) -> None:
     assert part.select(["i"]).arrow_schema.names == ["i"]
     assert part.select([]).read().__next__().num_rows
     (batch,) = part.select(["i"]).read(10_000)
-    assert batch.column("i").to_pylist() == list(
-        range(batch[0][0].as_py(), batch[0][-1].as_py() + 1)
-    )
+    assert np.unique(np.diff(batch.column("i"))) == [1]
     with pytest.raises(InvalidArgumentError, match="no column 'j'"):
         part.select(["j"])
 
@@ -69,15 +67,6 @@ def test_the_size_of_batches(path: str) -> None:
     assert max(map(len, table.partitions()[0].read())) <= 8192
     assert {len(batch) for batch in table.partitions()[0].read(1000)} == {1000}
     assert {len(b) for b in scan(path, batch_size=500).partitions()[0].read()} == {500}
-
-
-def test_batches_of_large_records_are_small(tmp_path: Path) -> None:
-    save(tmp_path / "a", {"x": [bytes(100_000)] * 200})
-
-    batches = list(scan(tmp_path / "a").partitions()[0].read())
-
-    assert sum(map(len, batches)) == 200
-    assert max(batch.nbytes for batch in batches) < 9_000_000
 
 
 def test_damage_that_is_skipped_is_reported_by_partition(path: str) -> None:
@@ -135,15 +124,14 @@ def test_records_are_written_as_they_are(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["a"]  # noqa: PTH208
 
 
-def test_sequence_examples_are_written_as_such(tmp_path: Path) -> None:
-    with TFRecordWriter(tmp_path / "a") as writer:
-        rows = {"words": [[["a"], ["b", "c"]], [["d"]]]}
-        writer.write_sequence_examples({"id": [1, 2]}, rows)
-    table = scan(tmp_path / "a")
+def test_floats_are_rounded_if_asked(tmp_path: Path) -> None:
+    batch = pa.table({"x": [0.5, 0.1], "y": [0.5, 1.5]})
 
-    write_part(str(tmp_path / "b"), table.to_batches())
-
-    assert list(TFRecordReader(tmp_path / "b")) == list(TFRecordReader(tmp_path / "a"))
+    for lossless, rounded, x in (False, ("x",), float(np.float32(0.1))), (True, (), 0.1):
+        written = write_part(str(tmp_path / "a"), [batch], lossless=lossless)
+        assert written is not None
+        assert written.rounded == rounded
+        assert scan(tmp_path / "a").to_arrow()["x"].to_pylist() == [0.5, x]
 
 
 def test_without_batches_a_schema_makes_an_empty_file(tmp_path: Path) -> None:
@@ -152,20 +140,6 @@ def test_without_batches_a_schema_makes_an_empty_file(tmp_path: Path) -> None:
     written = write_part(str(tmp_path / "a"), [], schema=pa.schema({"x": pa.int64()}))
     assert written == WrittenPart(str(tmp_path / "a"), 0, 0)
     assert scan(tmp_path / "a").column_names == ["x"]
-
-
-def test_floats_are_rounded_if_asked(tmp_path: Path) -> None:
-    batch = pa.table({"x": [0.5, 0.1], "y": [0.5, 1.5]})
-
-    rounded = write_part(str(tmp_path / "a"), [batch], lossless=False)
-    exact = write_part(str(tmp_path / "b"), [batch])
-
-    assert rounded is not None
-    assert rounded.rounded == ("x",)
-    assert scan(tmp_path / "a").to_arrow()["x"].to_pylist() == [0.5, float(np.float32(0.1))]
-    assert exact is not None
-    assert exact.rounded == ()
-    assert scan(tmp_path / "b").to_arrow()["x"].to_pylist() == [0.5, 0.1]
 
 
 def test_after_an_error_there_is_what_was_there_before(tmp_path: Path) -> None:
