@@ -1,7 +1,5 @@
 """Block: records in one buffer, and where they came from."""
 
-from __future__ import annotations
-
 import array
 from typing import Any
 

@@ -1,15 +1,15 @@
 """TFRecordReader and tf_record_iterator: many files, many iterations, many processes."""
 
-from __future__ import annotations
-
 import io
 import os
 import pickle
 import random
 import tracemalloc
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeAlias
+from pathlib import Path
+from typing import Any, TypeAlias
 
 import pytest
 from hypothesis import given
@@ -33,10 +33,6 @@ from tfrecord_lite.reader import tf_record_iterator
 from tfrecord_lite.records.damage import DamageLog
 from tfrecord_lite.records.framing import frame
 from tfrecord_lite.records.stream import RecordStream
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 RANDOM = random.Random(11)
 # Small ones, some as large as are read past the buffer, some larger than the buffer.

@@ -1,8 +1,8 @@
 """Iterations keep no file open after an error, after close, or when they are forgotten."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,10 +14,6 @@ from tfrecord_lite import (
 )
 from tfrecord_lite.errors import DataLossError
 from tfrecord_lite.messages import Example
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 WAYS: dict[str, Callable[[TFRecordReader], Iterator[Any]]] = {
     "records": iter,

@@ -1,12 +1,12 @@
 """TFRecordReader.messages: records of any protobuf class."""
 
-from __future__ import annotations
-
 import io
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
+from google.protobuf.message import Message
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,11 +15,6 @@ from tfrecord_lite import TFRecordReader, TFRecordWriter, testing
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.messages import Example, Int64List, SequenceExample
 from tfrecord_lite.records.framing import frame
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from google.protobuf.message import Message
 
 BAD = b"\x0a\x05abc"
 

@@ -1,9 +1,9 @@
 """Records of another type than asked for: examples(), sequence_examples(), load, verify, ..."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,10 +21,6 @@ from tfrecord_lite import (
 )
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.messages import Example, ExampleListWithContext, SequenceExample
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 EVENTS = (
     "the records are TensorBoard events, not {}s; tfrecord_lite.apps.events.read_events reads them"

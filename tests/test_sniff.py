@@ -1,7 +1,5 @@
 """What bytes are: sizes of images and sounds are those that Pillow and wave see; any bytes are fine."""
 
-from __future__ import annotations
-
 import io
 import struct
 import time

@@ -1,15 +1,15 @@
 """Data sets: each stage against what Python's own lists do, and errors in their places."""
 
-from __future__ import annotations
-
 import gc
 import itertools
 import json
 import pickle
 import threading
 import time
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,6 +26,7 @@ from tests.support.small_files import (
     write_files,
 )
 from tfrecord_lite import (
+    Block,
     Dataset,
     FixedLenFeature,
     FixedLenSequenceFeature,
@@ -48,12 +49,6 @@ from tfrecord_lite.errors import (
 )
 from tfrecord_lite.messages import Example
 from tfrecord_lite.records.stream import RecordStream
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tfrecord_lite import Block
 
 # From Python 3.12 on a fork warns if there are threads, and NumPy has some of its own.
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")

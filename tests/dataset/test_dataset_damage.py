@@ -1,12 +1,11 @@
 """Data sets over damaged files: every intact record once, and nothing lost in silence."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import warnings
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -14,12 +13,13 @@ from tests.support import reference
 from tests.support.effort import pairs
 from tests.support.small_files import plain, rest_after
 from tfrecord_lite import Dataset, TFRecordDataset, TFRecordReader
-from tfrecord_lite.errors import DamageReport, DataLossError, DataLossWarning, InvalidArgumentError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tfrecord_lite.errors import DamagedSpan
+from tfrecord_lite.errors import (
+    DamagedSpan,
+    DamageReport,
+    DataLossError,
+    DataLossWarning,
+    InvalidArgumentError,
+)
 
 N_FILES, N_RECORDS = 3, 40
 DAMAGED = {0: [3, 4, 39], 1: [], 2: [0, 17]}

@@ -1,11 +1,11 @@
 """Random order: the rule, a scalar reference of it, and what it gives for certain seeds."""
 
-from __future__ import annotations
-
 import tracemalloc
 from collections import Counter
+from collections.abc import Callable
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,10 +18,6 @@ from tfrecord_lite import TFRecordDataset
 from tfrecord_lite.dataset import random_order as order
 from tfrecord_lite.dataset import shuffle
 from tfrecord_lite.errors import InvalidArgumentError, Reason
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 
 def words(key: tuple[int, ...], n_words: int) -> list[int]:

@@ -1,10 +1,10 @@
 """A run that is resumed gives exactly the rest, wherever it was stopped."""
 
-from __future__ import annotations
-
 import itertools
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tests.support.effort import at_most, some
 from tests.support.small_files import FEATURES, numbers, plain, rest_after, write_files
 from tfrecord_lite import (
+    Block,
     Dataset,
     FixedLenFeature,
     TFRecordDataset,
@@ -23,12 +24,6 @@ from tfrecord_lite import (
 from tfrecord_lite.dataset import records, shuffle
 from tfrecord_lite.errors import FailedPreconditionError, InvalidArgumentError, Reason
 from tfrecord_lite.records.stream import RecordStream
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tfrecord_lite import Block
 
 # From Python 3.12 on a fork warns if there are threads, and NumPy has some of its own.
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")

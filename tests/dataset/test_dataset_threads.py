@@ -1,7 +1,5 @@
 """Threads and processes of data sets: none is left, whatever happens; errors and Ctrl-C arrive."""
 
-from __future__ import annotations
-
 import gc
 import multiprocessing
 import os
@@ -10,8 +8,9 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,9 +19,6 @@ from tests.support.small_files import FEATURES, number_of, numbers, plain, write
 from tfrecord_lite import Dataset, TFRecordDataset
 from tfrecord_lite.dataset import workers
 from tfrecord_lite.errors import FailedPreconditionError, Reason
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 # From Python 3.12 on a fork warns if there are threads, and NumPy has some of its own.
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")

@@ -1,32 +1,26 @@
 """Exactly once: over workers, ranks, files, epochs and shuffles; with torch itself: ``frameworks``."""
 
-from __future__ import annotations
-
 import abc
 import gzip
 import pickle
 import sys
 import types
 from collections import Counter
+from collections.abc import Callable, Iterator
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import pytest
 
 from tests.support.effort import pairs, pick, some
 from tests.support.small_files import FEATURES, example, number_of, numbers, plain, write_files
-from tfrecord_lite import Dataset, TFRecordDataset, TFRecordReader, TFRecordWriter
+from tfrecord_lite import Block, Dataset, TFRecordDataset, TFRecordReader, TFRecordWriter
 from tfrecord_lite.dataset import records
 from tfrecord_lite.dataset.plan import Run
 from tfrecord_lite.dataset.sharding import is_rank_bound, worker_part
 from tfrecord_lite.errors import DataLossError, InvalidArgumentError, Reason
 from tfrecord_lite.records.stream import RecordStream
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from tfrecord_lite import Block
 
 # From Python 3.12 on a fork warns if there are threads, and NumPy has some of its own.
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")

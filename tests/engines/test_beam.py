@@ -1,13 +1,12 @@
 """Pipelines of Beam: each record once, however the work is split or repeated; shards as Beam names them."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import re
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import apache_beam as beam
 import numpy as np
@@ -42,9 +41,6 @@ from tfrecord_lite.integrations.beam import (
 )
 from tfrecord_lite.messages import SequenceExample
 from tfrecord_lite.records.framing import frame
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def load(paths: Any) -> dict[str, Any]:

@@ -1,7 +1,5 @@
 """Daft and Modin themselves take tables; the recipes are those of docs/how-to/dask.md."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,10 +1,9 @@
 """Dask itself, on all its schedulers: what it reads and writes is what the local reader has."""
 
-from __future__ import annotations
-
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import dask.dataframe as dd
 import numpy as np
@@ -35,9 +34,6 @@ from tfrecord_lite.integrations.dask import (
     read_tfrecord,
     to_tfrecord,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 pytestmark = pytest.mark.filterwarnings("default")
 

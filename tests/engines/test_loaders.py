@@ -1,16 +1,11 @@
 """Files of other loaders: their names, and DALI's indexes; the recipes are blocks of the guide."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from tests.support.small_files import example, write
 from tfrecord_lite.cli import main
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.needs("arrow")
 

@@ -1,12 +1,11 @@
 """Ray Data itself, with two workers: what it reads and writes is what the local reader has."""
 
-from __future__ import annotations
-
 import logging
 import os
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -29,9 +28,6 @@ from tfrecord_lite.integrations.ray import (
     read_tfrecords,
     write_tfrecords,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 # Ray's own, which are not ours to mend.
 pytestmark = pytest.mark.filterwarnings("default")

@@ -1,13 +1,12 @@
 """Record files as a data source of Spark, with Spark itself in local mode."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -33,9 +32,6 @@ from tfrecord_lite.integrations.spark import (
     register,
 )
 from tfrecord_lite.records.framing import frame
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::FutureWarning"),

@@ -1,7 +1,5 @@
 """Compressed streams: what comes out of intact, cut and damaged ones, and with which reason."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import io
@@ -9,7 +7,8 @@ import random
 import sys
 import tracemalloc
 import zlib
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -26,14 +25,9 @@ from tfrecord_lite.errors import (
     Reason,
 )
 from tfrecord_lite.files.compression import CODECS, TFRecordOptions, codec_named, detect
-from tfrecord_lite.options import ReadSettings
+from tfrecord_lite.options import OnError, ReadSettings
 from tfrecord_lite.records.framing import frame
 from tfrecord_lite.records.stream import RecordStream
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tfrecord_lite.options import OnError
 
 NAMES = ["GZIP", "ZLIB", pytest.param("ZSTD", marks=pytest.mark.needs("zstd")), "BZ2"]
 every_codec = pytest.mark.parametrize("name", NAMES)

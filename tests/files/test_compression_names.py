@@ -1,10 +1,9 @@
 """Which compression a file has: as it is named, or inferred from content or name."""
 
-from __future__ import annotations
-
 import gzip
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,9 +24,6 @@ from tfrecord_lite import (
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.files.compression import CODECS, TFRecordOptions, detect
 from tfrecord_lite.records.framing import frame
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 FEATURES = {"x": FixedLenFeature([], "int64")}
 ENDINGS = {

@@ -1,7 +1,5 @@
 """Where records may come from: everything that names a file, or is one."""
 
-from __future__ import annotations
-
 import codecs
 import functools
 import io
@@ -9,8 +7,9 @@ import os
 import re
 import sys
 import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -27,9 +26,6 @@ from tfrecord_lite.errors import FailedPreconditionError, InvalidArgumentError, 
 from tfrecord_lite.files.input import InputFile, open_input
 from tfrecord_lite.files.names import expand, local_size, name_of, shard_names
 from tfrecord_lite.reader import tf_record_iterator
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 ITEMS = [b"one", b"", b"three"]
 STREAM = reference.encode(ITEMS)

@@ -8,19 +8,19 @@ on being written, or there is room again, or whoever writes gives up.
 ``TFRECORD_MISHAPS`` says how many runs there are, see :mod:`tests.support.mishap_runs`.
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import io
 import itertools
 import os
 import random
+from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from typing_extensions import Buffer
 
 from tests.support.effort import pairs
 from tests.support.mishap_runs import N_RUNS, share
@@ -37,13 +37,7 @@ from tfrecord_lite import (
 from tfrecord_lite.files import output as outfile
 from tfrecord_lite.index.index import save_index
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from typing_extensions import Buffer
-
-    Writer = TFRecordWriter | ShardedTFRecordWriter
+Writer = TFRecordWriter | ShardedTFRecordWriter
 
 KINDS = ["in place", "appended", "atomic", "shards", "shards by size"]
 COMPRESSIONS = ["", "GZIP", "ZLIB", "ZSTD", "BZ2"]

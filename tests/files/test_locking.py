@@ -1,13 +1,14 @@
 """No two writers add to one file: the second is rejected, whatever process it is in."""
 
-from __future__ import annotations
-
 import errno
 import multiprocessing
 import os
 import signal
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,11 +16,6 @@ from tests.support.reference import encode_record
 from tfrecord_lite import TFRecordReader, TFRecordWriter
 from tfrecord_lite.errors import FailedPreconditionError, Reason
 from tfrecord_lite.files import output
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from multiprocessing.connection import Connection
-    from pathlib import Path
 
 fcntl = pytest.importorskip("fcntl")
 context = multiprocessing.get_context("spawn")

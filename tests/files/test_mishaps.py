@@ -3,13 +3,13 @@
 Files that grow, are cut or replaced meanwhile; reads and connections that fail; full disks.
 """
 
-from __future__ import annotations
-
 import errno
 import gzip
 import io
+from collections.abc import Callable, Iterator
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,10 +21,6 @@ from tfrecord_lite.errors import Reason
 from tfrecord_lite.files.input import open_seekable
 from tfrecord_lite.records.decoder import CHUNK_BYTES
 from tfrecord_lite.records.framing import frame
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 SIZE = 1016
 RECORDS = [b"%01000d" % i for i in range(5000)]

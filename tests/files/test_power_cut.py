@@ -8,14 +8,13 @@ at the edges: about each flush, in the first bytes and in the last.
 ``TFRECORD_MISHAPS`` says how many cuts there are, see :mod:`tests.support.mishap_runs`.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import stat
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from pathlib import Path
+from typing import Literal, TypeAlias
 
 import pytest
 
@@ -23,9 +22,6 @@ from tests.support.mishap_runs import share
 from tests.support.read_outcome import outcome_of
 from tfrecord_lite import TFRecordReader, TFRecordWriter, recover, verify
 from tfrecord_lite.errors import DataLossError, DataLossWarning, InvalidArgumentError, Reason
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 Mode: TypeAlias = Literal["w", "a"]
 

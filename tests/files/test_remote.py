@@ -1,14 +1,14 @@
 """What a server may do wrong, and what its refusals are called."""
 
-from __future__ import annotations
-
 import errno
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.support import reference
-from tests.support.http_files import serving
+from tests.support.http_files import FileServer, serving
 from tfrecord_lite import (
     TFRecordFile,
     TFRecordReader,
@@ -21,12 +21,6 @@ from tfrecord_lite import (
 )
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.reader import tf_record_iterator
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from tests.support.http_files import FileServer
 
 pytest.importorskip("fsspec")
 pytest.importorskip("aiohttp")

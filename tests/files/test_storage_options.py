@@ -1,9 +1,9 @@
 """`storage_options` reach the file system of a URL, whichever way in or out is taken."""
 
-from __future__ import annotations
-
 import pickle
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -29,10 +29,6 @@ from tfrecord_lite.apps.events import find_runs, follow_events, read_events
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.messages import Event, Summary
 from tfrecord_lite.records.framing import frame
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 fsspec = pytest.importorskip("fsspec")
 memory = pytest.importorskip("fsspec.implementations.memory")

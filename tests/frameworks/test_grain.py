@@ -1,14 +1,13 @@
 """Grain: ``TFRecordFile`` without an adapter, parsed Examples, and data sets that can be resumed."""
 
-from __future__ import annotations
-
 import copy
 import gzip
 import json
 import pickle
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import grain
 import numpy as np
@@ -29,10 +28,6 @@ from tfrecord_lite import (
 )
 from tfrecord_lite.errors import DataLossError, InvalidArgumentError
 from tfrecord_lite.integrations.grain import ExampleSource, iter_dataset
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 N_RECORDS = 41
 SHUFFLES: dict[str, Callable[[Any], Any]] = {

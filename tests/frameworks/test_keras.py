@@ -1,12 +1,11 @@
 """Records in Keras 3, on JAX, and on torch in an interpreter of its own."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import pickle
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,9 +18,6 @@ from tests.support.subprocesses import run_fresh  # noqa: E402 - the backend is 
 from tfrecord_lite import FixedLenFeature, TFRecordDataset, TFRecordFile, save  # noqa: E402
 from tfrecord_lite.errors import DataLossError, InvalidArgumentError  # noqa: E402
 from tfrecord_lite.integrations.keras import keras_dataset  # noqa: E402
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 FEATURES = {
     "x": FixedLenFeature([3], "float32"),

@@ -1,12 +1,12 @@
 """Data sets in torch's ``DataLoader`` and torchdata's ``StatefulDataLoader``."""
 
-from __future__ import annotations
-
 import itertools
 import multiprocessing
 import time
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -16,10 +16,6 @@ from torchdata.stateful_dataloader import StatefulDataLoader
 from tests.support.small_files import FEATURES, example, number_of, write, write_files
 from tfrecord_lite import Dataset, ExampleParser, TFRecordDataset, TFRecordFile
 from tfrecord_lite.errors import DataLossError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 pytestmark = [
     # From Python 3.12 on a fork warns if there are threads, and torch has some of its own.

@@ -1,9 +1,8 @@
 """Records as tensors of torch: in which memory, of which form, once each over workers."""
 
-from __future__ import annotations
-
 import pickle
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -29,9 +28,6 @@ from tfrecord_lite import (
 )
 from tfrecord_lite.errors import InvalidArgumentError
 from tfrecord_lite.integrations.torch import IndexedTensors, IterableTensors, as_tensors, jagged
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = [
     # From Python 3.12 on a fork warns if there are threads, and torch has some of its own.

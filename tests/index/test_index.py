@@ -1,13 +1,12 @@
 """Random access: TFRecordFile, its index, and the reader at offsets."""
 
-from __future__ import annotations
-
 import io
 import multiprocessing
 import os
 import pickle
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -34,9 +33,6 @@ from tfrecord_lite.index import RecordIndex, tf_record_random_reader
 from tfrecord_lite.index.file import _MAX_OPEN
 from tfrecord_lite.messages import Example
 from tfrecord_lite.records.framing import frame
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 # From Python 3.12 on a fork warns if there are threads, and NumPy has some of its own.
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")

@@ -1,13 +1,12 @@
 """Files cut into ranges: every record is in exactly one, whatever its data is, damaged or not."""
 
-from __future__ import annotations
-
 import gzip
 import os
 import pickle
 import random
 import warnings
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -33,10 +32,6 @@ from tfrecord_lite.index.ranges import (
 )
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.framing import frame
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 # Data that holds whole frames with right CRCs, which a search would take for records.
 frames_of = st.lists(st.binary(max_size=40), min_size=1, max_size=3).map(

@@ -1,15 +1,15 @@
 """Random access to URLs: which requests are made, and what their answers may be."""
 
-from __future__ import annotations
-
 import pickle
 import random
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.support.http_files import serving
+from tests.support.http_files import FileServer, serving
 from tfrecord_lite import TFRecordFile
 from tfrecord_lite.errors import (
     DataLossError,
@@ -20,12 +20,6 @@ from tfrecord_lite.errors import (
 from tfrecord_lite.index import tf_record_random_reader
 from tfrecord_lite.index.handles import MAX_GAP_BYTES, MAX_REQUEST_BYTES
 from tfrecord_lite.records.framing import frame
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from tests.support.http_files import FileServer
 
 fsspec = pytest.importorskip("fsspec")
 pytest.importorskip("aiohttp")

@@ -1,7 +1,5 @@
 """The checksums equal the reference, which equals the published values."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """One CRC over many pieces says what a CRC a piece would say."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 import pytest

@@ -6,8 +6,6 @@ hundredth of the records of a file at random; ``TFRECORD_DAMAGES=100`` makes it 
 records with 100 damages, 20 times over.
 """
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import io
@@ -15,7 +13,9 @@ import os
 import random
 import warnings
 import zlib
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import ClassVar, NamedTuple
 
 import pytest
 from hypothesis import given
@@ -28,10 +28,6 @@ from tests.support.reference import Span, decode_on
 from tfrecord_lite import TFRecordReader, recover, testing, verify
 from tfrecord_lite.errors import DamagedSpan, DamageReport, DataLossWarning, Reason
 from tfrecord_lite.records.framing import frame
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 N_DAMAGES = int(os.environ.get("TFRECORD_DAMAGES", "20"))
 N_SEEDS = 20 if N_DAMAGES >= 100 else 3

@@ -1,10 +1,10 @@
 """Files of other formats are recognised, and damaged TFRecord files are not taken for them."""
 
-from __future__ import annotations
-
 import gzip
 import io
-from typing import TYPE_CHECKING, ClassVar, Literal
+from collections.abc import Callable
+from pathlib import Path
+from typing import ClassVar, Literal
 
 import pytest
 from hypothesis import given
@@ -15,10 +15,6 @@ from tests.support import reference
 from tests.support.foreign_files import FOREIGN, Foreign, arrow_files
 from tfrecord_lite import TFRecordReader, TFRecordWriter, recover, verify
 from tfrecord_lite.errors import DataLossError, DataLossWarning, Reason, plural
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 each_kind = pytest.mark.parametrize("kind", FOREIGN)
 

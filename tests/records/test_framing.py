@@ -1,9 +1,8 @@
 """Properties of the record format that hold for every stream, not for chosen ones."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterable
 from itertools import accumulate
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import pytest
@@ -30,9 +29,6 @@ from tfrecord_lite.records.framing import (
     is_header,
 )
 from tfrecord_lite.testing.records import odd_lengths
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
 
 
 def by_feed(decoder: FrameDecoder, chunks: Iterable[bytes]) -> Outcome:

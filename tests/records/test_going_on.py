@@ -1,13 +1,13 @@
 """What users of readers get who ask to go on past damage: records, a report, a warning."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import itertools
 import pickle
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -29,10 +29,6 @@ from tfrecord_lite.errors import (
 from tfrecord_lite.messages import Example
 from tfrecord_lite.records import crc32c, damage
 from tfrecord_lite.records.framing import frame
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 SIZE = 50
 """Of a frame in these tests."""

@@ -5,13 +5,12 @@ NumPy makes an array of what it works on, so a batch that is gone through again 
 three are the same at each run. ``python -m benchmarks --only hostile`` measures the times.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import sys
 import tracemalloc
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -36,9 +35,6 @@ from tfrecord_lite.apps.events import read_events
 from tfrecord_lite.errors import Reason
 from tfrecord_lite.messages import Event, Summary
 from tfrecord_lite.records.framing import frame
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 PARSE = ExampleParser(
     {"a": VarLenFeature("float32"), "b": FixedLenFeature([], "int64", default_value=0)}

@@ -1,10 +1,10 @@
 """Limits on what is read hold for all that read records, by whatever way in."""
 
-from __future__ import annotations
-
 import gzip
 import pickle
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,10 +22,6 @@ from tfrecord_lite.errors import DataLossError, InvalidArgumentError, Reason
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.framing import frame
 from tfrecord_lite.recovery.verify import verify_each
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 FEATURES = {"n": FixedLenFeature([], "int64")}
 ROOMY = {"max_record_bytes": 2**20, "max_inflated_bytes": 2**30, "max_inflated_ratio": 1e6}

@@ -1,12 +1,12 @@
 """The next intact record is found as a search byte by byte finds it, in linear work."""
 
-from __future__ import annotations
-
 import tracemalloc
+from collections.abc import Callable, Iterable
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from crc32c import crc32c
 from hypothesis import example, given
@@ -18,11 +18,6 @@ from tfrecord_lite.records import resync
 from tfrecord_lite.records.crc_combine import crcs_between
 from tfrecord_lite.records.framing import frame
 from tfrecord_lite.records.resync import RecordFinder, find_headers
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    import numpy.typing as npt
 
 
 def is_record_at(stream: bytes, offset: int, limit: int = 2**31) -> bool:

@@ -1,14 +1,13 @@
 """What recover saves of files of several compressed members, some of them damaged."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import io
 import itertools
 import random
 import zlib
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -23,10 +22,6 @@ from tfrecord_lite.errors import DataLossError, Reason
 from tfrecord_lite.records.framing import frame
 from tfrecord_lite.recovery import members as searching
 from tfrecord_lite.recovery import recover as recovering
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
 
 
 def packed(records: Sequence[bytes], level: int = 6) -> bytes:

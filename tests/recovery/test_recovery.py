@@ -1,14 +1,13 @@
 """verify and recover: what is asked of them, beside what tests/records/test_damage.py asks."""
 
-from __future__ import annotations
-
 import errno
 import io
 import os
 import tempfile
 import threading
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -38,9 +37,6 @@ from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.framing import frame
 from tfrecord_lite.records.sink import RecordSink
 from tfrecord_lite.recovery.verify import verify_each
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 GOOD = [encode_example({"n": i}) for i in range(20)]
 
