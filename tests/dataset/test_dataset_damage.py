@@ -84,10 +84,8 @@ def test_the_end_warns_once_and_the_report_has_every_place(paths: list[str], cyc
     warned = [w for w in caught if w.category is DataLossWarning]
     assert len(warned) == 1
     assert sorted(records) == sorted(SOUND)
-    report = dataset.report
-    assert report is not None
-    assert (report.records, report.num_damaged) == (len(SOUND), N_PLACES)
-    assert [file.num_damaged for file in report.files] == [len(i) for i in DAMAGED.values()]
+    assert dataset.report is not None
+    assert [f.num_damaged for f in dataset.report.files] == [len(i) for i in DAMAGED.values()]
 
 
 def test_a_resumed_iterator_has_a_new_report(paths: list[str]) -> None:

@@ -63,37 +63,6 @@ def test_a_shuffle_is_that_of_the_rule(
     assert numbers(objects.set_epoch(epoch)) == expected
 
 
-@given(st.integers(1, 12), st.lists(st.integers(0, 300), max_size=6), seeds)
-def test_any_step_can_be_had_without_those_before(
-    n_slots: int, steps: list[int], seed: int
-) -> None:
-    key = (seed, 1)
-    slots = order.draws(key, n_slots, 0, 300)
-
-    assert slots.min() >= 0
-    assert slots.max() < n_slots
-    for step in steps:
-        held = np.arange(n_slots)
-        for t in range(step):
-            held[slots[t]] = n_slots + t
-        assert order.buffer_at(key, n_slots, step).tolist() == held.tolist()
-        assert (
-            order.draws(key, n_slots, step, 5).tolist()
-            == order.draws(key, n_slots, 0, step + 5)[step:].tolist()
-        )
-
-
-@given(st.lists(st.integers(0, 4), max_size=40))
-def test_sources_are_those_of_one_step_after_the_other(slots: list[int]) -> None:
-    held = list(range(5))
-    expected = []
-    for step, slot in enumerate(slots):
-        expected.append(held[slot])
-        held[slot] = 5 + step
-
-    assert order.origins(np.array(slots, np.int64), 5).tolist() == expected
-
-
 def test_the_order_for_a_seed_stays_what_it_is(tmp_path: Path) -> None:
     """Whoever changes one of these breaks every run that is to be repeated."""
     names = write_files(tmp_path, [5, 7])

@@ -236,33 +236,3 @@ def test_a_run_in_a_fork_says_so(names: list[str], make: Callable[[Dataset], Dat
 
     assert os.waitstatus_to_exitcode(status) == 0
     assert len(numbers([first, *run])) == 12
-
-
-def test_ctrl_c_arrives_while_waiting_for_a_worker(names: list[str], tmp_path: Path) -> None:
-    def slow(record: bytes) -> bytes:
-        if number_of(record) > 0:
-            (tmp_path / "began").touch()
-            time.sleep(60)
-        return record
-
-    def press() -> None:
-        deadline = time.monotonic() + 60
-        while not (tmp_path / "began").exists() and time.monotonic() < deadline:
-            time.sleep(0.01)
-        os.kill(os.getpid(), signal.SIGINT)
-
-    presser = threading.Thread(target=press)
-    run = iter(TFRecordDataset(names).map(slow).in_processes(1))
-    next(run)
-    # A shell ignores the signal in what it runs in the background.
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        with pytest.raises(KeyboardInterrupt):  # noqa: PT012 - the signal may come as it starts
-            presser.start()
-            presser.join(60 if next(run) else 0)  # if the signal comes late, here
-        presser.join()
-    finally:
-        signal.signal(signal.SIGINT, before)
-    run.close()
-
-    assert multiprocessing.active_children() == []
