@@ -20,7 +20,7 @@ from tests.support.effort import some
 from tests.support.read_outcome import outcome_of
 from tfrecord_lite import Block, TFRecordReader, TFRecordWriter, testing
 from tfrecord_lite.arrays import keep_freed_pages
-from tfrecord_lite.block import SPARE_BYTES, Place
+from tfrecord_lite.block import Place
 from tfrecord_lite.errors import (
     DataLossError,
     FailedPreconditionError,
@@ -195,53 +195,6 @@ class TestLargeRecords:
             assert out + rest == items[:index]
             assert loss == (Reason.TRUNCATED, starts[index], index)
 
-    @pytest.mark.parametrize("n_reads", range(9))
-    def test_what_follows_a_read_error_can_be_read_later(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n_reads: int
-    ) -> None:
-        items = [RANDOM.randbytes(size) for size in (1_100_000, 40_000, 50_000, 1_200_000, 60_000)]
-        stream = RecordStream(written(tmp_path / "a", items), ReadSettings(""))
-        pread, left = os.pread, iter(range(n_reads))
-
-        def failing(*args: Any) -> bytes:
-            if next(left, None) is None:
-                raise OSError(5, "read error")
-            return pread(*args)
-
-        monkeypatch.setattr("os.pread", failing)
-        out: list[bytes] = []
-
-        def read() -> None:
-            while (some := stream.next_records()) is not None:
-                out.extend(some)
-
-        with closing(stream):
-            with pytest.raises(OSError, match="read error"):
-                read()
-            assert out == items[: n_reads // 2]
-            monkeypatch.undo()
-            read()
-
-        assert out == items
-
-    def test_the_last_of_several_is_damaged_or_too_large(self, tmp_path: Path) -> None:
-        items = [bytes(1_100_000), bytes(40_000), bytes(1_200_000), bytes(50_000)]
-        path = written(tmp_path / "a", items)
-        too_large = (Reason.RECORD_TOO_LARGE, len(frame(items[:2])), 2)
-
-        found = outcome_of(by_iteration(path, max_record_bytes=1_100_000))
-        assert found == (items[:2], too_large)
-        with (tmp_path / "a").open("ab") as file:  # no buffer has room for that
-            file.write(reference.encode_header(2**60))
-        cut = (Reason.TRUNCATED, len(frame(items)), 4)
-        assert outcome_of(by_iteration(path, max_record_bytes=2**64 - 1)) == (items, cut)
-        for last in (0, 2):
-            data = bytearray(frame(items[: last + 1]))
-            data[-1] ^= 1
-            (tmp_path / "a").write_bytes(data)
-            loss = (Reason.DATA_CRC, len(frame(items[:last])), last)
-            assert outcome_of(by_iteration(path)) == (items[:last], loss)
-
     def test_without_verifying_damaged_data_comes_out(self, tmp_path: Path) -> None:
         stream = bytearray(STREAM)
         stream[STARTS[2] + 12] ^= 1
@@ -322,48 +275,6 @@ class TestBlocks:
         for n_records in (None, 1, 2, 3, 4, 5):
             blocks = TFRecordReader([a, b]).blocks(n_records)
             assert [block.place(i) for block in blocks for i in range(len(block))] == expected
-
-    def test_blocks_without_a_number_are_of_one_file_and_about_a_megabyte(
-        self, tmp_path: Path
-    ) -> None:
-        path = written(tmp_path / "a", [bytes(1000)] * 10_000)
-
-        blocks = list(TFRecordReader([path, path]).blocks())
-
-        assert sum(map(len, blocks)) == 20_000
-        assert max(block.nbytes for block in blocks) <= 2**20
-        assert min(block.nbytes for block in blocks[:5]) >= 2**19
-        assert all(len({block.place(0).source, block.place(len(block) - 1).source}) == 1
-                   for block in blocks)  # fmt: skip
-
-    @pytest.mark.parametrize(("size", "is_copied"), [(100, True), (400_000, False)])
-    def test_a_files_last_records_are_copied_if_they_are_few(
-        self, tmp_path: Path, size: int, is_copied: bool
-    ) -> None:
-        items = [bytes(size)] * 4
-
-        (block,) = TFRecordReader(written(tmp_path / "a", items)).blocks(5)
-
-        assert list(block) == items
-        assert (block.data.nbytes == len(frame(items)) + SPARE_BYTES) is is_copied
-
-    def test_blocks_of_a_number_take_time_in_proportion_to_the_files(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        copied = []
-        concat = Block.concat
-
-        def count(blocks: list[Block]) -> Block:
-            copied.append(sum(map(len, blocks)))
-            return concat(blocks)
-
-        monkeypatch.setattr(Block, "concat", count)
-        sources = [io.BytesIO(reference.encode([b"%d" % i])) for i in range(500)]
-
-        blocks = list(TFRecordReader(sources, "").blocks(200))
-
-        assert [len(block) for block in blocks] == [200, 200, 100]
-        assert sum(copied) <= 500
 
     @pytest.mark.parametrize("wrong", ["2", 2.5, 2.0, b"2", [2], True, 0, -1])
     def test_a_number_of_records_is_a_whole_number(self, wrong: Any) -> None:

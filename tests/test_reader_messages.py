@@ -64,21 +64,6 @@ def test_a_malformed_record_is_named_after_all_before_it(tmp_path: Path) -> None
     assert caught.value.offset == len(frame(good))
 
 
-@pytest.mark.parametrize("form", ["messages", "examples", "sequence_examples"])
-def test_the_file_is_closed_after_a_malformed_record_though_the_error_is_kept(
-    tmp_path: Path, form: str
-) -> None:
-    path = tmp_path / "a.tfrecord"
-    path.write_bytes(frame([BAD]))
-    reader = TFRecordReader(path)
-    rows = reader.messages(Int64List) if form == "messages" else getattr(reader, form)()
-
-    with pytest.raises(InvalidArgumentError) as caught:
-        next(rows)
-    assert caught.value.reason is Reason.MALFORMED
-    assert not reader._open_streams
-
-
 @pytest.mark.parametrize("given", [int, "Example", None, Int64List.FromString], ids=named)
 def test_what_is_no_class_of_messages_is_a_type_error_at_once(given: Any) -> None:
     with pytest.raises(TypeError, match="protobuf message class"):

@@ -175,12 +175,9 @@ class ClientError(Exception):
 CLIENT_ERRORS: list[tuple[Exception, type[OSError], int]] = [
     (ClientError("payload"), OSError, errno.EIO),
     (ValueError("closed session"), OSError, errno.EIO),
-    (TypeError("'NoneType' object"), OSError, errno.EIO),
-    (EOFError("early"), OSError, errno.EIO),
     (OSError("in words"), OSError, errno.EIO),
     (OSError(errno.ENOTCONN, "no connection"), OSError, errno.ENOTCONN),
     (ConnectionResetError(errno.ECONNRESET, "reset"), ConnectionResetError, errno.ECONNRESET),
-    (ConnectionResetError("in words"), ConnectionResetError, errno.ECONNRESET),
     (TimeoutError(), TimeoutError, errno.ETIMEDOUT),
     (FileNotFoundError("gone"), FileNotFoundError, errno.ENOENT),
 ]

@@ -66,7 +66,7 @@ def test_nothing_is_saved_of_a_file_whose_answers_are_cut(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", [*WAYS, "by number"])
 @pytest.mark.parametrize(
     ("status", "kind", "number"),
     [
@@ -81,7 +81,7 @@ def test_a_refusal_is_the_error_that_it_means(
     url, server.status = f"{server.url}/a", status
 
     with pytest.raises(OSError, match=f"the server answered {status}") as caught:
-        WAYS[way](url)
+        WAYS.get(way, TFRecordFile)(url)
     failure = verify(url).files[0].failure
     for error in caught.value, failure:
         assert isinstance(error, OSError)

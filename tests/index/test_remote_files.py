@@ -146,23 +146,6 @@ def test_damage_and_cut_answers_are_errors(server: FileServer) -> None:
         assert short.value.filename == url
 
 
-@pytest.mark.parametrize(
-    ("status", "kind"), [(403, PermissionError), (404, FileNotFoundError), (500, OSError)]
-)
-def test_refusals_are_errors_with_the_url(
-    server: FileServer, status: int, kind: type[OSError]
-) -> None:
-    url = f"{server.url}/small"
-    file = TFRecordFile(url)
-    server.status = status
-
-    for ask in (lambda: file[9], lambda: file.block([9, 8]), lambda: TFRecordFile(url)):
-        with pytest.raises(kind) as caught:
-            ask()
-        assert caught.value.filename == url
-        assert type(caught.value) is kind
-
-
 def test_a_server_without_ranges_is_unsupported(server: FileServer) -> None:
     server.ignores_ranges = True
 

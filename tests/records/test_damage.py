@@ -15,7 +15,7 @@ import warnings
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import pytest
 from hypothesis import given
@@ -236,6 +236,14 @@ class TestRecordsInsideADamagedOne:
         assert [record for record in found if record in whole] == whole
 
 
+def in_a_record(data: bytes) -> int:
+    return data.index(RECORDS[HIT]) + 5
+
+
+def before_the_data(data: bytes) -> int:
+    return data.index(FRAMES[0]) - 1  # in the length of the stored block
+
+
 class TestCompressedBytes:
     """Damage in the compressed stream itself; what is inflated is not compressed, level 0."""
 
@@ -265,45 +273,27 @@ class TestCompressedBytes:
 
     @pytest.mark.parametrize("kind", COMPRESSED)
     @pytest.mark.parametrize(
-        ("flipped", "kept", "more", "n_records", "reasons"),
+        ("change", "at", "n_records", "reasons"),
         [
-            (lambda data: len(data) - 1, None, b"", 9, [Reason.COMPRESSED_CORRUPT]),
-            (None, lambda data: len(data) - 1, b"", 9, [Reason.COMPRESSED_TRUNCATED]),
-            (None, lambda data: len(data) - 4, b"", 9, [Reason.COMPRESSED_TRUNCATED]),
-            (
-                lambda data: data.index(RECORDS[HIT]),  # seen by both checksums
-                None,
-                b"",
-                8,
-                [Reason.DATA_CRC, Reason.COMPRESSED_CORRUPT],
-            ),
-            (
-                None,
-                lambda data: data.index(RECORDS[HIT]) + 5,
-                b"",
-                HIT,
-                [Reason.COMPRESSED_TRUNCATED],
-            ),
-            # The length of the stored block.
-            (lambda data: data.index(FRAMES[0]) - 1, None, b"", 0, [Reason.COMPRESSED_CORRUPT]),
-            (None, None, b"junk", 9, [Reason.TRAILING_DATA]),
+            ("flip", lambda _: -1, 9, [Reason.COMPRESSED_CORRUPT]),
+            ("cut", lambda _: -1, 9, [Reason.COMPRESSED_TRUNCATED]),
+            ("cut", lambda _: -4, 9, [Reason.COMPRESSED_TRUNCATED]),
+            ("flip", in_a_record, 8, [Reason.DATA_CRC, Reason.COMPRESSED_CORRUPT]),
+            ("cut", in_a_record, HIT, [Reason.COMPRESSED_TRUNCATED]),
+            ("flip", before_the_data, 0, [Reason.COMPRESSED_CORRUPT]),
+            ("append", None, 9, [Reason.TRAILING_DATA]),
         ],
-        ids=["trailer", "cut 1", "cut 4", "record", "cut record", "block", "junk"],
     )
     def test_damage(
-        self,
-        tmp_path: Path,
-        kind: str,
-        flipped: Callable[[bytes], int] | None,
-        kept: Callable[[bytes], int] | None,
-        more: bytes,
-        n_records: int,
-        reasons: list[Reason],
+        self, tmp_path: Path, kind: str, change: str, at: Any, n_records: int, reasons: list[Reason]
     ) -> None:
-        whole = self.COMPRESSED[kind]
-        data = bytearray(whole[: kept(whole) if kept else None] + more)
-        if flipped is not None:
-            data[flipped(whole)] ^= 1
+        data = bytearray(self.COMPRESSED[kind])
+        if change == "flip":
+            data[at(data)] ^= 1
+        elif change == "cut":
+            del data[at(data) :]
+        else:
+            data += b"junk"
 
         self.check(tmp_path, data, n_records, reasons)
 

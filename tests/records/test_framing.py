@@ -23,7 +23,6 @@ from tfrecord_lite.records.framing import (
     data_of_frame,
     first_bad_frame,
     frame,
-    frame_error,
     frame_in_place,
     frames_of,
     is_header,
@@ -237,12 +236,6 @@ class TestFrame:
         assert not is_header(head[:-1] + bytes([head[-1] ^ 1]))
 
 
-def test_a_stale_index_says_both_sizes() -> None:
-    error = frame_error(bytes(frame([b"data"])) + b"\0", 21, 0, "there", 3)
-
-    assert error.detail == "the index says 5 bytes of data, the record says 4"
-
-
 def flipped(data: bytes, *places: int) -> bytes:
     changed = bytearray(data)
     for place in places:
@@ -438,16 +431,3 @@ class TestFramesOfBlocks:
                 assert data_of_frame(flipped(whole, place), size, verify=verify) == expected
             for n_bytes in range(size):  # the file ends within the frame
                 assert data_of_frame(whole[:n_bytes], size, verify=verify) is None
-
-
-def test_room_is_made_for_all_records_that_are_wanted_by_those_that_came() -> None:
-    """One read brings them, and so no second buffer is needed, and no copy."""
-    stream = bytes(frame([bytes(100_000)] * 15))
-    decoder = FrameDecoder()
-    assert decoder.next_block(40) is None
-    room = decoder.writable(40)
-    room[:] = stream[: len(room)]
-    decoder.advance(len(room))
-
-    assert decoder.next_block(40) is None
-    assert len(decoder.writable(40)) + decoder.pending_bytes >= 40 * 100_016

@@ -143,46 +143,6 @@ class TestTornMembers:
         assert n_torn - 8 <= span.length == file.lost_bytes <= n_torn
 
 
-class TestStoredMembers:
-    """Records that are gzip files of records, in a member that stores them as they are."""
-
-    INNER = packed([b"inner %d" % i for i in range(5)])
-
-    def test_they_are_not_members_inside_intact_records(self, tmp_path: Path) -> None:
-        choose = random.Random(3)
-        records = [self.INNER, *(choose.randbytes(100) for _ in range(20)), self.INNER + b"more"]
-        records += [choose.randbytes(100) for _ in range(20)] + [b"", self.INNER]
-        for level in (0, 1):
-            intact = packed(records, level)
-            for place in (1, -1):
-                data = bytearray(intact)
-                data[len(data) // 4 if place > 0 else -1] ^= 1  # where no file is stored
-
-                kept = saved(tmp_path, bytes(data))
-
-                hits = [i for i, record in enumerate(records) if record not in kept]
-                assert kept == [record for record in records if record in kept]
-                assert len(hits) == (place > 0) or level
-
-    def test_they_are_after_a_damaged_record(self, tmp_path: Path) -> None:
-        records = [b"one", bytes(100), b"two", self.INNER, b"three"]
-        data = bytearray(packed(records, 0))
-        data[data.index(bytes(100)) + 50] ^= 1
-
-        assert saved(tmp_path, bytes(data)) == [b"one", b"two", self.INNER, b"three"]
-
-    @pytest.mark.parametrize("n_missing", [1, 3, 8, 30])
-    def test_a_damaged_member_between_stored_ones(self, tmp_path: Path, n_missing: int) -> None:
-        first, last = incompressible(b"first", 20), incompressible(b"last", 20)
-        middle = [b"middle %d" % i for i in range(20)]
-        torn = packed(middle)[:-n_missing]
-        n_middle = len(reference.decode(zlib.decompressobj(31).decompress(torn))[0])
-
-        kept = saved(tmp_path, packed(first, 0)[:-300] + torn + packed(last, 0))
-
-        assert kept == [*first[:-2], *middle[:n_middle], *last]
-
-
 def _nested() -> bytes:
     """Return the head of a member, and that of a stored block which holds the next such."""
     head = b"\x1f\x8b\x08" + bytes(7)
