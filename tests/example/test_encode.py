@@ -153,21 +153,6 @@ def test_one_dictionary_is_encoded_as_a_column_of_one_is(row: dict[str, Any]) ->
     assert set(Example.FromString(record).features.feature) == set(found)
 
 
-def test_nan_bits_survive_a_sequence() -> None:
-    odd = np.array([0x7FA12345, 0xFFC00001], np.uint32).view(np.float32)
-    record = encode_sequence_example(
-        {"context": {"x": odd}, "feature_lists": {"y": [odd, odd[:1]]}}
-    )
-
-    found = decode_sequence_example(record)
-
-    assert found["context"]["x"].tobytes() == odd.tobytes()
-    assert [step.tobytes() for step in found["feature_lists"]["y"]] == [
-        odd.tobytes(),
-        odd[:1].tobytes(),
-    ]
-
-
 def test_what_was_left_out_of_a_sequence_is_not_in_the_message() -> None:
     assert encode_sequence_example({}) == b""
     assert encode_sequence_example({"context": {}}) == b"\x0a\x00"
@@ -210,15 +195,11 @@ def test_what_numpy_has_becomes_lists(column: Any, wanted: list[Any]) -> None:
 @pytest.mark.parametrize(
     "view",
     [
-        np.arange(3).data,
-        np.arange(1000).data,
-        np.ones((2, 3), np.float32).data,
-        np.asfortranarray(np.arange(6).reshape(2, 3)).data,
-        np.array(5).data,
-        memoryview(b"abcdef")[::2],
+        np.arange(1000).data, np.asfortranarray(np.ones((2, 3), np.float32)).data,
+        np.array(5).data, memoryview(b"abcdef")[::2],
     ],
-    ids=["int64", "large", "float32", "fortran", "scalar", "strided"],
-)
+    ids=["large", "fortran", "scalar", "strided"],
+)  # fmt: skip
 def test_a_memoryview_of_any_items_is_stored_as_all_its_bytes(view: memoryview) -> None:
     whole = view.tobytes()
 
@@ -234,10 +215,17 @@ def test_a_memoryview_of_any_items_is_stored_as_all_its_bytes(view: memoryview) 
 
 def test_a_float32_keeps_its_bits() -> None:
     bits = np.array([0x7FA12345, 0xFFC00001, 1, 0x80000000], np.uint32)
+    odd = bits.view(np.float32)
+    row: Any = {"context": {"x": odd}, "feature_lists": {"y": [odd, odd[:1]]}}
+    found = decode_sequence_example(encode_sequence_example(row))
 
-    block = encode_examples({"x": bits.view(np.float32)})
-
-    assert [decode_example(r)["x"].view(np.uint32).item() for r in block] == bits.tolist()
+    for values in (
+        np.concatenate([decode_example(r)["x"] for r in encode_examples({"x": odd})]),
+        decode_example(encode_example({"x": odd}))["x"],
+        found["context"]["x"],
+        found["feature_lists"]["y"][0],
+    ):
+        assert values.view(np.uint32).tolist() == bits.tolist()
 
 
 def test_several_levels_and_dimensions_are_flattened() -> None:
@@ -250,14 +238,6 @@ def test_several_levels_and_dimensions_are_flattened() -> None:
     assert [row["y"].tolist() for row in found] == [[0, 1, 2, 3], [4, 5, 6, 7]]
 
 
-def test_values_in_a_column_of_nothing_but_empty_lists_have_no_kind() -> None:
-    (record,) = encode_examples({"x": [[]]})
-
-    assert record == encode_example({"x": []})
-    feature = Example.FromString(record).features.feature["x"]
-    assert feature.WhichOneof("kind") is None
-
-
 def test_large_strings_and_what_is_missing_between_them() -> None:
     large = [bytes([i]) * (5000 + i) for i in range(30)]
     items = [None if i % 7 == 3 else item for i, item in enumerate(large)]
@@ -265,43 +245,36 @@ def test_large_strings_and_what_is_missing_between_them() -> None:
     block = encode_examples({"x": items, "n": np.arange(30)})
     pairs = encode_examples({"x": [[item, item] for item in large]})
 
-    for i, record in enumerate(block):
-        wanted = Example()
-        wanted.features.feature["n"].int64_list.value.append(i)
-        if (item := items[i]) is not None:
-            wanted.features.feature["x"].bytes_list.value.append(item)
-        assert record == serialized(wanted)
+    assert block.to_list() == [encode_example({"x": x, "n": n}) for n, x in enumerate(items)]
     assert [decode_example(r)["x"].tolist() for r in pairs] == [[item, item] for item in large]
 
 
-def test_no_records_are_an_empty_block() -> None:
-    block = encode_examples({"x": np.zeros((0, 3), np.float32), "y": [], "z": None})
-
-    assert len(block) == 0
-    assert block.to_list() == []
+def test_no_records_are_an_empty_block_and_no_values_no_kind() -> None:
+    assert encode_examples({"x": np.zeros((0, 3), np.float32), "y": [], "z": None}).to_list() == []
+    (record,) = encode_examples({"x": [[]]})
+    assert record == encode_example({"x": []}) == b"\x0a\x07\x0a\x05\x0a\x01x\x12\x00"
 
 
 MASKED = np.ma.MaskedArray([1, 2, 3], [True, True, True])
 
 
-@pytest.mark.parametrize("value", [np.ma.masked, MASKED, np.ma.MaskedArray(5, True)])
+@pytest.mark.parametrize("value", [np.ma.masked, MASKED, np.ma.MaskedArray(5, True), None])
 def test_what_is_masked_is_missing(value: Any) -> None:
-    assert decode_example(encode_example({"k": value, "n": 1})).keys() == {"n"}
-    rows = decode_examples(encode_examples({"k": [1, np.ma.masked, 3]}))
-    assert [row["k"].tolist() if "k" in row else None for row in rows] == [[1], None, [3]]
-    with BytesIO() as file:
-        writer = TFRecordWriter(file)
-        writer.write_examples([{"k": value, "n": 1}, {"k": 7, "n": 2}] * 3)
-        writer.flush()
-        file.seek(0)
-        found = [sorted(row) for row in TFRecordReader(file).examples()]
-        writer.close()
-    assert found == [["n"], ["k", "n"]] * 3
-
-
-def test_a_masked_array_with_nothing_masked_is_an_array() -> None:
-    value = np.ma.MaskedArray([1, 2], [False, False])
-    assert decode_example(encode_example({"k": value}))["k"].tolist() == [1, 2]
+    rows = [{"k": value, "n": 1}, {"k": np.ma.MaskedArray([7, 8], [False, False]), "n": 2}] * 3
+    file = BytesIO()
+    with TFRecordWriter(file) as writer:
+        writer.write_examples(rows)
+    written = list(TFRecordReader(BytesIO(file.getvalue())))
+    assert written == list(map(encode_example, rows))
+    found = [{key: v.tolist() for key, v in row.items()} for row in decode_examples(written)]
+    assert found == [{"n": [1]}, {"k": [7, 8], "n": [2]}] * 3
+    found = decode_examples(encode_examples({"k": [1, value, 3]}))
+    assert [row["k"].tolist() if "k" in row else None for row in found] == [[1], None, [3]]
+    with pytest.raises(InvalidArgumentError) as caught:
+        encode_example({"k": value}, {"k": FixedLenFeature([], "int64")})
+    assert caught.value.reason == Reason.MISSING
+    optional = {"k": FixedLenFeature([], "int64", 7)}
+    assert decode_example(encode_example({"k": value}, optional)) == {}
 
 
 @pytest.mark.parametrize("hidden", [2**63, "a", None, [1]])
@@ -312,31 +285,6 @@ def test_masked_records_of_an_object_array_are_missing(kept: Any, hidden: Any) -
     rows = decode_examples(encode_examples({"k": np.ma.MaskedArray(data, [False, True])}))
     wanted = decode_example(encode_example({"k": kept}))
     assert [[v.tolist() for v in row.values()] for row in rows] == [[wanted["k"].tolist()], []]
-
-
-@pytest.mark.parametrize("n_values", [2, 20])
-@pytest.mark.parametrize("n_rows", [1, 4])
-def test_what_a_mask_hides_among_values_is_never_written(n_values: int, n_rows: int) -> None:
-    masked = np.ma.MaskedArray(5, True)
-    good = {"k": list(range(n_values))}
-    for bad in (masked, np.ma.masked, None):
-        row = {"k": [*range(n_values - 1), bad]}
-        writer = TFRecordWriter(BytesIO())
-        writer.write_examples([good] * n_rows)
-        with pytest.raises(InvalidArgumentError) as caught:
-            writer.write_example(row)
-        assert (caught.value.reason, caught.value.key) == (Reason.UNREPRESENTABLE, "k")
-        writer.close()
-
-
-@pytest.mark.parametrize("value", [np.ma.masked, MASKED, np.ma.MaskedArray(5, True), None])
-def test_what_is_masked_is_missing_with_a_schema_too(value: Any) -> None:
-    required = {"k": FixedLenFeature([], "int64")}
-    with pytest.raises(InvalidArgumentError) as caught:
-        encode_example({"k": value}, required)
-    assert caught.value.reason == Reason.MISSING
-    optional = {"k": FixedLenFeature([], "int64", 7)}
-    assert decode_example(encode_example({"k": value}, optional)) == {}
 
 
 def test_a_masked_value_is_missing_in_a_column_that_is_stored() -> None:
@@ -356,10 +304,7 @@ def test_masked_values_of_sequences() -> None:
         ([1, np.ma.masked, None, 3], [[1], [], [], [3]]),
         ([[1, 2], np.ma.masked, MASKED], [[1, 2], [], []]),
     ):
-        row: dict[str, dict[str, Any]] = {
-            "context": {"c": np.ma.masked, "n": 1},
-            "feature_lists": {"x": steps},
-        }
+        row: Any = {"context": {"c": np.ma.masked, "n": 1}, "feature_lists": {"x": steps}}
         record = encode_sequence_example(row)
         found = decode_sequence_example(record)
         assert found["context"].keys() == {"n"}

@@ -9,16 +9,9 @@ import pytest
 from google.protobuf.internal import api_implementation
 
 from tests.support.agreement import SEQUENCES
-from tests.support.example_messages import (
-    len_field,
-    plain_sequence,
-    varint,
-)
-from tests.support.reference_example import (
-    INT64,
-    Feature,
-    Sequence,
-)
+from tests.support.example_messages import len_field, plain_sequence, varint
+from tests.support.reference_example import INT64, Feature, Sequence
+from tfrecord_lite.example.sequence import batch as sequences
 
 FIVE = Feature(INT64, (5,))
 SIX = Feature(INT64, (6,))
@@ -27,6 +20,8 @@ assert_engine_agrees = SEQUENCES.assert_engine_agrees
 
 
 STEP = len_field(1, len_field(3, len_field(1, b"\5")))
+FLOATS = len_field(1, len_field(2, len_field(1, bytes(range(8)))))
+UNPACKED = len_field(1, len_field(2, b"\x0d1234\x0d5678"))  # as long
 LOOKS_LIKE_A_STEP = len_field(1, len_field(1, len_field(1, STEP)))
 
 
@@ -55,16 +50,29 @@ LOOKS_LIKE_A_STEP = len_field(1, len_field(1, len_field(1, STEP)))
         STEP + b"\x0a",
         STEP + b"\x0a\x7f",
         b"\x0b\x0c" + STEP,
+        FLOATS * 5,
+        FLOATS * 3 + UNPACKED + FLOATS,
+        FLOATS + b"\x12" + FLOATS[1:] + FLOATS * 3,  # a field of a list that looks like a step
+        FLOATS * 4 + FLOATS[:2] + b"\x1a" + FLOATS[3:],
+        FLOATS * 4 + len_field(1, len_field(2, len_field(1, bytes(4)))),
+        len_field(1, len_field(2, len_field(1, bytes(12)))) + FLOATS * 4,
         b"",
     ],
 )
 @pytest.mark.parametrize("n", [1, 30])
-def test_lists_of_odd_steps(content: bytes, n: int) -> None:
+@pytest.mark.parametrize("at_once", [4, 10**6])
+def test_lists_of_odd_steps(
+    content: bytes, n: int, at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sequences, "_AT_ONCE", at_once)
     odd = len_field(2, len_field(1, len_field(1, b"a") + len_field(2, content)))
     good = plain_sequence(Sequence({}, {b"a": [FIVE, SIX] * 5}))
     others = [good, plain_sequence(Sequence({}, {b"a": [Feature(INT64, (300,)), SIX]}))]
+    floats = len_field(2, len_field(1, len_field(1, b"a") + len_field(2, FLOATS * 5)))
     assert_engine_agrees([odd] * n)
     assert_engine_agrees([*others, odd, *others] * n)
+    for batch in ([odd, *[floats] * 6], [*[floats] * 3, b"", odd, floats], [*[floats] * 6, odd]):
+        assert_engine_agrees(batch * n)
 
 
 def test_a_first_step_of_another_kind_is_read_too() -> None:
@@ -98,21 +106,10 @@ def test_a_step_must_not_take_bytes_of_the_next_list() -> None:
 @pytest.mark.parametrize("depth", [90, 94, 95, 96, 97, 98, 99, 100, 101])
 def test_groups_nest_as_deep_as_for_the_runtime(depth: int) -> None:
     group = b"\x4b" * depth + b"\x4c" * depth
-    forms = [
-        group,
-        len_field(2, group),
-        len_field(2, len_field(1, len_field(1, b"a") + group)),
-        len_field(2, len_field(1, len_field(1, b"a") + len_field(2, group))),
-        len_field(2, len_field(1, len_field(1, b"a") + len_field(2, len_field(1, group)))),
-        len_field(
-            2,
-            len_field(
-                1,
-                len_field(1, b"a") + len_field(2, len_field(1, len_field(3, group))),
-            ),
-        ),
-    ]
-    for message in forms:
+    inners = [group, len_field(2, group), len_field(2, len_field(1, group))]
+    inners.append(len_field(2, len_field(1, len_field(3, group))))
+    entries = [len_field(2, len_field(1, len_field(1, b"a") + inner)) for inner in inners]
+    for message in (group, len_field(2, group), *entries):
         assert_engine_agrees([message])
         if api_implementation.Type() != "python":
             SEQUENCES.assert_reference_agrees(message)
