@@ -59,11 +59,11 @@ class Distribution:
         How many of them are NaN, infinite, and zero.
     min, max : int, float or None
         The smallest and the largest, without NaN, exactly; None if there are none.
-    values : int64, uint64 or float64, shape (n,)
-        The different finite numbers, ascending: all, or up to 2,048 that stand for all, with the smallest and the
-        largest.
-    counts : int64, shape (n,)
-        How often each occurs, or how many it stands for.
+    values : ndarray
+        The different finite numbers, ascending; int64, uint64 or float64. All, or up to 2,048 that stand for all,
+        with the smallest and the largest.
+    counts : ndarray
+        How often each occurs, or how many it stands for; int64.
     is_exact : bool
         Whether these are all.
 
