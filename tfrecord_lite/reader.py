@@ -460,11 +460,15 @@ class TFRecordReader:
 
     def _batches(self, parser: Any, size: int, *, drop_remainder: bool) -> Iterator[Any]:
         """Read whole batches, after the first as many at once as are to be parsed, and parse them."""
+        from tfrecord_lite.example.parse import ExampleParser  # noqa: PLC0415 - loads the engine
+
+        # A parser of the user's own may read the records after parsing them.
+        is_given = type(parser) is ExampleParser
         n_batches = 1
         with contextlib.closing(self._blocks(lambda: n_batches * size)) as blocks:
             for block in blocks:
                 n_used = len(block) // size * size if drop_remainder else len(block)
-                given = replace(block[:n_used], is_given=True)
+                given = replace(block[:n_used], is_given=is_given)
                 for batches in _parsed(parser, given, size):
                     yield from batches
                 n_batches = batches_at_once(size, len(block), block.nbytes)

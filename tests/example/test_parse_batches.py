@@ -215,6 +215,24 @@ def test_a_batch_of_images_is_not_copied_and_a_wrong_one_is_told_as_any(tmp_path
     assert block.to_list() == before
 
 
+class Twice(ExampleParser[Any]):
+    """Reads the records again after parsing them, as a parser of the user's own may."""
+
+    def parse_batches(self, block: Block, splits: Any) -> Any:
+        return zip(
+            super().parse_batches(block, splits), super().parse_batches(block, splits), strict=True
+        )
+
+
+def test_the_records_of_a_parser_of_ones_own_do_not_change(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(frame(images([100_000] * 30)))
+    features = {"image": IMAGES["image"]}
+
+    for one, other in TFRecordReader(path).batches(Twice(features, strings="BytesColumn"), 24):
+        assert_same(one, other)
+
+
 @pytest.mark.parametrize("batch_size", [1, 3, 64, 99, 100, 101, 1000])
 @pytest.mark.parametrize("drop_remainder", [False, True])
 def test_a_reader_cuts_files_into_batches(
