@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tfrecord_lite.apps.events import Events, find_runs, follow_events, read_events
+from tfrecord_lite.apps.events import find_runs, read_events
 from tfrecord_lite.testing import assert_same
 
 pytest.importorskip("tensorboard", reason="TensorBoard is not installed")
@@ -186,19 +186,3 @@ def test_runs_are_the_folders_that_tensorboard_finds(tf: Any, tmp_path: Path) ->
     theirs = board("backend.event_processing.io_wrapper").GetLogdirSubdirectories(str(tmp_path))
 
     assert sorted(find_runs(tmp_path).values()) == sorted(theirs)
-
-
-def test_a_writer_is_followed_while_it_writes(tf: Any, tmp_path: Path) -> None:
-    writer = tf.summary.create_file_writer(str(tmp_path))
-    written: list[int] = []
-
-    def stop() -> bool:
-        with writer.as_default():
-            tf.summary.scalar("loss", 0.5, step=len(written))
-        writer.flush()
-        written.append(len(written))
-        return len(written) == 4
-
-    parts: list[Events] = list(follow_events(tmp_path, poll_seconds=0, stop=stop))
-
-    assert [part.scalars("loss").step.tolist() for part in parts] == [[0], [1], [2], [3]]

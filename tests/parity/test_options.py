@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import inspect
 import zlib
 from collections.abc import Callable
@@ -33,11 +32,7 @@ MIXED = [bytes([number % 7]) * 300 + b"%d" % (number**5) * 20 for number in rang
 
 @rule("O1")
 def test_compression_types_are_numbers(both: Both) -> None:
-    theirs = (
-        both.tf.io.TFRecordCompressionType
-        if hasattr(both.tf.io, "TFRecordCompressionType")
-        else both.tf.compat.v1.io.TFRecordCompressionType
-    )
+    theirs = both.tf.compat.v1.io.TFRecordCompressionType
     for name in ("NONE", "ZLIB", "GZIP"):
         assert getattr(TFRecordCompressionType, name) == getattr(theirs, name)
     assert [int(member) for member in TFRecordCompressionType] == [0, 1, 2]
@@ -58,10 +53,8 @@ def test_options_have_the_same_parameters_and_keep_them(both: Both) -> None:
 @pytest.mark.parametrize(
     "value",
     [
-        *(None, "", 0, False, b"", [], 0.0),
-        *(1, 2, True, 1.0, 2.0, np.int64(1), np.uint8(2)),
-        *("ZLIB", "GZIP", np.str_("GZIP"), TFRecordCompressionType.ZLIB),
-        *("gzip", "NONE", "SNAPPY", "GZIP ", b"GZIP", 3, 5, -1, 1.5, (1,)),
+        *(None, "", 0, [], 1, 2, True, 2.0, np.int64(1), "ZLIB", np.str_("GZIP")),
+        *(TFRecordCompressionType.ZLIB, "gzip", "NONE", b"GZIP", 3, -1, 1.5, (1,)),
     ],
     ids=repr,
 )
@@ -89,19 +82,6 @@ def test_two_more_compressions_are_known_here(both: Both, name: str) -> None:
     assert isinstance(ask(both.tf.io.TFRecordOptions, name).error, ValueError)
     assert isinstance(ask(both.tf.io.TFRecordWriter, both.path(), name).error, ValueError)
     assert TFRecordOptions.get_compression_type_string(TFRecordOptions(name)) == name
-
-
-@deviation("O2")
-def test_tensorflow_cannot_read_the_two_more(both: Both) -> None:
-    path = both.path(name="more")
-    with TFRecordWriter(path, "BZ2") as writer:
-        writer.write(b"record")
-
-    assert read_ours(path, "BZ2") == Answer([b"record"])
-    for name in COMPRESSIONS:
-        theirs = both.read_theirs(path, name)
-        assert theirs.value == []
-        assert_same(theirs, read_ours(path, name))
 
 
 @rule("O3")
@@ -139,11 +119,8 @@ def test_options_may_be_an_object_a_name_or_a_number(both: Both) -> None:
         return Path(path).read_bytes()
 
     options: Any
-    for options in (None, "", 0, "ZLIB", 1, "GZIP", 2, TFRecordCompressionType.GZIP):
+    for options in ("", 0, "ZLIB", 1, TFRecordCompressionType.GZIP):
         assert written(tfrecord_lite, options) == written(both.tf.io, options)
-    for name in COMPRESSIONS:
-        data = written(both.tf.io, both.tf.io.TFRecordOptions(name))
-        assert written(tfrecord_lite, TFRecordOptions(TFRecordOptions(name))) == data
     for options in (3, "gzip", b"GZIP", 1.5):
         assert_same(*(ask(written, module, options) for module in (both.tf.io, tfrecord_lite)))
 
@@ -217,17 +194,6 @@ def test_flush_makes_what_was_written_readable(both: Both, compression: str) -> 
 
 
 @zlib_itself
-@rule("O7")
-def test_headers_and_empty_streams(both: Both) -> None:
-    assert both.write_same(RECORDS, "GZIP")[:10].hex() == "1f8b0800000000000003"
-    assert both.write_same(RECORDS, "ZLIB")[:2].hex() == "789c"
-    empty = both.write_same([], "GZIP")
-    assert len(empty) == 20
-    assert gzip.decompress(empty) == b""
-    assert zlib.decompress(both.write_same([], "ZLIB")) == b""
-
-
-@zlib_itself
 @rule("O8")
 @pytest.mark.parametrize("compression", COMPRESSED)
 @pytest.mark.parametrize(
@@ -285,11 +251,7 @@ def test_what_zlib_rejects_ends_tensorflow_s_process_and_is_an_error_here(
 @pytest.mark.parametrize("compression", COMPRESSIONS)
 @pytest.mark.parametrize(
     "options",
-    [
-        {"window_bits": -15, "compression_level": 99, "mem_level": 0},
-        {"window_bits": 9},
-        {"input_buffer_size": 1, "output_buffer_size": 1, "flush_mode": 77},
-    ],
+    [{"window_bits": -15, "compression_level": 99, "mem_level": 0, "flush_mode": 77}],
 )
 def test_readers_use_the_compression_only(
     both: Both, compression: str, options: dict[str, int]
@@ -301,14 +263,3 @@ def test_readers_use_the_compression_only(
 
     assert_same(theirs, ours)
     assert ours == Answer(RECORDS)
-
-
-@rule("O9")
-def test_a_reader_does_not_follow_the_writer_s_window(both: Both) -> None:
-    for window, compression in ((31, "ZLIB"), (15, "GZIP"), (-15, "ZLIB")):
-        options = {"compression_type": compression, "window_bits": window}
-        for data in both.write(RECORDS, options):
-            path = both.path(data)
-            theirs = both.read_theirs(path, both.tf.io.TFRecordOptions(**options))
-            assert theirs.error is not None
-            assert_same(theirs, read_ours(path, TFRecordOptions(**options)))  # type: ignore[arg-type]

@@ -10,7 +10,7 @@ import gzip
 import random
 import struct
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from itertools import pairwise, product
 from pathlib import Path
@@ -72,11 +72,8 @@ FILE = framed(*RECORDS)
 EDGES = [len(framed(*RECORDS[:n])) for n in range(len(RECORDS) + 1)]
 GZIP = compressed(FILE, "GZIP")
 FLAGS: list[tuple[int, bytes]] = [
-    (0x01, b""),  # text, it says
     (0x04, struct.pack("<H", 6) + b"AB\2\0xy"),  # extra field
-    (0x08, b"name.tfrecord\0"),
-    (0x10, b"comment\0"),
-    (0x1C, struct.pack("<H", 0) + b"name\0comment\0"),
+    (0x1D, struct.pack("<H", 0) + b"name\0comment\0"),  # and it is text, it says
 ]
 
 
@@ -100,7 +97,6 @@ def with_flushes(window: int, mode: int) -> bytes:
 def read_alike() -> Iterator[tuple[Any, ...]]:
     """Give rule, content, compression, records, and reason and offset of the error that ends them."""
     length, other = struct.pack("<Q", 4), framed(b"other")
-    yield "F1", FILE, "", RECORDS
     yield "F1", framed(b""), "", [b""]
     bare = length + struct.pack("<I", crc32c(length)) + framed(b"data")[12:]
     yield "F2", bare, "", [], Reason.LENGTH_CRC, 0
@@ -129,10 +125,6 @@ def read_alike() -> Iterator[tuple[Any, ...]]:
     for size in (2**20, 2**31 - 1, 2**64 - 5, 2**64 - 1):
         reason = Reason.TRUNCATED if size < 2**31 else Reason.RECORD_TOO_LARGE
         yield "R6", FILE + head(size) + bytes(100), "", RECORDS, reason, len(FILE)
-    # With the length 5 the record would be whole, and its data right.
-    data = struct.pack("<Q", 5) + framed(b"right")[8:]
-    yield "R7", data, "", [b"right"]
-    yield "R7", data[:8] + bytes(4) + data[12:], "", [], Reason.LENGTH_CRC, 0
     for actual, asked in product(COMPRESSIONS, COMPRESSIONS):
         reason = Reason.COMPRESSION if asked else Reason.LENGTH_CRC
         error = () if actual == asked else (reason, 0)
@@ -147,9 +139,8 @@ def read_alike() -> Iterator[tuple[Any, ...]]:
     yield "C5", GZIP + compressed(b"", "GZIP"), "GZIP", RECORDS
     for (flags, fields), crc in product(FLAGS, (0, 2)):
         yield "C6", with_header(flags | crc, fields) * 2, "GZIP", RECORDS * 2
-    for mode in (zlib.Z_PARTIAL_FLUSH, zlib.Z_SYNC_FLUSH, zlib.Z_FULL_FLUSH):
+    for mode in (zlib.Z_PARTIAL_FLUSH, zlib.Z_FULL_FLUSH):
         yield "C7", with_flushes(31, mode), "GZIP", RECORDS
-        yield "C7", with_flushes(15, mode), "ZLIB", RECORDS
 
 
 @pytest.mark.parametrize(
@@ -208,20 +199,6 @@ def test_we_differ(
     assert ours.error is None if reason is None else (ours.reason, ours.offset) == (reason, offset)
 
 
-@deviation("R6")
-@pytest.mark.parametrize("limit", [2**31, 2**64 - 1])
-def test_a_huge_length_ends_tensorflow_s_process_and_is_an_error_here(
-    both: Both, died: Callable[[str], bool], limit: int
-) -> None:
-    path = both.path(FILE + head(2**62) + bytes(100), "huge")
-    assert died(f"list(tf.compat.v1.io.tf_record_iterator({path!r}))")
-
-    ours = read_all(lambda: TFRecordReader(path, "", max_record_bytes=limit))
-
-    assert ours.value == RECORDS
-    assert ours.reason is (Reason.RECORD_TOO_LARGE if limit == 2**31 else Reason.TRUNCATED)
-
-
 @rule("R7")
 @pytest.mark.parametrize("compression", COMPRESSIONS)
 @pytest.mark.parametrize("at", [3, 8, 12, 36], ids=["length", "length CRC", "data CRC", "later"])
@@ -236,24 +213,9 @@ def test_a_damaged_record_is_not_stepped_over(both: Both, compression: str, at: 
         assert str(ask(next, ours).error) == str(our_answer.error)
 
 
-@rule("R7")
-def test_after_damage_only_a_dataset_goes_on_and_with_the_next_file(both: Both) -> None:
-    bad, good = both.path(flipped(FILE, EDGES[2]), "bad"), both.path(framed(b"good"), "good")
-    dataset = both.tf.data.TFRecordDataset([bad, good]).as_numpy_iterator()
-    theirs = [ask(next, dataset) for _ in range(4)]
-    assert [answer.value for answer in theirs] == [*RECORDS[:2], None, b"good"]
-
-    reader = iter(TFRecordReader([bad, good], ""))
-    ours = [ask(next, reader) for _ in range(4)]
-
-    assert [answer.value for answer in ours] == [*RECORDS[:2], None, None]
-    assert_same(theirs[2], ours[2])
-    assert isinstance(ours[3].error, StopIteration)
-
-
 @rule("R8")
 @deviation("R2")
-@pytest.mark.parametrize("size", [0, 9, 100_000, 3_000_000])
+@pytest.mark.parametrize("size", [0, 100_000])
 def test_the_end_is_not_final_when_the_file_grows(both: Both, size: int) -> None:
     last = framed(bytes(size))
     cuts = {0, 7, 12, 13, len(last) // 2, len(last) - 4, len(last) - 1}
@@ -313,17 +275,15 @@ def test_a_stream_without_its_end_is_an_error_here(both: Both, compression: str)
 
 @rule("C4")
 @pytest.mark.parametrize("compression", COMPRESSED)
-@pytest.mark.parametrize("records", [RECORDS, LONG], ids=["short", "long"])
-def test_a_wrong_trailer_is_an_error(both: Both, compression: str, records: list[bytes]) -> None:
-    data = compressed(framed(*records), compression)
+def test_a_wrong_trailer_is_an_error(both: Both, compression: str) -> None:
+    data = compressed(framed(*LONG), compression)
     for place in range(1, 9 if compression == "GZIP" else 5):
         theirs, ours = both.read(flipped(data, len(data) - place), compression)
         assert_same_error(theirs, ours)
-        assert "inflate() failed" in str(theirs.error)
         assert ours.reason is Reason.COMPRESSED_CORRUPT
         # How many come is a matter of buffers; here it is all of them.
-        assert theirs.value == records[: len(theirs.value)]
-        assert ours.value == records
+        assert theirs.value == LONG[: len(theirs.value)]
+        assert ours.value == LONG
 
 
 @rule("C8")
