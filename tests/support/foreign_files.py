@@ -30,9 +30,9 @@ class Foreign(NamedTuple):
     name: str
 
 
-def _zip(*names: str, store: bool = False) -> bytes:
+def _zip(*names: str) -> bytes:
     out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED if store else zipfile.ZIP_DEFLATED) as file:
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as file:
         for name in names:
             file.writestr(name, LONG_TEXT)
     return out.getvalue()
@@ -81,13 +81,10 @@ def _files() -> dict[str, Foreign]:
         ),
         "JSON object": (json.dumps(ROWS[0], indent=1).encode(), "JSON"),
         "JSON array": (json.dumps(ROWS).encode(), "JSON"),
-        "JSON array of numbers": (b"[1, 2, 3, 4, 5]", "JSON"),
         "JSON with a BOM": (b"\xef\xbb\xbf" + json.dumps(ROWS).encode(), "JSON"),
         "JSON lines": (lines.encode(), "JSON lines"),
         "text Example": (text_example.encode(), "a tf.train.Example in text form"),
         "YAML": (b"a: 1\nb:\n  - x\n  - y\n", "plain text"),
-        "nested YAML": (b"name: 'x'\nmodel: {size: 3}\nlayers:\n- {units: 3}\n", "plain text"),
-        "flat YAML": (b'a: 1\nname: "x"\n', "plain text"),
         "text protobuf": (b'item {\n  id: 1\n  name: "cat"\n}\n', "plain text"),
         "TFX schema": (
             b'# proto-message: Schema\nfeature {\n  name: "x"\n  type: FLOAT\n}\n',
@@ -97,16 +94,7 @@ def _files() -> dict[str, Foreign]:
             b'{\n  "type": "tensorflow_datasets.core.features.Tensor",\n  "content": {}\n}\n',
             "a features.json of TFDS (load_schema reads it, load_tfds its directory)",
         ),
-        "dataset_info.json": (
-            b'{\n  "citation": "",\n  "fileFormat": "tfrecord",\n  "name": "a",\n  "splits": []\n}\n',
-            "JSON",
-        ),
-        "package.json": (b'{\n  "name": "a",\n  "description": "b, c"\n}\n', "JSON"),
         "CSV with texts": (b"text,label\nA text of some words.,1\nAnother one of them.,0\n", "CSV"),
-        "prose with commas": (
-            b"When it rained, we stayed.\nWhen it did not, we went out.\n",
-            "plain text",
-        ),
         "wrapped prose": (
             b"of all the files that were there, one\nwas left over and nobody knew, why it was\n",
             "plain text",
@@ -117,19 +105,16 @@ def _files() -> dict[str, Foreign]:
         "text of another language": ("Übergrößenträger, schön\nJa!\n".encode(), "plain text"),
         "text like ZLIB": (b"x^2 + y^2 = z^2\nhas solutions\n", "plain text"),
         "text like BZ2": (b"BZh was the name of the program\n", "plain text"),
+        "XML without a head": (b"<Error><Code>NoSuchKey</Code></Error>\n", "XML"),
         "HTML": (b"<!DOCTYPE html>\n<html><body>404</body></html>\n", "an HTML page"),
         "XML": (b'<?xml version="1.0"?>\n<Error><Code>NoSuchKey</Code></Error>\n', "XML"),
-        "XML without a head": (b"<Error><Code>NoSuchKey</Code></Error>\n", "XML"),
         "zip": (_zip("a.txt"), "a zip archive"),
-        "stored zip": (_zip("a.txt", store=True), "a zip archive"),
         "tar": (_tar(tarfile.USTAR_FORMAT), "a tar archive (unpack it first)"),
         "GNU tar": (_tar(tarfile.GNU_FORMAT, "data/long name"), "a tar archive"),
-        "pax tar": (_tar(tarfile.PAX_FORMAT), "a tar archive"),
         "tar.gz": (
             gzip.compress(_tar(tarfile.USTAR_FORMAT)),
             "a tar archive (unpack it first), compressed with GZIP",
         ),
-        "json.gz": (gzip.compress(json.dumps(ROWS).encode()), "JSON, compressed with GZIP"),
         "xz": (lzma.compress(LONG_TEXT.encode()), "an xz file"),
         "7z": (b"7z\xbc\xaf\x27\x1c\0\4" + bytes(range(100)), "a 7z archive"),
         "RAR": (b"Rar!\x1a\x07\x01\0" + bytes(range(100)), "a RAR archive"),
@@ -155,10 +140,6 @@ def _files() -> dict[str, Foreign]:
         "JPEG": (b"\xff\xd8\xff\xe0\0\x10JFIF\0\x01" + bytes(100), "a JPEG image"),
         "PDF": (b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n" + bytes(100), "a PDF document"),
         "unframed Example": (flower(1), "serialized tf.train.Examples without the framing"),
-        "unframed Examples": (
-            flower(1) + flower(2),
-            "serialized tf.train.Examples without the framing",
-        ),
         "unframed SequenceExample": (
             sequence(3),
             "serialized tf.train.Examples without the framing",

@@ -1,13 +1,10 @@
 """Small files in the form of data sets that are published as TFRecord files, with their names.
 
-`write` makes those that docs/how-to/real-data.md reads. Where the sample corpus has a real file of
-the kind, it is copied in its place.
-"""
+`write` makes those that docs/how-to/real-data.md reads."""
 
 from __future__ import annotations
 
 import json
-import shutil
 import sys
 import types
 from collections.abc import Iterable, Mapping
@@ -16,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from tests.support.corpus import corpus_path
 from tests.support.drawings import encoded, landscape
 from tests.support.made_messages import classes_of
 from tfrecord_lite import TFRecordWriter
@@ -29,17 +25,8 @@ rng = np.random.default_rng(0)
 
 def write(folder: Path) -> None:
     """Write all of them into a folder."""
-    for make in (
-        _rlds,
-        _youtube8m,
-        _waymo,
-        _tfds,
-        _kaggle,
-        _deepmind,
-        _genomics,
-        _ranking,
-        _events,
-    ):
+    makers = (_rlds, _youtube8m, _waymo, _tfds, _kaggle, _deepmind, _genomics, _ranking, _events)
+    for make in makers:
         make(folder)
 
 
@@ -52,19 +39,12 @@ def _rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
 
 def _tfds_folder(folder: Path, name: str, splits: Mapping[str, int], features: Any) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    info = {
-        "name": name,
-        "version": folder.name,
-        "fileFormat": "tfrecord",
-        "splits": [
-            {
-                "name": split,
-                "shardLengths": [str(length)],
-                "filepathTemplate": "{DATASET}-{SPLIT}.{FILEFORMAT}-{SHARD_X_OF_Y}",
-            }
-            for split, length in splits.items()
-        ],
-    }
+    template = "{DATASET}-{SPLIT}.{FILEFORMAT}-{SHARD_X_OF_Y}"
+    parts = [
+        {"name": split, "shardLengths": [str(length)], "filepathTemplate": template}
+        for split, length in splits.items()
+    ]
+    info = {"name": name, "version": folder.name, "fileFormat": "tfrecord", "splits": parts}
     (folder / "dataset_info.json").write_text(json.dumps(info))
     (folder / "features.json").write_text(json.dumps(_feature("FeaturesDict", features=features)))
 
@@ -109,36 +89,23 @@ def _youtube8m(folder: Path) -> None:
     (folder / "yt8m").mkdir()
     with TFRecordWriter(folder / "yt8m" / "train0000.tfrecord") as writer:
         for video in range(3):
-            frames = range(120 + video)
-            writer.write_sequence_example(
-                {
-                    "context": {"id": f"video{video}", "labels": [video, 1522]},
-                    "feature_lists": {
-                        "rgb": [[rng.bytes(1024)] for _ in frames],
-                        "audio": [[rng.bytes(128)] for _ in frames],
-                    },
-                }
-            )
+            rgb, audio = ([[rng.bytes(n)] for _ in range(120 + video)] for n in (1024, 128))
+            context = {"id": f"video{video}", "labels": [video, 1522]}
+            lists = {"rgb": rgb, "audio": audio}
+            writer.write_sequence_example({"context": context, "feature_lists": lists})
 
 
-SCENARIO = classes_of(
-    {
-        "Track": "id=1 int32",
-        "Scenario": "timestamps_seconds=1* double, tracks=2* Track, scenario_id=5 string",
-    }
-)["Scenario"]
+_FIELDS = "timestamps_seconds=1* double, tracks=2* Track, scenario_id=5 string"
+SCENARIO = classes_of({"Track": "id=1 int32", "Scenario": _FIELDS})["Scenario"]
 """Waymo's message, of which the fields that the page reads."""
 
 
 def _waymo(folder: Path) -> None:
-    row: dict[str, Any] = {
-        "scenario/id": "f1a2",
-        "roadgraph_samples/xyz": np.zeros((20000, 3), np.float32),
-    }
+    roads = np.zeros((20000, 3), np.float32)
+    row: dict[str, Any] = {"scenario/id": "f1a2", "roadgraph_samples/xyz": roads}
     for when, steps in ("past", 10), ("current", 1), ("future", 80):
-        for name in ("x", "y"):
+        for name in "xy":
             row[f"state/{when}/{name}"] = np.full((128, steps), steps, np.float32)
-        row[f"state/{when}/valid"] = np.ones((128, steps), np.int64)
     _rows(folder / "training_tfexample.tfrecord-00000-of-01000", [row] * 2)
     with TFRecordWriter(folder / "training.tfrecord-00000-of-01000") as writer:
         message = SCENARIO(scenario_id="f1a2", timestamps_seconds=np.arange(91) / 10)
@@ -187,47 +154,24 @@ def _deepmind(folder: Path) -> None:
         for name, each in fields.items()
     }
     _rows(folder / "cylinder_flow" / "train.tfrecord", [row] * 2)
-
-    def single_bytes(*shape: int) -> list[bytes]:
-        return [bytes([value]) for value in rng.integers(0, 256, int(np.prod(shape)))]
-
-    scene = {
-        "image": single_bytes(35, 35, 3),
-        "mask": single_bytes(4, 35, 35, 1),
-        **{name: np.arange(4, dtype=np.float32) for name in ("x", "y", "shape", "visibility")},
-        "color": np.ones((4, 3), np.float32),
-    }
+    sizes = {"image": 35 * 35 * 3, "mask": 4 * 35 * 35}
+    scene: dict[str, Any] = {name: [b"\1"] * n for name, n in sizes.items()}
+    scene["color"] = np.ones((4, 3), np.float32)
     with TFRecordWriter(folder / "tetrominoes_train.tfrecords", compression="GZIP") as writer:
         writer.write_examples([scene] * 4)
 
 
 def _genomics(folder: Path) -> None:
-    corpus, target = corpus_path(), folder / "tfrecords" / "test-3.tfr"
-    target.parent.mkdir()
-    if corpus:
-        real = "files/calico__baskerville/tests/data/tiny/mm10/tfrecords/test-3.tfr"
-        shutil.copy(corpus / real, target)
-    else:
-        row = {"sequence": rng.integers(0, 4, 131072, np.uint8).tobytes(), "target": bytes(131072)}
-        with TFRecordWriter(target, compression="ZLIB") as writer:
-            writer.write_example(row)
-    pileup = {
-        "image/encoded": rng.bytes(100 * 221 * 7),
-        "image/shape": [100, 221, 7],
-        "locus": "chr20:10001-10002",
-        "variant/encoded": b"",
-        "variant_type": 1,
-        "label": 2,
-    }
+    row = {"sequence": rng.integers(0, 4, 131072, np.uint8).tobytes(), "target": bytes(131072)}
+    (folder / "tfrecords").mkdir()
+    with TFRecordWriter(folder / "tfrecords" / "test-3.tfr", compression="ZLIB") as writer:
+        writer.write_example(row)
+    image = rng.bytes(100 * 221 * 7)
+    pileup = {"image/encoded": image, "locus": "chr20:10001-10002", "label": 2}
     _rows(folder / "examples.tfrecord-00000-of-00001.gz", [pileup] * 3)
 
 
 def _ranking(folder: Path) -> None:
-    corpus, target = corpus_path(), folder / "eval_elwc.tfrecord"
-    if corpus:
-        real = "files/tensorflow__ranking/tensorflow_ranking/examples/data/eval_elwc.tfrecord"
-        shutil.copy(corpus / real, target)
-        return
     message = ExampleListWithContext()
     words = b"this is a relevant question".split()
     message.context.features.feature["query_tokens"].bytes_list.value.extend(words)
@@ -235,9 +179,8 @@ def _ranking(folder: Path) -> None:
         document = message.examples.add().features.feature
         document["document_tokens"].bytes_list.value.extend([b"an", b"answer"])
         document["relevance"].int64_list.value.append(relevance)
-    with TFRecordWriter(target) as writer:
-        for _ in range(10):
-            writer.write(message.SerializeToString())
+    with TFRecordWriter(folder / "eval_elwc.tfrecord") as writer:
+        writer.write(message.SerializeToString())
 
 
 def _events(folder: Path) -> None:
