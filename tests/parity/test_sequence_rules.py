@@ -178,22 +178,18 @@ def rejected() -> Iterator[tuple[Any, ...]]:
         make, some = MAKE[dtype], SOME[dtype]
         one, two = (context_of(make(*some[:n])) for n in (1, 2))
         scalar = {"a": FixedLenFeature([], dtype)}
-        for before in ([], [one], [one] * 50):
+        for before in ([], [one] * 50):
             yield "Q5", [*before, NOTHING], scalar, None, Reason.MISSING
             yield "Q7", [*before, two], scalar, None, Reason.WRONG_COUNT
             for feature, default in product((NO_KIND, make()), (None, some[0])):
                 spec = {"a": FixedLenFeature([], dtype, default)}
                 yield "Q6", [*before, context_of(feature)], spec, None, Reason.WRONG_COUNT
-        for shape in ([0], [2, 0]):
-            yield "Q5", [NOTHING], {"a": FixedLenFeature(shape, dtype)}, None, Reason.MISSING
-        yield "Q7", [one], {"a": FixedLenFeature([2], dtype)}, None, Reason.WRONG_COUNT
+        yield "Q5", [NOTHING], {"a": FixedLenFeature([2, 0], dtype)}, None, Reason.MISSING
         there = rows(dtype, 1, 1)
-        for before in ([], [there], [there] * 50):
-            yield "L2", [*before, NOTHING], None, padded([], dtype), Reason.MISSING
-        for counts in ((2,), (1, 0), (1, 1, 2), (0, 2)):
+        yield "L2", [*[there] * 50, NOTHING], None, padded([], dtype), Reason.MISSING
+        for counts in ((1, 0), (1, 1, 2), (0, 2)):
             batch = [there, rows(dtype, *counts)]
             yield "L3", batch, None, padded([], dtype), Reason.WRONG_COUNT
-        yield "L3", [rows(dtype, 1, 3)], None, padded([2], dtype), Reason.WRONG_COUNT
         without = steps(make(some[0]), NO_KIND)
         yield "L3", [without], None, padded([], dtype), Reason.WRONG_COUNT
         default = padded([], dtype, default_value=some[0])
@@ -201,14 +197,10 @@ def rejected() -> Iterator[tuple[Any, ...]]:
     for (dtype, other), n_values in product(OTHERS, (0, 1)):
         wrong = MAKE[other](*SOME[other][:n_values])
         default = SOME[dtype][0]
-        for spec in (FixedLenFeature([], dtype, default), VarLenFeature(dtype), RaggedFeature(dtype)):  # fmt: skip
+        for spec in (FixedLenFeature([], dtype, default), VarLenFeature(dtype)):
             yield "Q8", [context_of(wrong)], {"a": spec}, None, Reason.WRONG_KIND
         bad = [rows(dtype, 1), steps(MAKE[dtype](default), wrong)]
-        for spec in (
-            FixedLenSequenceFeature([], dtype),
-            VarLenFeature(dtype),
-            RaggedFeature(dtype),
-        ):
+        for spec in (FixedLenSequenceFeature([], dtype), VarLenFeature(dtype)):
             yield "L6", bad, None, {"s": spec}, Reason.WRONG_KIND
     yield "L1", [NOTHING], None, padded(None), Reason.BAD_ARGUMENT, "ValueError"
     sparse, missing = SparseFeature("i", "v", "int64", 5), padded(allow_missing=True)["s"]
@@ -317,10 +309,8 @@ def assert_reason(answer: Answer, reason: Reason) -> None:
 def test_names_of_arguments_and_of_messages(both: Parsing) -> None:
     specs = {"a": FixedLenFeature([], "int64", 5)}
     names: Any
-    for names in ([], None, ["n", "m"]):
-        both.batch([NOTHING, NOTHING], specs, example_names=names, name="operation")
-    for names in (None, "n", ["n"]):
-        both.single(NOTHING, specs, example_name=names, name="operation")
+    both.batch([NOTHING, NOTHING], specs, example_names=["n", "m"], name="operation")
+    both.single(NOTHING, specs, example_name="n", name="operation")
     for names in (["n"], ["n", "m", "o"]):
         theirs, ours = both.ask_batch([NOTHING, NOTHING], specs, example_names=names)
         assert error_name(theirs) == REJECTS

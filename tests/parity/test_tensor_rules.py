@@ -18,11 +18,9 @@ from tests.support.tensor_messages import (
     NUMBERS,
     content,
     dims,
-    field,
     len_field,
     proto,
     typed,
-    varint,
 )
 from tfrecord_lite import BytesColumn, RaggedTensor, SparseTensor, parse_tensor, serialize_tensor
 from tfrecord_lite.errors import InvalidArgumentError, Reason
@@ -83,14 +81,12 @@ def test_small_numbers_are_written_too(tensors: Tensors, name: str) -> None:
 @pytest.mark.parametrize(
     "value",
     [
-        1, -5, 1.5, True, 1j, "aé", b"\xff", [1, 2], [1, 2.5], [1.5, 2], ["a", b"b"], [], [[]],
-        [[], []], [[1, 2], (3, 4)], 2**31 - 1, 2**31, -(2**31) - 1, [1, 2**40], range(3), (1,),
-        [True, False], [1j, 2j], float("nan"), float("inf"), [[b"a"], [b""]], 3.4028234e38,
-        np.float64(1), np.int64(3), np.float16(1), np.bool_(1), np.bytes_(b"q"), np.str_("q"),
-        np.array(["a", "bc"]), np.array([b"a", b"bc"]), np.array([b"a", "b"], object),
-        np.array(b"x", object), np.array([], object), np.array(5), np.array([1], ">i4"),
-        [np.array(b"x", object), np.array("y", object)], [np.array(0.5, np.float32)] * 2,
-        [np.array(7, np.int32)] * 2, [[np.array(True)], [np.array(False)]],
+        1, 1.5, True, 1j, "aé", b"\xff", [1, 2.5], ["a", b"b"], [], [[], []], [[1, 2], (3, 4)],
+        2**31 - 1, -(2**31) - 1, [1, 2**40], range(3), [1j, 2j], float("nan"), 3.4028234e38,
+        np.float64(1), np.int64(3), np.bytes_(b"q"), np.str_("q"), np.array(["a", "bc"]),
+        np.array([b"a", b"bc"]), np.array([b"a", "b"], object), np.array(b"x", object),
+        np.array([], object), np.array([1], ">i4"), [np.array(b"x", object), np.array("y", object)],
+        [np.array(0.5, np.float32)] * 2, [np.array(7, np.int32)] * 2,
     ],
     ids=repr,
 )  # fmt: skip
@@ -102,8 +98,8 @@ def test_values_of_python_and_numpy(tensors: Tensors, value: Any) -> None:
 @pytest.mark.parametrize(
     "value",
     [
-        [True, 1], [1, "a"], [1, 1j], [1e300], 2**63, 2**64, [[1], [2, 3]], [1, [2]], "\ud800",
-        np.array([1], np.longdouble), np.array(["2020-01-01"], "M8[D]"), np.zeros(1, [("a", "i4")]),
+        [True, 1], [1, "a"], [1e300], 2**63, [[1], [2, 3]], "\ud800",
+        np.array([1], np.longdouble), np.zeros(1, [("a", "i4")]),
     ],
     ids=repr,
 )  # fmt: skip
@@ -161,8 +157,6 @@ NANS: dict[int, list[int]] = {
 
 def read_alike() -> Iterator[tuple[Any, ...]]:
     """Give rule, TensorProto, dtype, and the array as nested lists or bytes (None: as TensorFlow)."""
-    for more in (len_field(99, b"x"), b"\xa3\x06\x08\x01\xa4\x06", field(3, 0, b"\x07")):
-        yield "T3", more + PAIR + more, "int32", [7, 8]
     merged = PAIR + proto(3, (2,), typed("int_val", [9], 0))
     yield "T3", merged, "int32", [[7, 8], [9, 9]]
     yield "T3", proto(1, None) + PAIR, "int32", [7, 8]
@@ -176,8 +170,7 @@ def read_alike() -> Iterator[tuple[Any, ...]]:
         yield "T4", proto(number, (3,), content(stored), values), name, stored
         yield "T4", proto(number, (3,), content(b""), values), name
         yield "T4", proto(number, (0,), content(b"\0")), name, b""
-    for data in (b"\1\1ab", b"\1\2abc", b"\0\0", b"\x81\0\1ab", b"\x81\x80\x80\x80\x10\1ab"):
-        yield "T4", proto(7, (2,), content(data)), "string"
+    yield "T4", proto(7, (2,), content(b"\x81\0\1ab")), "string", [b"a", b"b"]
     yield "T4", proto(7, (0,), content(b"abc")), "string", []
     for name, number in NAMES.items():
         listed, parts = NUMBERS[number][1], 2 if name.startswith("complex") else 1
@@ -186,20 +179,14 @@ def read_alike() -> Iterator[tuple[Any, ...]]:
             some = sources.get(listed, [1, 0, 5, 0] * parts)[: count * parts]
             for shape in ((), (2, 2), (0,)):
                 yield "T5", proto(number, shape, typed(listed, some, split)), name
-    for name in ("uint8", "int8", "uint16", "int16", "int32", "int4", "uint4", "int2", "uint2"):
-        yield "T6", proto(NAMES[name], (7,), typed("int_val", WRAPPING)), name
+    yield "T6", proto(5, (7,), typed("int_val", WRAPPING)), "int16"
     yield "T6", proto(4, (2,), typed("int_val", WRAPPING)), "uint8", [44, 200]
-    for name in ("float16", "bfloat16"):
-        yield "T6", proto(NAMES[name], (3,), typed("half_val", [0x3C00, 0x13C01, -1])), name
+    yield "T6", proto(19, (3,), typed("half_val", [0x3C00, 0x13C01, -1])), "float16"
     yield "T6", proto(10, (3,), typed("bool_val", [2, 256, 0])), "bool", [True, True, False]
     three, unknown = typed("float_val", [0x3F800000] * 3), b"\x18\1"
-    for one in (typed("float_val", [0x3F800000]), content(b"\0\0\x80?")):
-        yield "T7", proto(1, None, one), "float32", 1.0
-        yield "T7", proto(1, None, len_field(2, unknown), one), "float32", 1.0
+    yield "T7", proto(1, None, len_field(2, unknown), content(b"\0\0\x80?")), "float32", 1.0
     # Unknown or not, sizes that are there count.
     yield "T7", proto(1, None, dims((3, 1), unknown), three), "float32", [[1.0]] * 3
-    named = len_field(2, len_field(2, field(1, 0, varint(3)) + len_field(2, b"rows")))
-    yield "T7", proto(1, None, named, three), "float32", [1.0] * 3
     for name in ("float32", "float64", "float16", "bfloat16", "complex64"):
         width = 4 if name == "complex64" else WIDTHS[name]
         data = b"".join(pattern.to_bytes(width, "little") for pattern in NANS[width])
@@ -218,16 +205,14 @@ def test_both_read_the_same(tensors: Tensors, data: bytes, dtype: str, expected:
 
 def rejected() -> Iterator[tuple[Any, ...]]:
     """Give rule, TensorProto, dtype and reason."""
-    for bad in (
-        b"bogus", GOOD[:-1], GOOD + b"\xa4\x06", GOOD + b"\0\0", GOOD + b"\x72\x02\xff\xff",
-        GOOD + len_field(14, len_field(1, b"\xff")), GOOD + len_field(15, len_field(1, b"\xff")),
-        GOOD + dims((), len_field(2, len_field(2, b"\xff"))), GOOD + b"\x07",
-    ):  # fmt: skip
+    for bad in (GOOD[:-1], GOOD + b"\xa4\x06", GOOD + b"\0\0", GOOD + b"\x72\x02\xff\xff"):
         yield "T3", bad, "int32", Reason.MALFORMED
+    not_text = dims((), len_field(2, len_field(2, b"\xff")))
+    for bad in (len_field(14, len_field(1, b"\xff")), not_text):
+        yield "T3", GOOD + bad, "int32", Reason.MALFORMED
     yield "T3", b"", "float32", Reason.UNSUPPORTED
-    for number in (0, 34, 99, 101, 107, 133, 200, -1, 2**31 - 1, -(2**31)):
-        for data in (proto(number, (1,), content(bytes(4))), proto(number, (0,)), proto(number)):
-            yield "T3", data, "float32", Reason.UNSUPPORTED
+    for number in (0, 34, 101, -1, 2**31 - 1):
+        yield "T3", proto(number, (1,), content(bytes(4))), "float32", Reason.UNSUPPORTED
     for shape in ((-1,), (2, -3), (2**62, 2**62), (2**62, 2**62, 0), (0, 2**62, 2**62), (1,) * 65):
         for part in (content(bytes(4)), typed("float_val", [0]), b""):
             yield "T3", proto(1, shape, part), "float32", Reason.BAD_SHAPE
@@ -239,9 +224,8 @@ def rejected() -> Iterator[tuple[Any, ...]]:
             yield "T4", proto(NAMES[name], (3,), content(wrong)), name, Reason.WRONG_COUNT
     for data in (b"\0\2", b"\xff\1"):
         yield "T4", proto(10, (2,), content(data)), "bool", Reason.MALFORMED
-    for data in (b"\1\2ab", b"\1\2abcd"):
-        yield "T4", proto(7, (2,), content(data)), "string", Reason.WRONG_COUNT
-    for data in (b"\1", b"\x80\1", b"\x81\x80\x80\x80\x80\0\1ab"):
+    yield "T4", proto(7, (2,), content(b"\1\2abcd")), "string", Reason.WRONG_COUNT
+    for data in (b"\1", b"\x81\x80\x80\x80\x80\0\1ab"):
         yield "T4", proto(7, (2,), content(data)), "string", Reason.MALFORMED
 
 
