@@ -9,17 +9,19 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from tfrecord_lite import TFRecordWriter, infer_schema
+from tfrecord_lite import (
+    TFRecordWriter,
+    encode_example,
+    encode_sequence_example,
+    infer_schema,
+)
 from tfrecord_lite.messages import (
     BytesList,
     Example,
     Feature,
-    FeatureList,
-    FeatureLists,
     Features,
     FloatList,
     Int64List,
-    SequenceExample,
 )
 from tfrecord_lite.records.framing import frame
 from tfrecord_lite.wire.scalar import varint
@@ -50,40 +52,25 @@ def features(**named: Feature) -> Features:
 
 def flower(number: int) -> bytes:
     """Return an Example with features of every kind."""
-    example = Example(
-        features=features(
-            image=feature(JPEG),
-            label=feature(number % 3),
-            name=feature((b"daisy", b"rose", "Löwenzahn".encode())[number % 3]),
-            petals=feature(*(0.5 + number + i / 10 for i in range(20))),
-        )
-    )
-    return example.SerializeToString(deterministic=True)
+    name = ("daisy", "rose", "Löwenzahn")[number % 3]
+    petals = [0.5 + number + i / 10 for i in range(20)]
+    row = {"image": JPEG, "label": number % 3, "name": name, "petals": petals}
+    return encode_example(row)
 
 
 def sequence(n_steps: int) -> bytes:
     """Return a SequenceExample with steps of one value, and of a growing number of them."""
-    return SequenceExample(
-        context=features(id=feature(7)),
-        feature_lists=FeatureLists(
-            feature_list={
-                "word": FeatureList(feature=[feature(b"w%d" % i) for i in range(n_steps)]),
-                "ragged": FeatureList(
-                    feature=[feature(*([1.5] * (i + 1))) for i in range(n_steps)]
-                ),
-            }
-        ),
-    ).SerializeToString(deterministic=True)
+    steps = range(n_steps)
+    lists: Any = {"word": [[b"w%d" % i] for i in steps], "ragged": [[1.5] * (i + 1) for i in steps]}
+    return encode_sequence_example({"context": {"id": 7}, "feature_lists": lists})
 
 
 def ranking(n_examples: int) -> bytes:
     """Return an ExampleListWithContext, put together by hand."""
-    context = Example(features=features(query=feature(b"tulip"))).SerializeToString()
-    out = b""
-    for i in range(n_examples):
-        example = Example(features=features(relevance=feature(i))).SerializeToString()
-        out += bytes([0x0A, len(example)]) + example
-    return out + bytes([0x12, len(context)]) + context
+    context = encode_example({"query": "tulip"})
+    examples = [encode_example({"relevance": i}) for i in range(n_examples)]
+    parts = [bytes([0x0A, len(example)]) + example for example in examples]
+    return b"".join(parts) + bytes([0x12, len(context)]) + context
 
 
 def event(step: int) -> bytes:
@@ -105,11 +92,8 @@ def tiny_png(number: int) -> bytes:
 
 def image_example(number: int) -> bytes:
     """Return an Example with an image."""
-    named = {
-        "image/encoded": feature(tiny_png(number)),
-        "image/class/text": feature((b"daisy", b"rose")[number % 2]),
-    }
-    return Example(features=features(**named)).SerializeToString(deterministic=True)
+    name = ("daisy", "rose")[number % 2]
+    return encode_example({"image/encoded": tiny_png(number), "image/class/text": name})
 
 
 def draw_images(folder: Path) -> None:
@@ -175,15 +159,12 @@ def write_samples(folder: Path) -> None:
     write(folder / "event", [event(1), event(2)])
     write(folder / "mixed", [b"two\nlines", b"\x00\x01AB" * 5, b"", odd(), b""])
     write(folder / "long", [b"\xff" * 300, b"x" * 200, b"line\n" * 20])
-    values = {"jpeg": feature(JPEG), "tensor": feature(TENSOR), "other": feature(b"\xff\x00")}
-    words = {"one": feature(b"a\nb" * 1000), "many": feature(*[b"word" * 100] * 9)}
-    for name, named in (("values", values), ("words", words)):
-        record = Example(features=features(**named)).SerializeToString(deterministic=True)
-        write(folder / name, [record])
+    values = {"jpeg": JPEG, "tensor": TENSOR, "other": b"\xff\x00"}
+    write(folder / "values", [encode_example(values)])
+    write(folder / "words", [encode_example({"one": "a\nb" * 1000, "many": ["word" * 100] * 9})])
     write(folder / "parts", [JPEG, TENSOR])
     names = ["\x1b[31m", "a\x00b", " ", " a", "a b", "", "\u3000"]
-    example = Example(features=features(**{name: feature(7) for name in names}))
-    write(folder / "names", [example.SerializeToString(deterministic=True)])
+    write(folder / "names", [encode_example(dict.fromkeys(names, 7))])
     write(folder / "malformed", [flower(0), b"\x0a\xff", flower(1)])
     write(folder / "none", [])
     write(folder / "lacking", [flower(1), odd()])

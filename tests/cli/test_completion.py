@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import Run
 from tfrecord_lite.cli import completion
-from tfrecord_lite.cli.app import VERBS, make_parser
+from tfrecord_lite.cli.app import VERBS
 
 COMPLETE = """
 . ./completion.bash
@@ -22,8 +21,6 @@ found=$(complete -p tfrecord)
 [[ $found =~ -F\\ ([^ ]+) ]] && ${BASH_REMATCH[1]} tfrecord "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD-1]}"
 printf '%s\\n' "${COMPREPLY[@]}"
 """
-BARE_NAMES = {"N", "X", "SIZE", "NAME", "SQL", "QUERY", "SHELL", "CONDITION", "FORMAT", "KEY"}
-"""Arguments that are not files."""
 
 
 @pytest.fixture
@@ -87,16 +84,3 @@ def test_without_shtab_there_is_one_line(run: Run, monkeypatch: pytest.MonkeyPat
 
     assert (done.status, done.out) == (2, [])
     assert done.err == ["tfrecord: completion needs shtab: pip install shtab"]
-
-
-def actions() -> Iterator[argparse.Action]:
-    for verb in completion.verbs_of(make_parser(is_whole=True)):
-        yield from verb._actions
-
-
-def test_every_argument_is_known_to_be_files_or_not() -> None:
-    names = {a.metavar for a in actions() if isinstance(a.metavar, str) and a.choices is None}
-
-    assert {name for name in names if name.isalpha()} <= (
-        BARE_NAMES | completion.FILES | completion.FOLDERS
-    )

@@ -26,29 +26,15 @@ def source(tmp_path: Path) -> Path:
     return path
 
 
-class Standard:
-    """Standard input or output of bytes."""
-
-    def __init__(self, data: bytes = b"") -> None:
-        self.buffer = io.BytesIO(data)
-        self.encoding = "utf-8"
-
-    def write(self, text: str) -> int:
-        return self.buffer.write(text.encode())
-
-    def flush(self) -> None:
-        pass
-
-
 def piped(
     run: Run, monkeypatch: pytest.MonkeyPatch, data: bytes, *arguments: object
 ) -> tuple[Done, bytes]:
-    out = Standard()
+    out = io.BytesIO()
     with monkeypatch.context() as patch:
-        patch.setattr(sys, "stdin", Standard(data))
-        patch.setattr(sys, "stdout", out)
+        patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+        patch.setattr(sys, "stdout", io.TextIOWrapper(out, write_through=True))
         done = run("convert", *arguments)
-    return done, out.buffer.getvalue()
+        return done, out.getvalue()
 
 
 class TestWhatItSays:

@@ -9,13 +9,11 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from tests.cli.conftest import Run
 from tests.cli.samples import damage, flower, write
 from tests.support.effort import pick
-from tfrecord_lite import save
 from tfrecord_lite.records.framing import frame
 
 
@@ -123,17 +121,3 @@ def test_what_is_no_damage_is_said_as_ever(run: Run, tmp_path: Path, verb: str) 
     assert any("max_inflated_bytes" in line for line in done.err)
     assert any("skipped" in line for line in done.err)
     assert run(verb, "--skip-damage", tmp_path / "missing").status == 2
-
-
-@pytest.mark.needs("arrow")
-@pytest.mark.filterwarnings("default")
-def test_a_warning_is_one_line(run: Run, tmp_path: Path) -> None:
-    path = tmp_path / "a.tfrecord"
-    save(path, {"x": np.arange(5000) / 10})
-    path.write_bytes(path.read_bytes()[:-30])
-
-    done = run("convert", "--skip-damage", path, tmp_path / "a.csv")
-
-    assert (done.status, len(done.err)) == (1, 2)
-    text = "not the bytes that its sidecar was written for, which is used all the same"
-    assert done.err[0] == f"tfrecord: {path}: {text}"

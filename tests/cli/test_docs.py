@@ -63,10 +63,3 @@ def test_the_table_has_every_verb_in_the_order_of_the_help() -> None:
 
     assert [verb for verb, _ in rows] == list(VERBS)
     assert {place for _, place in rows} == {re.sub("[, ]+", "-", head) for head in heads}
-
-
-def test_the_page_has_an_example_of_every_verb() -> None:
-    verbs = {command.split()[1] for command, _ in examples()}
-
-    assert verbs >= {"info", "head", "cat", "verify", "recover", "schema", "pack", "unpack"}
-    assert verbs >= {"merge", "split", "shuffle", "sample", "filter"}

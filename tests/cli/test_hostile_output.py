@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -77,85 +78,51 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 FILES = ["good", "sequence", "text", "bad", "foreign", "empty", "stale", "absent"]
 READING = [
-    *[[name] for name in FILES],
-    *[[f"{name}{NAME}"] for name in FILES],
-    ["good", "bad", f"text{NAME}"],
-    [NAME],
-    ["--schema", f"{NAME}.json", "good"],
-    ["--compression", NAME, "good"],
-    ["--max-record-bytes", NAME, "good"],
-    [f"--{NAME}"],
-    [f"{NAME}*{NAME}"],
-    [f"x://{NAME}"],
+    *FILES,
+    *(f"{name}@" for name in FILES),
+    *("good bad text@", "@", "--schema @.json good", "--compression @ good", "--@", "@*@", "x://@"),
 ]
-DEFAULT = [*READING, *[["--json", *more] for more in READING]]
+DEFAULT = [*READING, *(f"--json {more}" for more in READING)]
 WRITING = [
-    ["good", "new"],
-    ["good", f"bad{NAME}", f"new{NAME}"],
-    [f"good{NAME}", f"there{NAME}/x"],
-    ["good", f"good{NAME}"],
-    ["--skip-damage", f"bad{NAME}", f"saved{NAME}"],
-    ["stale", "newer"],
+    *("good new", "good bad@ new@", "good@ there@/x", "good good@", "stale newer"),
+    "--skip-damage bad@ saved@",
 ]
-COMMANDS: dict[str, list[list[str]]] = {
-    "head": [*DEFAULT, ["--full", "good", "text"], ["--columns", NAME, "good"]],
-    "cat": [*DEFAULT, ["--full", "good", "text"]],
-    "verify": [*DEFAULT, ["--messages", f"text{NAME}"], ["--schema", "stale.schema.json", "good"]],
-    "recover": [
-        [f"bad{NAME}", f"saved{NAME}"],
-        ["--json", f"bad{NAME}", f"saved{NAME}2"],
-        [f"bad{NAME}", f"good{NAME}"],
-        [f"foreign{NAME}", "x"],
-        [f"absent{NAME}", "y"],
-    ],
+COMMANDS: dict[str, list[str]] = {
+    "head": [*DEFAULT, "--full good text", "--columns @ good"],
+    "cat": [*DEFAULT, "--full good text"],
+    "verify": [*DEFAULT, "--messages text@", "--schema stale.schema.json good"],
+    "recover": ["bad@ saved@", "--json bad@ saved@2", "bad@ good@", "foreign@ x", "absent@ y"],
     "merge": WRITING,
-    "split": [["--num-shards", "2", *more] for more in WRITING],
+    "split": [f"--num-shards 2 {more}" for more in WRITING],
     "shuffle": WRITING,
-    "sample": [["-n", "1", *more] for more in WRITING],
-    "filter": [["--where", f'"{NAME}" = 1', *more] for more in WRITING]
-    + [["--where", "n = 1", *more] for more in WRITING],
+    "sample": [f"-n 1 {more}" for more in WRITING],
+    "filter": [f"--where {sql} {more}" for sql in ("'\"@\" = 1'", "'n = 1'") for more in WRITING],
     "pack": [
-        ["images", f"p{NAME}"],
-        ["images", f"p{NAME}"],
-        ["--strict", "images", "q"],
-        ["--json", "images", "r"],
-        [NAME, "s"],
-        ["table.csv", "t"],
+        "images p@",
+        "images p@",
+        "--strict images q",
+        "--json images r",
+        "@ s",
+        "table.csv t",
     ],
     "unpack": [
-        [f"good{NAME}", f"out{NAME}"],
-        [f"good{NAME}", f"out{NAME}"],
-        ["--json", f"good{NAME}", "out"],
-        [f"bad{NAME}", "out2"],
-        ["text", "out3"],
-        ["--image-key", NAME, "good", "out4"],
+        *("good@ out@", "good@ out@", "--json good@ out", "bad@ out2", "text out3"),
+        "--image-key @ good out4",
     ],
     "convert": [
-        ["good", "a.jsonl"],
-        ["good", "a.jsonl"],
-        ["--json", f"good{NAME}", f"b{NAME}.csv"],
-        ["table.csv", "c.tfrecord"],
-        ["--to", "jsonl", "good", "-"],
-        ["--columns", NAME, "good", "d.csv"],
-        ["--columns", f"{NAME}:int64", "good", "e.csv"],
-        [NAME, NAME],
+        *("good a.jsonl", "good a.jsonl", "--json good@ b@.csv", "table.csv c.tfrecord", "@ @"),
+        *("--to jsonl good -", "--columns @ good d.csv", "--columns @:int64 good e.csv"),
     ],
     "sql": [
-        ["select * from 'good'"],
-        ["--json", "from 'good'"],
-        [f"select '{NAME}' as \"{NAME}\""],
-        [f"from '{NAME}'"],
-        [NAME],
-        ["from 'text'"],
-        ["-o", f"{NAME}.csv", "from 'good'"],
-        ["-o", f"{NAME}", "from 'good'"],
+        *("\"select * from 'good'\"", "--json \"from 'good'\"", "--csv \"from 'good'\""),
+        *("'select 1 as \"@\"'", "\"from '@'\"", "@", "\"from 'text'\""),
+        *("-o @.csv \"from 'good'\"", "-o @ \"from 'good'\""),
     ],
-    "diff": [
-        [a, b] for a in ("good", f"bad{NAME}", "absent") for b in ("other", f"sequence{NAME}")
-    ],
-    "view": [["-o", f"page{NAME}.html", name] for name in (f"good{NAME}", f"absent{NAME}")],
-    "completion": [[NAME], ["bash"]],
+    "diff": [f"{a} {b}" for a in ("good", "bad@", "absent") for b in ("other", "sequence@")],
+    "view": [f"-o page@.html {name}" for name in ("good@", "absent@")],
+    "completion": ["@", "bash"],
 }
+"""Of each verb the arguments, as in a shell; @ is the evil name."""
 NEEDED = {"pack": "image", "unpack": "image", "sql": "sql", "filter": "sql", "convert": "arrow"}
 """Extras without which there is one line of text, which is tested elsewhere."""
 ON_TERMINALS = """
@@ -172,8 +139,8 @@ for arguments in json.load(open(sys.argv[1])):
 
 
 def commands_of(verb: str) -> list[list[str]]:
-    more = [["--csv", "from 'good'"]] if verb == "sql" else []
-    return [[verb, *arguments] for arguments in [*COMMANDS.get(verb, DEFAULT), *more]]
+    lines = [shlex.split(line) for line in COMMANDS.get(verb, DEFAULT)]
+    return [[verb, *(word.replace("@", NAME) for word in line)] for line in lines]
 
 
 def assert_is_text(text: str) -> None:

@@ -160,15 +160,7 @@ def test_what_is_different_is_what_compare_returns(run: Run, tmp_path: Path, mak
 # --------------------------------------------------------------------------------- stats
 
 
-@pytest.mark.parametrize(
-    ("width", "missing"),
-    [
-        (120, set()),
-        (80, {"std"}),
-        (70, {"std", "histogram"}),
-        (50, {"std", "histogram", "median", "mean", "zeros"}),
-    ],
-)
+@pytest.mark.parametrize(("width", "missing"), [(120, set()), (70, {"std", "histogram"})])
 def test_lines_fit_the_terminal(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, width: int, missing: set[str]
 ) -> None:
@@ -322,10 +314,7 @@ def test_of_no_tfrecord_file_the_page_and_the_command_say_so(run: Run, tmp_path:
     assert done.err[0].startswith(f"tfrecord: {path}: not a TFRecord file; it looks like ")
 
 
-@pytest.mark.parametrize("lossless", [True, False])
-def test_what_was_saved_is_shown_with_its_own_dtype(
-    run: Run, tmp_path: Path, lossless: bool
-) -> None:
+def test_what_was_saved_is_shown_with_its_own_dtype(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "x.tfrecord"
     columns: dict[str, Any] = {
         "large": np.uint64(2**64 - 1) - np.arange(6, dtype="u8"),
@@ -337,28 +326,17 @@ def test_what_was_saved_is_shown_with_its_own_dtype(
         "complex": np.ones(6) * 1j,
     }
     save(path, columns)
-    if not lossless:  # nothing tells what they were
-        (tmp_path / "x.tfrecord.schema.json").unlink()
 
     lines = run("head", "-n", 1, path).out[1:]
     info = [line.split() for line in run("info", path).out[-len(lines) :]]
     assert info == [line.split()[: len(each)] for each, line in zip(info, lines, strict=True)]
-    page = run("view", "-o", tmp_path / "page.html", path)
     statistics = compute_statistics(path)
 
-    found = {name: statistics[name] for name in columns}
     kinds = {line.split()[0]: line.split()[1] for line in lines}
-    assert page.status == 0
-    if not lossless:
-        assert set(kinds.values()) == {"int64", "string"}
-        assert found["price"].numbers is None
-        return
     dtypes = ("uint64", "uint8", "float64", "float64", "bool", "datetime64[s]", "complex128")
-    assert (
-        kinds
-        == {name: found[name].original for name in columns}
-        == dict(zip(columns, dtypes, strict=True))
-    )
+    assert kinds == dict(zip(columns, dtypes, strict=True))
+    assert kinds == {name: statistics[name].original for name in columns}
+    assert run("view", "-o", tmp_path / "page.html", path).status == 0
     shown = {line.split()[0]: line.split("  ")[-1] for line in lines}
     assert shown["large"] == "18446744073709551615"
     assert shown["time"] == "1970-01-01T00:00:00"
@@ -375,7 +353,4 @@ def test_bytes_of_another_size_than_the_schema_says_are_strings(run: Run, tmp_pa
     (tmp_path / "x.tfrecord.schema.json").write_text(json.dumps(document))
 
     assert "'odd'" in run("head", "--record=3", path).out[1]
-    statistics = compute_statistics(path)["x"]
-
-    assert statistics.strings is not None or statistics.numbers is not None
     assert run("stats", path).status == 0

@@ -13,7 +13,6 @@ import pytest
 
 from tests.cli.conftest import Run
 from tests.cli.samples import flower, write
-from tests.support.effort import some
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.app import VERBS as ALL_VERBS
 from tfrecord_lite.records.framing import frame
@@ -81,15 +80,7 @@ class TestInputs:
 
     @pytest.mark.parametrize(
         ("text", "n_bytes"),
-        [
-            ("0", 0),
-            ("1000B", 1000),
-            ("64k", 64_000),
-            ("200MB", 200_000_000),
-            ("200mib", 200 << 20),
-            ("2Gi", 2 << 30),
-            ("1TB", 10**12),
-        ],
+        [("0", 0), ("1000B", 1000), ("64k", 64_000), ("200mib", 200 << 20), ("1TB", 10**12)],
     )
     def test_units_are_powers_of_1000_and_with_an_i_of_1024(self, text: str, n_bytes: int) -> None:
         assert inputs.size(text) == n_bytes
@@ -115,15 +106,6 @@ class TestArguments:
 
 
 class TestProcess:
-    @pytest.mark.full
-    def test_reads_a_pipe_that_cannot_seek(self, tmp_path: Path) -> None:
-        data = write(tmp_path / "a", [b"%d" % i for i in range(30_000)], "GZIP").read_bytes()
-
-        done = tfrecord("cat", "--json", "-", input=data)
-
-        assert (done.returncode, done.stderr) == (0, b"")
-        assert done.stdout.count(b"\n") == 30_000
-
     @pytest.mark.skipif(not hasattr(os, "set_blocking"), reason="no such pipes here")
     def test_a_pipe_that_does_not_wait_is_not_treated_as_complete(self) -> None:
         read_end, write_end = os.pipe()
@@ -150,22 +132,15 @@ class TestProcess:
     @pytest.mark.skipif(os.name == "nt", reason="needs a shell that closes streams")
     @pytest.mark.parametrize(
         ("command", "said"),
-        some(
-            4,
-            [
-                ("info - <&-", b"tfrecord: standard input is closed\n"),
-                ("cat - <&-", b"tfrecord: standard input is closed\n"),
-                ("cat {path} >&-", b"tfrecord: standard output is closed\n"),
-                ("info --json {path} >&-", b"tfrecord: standard output is closed\n"),
-                ("verify {path} >&-", b"tfrecord: standard output is closed\n"),
-                ("--help >&-", b"tfrecord: standard output is closed\n"),
-                ("info {path}.missing 2>&-", b""),
-                ("nonsense 2>&-", b""),
-                ("--help >/dev/full", b"tfrecord: standard output: No space left on device\n"),
-                ("info --help >/dev/full", b"tfrecord: standard output: No space left on device\n"),
-                ("--version >/dev/full", b"tfrecord: standard output: No space left on device\n"),
-            ],
-        ),
+        [
+            ("info - <&-", b"tfrecord: standard input is closed\n"),
+            ("cat {path} >&-", b"tfrecord: standard output is closed\n"),
+            ("--help >&-", b"tfrecord: standard output is closed\n"),
+            ("info {path}.missing 2>&-", b""),
+            ("nonsense 2>&-", b""),
+            ("info --help >/dev/full", b"tfrecord: standard output: No space left on device\n"),
+            ("--version >/dev/full", b"tfrecord: standard output: No space left on device\n"),
+        ],
     )
     def test_a_standard_stream_that_is_closed_or_full_is_one_line(
         self, tmp_path: Path, command: str, said: bytes
@@ -177,20 +152,3 @@ class TestProcess:
         done = tfrecord(f"tfrecord {command.format(path=path)}")
 
         assert (done.returncode, done.stderr) == (2, said)
-
-    def test_checking_loads_neither_protobuf_nor_tqdm(self, tmp_path: Path) -> None:
-        path = write(tmp_path / "a", [b"one"])
-        code = (
-            "import sys; from tfrecord_lite.cli import main; "
-            f"main(['verify', {str(path)!r}]); "
-            "print([name for name in ('google.protobuf', 'tqdm', 'fsspec') if name in sys.modules])"
-        )
-
-        done = subprocess.run(
-            [sys.executable, "-c", code],
-            check=True,
-            capture_output=True,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-        )
-
-        assert done.stdout.splitlines()[-1] == b"[]"

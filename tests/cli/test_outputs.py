@@ -63,7 +63,3 @@ def test_what_is_printed(
         return
     diff = "\n".join(unified_diff(lines, text.splitlines(), str(path), "found", n=1, lineterm=""))
     assert not diff, diff
-
-
-def test_there_are_outputs_of_every_group() -> None:
-    assert {path.stem for path in FILES} == {"damage", "images", "printing", "tables", "writing"}

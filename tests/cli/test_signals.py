@@ -36,21 +36,6 @@ sys.exit(main(arguments))
 """
 
 
-IMPORTING = """
-import os, signal, sys
-from tfrecord_lite.cli import main
-
-class Finder:
-    def find_spec(self, name, *_):
-        if name == "tfrecord_lite.cli.app":
-            os.kill(os.getpid(), signal.SIGINT)
-
-sys.meta_path.insert(0, Finder())
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
-main(["info"])
-"""
-
-
 QUERYING = """
 import os, signal, sys, threading, time
 import tfrecord_lite.integrations.duckdb
@@ -97,12 +82,6 @@ def test_a_run_that_is_asked_to_end_leaves_no_file(source: Path, number: int) ->
 
     assert (process.returncode, err) == (128 + number, b"")
     assert list(source.parent.iterdir()) == [source]
-
-
-def test_an_interrupt_during_imports_is_silent() -> None:
-    done = subprocess.run([sys.executable, "-c", IMPORTING], capture_output=True, check=False)
-
-    assert (done.returncode, done.stderr) == (-signal.SIGINT, b"")
 
 
 @pytest.mark.needs("sql")
