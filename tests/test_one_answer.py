@@ -81,11 +81,8 @@ def test_records_of_another_type_are_one_error_everywhere(
         with pytest.raises(InvalidArgumentError) as caught:
             reader(str(path))
         found = str(caught.value).replace("SequenceExamples", "Examples")
-        assert (found, caught.value.reason, caught.value.index) == (
-            said,
-            Reason.MALFORMED,
-            0,
-        ), name
+        assert found == said, name
+        assert (caught.value.reason, caught.value.index) == (Reason.MALFORMED, 0), name
     for verb in VERBS:
         assert main([*verb.split(), str(path)]) == 2
         assert capsys.readouterr() == ("", f"tfrecord: {said}\n"), verb
@@ -95,29 +92,20 @@ WITHOUT_KIND = b"\n\x07\n\x05\n\x01a\x12\0"
 CUT, WRONG = flower(1)[:-3], b"\n\x04\n\x02\n\x07"
 
 
+@pytest.mark.every
 @pytest.mark.parametrize(
-    ("records", "detail"),
+    ("records", "wrong"),
     [
         ([b"", b"\n\0", WITHOUT_KIND], None),
-        ([b"\n\0"], None),
-        ([flower(1) + b"\x28\x01"], None),
-        ([flower(0), CUT], "record 1.*not a valid Example: "),
-        ([CUT], "record 0.*not a valid Example: "),
-        ([WRONG, flower(1)], "record 0.*not a valid Example: "),
-        ([flower(1)] * 9 + [b"\x12\x07"], "record 9.*not a valid Example: "),
-    ],
-    ids=[
-        "without values",
-        "without features",
-        "unknown field",
-        "cut",
-        "cut first",
-        "wrong first",
-        "wrong last",
+        ([flower(1) + b"\x28\x01"], None),  # an unknown field
+        ([flower(0), CUT], 1),
+        ([CUT], 0),
+        ([WRONG, flower(1)], 0),
+        ([flower(1)] * 9 + [b"\x12\x07"], 9),
     ],
 )
 def test_odd_and_broken_examples_are_examples(
-    tmp_path: Path, records: list[bytes], detail: str | None
+    tmp_path: Path, records: list[bytes], wrong: int | None
 ) -> None:
     path = write(tmp_path / "x.tfrecord", records)
     for read in (
@@ -125,10 +113,10 @@ def test_odd_and_broken_examples_are_examples(
         lambda: summarize(path),
         lambda: list(TFRecordReader(path).examples()),
     ):
-        if detail is None:
+        if wrong is None:
             read()
             continue
-        with pytest.raises(InvalidArgumentError, match=detail):
+        with pytest.raises(InvalidArgumentError, match=f"record {wrong}.*not a valid Example: "):
             read()
 
 

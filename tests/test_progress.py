@@ -156,11 +156,8 @@ folder = tempfile.mkdtemp()
 path = os.path.join(folder, "data")
 t.save(path, {'x': np.zeros((4000, 300))}, progress=False)
 """
-TRIES = {
-    "save": "t.save(path, {'x': np.zeros((4000, 300))})",
-    "load": "t.load(path)",
-    "verify": "t.verify(path)",
-}
+SAVE = "t.save(path, {'x': np.zeros((4000, 300))})"
+TRIES = {"save": SAVE, "load": "t.load(path)", "verify": "t.verify(path)"}
 
 
 @pytest.mark.needs("cli")
@@ -222,13 +219,16 @@ class TestBars:
         assert "\x1b[31m" not in shown.text
         assert shown.text.endswith("1\r\n")
 
-    def test_one_that_is_asked_for_goes_anywhere(
-        self, old: Path, capsys: pytest.CaptureFixture[str]
+    def test_one_that_is_asked_for_goes_anywhere_and_needs_tqdm(
+        self, old: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         verify(old, progress=True)
         assert "old.tfrecord: 100%" in capsys.readouterr().err
         merge_files([old, old], old.with_name("new"), progress=True)
         assert "2 files: 100%" in capsys.readouterr().err
+        monkeypatch.setitem(sys.modules, "tqdm", None)
+        with pytest.raises(ImportError, match=r"pip install tqdm"):
+            verify(old, progress=True)
 
     def test_one_that_cannot_be_drawn_is_dropped(
         self, old: Path, monkeypatch: pytest.MonkeyPatch
@@ -240,12 +240,6 @@ class TestBars:
         monkeypatch.setattr(sys, "stderr", Full())
 
         assert verify(old, progress=True).is_sound
-
-    def test_one_that_is_asked_for_needs_tqdm(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setitem(sys.modules, "tqdm", None)
-
-        with pytest.raises(ImportError, match=r"pip install tqdm"):
-            verify("a", progress=True)
 
     def test_in_a_notebook_without_widgets_it_has_to_be_asked_for(
         self, old: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -263,13 +257,6 @@ class TestBars:
         del shell.kernel  # IPython in a terminal, which standard error is not
         verify(old)
         assert capsys.readouterr().err == ""
-
-
-def test_a_short_file_costs_no_bar(tmp_path: Path) -> None:
-    save(tmp_path / "a", {"x": [1]})
-    code = "import sys, tfrecord_lite as t\nt.verify(sys.argv[1])\nprint('tqdm' in sys.modules)"
-
-    assert terminal.on_terminal("-c", code, tmp_path / "a").text == "False\r\n"
 
 
 def test_what_is_done_never_becomes_less_and_is_all_in_the_end(

@@ -11,7 +11,6 @@ import io
 import os
 import random
 import stat
-import subprocess
 import sys
 import tempfile
 import zlib
@@ -27,8 +26,8 @@ from hypothesis import strategies as st
 
 from tests.support import reference
 from tests.support.effort import some
-from tests.support.file_objects import Device
 from tests.support.read_outcome import outcome_of
+from tests.support.subprocesses import run_fresh
 from tfrecord_lite import ShardedTFRecordWriter, TFRecordReader, TFRecordWriter, testing
 from tfrecord_lite.errors import (
     DataLossError,
@@ -66,16 +65,7 @@ def write(path: Any, items: list[bytes], options: Any = None, **keywords: Any) -
             writer.write(item)
 
 
-def break_off(writer: Any, items: list[bytes]) -> None:
-    """Write records, then leave the block by a KeyError."""
-    with writer:
-        for item in items:
-            writer.write(item)
-        raise KeyError
-
-
 def forget(open_writer: Callable[[], Any]) -> None:
-    """Write a record and do not close the writer."""
     open_writer().write(b"one")
     gc.collect(1)
 
@@ -136,30 +126,21 @@ class TestContent:
         assert file.getvalue() == reference.encode(items)
 
     @pytest.mark.parametrize("items", [[], ITEMS, LARGE_ITEMS], ids=["none", "few", "many"])
-    @pytest.mark.parametrize(
-        ("compression", "library"),
-        [
-            ("", bytes),
-            ("GZIP", gzip.decompress),
-            ("ZLIB", zlib.decompress),
-            ("BZ2", bz2.decompress),
-            ("ZSTD", lambda data: pytest.importorskip("backports.zstd").decompress(data)),
-        ],
-    )
+    @pytest.mark.parametrize("compression", ["", "GZIP", "ZLIB", "BZ2", "ZSTD"])
     def test_files_hold_the_frames_compressed(
-        self,
-        tmp_path: Path,
-        compression: str,
-        library: Callable[[bytes], bytes],
-        items: list[bytes],
+        self, tmp_path: Path, compression: str, items: list[bytes]
     ) -> None:
+        library: Any = {"GZIP": gzip, "ZLIB": zlib, "BZ2": bz2}.get(compression)
+        if compression == "ZSTD":
+            library = pytest.importorskip("backports.zstd")
         with TFRecordWriter(tmp_path / "a", compression) as writer:
             for i, item in enumerate(items):
                 writer.write(item)
                 if i % 300 == 0:
                     writer.flush()
 
-        assert library((tmp_path / "a").read_bytes()) == frame(items)
+        content = (tmp_path / "a").read_bytes()
+        assert (library.decompress(content) if library else content) == frame(items)
         assert list(TFRecordReader(tmp_path / "a")) == items
 
     def test_o7_zlib_files_are_what_zlib_gives_with_tensorflows_settings(
@@ -170,13 +151,11 @@ class TestContent:
 
         expected = inner.compress(frame(LARGE_ITEMS)) + inner.flush()
         assert (tmp_path / "a").read_bytes() == expected
-        assert expected[:2] == b"\x78\x9c"
-
-    def test_o7_gzip_files_have_no_time_and_no_name(self, tmp_path: Path) -> None:
-        write(tmp_path / "a", [], "GZIP")
-
-        assert (tmp_path / "a").read_bytes()[:10].hex() == "1f8b0800000000000003"
-        assert (tmp_path / "a").stat().st_size == 20
+        write(tmp_path / "b", [], "GZIP")
+        assert (tmp_path / "b").read_bytes()[
+            :10
+        ].hex() == "1f8b0800000000000003"  # no time, no name
+        assert (tmp_path / "b").stat().st_size == 20
 
     def test_o8_options_reach_zlib(self, tmp_path: Path) -> None:
         items = LARGE_ITEMS[:100]
@@ -268,15 +247,13 @@ class TestPlaces:
         assert caught.value.reason is Reason.BAD_ARGUMENT
         assert names_in(tmp_path) == []
 
-    def test_a_file_object_is_written_from_where_it_stands_and_stays_open(
-        self, tmp_path: Path
-    ) -> None:
-        with (tmp_path / "a").open("wb") as file:
-            file.write(b"head")
-            write(file, ITEMS)
-            file.write(b"foot")
+    def test_a_file_object_is_written_from_where_it_stands_and_stays_open(self) -> None:
+        file = io.BytesIO()
+        file.write(b"head")
+        write(file, ITEMS)
+        file.write(b"foot")
 
-        assert (tmp_path / "a").read_bytes() == b"head" + FRAMES + b"foot"
+        assert file.getvalue() == b"head" + FRAMES + b"foot"
 
 
 class TestClosing:
@@ -312,7 +289,7 @@ class TestClosing:
                     assert loss.reason is Reason.COMPRESSED_TRUNCATED
         assert list(TFRecordReader(path)) == expected
 
-    @pytest.mark.parametrize("mode", [zlib.Z_FULL_FLUSH, zlib.Z_SYNC_FLUSH, zlib.Z_FINISH, 99])
+    @pytest.mark.parametrize("mode", [zlib.Z_FULL_FLUSH, zlib.Z_FINISH, 99])
     def test_o8_the_mode_of_a_flush_does_not_change_what_is_read(
         self, tmp_path: Path, mode: int
     ) -> None:
@@ -337,38 +314,6 @@ class TestClosing:
 
 def full_disk(*_: object) -> None:
     raise OSError(errno.ENOSPC, "No space left on device")
-
-
-class TestFailures:
-    @every_compression
-    def test_nothing_follows_the_end_of_a_file_that_could_not_be_closed(
-        self, compression: str
-    ) -> None:
-        file = Device()
-        writer = TFRecordWriter(file, compression)  # type: ignore[arg-type]
-        writer.write(b"one")
-        writer.flush()
-        file.flush = partial(next, iter(()))  # type: ignore[method-assign]
-        with pytest.raises(StopIteration):
-            writer.close()
-        del file.flush
-
-        with pytest.raises(FailedPreconditionError) as caught:
-            writer.write(b"two")
-        writer.close()
-
-        assert caught.value.reason is Reason.CLOSED
-        assert list(TFRecordReader(io.BytesIO(file.written), compression)) == [b"one"]
-
-    def test_leaving_the_block_is_the_last_try(self) -> None:
-        file = Device(room=5)
-        with pytest.raises(OSError, match="No space"):
-            write(file, ITEMS)
-        file.room = None
-
-        # Nothing warns, and nothing more is written.
-        gc.collect(1)
-        assert len(file.written) == 5
 
 
 class TestAtomic:
@@ -479,9 +424,8 @@ class TestAppending:
             assert names_in(tmp_path) == ["torn", "whole"]
 
     @appendable
-    @pytest.mark.parametrize("torn", ["raise", "cut"])
     def test_a_damaged_file_is_rejected_and_stays_as_it_is(
-        self, tmp_path: Path, compression: str, torn: Any
+        self, tmp_path: Path, compression: str
     ) -> None:
         path = tmp_path / "damaged"
         write(path, LARGE_ITEMS, compression)
@@ -489,10 +433,10 @@ class TestAppending:
         content[len(content) // 2] ^= 0xFF
         path.write_bytes(content)
 
-        with pytest.raises(DataLossError):
-            TFRecordWriter(path, compression, mode="a", torn=torn)
-
-        assert path.read_bytes() == content
+        for torn in ("raise", "cut"):
+            with pytest.raises(DataLossError):
+                TFRecordWriter(path, compression, mode="a", torn=torn)
+            assert path.read_bytes() == content
 
     def test_only_local_files_written_in_place_can_be_added_to_and_none_of_zlib(
         self, tmp_path: Path
@@ -554,15 +498,12 @@ class TestShards:
             writer.write(b"one")
             with pytest.raises(FailedPreconditionError) as caught:
                 ShardedTFRecordWriter(tmp_path / "a-{shard:05d}-of-{num_shards:05d}", 2)
-            place = str(tmp_path / "a@2")
-            done = subprocess.run(
-                [sys.executable, "-c", script, place], capture_output=True, text=True, check=True
-            )
+            found = run_fresh(script, tmp_path / "a@2")
         with ShardedTFRecordWriter(tmp_path / "a@2") as again:
             again.write(b"two")
 
         assert caught.value.reason is Reason.IN_USE
-        assert done.stdout == "IN_USE\n"
+        assert found.strip() == "IN_USE"
         assert names_in(tmp_path) == ["a-00000-of-00002", "a-00001-of-00002"]
 
     @given(st.lists(st.integers(0, 100), max_size=8), st.integers(1, 300))
@@ -601,18 +542,17 @@ class TestShards:
         (tmp_path / "b0").write_bytes(b"old")
         before = names_in(tmp_path)
         writer = ShardedTFRecordWriter(tmp_path / "b{shard}", **keywords)
-        with pytest.raises(KeyError):
-            break_off(writer, ITEMS * 10)
+        with contextlib.suppress(KeyError), writer:
+            for item in ITEMS * 10:
+                writer.write(item)
+            raise KeyError
         assert names_in(tmp_path) == before
         assert (tmp_path / "b0").read_bytes() == b"old"
         with pytest.raises(FailedPreconditionError) as caught:
             writer.write(b"late")
         assert caught.value.reason is Reason.CLOSED
 
-    @pytest.mark.parametrize("end", ["close", "block"])
-    def test_a_shard_that_cannot_be_placed_takes_the_others_back(
-        self, tmp_path: Path, end: str
-    ) -> None:
+    def test_a_shard_that_cannot_be_placed_takes_the_others_back(self, tmp_path: Path) -> None:
         writer = ShardedTFRecordWriter(tmp_path / "a{shard}", 4)
         for item in ITEMS:
             writer.write(item)
@@ -620,7 +560,7 @@ class TestShards:
         (tmp_path / "a3" / "in the way").mkdir(parents=True)
 
         with pytest.raises(OSError, match="directory"):
-            writer.close() if end == "close" else writer.__exit__(None, None, None)
+            writer.close()
 
         # What was replaced stays replaced: nothing is left of what was there.
         visible = [name for name in names_in(tmp_path) if not name.startswith(".")]
@@ -629,16 +569,9 @@ class TestShards:
         assert writer.paths == []
         with pytest.raises(FailedPreconditionError):
             writer.write(b"late")
-        if end == "block":
-            assert names_in(tmp_path) == ["a1", "a3"]
-            return
-
-        (tmp_path / "a3" / "in the way").rmdir()
-        (tmp_path / "a3").rmdir()
-        writer.close()
-
-        assert names_in(tmp_path) == ["a0", "a1", "a2", "a3"]
-        assert list(TFRecordReader(writer.paths)) == ITEMS
+        with pytest.raises(OSError, match="directory"):
+            writer.__exit__(None, None, None)
+        assert names_in(tmp_path) == ["a1", "a3"]
 
     def test_nothing_is_left_when_a_shard_cannot_be_opened(self, tmp_path: Path) -> None:
         (tmp_path / "a1").mkdir()

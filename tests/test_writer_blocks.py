@@ -79,18 +79,16 @@ def test_shards_get_of_blocks_what_they_get_of_records(
     contents = []
     for by_block in (False, True):
         folder = tmp_path_factory.mktemp("shards")
-        kwargs: Any = {"num_shards": num_shards}
-        if bytes_per_shard is not None:
-            kwargs = {"bytes_per_shard": bytes_per_shard}
-        with ShardedTFRecordWriter(folder / "a-{shard:03d}", **kwargs) as writer:
+        size: Any = (
+            {"bytes_per_shard": bytes_per_shard} if bytes_per_shard else {"num_shards": num_shards}
+        )
+        whole, edges = block_of(items), [0, *cuts, len(items)]
+        with ShardedTFRecordWriter(folder / "a-{shard:03d}", **size) as writer:
             writer.write(b"first")
             if by_block:
-                whole = block_of(items)
-                edges = [0, *cuts, len(items)]
                 writer.write_blocks(whole[a:b] for a, b in itertools.pairwise(edges))
-            else:
-                for item in items:
-                    writer.write(item)
+            for item in items * (not by_block):
+                writer.write(item)
             writer.write(b"last")
         contents.append([path.read_bytes() for path in sorted(folder.iterdir())])
 
@@ -129,22 +127,17 @@ def test_a_damaged_record_gets_no_new_crc(
         offset = len(reference.encode(items[:-2]))
         assert (error.reason, error.source) == (Reason.DATA_CRC, str(tmp_path / "damaged"))
         assert (error.index, error.offset) == (len(items) - 2, offset)
-        assert sorted(TFRecordReader(tmp_path / "new@2" if sharded else tmp_path / "new@2*")) == [
-            b"first",
-            b"last",
-        ]
+        pattern = "new@2" if sharded else "new@2*"
+        assert sorted(TFRecordReader(tmp_path / pattern)) == [b"first", b"last"]
 
 
 @pytest.mark.parametrize(
     ("call", "text"),
     [
-        (lambda writer: writer.write_blocks([b"one"]), "blocks, as blocks\\(\\) yields, not bytes"),
-        (
-            lambda writer: writer.write_blocks(block_of([b"one"])),
-            "and write a single one; not Block",
-        ),
-        (lambda writer: writer.write([b"one"]), "a Block of records, not list"),
-        (lambda writer: writer.write_blocks(None), "takes an iterable of blocks, .*not NoneType"),
+        (lambda writer: writer.write_blocks([b"one"]), "not bytes"),
+        (lambda writer: writer.write_blocks(block_of([b"one"])), "not Block"),
+        (lambda writer: writer.write([b"one"]), "not list"),
+        (lambda writer: writer.write_blocks(None), "not NoneType"),
     ],
 )
 def test_what_is_no_block_is_a_type_error(
