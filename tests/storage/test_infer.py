@@ -30,7 +30,6 @@ from tfrecord_lite import (
     summarize,
 )
 from tfrecord_lite.errors import DataLossError, InvalidArgumentError, Reason
-from tfrecord_lite.example.decode import batch as engine_batch
 from tfrecord_lite.messages import Example, SequenceExample
 from tfrecord_lite.schema import Kind, Original, Summary
 
@@ -179,15 +178,6 @@ def _values(feature: Any) -> Any:
     return getattr(feature, word).value if word else []
 
 
-def test_the_general_way_finds_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    records = [example(a=[i], b=[0.5] * (i % 3 + 1), c=[b"x" * i]) for i in range(50)]
-    predicted = summarize(records)
-    monkeypatch.setattr(engine_batch, "_MAX_LAYOUTS", 0)
-    monkeypatch.setattr(engine_batch, "FEW", 0)
-
-    assert summarize(records) == predicted
-
-
 # ------------------------------------------------------------------- what becomes of what
 
 
@@ -218,23 +208,6 @@ def test_a_feature_that_some_record_lacks_is_never_given_values_unasked() -> Non
     assert with_default["a"] == FixedLenFeature([], "int64", -1)
     parsed: Any = ExampleParser(with_default)(records)
     assert parsed["a"].tolist() == [1, -1, -1]
-
-
-def test_a_feature_that_never_has_a_kind_is_named_but_not_read() -> None:
-    records = [example(a=[1], nothing=None)] * 3
-
-    assert summarize(records)["nothing"].n_records == 0
-    assert summarize(records)["nothing"].kind is None
-    assert list(infer_schema(records)) == ["a"]
-    assert "nothing  none" in str(summarize(records))
-
-
-def test_nan_is_not_a_least_value() -> None:
-    nan = float("nan")
-    summary = summarize([example(a=[nan, 2.0, -1.0], b=[nan])] * 9)
-
-    assert summary["a"].lists[Kind.FLOAT].values == (-1.0, 2.0)
-    assert summary["b"].lists[Kind.FLOAT].values is None
 
 
 def test_a_summary_is_a_mapping_that_pickles() -> None:

@@ -7,6 +7,7 @@ import itertools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -37,6 +38,7 @@ from tfrecord_lite.convert.lossless import schema_of
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.files.output import OutputFile
 from tfrecord_lite.schema import Original
+from tfrecord_lite.storage import builder
 
 # Shards of one data set, each saved on its own: what they hold differs.
 SHARDS: dict[str, list[dict[str, Any]]] = {
@@ -173,12 +175,14 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "no_array": st.none() | hnp.arrays(np.int16, (2,)),
     "scalar": st.builds(np.float32, st.floats(width=32, allow_nan=False)),
     "bool": st.booleans(),
+    "varying": hnp.arrays(np.float64, st.integers(1, 3), elements=st.floats(allow_nan=False)),
 }
 # A row with all values: the schema of rows does not depend on which of them come.
 EXAMPLE = {
     "int": 1, "float": 0.5, "array": np.zeros(2), "uint8": np.zeros((2, 3), np.uint8),
     "texts": ["a"], "bytes": [b"a"], "nested": [[1]], "floats": [0.5], "none": None,
     "no_float": None, "no_text": None, "no_array": None, "scalar": np.float32(1), "bool": True,
+    "varying": np.zeros(2),
 }  # fmt: skip
 FULL = {**EXAMPLE, "none": 1, "no_float": 0.5, "no_text": "a", "no_array": np.zeros(2, np.int16)}
 
@@ -203,7 +207,9 @@ def test_every_shard_and_batch_of_a_schema_has_the_same_types(
     rows, cuts = table
     folder = tmp_path_factory.mktemp("shards")
     names = list(rows[0]) if rows else ["int", "no_text", "nested"]
-    varying = {"texts": [], "bytes": [], "nested": [[], [1]], "floats": []}
+    varying = {
+        "texts": [], "bytes": [], "nested": [[], [1]], "floats": [], "varying": np.zeros(3)
+    }  # fmt: skip
     seen = [{name: each.get(name) for name in names} for each in (FULL, FULL | varying, EXAMPLE)]
     schema = save(folder / "seen", seen)
 
@@ -231,6 +237,23 @@ def test_every_shard_and_batch_of_a_schema_has_the_same_types(
         if name == "no_array":  # masked as a whole
             values = [[None, None] if value is None else value for value in values]
         assert to_lists(whole)[name] == values
+
+
+@given(table=tables(), size=st.integers(1, 3))
+def test_rows_are_stored_alike_wherever_a_batch_ends(
+    table: tuple[list[dict[str, Any]], list[int]],
+    size: int,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    # Of empty lists in lists, the first batch decides what they are.
+    rows = [{name: row[name] for name in row if name != "nested"} for row in table[0]]
+    folder = tmp_path_factory.mktemp("batches")
+    schema = save(folder / "whole", rows)
+
+    with mock.patch.object(builder, "_BATCH_ROWS", size):
+        assert save(folder / "batches", iter(rows)) == schema
+
+    assert (folder / "batches").read_bytes() == (folder / "whole").read_bytes()
 
 
 GIVEN = {

@@ -27,7 +27,6 @@ from tfrecord_lite import (
     RawFeature,
     Schema,
     SparseTensor,
-    TFRecordReader,
     TFRecordWriter,
     encode_example,
     load_schema,
@@ -35,7 +34,6 @@ from tfrecord_lite import (
     save,
 )
 from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.messages import SequenceExample
 from tfrecord_lite.schema import Original
 from tfrecord_lite.storage.builder import row_batches
 from tfrecord_lite.storage.sidecar import FingerprintingFile, fingerprint_of, tfds_directory
@@ -143,81 +141,6 @@ def saved(path: Path, rows: Any) -> Any:
 
 MANY = 3000
 """Rows of more than two batches."""
-
-
-def test_a_generator_is_read_once_and_may_give_any_row(tmp_path: Path) -> None:
-    rows = ({"i": i, "x": i / 7, "s": str(i), "v": np.full(2, i, np.int16)} for i in range(MANY))
-
-    columns = saved(tmp_path / "d", rows)
-
-    assert columns["i"].tolist() == list(range(MANY))
-    assert columns["x"].tolist() == [i / 7 for i in range(MANY)]
-    assert columns["s"].tolist() == [str(i) for i in range(MANY)]
-    assert columns["v"].dtype == np.int16
-    assert columns["v"].shape == (MANY, 2)
-
-
-@pytest.mark.parametrize("at", [0, 5, 1023, 1024, 2999])
-def test_rows_may_become_longer_or_lack_a_value_later(tmp_path: Path, at: int) -> None:
-    def rows() -> Iterator[dict[str, Any]]:
-        for i in range(MANY):
-            odd = i == at
-            yield {
-                "v": np.arange(5.0 if odd else 2.0),
-                "w": np.full((3 if odd else 1, 2), i % 256, np.uint8),
-                "n": None if odd else i,
-                "f": None if odd else i / 7,
-                "t": None if odd else f"{i}",
-                "empty": [] if odd else [i],
-                "b": b"x" * 9 if odd else b"",
-            }
-
-    columns = saved(tmp_path / "d", rows())
-
-    others = [i for i in range(MANY) if i != at]
-    assert columns["v"][at].tolist() == [0, 1, 2, 3, 4]
-    assert columns["v"].dtype == np.float64
-    assert columns["w"].shape == (MANY, None, 2)
-    assert columns["w"][at].shape == (3, 2)
-    for name in ("n", "f", "t"):
-        assert np.flatnonzero(np.ma.getmaskarray(columns[name])).tolist() == [at]
-    assert columns["n"].dtype == np.int64
-    assert columns["f"][others[-1]] == others[-1] / 7
-    assert columns["t"][others[7]] == str(others[7])
-    assert columns["empty"][at].tolist() == []
-    assert columns["empty"][others[9]].tolist() == [others[9]]
-    assert columns["b"][at] == b"x" * 9
-
-
-@pytest.mark.parametrize("n_before", [1, 1024, 2500])
-@pytest.mark.parametrize("nothing", [None, []])
-def test_a_column_may_have_its_first_value_late(
-    tmp_path: Path, n_before: int, nothing: Any
-) -> None:
-    value: Any = 0.5 if nothing is None else [0.5]
-    rows = [{"x": nothing}] * n_before + [{"x": value}] * 3
-
-    column = saved(tmp_path / "d", rows)["x"]
-
-    if nothing is None:
-        assert np.flatnonzero(~np.ma.getmaskarray(column)).size == 3
-        assert column[-1] == 0.5
-    else:
-        assert column.row_lengths().tolist() == [0] * n_before + [1] * 3
-    assert column.dtype == np.float64
-
-
-@pytest.mark.parametrize("nothing", [None, []])
-def test_a_column_may_never_have_a_value(tmp_path: Path, nothing: Any) -> None:
-    columns = saved(tmp_path / "d", [{"x": nothing, "y": 1}] * 2000)
-
-    assert len(columns["x"]) == 2000
-    assert columns["y"].tolist() == [1] * 2000
-    alone = saved(tmp_path / "e", [{"x": nothing}] * 3)["x"]
-    if nothing is None:
-        assert np.ma.getmaskarray(alone).all()
-    else:
-        assert alone.to_list() == [[], [], []]
 
 
 def test_numbers_widen_as_far_as_they_are_stored_alike(tmp_path: Path) -> None:
@@ -460,24 +383,6 @@ def test_one_sidecar_does_not_speak_for_two_files(tmp_path: Path) -> None:
     assert load([tmp_path / "0", tmp_path / "1"], schema=tmp_path / "s")["x"].tolist() == [0, 0]
 
 
-@pytest.mark.parametrize("with_sidecar", [False, True])
-def test_examples_and_sequence_examples_in_one_file_are_rejected(
-    tmp_path: Path, with_sidecar: bool
-) -> None:
-    sequence = SequenceExample()
-    sequence.context.feature["x"].int64_list.value.append(1)
-    sequence.feature_lists.feature_list["y"].feature.add().int64_list.value.append(1)
-    good = encode_example({"x": 1})
-    path = write(tmp_path / "d", [*[good] * 30, sequence.SerializeToString(), good])
-    schema = Schema({"x": FixedLenFeature([], int)}) if with_sidecar else None
-
-    with pytest.raises(InvalidArgumentError) as caught:
-        load(path, schema=schema)
-
-    error = caught.value
-    assert (error.reason, error.index, error.source) == (Reason.MALFORMED, 30, str(path))
-
-
 @pytest.mark.parametrize(
     ("row", "reason"),
     [
@@ -515,23 +420,6 @@ def test_a_path_must_be_a_str_or_pathlike(tmp_path: Path, kind: Any) -> None:
 
 
 # ------------------------------------------------------------------- schemas of other programs
-
-
-@pytest.mark.needs("yaml")
-def test_what_super_serial_saved_loads(tmp_path: Path) -> None:
-    images = np.arange(2 * 3 * 4, dtype=np.uint8).reshape(2, 3, 4)
-    rows = [{"image": image.ravel().astype(int), "x": 0.5, "name": b"n"} for image in images]
-    path = write(tmp_path / "d.tfrecord", [encode_example(row) for row in rows])
-    header = (
-        "image: {dtype: 4, shape: [3, 4]}\nname: {dtype: 7, shape: []}\nx: {dtype: 2, shape: []}"
-    )
-    (tmp_path / "d.header").write_text(header)
-
-    columns = load(path, schema=tmp_path / "d.header")
-
-    same(columns["image"], images)
-    same(columns["x"], np.array([0.5, 0.5]))
-    assert columns["name"].tolist() == [b"n", b"n"]
 
 
 def test_real_tfds_and_tfx_data_load_by_their_schemas(corpus: Path) -> None:
@@ -707,18 +595,13 @@ def test_rows_are_batched_by_number_and_weight(values: list[Any], expected: list
 def test_the_folder_of_a_data_set_may_be_two_levels_below(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"no dataset_info\.json in"):
         tfds_directory(tmp_path)
-    for number in range(9):
-        folder = tmp_path / "a" / f"1.0.{number}"
-        folder.mkdir(parents=True)
+    for number in range(2):
+        (folder := tmp_path / "a" / f"1.0.{number}").mkdir(parents=True)
         (folder / "dataset_info.json").touch()
-        if not number:
-            for place in (tmp_path, tmp_path / "a", folder, folder / "dataset_info.json"):
-                assert tfds_directory(place) == str(folder)
-        else:
-            with pytest.raises(InvalidArgumentError) as caught:
-                tfds_directory(tmp_path)
-            names = ", ".join(f"a/1.0.{i}" for i in range(min(number + 1, 8)))
-            assert str(caught.value.detail).endswith(f" {names}" + ", ..." * (number == 8))
+        for place in (folder, folder / "dataset_info.json", *folder.parents[: 2 * (not number)]):
+            assert tfds_directory(place) == str(folder)
+    with pytest.raises(InvalidArgumentError, match=r" a/1\.0\.0, a/1\.0\.1"):
+        tfds_directory(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -772,27 +655,3 @@ def test_names_of_other_formats_are_refused(name: str, tmp_path: Path) -> None:
         save(tmp_path / name, {"x": [1]})
     assert caught.value.source == str(tmp_path / name)
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("value", [["a"], [b"a"], [0.5], [1], [np.float32(1)], [[1], [2, 3]]])
-def test_an_empty_list_is_stored_alike_wherever_a_batch_ends(value: Any, tmp_path: Path) -> None:
-    stored = set()
-    for before, between, after in (
-        (0, 0, 1),
-        (1, 1, 1),
-        (1024, 0, 0),
-        (0, 1023, 1024),
-        (1025, 1024, 1),
-    ):
-        rows = [[]] * before + [value] * (between + 1) + [[]] * after
-        save(tmp_path / "a", ({"x": row, "n": 0} for row in rows))
-        found = list(TFRecordReader(tmp_path / "a"))
-        stored |= {record for record, row in zip(found, rows, strict=True) if row == []}
-        assert load(tmp_path / "a")["x"].to_list() == rows
-
-    assert stored == {encode_example({"n": 0})}
-
-
-def test_records_without_features_are_stored_alike(tmp_path: Path) -> None:
-    save(tmp_path / "a", ({"x": [] if i < 1024 else ["a"] * (i % 2)} for i in range(1026)))
-    assert len(set(TFRecordReader(tmp_path / "a"))) == 2
