@@ -1,7 +1,5 @@
 """What notebooks show: objects, batches and rows as tables; bounded, and without markup from the data."""
 
-from __future__ import annotations
-
 import io
 import struct
 import zlib

@@ -1,7 +1,5 @@
 """Make the pictures of the viewer's pages in ``docs/images/``: ``python -m tests.browser.screenshots [KIND...]``."""
 
-from __future__ import annotations
-
 import sys
 import tempfile
 from contextlib import chdir

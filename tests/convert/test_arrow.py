@@ -1,7 +1,5 @@
 """Arrow data of any form to records: held to the values in Python, streams held to tables."""
 
-from __future__ import annotations
-
 import datetime as dt
 import tempfile
 import tracemalloc

@@ -1,7 +1,5 @@
 """Data frames, Series and Arrow arrays as columns to be encoded."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Any
@@ -18,7 +16,6 @@ from tfrecord_lite import (
     encode_examples,
     infer_schema,
     load,
-    parse_example,
     save,
     summarize,
 )
@@ -128,27 +125,13 @@ def test_frames_are_encoded_as_their_columns(tmp_path: Path, frame: Any) -> None
     assert list(encode_examples(frame)) == expected
     with TFRecordWriter(tmp_path / "d") as writer:
         writer.write_examples(frame)
-        writer.write_examples(frame, {"i": FixedLenFeature([], "int64", 0)} | _others())
+        specs: list[Any] = [FixedLenFeature([], int, 0), FixedLenFeature([], bytes, b""), "float32"]
+        writer.write_examples(frame, dict(zip(DATA, specs, strict=True)))
     assert list(TFRecordReader(tmp_path / "d")) == [*expected, *expected]
     with ShardedTFRecordWriter(tmp_path / "s@1") as sharded:
         sharded.write_examples(frame)
     (file,) = tmp_path.glob("s*")
     assert list(TFRecordReader(file)) == expected
-
-
-def _others() -> dict[str, Any]:
-    return {"s": FixedLenFeature([], bytes, b""), "f": FixedLenFeature([], "float32")}
-
-
-@framed
-def test_frames_have_a_schema_and_come_back_by_it(frame: Any) -> None:
-    schema = schema_of(frame)
-
-    columns: Any = parse_example(encode_examples(frame, schema), schema)
-
-    assert columns["i"].tolist() == DATA["i"]
-    assert columns["s"].tolist() == DATA["s"]
-    assert columns["f"].dtype == np.float64
     assert list(infer_schema(frame)) == list(DATA)
     assert summarize(frame)["i"].n_records == 2
     assert summarize(frame, num_records=1).n_records == 1
@@ -164,17 +147,6 @@ def test_an_index_that_is_not_a_range_is_encoded_too() -> None:
     assert schema_of(frame).originals["key"] == Original("string", (), "str")
     assert list(schema_of(frame.reset_index(drop=True))) == ["x"]
     assert list(schema_of(frame.set_axis([5, 6]))) == ["x", "__index_level_0__"]
-
-
-def test_columns_without_a_value_have_the_type_of_the_frame(tmp_path: Path) -> None:
-    frame = pl.DataFrame(
-        {"s": [None, None], "l": [[], []]}, schema={"s": pl.String, "l": pl.List(pl.String)}
-    )
-
-    assert schema_of(frame).originals["s"].text == "str"
-    found: Any = load_saved(tmp_path, frame)
-    assert found["s"].tolist() == [None, None]
-    assert schema_of(frame).originals["l"].text == "str"
 
 
 # ------------------------------------------------------------------- nulls, zones and categories
@@ -303,8 +275,6 @@ def test_a_value_of_a_list_that_is_not_one_of_the_categories_is_an_error() -> No
     ("name", "text"),
     [
         ("pyarrow.parquet", "Parquet files need pyarrow: pip install pyarrow"),
-        ("pandas", "data frames of pandas need pandas: pip install pandas pyarrow"),
-        ("duckdb", "SQL needs duckdb: pip install duckdb pyarrow"),
         ("pytz", "this needs pytz: pip install pytz"),
     ],
 )

@@ -3,8 +3,6 @@
 The oracle here knows nothing of the library: every value is a Fraction, of seconds for times.
 """
 
-from __future__ import annotations
-
 import enum
 import math
 from collections.abc import Callable

@@ -5,8 +5,6 @@ gives is written here as a protobuf Feature, with the runtime, and compared with
 in the messages that the fast paths write.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeAlias
@@ -235,28 +233,6 @@ def test_missing_records_beside_a_value_change_nothing(value: Any, place: int) -
 
 
 # ------------------------------------------------------------------------- the two policies
-
-
-@pytest.mark.parametrize(
-    ("column", "lenient", "strict"),
-    [
-        ([True, 2], [1, 2], Reason.UNREPRESENTABLE),
-        ([0.1, 2], [float(np.float32(0.1)), 2.0], [0.1, 2.0]),
-        ([2**63, 1], Reason.UNREPRESENTABLE, [2**63, 1]),
-        ([1j], Reason.UNSUPPORTED, [1j]),
-        ([np.float32(0.5), 1], [0.5, 1.0], [0.5, 1.0]),
-    ],
-)
-def test_what_the_policies_make_of_pythons_numbers(column: Any, lenient: Any, strict: Any) -> None:
-    def found(policy: Any) -> Any:
-        try:
-            made: Any = normalize("x", column, policy)
-        except InvalidArgumentError as error:
-            return error.reason
-        return (made.flat if policy == "lenient" else made).tolist()
-
-    assert found("lenient") == lenient
-    assert found("strict") == strict
 
 
 @given(st.one_of(of_one_type, st.lists(of_one_type, max_size=4), arrays))

@@ -1,7 +1,5 @@
 """Columns of any dtype and shape, stored with their schema, come back as they were."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -49,13 +47,6 @@ def test_a_column_of_bytes_comes_back_as_objects(raw: list[bytes]) -> None:
     column = BytesColumn.from_list(raw)
 
     same(back({"x": column})["x"], column)
-
-
-def test_the_dtype_alone_decides_how_a_column_is_stored() -> None:
-    first, second = {"x": np.array([1.0, 2.0])}, {"x": np.array([0.1])}
-
-    assert schema_of(first) == schema_of(second)
-    assert back(second, schema_of(first))["x"].tolist() == [0.1]
 
 
 def test_nothing_is_lost_by_default_and_rounding_is_asked_for() -> None:
@@ -294,18 +285,8 @@ def test_every_number_of_ml_dtypes_comes_back_to_the_bit(name: str) -> None:
         "sparse": SparseTensor([[i, 0] for i in range(half)], values[:half], [half, 1]),
         "scalars": [list(values[:1])] * half,
     }
-    bits = f"u{values.dtype.itemsize}"
 
-    found = back(columns)
-
-    for key, column in columns.items():
-        one, other = (
-            getattr(c, "flat_values", getattr(c, "values", c))
-            for c in (found[key], values[[0] * half] if key == "scalars" else column)
-        )
-        assert one.dtype == values.dtype
-        one, other = (c.compressed() if np.ma.isMA(c) else c for c in (one, other))
-        assert one.view(bits).ravel().tolist() == other.view(bits).ravel().tolist()
+    same(back(columns), columns | {"scalars": RaggedTensor(values[[0] * half], range(half + 1))})
 
 
 @pytest.mark.parametrize("name", EXTRAS)
@@ -377,16 +358,6 @@ def test_integers_among_raw_floats_must_be_exact() -> None:
         encode_examples({"x": RaggedTensor(np.array([1, 2, 2**53 + 1]), [0, 2, 3])}, rows)
     assert caught.value.index == 1
     assert back({"x": np.array([1, 2**53])}, schema)["x"].tolist() == [1.0, 2.0**53]
-
-
-def test_integers_among_rounded_floats_must_be_exact() -> None:
-    for column, value in (
-        ([0.5, 2**24 + 1], np.zeros(1, "f4")),
-        ([[0.5], [-(2**24) - 1]], np.zeros((1, 1), "f4")),
-    ):
-        with pytest.raises(InvalidArgumentError, match="not exact in float32") as caught:
-            encode_examples({"x": column}, schema_of({"x": value}))
-        assert (caught.value.reason, caught.value.index) == (Reason.UNREPRESENTABLE, 1)
 
 
 @pytest.mark.parametrize("size", [1, 3])

@@ -1,7 +1,5 @@
 """DuckDB over record files."""
 
-from __future__ import annotations
-
 import importlib
 import pickle
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """Data sets of Hugging Face's from tables of files, and back."""
 
-from __future__ import annotations
-
 import importlib
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """DataFrames of pandas from record files and back."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

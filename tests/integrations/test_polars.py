@@ -1,7 +1,5 @@
 """Record files as lazy frames of Polars."""
 
-from __future__ import annotations
-
 import importlib
 from pathlib import Path
 from typing import Any

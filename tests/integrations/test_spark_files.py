@@ -1,7 +1,5 @@
 """Folders of data files as Spark lays them out, without Spark."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Data frames that are saved and loaded: each comes back equal, or an error names what cannot."""
 
-from __future__ import annotations
-
 import datetime as dt
 import json
 import tempfile
@@ -52,9 +50,8 @@ def same_pandas(found: Any, frame: Any) -> None:
 
 def same_arrow(found: Any, table: Any) -> None:
     assert found.schema.equals(table.schema)
-    assert (
-        found.equals(table) or found.to_pylist() == table.to_pylist()
-    )  # NaN is no value of Arrow's
+    # NaN is no value of Arrow's.
+    assert found.equals(table) or found.to_pylist() == table.to_pylist()
 
 
 def same_polars(found: Any, frame: Any) -> None:
@@ -228,18 +225,12 @@ def day_frame(**options: Any) -> Any:
         pd.DataFrame({"x": np.array([1, 2], ">i4"), "h": np.array([1, -0.0], "f2")}),
         pd.DataFrame({"t": pd.to_datetime([1]).tz_localize(dt.timezone(dt.timedelta(hours=2)))}),
         pd.DataFrame({"x": [1]}, index=pd.RangeIndex(9, 8, -1)),
-        pd.DataFrame({"b": pd.array([True, None, False], "boolean")}),
         pd.DataFrame({"f": pd.Series([2**60 + 1, None], dtype="Int64")}),
         pd.DataFrame({"x": pd.Series(["a", pd.NA], dtype=object)}),
-        pd.DataFrame({"x": pd.Series([1, None], dtype=pd.ArrowDtype(pa.int64()))}),
         pd.DataFrame({"x": pd.Series([1, pd.NA], dtype=object)}),
         pd.DataFrame({"x": pd.Series([dt.date(2020, 1, 1), None], dtype=object)}),
         pd.DataFrame(
-            {
-                "x": pd.Series(
-                    [dt.datetime.fromisoformat("9999-12-31T23:59:59.999999")], dtype=object
-                )
-            }
+            {"x": pd.Series([np.datetime64("9999-12-31T23:59:59.999999").item()], dtype=object)}
         ),
         pd.DataFrame({"x": pd.Series([dt.timedelta(1, 2, 3)] * 2, dtype=object)}),
         pd.DataFrame({"x": pd.Series([b"\xff", None, b"\0"], dtype="category")}),
@@ -270,9 +261,6 @@ def test_an_offset_is_a_time_zone_to_every_library(tmp_path: Path) -> None:
         pa.chunked_array([], pa.dictionary(pa.int8(), pa.string())),
         pa.array([[["a"]], [], [["b"], ["c"]]], pa.list_(pa.list_(pa.string(), 1))),
         pa.array([["a"], None, ["b"]], pa.list_(pa.dictionary(pa.int8(), pa.string()), 1)),
-        pa.array(
-            [[["a"]], [["b"], ["c"]]], pa.list_(pa.list_(pa.dictionary(pa.int8(), pa.string()), 1))
-        ),
     ],
     ids=lambda array: f"{array.type} {len(array)}",
 )
@@ -488,18 +476,6 @@ def test_files_with_the_default_index_are_numbered_on(tmp_path: Path) -> None:
         assert isinstance(found.index, pd.RangeIndex)
 
 
-def test_more_shards_than_rows_have_their_labels(tmp_path: Path) -> None:
-    frame = pd.DataFrame({"x": [5, 6]}, index=pd.RangeIndex(5, 7))
-    save(tmp_path / "t", frame, num_shards=5)
-    paths = sorted(path for path in tmp_path.iterdir() if path.suffix != ".json")
-
-    same_pandas(load(paths, as_="pandas"), frame)
-    assert load(paths[::-1], as_="pandas").index.tolist() == [6, 5]
-    for path in paths:
-        alone = load(path, as_="pandas")
-        assert alone.index.tolist() == alone["x"].tolist()
-
-
 def test_the_given_schema_decides_the_types_of_a_frame(tmp_path: Path) -> None:
     schema = save(tmp_path / "s", pd.DataFrame({"x": pd.array([1, None], "Int64")}))
     for dtype in ("Int64", "int64", "int8", "bool", "boolean", "UInt8"):
@@ -631,19 +607,14 @@ def test_large_integers_of_polars_are_named(tmp_path: Path) -> None:
         assert (caught.value.key, caught.value.index) == ("x", 1)
 
 
-WORDS: list[Any] = ["nope", [], {"arrow": 1}, {"ipc": "AAAA"}]
-INDEXES: list[Any] = [{}, [["nope", None]], 5]
 SIDECARS: list[tuple[Any, str | None]] = [
     ([], None),
     ({"library": "dask", "columns": {}}, None),
-    ({"library": "pandas", "columns": []}, None),
-    *(({"library": "pandas", "columns": {}, "index": index}, None) for index in INDEXES),
+    ({"library": "pandas", "columns": {}, "index": [["nope", None]]}, None),
     ({"library": "pandas", "columns": {}, "ranges": "abc"}, None),
-    *(
-        ({"library": library, "columns": {"x": word}}, "x")
-        for library in ("pandas", "polars", "arrow")
-        for word in WORDS
-    ),
+    *(({"library": each, "columns": {"x": "nope"}}, "x") for each in ("pandas", "polars", "arrow")),
+    ({"library": "pandas", "columns": {"x": {"arrow": 1}}}, "x"),
+    ({"library": "arrow", "columns": {"x": {"ipc": "AAAA"}}}, "x"),
 ]
 
 

@@ -1,7 +1,5 @@
 """Inference: a summary says what the protobuf runtime finds in the records."""
 
-from __future__ import annotations
-
 import pickle
 from itertools import pairwise
 from pathlib import Path

@@ -1,7 +1,5 @@
 """SequenceExamples without a schema: summarize, infer_schema and load say what was written."""
 
-from __future__ import annotations
-
 import json
 import pickle
 import tempfile

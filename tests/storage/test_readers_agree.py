@@ -1,7 +1,5 @@
 """What was saved comes back in every reader with its dtype, shape, text and times."""
 
-from __future__ import annotations
-
 import io
 import json
 import pickle

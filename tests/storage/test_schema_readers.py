@@ -1,7 +1,5 @@
 """Schemas of other programs fit the data of these programs."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

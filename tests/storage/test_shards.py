@@ -1,7 +1,5 @@
 """Files of one data set: their types depend on the schema, never on what a file holds."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Saved data are loaded as they were: values, dtypes, shapes, structure; files appear whole."""
 
-from __future__ import annotations
-
 import gc
 import json
 import os

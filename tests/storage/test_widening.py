@@ -1,7 +1,5 @@
 """What two batches, or two files, cannot be stored as together: one test for each reason."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -64,24 +62,20 @@ DAYS = "datetime64[D]"
         (ints(), PLAIN, r"FixedLenFeature here, but int64 \[\] before"),
         (SPARSE, WIDER_SPARSE, r"float64 \[4\] here, but float64 \[3\] before"),
         (SPARSE, item(np.zeros((1, 3))), r"float64 \[3\] here"),
-        (item(np.zeros((1, 3))), SPARSE, r"float64 \[3\] here"),
         (item(np.zeros(1, np.float32)), item(np.zeros(1, int)), r"int64 \[\] here, but float32"),
         (item(np.zeros(1)), item(np.array(["a"])), r"U1 \[\] here, but float64 \[\] before"),
         # Dtypes.
         (item(np.zeros(1)), item(np.zeros(1, np.complex128)), "complex128 here, but float64"),
         (raw("uint8"), raw("int8"), "int8 here, but uint8 before"),
         (ints("bool"), ints("int8"), "int8 here, but bool before"),
-        (ints("int8"), ints("bool"), "bool here, but int8 before"),
         (ints(DAYS), ints("datetime64[s]"), r"datetime64\[s\] here, but datetime64\[D\] before"),
         (ints("int64"), ints("uint64"), "uint64 here, but int64 before"),
-        (ints("uint64"), ints("int8"), "int8 here, but uint64 before"),
         # Types of strings.
         (strings("S3"), strings("U3"), "strings of U3 here, but of S3 before"),
         (strings("str"), strings(None), "strings of bytes here, but of str before"),
         (strings(None), strings("T"), "strings of T here, but of bytes before"),
         # Shapes.
         (ints(shape=(2,)), ints(shape=()), r"the shape \[\] here, but \[2\] before"),
-        (ints(shape=()), ints(shape=(2,)), r"the shape \[2\] here, but \[\] before"),
         (ints(shape=(2, 3)), ints(shape=(2, 4)), r"\[2, 4\] here.*only the first dimension"),
         (ints(shape=(2, 3)), ints(shape=(2,)), r"the shape \[2\] here, but \[2, 3\] before"),
         (ints(shape=None), ints("int8", shape=None), r"the shape \[\] here, but \[\] before"),
@@ -128,14 +122,12 @@ def test_columns_that_cannot_have_nothing(
     [
         (ints("int8"), ints("uint8"), "int16", (), None),
         (ints("uint32"), ints("int32"), "int64", (), None),
-        (ints("int64"), ints("int8"), "int64", (), None),
         (ints(shape=(2, 3)), ints(shape=(4, 3)), "int64", (None, 3), None),
         (RAGGED, ints(shape=(3,)), "int64", (None,), None),
         (strings("U3"), strings("U12"), "string", (), "U12"),
         (strings("U3"), strings("str"), "string", (), "str"),
         (strings("T"), strings("str"), "string", (), "str"),
         (strings("S3"), strings(None), "string", (), None),
-        (strings("S12"), strings("S3"), "string", (), "S12"),
     ],
 )
 def test_items_that_one_schema_fits(
@@ -168,10 +160,7 @@ def test_a_missing_value_of_a_file_may_be_an_empty_row() -> None:
         ([None] * 2048 + [[]], 2048, "None cannot be told from an empty list"),
         ([[]] * 2048 + [None], 2048, "None cannot be told from an empty list"),
         ([np.float32(1)] * 2048 + [2**24 + 1], 2048, "not exact in float32"),
-        ([0.5] * 2048 + [2**63 - 1], 2048, "not exact in float64"),
         ([0.5] * 2048 + [2**64 - 1], 2048, "not exact in float64"),
-        ([0.5] * 2048 + [-(2**53) - 1], 2048, "not exact in float64"),
-        ([np.float16(0.5)] * 2048 + [-(2**60)], 2048, "not exact in float16"),
         ([np.float16(0.5)] * 2048 + [2049], 2048, "not exact in float16"),
         ([1] * 2048 + [0.5], 2048, "here, but int64"),
     ],

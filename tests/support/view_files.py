@@ -4,8 +4,6 @@
 same files come out each time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

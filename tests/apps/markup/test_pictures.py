@@ -1,7 +1,5 @@
 """Thumbnails are small, whatever the image; what cannot be decoded has none."""
 
-from __future__ import annotations
-
 import base64
 import io
 import sys

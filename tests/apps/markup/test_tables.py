@@ -1,7 +1,5 @@
 """Tables hold the texts that they were given, and no markup of theirs."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

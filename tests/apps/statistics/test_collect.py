@@ -1,7 +1,5 @@
 """Statistics of records against dictionaries of Python values."""
 
-from __future__ import annotations
-
 import json
 import pickle
 from pathlib import Path

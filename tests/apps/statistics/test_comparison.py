@@ -1,7 +1,5 @@
 """Comparisons: the same data are the same, whatever their order in bytes; others differ in what was changed."""
 
-from __future__ import annotations
-
 import io
 import math
 import os

@@ -1,7 +1,5 @@
 """Distributions against NumPy, which has all the numbers."""
 
-from __future__ import annotations
-
 import json
 import pickle
 

@@ -1,7 +1,5 @@
 """Samples: every record is one of the file's, and they stand for all of them."""
 
-from __future__ import annotations
-
 import io
 import os
 import random

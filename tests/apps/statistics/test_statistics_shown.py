@@ -1,7 +1,5 @@
 """Statistics in notebooks: a chart per feature."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Statistics of byte strings against plain counting."""
 
-from __future__ import annotations
-
 import json
 import pickle
 from collections import Counter

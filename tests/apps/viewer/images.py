@@ -1,7 +1,5 @@
 """Images, sounds and broken ones for tests of what the viewer shows."""
 
-from __future__ import annotations
-
 import io
 import struct
 import wave

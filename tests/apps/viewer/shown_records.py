@@ -1,7 +1,5 @@
 """Records as the viewer shows them, each checked to be safe and bounded markup."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tests.support.shown_html import Page, parsed

@@ -1,7 +1,5 @@
 """The page of view, without a browser: well-formed, closed to the outside, complete, bounded."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import re

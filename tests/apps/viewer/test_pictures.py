@@ -1,7 +1,5 @@
 """Images, sounds, pixels and numbers as pictures; what is broken, too large or too much is said."""
 
-from __future__ import annotations
-
 import base64
 import io
 import re

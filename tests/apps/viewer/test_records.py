@@ -1,7 +1,5 @@
 """Records of any content become cells, whatever they hold."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
