@@ -27,7 +27,6 @@ from tfrecord_lite import (
     SparseTensor,
     VarLenFeature,
     decode_example,
-    decode_examples,
     decode_sequence_examples,
     encode_example,
     encode_sequence_examples,
@@ -205,14 +204,6 @@ def test_a_batch_is_a_row_per_record_and_a_column_per_feature(strings: Any) -> N
         ["1", "", "1,234", "1, 0.1", "no values", "no values"],
     ]
     assert len(page.sources) == 2
-
-
-def test_rows_of_examples_have_the_same_table_without_types() -> None:
-    rows = decode_examples(
-        [encode_example({"a": 1, "b": [b"x", b"y"]}), encode_example({"b": [b"z"]})]
-    )
-
-    assert body(page_of(show(rows)), 3) == [["0", "1", "xy"], ["1", "missing", "z"]]
 
 
 def test_parsed_sequence_examples_are_a_table_each() -> None:

@@ -2,7 +2,6 @@
 
 import importlib
 import pickle
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from tests.support.scanned_files import exact, files, on_disk, record, with_a_bad_feature
+from tests.support.scanned_files import damaged, exact, files, on_disk, record, with_a_bad_feature
 from tests.support.small_files import write
 from tfrecord_lite import FixedLenFeature, TFRecordWriter, save, scan
 from tfrecord_lite.convert.arrow import imported
@@ -61,7 +60,7 @@ def batch() -> Any:
     ],
 )
 def test_a_condition_is_true_of_rows(expression: str, columns: list[str], rows: list[int]) -> None:
-    condition = where(expression, NAMES)
+    condition = pickle.loads(pickle.dumps(where(expression, NAMES)))
     assert condition.columns == columns
     used = batch().select(columns) if columns else batch()
     mask = condition.mask(used)
@@ -81,11 +80,9 @@ def test_a_condition_is_true_of_rows(expression: str, columns: list[str], rows: 
         (" ", "it is empty"),
         ("label = 1; drop table batch", "syntax error"),
         ("label = 1) or (true", "syntax error"),
-        ("label = 1) limit (1", "syntax error"),
         ("label = 1) group by (label", "syntax error"),
         ("1) union select (2", "syntax error"),
         ("label = 1 limit 1", "syntax error"),
-        ("label = 1 union select 2", "syntax error"),
         # What only values tell comes with the first batch.
         ("count(*) > 1", "aggregates"),
         ("label = 'many'", "many"),
@@ -113,14 +110,6 @@ def test_columns_that_differ_in_case_only_are_told_apart() -> None:
         where("Label = label", ["Label", "label"])
 
 
-def test_a_condition_goes_to_other_processes_and_threads() -> None:
-    condition = pickle.loads(pickle.dumps(where("label > 2", NAMES)))
-
-    with ThreadPoolExecutor(4) as pool:
-        masks = list(pool.map(lambda _: condition.mask(batch()).tolist(), range(40)))
-    assert masks == [[True, False, True, False]] * 40
-
-
 # --------------------------------------------------------------- tables found by their names
 
 FEATURES = {"label": FixedLenFeature([], "int64"), "name": FixedLenFeature([], "string")}
@@ -139,18 +128,6 @@ def rows(query: str, **tables: Any) -> list[tuple[Any, ...]]:
         return found
 
 
-def damaged(folder: Path, n_records: int = 3000) -> Path:
-    """Write records of about a kilobyte; the last is damaged."""
-    path = folder / "damaged"
-    with TFRecordWriter(path) as writer:
-        for i in range(n_records):
-            writer.write(record(label=[i], name=[bytes(1000)]))
-    data = bytearray(path.read_bytes())
-    data[-9] ^= 1
-    path.write_bytes(data)
-    return path
-
-
 @given(files())
 def test_any_file_has_the_values_that_arrow_has(drawn: tuple[Any, list[bytes]]) -> None:
     schema, records = drawn
@@ -161,12 +138,8 @@ def test_any_file_has_the_values_that_arrow_has(drawn: tuple[Any, list[bytes]]) 
         expected = [list(row.values()) for row in table.to_arrow().to_pylist()]
         assert exact(rows("from t", t=table)) == exact(expected)
         name = path.replace("'", "''")
-        assert exact(
-            [
-                list(row.values())
-                for row in sql(f"from '{name}'", schema=schema, text=False).read_all().to_pylist()
-            ]
-        ) == exact(expected)
+        found = sql(f"from '{name}'", schema=schema, text=False).read_all().to_pylist()
+        assert exact([list(row.values()) for row in found]) == exact(expected)
 
 
 def test_a_limit_reads_no_further(tmp_path: Path) -> None:
@@ -200,10 +173,8 @@ def test_only_the_columns_that_a_query_uses_are_parsed(tmp_path: Path) -> None:
             {"n": 9}
         ],
     }.items():
-        assert (
-            sql(query.replace("{}", path), schema=FEATURES, text=False).read_all().to_pylist()
-            == found
-        )
+        read = sql(query.replace("{}", path), schema=FEATURES, text=False).read_all()
+        assert read.to_pylist() == found
     with pytest.raises(InvalidArgumentError) as caught:
         sql(f"select label from '{path}' where name = 'n1'", schema=FEATURES, text=False).read_all()
     assert (caught.value.index, caught.value.key) == (5, "name")

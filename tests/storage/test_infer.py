@@ -24,38 +24,20 @@ from tfrecord_lite import (
     TFRecordReader,
     TFRecordWriter,
     VarLenFeature,
+    encode_example,
+    encode_sequence_example,
     infer_schema,
     summarize,
 )
 from tfrecord_lite.errors import DataLossError, InvalidArgumentError, Reason
-from tfrecord_lite.messages import Example, SequenceExample
+from tfrecord_lite.messages import Example
 from tfrecord_lite.schema import Kind, Original, Summary
 
 KINDS = {"bytes_list": Kind.BYTES, "float_list": Kind.FLOAT, "int64_list": Kind.INT64}
 
 
 def example(**features: Any) -> bytes:
-    """Return an Example: ints, floats and bytes by the first value; None sets no kind."""
-    message = Example()
-    for name, values in features.items():
-        feature = message.features.feature[name]
-        if values is None:
-            continue
-        if isinstance(values[0], bytes):
-            feature.bytes_list.value.extend(values)
-        elif isinstance(values[0], float):
-            feature.float_list.value.extend(values)
-        else:
-            feature.int64_list.value.extend(values)
-    return message.SerializeToString()
-
-
-def sequence(steps: int = 2) -> bytes:
-    message = SequenceExample()
-    message.context.feature["length"].int64_list.value.append(steps)
-    for _ in range(steps):
-        message.feature_lists.feature_list["x"].feature.add().int64_list.value.append(1)
-    return message.SerializeToString()
+    return encode_example(features)
 
 
 Found = dict[str, dict[Kind, list[tuple[int, Any]]]]
@@ -259,17 +241,10 @@ def test_a_sample_reads_no_further(tmp_path: Path) -> None:
     assert caught.value.reason is Reason.TRUNCATED
 
 
-@pytest.mark.parametrize("source", [b"path or record?", bytearray(b"x"), 5, [5], None])
+@pytest.mark.parametrize("source", [b"path or record?", bytearray(b"x"), 5, [5], None, [{}, b"x"]])
 def test_what_is_not_a_source_is_a_type_error(source: Any) -> None:
     with pytest.raises(TypeError):
         infer_schema(source)
-
-
-@pytest.mark.parametrize("other", [b"x", 5, None, "path", [1]])
-@pytest.mark.parametrize("ask", [summarize, infer_schema])
-def test_a_row_of_another_type_is_a_type_error(ask: Any, other: Any) -> None:
-    with pytest.raises(TypeError, match="row 1"):
-        ask([{"a": 1}, other])
 
 
 @pytest.mark.parametrize("num_records", ["3", 1.5, True, [1]])
@@ -314,7 +289,8 @@ def test_a_feature_of_two_kinds_is_rejected_with_the_place_of_the_rarer(tmp_path
 @pytest.mark.parametrize("n_before", [0, 1, 3, 10, 300])
 @pytest.mark.parametrize("n_after", [1, 20])
 def test_examples_mixed_with_sequence_examples_are_rejected(n_before: int, n_after: int) -> None:
-    records = [example(a=[1])] * n_before + [sequence()] * 5 + [example(a=[1])] * n_after
+    sequence = encode_sequence_example({"feature_lists": {"x": [1, 1]}})
+    records = [example(a=[1])] * n_before + [sequence] * 5 + [example(a=[1])] * n_after
 
     error = error_of(records)
 

@@ -17,7 +17,7 @@ from tfrecord_lite import Schema
 from tfrecord_lite.messages import Example
 from tfrecord_lite.testing import examples_for, feature_specs
 
-__all__ = ["exact", "files", "on_disk", "record", "with_a_bad_feature"]
+__all__ = ["damaged", "exact", "files", "on_disk", "record", "with_a_bad_feature"]
 
 
 @st.composite
@@ -63,3 +63,13 @@ def with_a_bad_feature(n_good: int, n_after: int = 0) -> list[bytes]:
     """Return records with a label and a name; after some, the name is a number in one."""
     good = [record(label=[i], name=[b"n%d" % i]) for i in range(n_good + n_after)]
     return [*good[:n_good], record(label=[n_good], name=[7]), *good[n_good:]]
+
+
+def damaged(folder: Path) -> Path:
+    """Write 3,000 records of about a kilobyte; the last is damaged."""
+    path = folder / "damaged"
+    records = [record(label=[i], name=[bytes(1000)]) for i in range(3000)]
+    data = bytearray(Path(write(path, records)).read_bytes())
+    data[-9] ^= 1
+    path.write_bytes(data)
+    return path

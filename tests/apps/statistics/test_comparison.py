@@ -124,8 +124,8 @@ def test_the_same_data_are_the_same() -> None:
         (rows_of(9, word=lambda *_: None), rows_of(9), {("new feature", "word")}),
         (rows_of(9), [], {("missing feature", "word")}),
         (
-            [encode_example({"id": 2**60})] * 9,
-            [encode_example({"id": 2**60 + 1})] * 9,
+            encode_examples({"id": [2**60] * 9}),
+            encode_examples({"id": [2**60 + 1] * 9}),
             {("range", "id")},
         ),
         ([sequence(3)], rows_of(9), {("kind", None)}),
@@ -218,6 +218,7 @@ def test_sequences() -> None:
     assert same
     assert other.records is not None
     assert other.records.by_feature == {"ragged": 9, "word": 9}
+    assert other.records.first[2].values[1] == ("... (2 values)", "..., 'w2' (3 values)")
     for pair in (records, rows_of(9)), (rows_of(9), records):
         differences = compare(*pair).records
         assert differences is not None
@@ -289,7 +290,6 @@ def test_the_formats_of_long_strings_are_compared() -> None:
 
 
 JPEG_CHANGED = JPEG[:1000] + bytes([JPEG[1000] ^ 0xFF]) + JPEG[1001:]
-TEXT = b"x" * 3000
 
 
 @pytest.mark.parametrize(
@@ -298,12 +298,9 @@ TEXT = b"x" * 3000
         ([1] * 9, [*[1] * 7, 2, 3], ("..., 1, 1 (9 values)", "..., 2, 3 (9 values)")),
         (b"", b"y", ("''", "'y'")),
         (
-            TEXT,
-            TEXT[:2000] + b"y" * 1000,
-            (
-                "...'xxxxxxxxxxxxxxxxxxxxxxxx'... (3,000 bytes)",
-                "...'xxxxxxxxyyyyyyyyyyyyyyyy'... (3,000 bytes)",
-            ),
+            b"x" * 3000,
+            b"x" * 2000 + b"y" * 1000,
+            tuple(f"...'xxxxxxxx{c * 16}'... (3,000 bytes)" for c in "xy"),
         ),
         (
             JPEG,
@@ -313,14 +310,9 @@ TEXT = b"x" * 3000
                 for data in (JPEG, JPEG_CHANGED)
             ),
         ),
-        (1, 1.5, ("1", "1.5")),
         ([1, 2], [1, 2, 3], ("... (2 values)", "..., 3 (3 values)")),
         (1, None, ("1", "missing")),
-        (
-            [math.nan, 0.0],
-            [math.nan, -0.0],
-            ("..., 0.0 (2 values)", "..., -0.0 (2 values)"),
-        ),
+        ([math.nan, 0.0], [math.nan, -0.0], ("..., 0.0 (2 values)", "..., -0.0 (2 values)")),
     ],
 )
 def test_values_are_shown_from_where_they_differ(one: Any, other: Any, expected: Any) -> None:
@@ -331,13 +323,7 @@ def test_values_are_shown_from_where_they_differ(one: Any, other: Any, expected:
     assert differences.first[0].values == (expected,)
 
 
-def test_steps_are_counted() -> None:
-    steps = compare([sequence(2)], [sequence(3)]).records
-    assert steps is not None
-    assert steps.first[0].values[1] == ("... (2 values)", "..., 'w2' (3 values)")
-
-
-@pytest.mark.parametrize("width", [20, 60, 80, 100, 200])
+@pytest.mark.parametrize("width", [20, 80, 100])
 def test_lines_fit_into_the_terminal(width: int) -> None:
     a = [encode_example({"name" * 20: b"a" * 300, "id": 2**62, "all": [1] * 30})] * 300
     b = [encode_example({"name" * 20: b"b" * 200, "id": 7, "all": b"1", "new": 1})] * 300

@@ -298,16 +298,3 @@ def test_of_many_large_files_some_are_opened(tmp_path: Path) -> None:
     assert len({record[:3] for record in taken(sample)}) > 50
     assert sample.num_records is None
     assert sum(map(len, taken(sample))) < 800_000
-
-
-@pytest.mark.full
-def test_remote_files_are_read_by_ranges(
-    server: FileServer, large: Path, many: list[bytes]
-) -> None:
-    server.files = {"/d": large.read_bytes()}
-
-    sample = draw_sample(server.url + "/d", num_records=500, max_bytes=1 << 20)
-
-    check_places(sample, many, server.url + "/d")
-    assert sample.method == "records at 16 places"
-    assert sum(n_bytes for _, _, n_bytes in server.ranges) < 3 << 20

@@ -6,7 +6,6 @@ import re
 import shutil
 import sys
 import webbrowser
-from functools import partial
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -29,7 +28,6 @@ from tfrecord_lite import (
     serialize_tensor,
     view,
 )
-from tfrecord_lite.apps.statistics.sampling import draw_sample
 from tfrecord_lite.errors import InvalidArgumentError
 
 pytestmark = pytest.mark.needs("view")
@@ -131,23 +129,6 @@ def test_records_are_spread_evenly_and_counted(tmp_path: Path) -> None:
     assert "10 of 1,000, spread over all" in outline.text
 
 
-def test_records_are_said_to_be_spread_only_over_those_that_were_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    sampled = partial(draw_sample, max_bytes=100_000)
-    monkeypatch.setattr("tfrecord_lite.apps.viewer.report.draw_sample", sampled)
-    path = tmp_path / "a.tfrecord.gz"
-    with TFRecordWriter(path) as writer:
-        writer.write_examples({"x": np.random.default_rng(0).random((1000, 500), np.float32)})
-
-    some = parsed(page_of([path], num_records=3)).text
-    all_read = parsed(page_of([path], num_records=5000, sample_size=20)).text
-
-    assert re.search(r"3 of more than [\d,]+, spread over those that were read: the first", some)
-    assert re.search(r"20 of more than [\d,]+, all that were read: the first 20 records", all_read)
-    assert "spread over all" not in some + all_read
-
-
 def test_records_of_several_files_have_the_file_in_the_table(tmp_path: Path) -> None:
     def titles(*names: str) -> list[str]:
         for name in names:
@@ -210,9 +191,6 @@ def test_integers_are_exact_in_cards(tmp_path: Path) -> None:
         "one": [2**62 + 1] * rows,
         "id": [2**62 + i for i in range(rows)],
         "time": [1_700_000_000 + 1000 * i for i in range(rows)],
-        "level": [1000 + i / 256 for i in range(rows)],
-        "digit": [i % 10 for i in range(rows)],
-        "grade": [i % 5 for i in range(rows)],
     }
     path = write(tmp_path / "a.tfrecord", encode_examples(columns).to_list())
 
@@ -224,10 +202,6 @@ def test_integers_are_exact_in_cards(tmp_path: Path) -> None:
     assert f"<span>{2**62}</span><span>{2**62 + rows - 1}</span>" in cards["id"]
     assert "<span>1700000000</span><span>1700029000</span>" in cards["time"]
     assert "<dt>mean</dt><dd>1,700,014,500</dd>" in cards["time"]
-    assert "<span>1,000</span><span>1,000.11</span>" in cards["level"]
-    assert "<title>9: 3</title>" in cards["digit"]
-    assert cards["grade"].count("<li>") == 5
-    assert "<svg" not in cards["one"]
 
 
 def test_events_and_messages_of_a_class_have_a_column_per_path(tmp_path: Path) -> None:
@@ -339,12 +313,7 @@ def test_the_page_opens_in_the_browser_unless_it_has_a_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened: list[str] = []
-
-    def open_it(url: str) -> bool:
-        opened.append(url)
-        return True
-
-    monkeypatch.setattr(webbrowser, "open", open_it)
+    monkeypatch.setattr(webbrowser, "open", opened.append)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     path = write(tmp_path / "a.tfrecord", [encode_example({"x": [1]})])
 
@@ -368,8 +337,7 @@ def test_progress_is_reported_and_what_it_raises_leaves_no_page(
 
     view(tmp_path / "a", output=tmp_path / "b", progress=lambda *now: seen.append(now))
 
-    assert len(seen) > 2
-    assert [done for done, _ in seen] == sorted(done for done, _ in seen)
+    assert seen == sorted(seen, key=lambda now: now[0])
     assert {total for _, total in seen} == {None, n_bytes}
     assert seen[-1] == (n_bytes, n_bytes)
 

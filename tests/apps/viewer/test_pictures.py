@@ -21,7 +21,7 @@ from tests.apps.viewer.images import (
 )
 from tests.apps.viewer.shown_records import cells_of, check_cell, plain
 from tfrecord_lite import serialize_tensor
-from tfrecord_lite.apps.markup.cells import Cells, colours
+from tfrecord_lite.apps.markup.cells import Cells
 from tfrecord_lite.apps.markup.pictures import Budget
 from tfrecord_lite.apps.viewer.records import Cell
 from tfrecord_lite.arrays import AnyArray
@@ -184,11 +184,7 @@ def test_embeddings_are_strips() -> None:
     [
         ([np.nan] * 20, "20 values, 20 NaN"),
         ([np.inf, -np.inf] * 10, "20 values, 20 infinite"),
-        ([7.0] * 20, "20 values, all 7"),
-        ([7.0] * 256, "256 values, all 7"),
         ([7.0] * 513, "513 values, 3 a colour, all 7"),
-        ([0.0] * 20, "20 values, all 0"),
-        ([-np.float32(3.4e38), np.float32(3.4e38)] * 10, "20 values, -3.4e+38 to 3.4e+38"),
         ([1.0, np.nan, np.inf, 2.0] * 5, "20 values, 1 to 2, 5 NaN, 5 infinite"),
     ],
 )
@@ -215,26 +211,6 @@ def test_long_strips_keep_the_extremes() -> None:
     (pixels,) = pictures(cells_of({"x": values})["x"])
 
     assert (pixels[0, :, 3] == 255).sum() == 2
-
-
-@pytest.mark.parametrize(
-    ("values", "opacities", "is_blue"),
-    [
-        ([-2, -1, 0, 1, 2], [255, 137, 20, 137, 255], [True, True, False, False, False]),
-        ([10, 11, 12], [20, 137, 255], [False] * 3),
-        ([-3, -2, -1, -np.inf], [20, 137, 255, 20], [False] * 4),
-        ([7, 7], [137, 137], [False] * 2),
-    ],
-)
-def test_colours_are_farther_from_zero_the_more_opaque(
-    values: list[float], opacities: list[int], is_blue: list[bool]
-) -> None:
-    array = np.array([values], np.float64)
-    finite = array[np.isfinite(array)]
-    found = colours(array, finite.min(), finite.max())
-
-    assert found[0, :, 3].tolist() == opacities
-    assert (found[0, :, 2] > found[0, :, 0]).tolist() == is_blue
 
 
 # ------------------------------------------------------------------------------- tensors
@@ -284,8 +260,6 @@ def test_numpy_files() -> None:
     ("array", "text"),
     [
         (np.array(["x"] * 20), f"str32 array [20] {'x ' * 8}… 20 values"),
-        (np.array([["a", "ü<b>"], ["c", "d"]]), "str128 array [2, 2] a ü<b> c d"),
-        (np.array("ab", ">U2"), "str64 array [] ab"),
         (np.array([["ab"] * 2] * 3).T, "str64 array [2, 3] ab ab ab ab ab ab"),
         (np.array([b"yes", b"no"]), "bytes24 array [2] yes no"),
         (np.zeros(2, "V3"), "void24 array [2] 00 00 00 00 00 00"),
