@@ -15,12 +15,7 @@ from tests.support import reference, tensor_messages
 from tests.support.agreement import EXAMPLES, program_in_any_order
 from tests.support.agreement import SEQUENCES as SEQUENCES_OF
 from tests.support.event_messages import FORMS, TENSORS, VERSION, event, metadata, tensor
-from tests.support.example_messages import (
-    Pattern,
-    look_alike,
-    plain,
-    some_features,
-)
+from tests.support.example_messages import Pattern, look_alike, plain, some_features
 from tests.support.reference_example import BYTES, FLOAT, INT64
 from tfrecord_lite import FixedLenFeature, RaggedFeature, Schema, VarLenFeature
 from tfrecord_lite.messages import Event, HistogramProto, Summary
@@ -161,26 +156,14 @@ def events() -> list[bytes]:
 
 def schemas() -> list[bytes]:
     """Return a schema file of each format, and of most sorts of features."""
-    features = {
-        "a": FixedLenFeature([2], "float32", default_value=[0.0, 1.0]),
-        "b": VarLenFeature("int64"),
-        "c": RaggedFeature("string", partitions=[RaggedFeature.RowLengths("n")]),
-    }
-    json_text = Schema(features).to_json().encode()
-    tensor_node = {
-        "pythonClassName": "tensorflow_datasets.core.features.tensor_feature.Tensor",
-        "tensor": {"shape": {"dimensions": ["2"]}, "dtype": "float32", "encoding": "none"},
-    }
-    label = {
-        "pythonClassName": "tensorflow_datasets.core.features.class_label_feature.ClassLabel",
-        "classLabel": {"numClasses": "10"},
-    }
-    node = {
-        "pythonClassName": "tensorflow_datasets.core.features.features_dict.FeaturesDict",
-        "featuresDict": {"features": {"x": tensor_node, "y": label}},
-    }
+    a = FixedLenFeature([2], "float32", default_value=[0.0, 1.0])
+    c = RaggedFeature("string", partitions=[RaggedFeature.RowLengths("n")])
+    shape = {"shape": {"dimensions": ["2"]}, "dtype": "float32", "encoding": "none"}
+    x = {"pythonClassName": "a.tensor_feature.Tensor", "tensor": shape}
+    y = {"pythonClassName": "a.ClassLabel", "classLabel": {"numClasses": "10"}}
+    node = {"pythonClassName": "a.FeaturesDict", "featuresDict": {"features": {"x": x, "y": y}}}
     return [
-        json_text,
+        Schema({"a": a, "b": VarLenFeature("int64"), "c": c}).to_json().encode(),
         json.dumps(node).encode(),
         b"image:\n  dtype: 4\n  shape: [28, 28]\nname:\n  dtype: 7\n  shape: []\n",
         b"x: &a [1, 2]\ny: *a\nz: !!python/tuple [3]\n",

@@ -6,7 +6,6 @@ import contextlib
 import json
 import math
 import pickle
-import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -87,6 +86,9 @@ def test_kinds_are_the_field_numbers_of_a_feature() -> None:
 
 # -------------------------------------------------------------------------- specifications
 
+KEYED = ("RowSplits", "RowLengths", "RowStarts", "RowLimits", "ValueRowIds")
+PARTITIONS: list[Any] = [getattr(RaggedFeature, name)(name[3:]) for name in KEYED]
+PARTITIONS.append(RaggedFeature.UniformRowLength(2))
 SPECS: list[FeatureSpec] = [
     FixedLenFeature([], np.float32),
     FixedLenFeature([2, 1], "int64", [1, 2]),
@@ -99,20 +101,7 @@ SPECS: list[FeatureSpec] = [
     SparseFeature("i", "v", float, 10),
     SparseFeature(["i", "j"], "v", bytes, [10, 20], already_sorted=True),
     RaggedFeature(float),
-    RaggedFeature(
-        bytes,
-        "v",
-        [
-            RaggedFeature.RowSplits("s"),
-            RaggedFeature.RowLengths("l"),
-            RaggedFeature.RowStarts("t"),
-            RaggedFeature.RowLimits("m"),
-            RaggedFeature.ValueRowIds("r"),
-            RaggedFeature.UniformRowLength(2),
-        ],
-        np.int64,
-        validate=True,
-    ),
+    RaggedFeature(bytes, "v", PARTITIONS, np.int64, validate=True),
 ]
 
 
@@ -220,20 +209,6 @@ def test_schemas_pickle_and_are_made_of_themselves(schema: Schema) -> None:
     assert schema.select(schema) == schema
 
 
-@given(feature_specs(min_size=0) | st.just(dict(EVERY)))
-def test_a_schema_prepares_to_the_same_as_its_features(features: dict[str, FeatureSpec]) -> None:
-    try:
-        expected = prepare(features)
-    except InvalidArgumentError as error:
-        with pytest.raises(InvalidArgumentError, match=re.escape(str(error))):
-            prepare(Schema(features))
-        return
-    found = prepare(Schema(features))
-    assert list(found) == list(expected)
-    for name, feature in found.items():
-        assert pickle.dumps(feature) == pickle.dumps(expected[name])
-
-
 SCHEMA = Schema(
     {
         "image": FixedLenFeature([], bytes, b"\xff\0"),
@@ -251,13 +226,13 @@ SCHEMA = Schema(
 def test_a_long_schema_is_cut_by_repr_and_not_by_str() -> None:
     schema = Schema({f"feature {i}": VarLenFeature(int) for i in range(1000)})
 
-    assert len(str(schema).split("\n")) == 1003
     lines = repr(schema).split("\n")
-    assert len(lines) == 44
-    assert lines.index("... 960 more ...") == 33
-    numbers = [int(line.split()[1]) for line in lines[3:] if line.startswith("feature")]
-    assert numbers == [*range(30), *range(990, 1000)]
-    assert str(Schema({})) == repr(Schema({})) == "Schema of 0 features"
+    assert (len(str(schema).split("\n")), len(lines)) == (1003, 44)
+    assert (lines[32][:10], lines[33], lines[34][:11]) == (
+        "feature 29",
+        "... 960 more ...",
+        "feature 990",
+    )
 
 
 def test_a_feature_leaves_comparing_to_what_is_none() -> None:
@@ -341,10 +316,10 @@ def test_any_change_of_the_json_makes_a_schema_or_an_error(
         Schema.from_json(text[:at] + piece + text[at + cut :])
 
 
-@pytest.mark.parametrize("name", ["bfloat16", "float8_e4m3fn", "int4"])
 def test_without_ml_dtypes_a_name_is_known_and_the_error_says_what_to_install(
-    name: str, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    name = "bfloat16"
     monkeypatch.setitem(sys.modules, "ml_dtypes", None)
 
     assert Original(name).dtype == name
@@ -360,14 +335,10 @@ SHORTHANDS: list[tuple[Any, FixedLenFeature]] = [
     (int, FixedLenFeature([], "int64")),
     (float, FixedLenFeature([], "float32")),
     (bytes, FixedLenFeature([], "string")),
-    (str, FixedLenFeature([], "string")),
-    ("float32", FixedLenFeature([], "float32")),
-    (np.int64, FixedLenFeature([], "int64")),
-    (np.dtype(">f4"), FixedLenFeature([], "float32")),
     (TensorFlowDType("int64"), FixedLenFeature([], "int64")),
     ((np.float32, (28, 28)), FixedLenFeature([28, 28], "float32")),
-    (("int64", [3]), FixedLenFeature([3], "int64")),
-    ((bytes, 2), FixedLenFeature([2], "string")),
+    (("string", [3]), FixedLenFeature([3], "string")),
+    ((">i8", 2), FixedLenFeature([2], "int64")),
 ]
 
 
