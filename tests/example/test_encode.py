@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from io import BytesIO
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -11,10 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tfrecord_lite import (
-    BytesColumn,
     FixedLenFeature,
     RaggedTensor,
-    SparseTensor,
     TFRecordReader,
     TFRecordWriter,
     decode_example,
@@ -30,7 +29,7 @@ from tfrecord_lite import (
 from tfrecord_lite.block import SPARE_BYTES
 from tfrecord_lite.convert.lossless import schema_of
 from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.example.encode.columns import encode_column_batches
+from tfrecord_lite.example.encode import columns as encode_columns
 from tfrecord_lite.messages import Example
 
 keys = testing.keys()
@@ -76,39 +75,15 @@ def test_a_block_has_its_spare_bytes_and_the_same_bytes_every_time(table: Table)
     assert backwards.to_list() == block.to_list()
 
 
-@given(testing.tables())
-def test_batches_are_the_whole_in_parts(table: Table) -> None:
+@given(testing.tables(), st.integers(1, 6))
+def test_batches_are_the_whole_in_parts(table: Table, n: int) -> None:
     columns, rows = table
-    many = {key: _repeated(column, 40) for key, column in columns.items()}
-
-    blocks = list(encode_column_batches(many, None))
+    with mock.patch.multiple(encode_columns, _MIN_RECORDS=n, _MAX_RECORDS=n):
+        blocks = list(encode_columns.encode_column_batches(columns, None))
 
     records = [record for block in blocks for record in block.to_list()]
-    assert records == encode_examples(columns).to_list() * 40
-    assert len(blocks) == -(-len(rows) * 40 // len(blocks[0]))
-
-
-def _repeated(column: Any, times: int) -> Any:
-    match column:
-        case RaggedTensor():
-            lengths = np.tile(np.diff(column.row_splits), times)
-            values: Any = column.values
-            return RaggedTensor.from_row_lengths(np.tile(values, times), lengths)
-        case SparseTensor():
-            n = column.shape[0]
-            shifts = np.repeat(np.arange(times) * n, len(column.values))
-            indices = np.tile(column.indices, (times, 1))
-            indices[:, 0] += shifts
-            shape = [n * times, column.shape[1]]
-            values = column.values
-            return SparseTensor(indices, np.tile(values, times), shape)
-        case BytesColumn():
-            return BytesColumn.from_list(column.to_list() * times)
-        case list():
-            return column * times
-        case _:
-            module: Any = np.ma if np.ma.isMA(column) else np
-            return module.concatenate([column] * times)
+    assert records == encode_examples(columns).to_list()
+    assert len(blocks) == -(-len(rows) // n)
 
 
 @pytest.mark.parametrize("size", [*range(100, 135), *range(16_370, 16_390), 2_097_140, 2_097_160])

@@ -181,10 +181,28 @@ def schemas(draw: st.DrawFn) -> Schema:
     return Schema(features, kept)
 
 
+ZONED = [
+    Original("datetime64[us]", (), zone="Europe/Berlin"),
+    Original("string", [None], "U7"),
+    Original("timedelta64[25s]", [2], missing=True),
+    Original("string", (), "str", missing=True, categories=["b", "a", ""]),
+    Original("string", (), categories=[b"b", b"\xff"]),
+    Original("int8", (None,), categories=[3, -1], ordered=True),
+    Original("float64", (), categories=[0.5, float("inf"), -0.0]),
+    Original("bool", (), categories=[True]),
+    Original("string", (), "U5", categories=[]),
+]
+
+
+def of_original(original: Original) -> Schema:
+    kind = {"s": "string", "f": "float32"}.get(original.dtype[0], "int64")
+    return Schema({"x": VarLenFeature(kind)}, {"x": original})
+
+
 EVERY = Schema({str(i): spec for i, spec in enumerate(SPECS)})
 
 
-@given(schemas(), st.sampled_from([None, 2]))
+@given(schemas() | st.sampled_from(ZONED).map(of_original), st.sampled_from([None, 2]))
 @example(EVERY, 2)
 def test_schemas_come_back_from_json_as_they_were(schema: Schema, indent: int | None) -> None:
     document = schema.to_json(indent)
@@ -200,7 +218,14 @@ def test_schemas_come_back_from_json_as_they_were(schema: Schema, indent: int | 
     assert Schema.from_json(document.encode()) == schema
 
 
-@given(schemas())
+@pytest.mark.parametrize("original", ZONED, ids=repr)
+def test_zones_and_categories_are_kept(original: Original) -> None:
+    document = of_original(original).to_json()
+    assert Schema.from_json(document).originals["x"] == original
+    assert eval(repr(original), {"Original": Original, "inf": float("inf")}) == original  # noqa: S307
+
+
+@given(schemas() | st.sampled_from(ZONED).map(of_original))
 def test_schemas_pickle_and_are_made_of_themselves(schema: Schema) -> None:
     assert pickle.loads(pickle.dumps(schema)) == schema
     assert Schema(schema) == schema
@@ -353,35 +378,3 @@ def test_a_dtype_stands_for_a_fixed_length_feature(given: Any, spec: FixedLenFea
     found = prepare_sequence({"x": given}, {"x": given})
     assert repr(found) == repr(prepare_sequence({"x": spec}, {"x": steps}))
     assert SequenceSchema({"x": given}, {"x": given}) == SequenceSchema({"x": spec}, {"x": steps})
-
-
-# ------------------------------------------------------------- time zones and categories
-
-
-@pytest.mark.parametrize(
-    "original",
-    [
-        Original("datetime64[us]", (), zone="Europe/Berlin"),
-        Original("string", [None], "U7"),
-        Original("timedelta64[25s]", [2], missing=True),
-        Original("string", (), "str", missing=True, categories=["b", "a", ""]),
-        Original("string", (), categories=[b"b", b"\xff"]),
-        Original("int8", (None,), categories=[3, -1], ordered=True),
-        Original("float64", (), categories=[0.5, float("inf"), -0.0]),
-        Original("bool", (), categories=[True]),
-        Original("string", (), "U5", categories=[]),
-    ],
-    ids=repr,
-)
-def test_zones_and_categories_are_kept(original: Original) -> None:
-    schema = Schema({"x": VarLenFeature(kind_of_original(original))}, {"x": original})
-
-    assert Schema.from_json(schema.to_json()) == schema
-    assert Schema.from_json(schema.to_json(None)).originals["x"] == original
-    assert eval(repr(original), {"Original": Original, "inf": float("inf")}) == original  # noqa: S307
-    assert pickle.loads(pickle.dumps(schema)) == schema
-    assert hash(schema) == hash(Schema(schema))
-
-
-def kind_of_original(original: Original) -> str:
-    return {"s": "string", "f": "float32"}.get(original.dtype[0], "int64")
