@@ -1,5 +1,6 @@
 """Inference: a summary says what the protobuf runtime finds in the records."""
 
+import itertools
 import pickle
 from itertools import pairwise
 from pathlib import Path
@@ -262,6 +263,7 @@ def test_rows_may_come_from_any_iterable(ask: Any, num_records: Any) -> None:
 
     assert ask(tuple(rows), num_records=num_records) == expected
     assert ask((row for row in rows), num_records=num_records) == expected
+    assert ask(itertools.islice(rows, 5), num_records=num_records) == expected
     records = [example(a=[i]) for i in range(5)]
     assert ask(iter(records), num_records=num_records) == ask(records, num_records=num_records)
 

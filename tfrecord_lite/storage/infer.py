@@ -130,7 +130,7 @@ def blocks_of(
         blocks = encode_column_batches(columns, schema_of(columns, lossless=False))
     elif isinstance(data, Block):
         blocks = (each for each in [data])
-    elif isinstance(data, islice):
+    elif isinstance(data, _Records):
         groups = iter(lambda: list(islice(data, _RECORDS_AT_A_TIME)), [])
         blocks = (Block.from_records(group) for group in groups)
     else:
@@ -150,15 +150,19 @@ def first_of(parts: Any, n: int | None) -> Generator[Any, None, None]:
                 return
 
 
+class _Records(islice):  # type: ignore[type-arg]
+    """Records that are given one by one; an islice of a user's may be of anything."""
+
+
 def _opened(source: Any, num_records: int | None) -> tuple[dict[str, Any] | None, Traits, Any]:
     """Return the columns of data to be encoded, and their traits.
 
-    Of other data None, and the data: a Block, an islice of records, or what a reader takes.
+    Of other data None, and the data: a Block, _Records, or what a reader takes.
     """
     if isinstance(source, (bytes, bytearray, memoryview)):
         raise TypeError("a single bytes object may be a path or a record; give a str or [record]")
     files = (TFRecordReader, str, os.PathLike)
-    if isinstance(source, (Block, islice, *files)) or is_file_object(source):
+    if isinstance(source, (Block, _Records, *files)) or is_file_object(source):
         return None, {}, source
     traits: Traits = {}
     if is_columns(source):
@@ -170,7 +174,7 @@ def _opened(source: Any, num_records: int | None) -> tuple[dict[str, Any] | None
         items = iter(source)
         head = list(islice(items, 1))
         if not head or isinstance(head[0], (bytes, bytearray, memoryview, np.bytes_)):
-            return None, {}, islice(chain(head, items), num_records)
+            return None, {}, _Records(chain(head, items), num_records)
         if not isinstance(head[0], Mapping):
             return None, {}, [*head, *items]
         rows: Any = list(islice(chain(head, items), num_records))

@@ -129,6 +129,29 @@ def test_numbers_near_the_end_of_float64_overflow_in_silence() -> None:
     (found + found).describe()
 
 
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        -2123342786782761789
+        - np.array([0, 132, 232, 267, 291]),  # times in nanoseconds are like that
+        2**62 + np.arange(0, 3000, 7),
+        np.array([-5.67846481e-174, np.nextafter(-5.67846481e-174, 0)]),
+        np.array([5e-324, 1e-323]),
+    ],
+)
+@pytest.mark.parametrize("bins", [7, 16, 20])
+def test_numbers_that_are_nearer_than_edges_can_be_are_all_counted(
+    numbers: np.ndarray, bins: int
+) -> None:
+    counts, edges = Distribution.of(numbers).histogram(bins)
+    assert counts.sum() == numbers.size
+    assert (np.diff(edges) >= 0).all()
+
+
+def test_of_two_zeros_the_positive_one_is_kept() -> None:
+    assert str(Distribution.of(np.array([-0.0, 0.0, -0.0])).quantile(0.5)) == "0.0"
+
+
 def test_bad_arguments_are_rejected() -> None:
     found = Distribution.of(np.arange(3))
     with pytest.raises(InvalidArgumentError, match="q is 2"):

@@ -113,7 +113,7 @@ class Distribution:
         known = numbers[~np.isnan(numbers)] if kind == "f" else numbers.reshape(-1)
         finite = known[np.isfinite(known)] if kind == "f" else known
         values, counts = np.unique(finite, return_counts=True)
-        values = values.astype(_TYPES[kind])
+        values = values.astype(_TYPES[kind]) + 0  # of two zeros, the positive one
         mean = squares = 0.0
         if values.size:
             with np.errstate(over="ignore", invalid="ignore"):
@@ -255,7 +255,8 @@ class Distribution:
             edges = np.array([low - 0.5, high + 0.5])
         else:
             shares = np.linspace(0, 1, bins + 1)
-            edges = low * (1 - shares) + high * shares  # whose difference may overflow
+            # Their difference may overflow, and of near ones rounding may lower an edge.
+            edges = np.maximum.accumulate(low * (1 - shares) + high * shares)
         counts, _ = np.histogram(values.astype(np.float64), edges, weights=self.counts)
         return counts.astype(np.int64), edges + base
 
