@@ -276,6 +276,8 @@ def test_damage_is_an_error_unless_it_is_skipped(spark: Any, tmp_path: Path) -> 
     text = error_of(read(spark, path, "n int", onError="skip", maxErrors="1"))
     assert "record 900" in text
     assert "the limit of max_errors" in text
+    with pytest.raises(Exception, match="mode and onError=raise contradict each other"):
+        read(spark, path, "n int", mode="DROPMALFORMED", onError="raise").collect()
 
 
 # ------------------------------------------------------------------------------------ writing

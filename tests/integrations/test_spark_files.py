@@ -125,8 +125,11 @@ def test_a_commit_that_fails_takes_back_what_it_placed(tmp_path: Path) -> None:
     assert names_in(out) == ["_SUCCESS", "old"]
 
 
-def test_without_spark_the_extra_is_named() -> None:
-    program = "import sys; sys.modules['pyspark'] = None; import tfrecord_lite.integrations.spark"
+@pytest.mark.parametrize("library", ["pyspark", "pyarrow"])
+def test_without_spark_the_extra_is_named(library: str) -> None:
+    program = (
+        f"import sys; sys.modules[{library!r}] = None; import tfrecord_lite.integrations.spark"
+    )
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=False
     )

@@ -36,7 +36,6 @@ from tfrecord_lite.errors import InvalidArgumentError, Reason, TFRecordError, ar
 from tfrecord_lite.files.names import SIDECAR_SUFFIX, is_url
 from tfrecord_lite.index.ranges import RANGE_BYTES, RangeReader, record_ranges
 from tfrecord_lite.integrations.engines import check_lossless, with_columns
-from tfrecord_lite.integrations.spark_files import Job, column_type, data_files, folder_of, plain
 from tfrecord_lite.options import ReadOptions, ReadSettings
 from tfrecord_lite.records.damage import warn_of_damage
 from tfrecord_lite.schema import (
@@ -66,6 +65,14 @@ try:
         WriterCommitMessage,
     )
     from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema
+
+    from tfrecord_lite.integrations.spark_files import (
+        Job,
+        column_type,
+        data_files,
+        folder_of,
+        plain,
+    )
 except ImportError as _error:
     _detail = (
         f"Spark needs pyspark, pandas and pyarrow: pip install pyspark pandas pyarrow: {_error}"
@@ -268,8 +275,9 @@ def _read_options(given: Mapping[str, str]) -> dict[str, Any]:
     options["paths"] = [*options.get("paths", ()), *([path] if path else [])]
     if not options["paths"]:
         raise argument_error("no path: expected .load(path), or .load([path, ...])")
-    if "mode" in options:
-        options["on_error"] = options.pop("mode")
+    mode = options.pop("mode", None)
+    if mode is not None and options.setdefault("on_error", mode) != mode:
+        raise argument_error(f"mode and onError={options['on_error']} contradict each other")
     if not any(map(is_url, options["paths"])):
         options.pop("storage_options", None)
     # spark-tfrecord finds out the codec when reading, whatever the option says.
