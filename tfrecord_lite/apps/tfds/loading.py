@@ -111,6 +111,6 @@ def _blocks(found: Directory, parts: list[tuple[str, int, int]]) -> Iterator[Blo
                         yield part
                     if n_seen >= stop < length:
                         break
-            if stop == length != n_seen:
+            if n_seen < stop or stop == length < n_seen:
                 detail = f"the file holds {n_seen:,} records, but dataset_info.json says {length:,}"
                 raise InvalidArgumentError(Reason.WRONG_COUNT, source=file, detail=detail)
