@@ -11,6 +11,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,7 +19,7 @@ from hypothesis import strategies as st
 from tests.support import reference
 from tests.support.effort import some
 from tests.support.read_outcome import outcome_of
-from tfrecord_lite import Block, TFRecordReader, TFRecordWriter, testing
+from tfrecord_lite import Block, TFRecordReader, TFRecordWriter, encode_examples, testing
 from tfrecord_lite.arrays import keep_freed_pages
 from tfrecord_lite.block import Place
 from tfrecord_lite.errors import (
@@ -27,7 +28,6 @@ from tfrecord_lite.errors import (
     InvalidArgumentError,
     Reason,
 )
-from tfrecord_lite.messages import Example, Feature, Features, Int64List
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.reader import tf_record_iterator
 from tfrecord_lite.records.damage import DamageLog
@@ -107,13 +107,9 @@ class TestRecords:
         self, tmp_path: Path, compression: str
     ) -> None:
         # Many times what a buffer holds, and every record another.
-        features = Features(feature={"key": Feature(int64_list=Int64List(value=range(300)))})
-        example = Example(features=features)
-        values = example.features.feature["key"].int64_list.value
-        items = []
-        for i in range(6000):
-            values[0] = i
-            items.append(example.SerializeToString())
+        column = np.tile(np.arange(300), (6000, 1))
+        column[:, 0] = np.arange(6000)
+        items = list(encode_examples({"key": column}))
         path = tmp_path / "numbered"
         with TFRecordWriter(path, compression) as writer:
             for item in items:
@@ -194,6 +190,35 @@ class TestLargeRecords:
             index = 2 if keep < starts[3] else 3
             assert out + rest == items[:index]
             assert loss == (Reason.TRUNCATED, starts[index], index)
+
+    @pytest.mark.parametrize("n_reads", range(9))
+    def test_records_before_a_read_error_come_first(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n_reads: int
+    ) -> None:
+        items = [RANDOM.randbytes(size) for size in (1_100_000, 40_000, 50_000, 1_200_000, 60_000)]
+        records = iter(TFRecordReader(written(tmp_path / "a", items), ""))
+        pread, left = os.pread, iter(range(n_reads))
+
+        def failing(*args: Any) -> bytes:
+            if next(left, None) is None:
+                raise OSError(5, "read error")
+            return pread(*args)
+
+        monkeypatch.setattr("os.pread", failing)
+        out: list[bytes] = []
+        with pytest.raises(OSError, match="read error"):
+            out.extend(records)
+        assert out == items[: n_reads // 2]
+
+    def test_the_last_of_several_is_damaged_or_too_large(self, tmp_path: Path) -> None:
+        items = [bytes(1_100_000), bytes(40_000), bytes(1_200_000), bytes(50_000)]
+        path = written(tmp_path / "a", items)
+        too_large = (Reason.RECORD_TOO_LARGE, len(frame(items[:2])), 2)
+        assert outcome_of(by_iteration(path, max_record_bytes=1_100_000)) == (items[:2], too_large)
+        with (tmp_path / "a").open("ab") as file:  # no buffer has room for that
+            file.write(reference.encode_header(2**60))
+        cut = (Reason.TRUNCATED, len(frame(items)), 4)
+        assert outcome_of(by_iteration(path, max_record_bytes=2**64 - 1)) == (items, cut)
 
     def test_without_verifying_damaged_data_comes_out(self, tmp_path: Path) -> None:
         stream = bytearray(STREAM)

@@ -7,11 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support import reference
-from tfrecord_lite import (
-    TFRecordReader,
-    encode_example,
-    encode_sequence_example,
-)
+from tfrecord_lite import TFRecordReader, encode_example, encode_sequence_example
 from tfrecord_lite.errors import DataLossError
 from tfrecord_lite.messages import Example
 

@@ -246,10 +246,7 @@ def test_what_was_lost_before_an_error_of_a_process_is_told(
 ) -> None:
     names = [*paths, str(tmp_path / "missing")]
     dataset = TFRecordDataset(names, on_error="skip").in_processes(1, "fork")
-    with (
-        pytest.warns(DataLossWarning, match="5 damaged places"),
-        pytest.raises(FileNotFoundError),
-    ):
+    with pytest.warns(DataLossWarning, match="5 damaged places"), pytest.raises(FileNotFoundError):
         list(dataset)
 
 

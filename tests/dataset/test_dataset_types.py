@@ -7,13 +7,7 @@ from typing import TYPE_CHECKING, Any, assert_type
 import numpy as np
 
 from tests.support.small_files import FEATURES, number_of, write_files
-from tfrecord_lite import (
-    Dataset,
-    FixedLenFeature,
-    TFRecordDataset,
-    VarLenFeature,
-    read_batches,
-)
+from tfrecord_lite import Dataset, FixedLenFeature, TFRecordDataset, VarLenFeature, read_batches
 from tfrecord_lite.arrays import AnyArray, Int64Array, ObjectArray
 from tfrecord_lite.dataset import DatasetIterator
 

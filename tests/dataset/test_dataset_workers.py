@@ -78,8 +78,7 @@ SHUFFLES: dict[str, Callable[[Any, int, int], Dataset]] = {
 
 
 @pytest.mark.parametrize(
-    ("shuffle", "counts"),
-    pairs(SHUFFLES, [[N_RECORDS], [10, 0, 31], [5, 9, 2, 1, 14, 3, 7]]),
+    ("shuffle", "counts"), pairs(SHUFFLES, [[N_RECORDS], [10, 0, 31], [5, 9, 2, 1, 14, 3, 7]])
 )
 def test_each_record_comes_once_per_epoch(
     tmp_path: Path, torch_data: FakeTorch, shuffle: str, counts: list[int]

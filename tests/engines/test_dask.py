@@ -12,28 +12,10 @@ import pyarrow as pa
 import pytest
 
 from tests.support.corpus import CorpusFile, corpus_files
-from tests.support.engine_files import (
-    check_example,
-    damage,
-    kill_once,
-    rows_of,
-    write_shards,
-)
-from tfrecord_lite import (
-    TFRecordReader,
-    TFRecordWriter,
-    decode_example,
-    encode_example,
-    save,
-    scan,
-)
+from tests.support.engine_files import check_example, damage, kill_once, rows_of, write_shards
+from tfrecord_lite import TFRecordReader, TFRecordWriter, decode_example, encode_example, save, scan
 from tfrecord_lite.errors import DataLossError, InvalidArgumentError
-from tfrecord_lite.integrations.dask import (
-    damage_report,
-    read_records,
-    read_tfrecord,
-    to_tfrecord,
-)
+from tfrecord_lite.integrations.dask import damage_report, read_records, read_tfrecord, to_tfrecord
 
 pytestmark = pytest.mark.filterwarnings("default")
 

@@ -19,11 +19,7 @@ from tests.support.effort import pairs, pick, some
 from tests.support.file_objects import Pipe
 from tests.support.read_outcome import Outcome, outcome_of
 from tfrecord_lite import TFRecordReader, TFRecordWriter, recover, verify
-from tfrecord_lite.errors import (
-    DataLossError,
-    InvalidArgumentError,
-    Reason,
-)
+from tfrecord_lite.errors import DataLossError, InvalidArgumentError, Reason
 from tfrecord_lite.files.compression import CODECS, TFRecordOptions, codec_named, detect
 from tfrecord_lite.options import OnError, ReadSettings
 from tfrecord_lite.records.framing import frame

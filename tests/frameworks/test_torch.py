@@ -147,11 +147,7 @@ def test_a_file_needs_no_adapter(tmp_path: Path, n_workers: int) -> None:
     file: Any = TFRecordFile(write_files(tmp_path, [5, 9, 2, 25]))
     assert number_of(file[40]) == 40  # is open now, and is forked
     loader: Any = DataLoader(
-        file,
-        batch_size=4,
-        shuffle=True,
-        num_workers=n_workers,
-        collate_fn=ExampleParser(COLUMNS),
+        file, batch_size=4, shuffle=True, num_workers=n_workers, collate_fn=ExampleParser(COLUMNS)
     )
 
     epochs = [[n for batch in loader for n in batch["n"].tolist()] for _ in range(2)]

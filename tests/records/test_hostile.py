@@ -41,10 +41,7 @@ PARSE = ExampleParser(
 )
 PARSE_SEQUENCE = SequenceExampleParser(
     {},
-    {
-        "a": VarLenFeature("float32"),
-        "p": FixedLenSequenceFeature([], "int64", allow_missing=True),
-    },
+    {"a": VarLenFeature("float32"), "p": FixedLenSequenceFeature([], "int64", allow_missing=True)},
 )
 NUMBER, FLOATS = Feature(INT64, (1,)), Feature(FLOAT, (1,) * 9)
 
