@@ -45,7 +45,6 @@ STARTS = [len(frame(ITEMS[:i])) for i in range(13)]
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Return a file of ITEMS."""
     path = tmp_path_factory.mktemp("reader") / "items.tfrecord"
     path.write_bytes(STREAM)
     return str(path)

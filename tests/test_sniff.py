@@ -147,8 +147,6 @@ def test_what_headers_say(data: bytes, text: str) -> None:
     assert str(recognize(data)) == text
 
 
-# --------------------------------------------------------------------------------- values
-
 SHAPES = st.lists(st.integers(0, 5), max_size=4).map(tuple)
 DTYPES = [
     pytest.param(kind, id=kind.name, marks=[pytest.mark.needs("dtypes")] * kind.is_extra)

@@ -55,7 +55,6 @@ def names(tmp_path: Path) -> list[str]:
 
 
 def turns(files: list[list[int]], cycle_length: int, block_length: int) -> list[int]:
-    """Take records in turns, one slot after the other."""
     waiting = [list(file) for file in files]
     slots: list[list[int] | None] = [None] * cycle_length
     out: list[int] = []
@@ -406,11 +405,7 @@ def test_a_repr_shows_the_calls_that_make_the_data_set() -> None:
     assert len(repr(iter(dataset))) <= 190
 
 
-# Errors
-
-
 def damaged(tmp_path: Path, at: int) -> str:
-    """Write eight Examples, the data of one of them damaged."""
     records = [example(i) for i in range(8)]
     name = write(tmp_path / "damaged", records)
     data = bytearray((tmp_path / "damaged").read_bytes())
@@ -518,9 +513,6 @@ def test_an_error_of_a_function_comes_in_its_place(names: list[str]) -> None:
             assert found == [0, 1, 2, 3]
 
 
-# Caches
-
-
 def test_a_cache_reads_once_unless_it_was_left_early(names: list[str]) -> None:
     made: list[int] = []
 
@@ -557,7 +549,6 @@ def test_what_is_done_to_elements_does_not_change_a_cache(names: list[str]) -> N
 
 
 def spoil(element: Any) -> None:
-    """Change all of an element that can be changed."""
     if isinstance(element, np.ndarray):
         element[:] = 77
     for part in element.values() if isinstance(element, dict) else ():
@@ -597,9 +588,6 @@ def test_a_cache_belongs_to_the_data_set_that_made_it(names: list[str]) -> None:
     del cached
     gc.collect()
     assert len(plan._memory) == n_kept + 1
-
-
-# read_batches
 
 
 def test_read_batches(names: list[str]) -> None:

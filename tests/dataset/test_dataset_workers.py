@@ -44,7 +44,6 @@ class FakeTorch(types.ModuleType):
 
 @pytest.fixture
 def torch_data(monkeypatch: pytest.MonkeyPatch) -> FakeTorch:
-    """Return a stand-in for torch, which says which worker this is."""
     fake = FakeTorch()
     monkeypatch.setitem(sys.modules, "torch.utils.data", fake)
     return fake

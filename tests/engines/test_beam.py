@@ -44,7 +44,6 @@ from tfrecord_lite.records.framing import frame
 
 
 def load(paths: Any) -> dict[str, Any]:
-    """Return the columns of files, of whatever kind."""
     columns: Any = tfrecord_lite.load(paths)
     found: dict[str, Any] = columns
     return found
@@ -61,7 +60,6 @@ def keep(key: int, element: Any) -> None:
 
 
 def collect(transform: Any, runner: Any = ONE_PROCESS) -> list[Any]:
-    """Return the elements of a transform."""
     return run(transform, runner)[0]
 
 
@@ -90,9 +88,6 @@ def written(path: Path, records: list[bytes]) -> str:
 
 def shards(prefix: Path, suffix: str = "") -> list[str]:
     return sorted(path.name for path in prefix.parent.glob(f"{prefix.name}*{suffix}"))
-
-
-# ------------------------------------------------------------------------------- reading
 
 
 @pytest.mark.parametrize("sample", corpus_files("example"))
@@ -263,9 +258,6 @@ def test_workers_may_be_other_processes(path: str, tmp_path: Path) -> None:
     assert sorted(load(f"{tmp_path}/out-*")["i"].tolist()) == list(range(3000))
 
 
-# -------------------------------------------------------------------------------- damage
-
-
 @pytest.fixture
 def damaged(tmp_path: Path) -> list[str]:
     """Two files of 100 and 200 records; in the first one is damaged, in the other the end is cut."""
@@ -308,8 +300,6 @@ def test_a_range_may_have_some_damaged_places(damaged: list[str]) -> None:
 
 
 class FailsOnce(beam.DoFn):  # type: ignore[misc]
-    """Fails in the midst of the first attempt."""
-
     attempts: ClassVar[dict[int, int]] = {}
 
     def __init__(self, key: int) -> None:
@@ -336,9 +326,6 @@ def test_a_task_that_is_repeated_writes_once(tmp_path: Path) -> None:
     assert shards(tmp_path / "w") == ["w-00000-of-00002", "w-00001-of-00002"]
 
 
-# ----------------------------------------------------------------------------------- URLs
-
-
 @pytest.mark.needs("remote")
 def test_urls_are_read(path: str) -> None:
     with serving() as server:
@@ -354,9 +341,6 @@ def test_urls_are_read(path: str) -> None:
 def index_of(path: str) -> bytes:
     TFRecordFile(path).save_index()
     return Path(f"{path}.idx").read_bytes()
-
-
-# ------------------------------------------------------------------------------- writing
 
 
 def test_records_are_written_as_they_are(path: str, tmp_path: Path) -> None:
@@ -443,16 +427,6 @@ def test_float64_comes_back_by_a_sidecar_unless_it_is_for_others(
         assert sorted(found["x"].tolist()) == [dtype(0.1).item(), 0.5]
         assert sorted(map(str, found["s"].tolist())) == ["None", "a" if lossless else "b'a'"]
     assert sorted(os.listdir(tmp_path)) == [Path(path).name, f"{Path(path).name}.schema.json"]  # noqa: PTH208
-
-
-def test_a_sidecar_is_not_used_for_what_another_program_wrote_in_its_place(tmp_path: Path) -> None:
-    write = WriteExamples(str(tmp_path / "a"), num_shards=1)
-    (path,) = collect(beam.Create([{"x": 0.1}]) | write)
-    assert load(path)["x"].tolist() == [0.1]
-
-    Path(path).write_bytes(frame(list(encode_examples({"x": [b"abcdefgh"]}))))
-    with pytest.raises(InvalidArgumentError, match="written for other data"):
-        load(path)
 
 
 @pytest.mark.parametrize(

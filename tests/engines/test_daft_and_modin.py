@@ -26,7 +26,6 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """Return the names that Daft's recipe defines."""
     (block,) = re.findall(r"```python\n(import daft\n.*?)```", PAGE, re.DOTALL)
     namespace: dict[str, Any] = {}
     monkeypatch.chdir(tmp_path)

@@ -39,13 +39,9 @@ def client() -> Iterator[Any]:
 
 
 def rows_in(frame: Any) -> list[dict[str, Any]]:
-    """Return the rows of a data frame as Arrow has them."""
     found = frame.compute() if hasattr(frame, "compute") else frame
     rows: list[dict[str, Any]] = pa.Table.from_pandas(found, preserve_index=False).to_pylist()
     return rows
-
-
-# ---------------------------------------------------------------------------------- read
 
 
 @pytest.mark.parametrize("blocksize", [None, "128MiB", "50kiB", 3000])
@@ -151,9 +147,6 @@ def test_bad_arguments(folder: Path) -> None:
         to_tfrecord(pd.DataFrame(), folder)
 
 
-# ------------------------------------------------------------------------------- records
-
-
 def test_records(folder: Path) -> None:
     expected = list(TFRecordReader(str(folder / "*")))
     bag = read_records(folder, blocksize="30kiB")
@@ -162,9 +155,6 @@ def test_records(folder: Path) -> None:
     assert bag.compute() == expected
     rows = bag.map(decode_example).filter(lambda row: row["row"][0] % 1000 == 0)
     assert [int(row["row"][0]) for row in rows.compute(scheduler="threads")] == [0, 1000, 2000]
-
-
-# -------------------------------------------------------------------------------- damage
 
 
 def test_damage(folder: Path) -> None:
@@ -183,9 +173,6 @@ def test_damage(folder: Path) -> None:
     assert report.compute(scheduler="processes") == reader.report
     with pytest.raises(DataLossError, match="max_errors=0"):
         read_tfrecord(folder, schema=schema, on_error="skip", max_errors=0).compute()
-
-
-# --------------------------------------------------------------------------------- write
 
 
 @pytest.mark.parametrize(("compression", "scheduler"), [(None, "threads"), ("GZIP", "processes")])
@@ -273,9 +260,6 @@ def test_an_error_names_the_column(tmp_path: Path) -> None:
     with pytest.raises(InvalidArgumentError, match=r"part.00000.tfrecord: record 1, feature 'x'"):
         to_tfrecord(frame, tmp_path / "out")
     assert not list((tmp_path / "out").glob("*"))
-
-
-# ------------------------------------------------------------------------------- retries
 
 
 @pytest.mark.usefixtures("client")

@@ -49,13 +49,9 @@ def folder(tmp_path: Path) -> Path:
 
 
 def rows_in(ds: Any, by: str | None = "row") -> list[dict[str, Any]]:
-    """Return the rows of a data set as Arrow has them, in order."""
     tables = [ray.get(block) for block in ds.to_arrow_refs()]
     rows = [row for table in tables for row in table.to_pylist()]
     return rows if by is None else sorted(rows, key=lambda row: row[by])
-
-
-# ---------------------------------------------------------------------------------- read
 
 
 @pytest.mark.parametrize("num_blocks", [None, 8])
@@ -156,9 +152,6 @@ def test_bad_arguments(folder: Path) -> None:
         read_tfrecords(folder, override_num_blocks=0)
 
 
-# -------------------------------------------------------------------------------- damage
-
-
 def test_damage_is_an_error_that_names_the_place(folder: Path) -> None:
     schema = scan(str(folder / "*")).schema
     damage(folder / "data-00001-of-00003.tfrecord", [500])
@@ -178,9 +171,6 @@ def test_a_task_warns_of_what_it_skips(folder: Path) -> None:
         assert sum(map(len, sound())) == 1000
     with pytest.warns(DataLossWarning, match="data-00001-of-00003.tfrecord: record 100"):
         assert sum(map(len, damaged())) == 999
-
-
-# --------------------------------------------------------------------------------- write
 
 
 @pytest.mark.parametrize("compression", [None, "GZIP"])
@@ -253,9 +243,6 @@ def test_a_write_that_fails_leaves_what_was_there(folder: Path, tmp_path: Path) 
     with pytest.raises(InvalidArgumentError, match="feature 'x': a null within a list"):
         write_tfrecords(ds, out, mode="overwrite")
     assert sorted(os.listdir(out)) == before  # noqa: PTH208
-
-
-# ------------------------------------------------------------------------------- retries
 
 
 def test_a_worker_that_is_killed_while_it_reads_doubles_and_loses_nothing(folder: Path) -> None:

@@ -42,16 +42,11 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def spark() -> Iterator[Any]:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    builder = SparkSession.builder.master("local[2,2]")
-    settings = {
-        "spark.ui.enabled": "false",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.host": "127.0.0.1",
-        "spark.sql.shuffle.partitions": "2",
-        "spark.sql.session.timeZone": "UTC",
-    }
-    for name, value in settings.items():
-        builder = builder.config(name, value)
+    builder = SparkSession.builder.master("local[2,2]").config("spark.ui.enabled", "false")
+    for name in ("bindAddress", "host"):
+        builder = builder.config(f"spark.driver.{name}", "127.0.0.1")
+    builder = builder.config("spark.sql.shuffle.partitions", "2")
+    builder = builder.config("spark.sql.session.timeZone", "UTC")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         session = builder.getOrCreate()
@@ -63,7 +58,6 @@ def spark() -> Iterator[Any]:
 
 
 def read(spark: Any, path: Any, schema: Any = None, **options: Any) -> Any:
-    """Return files as a data frame."""
     reader = spark.read.format("tfrecord").options(**options)
     paths = [str(each) for each in path] if isinstance(path, list) else str(path)
     return (reader if schema is None else reader.schema(schema)).load(paths)
@@ -88,18 +82,13 @@ def rows(frame: Any) -> list[dict[str, Any]]:
 
 
 def error_of(frame: Any) -> str:
-    """Return the text that a user sees when a data frame is computed."""
     with pytest.raises(Exception, match="tfrecord_lite") as caught:
         frame.collect()
     return str(caught.value)
 
 
 def numbered(path: Path, count: int, first: int = 0) -> str:
-    """Write Examples with their number."""
     return write(path, encode_examples({"n": np.arange(first, first + count)}))
-
-
-# ------------------------------------------------------------------------------------ reading
 
 
 @pytest.mark.parametrize("sample", corpus_files("example"))
@@ -128,14 +117,8 @@ def test_the_types_are_those_of_spark_tfrecord(spark: Any, tmp_path: Path) -> No
         writer.write_example({"i": 1, "f": 1.5, "s": "a", "b": b"\xff", "l": [1, 2], "t": ["x"]})
         writer.write_example({"i": 2, "f": 2.5, "s": "é", "b": b"", "l": [], "t": ["y", "z"]})
     found = read(spark, path)
-    assert dict(found.dtypes) == {
-        "i": "bigint",
-        "f": "float",
-        "s": "string",
-        "b": "binary",
-        "l": "array<bigint>",
-        "t": "array<string>",
-    }
+    kinds = ["bigint", "float", "string", "binary", "array<bigint>", "array<string>"]
+    assert dict(found.dtypes) == dict(zip("ifsblt", kinds, strict=True))
     assert rows(found)[1] == {"i": 2, "f": 2.5, "s": "é", "b": b"", "l": [], "t": ["y", "z"]}
     assert dict(read(spark, path, text="s").dtypes)["t"] == "array<binary>"
 
@@ -158,13 +141,8 @@ def test_a_sidecar_is_converted_too(spark: Any, tmp_path: Path) -> None:
     columns = {"u": np.arange(3, dtype=np.uint8), "x": np.array([0.1, 0.2, 0.3]), "b": [True] * 3}
     save(path, {**columns, "v": np.ones((3, 2)), "d": np.array([0, 1, 2], "M8[D]")})
     found = read(spark, path)
-    assert dict(found.dtypes) == {
-        "u": "smallint",
-        "x": "double",
-        "b": "boolean",
-        "v": "array<double>",
-        "d": "date",
-    }
+    kinds = ["smallint", "double", "boolean", "array<double>", "date"]
+    assert dict(found.dtypes) == dict(zip("uxbvd", kinds, strict=True))
     assert [row["x"] for row in rows(found)] == [0.1, 0.2, 0.3]
     assert rows(read(spark, path, "x float, u bigint"))[2] == {"x": np.float32(0.3), "u": 2}
     assert "feature 'v': a value that is not int32" in error_of(read(spark, path, "v int"))
@@ -214,9 +192,6 @@ def test_options_that_are_wrong_are_named(spark: Any, tmp_path: Path) -> None:
     assert read(spark, path, columns="n", max_record_bytes="100").columns == ["n"]
 
 
-# ------------------------------------------------------------------------------------ folders
-
-
 def test_a_folder_is_read_as_spark_reads_one(spark: Any, tmp_path: Path) -> None:
     for i, day in enumerate(("year=2025/month=12", "year=2026/month=1")):
         folder = tmp_path / day
@@ -229,11 +204,8 @@ def test_a_folder_is_read_as_spark_reads_one(spark: Any, tmp_path: Path) -> None
     (tmp_path / "_temporary-1" / "0-0" / "part").write_bytes(b"no records")
     found = read(spark, tmp_path)
     assert found.dtypes == [("n", "bigint"), ("year", "int"), ("month", "int")]
-    assert [tuple(row) for row in found.where("month = 1").collect()] == [
-        (3, 2026, 1),
-        (4, 2026, 1),
-        (5, 2026, 1),
-    ]
+    january = [tuple(row) for row in found.where("month = 1").collect()]
+    assert january == [(n, 2026, 1) for n in (3, 4, 5)]
     assert rows(read(spark, tmp_path, "year string, n int"))[0] == {"year": "2025", "n": 0}
     assert read(spark, folder).columns == ["n"]
     assert read(spark, [folder, tmp_path / "year=2025" / "month=12"]).count() == 6
@@ -263,9 +235,6 @@ def test_urls_are_read_by_tasks(spark: Any, tmp_path: Path) -> None:
             found.collect()
 
 
-# ------------------------------------------------------------------------------------- damage
-
-
 def test_damage_is_an_error_unless_it_is_skipped(spark: Any, tmp_path: Path) -> None:
     path = Path(numbered(tmp_path / "damaged.tfrecord", 1000))
     damage(path, [100, 900])
@@ -279,8 +248,6 @@ def test_damage_is_an_error_unless_it_is_skipped(spark: Any, tmp_path: Path) -> 
     with pytest.raises(Exception, match="mode and onError=raise contradict each other"):
         read(spark, path, "n int", mode="DROPMALFORMED", onError="raise").collect()
 
-
-# ------------------------------------------------------------------------------------ writing
 
 SCHEMA = (
     "i int, l long, f float, d double, s string, b binary, t boolean, h smallint,"
@@ -464,9 +431,6 @@ def test_urls_are_written_by_tasks(spark: Any, tmp_path: Path) -> None:
     assert sorted(tuple(row) for row in found.collect()) == [(1, "a"), (2, "b")]
 
 
-# ------------------------------------------------------------------------------------ retries
-
-
 class KillingWriter(TFRecordBatchWriter):
     """Dies when one task has written its files, but before Spark knows of them."""
 
@@ -479,8 +443,6 @@ class KillingWriter(TFRecordBatchWriter):
 
 
 class KillingReader(TFRecordBatchReader):
-    """Dies when one task has given a batch."""
-
     mark = ""
 
     def read(self, partition: Any) -> Iterator[Any]:
@@ -490,8 +452,6 @@ class KillingReader(TFRecordBatchReader):
 
 
 class KillsItself(TFRecordDataSource):
-    """The format, in workers that are killed once."""
-
     @classmethod
     def name(cls) -> str:
         return "killed"
@@ -519,9 +479,6 @@ def test_killed_tasks_neither_double_nor_lose(spark: Any, tmp_path: Path, option
     found = spark.read.format("killed").option("numPartitions", 3).load(str(out))
     assert sorted(row.id for row in found.collect()) == list(range(1000))
     assert (tmp_path / "out.killed-KillingReader").exists()
-
-
-# ------------------------------------------------------------------------------------ example
 
 
 def test_the_example_goes_to_parquet_and_back(tmp_path: Path) -> None:

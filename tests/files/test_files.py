@@ -36,7 +36,6 @@ as_root = pytest.mark.skipif(
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """Return a file of three records."""
     path = tmp_path / "three.tfrecord"
     path.write_bytes(STREAM)
     return path

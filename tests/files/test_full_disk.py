@@ -1,11 +1,7 @@
 """A full disk loses nothing that was flushed, and what waits is written when there is room.
 
-The disk has room for a number of bytes, over all files on it; the write that takes the last of
-them is short, as the system's are, and the next one fails. It may become full at any byte:
-while records are written, in a flush, in a close, in the middle of a shard. Then records go
-on being written, or there is room again, or whoever writes gives up.
-
-``TFRECORD_MISHAPS`` says how many runs there are, see :mod:`tests.support.mishap_runs`.
+The write that takes the last room is short, as the system's are, and the next one fails. Then
+records go on being written, or there is room again, or whoever writes gives up.
 """
 
 import contextlib
@@ -104,13 +100,10 @@ def names_in(folder: Path) -> list[str]:
 
 
 def records_in(folder: Path, compression: str) -> list[list[bytes]]:
-    """Return the records of each file."""
     return [list(TFRecordReader(folder / name, compression)) for name in names_in(folder)]
 
 
 class Run:
-    """One writer on a disk that becomes full."""
-
     def __init__(self, kind: str, compression: str, folder: Path, choose: random.Random) -> None:
         self.is_whole = kind not in {"in place", "appended"}
         self.is_sharded = kind.startswith("shards")
@@ -169,7 +162,6 @@ class Run:
         assert found == self.records[: len(found)]
 
     def check_all(self) -> None:
-        """Check that each record is there, once."""
         assert not any(name.startswith(".") for name in names_in(self.folder))
         found = records_in(self.folder, self.compression)
         if not self.is_sharded:

@@ -37,8 +37,6 @@ def path(tmp_path: Path) -> Path:
 
 
 class TestChangingFiles:
-    """Of a local file that changes while it is read."""
-
     @pytest.mark.parametrize("on_error", ["raise", "skip"])
     def test_what_is_added_before_the_end_is_reached_is_read(
         self, path: Path, on_error: Any
@@ -113,8 +111,6 @@ class TestChangingFiles:
 
 
 class Failing(io.BytesIO):
-    """A file object that fails once, after a number of bytes."""
-
     def __init__(self, data: bytes, after: int, error: Exception) -> None:
         super().__init__(data)
         self.after, self.error = after, error
@@ -127,8 +123,6 @@ class Failing(io.BytesIO):
 
 
 class TestReadErrors:
-    """Of a file object that raises in the middle."""
-
     @pytest.mark.parametrize("compress", [bytes, lambda data: gzip.compress(data, 0)])
     @pytest.mark.parametrize("on_error", ["raise", "skip"])
     @pytest.mark.parametrize("error", [OSError(5, "read error"), RuntimeError("anything")])

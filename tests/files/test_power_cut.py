@@ -1,11 +1,7 @@
 """A power cut loses nothing that had reached the disk, whatever became of the rest.
 
-A file is written with flushes at random, and how long it was at each of them is noted. A
-power cut leaves some first bytes of it; after these the file ends, or has the length it
-had, with zeros or anything else where blocks were not written. The cuts are at random, and
-at the edges: about each flush, in the first bytes and in the last.
-
-``TFRECORD_MISHAPS`` says how many cuts there are, see :mod:`tests.support.mishap_runs`.
+A file is written with flushes at random. A power cut leaves some first bytes of it; after these
+the file ends, or has the length it had, with zeros or anything else in the place of the rest.
 """
 
 import os
@@ -47,7 +43,6 @@ class Written:
     flushed: list[tuple[int, int]]  # how long the file was, how many records it had then
 
     def n_safe(self, n_bytes: int) -> int:
-        """Return how many records were flushed to the first `n_bytes`."""
         return max(n for size, n in self.flushed if size <= n_bytes)
 
     def cuts(self, choose: random.Random) -> list[int]:
@@ -61,7 +56,6 @@ class Written:
 
 
 def n_files(n_kinds: int) -> int:
-    """Return how many files of each kind are cut."""
     return -(-share(n_kinds) // N_CUTS)
 
 

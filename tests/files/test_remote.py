@@ -37,7 +37,6 @@ WAYS: dict[str, Callable[[str], Any]] = {
 
 @pytest.fixture
 def server() -> Iterator[FileServer]:
-    """Serve one file of a hundred records."""
     with serving() as server:
         server.files["/a"] = reference.encode(ITEMS)
         yield server

@@ -126,13 +126,6 @@ def test_what_is_left_follows_from_a_state(
         assert sorted(found) == sorted(list(range(N_RECORDS)) * n_epochs)
 
 
-@pytest.mark.parametrize("shuffle", SHUFFLES)
-def test_grain_finds_states_of_one_structure(file: TFRecordFile, shuffle: str) -> None:
-    dataset = SHUFFLES[shuffle](TFRecordDataset(file.sources)).batch(4)
-
-    grain.experimental.assert_equal_output_after_checkpoint(iter_dataset(dataset))
-
-
 def compressed(folder: Path, n_files: int) -> list[str]:
     """Write GZIP files of 41 Examples together."""
     counts = [N_RECORDS // n_files] * (n_files - 1)

@@ -139,9 +139,6 @@ def test_leaving_a_loader_early_stops_its_workers(tmp_path: Path, n_workers: int
         time.sleep(0.01)
 
 
-# A map-style data set
-
-
 @pytest.mark.parametrize("n_workers", [0, 2])
 def test_a_file_needs_no_adapter(tmp_path: Path, n_workers: int) -> None:
     file: Any = TFRecordFile(write_files(tmp_path, [5, 9, 2, 25]))
@@ -155,9 +152,6 @@ def test_a_file_needs_no_adapter(tmp_path: Path, n_workers: int) -> None:
     assert [sorted(epoch) for epoch in epochs] == [list(range(N_RECORDS))] * 2
     assert epochs[0] != epochs[1]
     assert len(loader) == 11
-
-
-# Stop and resume
 
 
 RESUMED: dict[str, Callable[[list[str]], Dataset]] = {

@@ -56,9 +56,6 @@ def check_batch(batch: dict[str, Any]) -> list[int]:
     return n
 
 
-# ------------------------------------------------------------------------------- memory
-
-
 @pytest.mark.parametrize("dtype", ["int64", "float32", "uint8", "bool", "float64", "int16"])
 def test_a_tensor_is_on_the_memory_of_its_array(dtype: str) -> None:
     array = np.ones((3, 2), dtype)
@@ -80,18 +77,6 @@ def test_what_must_not_be_written_is_copied_without_a_warning() -> None:
     assert frozen.tolist() == [0, 1, 2]
     for array in (np.arange(3)[::-1], np.arange(3, dtype=">i4"), np.arange(6).reshape(2, 3).T):
         assert as_tensors(array).tolist() == array.tolist()
-
-
-def test_parsers_and_files_give_arrays_that_need_no_copy(names: list[str]) -> None:
-    features = {"n": FEATURES["n"]}
-    made: tuple[dict[str, Any], ...] = (
-        next(iter(read_batches(names, features, 8))),
-        TFRecordFile(names).parse([3, 1], features),
-        ExampleParser(features)(list(TFRecordFile(names))),
-    )
-    for columns in made:
-        tensor = as_tensors(columns)["n"]
-        assert tensor.data_ptr() == columns["n"].ctypes.data
 
 
 def test_other_columns() -> None:
@@ -120,9 +105,6 @@ def test_other_columns() -> None:
             jagged(column)
     with pytest.raises(TypeError):
         as_tensors(np.array(["2020-01-01"], "M8[s]"))
-
-
-# ------------------------------------------------------------------------ data sets, in order
 
 
 def test_tensors_are_resumed_in_the_epoch_of_the_data_set(names: list[str]) -> None:
@@ -206,9 +188,6 @@ def test_only_data_sets_are_taken(names: list[str]) -> None:
         IterableTensors(read_batches(names, FEATURES, 4)), torch.utils.data.IterableDataset
     )
     assert isinstance(read_batches(names, FEATURES, 4), Dataset)
-
-
-# --------------------------------------------------------------------------- files, by number
 
 
 @pytest.mark.parametrize("n_workers", [0, 2])

@@ -57,7 +57,6 @@ def flip(path: Path, at: int) -> None:
 
 @pytest.fixture
 def shards(tmp_path: Path) -> list[Path]:
-    """Three files of 5, 0 and 7 Examples, numbered through."""
     numbers = iter(range(12))
     return [
         write(tmp_path / f"{i}.tfrecord", [example(next(numbers)) for _ in range(count)])

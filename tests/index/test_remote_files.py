@@ -42,7 +42,6 @@ def index_of(records: list[bytes]) -> bytes:
 
 @pytest.fixture
 def server() -> Iterator[FileServer]:
-    """Serve two files, each with its index beside it."""
     with serving() as server:
         for name, records in ("/small", SMALL), ("/large", LARGE):
             server.files[name] = bytes(frame(records))
@@ -52,7 +51,6 @@ def server() -> Iterator[FileServer]:
 
 @pytest.fixture
 def memory() -> Iterator[Any]:
-    """Return the file system of memory URLs, with the small file in it."""
     filesystem = fsspec.filesystem("memory")
     filesystem.pipe("/folder/small", bytes(frame(SMALL)))
     yield filesystem

@@ -1,9 +1,7 @@
 """Every kind of damage, at every part of a record, in every kind of file, to everybody who reads.
 
 What a reader raises and what it skips is compared with :mod:`tests.support.reference`; how many
-records and damaged places there must be is written down besides. The big test damages a
-hundredth of the records of a file at random; ``TFRECORD_DAMAGES=100`` makes it one of 100,000
-records with 100 damages, 20 times over.
+records and damaged places there must be is written down besides.
 """
 
 import gzip
@@ -54,7 +52,6 @@ class Case(NamedTuple):
 
 
 def cases() -> Iterator[Case]:
-    """Yield each kind of damage at each part of a record."""
     before, frame, after = FRAMES[:HIT], FRAMES[HIT], FRAMES[HIT + 1 :]
 
     def joined(*changed: bytes) -> bytes:
@@ -85,7 +82,6 @@ def cases() -> Iterator[Case]:
 
 
 def swapped(part: str) -> bytes:
-    """Return the stream with a part of one record in the place of another's."""
     frames = list(FRAMES)
     (a, b), (c, d) = (extent(FRAMES[i], part) for i in (HIT, OTHER))
     frames[HIT] = FRAMES[HIT][:a] + FRAMES[OTHER][c:d] + FRAMES[HIT][b:]
@@ -306,8 +302,6 @@ class TestCompressedBytes:
 
 
 class Damaged(NamedTuple):
-    """A stream, and the records in it that must be found, in order."""
-
     stream: bytes
     intact: list[bytes]
 

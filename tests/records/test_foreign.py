@@ -20,7 +20,6 @@ each_kind = pytest.mark.parametrize("kind", FOREIGN)
 
 
 def said(read: Callable[[], object], path: Path) -> str:
-    """Return what the error about a file says after its name."""
     with pytest.raises(DataLossError) as caught:
         read()
     error = caught.value
@@ -34,7 +33,6 @@ def said(read: Callable[[], object], path: Path) -> str:
 
 
 def check(foreign: Foreign, path: Path) -> None:
-    """Check whoever reads a file of another format."""
     path.write_bytes(foreign.data)
     name = said(lambda: list(TFRecordReader(path)), path)
     assert name.startswith(foreign.name)

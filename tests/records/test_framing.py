@@ -31,7 +31,6 @@ from tfrecord_lite.testing.records import odd_lengths
 
 
 def by_feed(decoder: FrameDecoder, chunks: Iterable[bytes]) -> Outcome:
-    """Decode with what a user of the format alone calls."""
     out: list[bytes] = []
     try:
         for chunk in chunks:
@@ -52,7 +51,6 @@ def put(decoder: FrameDecoder, chunk: bytes, n_records: int | None = None) -> No
 
 
 def by_records(decoder: FrameDecoder, chunks: Iterable[bytes]) -> Outcome:
-    """Decode with what an iteration over ``bytes`` calls, memory used again."""
     out: list[bytes] = []
     try:
         for chunk in chunks:
@@ -68,8 +66,6 @@ def by_records(decoder: FrameDecoder, chunks: Iterable[bytes]) -> Outcome:
 
 
 def by_blocks_of(n_records: int) -> Callable[[FrameDecoder, Iterable[bytes]], Outcome]:
-    """Decode with what an iteration over blocks of a fixed size calls."""
-
     def drive(decoder: FrameDecoder, chunks: Iterable[bytes]) -> Outcome:
         out: list[bytes] = []
         try:
@@ -144,28 +140,6 @@ class TestSoundStreams:
 
         assert places == [Place("there", i, start) for i, start in enumerate(starts[:-1])]
         assert decoder.pending_bytes == 0
-
-    @given(st.lists(st.binary(max_size=64), max_size=30), st.data())
-    def test_next_block_gives_exactly_so_many(
-        self, items: list[bytes], data: st.DataObject
-    ) -> None:
-        decoder = FrameDecoder()
-        put(decoder, reference.encode(items))
-        left = items
-
-        while left:
-            n_records = data.draw(st.integers(1, len(items) + 3))
-            block = decoder.next_block(n_records)
-            if n_records > len(left):
-                assert block is None
-                break
-            assert block is not None
-            assert list(block) == left[:n_records]
-            left = left[n_records:]
-
-        assert list(decoder.rest()) == left
-        assert decoder.next_block(1) is None
-        decoder.close()
 
 
 class TestDamage:
@@ -262,7 +236,6 @@ def block_of(stream: bytes, before: int = 0, spans: tuple[Span, ...] = ()) -> Bl
 
 
 def with_record(block: Block, offset: int, length: int) -> Block:
-    """Return a block with one more record."""
     offsets = np.concatenate([block.offsets, [offset]])
     return Block(block.data, offsets, np.concatenate([block.lengths, [length]]), block.spans)
 

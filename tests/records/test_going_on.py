@@ -36,7 +36,6 @@ RECORDS = [b"%034d" % i for i in range(100)]
 
 
 def damaged(folder: Path, name: str, *hit: int) -> Path:
-    """Write 100 records, the data of some damaged."""
     stream = frame(RECORDS)
     for i in hit:
         stream[SIZE * i + 20] ^= 1

@@ -194,7 +194,6 @@ def work_of(read: Callable[[Any], object], data: Any) -> Work:
 
 
 def outcome(read: Callable[[Any], object], data: Any) -> Reason | None:
-    """Return why an input is rejected; None if it is read."""
     try:
         read(data)
     except TFRecordError as error:
@@ -203,7 +202,6 @@ def outcome(read: Callable[[Any], object], data: Any) -> Reason | None:
 
 
 def peak_of(read: Callable[[Any], object], data: Any) -> int:
-    """Return the most memory that is held at once, in bytes."""
     tracemalloc.start()
     try:
         with contextlib.suppress(TFRecordError):

@@ -53,7 +53,6 @@ each_way = pytest.mark.parametrize("way", WAYS_IN)
 
 @pytest.fixture(scope="module")
 def bomb(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a file of Examples that is some hundred times as small as what is in it."""
     records = encode_examples({"n": np.zeros(100_000, np.int64)})
     path = tmp_path_factory.mktemp("bomb") / "bomb.gz"
     path.write_bytes(gzip.compress(frame(list(records))))

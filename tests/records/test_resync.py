@@ -21,7 +21,6 @@ from tfrecord_lite.records.resync import RecordFinder, find_headers
 
 
 def is_record_at(stream: bytes, offset: int, limit: int = 2**31) -> bool:
-    """Whether a record is intact, as the oracle says."""
     records, _ = reference.decode(stream[offset:], max_record_bytes=limit)
     return bool(records)
 
@@ -54,14 +53,12 @@ def as_array(data: bytes) -> npt.NDArray[np.uint8]:
 
 
 def nested(levels: int, payload: bytes = b"core") -> bytes:
-    """Return a record that holds a record that holds a record, and so on."""
     for _ in range(levels):
         payload = reference.encode_record(payload)
     return payload
 
 
 def false_heads(length: int, times: int) -> bytes:
-    """Return right headers with nothing intact after them."""
     return reference.encode_header(length) * times
 
 

@@ -8,6 +8,7 @@ import random
 import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -25,7 +26,6 @@ from tfrecord_lite.recovery import recover as recovering
 
 
 def packed(records: Sequence[bytes], level: int = 6) -> bytes:
-    """Return one gzip member of some records."""
     return gzip.compress(bytes(frame(records)), level, mtime=0)
 
 
@@ -108,7 +108,6 @@ def test_every_record_of_a_member_without_damage_is_saved_once(
 
 
 def incompressible(name: bytes, n_records: int) -> list[bytes]:
-    """Return records of 200 bytes and a name."""
     choose = random.Random(name)
     return [b"%s %03d " % (name, i) + choose.randbytes(200) for i in range(n_records)]
 
@@ -288,19 +287,15 @@ class TestLimits:
         (tmp_path / "a").write_bytes(data + data[:-5])
 
         for ratio in (20, 600):
-            reader = TFRecordReader(tmp_path / "a", max_inflated_ratio=ratio, on_error=str)
-            read = outcome_of(reader)
-            assert read.loss is None or read.loss.reason is Reason.INFLATED_TOO_LARGE
+            limits: Any = {"max_inflated_ratio": ratio}
+            read = outcome_of(TFRecordReader(tmp_path / "a", on_error=str, **limits))
             if read.loss is None:
-                report = recover(
-                    tmp_path / "a", tmp_path / "new", max_inflated_ratio=ratio, overwrite=True
-                )
+                report = recover(tmp_path / "a", tmp_path / "new", **limits)
                 assert report.records == len(read.records)
-            else:
-                with pytest.raises(DataLossError):
-                    recover(
-                        tmp_path / "a", tmp_path / "new", max_inflated_ratio=ratio, overwrite=True
-                    )
+                continue
+            assert read.loss.reason is Reason.INFLATED_TOO_LARGE
+            with pytest.raises(DataLossError):
+                recover(tmp_path / "a", tmp_path / "new", **limits)
 
     def test_of_all_members_together(self, tmp_path: Path) -> None:
         member = packed([bytes(400_000)])[:-1]
