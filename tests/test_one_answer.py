@@ -120,9 +120,6 @@ def test_odd_and_broken_examples_are_examples(
             read()
 
 
-# ----------------------------------------------------------------------------- real files
-
-
 @pytest.mark.needs("tables", "view")
 @pytest.mark.parametrize("sample", corpus_files())
 def test_real_files(sample: CorpusFile, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -68,7 +68,6 @@ def names_in(folder: Path) -> set[str]:
 
 @pytest.fixture
 def _always(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have a callable told whenever anything is done."""
     monkeypatch.setattr(module, "INTERVAL_SECONDS", 0)
 
 

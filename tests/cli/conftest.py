@@ -22,7 +22,6 @@ class Done(NamedTuple):
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Return a function that runs the command line with its arguments."""
     monkeypatch.setenv("COLUMNS", "100")
 
     def run_main(*arguments: object) -> Done:

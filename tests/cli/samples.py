@@ -38,7 +38,6 @@ TENSOR = bytes.fromhex("0801 1208 1202 0803 1202 0804 2230") + bytes(48)
 
 
 def feature(*values: Any) -> Feature:
-    """Make a feature of the kind that the first value has."""
     if isinstance(values[0], bytes):
         return Feature(bytes_list=BytesList(value=values))
     if isinstance(values[0], float):
@@ -79,8 +78,6 @@ def event(step: int) -> bytes:
 
 
 def tiny_png(number: int) -> bytes:
-    """Return a grey image of one pixel."""
-
     def chunk(name: bytes, data: bytes) -> bytes:
         crc = zlib.crc32(name + data)
         return struct.pack(">I", len(data)) + name + data + struct.pack(">I", crc)
@@ -91,7 +88,6 @@ def tiny_png(number: int) -> bytes:
 
 
 def image_example(number: int) -> bytes:
-    """Return an Example with an image."""
     name = ("daisy", "rose")[number % 2]
     return encode_example({"image/encoded": tiny_png(number), "image/class/text": name})
 
@@ -114,7 +110,6 @@ def write(path: Path, records: Iterable[bytes], compression: str = "") -> Path:
 
 
 def damage(path: Path, *offsets: int) -> Path:
-    """Flip a bit at each of these places."""
     data = bytearray(path.read_bytes())
     for offset in offsets:
         data[offset] ^= 0x10

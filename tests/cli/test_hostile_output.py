@@ -15,8 +15,8 @@ from tests.cli.conftest import Run
 from tests.cli.samples import tiny_png
 from tests.support import terminal
 from tests.support.extras import is_installed
+from tfrecord_lite import encode_example, encode_sequence_example
 from tfrecord_lite.cli.app import VERBS
-from tfrecord_lite.messages import Example, SequenceExample
 from tfrecord_lite.records.framing import frame
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="such names are not possible there")
@@ -29,22 +29,13 @@ OURS = re.compile(r"\x1b\[(0|1|2|3[1-6])m")
 
 
 def example() -> bytes:
-    message = Example()
-    features = message.features.feature
-    features[EVIL].bytes_list.value.append(EVIL.encode())
-    features["text"].bytes_list.value.extend([EVIL.encode(), b"\xff\x1b[31m"])
-    features["n"].int64_list.value.append(1)
-    features["image/encoded"].bytes_list.value.append(tiny_png(0))
-    features["image/filename"].bytes_list.value.append(NAME.replace("\r", "").encode())
-    features["image/class/text"].bytes_list.value.append(NAME.encode())
-    return message.SerializeToString()
+    row = {EVIL: EVIL, "text": [EVIL.encode(), b"\xff\x1b[31m"], "n": 1, "image/class/text": NAME}
+    name = NAME.replace("\r", "")
+    return encode_example({**row, "image/encoded": tiny_png(0), "image/filename": name})
 
 
 def sequence() -> bytes:
-    message = SequenceExample()
-    message.context.feature[EVIL].bytes_list.value.append(EVIL.encode())
-    message.feature_lists.feature_list[EVIL].feature.add().bytes_list.value.append(EVIL.encode())
-    return message.SerializeToString()
+    return encode_sequence_example({"context": {EVIL: EVIL}, "feature_lists": {EVIL: [[EVIL]]}})
 
 
 @pytest.fixture

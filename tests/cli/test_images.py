@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.cli.conftest import Run
-from tests.cli.samples import feature, features, write
+from tests.cli.samples import write
+from tfrecord_lite import encode_example
 from tfrecord_lite.cli.pictures import drawn
-from tfrecord_lite.messages import Example
 
 pytestmark = pytest.mark.needs("image")
 
@@ -66,9 +65,6 @@ def from_blocks(text: str) -> Any:
     return np.array(rows)
 
 
-# --------------------------------------------------------------------------------- tests
-
-
 @pytest.mark.parametrize("is_true_colour", [True, False])
 @given(width=SIDES, height=SIDES, channels=st.sampled_from([3, 4]))
 def test_half_blocks_are_the_pixels(
@@ -105,10 +101,7 @@ def test_half_blocks_fit_the_terminal(columns: int, monkeypatch: pytest.MonkeyPa
 
 class TestHead:
     def image_file(self, folder: Path, *images: bytes) -> Path:
-        record = Example(
-            features=features(**{f"image{i}": feature(x) for i, x in enumerate(images)})
-        )
-        return write(folder / "a", [record.SerializeToString()])
+        return write(folder / "a", [encode_example({f"image{i}": x for i, x in enumerate(images)})])
 
     @pytest.fixture(autouse=True)
     def _colours(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,15 +133,3 @@ class TestHead:
         assert len(run("head", "--json", "--images", path).out) == 1
         monkeypatch.delenv("FORCE_COLOR")
         assert "\x1b" not in "".join(run("head", "--images", path).out)
-
-    def test_without_pillow_it_says_what_to_install(
-        self, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        path = self.image_file(tmp_path, png(random(3, 2)))
-        monkeypatch.setitem(sys.modules, "PIL", None)
-
-        done = run("head", "--images", path)
-
-        assert done.status == 2
-        assert "pip install pillow" in done.err[0]
-        assert "record 0" in done.out[0]

