@@ -50,16 +50,6 @@ def test_paths_of_every_form(tf: Any, names: list[str], tmp_path: Path) -> None:
 
 
 @rule("B1")
-@pytest.mark.parametrize("size", [None, -2, -1, 0, 1, 100])
-def test_the_buffer_changes_nothing(tf: Any, names: list[str], size: int | None) -> None:
-    theirs = ask(lambda: list(tf.data.TFRecordDataset(names, None, size).as_numpy_iterator()))
-    ours = ask(lambda: list(TFRecordDataset(names, None, size)))
-
-    assert_same_error(theirs, ours)
-    assert ours.value == theirs.value
-
-
-@rule("B1")
 @given(counts, st.integers(1, 6), st.integers(1, 4))
 def test_files_take_turns(
     tf: Any, tmp_path_factory: pytest.TempPathFactory, sizes: list[int], cycle: int, block: int
