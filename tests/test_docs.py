@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import runpy
 import tomllib
@@ -87,17 +86,6 @@ def test_the_reference_has_the_arguments_of_every_verb() -> None:
     page = (ROOT / "docs" / "reference" / "cli.md").read_text()
 
     assert sorted(re.findall(r"^```\{verb\} (\w+)$", page, re.MULTILINE)) == sorted(VERBS)
-
-
-def test_the_search_finds_pages_that_exist_by_words_of_one_page_each() -> None:
-    source = (ROOT / "docs" / "_ext" / "keywords.py").read_text("utf-8")
-    (table,) = re.findall(r"^KEYWORDS = (\{.*?^\})", source, re.MULTILINE | re.DOTALL)
-    keywords: dict[str, str] = ast.literal_eval(table)
-    words = [word.strip() for words in keywords.values() for word in words.split(",")]
-
-    assert "pandas" in keywords["how-to/tables"]
-    assert [page for page in keywords if not (ROOT / "docs" / f"{page}.md").is_file()] == []
-    assert len(words) == len(set(words))
 
 
 def test_the_pictures_are_those_that_the_script_draws() -> None:

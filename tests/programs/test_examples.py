@@ -110,16 +110,11 @@ def test_an_image_pipeline_takes_files_and_says_what_is_wrong_with_them(tmp_path
     with TFRecordWriter(tmp_path / "bad") as writer:
         writer.write_example({"image/encoded": b"not an image"})
 
-    (tmp_path / "empty").touch()
-
     done = run("imagenet_pipeline.py", tmp_path / "good-*", "--unlabelled", "--size", 8)
     assert done.stdout.count("1 images, the last batch float32 of shape (1, 8, 8, 3)") == 2
     for arguments, text in (
         ([tmp_path / "good-*"], "image/class/label"),
         ([tmp_path / "bad", "--unlabelled"], "not an image"),
-        ([tmp_path / "absent-*"], "absent-"),
-        ([tmp_path / "empty"], "no records"),
-        ([tmp_path / "good-*", "--batch", 0, "--unlabelled"], "batch_size"),
     ):
         assert text in run("imagenet_pipeline.py", *arguments, code=1).stderr
 
@@ -186,9 +181,4 @@ def test_a_table_of_ones_own(tmp_path: Path) -> None:
         "'x' is a number in some rows"
         in run("feature_store.py", "--csv", table, "--label", "y", code=1).stderr
     )
-    for label, content in (("z", "x,y\n1,2\n"), ("y", "x,y\n1,two\n"), ("y", "x,y\n")):
-        table.write_text(content)
-        assert (
-            str(table) in run("feature_store.py", "--csv", table, "--label", label, code=1).stderr
-        )
     run("feature_store.py", "--csv", tmp_path / "absent.csv", code=1)

@@ -53,36 +53,25 @@ def _pose(x: float) -> dict[str, list[float]]:
 
 def frame(number: int) -> bytes:
     """Return a frame of a drive, with the pictures of two cameras."""
+    stats = {"time_of_day": "Day", "location": "location_sf", "weather": "sunny"}
+    images = [{"name": name, "image": JPEG, "pose": _pose(0.5), "shutter": 0.25} for name in (1, 2)]
     made = Frame(
-        context={
-            "name": "10017090168044687777_6380_000_6400_000",
-            "stats": {"time_of_day": "Day", "location": "location_sf", "weather": "sunny"},
-        },
+        context={"name": "10017090168044687777_6380_000_6400_000", "stats": stats},
         timestamp_micros=1550083467346370 + 100_000 * number,
         pose=_pose(number / 4),
-        images=[
-            {"name": name, "image": JPEG, "pose": _pose(0.5), "shutter": 0.25} for name in (1, 2)
-        ],
+        images=images,
     )
     return bytes(made.SerializeToString())
 
 
 def prediction_log(number: int) -> bytes:
     """Return a logged request."""
-    tensor = {
-        "dtype": 1,
-        "tensor_shape": {"dim": [{"size": 1}, {"size": 2}]},
-        "tensor_content": struct.pack("<2f", number, 0.5),
-    }
-    request = {
-        "model_spec": {
-            "name": "flowers",
-            "version": {"value": 3},
-            "signature_name": "serving_default",
-        },
-        "inputs": [{"key": "x", "value": tensor}],
-        "output_filter": ["scores"],
-    }
+    shape = {"dim": [{"size": 1}, {"size": 2}]}
+    content = struct.pack("<2f", number, 0.5)
+    tensor = {"dtype": 1, "tensor_shape": shape, "tensor_content": content}
+    model = {"name": "flowers", "version": {"value": 3}, "signature_name": "serving_default"}
+    inputs = [{"key": "x", "value": tensor}]
+    request = {"model_spec": model, "inputs": inputs, "output_filter": ["scores"]}
     made = PredictionLog(
         log_metadata={"model_spec": {"name": "flowers"}}, predict_log={"request": request}
     )
