@@ -1,6 +1,5 @@
 """Data frames, Series and Arrow arrays as columns to be encoded."""
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,6 @@ from tfrecord_lite import (
     summarize,
 )
 from tfrecord_lite.columns import RaggedTensor
-from tfrecord_lite.convert.arrow import library
 from tfrecord_lite.convert.lossless import schema_of
 from tfrecord_lite.convert.normalize import normalize
 from tfrecord_lite.errors import InvalidArgumentError, Reason
@@ -269,16 +267,3 @@ def test_a_value_of_a_list_that_is_not_one_of_the_categories_is_an_error() -> No
         with pytest.raises(InvalidArgumentError, match="is not one of the") as caught:
             encode_examples({"x": bad}, schema)
         assert caught.value.index == 1
-
-
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("pyarrow.parquet", "Parquet files need pyarrow: pip install pyarrow"),
-        ("pytz", "this needs pytz: pip install pytz"),
-    ],
-)
-def test_a_library_that_is_absent(monkeypatch: pytest.MonkeyPatch, name: str, text: str) -> None:
-    monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(ImportError, match=text):
-        library(name)

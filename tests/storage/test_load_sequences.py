@@ -174,9 +174,7 @@ def test_some_columns_are_chosen_by_path_and_in_order(videos: Path) -> None:
 
 
 def test_a_schema_may_be_given(videos: Path) -> None:
-    schema = SequenceSchema(
-        {"label": FixedLenFeature([], "int64")}, {"words": VarLenFeature(bytes)}
-    )
+    schema = SequenceSchema({"label": "int64"}, {"words": VarLenFeature(bytes)})
 
     data = load(videos, schema=schema)
 

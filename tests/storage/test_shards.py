@@ -65,24 +65,17 @@ def test_shards_saved_by_themselves_load_as_one_in_any_order(tmp_path: Path, n_s
         assert found["h"].tolist() == [row.get("h") for row in rows]
 
 
-NOTHING: list[list[Any]] = [[], [{"x": []}, {"x": []}]]
+ROWS: list[Any] = [[[1, 2], [3]], [[0.5, 1.5], [2.5]], [["a"], ["b", "c"]]]
+BOXES: list[Any] = [{"box": {"x": 1}}], [{"box": {"x": 2, "y": 0.5}}]
 
 
 @pytest.mark.parametrize(
     ("one", "other", "expected"),
     [
-        (
-            [{"box": {"x": 1}}],
-            [{"box": {"x": 2, "y": 0.5}}],
-            {"box": {"x": [1, 2], "y": [None, 0.5]}},
-        ),
+        (*BOXES, {"box": {"x": [1, 2], "y": [None, 0.5]}}),
         ([{"p": (1, 2)}], [{"p": (3, 4)}], {"p": ([1, 3], [2, 4])}),
         ({"x": [], "y": np.zeros((0, 3), np.uint8)}, {"x": [[1, 2], [3]]}, {"x": [[1, 2], [3]]}),
-        *(
-            (nothing, {"x": rows}, {"x": [*([[], []] if nothing else []), *rows]})
-            for nothing in NOTHING
-            for rows in ([[1, 2], [3]], [[0.5, 1.5], [2.5]], [["a"], ["b", "c"]])
-        ),
+        *(([{"x": []}] * 2, {"x": rows}, {"x": [[], [], *rows]}) for rows in ROWS),
         ([{"x": None}], [{"x": 5}], {"x": [None, 5]}),
     ],
 )
@@ -313,10 +306,8 @@ LARGE = 2**24 + 1
     ("example", "column"),
     [
         (np.zeros(1, np.float32), [0.5, LARGE]),
-        (np.zeros(1, np.float32), np.array([0.5, LARGE], object)),
         (np.zeros(1, np.float32), [0.5, np.array(LARGE)]),
         (np.zeros((1, 2), np.float32), [[0.5, 1], [2, LARGE]]),
-        (np.zeros((1, 2), np.float32), np.array([[0.5, 1], [2, LARGE]], object)),
         (RaggedTensor(np.zeros(0, np.float32), [0]), [[0.5, 2.0], [LARGE]]),
         (np.ma.MaskedArray(np.zeros(2, np.float32), [False, True]), [None, LARGE, 0.5]),
         (np.zeros(1, np.complex64), [1j, LARGE]),
@@ -380,11 +371,6 @@ def test_what_a_schema_adds_is_nested_as_its_path(tmp_path: Path) -> None:
 
     save(tmp_path / "1", [{"n": 2}], schema=schema)
     save(tmp_path / "2", [], schema=schema)
-    save(
-        tmp_path / "3",
-        {"n": [None, None], "m": [1, 2]},
-        schema={"n": VarLenFeature(int), "m": VarLenFeature(int)},
-    )
     save(tmp_path / "4", {"n": [None, None]}, schema={"n": VarLenFeature(int)})
 
     for name in "12":
@@ -472,9 +458,7 @@ def test_names_of_shards(
         ("a-{shard}.tfrecord", None, InvalidArgumentError),
         ("there@2", None, InvalidArgumentError),  # a file of this name would hide the shards
         ("there@2", 2, InvalidArgumentError),
-        ("a@3", 2, InvalidArgumentError),
         ("a{shard:x}{shard}{y}", 2, InvalidArgumentError),
-        ("a{shard[z]}", 2, InvalidArgumentError),
         ("a@2@3.x", 2, InvalidArgumentError),
         ("a", 0, InvalidArgumentError),
         ("a", 2.5, TypeError),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.apps.test_notebook import page_of, png
-from tfrecord_lite import encode_example, encode_sequence_examples
+from tfrecord_lite import encode_example
 from tfrecord_lite.apps.statistics import compute_statistics
 from tfrecord_lite.block import Block
 
@@ -17,9 +17,6 @@ NAMES = {
 }
 ROWS = [dict(zip(NAMES, values, strict=True)) for values in zip(*NAMES.values(), strict=True)]
 TABLE = compute_statistics(Block.from_records([encode_example(row) for row in ROWS]))
-SEQUENCES = compute_statistics(
-    encode_sequence_examples({"id": [3, 4]}, {"tokens": [[[5, 6], [7]], [[8]]]})
-)
 
 
 @pytest.mark.needs("image")
@@ -39,14 +36,6 @@ def test_a_table_has_the_figures_of_the_text_and_a_chart_or_values() -> None:
     assert page.tags.count("svg") == 1
     assert page.tags.count("rect") == 16
     assert 1 <= len(page.sources) <= 3
-
-
-def test_sequences_have_a_table_of_each_part() -> None:
-    page = page_of(SEQUENCES)
-
-    assert page.tags.count("table") == 2
-    assert "context" in page.text
-    assert "feature lists" in page.text
 
 
 def test_the_page_of_very_many_features_is_bounded() -> None:
