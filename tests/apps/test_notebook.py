@@ -53,7 +53,6 @@ def page_of(thing: Any) -> Any:
     """Parse what a notebook shows, and check that nothing in it comes from data."""
     text = thing._repr_html_()
     page = parsed(text)
-
     assert set(page.tags) <= OURS
     assert not [name for _, name, _ in page.attributes if name.startswith("on")]
     assert all(source.startswith("data:image/") for source in page.sources)
@@ -159,7 +158,6 @@ def test_images_are_pictures_and_other_values_what_they_are() -> None:
 def test_rows_are_those_of_the_column() -> None:
     ragged = page_of(RaggedTensor(np.arange(100), [0, 0, 2, 100])).cells
     sparse = page_of(SparseTensor([[0, 1], [2, 0]], np.array([0.5, 8], np.float32), [3, 2])).cells
-
     assert ragged[:9] == ["row", "length", "values", "0", "0", "no values", "1", "2", "0, 1"]
     assert ragged[11] == "2, 3, 4, 5, 6, 7, 8, 9 … 98 values"
     assert sparse[2:] == ["[0, 1]", "0.5", "[2, 0]", "8"]
@@ -168,7 +166,6 @@ def test_rows_are_those_of_the_column() -> None:
 def test_events_have_a_curve_per_scalar() -> None:
     events = read_events(io.BytesIO(frame([event(i, scalar("loss", 1 / i)) for i in range(1, 9)])))
     page = page_of(events)
-
     assert page.tags.count("svg") == 1
     assert page.cells[6:11] == ["loss", "scalars", "8", "1 .. 8", "0.125"]
 
@@ -194,7 +191,6 @@ SEQUENCES = encode_sequence_examples({"id": [3, 4]}, {"tokens": [[[5, 6], [7]], 
 @pytest.mark.parametrize("strings", ["ndarray", "BytesColumn"])
 def test_a_batch_is_a_row_per_record_and_a_column_per_feature(strings: Any) -> None:
     page = page_of(show(ExampleParser(FEATURES, strings=strings)(BLOCK)))
-
     assert page.text.split(" #")[0].endswith("2 records, 5 features")
     assert page.cells[1:6] == [
         "imagestring", "labelint64", "boxfloat32 [2]", "tagsragged string", "idssparse int64",
@@ -213,7 +209,6 @@ def test_parsed_sequence_examples_are_a_table_each() -> None:
         {"n": FixedLenSequenceFeature([], "int64")},
     )
     page = page_of(show(parts))
-
     assert page.tags.count("table") == 3
     assert "context" in page.text and "feature lists" in page.text  # noqa: PT018
     assert page.cells[-4:] == ["0", "2", "1", "1"]  # the lengths of the padded list
@@ -227,7 +222,6 @@ def test_columns_are_named_by_their_path() -> None:
     batch = {"a": {"x": np.arange(2), "y": Tensor()}, "b": (np.arange(2), np.ones(2, bool))}
     page = page_of(show(batch))
     rows = page_of(show(decode_sequence_examples(SEQUENCES)))
-
     assert page.cells[:5] == ["#", "a/xint64", "a/yint64", "b/0int64", "b/1bool"]
     assert rows.cells[:3] == ["#", "context/id", "feature_lists/tokens"]
     assert body(rows, 3) == [["0", "3", "5, 67"], ["1", "4", "8"]]
@@ -237,7 +231,6 @@ def test_columns_are_named_by_their_path() -> None:
 def test_a_single_record_is_a_row_per_feature() -> None:
     for record in (parse_single_example(BLOCK[0], FEATURES), decode_example(BLOCK[0])):
         page = page_of(show(record))
-
         assert page.cells[:3] == ["feature", "type", "value"]
         assert len(page.sources) == 1
         assert "0.5, 2" in page.cells
@@ -250,7 +243,6 @@ def test_pixels_are_pictures_and_masked_values_missing() -> None:
     page = page_of(
         show({"pixels": pixels, "rgb": np.zeros((3, 400, 300, 3), np.uint8), "n": masked})
     )
-
     assert len(page.sources) == 6
     assert [row[3] for row in body(page, 4)] == ["1", "missing", "3"]
 
@@ -313,5 +305,4 @@ def test_the_extension_is_found_by_its_name() -> None:
 
     shell: Any = InteractiveShell()  # type: ignore[no-untyped-call]
     shell.run_line_magic("load_ext", "tfrecord_lite")
-
     assert "text/html" in shell.display_formatter.format({"a": np.arange(3)})[0]

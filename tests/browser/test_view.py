@@ -154,7 +154,6 @@ def test_a_page_is_whole_without_scripts(
 ) -> None:
     with watched(chromium, pages(kind), 400, java_script_enabled=False) as one:
         page = one.page
-
         assert lacking(one, {f"{name}:visible": n for name, n in EXPECTED[kind].items()}) == {}
         for fold in page.locator(".record summary:visible").all()[:2]:
             fold.click()
@@ -223,7 +222,6 @@ def test_a_file_of_another_program_has_a_page(
     chromium: Browser, tmp_path: Path, sample: CorpusFile
 ) -> None:
     page = page_of([sample.path], tmp_path / "page.html")
-
     with watched(chromium, page) as one:
         assert one.page.locator("h1").inner_text()
         assert one.page.locator(".record").count() > 0

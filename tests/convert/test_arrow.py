@@ -333,10 +333,8 @@ def test_a_null_in_the_dictionary_of_one_chunk_is_a_null(tmp_path: Path) -> None
 def test_a_code_that_the_dictionary_lacks_is_an_error(code: int) -> None:
     wrong = of_dictionary([0, code, 1], ["a", "b"], safe=False)
     chunks = pa.chunked_array([of_dictionary([0, 1], ["a", "b"]), wrong])
-
     with pytest.raises(InvalidArgumentError, match="the dictionary lacks: ") as caught:
         encode_examples(pa.table({"x": chunks}))
-
     assert caught.value.key == "x"
 
 
@@ -353,7 +351,6 @@ def test_bytes_in_place_of_a_null_are_not_written() -> None:
     offsets, valid = pa.py_buffer(np.array([0, 6, 6], np.int32)), pa.py_buffer(b"\x02")
     array = pa.Array.from_buffers(pa.binary(), 2, [valid, offsets, data])
     assert array.to_pylist() == [None, b""]
-
     assert decoded(encode_examples({"x": array})) == [{}, {"x": [b""]}]
     lists = pa.ListArray.from_arrays([0, 2], array)
     with pytest.raises(InvalidArgumentError, match="null within a list"):
@@ -550,13 +547,11 @@ def test_a_stream_is_closed_when_something_is_wrong(tmp_path: Path) -> None:
 
 def test_runs_are_plain_values() -> None:
     runs = pa.RunEndEncodedArray.from_arrays([2, 3], ["a", None])
-
     assert decoded(encode_examples(pa.table({"x": runs}))) == [{"x": [b"a"]}, {"x": [b"a"]}, {}]
 
 
 def test_streams_are_summarised() -> None:
     table = pa.table({"x": [1, None, 3]})
-
     assert summarize(table.to_reader())["x"].n_records == 2
     assert summarize(Exported(table), num_records=1).n_records == 1
     assert infer_schema(table.to_reader()) == infer_schema(table)
@@ -776,7 +771,6 @@ def test_batches_with_categories_of_their_own_are_written_alike(tmp_path: Path) 
 def test_byte_strings_of_fixed_width_are_bytes(tmp_path: Path) -> None:
     values = [b"\xff\xfe", b"ab"]
     save(tmp_path / "d", {"s": np.array(values, "S2")})
-
     table = scan(tmp_path / "d").to_arrow()
     assert table["s"].type == pa.large_binary()
     assert table["s"].to_pylist() == values

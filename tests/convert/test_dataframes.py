@@ -95,7 +95,6 @@ def test_a_series_alone_or_in_a_dictionary_is_saved(
 def test_a_series_has_the_zone_and_categories_of_its_own(tmp_path: Path) -> None:
     times = pd.Series(pd.to_datetime([0, 1]).tz_localize("UTC").tz_convert("Europe/Berlin"))
     columns = {"t": times, "c": pl.Series(["a", "b"], dtype=pl.Enum(["b", "a"]))}
-
     for schema in (schema_of(columns), save(tmp_path / "d", columns)):
         assert schema.originals["t"].zone == "Europe/Berlin"
         assert schema.originals["c"].categories == ("b", "a")
@@ -137,9 +136,7 @@ def test_frames_are_encoded_as_their_columns(tmp_path: Path, frame: Any) -> None
 
 def test_an_index_that_is_not_a_range_is_encoded_too() -> None:
     frame = pd.DataFrame({"x": [1, 2]}, index=pd.Index(["a", "b"], name="key"))
-
     rows = list(decode_examples(encode_examples(frame)))
-
     assert [sorted(row) for row in rows] == [["key", "x"]] * 2
     assert list(schema_of(frame)) == ["x", "key"]
     assert schema_of(frame).originals["key"] == Original("string", (), "str")
@@ -167,7 +164,6 @@ def with_null(items: list[Any]) -> Any:
 def test_a_null_in_a_dictionary_is_missing(tmp_path: Path, items: Any, expected: Any) -> None:
     array = with_null(items)
     frame = pd.DataFrame({"x": pd.Series(array, dtype=pd.ArrowDtype(array.type))})
-
     assert list(encode_examples({"x": array})) == list(encode_examples({"x": expected}))
     for data, kind in ((pa.table({"x": array}), "arrow"), (frame, "pandas")):
         assert load_saved(tmp_path, data)["x"].tolist() == expected

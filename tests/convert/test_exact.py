@@ -285,7 +285,6 @@ def test_the_lenient_policy_changes_nothing_but_floats_to_the_nearest(
     if error is not None:
         assert error.key == "x"
         return
-
     found = path(values)
     assert len(found) == len(values)
     for one, own in zip(found, values, strict=True):
@@ -306,9 +305,7 @@ class Level(enum.IntEnum):
 )
 def test_subclasses_of_pythons_numbers_are_numbers(tmp_path: Path, values: list[Any]) -> None:
     save(tmp_path / "x.tfrecord", {"x": values})
-
     found = np.asarray(load(tmp_path / "x.tfrecord")["x"])
-
     assert found.dtype.kind in "if"
     assert found.tolist() == values
 

@@ -198,9 +198,7 @@ values = st.one_of(scalars, lists, arrays, object_arrays)
 @example(value=np.array([1j], "c8"))
 def test_a_fast_path_gives_what_the_plain_one_gives(path: str, value: Any) -> None:
     expected = plain(value)
-
     found = FAST_PATHS[path](value)
-
     if path == "steps of sequences" and expected == b"":  # without a kind
         expected = None
     assert set(found) == {expected}
@@ -211,7 +209,6 @@ def test_arrays_give_what_their_values_give_one_by_one(array: np.ndarray[Any, An
     if array.size == 0:
         return  # nothing but the dtype tells the kind then
     expected = plain(list(array.ravel()))
-
     assert plain(array) == expected
     assert outcome_of(lambda: feature(normalize("x", array[None]))) == expected
 

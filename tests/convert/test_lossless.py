@@ -45,15 +45,12 @@ def test_a_column_comes_back(column: Any) -> None:
 @given(st.lists(st.binary(max_size=5), max_size=5))
 def test_a_column_of_bytes_comes_back_as_objects(raw: list[bytes]) -> None:
     column = BytesColumn.from_list(raw)
-
     same(back({"x": column})["x"], column)
 
 
 def test_nothing_is_lost_by_default_and_rounding_is_asked_for() -> None:
     columns = {"x": np.array([[0.1, np.inf]]), "z": np.array([1j])}
-
     exact, rounded = schema_of(columns), schema_of(columns, lossless=False)
-
     assert exact["x"] == RawFeature([2], "float64")
     assert rounded["x"] == FixedLenFeature([2], "float32")
     assert rounded["z"] == RawFeature([], "complex128")
@@ -99,19 +96,15 @@ def test_large_arrays_of_one_byte_numbers_are_stored_as_their_bytes(
 def test_rounding_never_makes_a_number_infinite(form: Any) -> None:
     column = form(np.array([0.1, np.nan, -np.inf, -1e300]))
     schema = schema_of({"x": column}, lossless=False)
-
     with pytest.raises(InvalidArgumentError, match="beyond float32") as caught:
         encode_examples({"x": column}, schema)
-
     error = caught.value
     assert (error.reason, error.key, error.index) == (Reason.UNREPRESENTABLE, "x", 3)
 
 
 def test_raw_bytes_are_little_endian() -> None:
     schema = schema_of({"x": np.zeros((1, 2))})
-
     block = encode_examples({"x": np.array([[1.0, 2.0]], ">f8")}, schema)
-
     found = parsed_with(block, {"x": FixedLenFeature([], bytes)})["x"]
     assert found.tolist() == [np.array([1.0, 2.0], "<f8").tobytes()]
 
@@ -119,9 +112,7 @@ def test_raw_bytes_are_little_endian() -> None:
 def test_large_unsigned_numbers_are_stored_in_twos_complement() -> None:
     column = np.array([2**64 - 1, 2**63, 5], np.uint64)
     schema = schema_of({"x": column})
-
     found = parsed_with(encode_examples({"x": column}, schema), schema.features)
-
     assert found["x"].tolist() == [-1, -(2**63), 5]
     assert restore(found, schema)["x"].tolist() == column.tolist()
 
@@ -144,7 +135,6 @@ def test_large_unsigned_numbers_are_stored_in_twos_complement() -> None:
 )
 def test_lists_come_back_as_arrays(column: Any, wanted: Any) -> None:
     found = back({"x": column})["x"]
-
     if np.ma.isMA(wanted) and wanted.dtype == object:
         assert found.tolist() == wanted.tolist()
     else:
@@ -154,7 +144,6 @@ def test_lists_come_back_as_arrays(column: Any, wanted: Any) -> None:
 def test_features_without_an_original_stay_as_they_are() -> None:
     schema = Schema({"x": FixedLenFeature([], "int64"), "y": VarLenFeature("int64")})
     parsed = parsed_with(encode_examples({"x": [1], "y": [[1, 2]]}, schema), schema)
-
     assert restore(parsed, schema) == parsed
     assert list(restore({"y": parsed["y"]}, schema)) == ["y"]
 
@@ -167,18 +156,14 @@ def test_arrays_that_others_parsed_as_strings_are_restored(strings: Any) -> None
     }
     schema = schema_of(columns)
     features = dict.fromkeys(columns, FixedLenFeature([], bytes))
-
     parsed = ExampleParser(features, strings=strings)(encode_examples(columns, schema))
-
     same(restore(parsed, schema), columns)
 
 
 def test_inner_rows_can_be_read_by_anyone() -> None:
     column = RaggedTensor.from_nested_row_splits([1, 2, 3], [[0, 2, 3], [0, 2, 2, 3]])
     schema = schema_of({"x": column})
-
     block = encode_examples({"x": column}, schema)
-
     features = {"x": RaggedFeature("int64"), "x/row_lengths_1": RaggedFeature("int64")}
     plain = parsed_with(block, features)
     assert plain["x"].to_list() == [[1, 2], [3]]
@@ -199,16 +184,13 @@ def test_every_partition_is_written_as_it_is_read(partition: Any) -> None:
     # Value row ids cannot say that there is an empty row at the end.
     column = RaggedTensor.from_nested_row_splits([1, 2, 3, 4], [[0, 3, 3, 4], [0, 1, 1, 3, 4]])
     features = {"x": RaggedFeature("int64", "v", [partition], validate=True)}
-
     block = encode_examples({"x": column}, features)
-
     assert parsed_with(block, features)["x"].to_list() == column.to_list()
 
 
 def test_uniform_rows_need_no_key_and_are_checked() -> None:
     features = {"x": RaggedFeature("int64", None, [RaggedFeature.UniformRowLength(2)])}
     even, odd = [[[1, 2]], [[3, 4]]], [[[1, 2]], [[3]]]
-
     assert parsed_with(encode_examples({"x": even}, features), features)["x"].to_list() == even
     with pytest.raises(InvalidArgumentError) as caught:
         encode_examples({"x": odd}, features)
@@ -232,7 +214,6 @@ def test_what_does_not_make_up_the_original_is_refused(
     parsed = parsed_with(encode_examples({"x": [bytes(16), record]}), features)
     sound = {"x": parsed["x"][:1]}
     schema = Schema(features, {"x": original})
-
     assert restore(sound, schema)["x"].shape[0] == 1
     with pytest.raises(InvalidArgumentError) as caught:
         restore(parsed, schema)
@@ -273,7 +254,6 @@ def test_every_number_of_ml_dtypes_comes_back_to_the_bit(name: str) -> None:
         "sparse": SparseTensor([[i, 0] for i in range(half)], values[:half], [half, 1]),
         "scalars": [list(values[:1])] * half,
     }
-
     same(back(columns), columns | {"scalars": RaggedTensor(values[[0] * half], range(half + 1))})
 
 
@@ -319,9 +299,7 @@ def test_the_nan_of_another_program_is_one_of_ours() -> None:
     values = all_of("float8_e5m2")
     schema = schema_of({"x": values})
     wide = np.array([0x7FC00000, 0xFFC00000, 0x7F800001, 0x7FFFFFFF], np.uint32).view(np.float32)
-
     found = restore({"x": wide}, schema)["x"]
-
     assert np.isnan(found.astype(np.float32)).all()
 
 
@@ -441,5 +419,4 @@ def test_negative_numbers_are_no_uint64() -> None:
 @pytest.mark.parametrize("shape", [(3, 0), (0, 3), (0,), (0, 0), (3, 0, 2), (3, 2, 0)])
 def test_masked_arrays_without_values_come_back(dtype: str, shape: tuple[int, ...]) -> None:
     column: Any = np.ma.MaskedArray(np.zeros(shape, dtype), np.ones(shape, np.bool_))
-
     same(back({"x": column})["x"], column)

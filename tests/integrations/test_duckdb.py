@@ -256,7 +256,6 @@ def test_a_feature_that_comes_after_the_sample_is_an_error_of_a_query_for_everyt
         writer.write_examples([{"x": 1, "y": 2}] * 5 + [{"x": 1, "late": 3}])
     with pytest.raises(InvalidArgumentError, match="not in the schema") as caught:
         sql(f"select * from '{tmp_path}/x'", sample=3).read_all()
-
     assert (caught.value.key, caught.value.index) == ("late", 5)
     found = sql(f"select sum(x) as n from '{tmp_path}/x'", sample=3).read_all()
     assert found.to_pylist() == [{"n": 6}]

@@ -59,7 +59,6 @@ def test_a_data_set_is_saved_in_its_order(tmp_path: Path, change: Any, order: li
     names = ROWS[0].keys()
     assert [{name: row[name] for name in names} for row in found] == [ROWS[i] for i in order]
     assert [row["image/bytes"] for row in found] == [b"not decoded %d" % i for i in order]
-
     with TFRecordWriter(tmp_path / "y") as writer:
         writer.write_examples(given)
     assert len(list(TFRecordReader(tmp_path / "y"))) == len(order)

@@ -63,7 +63,6 @@ def test_progress_counts_records(tmp_path: Path, options: dict[str, Any]) -> Non
     save(paths[0], pd.DataFrame({"x": range(3000)}), progress=lambda *now: seen.append(now))
     assert seen[-1] == (3000, 3000)
     save(paths[1], [{"x": i} for i in range(3000)])
-
     for path in paths:
         seen.clear()
         frame = scan(path, **options).to_pandas(progress=lambda *now: seen.append(now))

@@ -93,7 +93,6 @@ def expected_even(rows: list[int]) -> list[int]:
 def test_columns_that_a_query_does_not_name_are_not_parsed(tmp_path: Path, engine: Any) -> None:
     path = write(tmp_path / "x", with_a_bad_feature(5, 5))
     frame = lazy(path, schema=FEATURES)
-
     assert frame.select("label").collect(engine=engine).height == 11
     assert frame.select(pl().len()).collect(engine=engine).item() == 11
     assert frame.filter(pl().col("label") > 4).select("label").collect(engine=engine).height == 6

@@ -245,7 +245,6 @@ def test_a_frame_comes_back_with_its_index_and_all(frame: Any) -> None:
 def test_an_offset_is_a_time_zone_to_every_library(tmp_path: Path) -> None:
     times = pd.to_datetime([0]).tz_localize("UTC").tz_convert(dt.timezone(dt.timedelta(hours=-2)))
     save(tmp_path / "a", pd.DataFrame({"t": times}))
-
     assert load(tmp_path / "a", as_="arrow").schema.field("t").type.tz == "-02:00"
     for frame in (load(tmp_path / "a", as_="polars"), scan(tmp_path / "a").to_polars()):
         assert frame["t"].dt.convert_time_zone("UTC").dt.timestamp("ms").to_list() == [0]
@@ -267,7 +266,6 @@ def test_an_offset_is_a_time_zone_to_every_library(tmp_path: Path) -> None:
 )
 def test_an_array_comes_back_as_its_type(array: Any) -> None:
     table = pa.table({"x": array})
-
     same_arrow(again(table, "arrow"), table)
     if len(array):
         batch = pa.record_batch({"x": array})
@@ -368,9 +366,7 @@ def test_named_categories_and_empty_frames_of_polars() -> None:
 
 def test_numpy_sees_utc_and_the_categories_values(tmp_path: Path) -> None:
     schema = save(tmp_path / "d", day_frame())
-
     columns: Any = load(tmp_path / "d")
-
     assert columns["c"].tolist() == ["b", "a", "b"]
     days: Any = columns["__index_level_0__"]
     assert str(days[0].astype("M8[h]")) == "2024-03-29T23"
@@ -388,9 +384,7 @@ def test_numbers_of_ml_dtypes_become_the_nearest(tmp_path: Path, library: str) -
     small = np.array([0.5, -2], ml_dtypes.bfloat16)
     rows = [np.array([1, -2], ml_dtypes.int4), np.array([], ml_dtypes.int4)]
     save(tmp_path / "d", {"x": small, "m": np.ma.MaskedArray(small, [False, True]), "r": rows})
-
     frame = load(tmp_path / "d", as_=library)  # type: ignore[arg-type]
-
     columns = frame.to_pydict() if library == "arrow" else frame
     assert list(columns["x"]) == [0.5, -2]
     assert columns["m"][0] == 0.5
@@ -400,7 +394,6 @@ def test_numbers_of_ml_dtypes_become_the_nearest(tmp_path: Path, library: str) -
 def test_columns_are_chosen_and_the_index_comes_along(tmp_path: Path) -> None:
     frame = day_frame()
     save(tmp_path / "d", frame)
-
     same_pandas(load(tmp_path / "d", columns=["c"], as_="pandas"), frame[["c"]])
     assert load(tmp_path / "d", columns=["c"], as_="polars").columns == ["c", "__index_level_0__"]
     assert list(load(tmp_path / "d", columns=["c"])) == ["c"]
@@ -438,9 +431,7 @@ def test_times_of_several_zones_do_not_go_together(tmp_path: Path) -> None:
 def test_plain_values_and_categories_go_together_as_plain_ones(tmp_path: Path) -> None:
     save(tmp_path / "0", pd.DataFrame({"c": pd.Categorical(["a", "b"])}))
     save(tmp_path / "1", {"c": ["z", "b"]})
-
     found = load([tmp_path / "0", tmp_path / "1"], as_="pandas")
-
     assert found["c"].tolist() == ["a", "b", "z", "b"]
     assert not isinstance(found["c"].dtype, pd.CategoricalDtype)
 
@@ -448,7 +439,6 @@ def test_plain_values_and_categories_go_together_as_plain_ones(tmp_path: Path) -
 def test_shards_are_one_frame(tmp_path: Path) -> None:
     frame = day_frame().reset_index(names="when").set_axis(pd.RangeIndex(5, 11, 2))
     save(tmp_path / "d", frame, num_shards=2)
-
     same_pandas(load(tmp_path / "d-*", as_="pandas"), frame)
     save(tmp_path / "n", frame[[]], num_shards=2)
     same_pandas(load(tmp_path / "n-*", as_="pandas"), frame[[]])
@@ -470,7 +460,6 @@ def test_files_of_any_ranges_have_their_labels(tmp_path: Path) -> None:
 def test_files_with_the_default_index_are_numbered_on(tmp_path: Path) -> None:
     for i, size in enumerate([2, 3, 2]):
         save(tmp_path / str(i), pd.DataFrame({"x": range(size)}))
-
     for order in ([0, 1, 2], [2, 0], [1, 1]):
         found = load([tmp_path / str(i) for i in order], as_="pandas")
         assert found.index.equals(pd.RangeIndex(len(found)))
@@ -582,7 +571,6 @@ def test_what_would_not_come_back_is_named(tmp_path: Path) -> None:
         return again(frame, library)
 
     golden.check(Path(__file__).with_name("frames.txt"), globals() | locals())
-
     assert not list(tmp_path.iterdir())
 
 
@@ -613,8 +601,6 @@ def test_a_sidecar_of_no_frame_is_one_clear_error(
     save(tmp_path / "d", {"x": [1, 2]})
     sidecar = tmp_path / "d.schema.json"
     sidecar.write_text(json.dumps(json.loads(sidecar.read_text()) | {"dataframe": described}))
-
     with pytest.raises(InvalidArgumentError) as caught:
         load(tmp_path / "d", as_=described["library"] if key else "pandas")
-
     assert key in (None, caught.value.key)

@@ -60,9 +60,7 @@ def found_by_protobuf(records: list[bytes]) -> Found:
 @pytest.mark.parametrize("n", [1, 40])
 def test_an_entry_put_aside_is_not_a_feature(n: int) -> None:
     aside = b"\n\r\n\x0b\x08\x01a\x12\x06\n\x04\n\x02xx"  # a field 1 that is not a key, then more
-
     summary = summarize([aside, *[example(a=[1])] * n])
-
     assert set(summary) == {"a"}
     assert set(found_by_protobuf([aside])) == set()
 
@@ -116,9 +114,7 @@ def test_summaries_of_shards_add_up(records: list[bytes], data: st.DataObject) -
     assume(first_misfit(records) is None)
     cuts = sorted(data.draw(st.lists(st.integers(0, len(records)), max_size=3)))
     edges = [0, *cuts, len(records)]
-
     shards = [summarize(records[a:b]) for a, b in pairwise(edges)]
-
     whole = summarize(records)
     added = sum(shards[1:], shards[0])
     assert added.describe()["records"] == whole.n_records
@@ -180,7 +176,6 @@ def test_one_length_is_dense_and_others_are_what_was_asked_for() -> None:
 
 def test_a_feature_that_some_record_lacks_is_never_given_values_unasked() -> None:
     records = [example(a=[1], b=[2]), example(b=[3]), example(a=None, b=[4])]
-
     assert infer_schema(records)["a"] == RaggedFeature("int64", row_splits_dtype="int64")
     assert infer_schema(records)["b"] == FixedLenFeature([], "int64")
     assert infer_schema(records).originals == {"a": Original("int64", [], missing=True)}
@@ -193,7 +188,6 @@ def test_a_feature_that_some_record_lacks_is_never_given_values_unasked() -> Non
 
 def test_a_summary_is_a_mapping_that_pickles() -> None:
     summary = summarize([example(age=[1])])
-
     assert pickle.loads(pickle.dumps(summary)) == summary
     assert dict(summary) == {"age": summary["age"]}
     with pytest.raises(KeyError, match="nearest: 'age'"):
@@ -234,7 +228,6 @@ def test_a_sample_reads_no_further(tmp_path: Path) -> None:
     records = [example(a=[i]) for i in range(10)]
     path = write(tmp_path / "cut", records)
     path.write_bytes(path.read_bytes()[:-5])
-
     assert summarize(path, num_records=9).n_records == 9
     assert summarize([*records, b"junk"], num_records=10).n_records == 10
     with pytest.raises(DataLossError) as caught:
@@ -260,7 +253,6 @@ def test_a_number_of_records_is_an_int(ask: Any, num_records: Any) -> None:
 def test_rows_may_come_from_any_iterable(ask: Any, num_records: Any) -> None:
     rows = [{"a": i, "b": [i] * i} for i in range(5)]
     expected = ask(rows, num_records=num_records)
-
     assert ask(tuple(rows), num_records=num_records) == expected
     assert ask((row for row in rows), num_records=num_records) == expected
     assert ask(itertools.islice(rows, 5), num_records=num_records) == expected
@@ -279,9 +271,7 @@ def error_of(records: Any, **arguments: Any) -> InvalidArgumentError:
 
 def test_a_feature_of_two_kinds_is_rejected_with_the_place_of_the_rarer(tmp_path: Path) -> None:
     path = write(tmp_path / "f", [*[example(a=[1])] * 20, example(a=[1.0]), *[example(a=[1])] * 9])
-
     error = error_of(path)
-
     assert (error.reason, error.key, error.index) == (Reason.WRONG_KIND, "a", 20)
     assert error.source == str(path)
     assert error.offset == 20 * (len(example(a=[1])) + 16)
@@ -293,9 +283,7 @@ def test_a_feature_of_two_kinds_is_rejected_with_the_place_of_the_rarer(tmp_path
 def test_examples_mixed_with_sequence_examples_are_rejected(n_before: int, n_after: int) -> None:
     sequence = encode_sequence_example({"feature_lists": {"x": [1, 1]}})
     records = [example(a=[1])] * n_before + [sequence] * 5 + [example(a=[1])] * n_after
-
     error = error_of(records)
-
     assert error.reason is Reason.MALFORMED
     assert error.index == (n_before or 5)
 
@@ -308,7 +296,6 @@ def test_real_lists_of_examples_are_not_examples(sample: CorpusFile) -> None:
 @pytest.mark.parametrize("n_before", [0, 1, 40])
 def test_junk_is_rejected_with_its_place(n_before: int) -> None:
     error = error_of([*[example(a=[1])] * n_before, b"\x0a\xff", example(a=[1])])
-
     assert (error.reason, error.index) == (Reason.MALFORMED, n_before)
 
 
@@ -330,9 +317,7 @@ def test_from_nothing_nothing_is_inferred(records: list[bytes]) -> None:
 )
 def test_invalid_arguments_are_rejected(arguments: dict[str, Any], key: str | None) -> None:
     records = [example(a=[1], many=[1]), example(many=[1, 2])]
-
     error = error_of(records, **arguments)
-
     assert (error.reason, error.key) == (Reason.BAD_ARGUMENT, key)
 
 

@@ -160,9 +160,7 @@ def test_every_value_comes_back(data: st.DataObject) -> None:
 
 def test_some_columns_are_chosen_by_path_and_in_order(videos: Path) -> None:
     names = ["feature_lists/frames", "context/label"]
-
     data = load(videos, columns=names)
-
     assert list(data) == names
     assert data["context/label"].tolist() == list(range(10))
     assert load(videos, columns=[]) == {}
@@ -175,9 +173,7 @@ def test_some_columns_are_chosen_by_path_and_in_order(videos: Path) -> None:
 
 def test_a_schema_may_be_given(videos: Path) -> None:
     schema = SequenceSchema({"label": "int64"}, {"words": VarLenFeature(bytes)})
-
     data = load(videos, schema=schema)
-
     assert data["context"].keys() == {"label"}
     assert isinstance(data["feature_lists"]["words"], SparseTensor)
     wrong = SequenceSchema(None, {"audio": FixedLenSequenceFeature([3], "float32")})
@@ -191,7 +187,6 @@ def test_a_schema_may_come_from_a_file(videos: Path) -> None:
     schema = SequenceSchema({"label": FixedLenFeature([], "int64")})
     other = videos.with_name("s.json")
     other.write_text(schema.to_json())
-
     assert load_schema(other) == schema
     assert load(videos, schema=other)["feature_lists"] == {}
     (beside := Path(f"{videos}.schema.json")).write_text(infer_schema(videos).to_json())
@@ -203,9 +198,7 @@ def test_a_schema_may_come_from_a_file(videos: Path) -> None:
 def test_several_files_are_one_data_set(tmp_path: Path) -> None:
     first = write(tmp_path / "0", [{"feature_lists": {"x": [1, 2]}}])
     second = write(tmp_path / "1", [{"feature_lists": {"x": [[1, 2]]}}])
-
     data = load([first, second])
-
     assert data["feature_lists"]["x"].to_list() == [[[1], [2]], [[1, 2]]]
     Path(f"{first}.schema.json").write_text(infer_schema(first).to_json())
     assert error_of(load, [first, second]).source == str(second)
@@ -219,7 +212,6 @@ def test_several_files_are_one_data_set(tmp_path: Path) -> None:
 @pytest.mark.parametrize("library", ["pandas", "polars", "arrow"])
 def test_a_data_frame_is_that_of_scan(videos: Path, library: Any) -> None:
     frame = load(videos, as_=library)
-
     assert frame.equals(getattr(scan(videos), f"to_{library}")())
     assert frame.shape == (10, 5)
 
@@ -232,7 +224,6 @@ def test_text_is_for_examples(videos: Path, read: Any, text: Any) -> None:
 
 def test_a_schema_of_examples_does_not_read_sequences(videos: Path) -> None:
     error = error_of(load, videos, schema=Schema({"label": FixedLenFeature([], "int64")}))
-
     assert error.reason is Reason.UNSUPPORTED
     assert "SequenceSchema" in str(error)
 
@@ -243,7 +234,6 @@ def test_a_schema_of_examples_does_not_read_sequences(videos: Path) -> None:
 @pytest.mark.parametrize("n_empty", [0, 1, 50])
 def test_the_first_record_that_is_not_empty_decides(n_empty: int) -> None:
     empty = [b""] * n_empty
-
     assert isinstance(infer_schema([*empty, EXAMPLE, *empty]), Schema)
     sequence = encode_sequence_example(video(0))
     summary = summarize([*empty, sequence, *empty])
@@ -255,9 +245,7 @@ def test_the_first_record_that_is_not_empty_decides(n_empty: int) -> None:
 @pytest.mark.parametrize("other", [EXAMPLE, b"\x0a\xff", b"\x12\x04\x0a\x02\x0a\x05"])
 def test_what_is_no_sequence_among_sequences_is_rejected(n: int, other: bytes) -> None:
     records = [encode_sequence_example(video(i)) for i in range(n)]
-
     error = error_of(infer_schema, [*records, other, *records])
-
     assert (error.reason, error.index) == (Reason.MALFORMED, n)
     assert ("no feature lists" in str(error)) == (other is EXAMPLE)
 
@@ -265,9 +253,7 @@ def test_what_is_no_sequence_among_sequences_is_rejected(n: int, other: bytes) -
 def test_a_list_of_two_kinds_is_rejected_with_its_record(tmp_path: Path) -> None:
     rows = [{"feature_lists": {"x": [1, 2]}}] * 5 + [{"feature_lists": {"x": [0.5]}}]
     path = write(tmp_path / "d", rows)
-
     error = error_of(infer_schema, path)
-
     assert (error.reason, error.index, error.key) == (Reason.WRONG_KIND, 5, "x")
     assert "10 other steps" in str(error)
     assert summarize(path).feature_lists["x"].kind is None
@@ -275,7 +261,6 @@ def test_a_list_of_two_kinds_is_rejected_with_its_record(tmp_path: Path) -> None
 
 def test_lists_without_a_value_are_left_out() -> None:
     records = [encode_sequence_example({"feature_lists": {"x": [[], []], "y": [1]}})]
-
     assert list(infer_schema(records).feature_lists) == ["y"]
     assert summarize(records).feature_lists["x"].steps == (2, 2)
     nothing = [encode_sequence_example({"feature_lists": {"x": [[], []]}})]
@@ -324,7 +309,6 @@ def test_summaries_of_shards_add_up(data: st.DataObject) -> None:
 @given(sequence_feature_specs())
 def test_a_schema_survives_json_and_pickle(specs: Any) -> None:
     schema = SequenceSchema(*specs)
-
     assert SequenceSchema.from_json(schema.to_json()) == schema
     assert pickle.loads(pickle.dumps(schema)) == schema
     assert hash(schema) == hash(SequenceSchema(*specs))
@@ -333,9 +317,7 @@ def test_a_schema_survives_json_and_pickle(specs: Any) -> None:
 
 def test_a_list_has_no_original_type() -> None:
     lists = Schema({"x": RaggedFeature("int64")}, {"x": Original("uint8")})
-
     error = error_of(SequenceSchema, None, lists)
-
     assert (error.reason, error.key) == (Reason.UNSUPPORTED, "x")
     with pytest.raises(TypeError):
         SequenceSchema(5)  # type: ignore[arg-type]
@@ -349,10 +331,8 @@ def test_lists_without_padding_have_the_same_steps(data: st.DataObject) -> None:
     specs = data.draw(sequence_feature_specs())
     one = sequence_examples_for(*specs, allow_nan=False)
     records = [m.SerializeToString() for m in data.draw(st.lists(one, min_size=1, max_size=8))]
-
     padded, lengths = SequenceExampleParser(*specs)(records)[1:]
     _, rows, none = SequenceExampleParser(*specs, pad=False)(records)
-
     assert none == {}
     for name, n_steps in lengths.items():
         assert np.diff(rows[name].row_splits).tolist() == n_steps.tolist()  # type: ignore[union-attr]

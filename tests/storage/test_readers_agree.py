@@ -120,9 +120,7 @@ def test_batches_that_are_parsed_at_once_are_cut_whatever_was_saved(paths: dict[
 @pytest.mark.parametrize("name", COLUMNS)
 def test_a_single_record_is_its_row_of_the_batch(paths: dict[str, Path], name: str) -> None:
     schema = load_schema(f"{paths[name]}.schema.json")
-
     rows = list(TFRecordDataset(paths[name]).parse_example(schema))
-
     for i, row in enumerate(rows):
         same(row["x"], row_of(COLUMNS[name], i))
 
@@ -131,7 +129,6 @@ def test_batches_of_rows_keep_what_is_missing_and_share_no_memory(paths: dict[st
     schema = load_schema(f"{paths['masked']}.schema.json")
     rows = TFRecordDataset(paths["masked"]).parse_example(schema).batch(3)
     same(join([batch["x"] for batch in rows]), COLUMNS["masked"])
-
     schema = load_schema(f"{paths['ragged float64']}.schema.json")
     first, second, _ = (batch["x"] for batch in read_batches(paths["ragged float64"], schema, 3))
     first.values[:] = -1
@@ -142,7 +139,6 @@ def test_batches_of_rows_keep_what_is_missing_and_share_no_memory(paths: dict[st
 def test_a_file_keeps_the_parser_of_the_last_schema(paths: dict[str, Path]) -> None:
     file = TFRecordFile(paths["l"])
     features: dict[str, Any] = {"x": "int64"}
-
     assert list(file.parse([1], features)) == ["x"]
     assert parser_of(file, features) is parser_of(file, {"x": "int64"})
     features["y"] = FixedLenFeature([], "int64", 7)
@@ -156,9 +152,7 @@ def test_the_context_of_sequences_has_its_originals() -> None:
         {"x": lists},
     )
     block = encode_sequence_examples({"t": [5, 6]}, {"x": [[1], [2, 3]]})
-
     context, _, lengths = SequenceExampleParser(*schema)(block)
-
     same(context["t"], np.array([5, 6], "M8[s]"))
     assert lengths["x"].tolist() == [1, 2]
     assert SequenceExampleParser(*schema).parse_single(block[1])[0]["t"] == np.datetime64(6, "s")
@@ -198,9 +192,7 @@ def written(path: Path, rows: list[dict[str, Any]]) -> Path:
 
 def test_without_files_beside_the_data_the_first_records_are_the_schema(tmp_path: Path) -> None:
     path = written(tmp_path / "a", [{"n": i, "tags": ["a"] * (i % 3)} for i in range(9)])
-
     batches = read_batches(path, batch_size=5, label_key="n")
-
     (features, label), _ = batches
     assert label.tolist() == [0, 1, 2, 3, 4]
     assert features["tags"].to_list() == [[], [b"a"], [b"a"] * 2, [], [b"a"]]
@@ -214,7 +206,6 @@ def test_a_record_unlike_the_sample_is_an_error_that_says_what_to_do(
 ) -> None:
     monkeypatch.setattr(described, "SAMPLE", 2)
     path = written(tmp_path / "a", [{"n": 1}, {"n": 2}, {"n": 3}, late])
-
     batches = pickle.loads(pickle.dumps(read_batches(path, batch_size=1)))
     with pytest.raises(
         InvalidArgumentError, match="that of a sample, the first records: pass schema"
@@ -293,10 +284,8 @@ def test_a_record_by_number_that_is_no_example_is_named(tmp_path: Path) -> None:
     paths = [written(tmp_path / "0", [{"n": 1}] * 3), tmp_path / "1"]
     with TFRecordWriter(paths[1]) as writer:
         writer.write(b"no Example")
-
     with pytest.raises(InvalidArgumentError) as caught:
         TFRecordFile(paths).example(3)
-
     error = caught.value
     assert (error.source, error.index, error.reason) == (str(paths[1]), 0, Reason.MALFORMED)
 

@@ -84,9 +84,7 @@ def test_what_a_shard_lacks_comes_from_the_others(
 ) -> None:
     save(tmp_path / "0", one)
     save(tmp_path / "1", other)
-
     found = load([tmp_path / "0", tmp_path / "1"])
-
     assert to_lists(found) == expected
     if "p" not in found:
         alike(found, load([tmp_path / "1", tmp_path / "0"]))
@@ -110,10 +108,8 @@ def test_shards_that_are_stored_in_other_ways_are_rejected(
 ) -> None:
     save(tmp_path / "0", one)
     save(tmp_path / "1", other)
-
     with pytest.raises(InvalidArgumentError, match=text) as caught:
         load([tmp_path / "0", tmp_path / "1"])
-
     error = caught.value
     assert (error.reason, error.key) == (Reason.BAD_ARGUMENT, key)
     assert error.source == str(tmp_path / "1")
@@ -240,10 +236,8 @@ def test_rows_are_stored_alike_wherever_a_batch_ends(
     rows = [{name: row[name] for name in row if name != "nested"} for row in table[0]]
     folder = tmp_path_factory.mktemp("batches")
     schema = save(folder / "whole", rows)
-
     with mock.patch.object(builder, "_BATCH_ROWS", size):
         assert save(folder / "batches", iter(rows)) == schema
-
     assert (folder / "batches").read_bytes() == (folder / "whole").read_bytes()
 
 
@@ -274,10 +268,8 @@ def test_a_row_that_does_not_fit_the_schema_is_named(
 ) -> None:
     schema = save(tmp_path / "d", GIVEN)
     row = {"n": 1, "f": [1.0, 2, 3], "s": "a", "r": [[1, 2.5]], "m": 0.1}
-
     with pytest.raises(InvalidArgumentError) as caught:
         save(tmp_path / "rows", [row] * 1500 + [row | change], schema=schema)
-
     assert (caught.value.reason, caught.value.key) == (reason, key)
     assert caught.value.index in (None, 1500)
     assert not (tmp_path / "rows").exists()
@@ -339,7 +331,6 @@ def test_integers_among_floats_are_never_rounded(
 def test_strings_that_numpy_cuts_are_rejected(tmp_path: Path, dtype: str, value: Any) -> None:
     schema = schema_of({"x": np.zeros(1, dtype)})
     objects = np.array([b"ab" if dtype == "S2" else "ab", value], object)
-
     for data in ({"x": objects.tolist()}, {"x": objects}, [{"x": item} for item in objects]):
         with pytest.raises(InvalidArgumentError, match="NULs at the end") as caught:
             save(tmp_path / "d", data, schema=schema)
@@ -368,11 +359,9 @@ def test_a_schema_of_another_program_is_kept(tmp_path: Path) -> None:
 
 def test_what_a_schema_adds_is_nested_as_its_path(tmp_path: Path) -> None:
     schema = save(tmp_path / "0", [{"n": 1, "box": {"x": None, "tags": ["a"]}}])
-
     save(tmp_path / "1", [{"n": 2}], schema=schema)
     save(tmp_path / "2", [], schema=schema)
     save(tmp_path / "4", {"n": [None, None]}, schema={"n": VarLenFeature(int)})
-
     for name in "12":
         alike(load(tmp_path / name), load(tmp_path / "0"))
     assert load([tmp_path / name for name in "012"])["box"]["tags"].to_list() == [["a"], []]
@@ -421,10 +410,8 @@ def test_columns_are_divided_evenly_and_in_order(tmp_path: Path, num_shards: int
 @pytest.mark.parametrize("n_rows", [0, 1, 5, 2500])
 def test_rows_keep_their_order(tmp_path: Path, n_rows: int) -> None:
     rows = [{"n": i, "tags": ["x"] * (i % 3)} for i in range(n_rows)]
-
     save(tmp_path / "a@3.tfrecord", rows, num_shards=3)
     save(tmp_path / "b@3.tfrecord", iter(rows), num_shards=3)
-
     for name in ("a", "b") if n_rows else ():
         assert load(tmp_path / f"{name}@3.tfrecord")["n"].tolist() == list(range(n_rows))
     files = [[path.read_bytes() for path in sorted(tmp_path.glob(f"{c}-*.tfrecord"))] for c in "ab"]
@@ -447,7 +434,6 @@ def test_names_of_shards(
     tmp_path: Path, name: str, num_shards: int | None, first: str, n_files: int
 ) -> None:
     save(tmp_path / name, {"n": np.arange(3)}, num_shards=num_shards)
-
     assert load(tmp_path / first)["n"].tolist() == [0, 1, 2][: 1 if n_files == 4 else 3]
     assert len(names_in(tmp_path)) == n_files
 
@@ -468,7 +454,6 @@ def test_names_and_numbers_that_are_rejected(
     tmp_path: Path, name: str, num_shards: Any, error: type[Exception]
 ) -> None:
     (tmp_path / "there@2").touch()
-
     with pytest.raises(error):
         save(tmp_path / name, {"n": [1]}, num_shards=num_shards)
     assert names_in(tmp_path) == ["there@2"]
@@ -476,9 +461,7 @@ def test_names_and_numbers_that_are_rejected(
 
 def test_shards_may_share_a_schema_file(tmp_path: Path) -> None:
     save(tmp_path / "d", COLUMNS, num_shards=2)
-
     save(tmp_path / "d", COLUMNS, tmp_path / "schema", num_shards=2)
-
     assert names_in(tmp_path) == ["d-00000-of-00002", "d-00001-of-00002", "schema"]
     assert load(tmp_path / "d@2", schema=tmp_path / "schema")["n"].tolist() == list(range(10))
     with pytest.raises(InvalidArgumentError, match="another file than the data"):
@@ -488,7 +471,6 @@ def test_shards_may_share_a_schema_file(tmp_path: Path) -> None:
 def test_a_pattern_does_not_mix_shards_of_two_saves(tmp_path: Path) -> None:
     for num_shards in (4, 2):
         save(tmp_path / "d.tfrecord", COLUMNS, num_shards=num_shards)
-
     for pattern in ("d-*.tfrecord", "*"):
         with pytest.raises(InvalidArgumentError, match=r"d@2.*d@4") as caught:
             load(tmp_path / pattern)
@@ -500,7 +482,6 @@ def test_a_pattern_does_not_mix_shards_of_two_saves(tmp_path: Path) -> None:
 def test_a_missing_file_whose_shards_are_there_says_so(tmp_path: Path) -> None:
     path = tmp_path / "p.tfrecord"
     save(path, COLUMNS, num_shards=4)
-
     for read in (load, TFRecordFile, infer_schema, lambda p: list(TFRecordReader(p))):
         with pytest.raises(FileNotFoundError, match=r"p@4\.tfrecord") as caught:
             read(path)

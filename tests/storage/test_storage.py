@@ -76,9 +76,7 @@ def test_any_columns_come_back(data: Any, tmp_path_factory: pytest.TempPathFacto
     path = tmp_path_factory.mktemp("any") / "data"
     if isinstance(data, np.ndarray) and data.dtype == object and not len(data):
         data = {"x": data}
-
     schema = save(path, data)
-
     same(load(path), data)
     assert load_schema(f"{path}.schema.json") == schema
 
@@ -120,7 +118,6 @@ def test_rows_come_back_as_columns(data: Any, tmp_path_factory: pytest.TempPathF
 
 def test_a_sidecar_is_a_schema_and_a_structure_for_people(tmp_path: Path) -> None:
     save(tmp_path / "d", (np.zeros(2), {"a": np.zeros((2, 3), np.uint8)}))
-
     text = (tmp_path / "d.schema.json").read_text()
     document = json.loads(text)
     assert document["structure"] == ["0", {"a": "1/a"}]
@@ -164,10 +161,8 @@ def test_a_row_that_does_not_fit_is_named(
 ) -> None:
     rows = [{**GOOD, "l": [1] * (i % 2)} for i in range(2600)]
     rows[at] = {**GOOD, **change}
-
     with pytest.raises(InvalidArgumentError) as caught:
         save(tmp_path / "d", rows)
-
     assert (caught.value.key, caught.value.index) == (key, at)
     assert caught.value.source == str(tmp_path / "d")
     assert os.listdir(tmp_path) == []  # noqa: PTH208
@@ -177,7 +172,6 @@ def test_a_row_that_does_not_fit_is_named(
 def test_a_row_of_another_structure_is_named(tmp_path: Path, row: Any) -> None:
     with pytest.raises(InvalidArgumentError) as caught:
         save(tmp_path / "d", [(1, 2)] * 4 + [row])
-
     assert caught.value.index == 4
 
 
@@ -206,7 +200,6 @@ def test_what_is_not_data_is_a_type_error(tmp_path: Path, data: Any) -> None:
 def test_columns_that_cannot_be_saved_are_named(tmp_path: Path, data: Any, key: str) -> None:
     with pytest.raises(InvalidArgumentError) as caught:
         save(tmp_path / "d", data)
-
     assert caught.value.key == key
     assert os.listdir(tmp_path) == []  # noqa: PTH208
 
@@ -239,7 +232,6 @@ def test_a_failure_leaves_what_was_there(tmp_path: Path) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         save(path, rows())
-
     same(load(path), {"x": np.arange(3)})
     assert sorted(each.name for each in tmp_path.iterdir()) == ["d", "d.schema.json"]
 
@@ -247,7 +239,6 @@ def test_a_failure_leaves_what_was_there(tmp_path: Path) -> None:
 def test_a_sidecar_that_cannot_be_written_stops_the_data(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         save(tmp_path / "d", {"x": np.arange(3)}, tmp_path / "none" / "s.json")
-
     assert os.listdir(tmp_path) == []  # noqa: PTH208
 
 
@@ -255,10 +246,8 @@ def test_a_sidecar_that_cannot_be_written_stops_the_data(tmp_path: Path) -> None
 def test_a_sidecar_never_replaces_its_own_data(tmp_path: Path, is_link: bool) -> None:
     (path := tmp_path / "d").write_bytes(b"what was there")
     (tmp_path / "link").symlink_to(path)
-
     with pytest.raises(InvalidArgumentError) as caught:
         save(path, {"x": np.arange(3)}, tmp_path / "link" if is_link else path)
-
     assert caught.value.reason == Reason.BAD_ARGUMENT
     assert path.read_bytes() == b"what was there"
 
@@ -267,10 +256,8 @@ def test_a_sidecar_elsewhere_removes_the_old_one(tmp_path: Path) -> None:
     path = tmp_path / "d"
     save(path, {"x": np.zeros(3)})
     save(path, {"x": np.zeros(3, complex)}, tmp_path / "s")
-
     assert sorted(each.name for each in tmp_path.iterdir()) == ["d", "s"]
     assert load(path, schema=tmp_path / "s")["x"].dtype == np.complex128
-
     (tmp_path / "link").symlink_to(tmp_path / "d.schema.json")
     save(path, {"x": np.zeros(2)}, tmp_path / "link")
     assert load(path)["x"].dtype == np.float64
@@ -319,7 +306,6 @@ def test_a_sidecar_beside_other_data_is_rejected_unless_it_is_given(
     save(path, {"x": np.zeros(n_rows)})
     with TFRecordWriter(path, mode="a") as writer:
         writer.write_example({"x": np.ones(1).tobytes()})
-
     with pytest.raises(InvalidArgumentError, match="delete the sidecar if the file") as caught:
         load(path)
     assert caught.value.reason == Reason.BAD_ARGUMENT
@@ -332,7 +318,6 @@ def test_a_sidecar_beside_other_data_is_rejected_unless_it_is_given(
 def test_the_schema_may_be_anywhere(tmp_path: Path) -> None:
     data = {"x": np.arange(3, dtype=np.uint8)}
     schema = save(tmp_path / "d", data, tmp_path / "elsewhere.json")
-
     same(load(tmp_path / "d", schema=tmp_path / "elsewhere.json"), data)
     same(load(tmp_path / "d", schema=schema), data)
     assert load(tmp_path / "d")["x"].dtype == np.int64  # inferred
@@ -353,7 +338,6 @@ def test_without_a_sidecar_it_is_inferred(tmp_path: Path) -> None:
         for i in range(50)
     ]
     columns = load(write(tmp_path / "d", records))
-
     assert columns["n"].tolist() == list(range(50))
     assert columns["l"].row_lengths().tolist() == [i % 3 for i in range(50)]
     assert np.ma.getmaskarray(columns["m"]).tolist() == [i % 2 == 0 for i in range(50)]
@@ -363,7 +347,6 @@ def test_without_a_sidecar_it_is_inferred(tmp_path: Path) -> None:
 def test_one_sidecar_does_not_speak_for_two_files(tmp_path: Path) -> None:
     save(tmp_path / "0", {"x": np.zeros(1, int)})
     save(tmp_path / "1", {"x": np.zeros(1, int)}, tmp_path / "s")
-
     with pytest.raises(InvalidArgumentError) as caught:
         load([tmp_path / "0", tmp_path / "1"])
     assert caught.value.source == str(tmp_path / "1")
@@ -380,10 +363,8 @@ def test_one_sidecar_does_not_speak_for_two_files(tmp_path: Path) -> None:
 )
 def test_a_record_that_does_not_fit_is_named(tmp_path: Path, row: Any, reason: Reason) -> None:
     path = write(tmp_path / "d", [encode_example({"x": 1})] * 20 + [encode_example(row)])
-
     with pytest.raises(InvalidArgumentError) as caught:
         load(path, schema=Schema({"x": FixedLenFeature([], int)}))
-
     error = caught.value
     assert (error.reason, error.key, error.index) == (reason, "x", 20)
     assert error.source == str(path)
@@ -414,7 +395,6 @@ def test_real_tfds_and_tfx_data_load_by_their_schemas(corpus: Path) -> None:
     columns = load(str(folder / "*.tfrecord-*"), schema=folder)
     assert columns["en"].shape == (10,)
     assert load_schema(folder) == load_schema(folder / "features.json")
-
     folder = corpus / "files/tensorflow__tfx/tfx/components/testdata/penguin"
     columns = load(str(folder / "data/Split-eval/*"), schema=folder / "schema/schema.pbtxt")
     assert columns["species"].shape == (100, 1)
@@ -436,9 +416,7 @@ def test_a_schema_file_is_known_by_its_content(
     tmp_path: Path, name: str, text: str, dtype: str
 ) -> None:
     (tmp_path / name).write_text(text, "utf-8")
-
     schema = load_schema(tmp_path / name)
-
     assert list(schema) == ["x"]
     assert schema["x"].dtype == (object if dtype == "string" else dtype)  # type: ignore[union-attr]
 
@@ -455,7 +433,6 @@ def test_the_file_with_a_bad_schema_is_named(tmp_path: Path) -> None:
 def test_a_sidecar_that_a_url_names_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "d"
     save(path, {"x": np.arange(3)}, schema_path=f"file://{path}.schema.json")
-
     assert (tmp_path / "d.schema.json").exists()
 
 
@@ -491,7 +468,6 @@ def test_a_wrong_kind_in_a_file_with_a_sidecar_leads_to_load(tmp_path: Path) -> 
     path = tmp_path / "p.tfrecord"
     save(path, {"price": np.arange(3) / 3})
     batches = read_batches(path, {"price": float}, 2)
-
     with pytest.raises(InvalidArgumentError, match=r"p\.tfrecord\.schema\.json.*without a schema"):
         list(batches)
     (tmp_path / "p.tfrecord.schema.json").unlink()
@@ -503,7 +479,6 @@ def test_a_wrong_kind_in_a_file_with_a_sidecar_leads_to_load(tmp_path: Path) -> 
 def test_a_data_file_given_as_schema_is_recognised(tmp_path: Path, compression: str) -> None:
     path = tmp_path / "p.tfrecord"
     save(path, {"n": np.arange(3)}, compression=compression)
-
     for read in (load_schema, lambda schema_path: load(path, schema=schema_path)):
         with pytest.raises(
             InvalidArgumentError, match=r"its sidecar is .*p\.tfrecord\.schema\.json"
@@ -517,7 +492,6 @@ def test_a_data_file_given_as_schema_is_recognised(tmp_path: Path, compression: 
 @pytest.mark.parametrize("kind", ["npz", "Git LFS pointer", "HTML", "index", "HDF5", "npy"])
 def test_a_foreign_file_given_as_schema_is_recognised(tmp_path: Path, kind: str) -> None:
     (tmp_path / "schema").write_bytes(FOREIGN[kind].data)
-
     with pytest.raises(InvalidArgumentError, match="not a schema file; it looks like") as caught:
         load_schema(tmp_path / "schema")
     assert FOREIGN[kind].name in str(caught.value)
@@ -534,7 +508,6 @@ def test_a_fingerprint_is_the_size_and_the_crc_of_the_first_64_kib(
     data = np.random.default_rng(size).bytes(size)
     (tmp_path / "d").write_bytes(data)
     expected = {"bytes": size, "crc32_of_head": zlib.crc32(data[:65_536])}
-
     written = FingerprintingFile(mock.Mock())
     for start in range(0, size, 1000):
         written.write(data[start : start + 1000])
@@ -558,7 +531,6 @@ def test_a_fingerprint_is_the_size_and_the_crc_of_the_first_64_kib(
 )
 def test_rows_are_batched_by_number_and_weight(values: list[Any], expected: list[int]) -> None:
     rows = [{"x": value} for value in values]
-
     assert [len(batch) for batch in row_batches(rows)] == expected
 
 
@@ -609,7 +581,6 @@ def test_what_others_read_is_rounded_with_a_warning(make: Any, tmp_path: Path) -
 def test_integers_that_others_see_as_negative_are_told(tmp_path: Path) -> None:
     path = tmp_path / "a.tfrecord"
     columns = {"id": np.array([1, 2**63], np.uint64), "small": np.array([0, 2**63 - 1], np.uint64)}
-
     save(path, columns)
     with pytest.warns(UserWarning, match=r"a\.tfrecord: uint64 .* as negative .* in 'id'$") as told:
         save(path, columns, lossless=False)

@@ -142,7 +142,6 @@ def test_items_that_one_schema_fits(
 
 def test_a_missing_value_of_a_file_may_be_an_empty_row() -> None:
     missing, longer = ints(shape=(2,), missing=True), ints(shape=(3,))
-
     for pair in ((missing, longer), (longer, missing), (missing, RAGGED)):
         both = widened("x", *pair, missing_as_empty=True)
         assert both.original == Original("int64", (None,))
@@ -171,7 +170,6 @@ def test_a_later_row_that_does_not_fit_is_named(
 ) -> None:
     with pytest.raises(InvalidArgumentError, match=text) as caught:
         save(tmp_path / "d", ({"x": value} for value in values))
-
     assert (caught.value.index, caught.value.key) == (index, "x")
     assert not list(tmp_path.iterdir())
 
@@ -179,7 +177,6 @@ def test_a_later_row_that_does_not_fit_is_named(
 @pytest.mark.parametrize("value", [2**63, -(2**63), 2**60, 0])
 def test_integers_that_are_exact_become_floats(tmp_path: Path, value: int) -> None:
     save(tmp_path / "d", [{"x": 0.5}] * 2048 + [{"x": value}])
-
     assert load(tmp_path / "d")["x"][-1] == value
 
 
@@ -221,7 +218,6 @@ def test_arrays_of_strings_of_different_lengths_keep_their_type(
 
 def test_a_varlen_feature_is_not_widened() -> None:
     other = SchemaItem(VarLenFeature(int), None)
-
     assert widened("x", other, other) is other
     with pytest.raises(IncompatibleError):
         widened("x", other, ints())
@@ -234,9 +230,7 @@ def test_the_first_rows_decide_whether_bytes_are_stored_as_such(
     sizes: list[int], is_raw: bool, tmp_path: Path
 ) -> None:
     values = [np.arange(size, dtype=np.uint8) for size in sizes for _ in range(1024)]
-
     schema = save(tmp_path / "x", ({"x": value} for value in values))
-
     assert schema.to_items()["x"].is_raw == is_raw
     found = load(tmp_path / "x")["x"]
     assert found.dtype == np.uint8

@@ -37,7 +37,6 @@ def test_a_long_line_keeps_its_extremes_and_gaps_are_gaps() -> None:
     (path,) = parse(sparkline(values, "t", height=24)).iter("path")
     levels = [float(point.split()[1]) for point in re.findall(r"[ML]([^MLh]+)", path.attrib["d"])]
     (short,) = parse(sparkline([1, math.nan, 2, 3], "t")).iter("path")
-
     assert (min(levels), max(levels)) == (2, 22)
     assert len(levels) <= 240
     assert short.attrib["d"].count("M") == 2
@@ -46,7 +45,6 @@ def test_a_long_line_keeps_its_extremes_and_gaps_are_gaps() -> None:
 @given(st.lists(st.integers(0, 2**63 - 1), min_size=1, max_size=30))
 def test_a_histogram_has_a_column_per_bin_as_tall_as_its_share(counts: list[int]) -> None:
     svg = parse(histogram(counts, range(len(counts) + 1), HOSTILE))[0]
-
     columns = svg.findall("rect")
     assert len(columns) == sum(count > 0 for count in counts)
     for column, count in zip(columns, filter(None, counts), strict=True):
@@ -71,12 +69,10 @@ def test_bins_are_named_so_that_they_differ(
     edges: list[float], is_integer: bool, names: list[str]
 ) -> None:
     columns = parse(histogram([1, 2], edges, "t", is_integer=is_integer)).iter("rect")
-
     assert [c.findtext("title") for c in columns] == [f"{names[0]}: 1", f"{names[1]}: 2"]
 
 
 def test_bars_are_a_list_with_escaped_labels() -> None:
     found = parse(bars([(HOSTILE, 3), ("b", 1)], "top", 6)).findall("ol/li")
-
     assert [item.findtext("span") for item in found] == [HOSTILE, "b"]
     assert [item[1][1].attrib["width"] for item in found] == ["50%", "16.67%"]

@@ -45,7 +45,6 @@ def test_an_image_of_any_mode_has_a_thumbnail(mode: str, format: str) -> None:  
     from PIL import Image
 
     made = small(encoded(mode, format))
-
     assert isinstance(made, Thumbnail)
     shown = Image.open(io.BytesIO(made.data))
     assert shown.size == made[2:] == (128, 96)
@@ -59,7 +58,6 @@ def test_an_image_of_any_mode_has_a_thumbnail(mode: str, format: str) -> None:  
 def test_without_pillow_there_are_no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "PIL", None)
     jpeg, tiff = Media("JPEG", "image/jpeg", ".jpg"), Media("TIFF", "image/tiff", ".tif")
-
     assert thumbnail(bytes(100), jpeg, Budget()) == "not shown without Pillow"
     assert thumbnail(bytes(100), tiff, Budget()) == "TIFF is not shown here"
     assert "… 784 values" in Cells().form(np.zeros((28, 28), np.uint8)).html
@@ -69,12 +67,10 @@ def test_without_pillow_there_are_no_pictures(monkeypatch: pytest.MonkeyPatch) -
 @given(st.integers(9000, 60_000), st.sampled_from(["JPEG", "PNG", "GIF", "WEBP", "BMP"]))
 def test_a_damaged_image_has_no_thumbnail_or_one_of_what_is_left(cut: int, name: str) -> None:
     made = small(encoded("RGB", name)[:cut])
-
     assert isinstance(made, str) or len(made.data) < 64 << 10
 
 
 def test_a_picture_is_part_of_the_page() -> None:
     page = parsed(picture(Thumbnail(b"GIF89a", "image/gif", 3, 2), '"a" <b>', (3, 2)))
-
     assert page.sources == ["data:image/gif;base64," + base64.b64encode(b"GIF89a").decode()]
     assert ("img", "alt", '"a" <b>') in page.attributes

@@ -48,7 +48,6 @@ def test_what_is_given_is_text_and_never_markup(name: str, rows: list[list[str]]
 @given(HOSTILE)
 def test_a_text_is_shown_whole_if_it_can_be(text: str) -> None:
     shown = parsed(escaped(text, 300)).text
-
     assert not set(shown) & set("\n\t\0\u202e\udc80")
     if text.isprintable():
         assert shown == text[:300]
@@ -80,6 +79,5 @@ def test_only_the_rows_and_columns_that_are_shown_are_taken() -> None:
 
 def test_numbers_have_separators_and_a_class_of_their_own() -> None:
     text = table(["name", "n"], [["a", 12_345]])
-
     assert '<td class="tfl-number">12,345</td>' in text
     assert '<th scope="col" class="tfl-number">n</th>' in text

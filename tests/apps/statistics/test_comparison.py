@@ -97,7 +97,6 @@ CHANGES: list[tuple[str, Any, set[str]]] = [
 def test_what_was_changed_is_found(name: str, change: Any, expected: set[str]) -> None:
     a, b = rows_of(2000), rows_of(1500, 1, **{name: change})
     comparison = compare(a, b, records=False)
-
     assert found(comparison) == {(what, name) for what in expected}
     assert bool(comparison) is not bool(expected)
     assert comparison.records is None
@@ -106,9 +105,7 @@ def test_what_was_changed_is_found(name: str, change: Any, expected: set[str]) -
 
 def test_the_same_data_are_the_same() -> None:
     records = rows_of(100)
-
     comparison = compare(records, Block.from_records(records))
-
     assert comparison
     assert comparison.records == RecordDifferences(100, 0)
     assert len(str(comparison).splitlines()) == 1
@@ -176,9 +173,7 @@ def test_thresholds() -> None:
 @at_most(100)
 def test_the_order_of_features_does_not_matter(examples: list[Any], seed: int) -> None:
     records = [one if isinstance(one, bytes) else one.SerializeToString() for one in examples]
-
     comparison = compare(records, [reordered(record, seed) for record in records])
-
     assert comparison, str(comparison)
 
 
@@ -212,9 +207,7 @@ def test_each_changed_record_is_found(seed: int) -> None:
 
 def test_sequences() -> None:
     records = [sequence(number) for number in range(9)]
-
     same, other = compare(records, records), compare(records, [sequence(n + 1) for n in range(9)])
-
     assert same
     assert other.records is not None
     assert other.records.by_feature == {"ragged": 9, "word": 9}
@@ -264,9 +257,7 @@ def of_values(a: Any, b: Any, what: str) -> Any:
 def test_the_share_outside_of_the_range_is_measured() -> None:
     inside = np.linspace(0, 1, 4000, dtype=np.float32)
     outside = np.concatenate([inside[:3600], np.full(300, 5), np.full(100, -5)]).astype(np.float32)
-
     finding = of_values(inside, outside, "range")
-
     assert finding.distance == pytest.approx(0.1, abs=0.01)
     assert finding.sides == ("0 .. 1", "-5 .. 5")
 
@@ -274,15 +265,12 @@ def test_the_share_outside_of_the_range_is_measured() -> None:
 @pytest.mark.parametrize(("n_old", "n_new"), [(0, 100_000), (50_000, 50_000), (90_000, 15_000)])
 def test_new_values_are_counted_when_most_are_dropped(n_old: int, n_new: int) -> None:
     strings = [b"x", b"y"] * (n_old // 2) + [b"%d" % i for i in range(n_new)]
-
     finding = of_values([b"x", b"y"] * 5000, strings, "new values")
-
     assert finding.distance == pytest.approx(n_new / (n_old + n_new), abs=0.001)
 
 
 def test_the_formats_of_long_strings_are_compared() -> None:
     texts = [(b"hello, world. " * 115)[: len(JPEG)]] * 1000
-
     assert of_values([JPEG] * 1000, texts, "contents").sides == ("JPEG 100 %", "JPEG 0 %")
     # Beyond 64 bytes, nothing else is known of texts of the same length.
     a, b = ([encode_example({"s": letter * 100})] * 9 for letter in (b"a", b"b"))
@@ -318,7 +306,6 @@ JPEG_CHANGED = JPEG[:1000] + bytes([JPEG[1000] ^ 0xFF]) + JPEG[1001:]
 def test_values_are_shown_from_where_they_differ(one: Any, other: Any, expected: Any) -> None:
     records = [encode_example({} if value is None else {"f": value}) for value in (one, other)]
     differences = compare(records[:1], records[1:]).records
-
     assert differences is not None
     assert differences.first[0].values == (expected,)
 
@@ -327,9 +314,7 @@ def test_values_are_shown_from_where_they_differ(one: Any, other: Any, expected:
 def test_lines_fit_into_the_terminal(width: int) -> None:
     a = [encode_example({"name" * 20: b"a" * 300, "id": 2**62, "all": [1] * 30})] * 300
     b = [encode_example({"name" * 20: b"b" * 200, "id": 7, "all": b"1", "new": 1})] * 300
-
     title, *lines = compare(a, b).lines(width)
-
     assert "difference" in title
     assert max(map(len, lines)) <= max(width, 80)
     assert any(line.endswith("distance") for line in lines) == (width >= 100)
@@ -341,9 +326,7 @@ def test_lines_fit_into_the_terminal(width: int) -> None:
 def test_it_is_data_and_names_and_values_are_escaped() -> None:
     a = [encode_example({"<i>\x1b[2J": b"\x1b[31m", "kind": 1})] * 30
     b = [encode_example({"<i>\x1b[2J": b"\x9b\xff", "kind": b"<b>"})] * 30
-
     comparison = compare(a, b)
-
     assert all(line.isprintable() for line in str(comparison).splitlines())
     again = pickle.loads(pickle.dumps(comparison))
     assert again.describe() == comparison.describe()
@@ -357,9 +340,7 @@ numbers = st.lists(st.floats(width=32) | st.integers(-5, 5).map(float), min_size
 @at_most(200)
 def test_the_divergence_is_a_distance(a: list[float], b: list[float]) -> None:
     ours, theirs = (Distribution.of(np.array(one, np.float32)) for one in (a, b))
-
     distance = divergence(ours, theirs)
-
     assert 0 <= distance <= 1 + 1e-9
     assert distance == pytest.approx(divergence(theirs, ours), abs=1e-9)
     assert divergence(ours, ours) == pytest.approx(0, abs=1e-9)

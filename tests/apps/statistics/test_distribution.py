@@ -106,7 +106,6 @@ def test_values_are_drawn_anew_so_that_errors_do_not_add_up() -> None:
     found = Distribution.of(np.arange(1e6))
     for i in range(2000):  # each is less than one of the values stands for
         found += Distribution.of(np.arange(200.0) + 1e7 + i)
-
     median = found.quantile(0.5)
     assert median == pytest.approx(700_000, rel=0.02)
 

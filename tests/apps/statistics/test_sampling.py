@@ -120,7 +120,6 @@ def test_regions_and_files_weigh_as_many_records_as_they_have(tmp_path: Path) ->
         write(tmp_path / "0", [b"s" * 84] * 1000),
         write(tmp_path / "1", [b"b" * 84] * 30_000),
     )
-
     for source, low, high in ((path, 0.98, 1), ([small, big], 0.8 / 31, 1.2 / 31)):
         records = taken(draw_sample(source, num_records=10**9, max_bytes=1 << 20))
         share = sum(record[:1] == b"s" for record in records) / len(records)
@@ -140,9 +139,7 @@ def test_every_record_is_one_of_the_file(
     records = [choose.randbytes(size) for size in sizes]
     path = tmp_path_factory.getbasetemp() / "any"
     path.write_bytes(frame(records))
-
     sample = draw_sample(path, max_bytes=max_bytes, seed=seed)
-
     check_places(sample, records, str(path))
     assert sample.report.is_sound
     assert sample.is_whole == (path.stat().st_size <= max_bytes)
@@ -290,9 +287,7 @@ def test_what_can_be_read_only_once_and_ends_is_whole(tmp_path: Path, server: Fi
 def test_of_many_large_files_some_are_opened(tmp_path: Path) -> None:
     for i in range(100):
         write(tmp_path / f"{i:03}", [b"%03d" % i * 50] * 200)
-
     sample = draw_sample(str(tmp_path / "*"), num_records=1000, max_bytes=500_000)
-
     assert sample.method == "records at 128 places of 64 of 100 files"
     assert len({file.source for file in sample.report.files}) == len(sample.report.files) == 64
     assert len({record[:3] for record in taken(sample)}) > 50

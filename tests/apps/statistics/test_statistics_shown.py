@@ -42,5 +42,4 @@ def test_the_page_of_very_many_features_is_bounded() -> None:
     many = encode_example(
         {f"{i}" + "long" * 1000: np.random.default_rng(i).normal(size=99) for i in range(60)}
     )
-
     assert "... and 20 more features" in page_of(compute_statistics([many])).text

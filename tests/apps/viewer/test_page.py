@@ -121,9 +121,7 @@ def test_the_policy_allows_our_own_style_and_script_and_nothing_else(tmp_path: P
 
 def test_records_are_spread_evenly_and_counted(tmp_path: Path) -> None:
     path = write(tmp_path / "a.tfrecord", encode_examples({"x": range(1000)}).to_list())
-
     outline = parsed(page_of([path], num_records=10))
-
     titles = outline.values("data-title")
     assert (len(titles), titles[0], titles[-1]) == (10, "record 0", "record 999")
     assert "10 of 1,000, spread over all" in outline.text
@@ -148,9 +146,7 @@ def test_records_of_several_files_have_the_file_in_the_table(tmp_path: Path) -> 
 def test_features_can_be_chosen(tmp_path: Path) -> None:
     columns = {"a": [1, 2], "b": ["only-in-b", "y"], "": [3, 4]}
     path = write(tmp_path / "a.tfrecord", encode_examples(columns).to_list())
-
     outline = parsed(page_of([path], columns=["a"]))
-
     assert outline.count("card") == 1
     assert "only-in-b" not in outline.text
     assert "have no card" not in outline.text
@@ -245,9 +241,7 @@ def test_events_and_messages_of_a_class_have_a_column_per_path(tmp_path: Path) -
 def test_records_that_cannot_be_parsed_are_named_and_the_others_shown(tmp_path: Path) -> None:
     good = encode_example({"x": [1]})
     path = write(tmp_path / "a.tfrecord", [good] * 9 + [b"\xff\xff\xff"])
-
     outline = parsed(page_of([path]))
-
     assert (outline.count("record"), outline.count("card")) == (10, 1)
     assert "1 record of those read cannot be parsed" in outline.text
 
@@ -256,9 +250,7 @@ def test_the_size_is_bounded_and_the_page_says_so(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     rows = [{"x": rng.random(2000).astype(np.float32), "t": "long " * 900} for _ in range(300)]
     path = write(tmp_path / "a.tfrecord", [encode_example(row) for row in rows])
-
     page = page_of([path], num_records=300, max_bytes=1_000_000)
-
     assert len(page) < 1_500_000
     assert "as many as the page has room for" in page
 
@@ -304,7 +296,6 @@ def test_a_package_that_is_missing_is_an_error_at_once(
 ) -> None:
     monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.delitem(sys.modules, "tfrecord_lite.apps.viewer.document", raising=False)
-
     with pytest.raises(ImportError, match=r"pip install jinja2 pillow"):
         view(tmp_path / "missing", output=tmp_path / "page.html")
 

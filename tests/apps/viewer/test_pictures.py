@@ -47,7 +47,6 @@ def test_a_thumbnail_and_a_larger_version(format_: str) -> None:
     data = image(600, 300, format_)
     cells = cells_of({"whole": data, **{f"{n}": data[: len(data) * n // 10] for n in (1, 5)}})
     small, large = pictures(cells["whole"])
-
     assert small.shape[:2] == (64, 128)
     assert large.shape[:2] == (300, 600)
     assert f"{'WebP' if format_ == 'WEBP' else format_} 600 x 300" in plain(cells["whole"].html)
@@ -59,7 +58,6 @@ def test_a_thumbnail_and_a_larger_version(format_: str) -> None:
 def test_tiny_images_lose_nothing_and_of_many_some_are_shown() -> None:
     cells = cells_of({"tiny": image(20, 10), "many": [image(100, 100)] * 30})
     (shown,) = pictures(cells["tiny"])
-
     assert "v-pixelated" in cells["tiny"].html
     assert shown[:, :, 0].max() == 242
     assert len(pictures(cells["many"])) == 8
@@ -70,7 +68,6 @@ def test_bombs_are_not_decoded() -> None:
     start = time.perf_counter()
     cells = cells_of({"large": png_bomb(50_000, 50_000), "canvas": gif_bomb()})
     texts = [plain(cell.html) for cell in cells.values()]
-
     assert time.perf_counter() - start < 5
     assert all("not decoded, as it would take too long" in text for text in texts)
 
@@ -79,7 +76,6 @@ def test_bombs_are_not_decoded() -> None:
 def test_pictures_cost_the_pixels_that_are_decoded() -> None:
     budget = Budget(pixels=30_000_000)
     cells = cells_of({f"{i}": gif_with_small_canvas(4000) for i in range(3)}, budget)
-
     assert [len(pictures(cell)) for cell in cells.values()] == [1, 0, 0]
     assert budget.pixels == 14_000_000
 
@@ -87,7 +83,6 @@ def test_pictures_cost_the_pixels_that_are_decoded() -> None:
 def test_many_scans_take_too_long() -> None:
     start = time.perf_counter()
     cells = cells_of({"many": many_scans(8000, 500), "some": many_scans(800, 40)})
-
     assert time.perf_counter() - start < 1
     assert "not decoded, as it would take too long" in plain(cells["many"].html)
     assert len(pictures(cells["some"])) == 2
@@ -105,7 +100,6 @@ def test_the_budget_bounds_their_bytes_and_pixels() -> None:
 def test_sounds_play_unless_they_are_large() -> None:
     cells = cells_of({"x": sound(2_000_000), "y": sound(), "z": sound()}, Budget(detail_bytes=2000))
     page = check_cell(cells["y"])
-
     assert "too large" in plain(cells["x"].html)
     assert ["<audio" in cells[name].html for name in "xyz"] == [False, True, False]
     (source,) = [value for tag, name, value in page.attributes if (tag, name) == ("audio", "src")]
@@ -124,7 +118,6 @@ def test_pixels_of_the_size_beside_them(names: tuple[str, str, str], n_channels:
     pixels = np.arange(12 * 10 * n_channels, dtype=np.uint8).reshape(12, 10, n_channels)
     sizes = dict(zip(names, pixels.shape, strict=True))
     cells = cells_of({"raw": pixels.tobytes(), "ints": pixels.ravel().astype(int), **sizes})
-
     for name in "raw", "ints":
         (shown,) = pictures(cells[name])
         if n_channels == 1:
@@ -146,7 +139,6 @@ def test_pixels_of_the_size_beside_them(names: tuple[str, str, str], n_channels:
 )
 def test_sizes_that_do_not_fit_are_ignored(sizes: dict[str, int]) -> None:
     cells = cells_of({"raw": bytes(range(120)), "ints": list(range(120)), **sizes})
-
     assert not pictures(cells["raw"])
     assert not pictures(cells["ints"])
 
@@ -171,7 +163,6 @@ def test_embeddings_are_strips() -> None:
     values = np.linspace(-1, 2, 64, dtype=np.float32)
     cell = cells_of({"x": values})["x"]
     (shown,) = pictures(cell)
-
     assert 'height="16"' in cell.html
     assert shown[0, 0, 2] > shown[0, 0, 0]  # blue
     assert shown[0, -1, 0] > shown[0, -1, 2]  # orange
@@ -190,7 +181,6 @@ def test_embeddings_are_strips() -> None:
 )
 def test_strips_of_odd_numbers(values: list[float], text: str) -> None:
     cell = cells_of({"x": np.array(values, np.float32)})["x"]
-
     assert plain(cell.html) == text
     assert len(pictures(cell)) == 1
 
@@ -209,7 +199,6 @@ def test_long_strips_keep_the_extremes() -> None:
     values = np.zeros(100_000, np.float32)
     values[31_234], values[77_777] = 5, -5
     (pixels,) = pictures(cells_of({"x": values})["x"])
-
     assert (pixels[0, :, 3] == 255).sum() == 2
 
 
@@ -251,7 +240,6 @@ def test_numpy_files() -> None:
     out = io.BytesIO()
     np.save(out, np.arange(6.0).reshape(2, 3))
     cells = cells_of({"whole": out.getvalue(), "cut": out.getvalue()[:-9]})
-
     assert plain(cells["whole"].html) == "float64 array [2, 3] 6 values, 0 to 5"
     assert "cannot be parsed" in plain(cells["cut"].html)
 
@@ -268,7 +256,6 @@ def test_numpy_files() -> None:
 def test_numpy_files_of_other_dtypes(array: AnyArray, text: str) -> None:
     out = io.BytesIO()
     np.save(out, array)
-
     assert plain(cells_of({"x": out.getvalue()})["x"].html) == text
 
 
@@ -280,6 +267,5 @@ def test_tensors_of_small_dtypes(dtype: str) -> None:
     array = np.arange(6).astype(getattr(ml_dtypes, dtype))
     tensors = {"few": serialize_tensor(array), "matrix": serialize_tensor(array.reshape(2, 3))}
     texts = {name: plain(cell.html) for name, cell in cells_of(tensors).items()}
-
     assert texts["few"] == f"{dtype} tensor [6] 0, 1, 2, 3, 4, 5"
     assert texts["matrix"] == f"{dtype} tensor [2, 3] 6 values, 0 to 5"

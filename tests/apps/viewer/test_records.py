@@ -27,7 +27,6 @@ def test_every_record_of_the_corpus(sample: CorpusFile) -> None:
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_names_and_values(text: str) -> None:
     cells = shown(encode_example({text: text.encode(), "n": [text.encode()] * 3})).cells
-
     for cell in cells if text.isprintable() and len(text) < 100 else ():
         # Of several, 40 characters each.
         assert "".join(text[:40].split()) in "".join(plain(cell.html).split())
@@ -42,7 +41,6 @@ def test_any_bytes(record: bytes) -> None:
 def test_text_and_unknown_bytes() -> None:
     (text,) = shown("Grüße, <b>Welt</b>".encode()).cells
     (other,) = shown(bytes(range(200, 256)) * 100).cells
-
     assert plain(text.html) == "Grüße, <b>Welt</b>"
     assert plain(other.html) == f"{bytes(range(200, 216)).hex(' ')} … 5,600 bytes"
     assert "and 4,576 more bytes" in plain(other.details)
@@ -74,7 +72,6 @@ def test_the_budget_bounds_all_records_together() -> None:
     record = encode_example({f"feature {i}": b"text " * 100 for i in range(50)})
     views = [shown(record, budget) for _ in range(20)]
     size = sum(len(cell.html + cell.details) for view in views for cell in view.cells)
-
     assert size < 60_000
     assert views[0].n_hidden == 0
     assert views[-1].cells == ()
@@ -83,7 +80,6 @@ def test_the_budget_bounds_all_records_together() -> None:
 
 def test_many_features_are_counted() -> None:
     view = shown(encode_example({f"{i}": i for i in range(2_500)}), Budget(characters=10**9))
-
     assert (len(view.cells), view.n_hidden) == (2_000, 500)
     fields = b"".join(varint(n << 3) + b"\1" for n in range(1, 1251))
     part = varint(len(fields)) + fields
@@ -97,6 +93,5 @@ def test_steps_of_feature_lists() -> None:
     for i in range(100):
         steps.add().int64_list.value[:] = [i, -i]
     (cell,) = shown(message.SerializeToString()).cells
-
     assert (cell.section, cell.name, cell.count) == ("feature_lists", "n", "100 x 2")
     check_cell(cell)
