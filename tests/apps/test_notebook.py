@@ -147,7 +147,6 @@ def test_images_are_pictures_and_other_values_what_they_are() -> None:
     )
     page = page_of(column)
     shown = [row[2] for row in body(page, 3)]
-
     assert page.sources[0].startswith("data:image/png;base64,")
     assert ("img", "alt", f"PNG 3 x 2, {len(png())} bytes") in page.attributes
     assert shown[1:5] == ["text", "(empty)", "ff 00 " * 8 + "… 40 bytes", "ä" * 160 + "…"]

@@ -188,9 +188,7 @@ def decoded(records: Any) -> list[dict[str, list[Any]]]:
 def test_records_have_the_values_of_the_rows(drawn: Any, data: Any) -> None:
     table, rows = drawn
     expected = [{path: stored(value) for path, value in leaves_of(row)} for row in rows]
-
     block = encode_examples(table)
-
     assert decoded(block) == expected
     other = divided(data.draw, table)
     assert other.to_pylist() == table.to_pylist()
@@ -315,7 +313,6 @@ def of_dictionary(codes: list[Any], values: list[Any], **options: Any) -> Any:
 def test_a_null_in_the_dictionary_of_one_chunk_is_a_null(tmp_path: Path) -> None:
     chunks = [of_dictionary([0, None, 1], ["a", None]), of_dictionary([0, 1], ["b", "c"])]
     table = pa.table({"x": pa.chunked_array([*chunks, of_dictionary([0], [None, "d"])])})
-
     for data in (table, table.to_reader()):
         save(tmp_path / "d", data)
         found = load(tmp_path / "d", as_="arrow")["x"].to_pylist()
@@ -468,7 +465,6 @@ def test_records_are_numbered_through_the_stream(tmp_path: Path) -> None:
 
 def test_streams_are_saved_in_shards_and_by_a_schema(tmp_path: Path) -> None:
     table = pa.table({"x": pa.array(range(10), pa.int16()), "s": list("abcdefghij")})
-
     save(tmp_path / "d@3", table.to_reader(max_chunksize=4))
     names = sorted(path for path in tmp_path.glob("d*") if not path.name.endswith("json"))
     assert len(names) == 3
@@ -645,7 +641,6 @@ def original_columns() -> dict[str, Any]:
 def test_originals_come_back_through_parquet(tmp_path: Path) -> None:
     path = tmp_path / "data"
     schema = save(path, original_columns())
-
     round_trips(path, tmp_path)
     table = scan(path).to_arrow()
     pq.write_table(table, tmp_path / "t.parquet")
@@ -756,7 +751,6 @@ def test_batches_with_categories_of_their_own_are_written_alike(tmp_path: Path) 
     table = scan(tmp_path / "d").to_arrow()
     chunks = [categories([0, 1], [0.1, 0.2]), categories([0], [0.7])]
     table = table.set_column(0, "x", pa.chunked_array(chunks))
-
     wanted = [{"x": [np.float64(value).tobytes()]} for value in (0.1, 0.2, 0.7)]
     assert decoded(encode_examples(table)) == wanted
     with TFRecordWriter(tmp_path / "w") as writer:

@@ -191,13 +191,9 @@ class Finer(datetime):
 @example(values=[np.int64(2**53 + 1), 0.5])
 @example(values=[0.5, np.uint64(2**53 + 1)])
 @example(values=[-1, 2**63])
-@example(values=[-1, 2**64])
-@example(values=[np.timedelta64(1, "s"), np.timedelta64(2, "s")])
 @example(values=[np.timedelta64(1, "s"), np.timedelta64(2**62, "ms")])
 @example(values=[np.timedelta64(1, "Y"), np.timedelta64(2, "D")])
 @example(values=[WITHOUT_A_UNIT, np.timedelta64(2, "D")])
-@example(values=[np.datetime64(2, "D"), np.timedelta64(2, "D")])
-@example(values=[np.timedelta64(2, "D"), 3])
 @example(values=[np.longdouble(1) + np.longdouble(2) ** -60, 0.5])
 @example(values=[np.complex64(1), 2**53 + 1])
 @example(values=[np.float16(0.5), 10**30])
@@ -217,9 +213,7 @@ def test_what_save_takes_comes_back_exactly(
         assert error.index is not None or error.reason is Reason.UNSUPPORTED
         assert not path.exists()
         return
-
     found = back(load(path))
-
     assert len(found) == len(values)
     for one, own in zip(found, values, strict=True):
         assert same(one, own), (one, own)
@@ -277,7 +271,6 @@ def one_step_each(values: list[Any]) -> list[Any]:
 @example(values=[np.longdouble(1) + np.longdouble(2) ** -24 + np.longdouble(2) ** -60])
 @example(values=[np.uint64(2**63 + 1)])
 @example(values=[1e300])
-@example(values=[np.float64(1e300)])
 def test_the_lenient_policy_changes_nothing_but_floats_to_the_nearest(
     path: Any, values: list[Any]
 ) -> None:

@@ -262,7 +262,6 @@ def test_no_number_is_rounded_to_an_extra_dtype(name: str) -> None:
     schema = schema_of({"x": all_of(name)})
     columns: list[Any] = [[0, 400]] if "int" in name else [[1, 257], [1.0, 0.1], [1.0, 3e38]]
     columns += [[1.0, np.inf]] if "fn" in name else []  # without infinity
-
     for column in columns:
         if name in ("bfloat16", "float8_e8m0fnu") and column[1] > 300:
             continue

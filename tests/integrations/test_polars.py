@@ -106,7 +106,6 @@ def test_columns_that_a_query_does_not_name_are_not_parsed(tmp_path: Path, engin
 def test_reading_stops_at_the_limit(tmp_path: Path, engine: Any) -> None:
     path = damaged(tmp_path)
     frame = lazy(path, schema=FEATURES, batch_size=10)  # Polars reads some batches ahead
-
     assert frame.head(1500).collect(engine=engine)["label"].to_list() == list(range(1500))
     if engine == "streaming":  # the other engine hands no limit over a filter
         query = frame.filter(pl().col("label") > 7).head(2).select("label")

@@ -276,9 +276,7 @@ def test_a_summary_counts_records_steps_and_values() -> None:
         {"feature_lists": {"x": [[4]], "y": [b"abc"]}},
         {"feature_lists": {"x": []}},
     ]
-
     summary = summarize(list(map(encode_sequence_example, rows)))
-
     x = summary.feature_lists["x"]
     assert (x.n_records, x.n_steps, x.steps) == (3, 4, (0, 3))
     assert (x.values.lengths, x.values.lists[Kind.INT64].values) == ((0, 2), (1, 4))
@@ -291,10 +289,8 @@ def test_summaries_of_shards_add_up(data: st.DataObject) -> None:
     n = data.draw(st.integers(2, 40))
     records = [encode_sequence_example(video(data.draw(st.integers(0, 99)))) for _ in range(n)]
     cut = data.draw(st.integers(1, n - 1))
-
     whole = summarize(records)
     parts = [summarize(records[:cut]), summarize(records[cut:])]
-
     assert str(sum(parts, start=0)) == str(parts[0] + parts[1]) == str(whole)
     assert parts[0] + parts[1] != parts[0]
     assert pickle.loads(pickle.dumps(whole)) == whole

@@ -220,7 +220,6 @@ def test_a_schema_of_sequences_is_read_as_any_other(tmp_path: Path) -> None:
         for i in range(5):
             writer.write_sequence_examples({"id": [i]}, {"x": [[i] * i]})
     schema = SequenceSchema({"id": FixedLenFeature([], "int64")}, {"x": RaggedFeature("int64")})
-
     for given in (schema, None):
         found = [context["id"].tolist() for context, *_ in read_batches(path, given, 2)]
         assert found == [[0, 1], [2, 3], [4]]
@@ -301,7 +300,6 @@ def test_a_stream_that_cannot_seek_needs_a_schema(tmp_path: Path) -> None:
         tell = seek
 
     content = written(tmp_path / "a", [{"n": 1}, {"n": 2}]).read_bytes()
-
     for read in (load, lambda pipe: list(TFRecordReader(pipe).batches())):
         with pytest.raises(InvalidArgumentError, match="give schema"):
             read(Pipe(content))

@@ -18,6 +18,7 @@ from hypothesis.strategies import DrawFn
 
 from tests.support.columns import columns_of, same
 from tests.support.foreign_files import FOREIGN
+from tests.support.small_files import write
 from tests.support.untyped import load
 from tfrecord_lite import (
     FixedLenFeature,
@@ -325,13 +326,6 @@ def test_the_schema_may_be_anywhere(tmp_path: Path) -> None:
         load(tmp_path / "d", schema=tmp_path / "none.json")
 
 
-def write(path: Path, records: list[bytes]) -> Path:
-    with TFRecordWriter(path) as writer:
-        for record in records:
-            writer.write(record)
-    return path
-
-
 def test_without_a_sidecar_it_is_inferred(tmp_path: Path) -> None:
     records = [
         encode_example({"n": i, "l": [0.5] * (i % 3), **({"m": i} if i % 2 else {})})
@@ -376,7 +370,6 @@ def test_a_path_must_be_a_str_or_pathlike(tmp_path: Path, kind: Any) -> None:
     path = str(tmp_path / "d")
     other: Any = {bytes: b"s", int: 5, list: ["s"]}[kind]
     save(path, {"x": np.arange(3)})
-
     with pytest.raises(TypeError, match=r"^path must be a str or PathLike, not"):
         save(other, {"x": np.arange(3)})
     with pytest.raises(TypeError, match=r"^schema_path must be a str or PathLike, not"):
@@ -563,10 +556,8 @@ def test_the_folder_of_a_data_set_may_be_two_levels_below(tmp_path: Path) -> Non
 def test_what_others_read_is_rounded_with_a_warning(make: Any, tmp_path: Path) -> None:
     columns = {"x": np.array([0.1, 0.5]), "exact": np.array([0.5, np.nan])}
     path = tmp_path / "a.tfrecord"
-
     with pytest.warns(UserWarning, match="float64 was rounded to float32 in 'x'$") as told:
         schema = save(path, make(columns), lossless=False)
-
     assert str(path) in str(told[0].message)
     assert schema.features == dict.fromkeys(columns, FixedLenFeature([], "float32"))
     found = load(path)

@@ -67,7 +67,6 @@ def test_only_the_rows_and_columns_that_are_shown_are_taken() -> None:
             yield [i] * 100
 
     page = parsed(table([str(i) for i in range(100)], rows(), n_rows=1_000_000, noun="record"))  # type: ignore[arg-type]
-
     assert len(taken) == tables.MAX_ROWS
     assert "... and 999,960 more records" in page.text
     assert "... and 84 more" in page.text

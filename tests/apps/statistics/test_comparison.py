@@ -154,9 +154,7 @@ def test_presence_is_compared(a: float, b: float, expected: Any) -> None:
 
 def test_thresholds() -> None:
     a, b = rows_of(3000), rows_of(3000, 1, float=lambda x, _: x * 0.6)
-
     (finding,) = compare(a, b, records=False).findings
-
     assert finding.threshold == 0.05
     assert finding.distance is not None
     for change in (0.001, -0.001):
@@ -224,7 +222,6 @@ def test_blocks_need_not_be_of_the_same_size(tmp_path: Path) -> None:
         with TFRecordWriter(tmp_path / name, compression) as writer:
             for record in records:
                 writer.write(record)
-
     assert compare(tmp_path / "a", tmp_path / "b")
     assert compare([tmp_path / "a"], TFRecordReader(tmp_path / "b"))
     others = [*records[:4000], records[0], *records[4001:]]
@@ -241,7 +238,6 @@ def test_what_can_be_read_only_once_is_compared_too(tmp_path: Path) -> None:
     data = bytes(frame(records))
     thread = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=(data,))
     thread.start()
-
     for once in (file, iter(records), tmp_path / "pipe"):
         assert compare(once, records).records == RecordDifferences(10, 0)
     thread.join()

@@ -205,7 +205,6 @@ def test_a_long_record_at_the_end_of_a_window_is_taken_or_damaged(tmp_path: Path
         data[number * 150_016 + 149_000] ^= 1
     path.write_bytes(data)
     damaged = draw_sample(path, max_bytes=1 << 20)
-
     check_places(sound, records, str(path))
     assert 3 < len(taken(sound)) <= 20
     assert taken(damaged) == []
@@ -227,10 +226,8 @@ def test_files_of_damage_or_forged_headers_take_seconds(
         data = np.frombuffer(bytes(frame([os.urandom(84)] * 100_000)), np.uint8).copy()
         data[50::100] ^= 1
         path.write_bytes(data.tobytes())
-
     start = time.perf_counter()
     sample = draw_sample(path, max_bytes=max_bytes)
-
     assert time.perf_counter() - start < 20
     assert set(taken(sample)) <= ({b"x" * 84} if is_forged else set())
     assert is_forged or (not sample.is_whole and sample.report.num_damaged >= 10)
@@ -243,7 +240,6 @@ def test_a_cut_record_and_another_format_are_one_damaged_place(tmp_path: Path) -
     seen = [draw_sample(path, max_bytes=90_000, seed=seed).report.spans for seed in range(20)]
     assert (span.reason, span.length) == (Reason.TRUNCATED, 97)
     assert all(found == () or found[0].offset == 99_900 for found in seen)
-
     path.write_bytes(b"PAR1" + os.urandom(3_000_000))
     for max_bytes in (1 << 20, 1 << 23):
         sample = draw_sample(path, max_bytes=max_bytes)
@@ -259,9 +255,7 @@ def test_first_records_are_taken_where_places_cannot_be_read(tmp_path: Path, kin
         source: Any = path if kind == "gz" else io.BytesIO(path.read_bytes())
         if kind == "pipe":
             source.seekable = lambda: False
-
         sample = draw_sample(source, num_records=num_records, max_bytes=2_000_000)
-
         assert taken(sample) == records[:num_records]
         assert sample.method == f"the first {num_records:,} records"
         assert (sample.is_whole, sample.num_records) == (False, None)
@@ -275,7 +269,6 @@ def test_what_can_be_read_only_once_and_ends_is_whole(tmp_path: Path, server: Fi
     os.mkfifo(pipe)
     thread = threading.Thread(target=pipe.write_bytes, args=(data,))
     thread.start()
-
     for source in (io.BytesIO(data), pipe, server.url + "/d"):
         sample = draw_sample(source)
         assert (taken(sample), sample.is_whole) == ([b"one", b"two"], True)

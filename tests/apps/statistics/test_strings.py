@@ -57,15 +57,3 @@ def test_of_too_many_strings_the_frequent_ones_are_counted() -> None:
     assert found.top(2) == [(b"often", 3000), (b"rather often", 2000)]
     true = Counter(values.tolist())
     assert all(count <= true[value] for value, count in found.counts.items())
-
-
-def test_strings_are_looked_at_in_proportion() -> None:
-    found = of([b"text %d" % i for i in range(10_000)])
-    for i in range(59):
-        found = found.plus(np.array([b"\xfe\x00" + bytes([i, j]) for j in range(10)], object))
-    assert len(found.looked_at) == MAX_LOOKED_AT
-    assert found.contents.get("bytes", 0) <= 12  # 5.6 % of all
-    block = of([b"a"] * 2000)
-    for _ in range(9):  # equal blocks are looked at in other places
-        block = block.plus(np.array([b"a"] * 2000, object))
-    assert len({lot for lot, _ in block.looked_at}) == MAX_LOOKED_AT

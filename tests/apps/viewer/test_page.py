@@ -15,11 +15,11 @@ import pytest
 
 from tests.support.foreign_messages import Frame, frame
 from tests.support.shown_html import parsed
+from tests.support.small_files import write
 from tests.support.view_files import HOSTILE, KINDS
 from tfrecord_lite import (
     Schema,
     TFRecordReader,
-    TFRecordWriter,
     encode_example,
     encode_examples,
     infer_schema,
@@ -39,13 +39,6 @@ def page_of(paths: Any, **options: Any) -> str:
     folder = Path(paths[0]).parent
     path = view(paths, output=folder / "page.html", overwrite=True, **options)
     return Path(path).read_text("utf-8")
-
-
-def write(path: Path, records: list[bytes]) -> Path:
-    with TFRecordWriter(path) as writer:
-        for record in records:
-            writer.write(record)
-    return path
 
 
 SECTIONS = {
@@ -105,7 +98,6 @@ def test_a_page_of_any_kind_is_well_formed_and_closed_to_the_outside(
 
 def test_the_policy_allows_our_own_style_and_script_and_nothing_else(tmp_path: Path) -> None:
     page = page_of(KINDS["table"](tmp_path))
-
     (policy,) = re.findall('Content-Security-Policy" content="(.*?)"', page)
     policy = unescape(policy)
     for tag in ("style", "script"):
@@ -120,7 +112,7 @@ def test_the_policy_allows_our_own_style_and_script_and_nothing_else(tmp_path: P
 
 
 def test_records_are_spread_evenly_and_counted(tmp_path: Path) -> None:
-    path = write(tmp_path / "a.tfrecord", encode_examples({"x": range(1000)}).to_list())
+    path = write(tmp_path / "a.tfrecord", encode_examples({"x": range(1000)}))
     outline = parsed(page_of([path], num_records=10))
     titles = outline.values("data-title")
     assert (len(titles), titles[0], titles[-1]) == (10, "record 0", "record 999")
@@ -145,7 +137,7 @@ def test_records_of_several_files_have_the_file_in_the_table(tmp_path: Path) -> 
 
 def test_features_can_be_chosen(tmp_path: Path) -> None:
     columns = {"a": [1, 2], "b": ["only-in-b", "y"], "": [3, 4]}
-    path = write(tmp_path / "a.tfrecord", encode_examples(columns).to_list())
+    path = write(tmp_path / "a.tfrecord", encode_examples(columns))
     outline = parsed(page_of([path], columns=["a"]))
     assert outline.count("card") == 1
     assert "only-in-b" not in outline.text
@@ -188,7 +180,7 @@ def test_integers_are_exact_in_cards(tmp_path: Path) -> None:
         "id": [2**62 + i for i in range(rows)],
         "time": [1_700_000_000 + 1000 * i for i in range(rows)],
     }
-    path = write(tmp_path / "a.tfrecord", encode_examples(columns).to_list())
+    path = write(tmp_path / "a.tfrecord", encode_examples(columns))
 
     page = page_of([path], num_records=0)
     cards = dict(re.findall(r'<article.*?<h3 title="(\w+)">(.*?)</article>', page, re.DOTALL))
@@ -229,10 +221,7 @@ def test_events_and_messages_of_a_class_have_a_column_per_path(tmp_path: Path) -
         assert what in page
         assert ("Fields are shown by number" in page) == (cls is None)
         assert "location_sf" not in page_of([frames], columns={name}, message_class=cls)
-    with pytest.raises(
-        InvalidArgumentError,
-        match=r"record 0, byte 0: the 9 bytes of the record are not a foreign.Frame",
-    ):
+    with pytest.raises(InvalidArgumentError, match="the 9 bytes of the record are not a foreign"):
         page_of([write(tmp_path / "text", [b"some text"])], message_class=Frame)
     with pytest.raises(TypeError, match="expected a protobuf message class"):
         page_of([frames], message_class=int)
@@ -261,11 +250,9 @@ def test_cards_and_schema_count_as_well(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     rows = [dict(zip(names, rng.random((1500, 1)), strict=True)) for _ in range(20)]
     path = write(tmp_path / "a.tfrecord", [encode_example(row) for row in rows])
-
     page = page_of([path], max_bytes=1_000_000)
     outline = parsed(page)
     n_cards = outline.count("card")
-
     assert len(page) < 1_100_000
     assert 20 < n_cards < 1500
     assert f"{1500 - n_cards:,} more features have no card, as the page is full" in outline.text
@@ -275,7 +262,7 @@ def test_cards_and_schema_count_as_well(tmp_path: Path) -> None:
 def test_the_page_never_replaces_what_it_shows_and_arguments_are_checked(tmp_path: Path) -> None:
     record = encode_example({"x": [1]})
     paths = [write(tmp_path / name, [record]) for name in ("a.tfrecord", "b.tfrecord")]
-    before = paths[1].read_bytes()
+    before = Path(paths[1]).read_bytes()
     link = tmp_path / "link"
     link.hardlink_to(paths[1])
 
@@ -287,7 +274,7 @@ def test_the_page_never_replaces_what_it_shows_and_arguments_are_checked(tmp_pat
     for name in "num_records", "sample_size", "max_bytes":
         with pytest.raises(InvalidArgumentError, match=name):
             view("missing.tfrecord", **{name: -1})  # type: ignore[arg-type]
-    assert paths[1].read_bytes() == before
+    assert Path(paths[1]).read_bytes() == before
 
 
 @pytest.mark.parametrize("name", ["jinja2", "PIL"])
@@ -307,7 +294,6 @@ def test_the_page_opens_in_the_browser_unless_it_has_a_name(
     monkeypatch.setattr(webbrowser, "open", opened.append)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     path = write(tmp_path / "a.tfrecord", [encode_example({"x": [1]})])
-
     assert view(path, output=tmp_path / "b.html") == str(tmp_path / "b.html")
     assert opened == []
     page = view(path)

@@ -154,7 +154,6 @@ def test_masks_are_seen(form: str) -> None:
     }[form]
     cell = cells_of({"x": value, "height": 12, "width": 12})["x"]
     (shown,) = pictures(cell)
-
     assert set(np.unique(shown[..., 0] if shown.ndim == 3 else shown)) == {0, 255}
     assert "12 x 12 pixels, 1 channel, each 0 or 1" in plain(cell.html)
 
