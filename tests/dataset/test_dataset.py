@@ -639,17 +639,3 @@ def test_batches_may_be_larger_than_what_is_parsed_at_once(tmp_path: Path) -> No
     found = [batch["n"] for batch in read_batches(name, {"n": int}, 5_000)]
     assert [len(n) for n in found] == [5_000, 5_000, 2_000]
     assert np.concatenate(found).tolist() == list(range(12_000))
-
-
-def test_what_is_rare_is_not_waited_for(names: list[str]) -> None:
-    """Batches are parsed many at a time, but not when elements come one by one."""
-    seen: list[bytes] = []
-
-    def is_rare(record: bytes) -> bool:
-        seen.append(record)
-        return number_of(record) == 11
-
-    run = iter(TFRecordDataset(names).repeat().filter(is_rare).batch(2).parse_example(FEATURES))
-
-    assert numbers([next(run) for _ in range(3)]) == [11] * 6
-    assert len(seen) == 6 * 12

@@ -240,16 +240,6 @@ def test_the_limit_on_damage_is_that_of_all_processes_together(
     assert sorted(enough.in_processes(n_workers, "fork")) == sorted(SOUND)
 
 
-@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-def test_what_was_lost_before_an_error_of_a_process_is_told(
-    paths: list[str], tmp_path: Path
-) -> None:
-    names = [*paths, str(tmp_path / "missing")]
-    dataset = TFRecordDataset(names, on_error="skip").in_processes(1, "fork")
-    with pytest.warns(DataLossWarning, match="5 damaged places"), pytest.raises(FileNotFoundError):
-        list(dataset)
-
-
 AFTER_AN_ERROR: dict[str, Callable[[TFRecordDataset], Dataset]] = {
     "all": lambda d: d,
     "part": lambda d: d.shard(2, 0),

@@ -3,12 +3,10 @@
 import gc
 import multiprocessing
 import os
-import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +14,7 @@ import numpy as np
 import pytest
 
 from tests.support.small_files import FEATURES, number_of, numbers, plain, write_files
-from tfrecord_lite import Dataset, TFRecordDataset
+from tfrecord_lite import TFRecordDataset
 from tfrecord_lite.dataset import workers
 from tfrecord_lite.errors import FailedPreconditionError, Reason
 
@@ -206,33 +204,3 @@ def test_what_cannot_be_pickled_cannot_be_spawned(names: list[str]) -> None:
         list(TFRecordDataset(names).map(lambda x: x).in_processes(2, start_method="spawn"))
 
     assert multiprocessing.active_children() == []
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda d: d.batch(1),
-        lambda d: d.map(bytes, num_parallel_calls=2).prefetch(1),
-        lambda d: d.map(bytes).in_processes(2),
-    ],
-)
-def test_a_run_in_a_fork_says_so(names: list[str], make: Callable[[Dataset], Dataset]) -> None:
-    """Both would read from one file, each missing what the other took; threads are not there."""
-    run = iter(make(TFRecordDataset(names)))
-    first = next(run)
-
-    pid = os.fork()
-    if not pid:
-        signal.alarm(30)  # rather than hang
-        try:
-            list(run)
-        except FailedPreconditionError:
-            del run  # waits for nothing
-            os._exit(0)
-        finally:
-            os._exit(9)
-    _, status = os.waitpid(pid, 0)
-
-    assert os.waitstatus_to_exitcode(status) == 0
-    assert len(numbers([first, *run])) == 12

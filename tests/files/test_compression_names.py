@@ -27,19 +27,11 @@ from tfrecord_lite.records.framing import frame
 
 FEATURES = {"x": FixedLenFeature([], "int64")}
 ENDINGS = {
-    "a": "",
-    "a.tfrecord": "",
-    "gz": "",
-    "a.gz.tfrecord": "",
-    "a.gz": "GZIP",
-    "a.tfrecord.gz": "GZIP",
-    "a.TFRECORD.GZ": "GZIP",
-    "a.gzip": "GZIP",
-    "a.zlib": "ZLIB",
-    "a.zz": "ZLIB",
-    "a.zst": "ZSTD",
-    "a.Zstd": "ZSTD",
-    "a.bz2": "BZ2",
+    "": ["a", "a.tfrecord", "gz", "a.gz.tfrecord"],
+    "GZIP": ["a.gz", "a.tfrecord.gz", "a.TFRECORD.GZ", "a.gzip"],
+    "ZLIB": ["a.zlib", "a.zz"],
+    "ZSTD": ["a.zst", "a.Zstd"],
+    "BZ2": ["a.bz2"],
 }
 
 
@@ -93,7 +85,9 @@ def compressions_of(paths: list[str]) -> set[str]:
 
 
 @each_writer
-@pytest.mark.parametrize(("name", "compression"), ENDINGS.items())
+@pytest.mark.parametrize(
+    ("name", "compression"), [(name, each) for each in ENDINGS for name in ENDINGS[each]]
+)
 def test_the_ending_of_the_name_decides(
     tmp_path: Path, writer: str, name: str, compression: str
 ) -> None:

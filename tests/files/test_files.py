@@ -22,7 +22,6 @@ from tfrecord_lite import (
     verify,
 )
 from tfrecord_lite.errors import FailedPreconditionError, InvalidArgumentError, Reason
-from tfrecord_lite.files.input import InputFile, open_input
 from tfrecord_lite.files.names import expand, shard_names
 from tfrecord_lite.reader import tf_record_iterator
 
@@ -222,11 +221,6 @@ class TestPatterns:
                 ShardedTFRecordWriter(tmp_path / pattern)
 
 
-def opened(path: Path, kind: str) -> InputFile:
-    sources = {"path": path, "object": io.BytesIO(STREAM), "pipe": Pipe(STREAM, 2)}
-    return open_input(sources[kind])  # type: ignore[arg-type]
-
-
 class TestFileObjects:
     @pytest.mark.parametrize(
         "make", [io.BytesIO, Pipe, Bare, lambda data: io.BufferedReader(Pipe(data, 3))]
@@ -283,20 +277,6 @@ class TestFileObjects:
             ):
                 with pytest.raises(TypeError, match=f'text mode; open it in binary mode, "{mode}"'):
                     use(file)
-
-    @pytest.mark.parametrize("kind", ["path", "object", "pipe"])
-    def test_peeking_takes_nothing(self, path: Path, kind: str) -> None:
-        file = opened(path, kind)
-
-        assert file.peek(5) == STREAM[:5]
-        assert file.peek(1000) == STREAM
-        out = b""
-        while data := file.read(7):
-            assert len(data) <= 7
-            out += data
-        assert out == STREAM
-        assert file.peek(5) == b""
-        file.close()
 
 
 class TestURLs:

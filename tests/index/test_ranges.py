@@ -1,7 +1,6 @@
 """Files cut into ranges: every record is in exactly one, whatever its data is, damaged or not."""
 
 import gzip
-import os
 import pickle
 import random
 import warnings
@@ -262,17 +261,6 @@ def test_bad_arguments(tmp_path: Path) -> None:
         record_ranges(tmp_path / "none")
     with path.open("rb") as file, pytest.raises(InvalidArgumentError, match="give paths"):
         record_ranges(file)
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
-def test_a_pipe_is_whole(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe")
-    # Opened for both, it does not wait for the other end.
-    end = os.open(tmp_path / "pipe", os.O_RDWR)
-    try:
-        assert record_ranges(tmp_path / "pipe") == [RecordRange(str(tmp_path / "pipe"))]
-    finally:
-        os.close(end)
 
 
 @pytest.mark.needs("remote")

@@ -63,20 +63,6 @@ class TestRecognised:
     def test_formats_of_arrow(self, tmp_path: Path, kind: str) -> None:
         check(arrow_files()[kind], tmp_path / "a")
 
-    @pytest.mark.parametrize("kind", ["JSON array", "tar", "pickle 4", "unframed Example"])
-    def test_file_objects_that_give_a_few_bytes(self, kind: str) -> None:
-        class Slow(io.BytesIO):
-            def seekable(self) -> bool:
-                return False
-
-            def read(self, _: int | None = None) -> bytes:
-                return super().read(7)
-
-        with pytest.raises(DataLossError) as caught:
-            list(TFRecordReader(Slow(FOREIGN[kind].data)))
-
-        assert caught.value.reason is Reason.NOT_A_TFRECORD
-
     def test_a_compression_that_is_named(self, tmp_path: Path) -> None:
         path = tmp_path / "a"
         path.write_bytes(FOREIGN["JSON lines"].data)

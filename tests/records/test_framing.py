@@ -1,7 +1,6 @@
 """Properties of the record format that hold for every stream, not for chosen ones."""
 
 from collections.abc import Callable, Iterable
-from itertools import accumulate
 from typing import TypeAlias
 
 import numpy as np
@@ -13,7 +12,7 @@ from tests.support import reference
 from tests.support.frame_damage import pieces_of
 from tests.support.read_outcome import Outcome, loss_of
 from tfrecord_lite import Block, testing
-from tfrecord_lite.block import FOOTER_BYTES, HEADER_BYTES, OVERHEAD_BYTES, SPARE_BYTES, Place, Span
+from tfrecord_lite.block import FOOTER_BYTES, HEADER_BYTES, OVERHEAD_BYTES, SPARE_BYTES, Span
 from tfrecord_lite.errors import DataLossError, Reason
 from tfrecord_lite.records import framing
 from tfrecord_lite.records.decoder import CHUNK_BYTES, FrameDecoder
@@ -123,23 +122,6 @@ class TestSoundStreams:
         chunks = [stream[i : i + step] for i in range(0, len(stream), step)]
 
         assert drive(FrameDecoder(), chunks) == (items, None)
-
-    @given(testing.records(min_size=1))
-    def test_counts_and_places_are_those_of_the_stream(self, items: list[bytes]) -> None:
-        stream = reference.encode(items)
-        decoder = FrameDecoder(source="there")
-        starts = list(accumulate((len(item) + 16 for item in items), initial=0))
-
-        places = []
-        for byte in single_bytes(stream):
-            block = decoder.feed(byte)
-            places += [block.place(i) for i in range(len(block))]
-
-            assert decoder.n_records == len(places)
-            assert decoder.offset == starts[len(places)]
-
-        assert places == [Place("there", i, start) for i, start in enumerate(starts[:-1])]
-        assert decoder.pending_bytes == 0
 
 
 class TestDamage:

@@ -3,7 +3,6 @@
 import gzip
 import io
 import itertools
-import pickle
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -198,15 +197,6 @@ class TestArguments:
             TFRecordReader("a", on_error=on_error)
 
         assert caught.value.reason is Reason.BAD_ARGUMENT
-
-    def test_a_reader_is_pickled_without_its_report(self, tmp_path: Path) -> None:
-        reader = TFRecordReader(damaged(tmp_path, "a", 1), on_error=str, max_errors=5)
-        list(reader)
-
-        copy = pickle.loads(pickle.dumps(reader))
-
-        assert copy.report is None
-        assert list(copy) == without(1)
 
 
 def test_a_report_keeps_the_first_spans_and_counts_all(

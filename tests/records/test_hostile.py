@@ -1,8 +1,6 @@
 """Input made to cost too much: what it takes grows with its size, and no faster.
 
-Work is counted in lines of Python, in calls of C, and in the bytes that are allocated, all told:
-NumPy makes an array of what it works on, so a batch that is gone through again and again shows. All
-three are the same at each run. ``python -m benchmarks --only hostile`` measures the times.
+Work is counted in lines of Python, calls of C and allocated bytes, which are the same at each run.
 """
 
 import contextlib
