@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import zlib
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 from tfrecord_lite import (
+    Block,
     ExampleParser,
     FixedLenFeature,
     ShardedTFRecordWriter,
@@ -53,6 +55,17 @@ def test_no_instance_takes_more_than_a_line(tmp_path: Path) -> None:
         shown = {repr(thing): len(repr(thing)) for thing in things}
 
     assert {text: length for text, length in shown.items() if length > MOST or "\n" in text} == {}
+
+
+def test_they_say_what_they_are_of_and_what_they_have_done(tmp_path: Path) -> None:
+    with TFRecordWriter(tmp_path / "a.gz") as writer:
+        writer.write(Block.from_records([bytes(100)] * 1000))
+        assert repr(writer).endswith("a.gz: 1,000 records, GZIP, open>")
+    assert repr(writer).endswith("a.gz: 1,000 records, GZIP, closed>")
+    reader = TFRecordReader(["x" * 300 + "a", "b", io.BytesIO()])
+    assert repr(reader) == f"TFRecordReader(...{'x' * 56}a, b, ... (3 files))"
+    options = "TFRecordOptions('ZLIB', flush_mode=3, window_bits=-15)"
+    assert repr(TFRecordOptions("ZLIB", 3, window_bits=-15)) == options
 
 
 def test_a_report_is_true_if_all_is_sound(tmp_path: Path) -> None:

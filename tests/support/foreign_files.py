@@ -115,6 +115,7 @@ def _files() -> dict[str, Foreign]:
             gzip.compress(_tar(tarfile.USTAR_FORMAT)),
             "a tar archive (unpack it first), compressed with GZIP",
         ),
+        "json.gz": (gzip.compress(json.dumps(ROWS).encode()), "JSON, compressed with GZIP"),
         "xz": (lzma.compress(LONG_TEXT.encode()), "an xz file"),
         "7z": (b"7z\xbc\xaf\x27\x1c\0\4" + bytes(range(100)), "a 7z archive"),
         "RAR": (b"Rar!\x1a\x07\x01\0" + bytes(range(100)), "a RAR archive"),
