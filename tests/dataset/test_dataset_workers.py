@@ -29,8 +29,6 @@ N_RECORDS = 41
 
 
 class FakeTorch(types.ModuleType):
-    """As much of ``torch.utils.data`` as a data set looks at."""
-
     class IterableDataset(abc.ABC):  # noqa: B024 - only registered with
         pass
 

@@ -168,7 +168,6 @@ class ClientError(Exception):
 
 CLIENT_ERRORS: list[tuple[Exception, type[OSError], int]] = [
     (ClientError("payload"), OSError, errno.EIO),
-    (ValueError("closed session"), OSError, errno.EIO),
     (OSError("in words"), OSError, errno.EIO),
     (OSError(errno.ENOTCONN, "no connection"), OSError, errno.ENOTCONN),
     (ConnectionResetError(errno.ECONNRESET, "reset"), ConnectionResetError, errno.ECONNRESET),

@@ -123,6 +123,28 @@ class TestSoundStreams:
 
         assert drive(FrameDecoder(), chunks) == (items, None)
 
+    @given(st.lists(st.binary(max_size=64), max_size=30), st.data())
+    def test_next_block_gives_exactly_so_many(
+        self, items: list[bytes], data: st.DataObject
+    ) -> None:
+        decoder = FrameDecoder()
+        put(decoder, reference.encode(items))
+        left = items
+
+        while left:
+            n_records = data.draw(st.integers(1, len(items) + 3))
+            block = decoder.next_block(n_records)
+            if n_records > len(left):
+                assert block is None
+                break
+            assert block is not None
+            assert list(block) == left[:n_records]
+            left = left[n_records:]
+
+        assert list(decoder.rest()) == left
+        assert decoder.next_block(1) is None
+        decoder.close()
+
 
 class TestDamage:
     @every_way
