@@ -21,7 +21,7 @@ from tests.apps.viewer.images import (
 )
 from tests.apps.viewer.shown_records import cells_of, check_cell, plain
 from tfrecord_lite import serialize_tensor
-from tfrecord_lite.apps.markup.cells import Cells
+from tfrecord_lite.apps.markup.cells import Cells, colours
 from tfrecord_lite.apps.markup.pictures import Budget
 from tfrecord_lite.apps.viewer.records import Cell
 from tfrecord_lite.arrays import AnyArray
@@ -165,6 +165,8 @@ def test_embeddings_are_strips() -> None:
     assert 'height="16"' in cell.html
     assert shown[0, 0, 2] > shown[0, 0, 0]  # blue
     assert shown[0, -1, 0] > shown[0, -1, 2]  # orange
+    assert shown[0, [0, -1], 3].tolist() == [137, 255]
+    assert colours(np.array([[10.0, 11, 12]]), 10, 12)[0, :, 3].tolist() == [20, 137, 255]
     assert plain(cell.html) == "64 values, -1 to 2"
     assert plain(cell.details).startswith("-1.0, ")
 
