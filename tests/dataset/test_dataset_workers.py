@@ -303,6 +303,29 @@ def test_a_file_that_has_grown_is_read_anew(tmp_path: Path) -> None:
     assert found[4:] == [5, 6, 7, 8, 5, 6, 7, 8, 9]
 
 
+@pytest.mark.parametrize("cycle_length", [1, 2])
+def test_a_file_that_is_replaced_by_one_of_its_size_is_read_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cycle_length: int
+) -> None:
+    monkeypatch.setattr(records, "RecordStream", SmallBlocks)
+    path = tmp_path / "a"
+    for repeats in ([1] * 20 + [3] * 20, [3] * 20 + [1] * 20):
+        with TFRecordWriter(tmp_path / f"{repeats[0]}") as writer:
+            for number, times in enumerate(repeats):
+                writer.write(bytes([number]) * times)
+    (tmp_path / "1").rename(path)
+    whole = TFRecordDataset([str(path)]).interleave(cycle_length, 2).repeat(3)
+    part = worker_part(whole._plan, 2, 1)
+    found: list[int] = []
+
+    for chunk, _ in part.chunks(Run(), None):
+        if len(found) == 20:  # all of the first round
+            (tmp_path / "3").rename(path)
+        found += [record[0] for record in chunk.elements()]
+
+    assert found == [*range(1, 40, 2), *range(20, 40), *range(20, 40)]
+
+
 def test_damage_in_a_range_comes_after_the_records_before_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

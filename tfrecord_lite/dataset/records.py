@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
     Read = Callable[[int, int], Iterator[RecordChunk]]
     """Reads file `number`, after its first `n` records."""
+    _Stamp = tuple[str, int, int, int]
 
 _MOST_RECORDS = 4096
 _LARGE_RECORDS = 8
@@ -156,19 +158,20 @@ class Files(Source):
         """Return where records are in all files, of those not read yet too; None if one cannot be sought in."""
         marks: dict[str, Int64Array] = {}
         for name in self.names:
-            found = self._found.get(name)
-            if name not in self._found or (found is not None and local_size(name) != found[-1, 1]):
+            stamp = _stamp(name)
+            if stamp not in self._found:
                 with closing(RecordStream(name, replace(self.options, verify=False))) as stream:
                     places = map(_place, iter(stream.next_block, None))
-                    found = self._found[name] = _marks_in(stream, places)
+                    self._found[stamp] = _marks_in(stream, places)
+            found = self._found[stamp]
             if found is None:
                 return None
             marks[name] = found
         return marks
 
     @property
-    def _found(self) -> dict[str, Int64Array | None]:
-        found: dict[str, Int64Array | None] | None = self.found.recall()
+    def _found(self) -> dict[_Stamp, Int64Array | None]:
+        found: dict[_Stamp, Int64Array | None] | None = self.found.recall()
         if found is None:
             self.found.keep(found := {})
         return found
@@ -212,6 +215,7 @@ class Files(Source):
         # are they checked again, since only intact records count.
         is_to_check = verify and n_skip > 0 and log is None
         options = replace(self.options, verify=verify and not is_to_check)
+        stamp = _stamp(self.names[number]) if self.in_ranges else None  # before it is opened
         stream = RecordStream(self.names[number], options, block_records=_LARGE_RECORDS)
         records: RecordStream | SkippingStream = (
             stream if log is None else log.skipping(stream, self.numbers[number])
@@ -237,8 +241,8 @@ class Files(Source):
                 detail = f"the file ends {plural(n_skip, 'record')} before the place to resume at"
                 name = self.names[number]
                 raise FailedPreconditionError(Reason.STALE_INDEX, source=name, detail=detail)
-            if self.in_ranges and marks is None:
-                self._found[self.names[number]] = _marks_in(stream, places)
+            if stamp is not None and marks is None:
+                self._found[stamp] = _marks_in(stream, places)
         finally:
             stream.close()
 
@@ -250,6 +254,15 @@ class Files(Source):
         places[:, 2] = block.offsets
         places[:, 2] += span.base or 0
         return RecordChunk(self.names, block.data, block.offsets, block.lengths, places)
+
+
+def _stamp(name: str) -> _Stamp:
+    """Return what changes if a file does, also if it keeps its size."""
+    try:
+        status = os.stat(name)  # noqa: PTH116
+    except OSError:  # told when it is opened
+        return name, 0, 0, 0
+    return name, status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def _place(block: Block) -> tuple[int, int]:
