@@ -345,6 +345,7 @@ def test_sequence_examples_come_back(spark: Any, tmp_path: Path) -> None:
     assert rows(inferred)[0] == dict(expected[0], f=1.0)
     assert rows(read(spark, tmp_path / "out", "s array<string>"))[0] == {"s": ["a", "b"]}
     assert "found 2 values, expected 1" in error_of(read(spark, tmp_path / "out", "ll array<int>"))
+    assert "feature 's': a value that is not" in error_of(read(spark, tmp_path / "out", "s string"))
     with pytest.raises(Exception, match="the records are SequenceExamples"):
         read(spark, tmp_path / "out", recordType="Example")
 

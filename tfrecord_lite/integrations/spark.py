@@ -810,7 +810,7 @@ def _converted(array: Any, kind: Any) -> Any:
 
 def _as_steps(array: Any, kind: Any) -> Any:
     """Return a column of a feature list, of one value per step, with a list per step if that is wanted."""
-    if not _is_list(kind.value_type) or _is_list(array.type.value_type):
+    if not _is_list(kind) or not _is_list(kind.value_type) or _is_list(array.type.value_type):
         return array
     array = array.cast(pa.list_(array.type.value_type))
     splits = pa.array(np.arange(len(array.values) + 1, dtype=np.int32))
