@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import itertools
 import sys
-import types
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -107,19 +106,6 @@ class TestCallables:
             WORKS[name](old, old.with_name("new"), stop)
 
         assert names_in(old.parent) == before
-
-    @each_work
-    def test_it_is_called_ten_times_a_second_at_most(
-        self, old: Path, monkeypatch: pytest.MonkeyPatch, name: str
-    ) -> None:
-        monkeypatch.setattr(module, "INTERVAL_SECONDS", 0.1)
-        monkeypatch.setattr("time.monotonic", lambda: 1.0)
-        seen = Seen()
-
-        WORKS[name](old, old.with_name("new"), seen)
-
-        assert len(seen) in (1, 2)  # at first and at the end
-        assert seen[-1][0] == seen[-1][1]
 
     @pytest.mark.parametrize("compression", ["GZIP", "ZLIB"])
     @pytest.mark.parametrize("name", ["verify", "merge", "recover"])
@@ -239,23 +225,6 @@ class TestBars:
         monkeypatch.setattr(sys, "stderr", Full())
 
         assert verify(old, progress=True).is_sound
-
-    def test_in_a_notebook_without_widgets_it_has_to_be_asked_for(
-        self, old: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        shell = types.SimpleNamespace(kernel=object())
-        ipython = types.SimpleNamespace(get_ipython=lambda: shell)
-        monkeypatch.setitem(sys.modules, "IPython", ipython)
-        monkeypatch.setattr(module, "find_spec", lambda name: name != "ipywidgets" or None)
-        monkeypatch.setattr(module, "DELAY_SECONDS", 0)
-
-        verify(old)
-        assert capsys.readouterr().err == ""  # a notebook that is saved would keep it
-        verify(old, progress=True)
-        assert "old.tfrecord" in capsys.readouterr().err
-        del shell.kernel  # IPython in a terminal, which standard error is not
-        verify(old)
-        assert capsys.readouterr().err == ""
 
 
 def test_what_is_done_never_becomes_less_and_is_all_in_the_end(

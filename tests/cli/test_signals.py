@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from tfrecord_lite import save
-from tfrecord_lite.cli import main
 from tfrecord_lite.records.framing import frame
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="no such signals here")
@@ -100,21 +99,3 @@ def test_a_signal_that_is_ignored_stays_ignored(source: Path) -> None:
         process.communicate(timeout=60)
 
     assert process.returncode == 128 + signal.SIGTERM
-
-
-@pytest.mark.parametrize("number", NUMBERS)
-def test_handlers_are_as_before_after_a_run(source: Path, number: int) -> None:
-    def own(*_: object) -> None:
-        raise AssertionError
-
-    first = signal.getsignal(number)
-    try:
-        for handler in (own, signal.SIG_DFL, signal.SIG_IGN):
-            signal.signal(number, handler)
-            assert main(["verify", str(source)]) == 1
-            assert signal.getsignal(number) is handler
-            with pytest.raises(SystemExit):
-                main(["--help"])
-            assert signal.getsignal(number) is handler
-    finally:
-        signal.signal(number, first)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import random
 from collections.abc import Iterable
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import IO, cast
 
 from hypothesis import strategies as st
 
+from tests.support.file_objects import Bare
 from tfrecord_lite import TFRecordReader, TFRecordWriter
 
 ENDINGS = ["", ".gz", ".zz", ".bz2"]
@@ -43,13 +43,5 @@ def read_all(*paths: object) -> list[bytes]:
     return [record for path in paths for record in TFRecordReader(str(path))]
 
 
-class _OneWay:
-    def __init__(self, path: str) -> None:
-        self._file = io.BytesIO(Path(path).read_bytes())
-
-    def read(self, n_bytes: int) -> bytes:
-        return self._file.read(n_bytes)
-
-
 def one_way(path: str) -> IO[bytes]:
-    return cast("IO[bytes]", _OneWay(path))
+    return cast("IO[bytes]", Bare(Path(path).read_bytes()))

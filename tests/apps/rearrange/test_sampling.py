@@ -19,12 +19,10 @@ from tests.apps.rearrange.strategies import (
     one_way,
     read_all,
     record_lists,
-    some_records,
     write_all,
 )
-from tfrecord_lite import Block
 from tfrecord_lite.apps.rearrange import sample_records, sampling
-from tfrecord_lite.apps.rearrange.sampling import smallest, threshold
+from tfrecord_lite.apps.rearrange.sampling import threshold
 from tfrecord_lite.dataset.random_order import words
 from tfrecord_lite.errors import FailedPreconditionError, InvalidArgumentError, Reason
 
@@ -106,15 +104,3 @@ def test_the_threshold_is_the_key_of_that_rank(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sampling, "_N_WORDS", n_words)
         assert threshold((seed,), n, total) == np.sort(words((seed,), 0, total))[n - 1]
-
-
-def test_of_records_that_are_held_the_smallest_remain_without_their_blocks() -> None:
-    blocks = [Block.from_records(some_records(100, 1000, seed=i)) for i in range(200)]
-    held = [(block, words((1,), 100 * i, 100)) for i, block in enumerate(blocks)]
-
-    found = smallest(held, 50)
-
-    assert sum(map(len, (block for block, _ in found))) == 50
-    keys = np.concatenate([keys for _, keys in found])
-    assert sorted(keys) == sorted(words((1,), 0, 20_000))[:50]
-    assert sum(block.data.size for block, _ in found) < 50 * (1020 + 512)

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from tests.apps.rearrange.strategies import ENDINGS, one_way, read_all, record_lists, write_all
 from tests.support.subprocesses import run_fresh
 from tfrecord_lite import Block, TFRecordReader, TFRecordWriter, verify
-from tfrecord_lite.apps.rearrange import shuffle_records, shuffling
+from tfrecord_lite.apps.rearrange import shuffle_records
 from tfrecord_lite.apps.rearrange.shuffling import RandomOrder
-from tfrecord_lite.errors import DataLossError, InvalidArgumentError, Reason
+from tfrecord_lite.errors import InvalidArgumentError, Reason
 
 FILES = st.lists(st.tuples(record_lists(), st.sampled_from(ENDINGS)), min_size=1, max_size=3)
 
@@ -132,22 +132,6 @@ class TestTemporaryFile:
 
         assert [span.reason for span in verify(target).spans] == [Reason.DATA_CRC]
         assert names_in(target.parent) == {"new"}
-
-    def test_one_that_is_cut_is_an_error(
-        self, large: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        read = shuffling._Run.read
-
-        def cut(self: Any, file: IO[bytes], *arguments: Any) -> None:
-            file.truncate(1000)
-            read(self, file, *arguments)
-
-        monkeypatch.setattr(shuffling._Run, "read", cut)
-
-        with pytest.raises(DataLossError, match="temporary file of a shuffle is shorter"):
-            shuffle_records(large, large.with_name("new"), memory_bytes=2**20)
-
-        assert names_in(large.parent) == {large.name}
 
 
 MEASURE = """

@@ -559,11 +559,10 @@ print(early, late)
     ("first", "second"),
     [
         ("a.tfrecord", "b.parquet"),
-        ("b.parquet", "c.tfrecord"),
-        ("a.tfrecord", "b.feather"),
-        ("b.feather", "c.csv"),
+        ("b.parquet", "c.csv"),
         ("c.csv", "d.jsonl"),
-        ("d.jsonl", "e.tfrecord"),
+        ("d.jsonl", "e.feather"),
+        ("e.feather", "f.tfrecord"),
     ],
 )
 def test_memory_does_not_grow_with_the_rows(tmp_path: Path, first: str, second: str) -> None:

@@ -201,15 +201,9 @@ class TestRoundTrips:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        table = pa.table(
-            {
-                "a": pa.array([1, None, 3], pa.int32()),
-                "b": pa.array(["x", None, ""], pa.string()),
-                "c": pa.array([[1.5], None, []], pa.list_(pa.float32())),
-                "d": pa.array([1, 2, None], pa.date32()),
-                "e": pa.array([0.5, None, 1.0], pa.float64()),
-            }
-        )
+        types = {"a": pa.int32(), "b": pa.string(), "c": pa.list_(pa.float32()), "d": pa.date32()}
+        rows = {"a": [1, None, 3], "b": ["x", None, ""], "c": [[1.5], None, []], "d": [1, 2, None]}
+        table = pa.table(rows, pa.schema(types))
         pq.write_table(table, tmp_path / "a.parquet")
 
         copied(tmp_path / "a.parquet", tmp_path / "b.tfrecord")
@@ -222,10 +216,7 @@ class TestRoundTrips:
         assert found.to_pylist() == expected
 
     @pytest.mark.parametrize("ending", ["parquet", "feather"])
-    @pytest.mark.parametrize(
-        "values",
-        [["a", "b", None, "c"], [3, None, 2, 5], [0.5, 1.5, None, 2.0], [b"\xff", b"", None, b"b"]],
-    )
+    @pytest.mark.parametrize("values", [["a", "b", None, "c"], [3, None, 2, 5], [b"\xff", None]])
     def test_categories_come_back(self, tmp_path: Path, values: list[Any], ending: str) -> None:
         import pyarrow as pa
 
@@ -527,10 +518,3 @@ class TestFeatures:
         assert (originals["tags"].shape, originals["tags"].text is None) == ((None,), False)
         assert originals["box"].missing
         assert originals["a:b"].text is None
-
-    @pytest.mark.parametrize("text", ["x", "x:", "x:int63", "x:int64[?,?]", "x:int64,x:int64", ""])
-    def test_that_are_wrong(self, text: str) -> None:
-        from tfrecord_lite.cli.convert import parse_features
-
-        with pytest.raises(InvalidArgumentError):
-            parse_features(text)

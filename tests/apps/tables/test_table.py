@@ -383,17 +383,6 @@ def test_batches_have_the_size_asked_for(path: Path) -> None:
         scan(path, batch_size=0)
 
 
-def test_usual_batches_have_about_4_mb(path: Path) -> None:
-    def sizes(n_rows: int, n_bytes: int) -> list[int]:
-        write(path, [{"x": b"x" * n_bytes}] * n_rows)
-        return [len(batch) for batch in scan(path, schema={"x": bytes}).to_batches()]
-
-    assert sizes(20_000, 10) == [8192, 8192, 20_000 - 2 * 8192]
-    assert sizes(100, 100_000) == [64, 36]
-    assert 2000 < sizes(3000, 2000)[0] < 2100
-    assert sizes(0, 1) == []
-
-
 def test_a_file_object_cannot_be_read_twice(path: Path) -> None:
     write(path, [{"x": 1}])
     with path.open("rb") as file, pytest.raises(TypeError, match="opened again"):
