@@ -9,20 +9,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from tfrecord_lite import (
-    TFRecordWriter,
-    encode_example,
-    encode_sequence_example,
-    infer_schema,
-)
-from tfrecord_lite.messages import (
-    BytesList,
-    Example,
-    Feature,
-    Features,
-    FloatList,
-    Int64List,
-)
+from tfrecord_lite import TFRecordWriter, encode_example, encode_sequence_example, infer_schema
+from tfrecord_lite.messages import BytesList, Example, Feature, Features, FloatList, Int64List
 from tfrecord_lite.records.framing import frame
 from tfrecord_lite.wire.scalar import varint
 

@@ -14,13 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.apps.rearrange.strategies import (
-    ENDINGS,
-    one_way,
-    read_all,
-    record_lists,
-    write_all,
-)
+from tests.apps.rearrange.strategies import ENDINGS, one_way, read_all, record_lists, write_all
 from tfrecord_lite.apps.rearrange import sample_records, sampling
 from tfrecord_lite.apps.rearrange.sampling import threshold
 from tfrecord_lite.dataset.random_order import words

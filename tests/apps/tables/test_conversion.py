@@ -18,12 +18,7 @@ from hypothesis import strategies as st
 
 from tests.support.effort import at_most
 from tests.support.subprocesses import run_fresh
-from tfrecord_lite import (
-    TFRecordReader,
-    TFRecordWriter,
-    VarLenFeature,
-    save,
-)
+from tfrecord_lite import TFRecordReader, TFRecordWriter, VarLenFeature, save
 from tfrecord_lite.apps.tables.conversion import Summary
 from tfrecord_lite.cli import convert as verb
 from tfrecord_lite.cli import inputs, main
@@ -559,10 +554,11 @@ print(early, late)
     ("first", "second"),
     [
         ("a.tfrecord", "b.parquet"),
-        ("b.parquet", "c.csv"),
+        ("b.parquet", "c.tfrecord"),
+        ("a.tfrecord", "b.feather"),
+        ("b.feather", "c.csv"),
         ("c.csv", "d.jsonl"),
-        ("d.jsonl", "e.feather"),
-        ("e.feather", "f.tfrecord"),
+        ("d.jsonl", "e.tfrecord"),
     ],
 )
 def test_memory_does_not_grow_with_the_rows(tmp_path: Path, first: str, second: str) -> None:

@@ -319,10 +319,7 @@ class TestCsv:
 
     @pytest.mark.parametrize(
         ("text", "error"),
-        [
-            ("", "the file is empty"),
-            ("a,a\n1,2\n", "two columns have the name 'a'"),
-        ],
+        [("", "the file is empty"), ("a,a\n1,2\n", "two columns have the name 'a'")],
     )
     def test_what_is_not_a_table(self, tmp_path: Path, text: str, error: str) -> None:
         (tmp_path / "a.csv").write_text(text)
