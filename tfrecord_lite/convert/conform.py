@@ -37,8 +37,9 @@ from tfrecord_lite.convert.lossless import (
     outside,
     too_long,
 )
-from tfrecord_lite.convert.normalize import normalize, present_records
+from tfrecord_lite.convert.normalize import flattened, normalize, present_records
 from tfrecord_lite.convert.types import (
+    WHOLE,
     ByteItems,
     at_records,
     column_error,
@@ -369,6 +370,8 @@ def _in_form(name: str, values: Any, feature: Prepared, original: Original) -> A
             exact = np.float64(2**24)  # of NumPy: float16 does not hold it
             if flat.dtype.kind in "iuf" and np.any((flat > exact) | (flat < -exact)):
                 normalize(name, kept)  # which rejects integers that float32 does not hold
+            if flat.dtype.kind == "c" and isinstance(kept, list):
+                _check_whole(name, kept)
             if isinstance(kept, list) and not has_any(kept, np.ndarray | np.generic):
                 made = with_values(made, lambda flat: _rounded(name, flat))
         made = _shaped(name, made, shape)
@@ -430,6 +433,15 @@ def _check_utf8(name: str, values: Any, *, is_flat: bool) -> None:
         detail = "a byte string that is not UTF-8, but the schema says that these are text"
         index = number if is_flat else None
         raise column_error(name, detail, index, Reason.UNREPRESENTABLE)
+
+
+def _check_whole(name: str, kept: list[Any]) -> None:
+    """Reject an integer among complex numbers that float32 does not hold."""
+    for i, row in enumerate(kept):
+        for value in flattened(name, [row]):
+            if isinstance(value, WHOLE) and float(np.float32(value)) != int(value):
+                detail = "this integer is not exact in float32, which the schema stores"
+                raise column_error(name, detail, i, Reason.UNREPRESENTABLE)
 
 
 def _rounded(name: str, flat: Any) -> Any:

@@ -50,6 +50,9 @@ _MAX_TIMES, _FREE_COST, _PIECE_COST = 8, 64 * 1024 * 1024, 4096
 cost a multiple of the file's size plus a constant; after that nothing is read twice, so the work is
 linear for any file."""
 
+_GZIP_START = b"\x1f\x8b\x08\0"
+"""The only four bytes with which writers of records begin a GZIP stream; six more are of no matter."""
+
 _MAX_CANDIDATES = 100_000
 """How many candidates in one damaged place are tried: the last ones."""
 
@@ -57,9 +60,12 @@ _MAX_CANDIDATES = 100_000
 class _FilePart:
     """A file from an offset on, as a file object whose reads end where a member may begin."""
 
-    def __init__(self, file: IO[bytes], name: str, start: int, magic: bytes) -> None:
+    def __init__(
+        self, file: IO[bytes], name: str, start: int, magic: bytes, head: bytes = b""
+    ) -> None:
         self.name = name
         self._file = file
+        self._head = head  # in place of the first bytes of the file
         self._at = start
         self._magic = magic
         self._n_ahead = _MIN_PIECE_BYTES
@@ -90,6 +96,8 @@ class _FilePart:
         if not 0 <= begin <= len(self._ahead) - n_magic:
             self._file.seek(self._at)
             self._ahead, self._ahead_at, begin = self._file.read(self._n_ahead), self._at, 0
+            if self._at < len(self._head):
+                self._ahead = self._head[self._at :] + self._ahead[len(self._head) - self._at :]
             self._is_end = len(self._ahead) < self._n_ahead
             self._n_ahead = min(2 * self._n_ahead, _PIECE_BYTES)
         if self._ahead.startswith(self._magic, begin):
@@ -121,10 +129,11 @@ class MemberReader:
         self._show = show
         self._budget = _MAX_TIMES * file.seek(0, io.SEEK_END) + _FREE_COST
         self._is_complete = True  # every candidate was tried that should be
+        self._head = b""  # to be read in place of damaged first bytes
 
     def _open(self, start: int) -> tuple[_FilePart, RecordStream]:
         """Open the file from an offset on."""
-        part = _FilePart(self._file, self._name, start, self._codec.magic)
+        part = _FilePart(self._file, self._name, start, self._codec.magic, self._head)
         # It is read in smaller pieces than those for which a ratio is computed.
         limits = replace(self._settings.inflation, ahead_bytes=PIECE_BYTES)
         return part, RecordStream(cast("IO[bytes]", part), self._settings, limits=limits)
@@ -139,6 +148,14 @@ class MemberReader:
         # The first member may be one without content, as ZSTD has them, with another magic.
         is_start = bool(head) and self._codec.is_start(head)
         start: int | None = 0 if is_start else next(self._candidates(0), 0)
+        is_odd = self._codec.name == "GZIP" and len(head) == MAGIC_BYTES and head != _GZIP_START
+        if is_odd and not (is_start and self._first_with_records([0]) == 0):
+            self._head = _GZIP_START
+            if self._first_with_records([0]) == 0:
+                start = 0
+                yield self._span(Reason.COMPRESSION, "the first bytes are not a GZIP header")
+            else:
+                self._head = b""
         if start:
             detail = f"the first {start} bytes are not a {self._codec.name} stream"
             yield self._span(Reason.COMPRESSION, detail)
