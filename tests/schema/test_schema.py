@@ -244,7 +244,7 @@ SCHEMA = Schema(
             bytes, "w", [RaggedFeature.RowLengths("n"), RaggedFeature.UniformRowLength(2)]
         ),
     },
-    {"image": Original(np.uint8, [28, None]), "label": Original(bool)},
+    {"image": Original(np.uint8, [None, 28]), "label": Original(bool)},
 )
 
 
@@ -287,7 +287,7 @@ def test_schemas_merge_as_dicts_do() -> None:
 
     assert list(merged) == [*SCHEMA, "new"]
     assert merged["label"] == VarLenFeature(float)
-    assert merged.originals == {"image": Original("uint8", [28, None])}
+    assert merged.originals == {"image": Original("uint8", [None, 28])}
     assert list(SCHEMA.select(["tags", "image"])) == ["tags", "image"]
     assert SCHEMA.select(["tags", "image"]).originals == merged.originals
     with pytest.raises(TypeError):
@@ -306,7 +306,7 @@ def test_originals_take_dtypes_of_other_libraries_by_name() -> None:
 
 FROZEN = """{"format": "tfrecord_lite.Schema", "version": 1, "features": {
  "image": {"specification": "FixedLenFeature", "shape": [], "dtype": "string",
-  "default_value": {"base64": "/wA="}, "original": {"dtype": "uint8", "shape": [28, null]}},
+  "default_value": {"base64": "/wA="}, "original": {"dtype": "uint8", "shape": [null, 28]}},
  "label": {"specification": "FixedLenFeature", "shape": [], "dtype": "int64",
   "default_value": 0, "original": {"dtype": "bool"}},
  "tags": {"specification": "VarLenFeature", "dtype": "string"},

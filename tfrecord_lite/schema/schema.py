@@ -18,7 +18,13 @@ from typing import Any, NamedTuple, Self
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
 from tfrecord_lite.schema import text
-from tfrecord_lite.schema.features import FeatureLike, FeatureSpec, FixedLenFeature, RawFeature
+from tfrecord_lite.schema.features import (
+    FeatureLike,
+    FeatureSpec,
+    FixedLenFeature,
+    RaggedFeature,
+    RawFeature,
+)
 from tfrecord_lite.schema.kinds import EXTRA_DTYPES, Kind, numpy_dtype
 from tfrecord_lite.schema.prepare import canonical, no_mapping_error, specifications
 from tfrecord_lite.shown import repr_html
@@ -266,11 +272,14 @@ class Schema(Mapping[str, FeatureSpec]):
                 own = Original(spec.dtype, spec.shape)
                 original = own if original is None else original
                 fits = (original.dtype, original.shape) == (own.dtype, own.shape)
-            elif isinstance(spec, FixedLenFeature) and original and original.shape is not None:
-                is_known = None not in original.shape
-                fits = is_known and math.prod(original.shape) == math.prod(spec.shape)
-                if is_raw(original, spec.kind):
-                    fits = spec.shape == ()
+            elif isinstance(spec, FixedLenFeature | RaggedFeature) and original:
+                shape = original.shape or ()
+                rank = shape.count(None)  # dimensions that vary are the first ones
+                fits = None not in shape[rank:] and not (rank and (0 in shape or original.missing))
+                if isinstance(spec, FixedLenFeature) and original.shape is not None:
+                    is_whole = not rank and math.prod(shape) == math.prod(spec.shape)
+                    is_one = rank <= 1 and spec.shape == ()
+                    fits &= is_one if is_raw(original, spec.kind) else is_whole
             if not fits:
                 raise argument_error(f"{original!r} does not go with {spec!r}", key=name)
             self._items[name] = SchemaItem(spec, original)
