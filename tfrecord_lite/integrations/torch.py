@@ -218,7 +218,18 @@ class IterableTensors:
         register_with_torch(type(self))
 
     def set_epoch(self, epoch: int) -> Self:
-        """Set the number of the next epoch; see :meth:`tfrecord_lite.Dataset.set_epoch`."""
+        """Set the number of the next epoch; see :meth:`tfrecord_lite.Dataset.set_epoch`.
+
+        Examples
+        --------
+        >>> from tfrecord_lite.integrations.torch import IterableTensors
+        >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+        >>> batches = read_batches("people.tfrecord", {"age": int}, 3, shuffle=True, seed=1)
+        >>> people = IterableTensors(batches)
+        >>> first, second = [list(people)[0]["age"].tolist() for epoch in range(2)]
+        >>> list(people.set_epoch(1))[0]["age"].tolist() == second
+        True
+        """
         self._made.set_epoch(epoch)
         return self
 

@@ -320,7 +320,7 @@ class _Rows:
                     done += 1
                     self._meter.update(done, len(self))
                     if isinstance(each, str):
-                        report.leave_out(picture.path, each)
+                        report.problems.append(ImageProblem(picture.path, each))
                         continue
                     report.num_images += 1
                     report.num_bytes += len(each["image/encoded"])
@@ -425,10 +425,6 @@ class ImageReport:
     seconds: float = 0.0
     """How long it took."""
 
-    def leave_out(self, path: str, detail: str) -> None:
-        """Remember an image that cannot be written."""
-        self.problems.append(ImageProblem(path, detail))
-
     def __repr__(self) -> str:
         """Count images, classes and problems."""
         parts = [plural(self.num_images, "image"), plural(len(self.classes), "class", "classes")]
@@ -476,14 +472,16 @@ def find_images(folder: str, report: ImageReport) -> list[Picture]:
             continue
         name = os.path.relpath(path, folder).replace(os.sep, "/")
         if not _is_utf8(name):
-            report.leave_out(path, "its name is not UTF-8")
+            report.problems.append(ImageProblem(path, "its name is not UTF-8"))
             continue
         text, is_below, below = name.partition("/")
         found.append(Picture(path, below, sys.intern(text)) if is_below else Picture(path, name))
     if any(picture.text is not None for picture in found):
         for picture in found:
             if picture.text is None:
-                report.leave_out(picture.path, "not in the folder of a class, as others are")
+                report.problems.append(
+                    ImageProblem(picture.path, "not in the folder of a class, as others are")
+                )
         found = [picture for picture in found if picture.text is not None]
     return sorted(found, key=lambda picture: (picture.text or "", picture.filename))
 
@@ -492,12 +490,12 @@ def _walk(folder: str, report: ImageReport, above: tuple[str, ...]) -> Iterator[
     """Yield the paths of all files below a folder, but for hidden ones; follow links, but not in circles."""
     here = os.path.realpath(folder)
     if here in above:
-        report.leave_out(folder, "a link to a folder that it is in")
+        report.problems.append(ImageProblem(folder, "a link to a folder that it is in"))
         return
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError as error:
-        report.leave_out(folder, error.strerror or str(error))
+        report.problems.append(ImageProblem(folder, error.strerror or str(error)))
         return
     for entry in entries:
         if entry.name.startswith("."):
@@ -579,9 +577,9 @@ def read_manifest(
         label = labels and labels[row]
         number = numbers[row] if numbers else None if are_named else label
         if not isinstance(image, str) or not _is_utf8(image) or "\0" in image:
-            report.leave_out(place, "the path is missing, or not a text")
+            report.problems.append(ImageProblem(place, "the path is missing, or not a text"))
         elif (labels and label is None) or (numbers and number is None):
-            report.leave_out(place, f"the label of {image} is missing")
+            report.problems.append(ImageProblem(place, f"the label of {image} is missing"))
         else:
             filename = FILENAME_KEY in table and table[FILENAME_KEY][row]
             name = filename if isinstance(filename, str) else os.path.basename(image)

@@ -32,6 +32,7 @@ from tfrecord_lite.apps.images.pack import (
     IMAGE_ENDINGS,
     LABEL_KEY,
     TEXT_KEY,
+    ImageProblem,
     ImageReport,
     sniff,
 )
@@ -167,7 +168,9 @@ def unpack_images(
                             index=place.index,
                             detail=found + advice,
                         )
-                    report.leave_out(f"{place.source}: record {place.index}", found)
+                    report.problems.append(
+                        ImageProblem(f"{place.source}: record {place.index}", found)
+                    )
                     continue
                 found.described["path"] = _write(temporary, found.parts, found.content, numbers)
                 lines.write(json.dumps(found.described, ensure_ascii=False) + "\n")
