@@ -195,6 +195,7 @@ class Finer(datetime):
 @example(values=[np.timedelta64(1, "Y"), np.timedelta64(2, "D")])
 @example(values=[WITHOUT_A_UNIT, np.timedelta64(2, "D")])
 @example(values=[np.longdouble(1) + np.longdouble(2) ** -60, 0.5])
+@example(values=[np.longdouble("inf"), 0.5])
 @example(values=[np.complex64(1), 2**53 + 1])
 @example(values=[np.float16(0.5), 10**30])
 @example(values=[np.float32(0.1), np.float16(0.1)])

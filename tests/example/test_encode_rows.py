@@ -290,3 +290,12 @@ def test_large_rows_after_a_small_one_do_not_make_a_large_batch(small: Any, time
 )  # fmt: skip
 def test_so_many_rows_are_taken_at_once_as_fill_two_megabytes(row: Any, n_rows: int) -> None:
     assert rows_at_once(row) == n_rows
+
+
+@pytest.mark.parametrize(
+    ("first", "usual"), [(True, 7), (np.int64(1), 7), (np.int64(1), 7.5), (np.float32(1), 7.5)]
+)
+def test_a_long_list_may_begin_with_a_number_of_another_type(first: Any, usual: Any) -> None:
+    values = [first, *[usual] * 40]
+
+    assert encode_example({"x": values}) == encode_example({"x": np.array(values)})

@@ -122,7 +122,10 @@ def test_damage_is_skipped_as_the_reader_skips_it(
         data[choose.randrange(len(data))] ^= 1 << choose.randrange(8)
     if choose.random() < 0.3:
         del data[choose.randrange(len(data)) :]
-    path = tmp_path_factory.mktemp("r") / "a"
+    check_skipped(tmp_path_factory.mktemp("r") / "a", bytes(data), num_ranges)
+
+
+def check_skipped(path: Path, data: bytes, num_ranges: int) -> None:
     path.write_bytes(data)
     options = ReadSettings(on_error="skip", compression="")
     reader = TFRecordReader(path, on_error="skip", compression="")
@@ -138,6 +141,11 @@ def test_damage_is_skipped_as_the_reader_skips_it(
     assert found == expected
     reports = [each.report for each in readers if each.report is not None]
     assert join_reports(reversed(reports)) == reader.report
+
+
+@pytest.mark.parametrize("num_ranges", [1, 3])
+def test_a_file_that_ends_in_its_first_record_is_one_range(tmp_path: Path, num_ranges: int) -> None:
+    check_skipped(tmp_path / "a", bytes(frame([bytes(200)])[:100]), num_ranges)
 
 
 @given(
