@@ -176,7 +176,7 @@ def schemas(draw: st.DrawFn) -> Schema:
     features = draw(feature_specs(min_size=0))
     kept = {name: draw(originals) for name in features if draw(st.booleans())}
     for name, original in kept.items():
-        if isinstance(features[name], FixedLenFeature | RaggedFeature):  # whose shape the original must fit
+        if isinstance(features[name], FixedLenFeature | RaggedFeature):  # which tell the shape
             kept[name] = Original(original.dtype)
     return Schema(features, kept)
 
