@@ -12,11 +12,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any
-
-from playwright.sync_api import Browser, ConsoleMessage, Page, Request
+from typing import TYPE_CHECKING, Any
 
 from tests.support.corpus import ROOT
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, ConsoleMessage, Page, Request
 
 __all__ = ["Watched", "launched", "missing", "watched"]
 
