@@ -58,10 +58,38 @@ class ByteRanges:
         """Pick ranges by index, from the same buffer."""
         return ByteRanges(self.data, self.starts[indices], self.lengths[indices])
 
+    def to_ranges(self) -> ByteRanges:
+        """Return the same ranges."""
+        return self
+
     def joined(self, splits: Int64Array | None = None) -> Uint8Array:
         """Copy the ranges end to end; `splits` are the :func:`row_splits` of the lengths, if known."""
         return gather(self.data, self.starts, self.lengths, splits)
 
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ByteItems:
+    """Large byte strings, each an object of its own, to be copied only to where they go."""
+
+    items: list[Any]
+    lengths: Int64Array
+
+    def __len__(self) -> int:
+        """Return the number of strings."""
+        return len(self.items)
+
+    def take(self, indices: slice) -> ByteItems:
+        """Pick neighbouring strings."""
+        return ByteItems(self.items[indices], self.lengths[indices])
+
+    def to_ranges(self) -> ByteRanges:
+        """Copy them into one buffer."""
+        data = np.frombuffer(b"".join(self.items), np.uint8)
+        return ByteRanges(data, row_splits(self.lengths)[:-1], self.lengths)
+
+
+ByteStrings: TypeAlias = ByteRanges | ByteItems
+"""Many byte strings, in either form: both have a length, `lengths`, `take` and `to_ranges`."""
 
 LANE_BYTES = 8
 SHORT_LANE_BYTES = 4

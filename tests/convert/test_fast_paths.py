@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from tfrecord_lite import encode_example, encode_sequence_examples
-from tfrecord_lite.convert.lists import ValueLists
+from tfrecord_lite.convert.lists import Lists
 from tfrecord_lite.convert.normalize import normalize
 from tfrecord_lite.convert.types import ByteItems
 from tfrecord_lite.errors import InvalidArgumentError, Reason
@@ -35,7 +35,7 @@ def outcome_of(call: Callable[[], Outcome]) -> Outcome:
         return error.reason if error.key == "x" else None
 
 
-def feature(lists: ValueLists) -> Outcome:
+def feature(lists: Lists) -> Outcome:
     """Write the lists of one record as a Feature."""
     if lists.present is not None:
         return None

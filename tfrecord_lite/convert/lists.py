@@ -1,104 +1,175 @@
-"""Value lists: one feature of many records, as it is to be written.
+"""Lists: the values of one feature in many records, whatever they came from and wherever they go.
 
 ::
 
     column      [[5, 6], None, [7]]
-    flat        5 6 7                 int64, float32 or byte strings, end to end
-    counts      2 0 1                 values per record
-    present     yes no yes            which records have the feature
+    flat        5 6 7                 values end to end: an array of any dtype, or byte strings
+    levels      ([2 0 1],)            lengths of the rows of each dimension, outermost first;
+                                      one int where all rows are alike
+    present     yes no yes            which records have the feature; None for all
 
-:mod:`.normalize` makes them of columns. No schemas or wire format.
+:mod:`.normalize` makes them of columns, and the engine of messages. A number instead of lengths
+says nothing about the type: only ``type.shape`` says which dimensions vary. A record without the
+feature may have values, which mean nothing: fillers under a number, usually none under lengths.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 
-from tfrecord_lite.arrays import AnyArray, BoolArray, ByteRanges, Int64Array, row_splits
+from tfrecord_lite.arrays import (
+    AnyArray,
+    BoolArray,
+    ByteRanges,
+    Int64Array,
+    row_splits,
+)
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
-from tfrecord_lite.convert.types import ByteItems, Flat, column_error, inexact_integers, record_of
+from tfrecord_lite.columns.bytes import owned_slice
+from tfrecord_lite.convert.types import Flat, column_error, inexact_integers, record_of
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.schema import Kind
+from tfrecord_lite.schema.types import WIRE, Type
 
 if TYPE_CHECKING:
-    Counts: TypeAlias = Int64Array | int
+    Level: TypeAlias = Int64Array | int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ValueLists:
-    """One feature of many records, as it is to be written."""
+@dataclass(slots=True, eq=False)
+class Lists:
+    """The values of one feature in many records."""
 
-    n_records: int
-    kind: Kind | None
-    """None where there are no values to tell it: the feature is written without a kind."""
-    counts: Counts
-    """Values of each record, int64, shape (n_records,); a plain int if all have as many."""
+    n: int
+    """Records."""
+    type: Type
+    levels: tuple[Level, ...]
+    """Of each dimension the lengths of its rows, int64, outermost first; one int if all are alike."""
     flat: Any
-    """The values of all records end to end, also of those that go without the feature: int64
-    or float32, shape (n_values,), ByteRanges or ByteItems."""
+    """All values end to end: shape (n_values,), or Strings."""
     present: BoolArray | None = None
     """Which records have the feature; None for all."""
 
     @property
+    def counts(self) -> Level:
+        """Values of each record, of lists of one level."""
+        return self.levels[0]
+
+    @property
+    def lengths(self) -> Int64Array:
+        """Values of each record as an array."""
+        count = self.levels[0]
+        return np.full(self.n, count) if isinstance(count, int) else count
+
+    def splits(self) -> Int64Array:
+        """Where the values of each record start, and the last end."""
+        count = self.levels[0]
+        if isinstance(count, int):
+            return np.arange(self.n + 1, dtype=np.int64) * count
+        return row_splits(count)
+
+    @property
+    def kind(self) -> Kind | None:
+        """The list that holds the values; None where there were none to tell it."""
+        return self.type.kind
+
+    @property
+    def n_records(self) -> int:
+        """The number of records."""
+        return self.n
+
+    @property
     def is_single(self) -> bool:
-        """Whether every record has one value."""
-        return isinstance(self.counts, int) and self.counts == 1
+        """Whether every record has one value, in lists of one level."""
+        count = self.levels[0]
+        return isinstance(count, int) and count == 1
 
     @property
     def n_bytes(self) -> int:
         """About how many bytes the values take."""
-        if isinstance(self.flat, ByteRanges | ByteItems):
-            return int(self.flat.lengths.sum())
-        return int(self.flat.nbytes)
-
-    def part(self, first: int, last: int) -> ValueLists:
-        """Return the lists of some of the records; views."""
-        if isinstance(self.counts, int):
-            counts: Counts = self.counts
-            low, high = first * counts, last * counts
-        else:
-            counts = self.counts[first:last]
-            low = int(self.counts[:first].sum())
-            high = low + int(counts.sum())
         flat = self.flat
-        if isinstance(flat, ByteRanges):
-            flat = ByteRanges(flat.data, flat.starts[low:high], flat.lengths[low:high])
-        elif isinstance(flat, ByteItems):
-            flat = ByteItems(flat.items[low:high], flat.lengths[low:high])
+        return int(flat.nbytes) if isinstance(flat, np.ndarray) else int(flat.lengths.sum())
+
+    def part(self, first: int, last: int) -> Lists:
+        """Return the lists of some of the records; views."""
+        count = self.levels[0]
+        if isinstance(count, int):
+            level: Level = count
+            low, high = first * count, last * count
         else:
-            flat = flat[low:high]
+            level = count[first:last]
+            low = int(count[:first].sum())
+            high = low + int(level.sum())
+        flat = self.flat
+        flat = flat[low:high] if isinstance(flat, np.ndarray) else flat.take(slice(low, high))
         present = None if self.present is None else self.present[first:last]
-        return ValueLists(last - first, self.kind, counts, flat, present)
+        return Lists(last - first, self.type, (level,), flat, present)
 
     def counts_array(self) -> Int64Array:
         """Return the counts as an array."""
-        return np.broadcast_to(np.asarray(self.counts, np.int64), (self.n_records,))
+        return np.broadcast_to(np.asarray(self.levels[0], np.int64), (self.n,))
 
-    def splits(self) -> Int64Array:
-        """Return where each record's values start in `flat`, and the last record's end."""
-        return row_splits(self.counts_array())
+    def below(self) -> Lists:
+        """Return the rows of the first dimension as records of their own, such as steps."""
+        level = self.levels[0]
+        n = self.n * level if isinstance(level, int) else int(level.sum())
+        return Lists(n, self.type, self.levels[1:], self.flat)
 
-    def as_floats(self, key: str) -> ValueLists:
-        """Return integers as floats; UNREPRESENTABLE for one that float32 does not hold."""
-        narrow = self.flat.astype(np.float32)
-        wrong = np.flatnonzero(inexact_integers(self.flat, narrow))
-        if wrong.size:
-            index = record_of(self.splits(), int(wrong[0]))
-            detail = "this integer is not exact in float32"
-            raise column_error(key, detail, index, Reason.UNREPRESENTABLE)
-        return replace(self, kind=Kind.FLOAT, flat=narrow)
+    def cut(self, splits: list[int]) -> list[Lists]:
+        """Return the lists of some records each, with values of their own."""
+        if not self.levels:
+            pieces = [
+                Lists(b - a, self.type, (), owned_slice(self.flat, a, b))
+                for a, b in pairwise(splits)
+            ]
+        else:
+            level = self.levels[0]
+            ends = (
+                [level * split for split in splits]
+                if isinstance(level, int)
+                else row_splits(level)[splits].tolist()
+            )
+            pieces = self.below().cut(ends)
+            for piece, a, b in zip(pieces, splits[:-1], splits[1:], strict=True):
+                own = level if isinstance(level, int) else level[a:b].copy()
+                piece.n, piece.levels = b - a, (own, *piece.levels)
+        if self.present is not None:
+            for piece, a, b in zip(pieces, splits[:-1], splits[1:], strict=True):
+                piece.present = self.present[a:b]
+        return pieces
 
 
-def empty_lists(n_records: int, kind: Kind) -> ValueLists:
+def with_present(lists: Lists, present: BoolArray | None) -> Lists:
+    """Return the lists with another mask of records."""
+    return Lists(lists.n, lists.type, lists.levels, lists.flat, present)
+
+
+def with_counts(lists: Lists, count: Level) -> Lists:
+    """Return the lists with other counts."""
+    return Lists(lists.n, lists.type, (count,), lists.flat, lists.present)
+
+
+def as_floats(key: str, lists: Lists) -> Lists:
+    """Return integers as floats; UNREPRESENTABLE for one that float32 does not hold."""
+    narrow = lists.flat.astype(np.float32)
+    wrong = np.flatnonzero(inexact_integers(lists.flat, narrow))
+    if wrong.size:
+        index = record_of(lists.splits(), int(wrong[0]))
+        detail = "this integer is not exact in float32"
+        raise column_error(key, detail, index, Reason.UNREPRESENTABLE)
+    return Lists(lists.n, WIRE[Kind.FLOAT], lists.levels, narrow, lists.present)
+
+
+def empty_lists(n_records: int, kind: Kind) -> Lists:
     """Return an empty list of a kind for each record."""
     none = np.zeros(0, np.int64)
     strings = ByteRanges(np.zeros(0, np.uint8), none, none)
     flats: dict[Kind, Flat] = {Kind.BYTES: strings, Kind.FLOAT: none.astype(np.float32)}
-    return ValueLists(n_records, kind, 0, flats.get(kind, none))
+    return Lists(n_records, WIRE[kind], (0,), flats.get(kind, none))
 
 
 # ---------------------------------------------------------------------------- missing records

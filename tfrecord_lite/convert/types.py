@@ -35,7 +35,9 @@ import numpy.typing as npt
 from tfrecord_lite.arrays import (
     AnyArray,
     BoolArray,
+    ByteItems,
     ByteRanges,
+    ByteStrings,
     Float32Array,
     Int64Array,
     Uint32Array,
@@ -59,22 +61,9 @@ MISSING_VALUE = (
 )
 _SURROGATES = "a text with lone surrogates, which UTF-8 cannot encode"
 
-Flat: TypeAlias = "Float32Array | Int64Array | ByteRanges | ByteItems"
+Flat: TypeAlias = "Float32Array | Int64Array | ByteStrings"
 FlatList: TypeAlias = "tuple[Kind | None, Flat]"
 """Values end to end and their kind, None where there are none to tell it."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ByteItems:
-    """Large byte strings, each an object of its own, to be copied only to where they go."""
-
-    items: list[Any]
-    lengths: Int64Array
-
-    def to_ranges(self) -> ByteRanges:
-        """Copy them into one buffer."""
-        data = np.frombuffer(b"".join(self.items), np.uint8)
-        return ByteRanges(data, row_splits(self.lengths)[:-1], self.lengths)
 
 
 # ------------------------------------------------------------------------------------- errors

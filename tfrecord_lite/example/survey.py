@@ -24,10 +24,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 
 from tfrecord_lite.arrays import BoolArray, ByteRanges, Int64Array, Uint8Array, lanes
+from tfrecord_lite.convert.lists import Lists
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.content import ContentType, error_about, type_error
 from tfrecord_lite.example.decode.batch import DiscoveredKeys
-from tfrecord_lite.example.decode.entries import Flat, ListValues
+from tfrecord_lite.example.decode.entries import Flat
 from tfrecord_lite.example.decode.first_error import parse_or_first_error
 from tfrecord_lite.example.proto import FEATURE_LISTS, FEATURES_TAG
 from tfrecord_lite.example.sequence.batch import SequenceMessageBatch, read_sequences
@@ -189,7 +190,7 @@ class _Reader:
                 continue
             lists, summary = [], {}
             for kind, having in kinds:
-                values = features.lists(number, kind).values
+                values = features.lists(number, kind)
                 counted = _count(key, kind, values, having, block.place, len(block))
                 lists.append(counted[0])
                 summary[kind] = counted[1]
@@ -216,19 +217,19 @@ def _feature_list(
     kinds = batch.kinds(number)
     lists = {kind: batch.lists(number, kind) for kind in batch.kinds_present(number)}
     one = next(iter(lists.values()))
-    if not one.is_present.any():
+    if not one.present.any():
         return None
-    n_steps = int(one.n_steps.sum())
-    ends = np.cumsum(one.n_steps)
+    n_steps = int(one.levels[0].sum())
+    ends = np.cumsum(one.levels[0])
 
     def place_of(step: int) -> Place:
         return block.place(int(np.searchsorted(ends, step, side="right")))
 
     read = {}
     for kind, having in _kinds_of(kinds, n_steps):
-        values = lists[kind].steps.values
+        values = lists[kind].below()
         read[kind] = _count(key, kind, values, having, place_of, n_steps, is_step=True)
-    each = one.n_steps[one.is_present]
+    each = one.levels[0][one.present]
     spread = int(each.min()), int(each.max())
     values_of = FeatureSummary({kind: summary for kind, (_, summary) in read.items()})
     summary = FeatureListSummary(each.size, n_steps, spread, values_of)
@@ -238,7 +239,7 @@ def _feature_list(
 def _count(
     key: bytes,
     kind: Kind,
-    values: ListValues,
+    values: Lists,
     having: Int64Array | None,
     place_of: Callable[[int], Place],
     n_all: int,

@@ -16,9 +16,10 @@ from google.protobuf.internal import api_implementation
 from google.protobuf.message import DecodeError
 
 from tfrecord_lite.arrays import AnyArray, BoolArray, Int64Array, Uint8Array
-from tfrecord_lite.example.decode.entries import ListValues
+from tfrecord_lite.convert.lists import Lists
 from tfrecord_lite.messages import Example
 from tfrecord_lite.schema import Kind
+from tfrecord_lite.schema.types import WIRE
 
 if TYPE_CHECKING:
     from tfrecord_lite.wire.keys import KeyTable
@@ -104,16 +105,16 @@ class RuntimeMessages:
         kinds = [kind for kind, _ in self._found[feature]]
         return kinds[0] if kinds.count(kinds[0]) == len(kinds) else np.array(kinds, np.uint8)
 
-    def values(self, feature: int, kind: Kind) -> ListValues:
+    def values(self, feature: int, kind: Kind) -> Lists:
         """Read the values of a feature in each message; none where it is of another kind."""
         return _values(self._found[feature], kind)
 
 
-def _values(found: list[tuple[int, AnyArray | None]], kind: Kind) -> ListValues:
+def _values(found: list[tuple[int, AnyArray | None]], kind: Kind) -> Lists:
     """Join the values of some Features; none of those of another kind."""
     none = np.empty(0, kind.dtype)
     arrays = [array if has == kind and array is not None else none for has, array in found]
     if len(arrays) == 1:
-        return ListValues(arrays[0].size, arrays[0])
+        return Lists(1, WIRE[kind], (arrays[0].size,), arrays[0])
     counts = np.array([array.size for array in arrays], np.int64)
-    return ListValues(counts, np.concatenate(arrays) if arrays else none)
+    return Lists(len(arrays), WIRE[kind], (counts,), np.concatenate(arrays) if arrays else none)

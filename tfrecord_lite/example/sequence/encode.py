@@ -4,9 +4,9 @@
 
     {"context": {"id": 7}, "feature_lists": {"tokens": [[5, 6], [7], []]}}      a record
 
-    context        column ──> ValueLists ─────────────────────────────┐
+    context        column ──> Lists ──────────────────────────────────┐
     feature list   column ──> steps of all records, end to end        ├─ emit ─> Block
-                              ──> ValueLists ──> Features, end to end ┘
+                              ──> Lists ──> Features, end to end ┘
                                                  cut into records
 
 A context is written as an Example's features are. A feature list is written as if each *step*
@@ -33,7 +33,7 @@ import numpy as np
 from tfrecord_lite.arrays import AnyArray, BoolArray, ByteRanges, Int64Array, gather, row_splits
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
-from tfrecord_lite.convert.lists import ValueLists
+from tfrecord_lite.convert.lists import Lists
 from tfrecord_lite.convert.normalize import normalize
 from tfrecord_lite.convert.types import (
     EXACT_DTYPES,
@@ -69,6 +69,7 @@ from tfrecord_lite.example.proto import (
     VALUE_TAG,
 )
 from tfrecord_lite.schema import Kind
+from tfrecord_lite.schema.types import WIRE
 from tfrecord_lite.wire.emit import Part, compact, emit_fields, emit_run
 
 __all__ = ["encode_sequence_example", "encode_sequence_examples"]
@@ -268,7 +269,7 @@ class _ListColumn:
     """One feature list of many records, as it is to be written."""
 
     steps: Any
-    """A column with the values of all steps, or that as ValueLists."""
+    """A column with the values of all steps, or that as Lists."""
     n_steps: Int64Array
     """Steps of each record; shape (n_records,)."""
     present: BoolArray | None = None
@@ -280,7 +281,7 @@ class _ListColumn:
 
 
 def _encode_columns(
-    features: Mapping[str, ValueLists] | None,
+    features: Mapping[str, Lists] | None,
     lists: Mapping[str, _ListColumn] | None,
     n_records: int,
 ) -> Block:
@@ -297,7 +298,7 @@ def _encode_columns(
 def _list_part(raw: bytes, key: str, column: _ListColumn) -> Part:
     """Return a feature list as a part of the messages."""
     lists = column.steps
-    if not isinstance(lists, ValueLists):
+    if not isinstance(lists, Lists):
         try:
             lists = normalize(key, lists)
         except InvalidArgumentError as error:
@@ -620,7 +621,7 @@ def _joined(key: str, taken: Sequence[_StepValues]) -> _ListColumn:
         lengths = np.fromiter(map(len, strings), np.int64, len(strings))
         data = np.frombuffer(b"".join(strings), np.uint8)
         own = ByteRanges(data, row_splits(lengths)[:-1], lengths)
-        return _ListColumn(ValueLists(n_all, Kind.BYTES, count, own), n_steps)
+        return _ListColumn(Lists(n_all, WIRE[Kind.BYTES], (count,), own), n_steps)
     flat = np.frombuffer(b"".join([one.values for one in taken]), taken[0].dtype)
     rows = flat.reshape(n_all, count) if is_even else RaggedTensor(flat, row_splits(count))
     return _ListColumn(normalize(key, rows), n_steps)
