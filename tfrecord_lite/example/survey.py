@@ -25,6 +25,7 @@ import numpy as np
 
 from tfrecord_lite.arrays import BoolArray, ByteRanges, Int64Array, Uint8Array, lanes
 from tfrecord_lite.convert.lists import Lists
+from tfrecord_lite.convert.types import record_of
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.content import ContentType, error_about, type_error
 from tfrecord_lite.example.decode.batch import DiscoveredKeys
@@ -217,19 +218,20 @@ def _feature_list(
     kinds = batch.kinds(number)
     lists = {kind: batch.lists(number, kind) for kind in batch.kinds_present(number)}
     one = next(iter(lists.values()))
-    if not one.present.any():
+    present = one.present
+    if present is not None and not present.any():
         return None
-    n_steps = int(one.levels[0].sum())
-    ends = np.cumsum(one.levels[0])
+    splits = one.splits()
+    n_steps = int(splits[-1])
 
     def place_of(step: int) -> Place:
-        return block.place(int(np.searchsorted(ends, step, side="right")))
+        return block.place(record_of(splits, step))
 
     read = {}
     for kind, having in _kinds_of(kinds, n_steps):
         values = lists[kind].below()
         read[kind] = _count(key, kind, values, having, place_of, n_steps, is_step=True)
-    each = one.levels[0][one.present]
+    each = one.lengths if present is None else one.lengths[present]
     spread = int(each.min()), int(each.max())
     values_of = FeatureSummary({kind: summary for kind, (_, summary) in read.items()})
     summary = FeatureListSummary(each.size, n_steps, spread, values_of)

@@ -212,8 +212,9 @@ class _DecodedList:
         kinds = batch.kinds(number)
         wanted = batch.kinds_present(number)
         lists = batch.lists(number, wanted[0])
-        self._splits = row_splits(lists.levels[0]).tolist()
-        self._is_present = None if lists.present.all() else lists.present.tolist()
+        self._splits = lists.splits().tolist()
+        present = lists.present
+        self._is_present = None if present is None or present.all() else present.tolist()
         below = lists.below()
         arrays = _Arrays(below)
         self._some = arrays.some

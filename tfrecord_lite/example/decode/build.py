@@ -40,7 +40,8 @@ from tfrecord_lite.columns.bytes import FlatValues, as_array
 from tfrecord_lite.convert.lists import Lists
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
 from tfrecord_lite.example.decode.first_error import MisfitError
-from tfrecord_lite.schema import Partition, RaggedFeature, RawFeature
+from tfrecord_lite.schema import RaggedFeature, RawFeature
+from tfrecord_lite.schema.features import KeyedPartition
 from tfrecord_lite.schema.prepare import Dense, Padded, Ragged, Sparse
 
 _SHORT_BYTES = 256
@@ -317,7 +318,7 @@ def _uniform(
 
 
 def _partition(
-    partition: Partition, column: Lists, items: Int64Array, dtype: np.dtype[Any]
+    partition: KeyedPartition, column: Lists, items: Int64Array, dtype: np.dtype[Any]
 ) -> tuple[Int64Array, Int64Array]:
     """Return the lengths of all rows, and the number of rows of each message (rules G2, G5)."""
     # The cast wraps, as TensorFlow's does (rule G2).
@@ -396,7 +397,7 @@ def _row_ids(
 
 
 def _check(
-    partition: Partition,
+    partition: KeyedPartition,
     lengths: Int64Array,
     rows: Int64Array,
     items: Int64Array,

@@ -309,16 +309,15 @@ def features_parts(found: Mapping[str, Lists]) -> list[Part]:
 def feature_parts(entry: tuple[bytes, ...], lists: Lists) -> list[Part]:
     """Return a Feature within some levels as parts of messages; two if some lists are empty."""
     kind, counts, present = lists.type.kind, lists.levels[0], lists.present
-    is_even = isinstance(counts, int)
-    if kind is None or (is_even and counts == 0):
+    if kind is None or (isinstance(counts, int) and not counts):
         nothing = Fixed(np.zeros((lists.n, 0), np.uint8))
         return [Part(entry if kind is None else (*entry, KIND_TAGS[kind]), nothing, present)]
     levels = (*entry, KIND_TAGS[kind])
     payload = _PAYLOADS[kind](lists)
-    if kind is Kind.BYTES and not (is_even and counts == 1):
+    if kind is Kind.BYTES and not lists.is_single:
         return [Part(levels, payload, present)]
     packed = Part((*levels, LIST_VALUE_TAG), payload, present)
-    if is_even:
+    if isinstance(counts, int):
         return [packed]
     empty = counts == 0
     if not empty.any():

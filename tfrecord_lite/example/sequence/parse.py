@@ -19,6 +19,7 @@ from tfrecord_lite.block import Block
 from tfrecord_lite.columns import Column, RaggedTensor, SparseTensor
 from tfrecord_lite.columns.bytes import as_array
 from tfrecord_lite.convert.lists import Lists
+from tfrecord_lite.convert.types import record_of
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.decode import build
 from tfrecord_lite.example.decode.first_error import MisfitError, parse_or_first_error
@@ -323,9 +324,9 @@ def in_steps(lists: Lists) -> Iterator[None]:
     try:
         yield
     except MisfitError as misfit:
-        ends = np.cumsum(lists.levels[0])
-        message = int(np.searchsorted(ends, misfit.message, side="right"))
-        step = misfit.message - int(ends[message] - lists.levels[0][message])
+        splits = lists.splits()
+        message = record_of(splits, misfit.message)
+        step = misfit.message - int(splits[message])
         detail = f"in step {step} of the list: {misfit.detail}"
         raise MisfitError(message, misfit.reason, misfit.key, detail) from None
 
@@ -336,7 +337,7 @@ def _padded(column: Lists, feature: Padded, *, single: bool) -> tuple[AnyArray, 
     The values have the shape (n_messages, longest, \*shape), single (n_steps, \*shape); the
     lengths (n_messages,), single ().
     """
-    steps, n_steps = _even_steps(column, feature), column.levels[0]
+    steps, n_steps = _even_steps(column, feature), column.lengths
     if single:
         return steps, n_steps.reshape(())
     n_messages = n_steps.size
@@ -364,7 +365,7 @@ def _padded(column: Lists, feature: Padded, *, single: bool) -> tuple[AnyArray, 
 
 def _unpadded(column: Lists, feature: Padded) -> RaggedTensor:
     r"""Build the rows of steps of a FixedLenSequenceFeature; the shape of a step is `shape`."""
-    return RaggedTensor(_even_steps(column, feature), row_splits(column.levels[0]))
+    return RaggedTensor(_even_steps(column, feature), column.splits())
 
 
 def _even_steps(column: Lists, feature: Padded) -> AnyArray:
@@ -386,7 +387,7 @@ def _even_steps(column: Lists, feature: Padded) -> AnyArray:
 
 def _var_len(column: Lists, *, single: bool) -> SparseTensor:
     """Build the result of a VarLenFeature (rule L4)."""
-    n_steps, counts = column.levels[0], column.below().lengths
+    n_steps, counts = column.lengths, column.below().lengths
     place = ranges(np.zeros_like(counts), counts)
     step = ranges(np.zeros_like(n_steps), n_steps)
     coordinates = [np.repeat(step, counts), place]
@@ -402,12 +403,12 @@ def _ragged(
     values: Lists, partitions: dict[str, Lists], feature: Ragged, *, single: bool
 ) -> RaggedTensor:
     """Build the result of a RaggedFeature (rule L5), with steps in the place of messages."""
-    n_steps = values.levels[0]
+    n_steps = values.lengths
     for key, column in partitions.items():
-        wrong = np.flatnonzero(column.levels[0] != n_steps)
+        wrong = np.flatnonzero(column.lengths != n_steps)
         if wrong.size:
             first = int(wrong[0])
-            found, wanted = column.levels[0][first], n_steps[first]
+            found, wanted = column.lengths[first], n_steps[first]
             detail = f"found {found} steps, expected {wanted} as the values have"
             raise MisfitError(first, Reason.BAD_PARTITION, key, detail)
     steps = {key: column.below() for key, column in partitions.items()}
