@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from tfrecord_lite.arrays import BoolArray, ByteRanges, Int64Array, Uint8Array, lanes
+from tfrecord_lite.arrays import BoolArray, ByteRanges, Int64Array, Uint8Array, lanes, row_splits
 from tfrecord_lite.convert.lists import Lists
 from tfrecord_lite.convert.types import record_of
 from tfrecord_lite.errors import InvalidArgumentError, Reason
@@ -221,7 +221,7 @@ def _feature_list(
     present = one.present
     if present is not None and not present.any():
         return None
-    splits = one.splits()
+    splits = row_splits(one.lengths)
     n_steps = int(splits[-1])
 
     def place_of(step: int) -> Place:
@@ -252,7 +252,7 @@ def _count(
 
     `having` are those that have it; None for all.
     """
-    counts = values.counts
+    counts = values.levels[0]
     if having is not None and not isinstance(counts, int):
         counts = counts[having]
     n_lists = n_all if having is None else having.size

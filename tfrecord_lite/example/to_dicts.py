@@ -212,7 +212,7 @@ class _DecodedList:
         kinds = batch.kinds(number)
         wanted = batch.kinds_present(number)
         lists = batch.lists(number, wanted[0])
-        self._splits = lists.splits().tolist()
+        self._splits = row_splits(lists.lengths).tolist()
         present = lists.present
         self._is_present = None if present is None or present.all() else present.tolist()
         below = lists.below()

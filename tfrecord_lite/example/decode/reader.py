@@ -223,7 +223,7 @@ class FeatureReader(ColumnReader):
             if self._form(found[0].key) != "BytesColumn":
                 continue
             values = batch.even(found[1], found[0].kind)
-            flat = None if values is None or values.counts != found[2] else values.flat
+            flat = None if values is None or values.levels[0] != found[2] else values.flat
             if isinstance(flat, ByteRanges) and 4 * int(flat.lengths.sum()) > 3 * n_bytes:
                 return name, found, flat
         return None
@@ -241,7 +241,7 @@ class FeatureReader(ColumnReader):
             return None
         dense, number, size = self._dense[name]
         values = batch.even(number, dense.kind)
-        if values is None or values.counts != size:
+        if values is None or values.levels[0] != size:
             return None
         flat: Any = values.flat
         if dense.kind is Kind.BYTES:

@@ -286,10 +286,10 @@ def count_records(columns: Iterable[tuple[str, Any]]) -> int:
     """Return the number of records that all columns have."""
     n_records: int | None = None
     for key, column in columns:
-        if n_records not in (None, column.n_records):
-            rows = plural(column.n_records, "row")
+        if n_records not in (None, column.n):
+            rows = plural(column.n, "row")
             raise column_error(key, f"this column has {rows}; the others have {n_records:,}")
-        n_records = column.n_records
+        n_records = column.n
     if n_records is None:
         raise argument_error("no columns, so nothing says how many records there are")
     return n_records

@@ -276,7 +276,7 @@ class _ListColumn:
     """Which records have the list; None for all."""
 
     @property
-    def n_records(self) -> int:
+    def n(self) -> int:
         return self.n_steps.size
 
 
@@ -307,13 +307,13 @@ def _list_part(raw: bytes, key: str, column: _ListColumn) -> Part:
         masked = int((~lists.present).argmax())
         detail = "a step is masked; a step may be empty, but not missing"
         raise column_error(key, detail, record_of(row_splits(column.n_steps), masked))
-    parts = feature_parts((STEP_TAG,), lists) if lists.n_records else []
+    parts = feature_parts((STEP_TAG,), lists) if lists.n else []
     data, sizes = np.zeros(0, np.uint8), np.zeros(0, np.int64)
     if len(parts) == 1:
-        data, sizes = emit_run(parts[0].levels, parts[0].payload, lists.n_records)
+        data, sizes = emit_run(parts[0].levels, parts[0].payload, lists.n)
     elif parts:
         # Steps with values and without have different parts; emitted as messages, with space between.
-        data, starts, sizes = emit_fields([(b"", parts)], lists.n_records)
+        data, starts, sizes = emit_fields([(b"", parts)], lists.n)
         data = gather(data, starts, sizes)
     # Where the steps of each record begin and end in the data.
     ends = row_splits(sizes)[row_splits(column.n_steps)]

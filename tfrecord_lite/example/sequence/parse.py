@@ -324,7 +324,7 @@ def in_steps(lists: Lists) -> Iterator[None]:
     try:
         yield
     except MisfitError as misfit:
-        splits = lists.splits()
+        splits = row_splits(lists.lengths)
         message = record_of(splits, misfit.message)
         step = misfit.message - int(splits[message])
         detail = f"in step {step} of the list: {misfit.detail}"
@@ -365,7 +365,7 @@ def _padded(column: Lists, feature: Padded, *, single: bool) -> tuple[AnyArray, 
 
 def _unpadded(column: Lists, feature: Padded) -> RaggedTensor:
     r"""Build the rows of steps of a FixedLenSequenceFeature; the shape of a step is `shape`."""
-    return RaggedTensor(_even_steps(column, feature), column.splits())
+    return RaggedTensor(_even_steps(column, feature), row_splits(column.lengths))
 
 
 def _even_steps(column: Lists, feature: Padded) -> AnyArray:
