@@ -31,9 +31,8 @@ from tfrecord_lite import (
     scan,
     summarize,
 )
-from tfrecord_lite.convert.lists import TextColumn
 from tfrecord_lite.convert.lossless import schema_of
-from tfrecord_lite.convert.normalize import normalize
+from tfrecord_lite.convert.normalize import opened
 from tfrecord_lite.errors import InvalidArgumentError
 from tfrecord_lite.messages import Example
 from tfrecord_lite.schema import Original
@@ -280,9 +279,9 @@ def test_numbers_stay_as_they_are(tmp_path: Path) -> None:
 def test_strings_are_taken_where_they_are() -> None:
     for kind in (pa.large_string(), pa.large_binary()):
         array = pa.array(["a", "", "ccc"] * 5, kind)[2:9]
-        column = normalize("x", array, "strict")
-        assert isinstance(column, TextColumn) == (kind == pa.large_string())
-        assert column.data.ctypes.data == array.buffers()[2].address
+        lists: Any = opened("x", array, "strict")
+        assert lists.type.text == ("str" if kind == pa.large_string() else None)
+        assert lists.flat.data.ctypes.data == array.buffers()[2].address
         assert schema_of({"x": array}) == schema_of({"x": array.to_pylist()})
 
 

@@ -20,7 +20,7 @@ from tfrecord_lite import (
 )
 from tfrecord_lite.columns import RaggedTensor
 from tfrecord_lite.convert.lossless import schema_of
-from tfrecord_lite.convert.normalize import normalize
+from tfrecord_lite.convert.normalize import opened
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.schema import Original
 
@@ -52,10 +52,14 @@ named = pytest.mark.parametrize("column", WITH_NULLS, ids=library_and_class)
 @named
 def test_a_series_is_what_its_values_are(tmp_path: Path, column: Any) -> None:
     values = {"x": [BIG, None]}
-    for found in (normalize("x", column, "strict"), load_saved(tmp_path, {"x": column})["x"]):
-        assert isinstance(found, np.ma.MaskedArray)
-        assert found.dtype == np.int64
-        assert found.tolist() == [BIG, None]
+    lists: Any = opened("x", column, "strict")
+    assert lists.type.missing
+    assert lists.present.tolist() == [True, False]
+    assert lists.flat[:1].tolist() == [BIG]
+    found = load_saved(tmp_path, {"x": column})["x"]
+    assert isinstance(found, np.ma.MaskedArray)
+    assert found.dtype == np.int64
+    assert found.tolist() == [BIG, None]
     assert schema_of({"x": column})["x"] == schema_of(values)["x"]
     for schema in (None, {"x": FixedLenFeature([], "int64", 7)}):
         assert list(encode_examples({"x": column}, schema)) == list(encode_examples(values, schema))

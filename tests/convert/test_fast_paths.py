@@ -1,6 +1,6 @@
 """Every fast path gives the lists of the plain pipeline, or the reason of its error.
 
-The plain pipeline is ``normalize("x", [value])``: a value as a column of one record. What it
+The plain pipeline is ``opened("x", [value])``: a value as a column of one record. What it
 gives is written here as a protobuf Feature, with the runtime, and compared with the Features
 in the messages that the fast paths write.
 """
@@ -18,7 +18,7 @@ from hypothesis.extra import numpy as hnp
 from tfrecord_lite import encode_example, encode_sequence_examples
 from tfrecord_lite.arrays import ByteItems
 from tfrecord_lite.convert.lists import Lists
-from tfrecord_lite.convert.normalize import normalize
+from tfrecord_lite.convert.normalize import opened
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.encode.rows import RowBuffer
 from tfrecord_lite.messages import Example, SequenceExample
@@ -52,7 +52,7 @@ def feature(lists: Lists) -> Outcome:
 
 
 def plain(value: Any) -> Outcome:
-    return outcome_of(lambda: feature(normalize("x", [value])))
+    return outcome_of(lambda: feature(opened("x", [value])))
 
 
 def in_example(message: Any) -> Outcome:
@@ -210,7 +210,7 @@ def test_arrays_give_what_their_values_give_one_by_one(array: np.ndarray[Any, An
         return  # nothing but the dtype tells the kind then
     expected = plain(list(array.ravel()))
     assert plain(array) == expected
-    assert outcome_of(lambda: feature(normalize("x", array[None]))) == expected
+    assert outcome_of(lambda: feature(opened("x", array[None]))) == expected
 
 
 @given(values, st.integers(0, 2))
@@ -220,7 +220,7 @@ def test_missing_records_beside_a_value_change_nothing(value: Any, place: int) -
     column.insert(place, value)
 
     def among_missing() -> Outcome:
-        found = normalize("x", column)
+        found = opened("x", column)
         assert found.present is not None
         assert np.count_nonzero(found.present) == found.present[place]
         one = found.part(place, place + 1)
@@ -237,9 +237,9 @@ def test_what_the_strict_policy_takes_has_the_same_lists(column: Any) -> None:
     if isinstance(column, np.ndarray) and column.ndim == 0:
         return
     try:
-        arrays = normalize("x", column, "strict")
-        found = normalize("x", arrays)
-        expected = normalize("x", column)
+        arrays = opened("x", column, "strict")
+        found = opened("x", arrays)
+        expected = opened("x", column)
     except InvalidArgumentError:
         return  # Python's floats are rounded by the lenient policy only
     for number in range(expected.n):

@@ -13,7 +13,7 @@ from tests.support.columns import columns_of
 from tfrecord_lite import encode_examples, encode_sequence_examples
 from tfrecord_lite.arrays import AnyArray, ByteItems, ByteRanges, Int64Array
 from tfrecord_lite.convert.lists import Lists
-from tfrecord_lite.convert.normalize import normalize
+from tfrecord_lite.convert.normalize import opened
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.decode.batch import DiscoveredKeys
 from tfrecord_lite.example.encode.columns import encode_lists
@@ -224,7 +224,7 @@ def test_owned_lists_share_no_memory(lists: Lists, data: st.DataObject) -> None:
 @given(st.integers(0, 3).flatmap(columns_of))
 def test_only_lists_without_values_have_no_kind(column: Any) -> None:
     try:
-        lists = normalize("x", column)
+        lists = opened("x", column)
     except InvalidArgumentError:
         return
     assert lists.kind is not None or not len(lists.flat)

@@ -3,12 +3,12 @@
 ::
 
     arrow        tables and data frames ──> columns, and back; the one door for them
-    normalize    columns ──┬─ lenient ──> value lists
-    types                  └─ strict ───> arrays
-    lossless     arrays ──> their schema, and the way back to them;
+    normalize    columns ──┬─ lenient ──> Lists as they are stored
+    types                  └─ strict ───> Lists of all levels, with values as they are
+    lossless     columns ──> their schema, and the way back to them;
                  the schema that came along with Arrow data, as far as its columns fit
-    conform      columns and a schema ──> what they are stored as: value lists, one per key
-    lists        value lists: kind, values end to end, counts, presence
+    store        Lists and a schema ──> Lists as they are stored, one per key
+    lists        Lists: values end to end, lengths of each level, presence
 
 ``types`` is the one table of which Python and NumPy types go into which list, and knows whether an
 array changed the values that it was made of; ``normalize`` applies it. No module here knows the wire format.

@@ -54,7 +54,7 @@ from tfrecord_lite.convert.lists import (
     values_and_mask,
     with_values,
 )
-from tfrecord_lite.convert.types import at_records, column_error, not_utf8
+from tfrecord_lite.convert.types import at_records, column_error, not_utf8, ranges_of
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.schema import Original, Schema, SequenceSchema
 from tfrecord_lite.schema.kinds import EXTRA_FLOATS, EXTRA_INTEGERS
@@ -697,7 +697,9 @@ def _strings(name: str, column: Any) -> Any:
             column.validate(full=True)  # which nothing else does
         except imported().ArrowException as error:
             detail = f"an array of {column.type} that is not valid: {error}"
-            raise column_error(name, detail, not_utf8(made), Reason.UNREPRESENTABLE) from None
+            raise column_error(
+                name, detail, not_utf8(ranges_of(made)), Reason.UNREPRESENTABLE
+            ) from None
         made = TextColumn(made.offsets, made.data)
     return MaskedBytes(made, mask) if mask.any() else made
 
@@ -983,7 +985,7 @@ def _string_array(name: str, values: BytesColumn, mask: BoolArray | None, kind: 
     except pa.ArrowInvalid:
         if form_of(kind) == "text":
             detail = "a byte string that is not UTF-8, but the schema says that these are text"
-            raise column_error(name, detail, not_utf8(plain.to_pylist())) from None
+            raise column_error(name, detail, not_utf8(ranges_of(values))) from None
         raise
 
 

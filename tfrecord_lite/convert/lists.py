@@ -36,7 +36,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
@@ -50,10 +50,10 @@ from tfrecord_lite.arrays import (
 )
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.columns.bytes import owned_slice
-from tfrecord_lite.convert.types import Flat, column_error, inexact_integers, record_of
+from tfrecord_lite.convert.types import column_error, record_of
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.schema import Kind
-from tfrecord_lite.schema.types import WIRE, Type
+from tfrecord_lite.schema.types import Type
 
 if TYPE_CHECKING:
     Level: TypeAlias = Int64Array | int
@@ -254,33 +254,59 @@ def _owned_part(flat: Any, start: int, stop: int) -> Any:
     return ByteRanges(strings.joined(splits), splits[:-1], lengths)
 
 
-def with_present(lists: Lists, present: BoolArray | None) -> Lists:
-    """Return the lists with another mask of records."""
-    return Lists(lists.n, lists.type, lists.levels, lists.flat, present)
+class SparseLists(NamedTuple):
+    """The values of a SparseTensor, record by record, and where they are."""
+
+    values: Lists
+    """Of one level."""
+    places: tuple[Lists, ...]
+    """Of each dimension after the records the int64 indices; of the same level."""
+    sizes: tuple[int, ...]
+    """The dense shape of a record."""
+
+    @property
+    def n(self) -> int:
+        """The number of records."""
+        return self.values.n
 
 
-def with_counts(lists: Lists, count: Level) -> Lists:
-    """Return the lists with other counts."""
-    return Lists(lists.n, lists.type, (count,), lists.flat, lists.present)
+def cleared(lists: Lists) -> Lists:
+    """Return lists whose absent records hold zeros or empty strings, which no check rejects."""
+    if lists.present is None:
+        return lists
+    counts = lists.counts()
+    absent = np.repeat(~lists.present, counts)
+    if not absent.any():
+        return lists
+    if isinstance(lists.flat, np.ndarray):
+        flat = lists.flat.copy()
+        flat[absent] = np.zeros(1, flat.dtype)
+        return lists.with_(flat=flat)
+    if not lists.flat.lengths[absent].any():
+        return lists
+    strings = lists.flat.to_ranges()
+    lengths = np.where(absent, 0, strings.lengths)
+    return lists.with_(flat=ByteRanges(strings.data, strings.starts, lengths))
 
 
-def as_floats(key: str, lists: Lists) -> Lists:
-    """Return integers as floats; UNREPRESENTABLE for one that float32 does not hold."""
-    narrow = lists.flat.astype(np.float32)
-    wrong = np.flatnonzero(inexact_integers(lists.flat, narrow))
-    if wrong.size:
-        index = record_of(lists.splits(), int(wrong[0]))
-        detail = "this integer is not exact in float32"
-        raise column_error(key, detail, index, Reason.UNREPRESENTABLE)
-    return Lists(lists.n, WIRE[Kind.FLOAT], lists.levels, narrow, lists.present)
-
-
-def empty_lists(n_records: int, kind: Kind) -> Lists:
-    """Return an empty list of a kind for each record."""
-    none = np.zeros(0, np.int64)
-    strings = ByteRanges(np.zeros(0, np.uint8), none, none)
-    flats: dict[Kind, Flat] = {Kind.BYTES: strings, Kind.FLOAT: none.astype(np.float32)}
-    return Lists(n_records, WIRE[kind], (0,), flats.get(kind, none))
+def scattered(lists: Lists, present: BoolArray) -> Lists:
+    """Return lists of the records that have the feature as those of all; fillers if each has one value."""
+    n, flat = present.size, lists.flat
+    if lists.levels:
+        lengths = np.zeros(n, np.int64)
+        lengths[present] = lists.lengths
+        return Lists(n, lists.type, (lengths, *lists.levels[1:]), flat, present)
+    if isinstance(flat, np.ndarray):
+        whole: Any = np.zeros(n, flat.dtype)
+        whole[present] = flat
+    elif isinstance(flat, ByteItems):
+        items = iter(flat.items)
+        whole = ByteItems.of([next(items) if is_there else b"" for is_there in present])
+    else:
+        starts, lengths = np.zeros((2, n), np.int64)
+        starts[present], lengths[present] = flat.starts, flat.lengths
+        whole = ByteRanges(flat.data, starts, lengths)
+    return Lists(n, lists.type, (), whole, present)
 
 
 # ---------------------------------------------------------------------------- missing records

@@ -45,7 +45,7 @@ from typing import Any
 
 import numpy as np
 
-from tfrecord_lite.arrays import AnyArray, BoolArray, ByteStrings, Int64Array, row_splits
+from tfrecord_lite.arrays import AnyArray, Int64Array, row_splits
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.columns.bytes import as_array
 from tfrecord_lite.convert.arrow import (
@@ -58,21 +58,26 @@ from tfrecord_lite.convert.arrow import (
     with_traits,
 )
 from tfrecord_lite.convert.lists import (
+    Lists,
     MaskedBytes,
     MaskedRows,
-    TextColumn,
+    SparseLists,
     masked_rows,
     missing_row_error,
     with_values,
 )
-from tfrecord_lite.convert.normalize import normalize, text_objects
+from tfrecord_lite.convert.normalize import opened
+from tfrecord_lite.convert.store import type_of
 from tfrecord_lite.convert.types import (
     at_records,
     column_error,
     extra_floats_back,
-    kind_of_dtype,
+    original_dtype,
+    outside,
     ranges_of,
     record_of,
+    text_objects,
+    too_long,
 )
 from tfrecord_lite.errors import InvalidArgumentError, Reason, plural
 from tfrecord_lite.schema import (
@@ -85,21 +90,10 @@ from tfrecord_lite.schema import (
     Schema,
     SchemaItem,
     SparseFeature,
-    is_raw,
 )
-from tfrecord_lite.schema.kinds import EXTRA_FLOATS, EXTRA_INTEGERS, numpy_dtype
+from tfrecord_lite.schema.kinds import EXTRA_FLOATS, EXTRA_INTEGERS
 
 __all__ = ["restore", "schema_of"]
-
-RAW = frozenset({"float64", "complex64", "complex128"})
-"""The dtypes that are stored as their bytes, unless rounding is asked for."""
-
-_BYTE_SIZED = frozenset({"bool", "int8", "uint8"})
-_RAW_VALUES = 16
-"""From how many values on an array of these is stored as its bytes: as a list, it takes a hundred times as long."""
-
-SMALL_FLOATS = frozenset({"float16", *EXTRA_FLOATS})
-"""The floats that do not have every float32."""
 
 
 def schema_of(columns: Mapping[str, Any] | DataFrame, *, lossless: bool = True) -> Schema:
@@ -150,124 +144,36 @@ def schema_of(columns: Mapping[str, Any] | DataFrame, *, lossless: bool = True) 
         raise TypeError(f"columns must be a dict, with one column per feature, not {found}")
     items = {}
     for name, column in frame.columns.items():
-        item = item_of(name, normalize(name, column, "strict"), lossless=lossless)
+        lists = opened(name, column, "strict")
+        item = item_of(name, lists, splits_dtype_of(column), lossless=lossless)
         if frame.traits.get(name, {}).get("missing"):
             item = item._replace(spec=RaggedFeature(item.kind.dtype))
         items[name] = item
     return with_traits(Schema.of_items(items), frame.traits)
 
 
-def item_of(name: str, column: Any, *, lossless: bool = True) -> SchemaItem:
-    """Return how a normalized column is stored, and what it was."""
-    values: Any = column
-    shape: tuple[int | None, ...] = ()
-    match column:
-        case np.ma.MaskedArray():
-            is_plain = column.dtype.names is None  # the mask of records with parts has parts, too
-            values, shape = column.compressed() if is_plain else column.data, column.shape[1:]
-        case np.ndarray():
-            shape = column.shape[1:]
-        case MaskedBytes():
-            values = column.values
-        case RaggedTensor():
-            values = column.flat_values
-            inner = values.shape[1:]
-            shape = (None,) * column.ragged_rank + inner
-            if 0 in inner:
-                detail = f"rows of values of shape {inner} hold nothing, so they cannot be counted"
-                raise column_error(name, detail, None, Reason.UNSUPPORTED)
-        case SparseTensor():
-            values, shape = column.values, column.shape[1:]
-            if not shape:
-                detail = "a SparseTensor of rank 1 has no dimension besides that of records"
-                raise column_error(name, detail, None, Reason.UNSUPPORTED)
-        case BytesColumn():
-            pass
-        case _:
-            detail = f"a {type(column).__name__} is not a column"
-            raise column_error(name, detail, None, Reason.UNSUPPORTED)
-    is_dense = not isinstance(column, SparseTensor)
-    size = math.prod(dim for dim in shape if dim is not None) if is_dense else 1
-    kind = _stored_as(name, values.dtype, size, lossless=lossless)
-    missing = isinstance(column, np.ma.MaskedArray | MaskedBytes)
-    original = _original(values, shape, missing=missing)
-    if isinstance(column, SparseTensor):
-        keys = tuple(f"{name}/indices_{i}" for i in range(len(shape)))
-        return SchemaItem(SparseFeature(keys, f"{name}/values", kind.dtype, shape), original)
-    splits_dtype = column.row_splits.dtype if isinstance(column, RaggedTensor) else np.int64
-    return SchemaItem(specification_of(name, kind, original, splits_dtype), original)
-
-
-def specification_of(
-    name: str, kind: Kind, original: Original, splits_dtype: Any = np.int64
-) -> FeatureSpec:
-    """Return the specification that reads values of an original, stored as a kind."""
-    raw = is_raw(original, kind)
-    rank = ragged_rank(original)
-    if original.missing:
-        return RaggedFeature(kind.dtype)
-    if raw and not rank:
-        return RawFeature(original.shape, original_dtype(original.dtype))
-    if raw and rank == 1:  # a row is one string; one without values may be left out
-        return FixedLenFeature((), kind.dtype, b"")
-    if not rank:
-        return FixedLenFeature(original.shape, kind.dtype)
-    levels = range(1, rank - raw)
-    partitions = [RaggedFeature.RowLengths(f"{name}/row_lengths_{level}") for level in levels]
-    return RaggedFeature(
-        kind.dtype, partitions=partitions, row_splits_dtype=splits_dtype, validate=True
-    )
+def item_of(
+    name: str, lists: Lists | SparseLists, splits_dtype: Any = np.int64, *, lossless: bool = True
+) -> SchemaItem:
+    """Return how lists are stored, and what they were."""
+    own = type_of(name, lists, lossless=lossless)
+    if isinstance(lists, SparseLists):
+        keys = tuple(f"{name}/indices_{i}" for i in range(len(lists.sizes)))
+        dtype = (own.kind or Kind.BYTES).dtype
+        spec: FeatureSpec = SparseFeature(keys, f"{name}/values", dtype, lists.sizes)
+    else:
+        spec = own.specification(name, splits_dtype)
+    return SchemaItem(spec, own.original)
 
 
 def ragged_rank(original: Original) -> int:
     """Return how many dimensions of an original vary: the first ones."""
-    shape = original.shape or ()
-    return next((i for i, dim in enumerate(shape) if dim is not None), len(shape))
+    return (original.shape or ()).count(None)
 
 
-def _stored_as(name: str, dtype: np.dtype[Any], size: int, *, lossless: bool) -> Kind:
-    """Return the list for rows of a dtype, of at least `size` values: that of bytes for numbers stored raw."""
-    if dtype.name in RAW and (lossless or dtype.kind == "c"):
-        return Kind.BYTES
-    if dtype.name in _BYTE_SIZED and size >= _RAW_VALUES and lossless:
-        return Kind.BYTES
-    kind = kind_of_dtype(dtype)
-    if kind is None or (dtype.kind == "f" and dtype.itemsize > 8):
-        wider = {"f": "float64", "c": "complex128"}.get(dtype.kind)
-        hint = (
-            f"convert it with astype({wider!r})" if wider else "give each part a column of its own"
-        )
-        detail = f"{dtype.name} has no form that every machine reads; {hint}"
-        raise column_error(name, detail, None, Reason.UNSUPPORTED)
-    return kind
-
-
-def stored_alike(name: str, old: SchemaItem, new: SchemaItem) -> SchemaItem:
-    """Return one-byte numbers as they are stored already, raw or as a list, which their size decided."""
-    one, other = old.original, new.original
-    if one is None or other is None or other.dtype not in _BYTE_SIZED:
-        return new
-    if old.kind is Kind.INT64 or (old.is_raw and one.dtype in _BYTE_SIZED):
-        return SchemaItem(specification_of(name, old.kind, other), other)
-    return new
-
-
-def _original(values: Any, shape: tuple[int | None, ...], *, missing: bool) -> Original:
-    """Return what flat values were."""
-    dtype = values.dtype
-    text = "str" if isinstance(values, TextColumn) else None
-    if dtype.kind in "SU":
-        text = f"{dtype.kind}{max(dtype.itemsize // (1 if dtype.kind == 'S' else 4), 1)}"
-    elif dtype.kind == "T":
-        text = "T"
-    elif dtype.kind == "O" and isinstance(values, np.ndarray):
-        text = "str" if any(isinstance(item, str) for item in values.flat) else None
-    return Original("string" if text else dtype, shape, text, missing)
-
-
-def original_dtype(name: str) -> np.dtype[Any]:
-    """Return a dtype by the name an Original has for it; ImportError without ml_dtypes."""
-    return np.dtype(object) if name == "string" else numpy_dtype(name)
+def splits_dtype_of(column: Any) -> Any:
+    """Return the dtype of a column's row splits."""
+    return column.row_splits.dtype if isinstance(column, RaggedTensor) else np.int64
 
 
 # -------------------------------------------------------------------------------- restoring
@@ -467,37 +373,6 @@ def _from_stored(key: str, values: Any, original: Original) -> Any:
         return values.astype(dtype)  # int64 to uint64 undoes two's complement
 
 
-def outside(values: Any, original: Original) -> BoolArray | None:
-    """Find the stored numbers, int64 or float32, that the original's dtype does not have.
-
-    None if it has all.
-    """
-    dtype = original_dtype(original.dtype)
-    is_whole = values.dtype.kind in "iu"
-    wrong: BoolArray
-    if dtype.name in SMALL_FLOATS:
-        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            back = values.astype(dtype).astype(np.float32)
-        wrong = (back != values) & ~(np.isnan(back) & np.isnan(values))
-        return wrong if wrong.any() else None
-    if dtype.name in EXTRA_INTEGERS:
-        n_bits, is_signed = int(dtype.name[-1]), dtype.name[0] != "u"
-        low, high = -(is_signed << (n_bits - 1)), (1 << (n_bits - is_signed)) - 1
-    elif dtype.kind == "b":
-        low, high = 0, 1
-    elif dtype.kind in "iu":
-        low, high = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
-    else:
-        return None
-    if is_whole and dtype.itemsize == 8:  # two's complement
-        return None
-    if is_whole and (not values.size or (values.min() >= low and values.max() <= high)):
-        return None
-    # Not `<= high`: a float32 has no number just below 2**63.
-    wrong = ~((values >= low) & (values < high + 1) & (values == np.trunc(values)))
-    return wrong if wrong.any() else None
-
-
 def _texts(key: str, values: Any, text: str | None) -> Any:
     """Return strings as the type of strings they were."""
     if text is None:
@@ -515,20 +390,6 @@ def _texts(key: str, values: Any, text: str | None) -> Any:
     decoded[:] = column.to_string_dtype().tolist()
     dtype = np.dtype(object if text == "str" else np.dtypes.StringDType() if text == "T" else text)
     return decoded.astype(dtype).reshape(array.shape)
-
-
-def too_long(strings: ByteStrings, text: str | None) -> BoolArray | None:
-    """Find the strings that are longer than their original; None if none is."""
-    if text is None or text[0] not in "SU":
-        return None
-    width = int(text[1:])
-    wrong: BoolArray = strings.lengths > width
-    if text[0] == "U" and wrong.any():  # in bytes; now in code points
-        strings = strings.to_ranges()
-        is_first = (strings.data & 0xC0) != 0x80
-        before = np.concatenate([[0], np.cumsum(is_first)])
-        wrong = before[strings.starts + strings.lengths] - before[strings.starts] > width
-    return wrong if wrong.any() else None
 
 
 def from_raw(key: str, strings: Any, original: Original) -> tuple[AnyArray, Int64Array]:

@@ -1,22 +1,25 @@
-"""normalize: columns of any form to value lists, or to arrays that keep what they are.
+"""normalize: the door for columns of Python, NumPy and this package; they become Lists.
 
 There is one pipeline, and two policies for Python's values in it::
 
                           lenient                        strict
-    who asks              encode_example(s), write_...   schema_of, save
-    gives                 value lists                    the column as arrays
+    who asks              encode_example(s), write_...   schema_of, save, columns with a schema
+    gives                 lists as they are stored       every level, and values of any dtype
     [True, 2]             int64 1, 2                     error: no array equals it
     [0.1, 2]              float32, 0.1 rounded           float64
-    float64 arrays        float32, rounded               as they are
+    float64 arrays        float32, rounded               float64
     [0.1, 2**53 + 1]      error: not exact in float32    error: nor in float64
     ["a", b"b"]           two byte strings               error
     [[1, [2]], [3]]       flattened: 1 2, 3              error
-    [[[1], [2]], []]      flattened: 1 2, nothing        a RaggedTensor of two levels
-    [None, 7]             missing, 7                     a masked array
+    [[[1], [2]], []]      flattened: 1 2, nothing        two levels
+    [None, 7]             missing, 7                     missing, 7
 
 Lenient accepts what protobuf does; strict accepts what would come back as it is. Arrays,
-RaggedTensors, SparseTensors and BytesColumns are typed already: strict keeps them, lenient
+RaggedTensors, SparseTensors and BytesColumns are typed already: strict keeps that, lenient
 converts them by their dtype. :mod:`.types` says what becomes of the values themselves.
+
+Rows of arrays are opened once: arrays without values have no part in the dtype, and several
+dtypes are widened step by step, as batches are, so that it does not matter where a batch ends.
 
 Faster ways for some values (:mod:`tfrecord_lite.example.encode.one` and ``rows``, and the
 steps of sequences) must agree with this one, which ``tests/convert/test_fast_paths.py`` checks.
@@ -25,42 +28,54 @@ steps of sequences) must agree with this one, which ``tests/convert/test_fast_pa
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
+from functools import partial, reduce
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 import numpy as np
 
-from tfrecord_lite.arrays import AnyArray, BoolArray, row_splits
+from tfrecord_lite.arrays import AnyArray, BoolArray, Int64Array, row_splits
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.columns.ragged import check_splits
 from tfrecord_lite.convert.arrow import is_frame, open_series
 from tfrecord_lite.convert.lists import (
     Lists,
     Masked,
-    MaskedBytes,
-    MaskedRows,
-    masked_rows,
+    SparseLists,
+    TextColumn,
+    cleared,
     missing_row_error,
-    with_present,
+    scattered,
 )
 from tfrecord_lite.convert.types import (
     MISSING_VALUE,
-    array_of_objects,
+    at_record,
     at_records,
     column_error,
+    exact,
     flat_list,
+    flat_values,
     has_any,
     list_of_objects,
     ranges_of,
+    type_of_dtype,
     unmasked,
+    values_of_objects,
 )
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.schema import Kind
-from tfrecord_lite.schema.types import WIRE
+from tfrecord_lite.schema.kinds import is_float
+from tfrecord_lite.schema.types import WIRE, IncompatibleError, Type
 
 if TYPE_CHECKING:
+    from tfrecord_lite.convert.lists import Level
+
     Policy: TypeAlias = Literal["lenient", "strict"]
+    Maker: TypeAlias = Callable[[str, list[Any], set[type]], Lists]
+    """Makes lists of Python's objects, one per record and none missing, given their types."""
+    Leaf: TypeAlias = Callable[[list[Any]], tuple[Type, Any]]
+    """Converts objects that are not sequences to their type and flat values."""
 
 _SEQUENCES = (list, tuple, np.ndarray)
 _MAX_LEVELS = 64
@@ -70,32 +85,105 @@ _MIXED = "single values and lists are mixed"
 
 
 @overload
-def normalize(key: str, column: Any, policy: Literal["lenient"] = "lenient") -> Lists: ...
+def opened(key: str, column: Any, policy: Literal["lenient"] = "lenient") -> Lists: ...
 @overload
-def normalize(key: str, column: Any, policy: Literal["strict"]) -> Any: ...
+def opened(
+    key: str, column: list[Any], policy: Literal["strict"], wanted: Type | None = None
+) -> Lists: ...
+@overload
+def opened(
+    key: str, column: Any, policy: Literal["strict"], wanted: Type | None = None
+) -> Lists | SparseLists: ...
 
 
-def normalize(key: str, column: Any, policy: Policy = "lenient") -> Any:
-    """Return a column as the value lists to write; strict: as arrays that keep what it is.
+def opened(
+    key: str, column: Any, policy: Policy = "lenient", wanted: Type | None = None
+) -> Lists | SparseLists:
+    """Return a column as the lists to write; strict: with all levels, and values as they are.
 
-    Those are an array, masked array, RaggedTensor, SparseTensor, BytesColumn or MaskedBytes; an
-    object array in it holds only ``bytes``, or only ``str``. Views where possible. Errors have `key` and, where one
+    Views where possible. `wanted` is the type that a schema has: Python's floats are rounded to it, integers
+    among them exactly, and a record may lack a row of any length. Errors have `key` and, where one
     record is at fault, its `index`.
     """
+    if isinstance(column, Lists | SparseLists):
+        if policy == "strict":
+            return column
+        return as_stored(
+            key, rows_of_sparse(key, column) if isinstance(column, SparseLists) else column
+        )
     if not isinstance(column, _COLUMNS):
-        opened = open_series(key, column)
-        if opened is None and is_frame(column):
+        series = open_series(key, column)
+        if series is None and is_frame(column):
             try:
-                return normalize(key, np.asarray(column), policy)
+                return _opened(key, np.asarray(column), policy, wanted)
             except InvalidArgumentError as error:
                 detail = f"{error.detail}; the columns of a data frame go beside the others, as in "
                 detail += "{**df, 'image': images}, or **df.to_dict() of Polars"
                 raise error.at(detail=detail) from None
-        column = np.asarray(column) if opened is None else opened.values
-    if policy == "strict":
-        return _arrays(key, column)
-    convert = next(convert for cls, convert in _TO_LISTS.items() if isinstance(column, cls))
-    return convert(key, column)
+        column = np.asarray(column) if series is None else series.values
+    return _opened(key, column, policy, wanted)
+
+
+def _opened(key: str, column: Any, policy: Policy, wanted: Type | None) -> Lists | SparseLists:
+    try:
+        if isinstance(column, SparseTensor):
+            sparse = _of_sparse(key, column)
+            return sparse if policy == "strict" else as_stored(key, rows_of_sparse(key, sparse))
+        if policy == "lenient":
+            return as_stored(key, _lists(key, column, _flattened_rows))
+        if isinstance(column, list | tuple):
+            _check_depth(key, column)
+        elif isinstance(column, np.ndarray) and column.dtype.kind == "O":
+            _check_depth(key, [column])
+        lists = _lists(key, column, partial(_rows, leaf=_leaf(wanted)))
+    except InvalidArgumentError as error:
+        raise error.at(key=key) from None
+    if wanted is None and lists.present is not None and None in (lists.type.shape or ()):
+        raise missing_row_error(key, ~lists.present)
+    return lists
+
+
+def _leaf(wanted: Type | None) -> Leaf:
+    """Return what converts Python's values to the type that a schema has."""
+    if wanted is None:
+        return values_of_objects
+    if wanted.kind is Kind.FLOAT or wanted.dtype in ("float32", "string"):
+        return _stored_values  # rounded once, and strings of several types
+    if wanted.dtype == "complex64":
+        return _rounded_complex
+    return values_of_objects
+
+
+def _stored_values(items: list[Any]) -> tuple[Type, Any]:
+    types = set(map(type, items))
+    kind, flat = list_of_objects(items, types)
+    if kind is not Kind.BYTES:
+        return _PLAIN[kind], flat
+    text = "str" if all(issubclass(cls, str) for cls in types) else None
+    return type_of_dtype(_OBJECT, text=text), flat
+
+
+_OBJECT = np.dtype(object)
+_PLAIN = {kind: Type(kind, own.dtype, ()) for kind, own in WIRE.items()}
+
+
+def _rounded_complex(items: list[Any]) -> tuple[Type, Any]:
+    """Round Python's complex numbers; integers among them must be exact."""
+    flat: Any
+    own, flat = values_of_objects(items)
+    if own.dtype not in ("float64", "complex128") or has_any(items, np.generic):
+        return own, flat
+    for number, item in enumerate(items):
+        if isinstance(item, int) and float(np.float32(item)) != item:
+            detail = "this integer is not exact in float32, which the schema stores"
+            raise InvalidArgumentError(Reason.UNREPRESENTABLE, index=number, detail=detail)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        narrow = flat.astype(np.complex64)
+    wrong = np.flatnonzero(np.isinf(narrow) & ~np.isinf(flat))
+    if wrong.size:
+        detail = "a number that is too large for complex64, which the schema stores"
+        raise InvalidArgumentError(Reason.UNREPRESENTABLE, index=int(wrong[0]), detail=detail)
+    return type_of_dtype(narrow.dtype), narrow
 
 
 def _check_depth(key: str, values: Collection[Any], n_levels: int = _MAX_LEVELS) -> None:
@@ -115,164 +203,313 @@ def _check_depth(key: str, values: Collection[Any], n_levels: int = _MAX_LEVELS)
         _check_depth(key, inner.values(), n_levels - 1)
 
 
-# ------------------------------------------------------------------- lenient: to value lists
+# ----------------------------------------------------------------------------- columns to lists
 
 
-def _lists_of_array(key: str, array: AnyArray) -> Lists:
+def _lists(key: str, column: Any, make: Maker) -> Lists:
+    """Return a column that is not sparse with its levels, and its values as they are."""
+    if type(column) is np.ndarray and column.dtype.kind != "O":
+        return _of_array(key, column)
+    match column:
+        case list() | tuple():
+            return _of_items(key, list(column), make)
+        case RaggedTensor():
+            return _of_ragged(key, column, make)
+        case BytesColumn():
+            text = "str" if isinstance(column, TextColumn) else None
+            return Lists(len(column), type_of_dtype(_OBJECT, text=text), (), ranges_of(column))
+        case Masked():
+            return _masked(_lists(key, column.values, make), ~column.mask)
+        case np.ma.MaskedArray() if column.dtype.kind == "O":
+            items = np.array(column.data)
+            items[np.ma.getmaskarray(column)] = None
+            return _masked(_lists(key, items, make), None)
+        case np.ma.MaskedArray() if column.dtype.names is None:
+            lists = _of_array(key, np.asarray(column.data))
+            return _masked(lists, _present_records(key, column))
+        case _ if column.dtype.kind == "O" and column.ndim:
+            with at_records(np.arange(len(column) + 1) * math.prod(column.shape[1:])):
+                lists = _of_items(key, column.ravel().tolist(), make)
+            return lists if column.ndim == 1 else _in_shape(key, lists, column.shape)
+        case _:
+            return _of_array(key, np.asarray(column))
+
+
+def _of_array(key: str, array: AnyArray) -> Lists:
     if array.ndim == 0:
         raise column_error(key, _NO_RECORDS)
-    if array.dtype.kind == "O":
-        return _lists_of_objects(key, array)
-    n_records = len(array)
-    count = array.size // n_records if n_records else int(np.prod(array.shape[1:], dtype=np.int64))
-    starts = np.arange(n_records + 1, dtype=np.int64) * count
-    kind, flat = flat_list(key, array, starts)
-    return Lists(n_records, WIRE[kind], (count,), flat)
+    shape = array.shape[1:]
+    own = type_of_dtype(array.dtype, shape)
+    try:
+        flat = flat_values(array.reshape(-1))
+    except InvalidArgumentError as error:  # about a value
+        raise at_record(error, np.arange(len(array) + 1) * math.prod(shape), key) from None
+    return Lists(len(array), own, shape, flat)
 
 
-def _lists_of_masked(key: str, column: np.ma.MaskedArray[Any, Any]) -> Lists:
-    if column.dtype.names is not None:
-        return _lists_of_array(key, np.asarray(column.data))
-    present = present_records(key, column)
-    if present is None:
-        return normalize(key, np.asarray(column.data))
-    data = column.data.copy()
-    # Masked values may be anything, and are not looked at.
-    fill = np.zeros(1, data.dtype)
-    if data.dtype.kind == "O":
-        fill[0] = _filler(data[present].ravel().tolist())
-    data[~present] = fill
-    return with_present(normalize(key, data), present)
+def _masked(lists: Lists, present: BoolArray | None) -> Lists:
+    """Return lists of which records may lack the feature, whether or not one of these does."""
+    own = lists.type
+    missing = Type(own.kind, own.dtype, own.shape, own.text, missing=True)
+    both = lists.present if present is None or present.all() else present
+    return lists.with_(type=missing, present=both)
 
 
-def present_records(key: str, column: np.ma.MaskedArray[Any, Any]) -> BoolArray | None:
+def _present_records(key: str, column: np.ma.MaskedArray[Any, Any]) -> BoolArray | None:
     """Return which records of a masked array are there, None for all; none may be so in part."""
     if column.ndim == 0 or not column.size or column.mask is np.ma.nomask:
         return None
-    mask = np.ma.getmaskarray(column).reshape(len(column), -1)
-    missing = mask.all(axis=1)
-    partly = np.flatnonzero(mask.any(axis=1) != missing)
+    return _whole(key, ~np.ma.getmaskarray(column).reshape(len(column), -1))
+
+
+_PARTLY = "some values of the record are masked; a feature is there, or missing, as a whole"
+
+
+def _whole(key: str, is_there: BoolArray, detail: str = _PARTLY) -> BoolArray | None:
+    """Return which rows are there, given which of their values are; None for all, none may be so in part."""
+    present = np.asarray(is_there.all(axis=1))
+    partly = np.flatnonzero(is_there.any(axis=1) != present)
     if partly.size:
-        detail = "some values of the record are masked; a feature is there, or missing, as a whole"
         raise column_error(key, detail, int(partly[0]), Reason.UNREPRESENTABLE)
-    return np.logical_not(missing) if missing.any() else None
+    return None if present.all() else present
 
 
-def _lists_of_ragged(key: str, column: RaggedTensor) -> Lists:
-    values: Any = column
-    splits = np.arange(len(column) + 1)
-    while isinstance(values, RaggedTensor):
-        inner = values.row_splits.astype(np.int64)
-        try:
-            check_splits(inner, len(values.values))
-        except InvalidArgumentError as error:
-            raise column_error(key, error.detail or "", None, Reason.BAD_PARTITION) from None
-        splits, values = inner[splits], values.values
-    if not isinstance(values, BytesColumn):
-        splits = splits * int(np.prod(values.shape[1:], dtype=np.int64))
-    kind, flat = flat_list(key, values, splits)
-    return Lists(splits.size - 1, WIRE[kind], (np.diff(splits),), flat)
+def _in_shape(key: str, lists: Lists, shape: tuple[int, ...]) -> Lists:
+    """Return the lists of all values of an array as those of its rows."""
+    own, outer = lists.type, shape[1:]
+    below = own.shape or ()
+    present = None
+    if lists.present is not None:
+        present = _whole(key, lists.present.reshape(shape[0], -1), MISSING_VALUE)
+    varying = (None,) * len(outer) if None in below else outer
+    whole = Type(own.kind, own.dtype, (*varying, *below), own.text, own.missing)
+    return Lists(shape[0], whole, (*outer, *lists.levels), lists.flat, present)
 
 
-def _lists_of_sparse(key: str, column: SparseTensor) -> Lists:
-    """Take what a VarLenFeature gives: rows of values without gaps."""
-    if column.rank != 2:
+def _of_ragged(key: str, column: RaggedTensor, make: Maker) -> Lists:
+    splits = column.row_splits
+    try:
+        check_splits(splits, len(column.values))
+    except InvalidArgumentError as error:
+        raise column_error(key, error.detail or "", None, Reason.BAD_PARTITION) from None
+    with at_records(splits):
+        below = _required(key, _lists(key, column.values, make))
+    return _raised(below, np.diff(splits).astype(np.int64, copy=False))
+
+
+def _raised(below: Lists, lengths: Int64Array) -> Lists:
+    """Return rows of any length, given what is in them."""
+    own = below.type
+    rows = Type(own.kind, own.dtype, (None, *(own.shape or ())), own.text)
+    return Lists(lengths.size, rows, (lengths, *below.levels), below.flat)
+
+
+def _required(key: str, lists: Lists) -> Lists:
+    """Return the values of rows; none may be missing, since a row has no way to say so."""
+    if lists.present is not None:
+        index = int(np.argmin(lists.present))
+        raise column_error(key, MISSING_VALUE, index, Reason.UNREPRESENTABLE)
+    return lists
+
+
+def _of_items(key: str, items: list[Any], make: Maker) -> Lists:
+    """Return Python's objects, one per record; None for a record that lacks the feature."""
+    items = unmasked(key, items)
+    types = set(map(type, items))
+    if np.ndarray in types:  # those without dimensions are scalars
+        items = [
+            item[()] if isinstance(item, np.ndarray) and not item.ndim else item for item in items
+        ]
+        types = set(map(type, items))
+    if type(None) not in types:
+        return make(key, items, types)
+    present = np.fromiter((item is not None for item in items), np.bool_, len(items))
+    types.discard(type(None))
+    try:
+        lists = make(key, [item for item in items if item is not None], types)
+    except InvalidArgumentError as error:
+        index = None if error.index is None else int(np.flatnonzero(present)[error.index])
+        raise error.at(index=index) from None
+    if 0 in (lists.type.shape or ()):  # nothing would tell missing records from empty ones
+        raise missing_row_error(key, ~present)
+    return _masked(scattered(lists, present), present)
+
+
+def _are_sequences(key: str, items: list[Any], types: set[type]) -> bool:
+    """Return whether objects are sequences; they may not be so in part."""
+    are = [issubclass(cls, _SEQUENCES) for cls in types]
+    if any(are) and not all(are):
+        number = next(i for i, item in enumerate(items) if not isinstance(item, _SEQUENCES))
+        raise column_error(key, _MIXED, number, Reason.UNREPRESENTABLE)
+    return any(are)
+
+
+def _rows(key: str, items: list[Any], types: set[type], leaf: Leaf) -> Lists:
+    """Return objects under the strict policy: values, or sequences of them to any depth."""
+    if not _are_sequences(key, items, types):
+        own, flat = leaf(items)
+        return Lists(len(items), own, (), flat)
+    if all(issubclass(cls, np.ndarray) for cls in types):
+        return _of_arrays(key, items, leaf)
+    lengths = np.fromiter(map(len, items), np.int64, len(items))
+    values = list(chain.from_iterable(items))
+    with at_records(row_splits(lengths)):
+        below = _required(key, _of_items(key, values, partial(_rows, leaf=leaf)))
+    return _raised(below, lengths)
+
+
+def _of_arrays(key: str, arrays: Sequence[AnyArray], leaf: Leaf) -> Lists:
+    """Return arrays, one per record; those without values have no part in the dtype."""
+    filled = [array for array in arrays if array.size] or arrays[:1]
+    inner = filled[0].shape[1:]
+    if any(array.shape[1:] != inner for array in filled):
+        detail = "arrays of shapes that differ in more than the first dimension"
+        raise column_error(key, detail, None, Reason.UNREPRESENTABLE)
+    counts = np.fromiter((array.size for array in arrays), np.int64, len(arrays))
+    with at_records(row_splits(counts)):
+        own, flat = _joined(key, filled, leaf)
+    if not counts.any() and 0 in {array.shape[0] for array in arrays}:
+        nothing = Type(None, own.dtype, (None,), own.text)
+        return Lists(len(arrays), nothing, (np.zeros(len(arrays), np.int64),), flat)
+    dim: int | None = filled[0].shape[0]
+    lengths: Level = filled[0].shape[0]
+    if any(array.shape != filled[0].shape for array in arrays):
+        lengths, dim = counts // max(math.prod(inner), 1), None
+    return Lists(
+        len(arrays), Type(own.kind, own.dtype, (dim, *inner), own.text), (lengths, *inner), flat
+    )
+
+
+def _joined(key: str, arrays: Sequence[AnyArray], leaf: Leaf) -> tuple[Type, Any]:
+    """Return the values of arrays end to end, in the dtype that holds all."""
+    dtypes = list(dict.fromkeys(array.dtype for array in arrays))
+    ends = [array.reshape(-1) for array in arrays]
+    if any(dtype.kind == "O" for dtype in dtypes):
+        below = _required(
+            key, _of_items(key, list(chain.from_iterable(ends)), partial(_rows, leaf=leaf))
+        )
+        if below.levels:
+            detail = "arrays of sequences among the rows; give lists"
+            raise column_error(key, detail, 0, Reason.UNREPRESENTABLE)
+        return below.type, below.flat
+    if len(dtypes) > 1 and {dtype.kind for dtype in dtypes} not in ({"S"}, {"U"}):
+        ends = _alike(ends, dtypes)
+    flat = np.concatenate(ends)
+    return type_of_dtype(flat.dtype), flat_values(flat)
+
+
+def _alike(ends: list[AnyArray], dtypes: list[np.dtype[Any]]) -> list[AnyArray]:
+    """Return arrays of several dtypes in the one that batches of each would be stored as."""
+    types = [type_of_dtype(dtype) for dtype in dtypes]
+    # Integers go into floats that hold them.
+    integers = [own for own, dtype in zip(types, dtypes, strict=True) if dtype.kind in "iu"]
+    floats = [own for own in types if own not in integers]
+    if not all(is_float(own.dtype) or own.dtype.startswith("complex") for own in floats):
+        floats = []
+    try:
+        both = reduce(Type.widened, floats or types)
+    except IncompatibleError:
+        names = ", ".join(sorted(own.text or own.dtype for own in types))
+        detail = f"arrays of several dtypes, which no list holds together: {names}"
+        raise InvalidArgumentError(Reason.UNREPRESENTABLE, detail=detail) from None
+    dtype = next((d for d in dtypes if d.name == both.dtype), None) or np.dtype(both.dtype)
+    start, alike = 0, []
+    for array in ends:
+        alike.append(exact(array, dtype, start=start))
+        start += array.size
+    return alike
+
+
+def _of_sparse(key: str, column: SparseTensor) -> SparseLists:
+    """Return values and places in the order of records, which may be out of order, or have gaps."""
+    n_records = column.shape[0]
+    outside = ((column.indices < 0) | (column.indices >= column.dense_shape)).any(axis=1)
+    if outside.any():
+        number = int(outside.argmax())
+        detail = f"the index of value {number} is outside of dense_shape"
+        index = int(column.indices[number, 0])
+        index_of_record = index if 0 <= index < n_records else None
+        raise column_error(key, detail, index_of_record, Reason.BAD_INDEX)
+    order = np.argsort(column.indices[:, 0], kind="stable")
+    indices = column.indices[order]
+    counts = np.bincount(indices[:, 0], minlength=n_records).astype(np.int64)
+    splits = row_splits(counts)
+    with at_records(splits):
+        below = _required(
+            key, _lists(key, column.values.take(order), partial(_rows, leaf=values_of_objects))
+        )
+    places = tuple(
+        Lists(n_records, WIRE[Kind.INT64], (counts,), np.ascontiguousarray(own, np.int64))
+        for own in indices.T[1:]
+    )
+    return SparseLists(_raised(below, counts), places, column.shape[1:])
+
+
+# ------------------------------------------------------------------- lenient: as they are stored
+
+
+def as_stored(key: str, lists: Lists) -> Lists:
+    """Return lists of one level, with the values that their dtype has in an Example."""
+    lists = cleared(lists)
+    kind, flat = lists.kind, lists.flat
+    try:
+        if isinstance(flat, np.ndarray) and kind is not None:
+            kind, flat = flat_list(flat)
+    except InvalidArgumentError as error:
+        raise at_record(error, lists.splits(), key) from None
+    return Lists(lists.n, WIRE[kind], (lists.counts(),), flat, lists.present)
+
+
+def rows_of_sparse(key: str, sparse: SparseLists) -> Lists:
+    """Return what a VarLenFeature gives: rows of values without gaps."""
+    if len(sparse.places) != 1:
         detail = "only a SparseTensor of rank 2 is one feature; give a schema with a SparseFeature"
         raise column_error(key, detail, None, Reason.UNSUPPORTED)
-    n_records = column.shape[0]
-    order = np.argsort(column.indices[:, 0], kind="stable")
-    records, places = column.indices[order].T
-    if records.size and not 0 <= records[0] <= records[-1] < n_records:
-        raise column_error(key, "an index is outside of dense_shape", None, Reason.BAD_INDEX)
-    counts = np.bincount(records, minlength=n_records).astype(np.int64)
-    splits = row_splits(counts)
-    gaps = np.flatnonzero(places != np.arange(records.size) - np.repeat(splits[:-1], counts))
+    splits, counts = sparse.values.splits(), sparse.values.lengths
+    places = sparse.places[0].flat
+    gaps = np.flatnonzero(places != np.arange(places.size) - np.repeat(splits[:-1], counts))
     if gaps.size:
         detail = (
             "the indices leave gaps or are out of order, which a list cannot hold; "
             "give a schema with a SparseFeature, as schema_of(columns) does"
         )
-        raise column_error(key, detail, int(records[gaps[0]]), Reason.UNREPRESENTABLE)
-    kind, flat = flat_list(key, column.values.take(order), splits)
-    return Lists(n_records, WIRE[kind], (counts,), flat)
+        index = sparse.values.record_of(int(gaps[0]))
+        raise column_error(key, detail, index, Reason.UNREPRESENTABLE)
+    return sparse.values
 
 
-def _lists_of_objects(key: str, column: Any) -> Lists:
-    """Take one object per record, a scalar or a sequence, and None for a missing one."""
-    if isinstance(column, np.ndarray):
-        shape = column.shape
-        items = column.ravel().tolist() if column.ndim > 1 else list(column)
-        count = int(np.prod(shape[1:], dtype=np.int64))
-        n_records = shape[0]
-    else:
-        items, count, n_records = list(column), 1, len(column)
-    items = unmasked(key, items)
-    types = set(map(type, items))
-    present = None
-    if type(None) in types:
-        if count != 1:
-            index = items.index(None) // count
-            raise column_error(key, MISSING_VALUE, index, Reason.UNREPRESENTABLE)
-        present = np.fromiter((item is not None for item in items), np.bool_, n_records)
-        types.discard(type(None))
-        fill = _filler(items)
-        items = [fill if item is None else item for item in items]
-    if any(issubclass(cls, _SEQUENCES) for cls in types):
-        return with_present(_lists_of_sequences(key, items), present)
-    splits = np.arange(n_records + 1, dtype=np.int64) * count
-    if isinstance(column, np.ndarray) and not items:
-        kind, flat = flat_list(key, column, splits)
-    else:
-        kind, flat = list_of_objects(key, items, types, splits)
-    return Lists(n_records, WIRE[kind], (count,), flat, present)
-
-
-def _filler(items: list[Any]) -> Any:
-    """Return a value that goes with others, for where one is missing; it is not written."""
-    first = next((item for item in items if item is not None), b"")
-    if isinstance(first, np.ndarray):
-        return np.zeros(0, first.dtype)
-    if isinstance(first, list | tuple | str | bytes | bytearray | memoryview):
-        return first[:0]
-    if isinstance(first, np.generic) and not isinstance(first, np.bool):
-        return np.zeros((), first.dtype)[()]
-    return 0.0 if isinstance(first, float) else 0
-
-
-def _lists_of_sequences(key: str, items: list[Any]) -> Lists:
-    """Take one sequence per record, of any length; deeper levels are flattened."""
-    for i, item in enumerate(items):
-        if not isinstance(item, _SEQUENCES):
-            raise column_error(key, _MIXED, i, Reason.UNREPRESENTABLE)
-    arrays = [item for item in items if isinstance(item, np.ndarray)]
-    if (
-        len(arrays) == len(items)
-        and len({a.dtype for a in arrays}) == 1
-        and arrays[0].dtype != object
-    ):
-        counts = np.array([item.size for item in items], np.int64)
-        joined = np.concatenate([item.ravel() for item in items])
-        kind, flat = flat_list(key, joined, row_splits(counts))
-        return Lists(len(items), WIRE[kind], (counts,), flat)
-    lists = [flattened(key, item) for item in items]
+def _flattened_rows(key: str, items: list[Any], types: set[type]) -> Lists:
+    """Return objects under the lenient policy: values, or sequences whose deeper levels are flattened."""
+    if not _are_sequences(key, items, types):
+        kind, flat = list_of_objects(items, types)
+        return Lists(len(items), WIRE[kind], (), flat)
+    dtypes = {item.dtype if isinstance(item, np.ndarray) else None for item in items}
+    if len(dtypes) == 1 and None not in dtypes and _OBJECT not in dtypes:
+        counts = np.fromiter((item.size for item in items), np.int64, len(items))
+        flat = np.concatenate([item.reshape(-1) for item in items])
+        return Lists(len(items), type_of_dtype(flat.dtype, (None,)), (counts,), flat_values(flat))
+    lists = [_flattened(key, item) for item in items]
     counts = np.fromiter(map(len, lists), np.int64, len(lists))
     values = list(chain.from_iterable(lists))
-    kind, flat = list_of_objects(key, values, set(map(type, values)), row_splits(counts))
+    try:
+        kind, flat = list_of_objects(values, set(map(type, values)))
+    except InvalidArgumentError as error:
+        raise at_record(error, row_splits(counts)) from None
     return Lists(len(items), WIRE[kind], (counts,), flat)
 
 
-def flattened(key: str, item: Any) -> list[Any]:
+def _flattened(key: str, item: Any) -> list[Any]:
     """Return the values of nested sequences, end to end; those of arrays as NumPy's scalars."""
-    values = _opened(item)
+    values = _values_of(item)
     if has_any(values, _SEQUENCES):
         _check_depth(key, values)
     while has_any(values, _SEQUENCES):
-        parts = (_opened(v) if isinstance(v, _SEQUENCES) else [v] for v in values)
+        parts = (_values_of(v) if isinstance(v, _SEQUENCES) else [v] for v in values)
         values = list(chain.from_iterable(parts))
     return values
 
 
-def _opened(item: Any) -> list[Any]:
+def _values_of(item: Any) -> list[Any]:
     """Return the items of a sequence, with None for what is masked."""
     if isinstance(item, np.ma.MaskedArray) and item.dtype.names is None:
         masks = np.ma.getmaskarray(item).ravel().tolist()
@@ -283,119 +520,4 @@ def _opened(item: Any) -> list[Any]:
     return list(item)
 
 
-_TO_LISTS: dict[type, Callable[[str, Any], Lists]] = {
-    np.ma.MaskedArray: _lists_of_masked,
-    np.ndarray: _lists_of_array,
-    RaggedTensor: _lists_of_ragged,
-    SparseTensor: _lists_of_sparse,
-    BytesColumn: lambda _, column: Lists(len(column), WIRE[Kind.BYTES], (1,), ranges_of(column)),
-    Masked: lambda key, c: with_present(normalize(key, c.values), ~c.mask),
-    list: _lists_of_objects,
-    tuple: _lists_of_objects,
-}
-
-
-_COLUMNS = tuple(_TO_LISTS)
-
-
-# ------------------------------------------------------------------------ strict: to arrays
-
-
-def _arrays(key: str, column: Any) -> Any:
-    """Return a column as an array, masked array, RaggedTensor, SparseTensor or strings."""
-    if isinstance(column, SparseTensor | BytesColumn | MaskedBytes):
-        return column
-    if isinstance(column, MaskedRows):
-        raise missing_row_error(key, column.mask)
-    if isinstance(column, RaggedTensor):
-        with at_records(column.row_splits):
-            inner = _without_missing(key, _arrays(key, column.values))
-        return RaggedTensor(inner, column.row_splits, column.uniform_row_length)
-    if isinstance(column, np.ma.MaskedArray):
-        if column.dtype.kind != "O":
-            return column
-        items = column.data.copy()
-        items[np.ma.getmaskarray(column)] = None
-        column = items
-    if isinstance(column, list | tuple):
-        _check_depth(key, column)
-        return _array_of_objects(key, list(column), (len(column),))
-    array = np.asarray(column)
-    if array.ndim == 0:
-        raise column_error(key, _NO_RECORDS)
-    if array.dtype.kind != "O":
-        return array
-    _check_depth(key, [array])
-    return _array_of_objects(key, array.ravel().tolist(), array.shape)
-
-
-def _array_of_objects(key: str, items: list[Any], shape: tuple[int, ...]) -> Any:
-    """Return objects as one array of a shape, or as rows if they are sequences."""
-    items = unmasked(key, items)
-    if np.ndarray in set(map(type, items)):  # those without dimensions are scalars
-        items = [
-            item[()] if isinstance(item, np.ndarray) and not item.ndim else item for item in items
-        ]
-    mask = np.fromiter((item is None for item in items), np.bool_, len(items))
-    kept = [item for item in items if item is not None] if mask.any() else items
-    if has_any(kept, _SEQUENCES):
-        return _array_of_sequences(key, kept, mask)
-    try:
-        values = array_of_objects(kept)
-    except InvalidArgumentError as error:
-        index = error.index
-        if index is not None:  # of a value; records have one, or those of the other dimensions
-            index = int(np.flatnonzero(~mask)[index]) // max(math.prod(shape[1:]), 1)
-        raise error.at(index=index, key=key) from None
-    return masked_rows(values, mask).reshape(shape) if mask.any() else values.reshape(shape)
-
-
-def _array_of_sequences(key: str, rows: list[Any], mask: BoolArray) -> Any:
-    """Return rows as a RaggedTensor; as an array, if all are arrays of one shape.
-
-    The mask says which of all records are missing; they are not among the rows.
-    """
-    for i, row in enumerate(rows):
-        if not isinstance(row, _SEQUENCES):
-            raise column_error(key, _MIXED, int(np.flatnonzero(~mask)[i]), Reason.UNREPRESENTABLE)
-    arrays = [row for row in rows if isinstance(row, np.ndarray)]
-    if len(arrays) == len(rows) and len({(a.shape, _joinable(a.dtype)) for a in arrays}) == 1:
-        stacked = np.stack(arrays)
-        if mask.any() and not stacked.size:  # nothing would tell missing records from empty ones
-            raise missing_row_error(key, mask)
-        return masked_rows(stacked, mask) if mask.any() else _arrays(key, stacked)
-    if mask.any():
-        raise missing_row_error(key, mask)
-    splits = row_splits(np.fromiter(map(len, rows), np.int64, len(rows)))
-    with at_records(splits):
-        if len(arrays) < len(rows):
-            values = list(chain.from_iterable(rows))
-            flat = _array_of_objects(key, values, (len(values),))
-        elif len({(a.shape[1:], _joinable(a.dtype)) for a in arrays}) == 1:
-            flat = _arrays(key, np.concatenate(arrays))
-        else:
-            detail = "arrays of several dtypes, or of shapes that differ in more than the first"
-            raise column_error(key, detail, None, Reason.UNREPRESENTABLE)
-        return RaggedTensor(text_objects(_without_missing(key, flat)), splits)
-
-
-def _joinable(dtype: np.dtype[Any]) -> Any:
-    """Return what arrays have in common that can be joined: a dtype, or strings of any width."""
-    return dtype.kind if dtype.kind in "SU" else dtype
-
-
-def text_objects(values: Any) -> Any:
-    """Return arrays of text as objects: a RaggedTensor would make byte strings of them."""
-    is_text = isinstance(values, np.ndarray) and values.dtype.kind in "UT"
-    return values.astype(object) if is_text else values
-
-
-def _without_missing(key: str, values: Any) -> Any:
-    """Return the values of rows; none may be missing, since a row has no way to say so."""
-    if isinstance(values, np.ma.MaskedArray):
-        mask = np.ma.getmaskarray(values)
-        if mask.any():
-            index = int(np.argwhere(mask)[0][0])
-            raise column_error(key, MISSING_VALUE, index, Reason.UNREPRESENTABLE)
-        return np.asarray(values.data)
-    return values
+_COLUMNS = (np.ndarray, RaggedTensor, SparseTensor, BytesColumn, Masked, list, tuple)

@@ -27,6 +27,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from fractions import Fraction
+from functools import lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -45,8 +47,9 @@ from tfrecord_lite.arrays import (
 )
 from tfrecord_lite.columns import BytesColumn
 from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.schema import Kind
-from tfrecord_lite.schema.kinds import EXTRA_FLOATS, EXTRA_INTEGERS
+from tfrecord_lite.schema import Kind, Original
+from tfrecord_lite.schema.kinds import EXTRA_FLOATS, EXTRA_INTEGERS, numpy_dtype
+from tfrecord_lite.schema.types import Type
 
 if TYPE_CHECKING:
     Splits: TypeAlias = npt.NDArray[np.signedinteger[Any]]
@@ -110,11 +113,21 @@ def has_any(items: Iterable[Any], classes: Any) -> bool:
     return any(issubclass(cls, classes) for cls in set(map(type, items)))
 
 
-def not_utf8(items: Iterable[Any]) -> int | None:
+def not_utf8(strings: ByteStrings) -> int | None:
     """Return the number of the first byte string that is not UTF-8; None if all are."""
-    for i, item in enumerate(items):
+    splits = row_splits(strings.lengths)
+    data = strings.joined(splits)
+    starts = data[splits[:-1][strings.lengths > 0]]
+    whole = data.tobytes()
+    try:
+        whole.decode()
+        if not ((starts & 0xC0) == 0x80).any():  # none starts within a character
+            return None
+    except UnicodeDecodeError:
+        pass
+    for i, (start, stop) in enumerate(pairwise(splits.tolist())):
         try:
-            item.decode() if isinstance(item, bytes) else item
+            whole[start:stop].decode()
         except UnicodeDecodeError:
             return i
     return None
@@ -141,20 +154,32 @@ def unmasked(key: str, items: list[Any]) -> list[Any]:
 # ---------------------------------------------------------------------------- NumPy's dtypes
 
 
-def flat_list(key: str, values: Any, splits: Int64Array) -> FlatList:
-    """Convert an array or BytesColumn; the splits say which record an error is about."""
-    if isinstance(values, BytesColumn):
-        return Kind.BYTES, ranges_of(values)
-    values = values.reshape(-1)
-    if values.dtype.kind == "O":
-        items = values.tolist()
-        if not items:  # objects are byte strings, unless they turn out to be something else
-            return _byte_strings(items)
-        return list_of_objects(key, items, set(map(type, items)), splits)
-    try:
-        return _converter_of(values.dtype)(values)
-    except InvalidArgumentError as error:
-        raise at_record(error, splits, key) from None
+def flat_list(values: AnyArray) -> FlatList:
+    """Convert an array that is not one of objects; errors have the number of a value."""
+    return _converter_of(values.dtype)(values)
+
+
+def flat_values(values: AnyArray) -> AnyArray | ByteStrings:
+    """Return flat values as Lists have them: numbers and times as they are, strings in UTF-8."""
+    return _DTYPES[values.dtype.kind][1](values)[1] if values.dtype.kind in "SUT" else values
+
+
+@lru_cache(1024)
+def type_of_dtype(
+    dtype: np.dtype[Any], shape: tuple[int | None, ...] = (), text: str | None = None
+) -> Type:
+    """Return what values of a dtype are, which are stored as the lenient policy stores them."""
+    if dtype.kind in "SU":
+        text = f"{dtype.kind}{max(dtype.itemsize // (1 if dtype.kind == 'S' else 4), 1)}"
+    elif dtype.kind == "T":
+        text = "T"
+    name = "string" if dtype.kind in "SUTO" else dtype.name
+    if name == "string" or dtype.kind == "c":  # complex numbers only as their bytes
+        return Type(Kind.BYTES, name, shape, text)
+    row = _row_of(dtype)
+    if row is None:
+        raise _unsupported_error(dtype.name)
+    return Type(row[0], name, shape, text)
 
 
 def _converter_of(
@@ -181,14 +206,6 @@ def _unsupported_error(what: str, number: int | None = None) -> InvalidArgumentE
     if what in ("complex", "complex64", "complex128"):
         detail += f", or {_AS_IT_IS}"
     return _value_error(number, detail, Reason.UNSUPPORTED)
-
-
-def kind_of_dtype(dtype: np.dtype[Any]) -> Kind | None:
-    """Return the list for a dtype, None if there is none; objects are treated as strings."""
-    row = _row_of(dtype)
-    if row is not None:
-        return row[0]
-    return Kind.BYTES if dtype.kind == "O" else None
 
 
 def ranges_of(column: BytesColumn) -> ByteRanges:
@@ -249,6 +266,21 @@ def _floats(values: AnyArray) -> FlatList:
         if wrong.size:
             raise _value_error(int(wrong[0]), _TOO_LARGE)
     return Kind.FLOAT, narrow
+
+
+def exact(values: AnyArray, dtype: np.dtype[Any], detail: str = "", start: int = 0) -> AnyArray:
+    """Return integers in a dtype that holds all of them; errors count the values from `start` on."""
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        made = values.astype(dtype, copy=False)
+        if values.dtype.kind not in "iu" or values.dtype == dtype:
+            return made
+        are_integers = dtype.kind in "iu"
+        wrong = made != values if are_integers else inexact_integers(values, made.real)
+    if wrong.any():
+        number = int(wrong.argmax())
+        detail = detail or f"the integer {values[number]} is not exact in {dtype.name}"
+        raise _value_error(start + number, detail)
+    return made
 
 
 def inexact_integers(values: AnyArray, floats: AnyArray) -> BoolArray:
@@ -328,29 +360,35 @@ EXACT_DTYPES = frozenset(map(np.dtype, ["?", "i1", "i2", "i4", "i8", "u1", "u2",
 # --------------------------------------------------------------- Python's types, and NumPy's
 
 
-def list_of_objects(key: str, items: list[Any], types: set[type], splits: Int64Array) -> FlatList:
-    """Convert Python objects under the lenient policy."""
+def list_of_objects(items: list[Any], types: set[type]) -> FlatList:
+    """Convert Python objects under the lenient policy; errors have the number of a value."""
     if not types:
         return None, np.zeros(0, np.float32)
-    try:
-        if type(None) in types:
-            number = next(i for i, item in enumerate(items) if item is None)
-            raise _value_error(number, MISSING_VALUE)
-        to_list = _list_for(types)
-        if to_list is None:
-            raise _no_family_error(items, types)
-        return to_list(items)
-    except InvalidArgumentError as error:
-        raise at_record(error, splits, key) from None
+    if type(None) in types:
+        number = next(i for i, item in enumerate(items) if item is None)
+        raise _value_error(number, MISSING_VALUE)
+    to_list = _list_for(types)
+    if to_list is None:
+        raise _no_family_error(items, types)
+    return to_list(items)
 
 
-def array_of_objects(items: list[Any]) -> AnyArray:
-    """Convert Python objects under the strict policy, to an array that equals them."""
+def values_of_objects(items: list[Any]) -> tuple[Type, AnyArray | ByteStrings]:
+    """Convert Python objects under the strict policy: to their type, and values that equal them."""
     types = set(map(type, items))
-    family = next((f for f in _FAMILIES if f.to_array and f.has(types)), None)
-    if family is None or family.to_array is None:
+    if not types:
+        return Type(None, "string", ()), _byte_strings([])[1]
+    family = next((f for f in _FAMILIES if f.to_flat and f.has(types)), None)
+    if family is None or family.to_flat is None:
         raise _no_array_error(items)
-    return family.to_array(items)
+    flat = family.to_flat(items)
+    if isinstance(flat, np.ndarray):
+        return type_of_dtype(flat.dtype), flat
+    return (_TEXT if issubclass(types.pop(), str) else _BYTES), flat
+
+
+_BYTES = Type(Kind.BYTES, "string", ())
+_TEXT = Type(Kind.BYTES, "string", (), "str")
 
 
 def _no_array_error(items: list[Any]) -> InvalidArgumentError:
@@ -474,14 +512,6 @@ def _numpy_scalars(items: list[Any]) -> FlatList:
     return _converter_of(array.dtype, 0)(array)
 
 
-def _array_of_strings(items: list[Any]) -> AnyArray:
-    array = np.empty(len(items), object)
-    array[:] = [
-        item if isinstance(item, str) else bytes(_bytes_of(i, item)) for i, item in enumerate(items)
-    ]
-    return array
-
-
 # Not np.integer, of which timedelta64 is one.
 WHOLE: Any = int | np.bool | np.unsignedinteger
 WHOLE |= np.byte | np.short | np.intc | np.long | np.longlong
@@ -571,8 +601,8 @@ class _Family:
     types: Any
     to_list: Callable[[list[Any]], FlatList] | None
     """Lenient: to the list that protobuf has for them; None if there is none."""
-    to_array: Callable[[list[Any]], AnyArray] | None
-    """Strict: to an array that equals them; None if there is none."""
+    to_flat: Callable[[list[Any]], AnyArray | ByteStrings] | None
+    """Strict: to an array that equals them, or strings; None if there is none."""
 
     def has(self, types: set[type]) -> bool:
         return all(issubclass(cls, self.types) for cls in types)
@@ -580,9 +610,9 @@ class _Family:
 
 # The first family that has all types decides; no types at all belong to every one.
 _FAMILIES = (
-    _Family(bytes | bytearray, _byte_strings, _array_of_strings),
-    _Family(bytes | bytearray | memoryview, _mixed_strings, _array_of_strings),
-    _Family(str, _texts, _array_of_strings),
+    _Family(bytes | bytearray, _byte_strings, lambda items: _byte_strings(items)[1]),
+    _Family(bytes | bytearray | memoryview, _mixed_strings, lambda items: _mixed_strings(items)[1]),
+    _Family(str, _texts, lambda items: _texts(items)[1]),
     _Family(bytes | str | bytearray | memoryview, _mixed_strings, None),
     _Family(WHOLE, _python_integers, _array_of_integers),
     _Family(float | np.floating | WHOLE, _python_floats, _array_of_numbers),
@@ -674,3 +704,80 @@ def rounded(values: AnyArray) -> AnyArray:
     """Return float32 values; raise FloatingPointError for a finite one that is too large."""
     with np.errstate(over="raise", under="ignore", invalid="ignore"):
         return values.astype(np.float32)
+
+
+# ------------------------------------------------------------- what an original's dtype does not hold
+
+
+SMALL_FLOATS = frozenset({"float16", *EXTRA_FLOATS})
+"""The floats that do not have every float32."""
+
+
+def original_dtype(name: str) -> np.dtype[Any]:
+    """Return a dtype by the name an Original has for it; ImportError without ml_dtypes."""
+    return np.dtype(object) if name == "string" else numpy_dtype(name)
+
+
+def outside(values: Any, original: Type | Original) -> BoolArray | None:
+    """Find the stored numbers, int64 or float32, that the original's dtype does not have.
+
+    None if it has all.
+    """
+    dtype = original_dtype(original.dtype)
+    is_whole = values.dtype.kind in "iu"
+    wrong: BoolArray
+    if dtype.name in SMALL_FLOATS:
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            back = values.astype(dtype).astype(np.float32)
+        wrong = (back != values) & ~(np.isnan(back) & np.isnan(values))
+        return wrong if wrong.any() else None
+    if dtype.name in EXTRA_INTEGERS:
+        n_bits, is_signed = int(dtype.name[-1]), dtype.name[0] != "u"
+        low, high = -(is_signed << (n_bits - 1)), (1 << (n_bits - is_signed)) - 1
+    elif dtype.kind == "b":
+        low, high = 0, 1
+    elif dtype.kind in "iu":
+        low, high = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+    elif is_whole and dtype.kind == "f":
+        wrong = inexact_integers(values, values.astype(dtype))
+        return wrong if wrong.any() else None
+    else:
+        return None
+    if is_whole and dtype.itemsize == 8:  # two's complement
+        return None
+    if is_whole and (not values.size or (values.min() >= low and values.max() <= high)):
+        return None
+    # Not `<= high`: a float32 has no number just below 2**63.
+    wrong = ~((values >= low) & (values < high + 1) & (values == np.trunc(values)))
+    return wrong if wrong.any() else None
+
+
+def too_long(strings: ByteStrings, text: str | None) -> BoolArray | None:
+    """Find the strings that are longer than their original; None if none is."""
+    if text is None or text[0] not in "SU":
+        return None
+    width = int(text[1:])
+    wrong: BoolArray = strings.lengths > width
+    if text[0] == "U" and wrong.any():  # in bytes; now in code points
+        strings = strings.to_ranges()
+        is_first = (strings.data & 0xC0) != 0x80
+        before = np.concatenate([[0], np.cumsum(is_first)])
+        wrong = before[strings.starts + strings.lengths] - before[strings.starts] > width
+    return wrong if wrong.any() else None
+
+
+def ends_in_nul(strings: ByteStrings, text: str | None) -> BoolArray | None:
+    """Find the strings whose last bytes NumPy would drop; None if there are none."""
+    if text is None or text[0] not in "SU":
+        return None
+    strings = strings.to_ranges()
+    filled = np.flatnonzero(strings.lengths)
+    wrong = np.zeros(strings.lengths.size, np.bool_)
+    wrong[filled] = strings.data[(strings.starts + strings.lengths)[filled] - 1] == 0
+    return wrong if wrong.any() else None
+
+
+def text_objects(values: Any) -> Any:
+    """Return arrays of text as objects: a RaggedTensor would make byte strings of them."""
+    is_text = isinstance(values, np.ndarray) and values.dtype.kind in "UT"
+    return values.astype(object) if is_text else values

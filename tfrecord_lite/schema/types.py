@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from tfrecord_lite.schema.kinds import Kind
+import numpy as np
+
+from tfrecord_lite.schema.features import FeatureSpec, FixedLenFeature, RaggedFeature, RawFeature
+from tfrecord_lite.schema.kinds import EXTRA_FLOATS, EXTRA_INTEGERS, Kind, is_float, numpy_dtype
 from tfrecord_lite.schema.schema import Original, SchemaItem
+
+MISSING_ROW = "a value is missing where lengths vary; give an empty list instead"
+
+
+class IncompatibleError(Exception):
+    """No type holds the values of both, for the reason in the text; users never see this error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +84,162 @@ class Type:
         """How many values the dimensions that do not vary hold together."""
         return math.prod(n for n in self.shape or () if n is not None)
 
+    def specification(self, name: str, splits_dtype: Any = np.int64) -> FeatureSpec:
+        """Return the specification that reads the values; without a kind, of byte strings."""
+        kind, rank = self.kind or Kind.BYTES, self.rank
+        if self.missing:
+            return RaggedFeature(kind.dtype)
+        if self.is_raw and not rank:
+            return RawFeature(self.shape, numpy_dtype(self.dtype))
+        if self.is_raw and rank == 1:  # a row is one string; one without values may be left out
+            return FixedLenFeature((), kind.dtype, b"")
+        if not rank:
+            return FixedLenFeature(self.shape, kind.dtype)
+        partitions = [
+            RaggedFeature.RowLengths(f"{name}/row_lengths_{level}")
+            for level in range(1, rank - self.is_raw)
+        ]
+        return RaggedFeature(
+            kind.dtype, partitions=partitions, row_splits_dtype=splits_dtype, validate=True
+        )
+
+    def widened(self, other: Type, *, missing_as_empty: bool = False) -> Type:
+        """Return the type of what was stored by this one, and then by another; or raise IncompatibleError.
+
+        How values are stored depends on their dtype and on how many dimensions vary, but not on the size
+        of the first dimension, nor on whether values are missing. So a type may become wider after
+        records have been written by it, and they remain readable:
+
+        =======================================  ==============================================
+        before and now                           wider
+        =======================================  ==============================================
+        (3,) and (5,)                            any length
+        always there, and sometimes missing      a masked array
+        int32 and uint8; float16 and float32     the dtype that holds both, if stored alike
+        ``U3`` and ``U5``                        ``U5``
+        ``U3`` and str; ``S3`` and bytes         str; bytes
+        no values, so no kind                    that of the other
+        =======================================  ==============================================
+
+        A missing value, where lengths vary, is an error, or an empty row.
+        """
+        if self == other:
+            return self
+        missing = self.missing or other.missing
+        if self.kind is None or other.kind is None:
+            typed, empty = (self, other) if other.kind is None else (other, self)
+            shape = _shape_with_empty(typed, empty)
+            both = replace(typed, shape=shape, missing=missing)
+        else:
+            if (self.kind, self.is_raw) != (other.kind, other.is_raw):
+                detail = f"{other} here, but {self} before"
+                if self.dtype.startswith(("int", "uint")) and is_float(other.dtype):
+                    detail += "; give a schema, or a float in the first record"
+                raise IncompatibleError(detail)
+            both = Type(
+                self.kind, _dtype(self, other), _shape(self, other), _text(self, other), missing
+            )
+            both = replace(both, **_traits(self, other))
+        if both.missing and (both.rank or 0 in (both.shape or ())):
+            if not missing_as_empty:
+                raise IncompatibleError(MISSING_ROW)
+            both = replace(both, missing=False)
+        return both
+
+    def __str__(self) -> str:
+        """Return dtype and shape, for error texts."""
+        word = "missing" if self.missing else self.text or self.dtype
+        return f"{word} [{', '.join('?' if n is None else str(n) for n in self.shape or ())}]"
+
 
 WIRE: dict[Kind | None, Type] = {
     None: Type(None),
     **{kind: Type(kind, kind.label, (None,)) for kind in Kind},
 }
 """The types of stored lists."""
+
+
+def _shape_with_empty(typed: Type, empty: Type) -> tuple[int | None, ...] | None:
+    """Return the shape of values, and of records without any: missing ones, or empty lists."""
+    own, other = typed.shape, empty.shape
+    if own is None:
+        raise IncompatibleError("a value is missing, which this column cannot store")
+    if not other:
+        if typed.kind is None and own and empty.missing:
+            raise IncompatibleError(_MISSING_AND_EMPTY)
+        return own
+    if not own:
+        detail = "an empty list in a column of single values"
+        both = typed.kind is None and typed.missing
+        raise IncompatibleError(_MISSING_AND_EMPTY if both else detail)
+    if len(other) > len(own):
+        return _shape(typed, empty)
+    return (None, *own[1:])
+
+
+_MISSING_AND_EMPTY = "None cannot be told from an empty list here; give one of them"
+
+
+def _traits(before: Type, after: Type) -> dict[str, Any]:
+    """Return the time zone and the categories that fit both."""
+    if before.zone != after.zone:
+        zones = [own.zone or "no time zone" for own in (after, before)]
+        raise IncompatibleError(f"times with {zones[0]} here, but with {zones[1]} before")
+    if before.categories is None or after.categories is None:  # any values go with plain ones
+        return {"zone": before.zone}
+    both = tuple(dict.fromkeys((*before.categories, *after.categories)))
+    is_ordered = before.ordered or after.ordered
+    if is_ordered and (before.ordered, before.categories) != (after.ordered, after.categories):
+        raise IncompatibleError("other categories here than before, or in another order")
+    return {"zone": before.zone, "categories": both, "ordered": is_ordered}
+
+
+def _dtype(before: Type, after: Type) -> str:
+    """Return the dtype that holds both."""
+    names = {before.dtype, after.dtype}
+    if len(names) == 1:
+        return before.dtype
+    families = {_family(name) for name in names}
+    incompatible = IncompatibleError(f"{after.dtype} here, but {before.dtype} before")
+    if before.is_raw or len(families) > 1 or families == {None}:
+        raise incompatible
+    if names & EXTRA_FLOATS:
+        return "float32"
+    names = {name.rstrip("124") + "8" if name in EXTRA_INTEGERS else name for name in names}
+    both = np.result_type(*map(np.dtype, names)).name
+    if _family(both) not in families:
+        raise incompatible
+    return both
+
+
+def _family(name: str) -> str | None:
+    """Return the family of dtypes within which one may be widened."""
+    if name in ("float16", "float32") or name in EXTRA_FLOATS:
+        return "float"
+    return "int" if name.startswith(("int", "uint")) else None
+
+
+def _text(before: Type, after: Type) -> str | None:
+    """Return the type of strings that holds both."""
+    old, new = before.text, after.text
+    if old == new:
+        return old
+    if old and new and old[0] == new[0]:  # S, or U
+        return max(old, new, key=lambda text: int(text[1:]))
+    are_bytes = {text is None or text[0] == "S" for text in (old, new)}
+    if len(are_bytes) == 1:  # of several types, objects of Python's
+        return None if True in are_bytes else "str"
+    raise IncompatibleError(f"strings of {new or 'bytes'} here, but of {old or 'bytes'} before")
+
+
+def _shape(before: Type, after: Type) -> tuple[int | None, ...]:
+    """Return the shape that fits both; only the first dimension may vary."""
+    old, new = before.shape, after.shape
+    if old == new and old is not None:
+        return old
+    if old and new and old[1:] == new[1:]:
+        return (None, *old[1:])
+    raise IncompatibleError(
+        f"the shape {list(new or ())} here, but {list(old or ())} before; "
+        "only the first dimension may vary between batches"
+    )

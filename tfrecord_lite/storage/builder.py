@@ -1,9 +1,9 @@
 """Batches as columns, and the one schema that fits all of them.
 
 The first batch decides how each column is stored; what comes later may widen that, see
-:mod:`~tfrecord_lite.storage.widening`. A table's schema depends on its types, and on whether anything
+:meth:`.Type.widened`. A table's schema depends on its types, and on whether anything
 is null: of a stream each batch has one, and they are widened to that of the whole table. With a
-schema that is given, batches are brought into its form, see :mod:`~tfrecord_lite.convert.conform`.
+schema that is given, batches are brought into its form, see :mod:`~tfrecord_lite.convert.store`.
 """
 
 from __future__ import annotations
@@ -16,33 +16,24 @@ from typing import Any
 
 import numpy as np
 
-from tfrecord_lite.columns import RaggedTensor
 from tfrecord_lite.convert.arrow import Frame, Traits, check_traits, with_traits
-from tfrecord_lite.convert.lists import MaskedRows, with_values
+from tfrecord_lite.convert.lists import Lists, SparseLists, cleared
 from tfrecord_lite.convert.lossless import (
-    RAW,
     check_exact,
     item_of,
-    original_dtype,
     schema_of,
-    stored_alike,
+    splits_dtype_of,
     with_carried,
 )
-from tfrecord_lite.convert.normalize import normalize
-from tfrecord_lite.convert.types import inexact_integers
+from tfrecord_lite.convert.normalize import opened
+from tfrecord_lite.convert.store import BYTE_SIZED, RAW, type_of
+from tfrecord_lite.convert.types import exact, original_dtype
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.schema import Kind, Original, Schema, SchemaItem
 from tfrecord_lite.schema.text import nearest
+from tfrecord_lite.schema.types import IncompatibleError, Type
 from tfrecord_lite.storage.structure import Structure, completed, flatten
-from tfrecord_lite.storage.widening import (
-    MISSING_ROW,
-    IncompatibleError,
-    as_missing,
-    as_ragged,
-    is_empty_lists,
-    is_untyped,
-    widened,
-)
+from tfrecord_lite.storage.widening import widened
 
 _BATCH_ROWS = 1024
 _BATCH_BYTES = 4 * 1024 * 1024
@@ -125,20 +116,20 @@ class SchemaBuilder:
             return found, self.given
         columns = {}
         for name, values in self._values_of(rows).items():
-            make = self._columns[name].with_values
+            add = self._columns[name].with_values
             try:
-                self._columns[name], made = make(values)
+                self._columns[name], lists = add(values)
             except (IncompatibleError, InvalidArgumentError) as error:
-                number, cause = first_misfit(values, make, error)
+                number, cause = first_misfit(values, add, error)
                 if isinstance(cause, IncompatibleError):
                     cause = InvalidArgumentError(Reason.WRONG_KIND, detail=str(cause))
                 raise cause.at(index=self._n_rows + number, key=name) from None
-            if made is not None:
-                columns[name] = made
+            if lists is not None:
+                columns[name] = lists
         self._n_rows += len(rows)
         schema = self.schema.select(columns)
         self._note_changed(columns, schema)
-        return {name: _without_empty_rows(made) for name, made in columns.items()}, schema
+        return {name: _without_empty_rows(lists) for name, lists in columns.items()}, schema
 
     def add_frame(self, frame: Frame) -> tuple[dict[str, Any], Schema]:
         """Return a batch of Arrow data as columns, and the schema to write these with.
@@ -151,11 +142,14 @@ class SchemaBuilder:
             return frame.columns, self.given
         frame, carried = with_carried(frame)
         check_exact(frame.columns, carried)
-        own = {n: column for n, column in frame.columns.items() if n not in carried}
-        own = {name: normalize(name, column, "strict") for name, column in own.items()}
-        schema = (
-            carried | with_traits(schema_of(own, lossless=self._lossless), frame.traits)
-        ).select(frame.columns)
+        items, columns = carried.to_items(), {}
+        for name, column in frame.columns.items():
+            wanted = Type.of(items[name]) if name in items else None
+            columns[name] = lists = opened(name, column, "strict", wanted)
+            if wanted is None:
+                items[name] = item_of(name, lists, splits_dtype_of(column), lossless=self._lossless)
+        traits = {n: frame.traits[n] for n in frame.traits if n not in carried}
+        schema = with_traits(Schema.of_items(items), traits).select(columns)
         for name, item in schema.to_items().items():
             # Without rows there were no categories.
             old = self._columns[name].item if self._n_rows else None
@@ -168,29 +162,30 @@ class SchemaBuilder:
                 raise InvalidArgumentError(
                     Reason.WRONG_KIND, index=0, key=name, detail=detail
                 ) from None
-            self._columns[name] = _Column(name, both)
+            self._columns[name] = _Column(name, item=both)
         self._n_rows += frame.n_rows
-        made = {name: frame.columns[name] for name in carried} | own
+        own = {name: lists for name, lists in columns.items() if name not in carried}
         self._note_changed(own, schema)
-        made = {
-            name: _without_empty_rows(column)
-            for name, column in made.items()
-            if not is_empty_lists(column)
+        filled = {
+            name: _without_empty_rows(lists)
+            for name, lists in columns.items()
+            if isinstance(lists, SparseLists) or not is_empty(lists)
         }
-        return made, schema.select(made)
+        return filled, schema.select(filled)
 
-    def _note_changed(self, columns: Mapping[str, Any], schema: Schema) -> None:
+    def _note_changed(self, columns: Mapping[str, Lists | SparseLists], schema: Schema) -> None:
         for name, column in columns.items():
-            flat = getattr(column, "flat_values", getattr(column, "values", column))
-            dtype = getattr(flat, "dtype", None)
-            if dtype == np.uint64 and not self._lossless:
-                if np.ma.compressed(flat).max(initial=0) >= 2**63:
+            values = column.values if isinstance(column, SparseLists) else column
+            if values.type.dtype not in ("uint64", "float64"):
+                continue
+            flat = cleared(values).flat
+            if values.type.dtype == "uint64" and not self._lossless:
+                if flat.max(initial=0) >= 2**63:
                     self.negative[name] = None
-            elif dtype == np.float64 and schema[name].kind is Kind.FLOAT:
-                values = np.ma.compressed(flat)
+            elif values.type.dtype == "float64" and schema[name].kind is Kind.FLOAT:
                 with np.errstate(over="ignore", under="ignore"):
-                    floats = values.astype(np.float32)
-                if not np.array_equal(floats, values, equal_nan=True):
+                    floats = flat.astype(np.float32)
+                if not np.array_equal(floats, flat, equal_nan=True):
                     self.rounded[name] = None
 
     def _values_of(self, rows: list[Any]) -> dict[str, list[Any]]:
@@ -236,15 +231,20 @@ class SchemaBuilder:
         return values
 
 
-def _without_empty_rows(column: Any) -> Any:
-    """Return a column whose empty rows are records without the feature.
+def is_empty(lists: Lists) -> bool:
+    """Return whether nothing tells what the values are, and there are no rows of them in a record."""
+    return lists.kind is None and (not lists.levels or not lists.below().n)
+
+
+def _without_empty_rows(lists: Lists | SparseLists) -> Lists | SparseLists:
+    """Return lists whose empty rows are records without the feature.
 
     Rows that came before any value are so too, as nothing told their kind; where batches end makes no difference.
     """
-    if not isinstance(column, RaggedTensor):
-        return column
-    empty: Any = np.diff(column.row_splits) == 0
-    return MaskedRows(column, empty) if empty.any() else column
+    if isinstance(lists, SparseLists) or (lists.type.shape or (0,))[0] is not None:
+        return lists
+    filled = lists.lengths > 0
+    return lists if filled.all() else lists.with_(present=filled)
 
 
 def _values_of_flat_dicts(rows: list[Any], names: list[str]) -> dict[str, list[Any]] | None:
@@ -280,75 +280,50 @@ class _Column:
     """One column of the batches so far."""
 
     name: str
+    type: Type | None = None
+    """That of the rows so far; None before the first."""
     item: SchemaItem | None = None
-    """None while no row has a value."""
-    has_missing: bool = False
-    has_empty: bool = False
+    """That of the frames so far."""
     lossless: bool = True
 
     def described(self) -> SchemaItem:
         """Return the schema's item; a column without values is one of byte strings."""
         if self.item is not None:
             return self.item
-        nothing: list[Any] = [None] if self.has_missing else [[]]
-        return item_of(self.name, normalize(self.name, nothing, "strict"))
+        own = self.type or Type(None, "string", ())
+        return SchemaItem(own.specification(self.name), own.original)
 
-    def with_values(self, values: list[Any]) -> tuple[_Column, Any]:
-        """Return the column with more rows, and these rows as arrays (None without any value).
+    def with_values(self, values: list[Any]) -> tuple[_Column, Lists | None]:
+        """Return the column with more rows, and these rows as lists (None without any value).
 
         Raises IncompatibleError or InvalidArgumentError if some row does not fit.
         """
-        made = self._as_floats(normalize(self.name, values, "strict"))
-        mask = np.ma.getmaskarray(made) if isinstance(made, np.ma.MaskedArray) else np.False_
-        is_missing = bool(mask.all()) and made.dtype == object
-        is_empty = is_empty_lists(made)
-        text = None
-        if is_untyped(made) and self.item is not None and self.item.original is not None:
-            text = self.item.original.text
-            dtype = original_dtype(self.item.original.dtype)
-            made = with_values(made, lambda values: values.astype(dtype))
-        has_missing = self.has_missing or bool(mask.any())
-        has_empty = self.has_empty or is_empty
-        if has_missing and has_empty:
-            raise IncompatibleError("None cannot be told from an empty list here; give one of them")
-        item = self.item
-        if not (is_missing or is_empty):
-            new = item_of(self.name, made, lossless=self.lossless)
-            if text is not None and new.original is not None:
-                new = new._replace(original=replace(new.original, text=text))
-            item = (
-                new
-                if item is None
-                else widened(self.name, item, stored_alike(self.name, item, new))
+        lists, old = opened(self.name, values, "strict"), self.type
+        if is_empty(lists):
+            own = lists.type if old is None else old.widened(lists.type)
+            return replace(self, type=own), None
+        if lists.kind is None:  # empty lists in lists
+            known = old or Type(Kind.BYTES, "string")
+            lists.type = replace(
+                known, kind=known.kind or Kind.BYTES, shape=lists.type.shape, missing=False
             )
-        if item is not None and has_missing:
-            if item.original is not None and 0 in (item.original.shape or ()):
-                raise IncompatibleError(MISSING_ROW)
-            item = as_missing(self.name, item)
-        if item is not None and has_empty:
-            item = as_ragged(self.name, item)
-        column = replace(self, item=item, has_missing=has_missing, has_empty=has_empty)
-        return column, None if is_missing or is_empty else made
+        elif old is not None:
+            lists = self._as_floats(lists, old)
+        own = type_of(self.name, lists, lossless=self.lossless)
+        if old is not None:
+            is_bytes = old.kind is Kind.INT64 or (old.is_raw and old.dtype in BYTE_SIZED)
+            if own.dtype in BYTE_SIZED and is_bytes:
+                own = replace(own, kind=old.kind)  # as the first rows, whose size decided it
+            own = old.widened(own)
+        return replace(self, type=own), lists
 
-    def _as_floats(self, made: Any) -> Any:
+    def _as_floats(self, lists: Lists, old: Type) -> Lists:
         """Return integers as floats if the column is one of floats, and holds them exactly."""
-        original = self.item.original if self.item is not None else None
-        flat = getattr(made, "flat_values", made)
-        if original is None or getattr(flat, "dtype", np.dtype(object)).kind not in "iu":
-            return made
-        if original.dtype not in ("float16", "float32", *RAW):
-            return made
-        dtype = original_dtype(original.dtype)
-
-        def change(numbers: Any) -> Any:
-            with np.errstate(over="ignore", invalid="ignore"):
-                floats = numbers.astype(dtype)
-                inexact = inexact_integers(numbers, floats.real)
-            if inexact.any():
-                raise IncompatibleError(f"this integer is not exact in {original.dtype}")
-            return floats
-
-        return with_values(made, change)
+        are_floats = old.kind is Kind.FLOAT or (old.is_raw and old.dtype in RAW)
+        if not are_floats or lists.kind is not Kind.INT64 or lists.flat.dtype.kind not in "iu":
+            return lists
+        flat = exact(cleared(lists).flat, original_dtype(old.dtype))
+        return lists.with_(flat=flat, type=replace(lists.type, kind=Kind.FLOAT, dtype=old.dtype))
 
 
 def _originals_of(columns: Mapping[str, Any], traits: Traits) -> dict[str, Original]:

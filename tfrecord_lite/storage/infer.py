@@ -23,7 +23,7 @@ import numpy as np
 from tfrecord_lite.block import Block
 from tfrecord_lite.convert.arrow import Traits, open_columns, with_traits
 from tfrecord_lite.convert.lossless import schema_of
-from tfrecord_lite.convert.normalize import normalize
+from tfrecord_lite.convert.normalize import opened
 from tfrecord_lite.errors import require_int
 from tfrecord_lite.example.encode.columns import encode_column_batches, is_columns
 from tfrecord_lite.example.survey import Survey
@@ -184,7 +184,7 @@ def _opened(source: Any, num_records: int | None) -> tuple[dict[str, Any] | None
                 raise TypeError(f"row {i} must be a dict like those before it, not {found}")
         names = dict.fromkeys(chain.from_iterable(rows))
         columns = {name: [row.get(name) for row in rows] for name in names}
-    return {n: normalize(n, column, "strict") for n, column in columns.items()}, traits, source
+    return {n: opened(n, column, "strict") for n, column in columns.items()}, traits, source
 
 
 def infer_schema(

@@ -24,7 +24,8 @@ from tfrecord_lite.convert.arrow import (
     open_frames,
     part_of,
 )
-from tfrecord_lite.convert.conform import conform
+from tfrecord_lite.convert.lists import Lists, SparseLists
+from tfrecord_lite.convert.store import stored
 from tfrecord_lite.errors import InvalidArgumentError, argument_error, plural
 from tfrecord_lite.example.encode.columns import encode_column_batches
 from tfrecord_lite.files.compression import compression_to_write
@@ -274,7 +275,7 @@ def _write_rows(files: DataFiles, rows: Iterable[Any], builder: SchemaBuilder) -
 
 
 def _encode_alone(name: str, schema: Schema, values: list[Any]) -> None:
-    conform({name: values}, schema)
+    stored({name: values}, schema)
 
 
 @contextlib.contextmanager
@@ -295,11 +296,17 @@ def _put_columns(files: DataFiles, columns: Mapping[str, Any], schema: Schema, n
         files.put(block)
 
 
+def _n_records(column: Any) -> int:
+    if isinstance(column, Lists | SparseLists):
+        return column.n
+    return int(column.shape[0]) if isinstance(column, SparseTensor) else len(column)
+
+
 def _num_records(columns: Mapping[str, Any]) -> int:
     """Return the number of records, which all columns must have."""
     found = None
     for name, column in columns.items():
-        size = int(column.shape[0]) if isinstance(column, SparseTensor) else len(column)
+        size = _n_records(column)
         if found not in (None, size):
             detail = f"this column has {plural(size, 'row')}; the others have {found:,}"
             raise argument_error(detail, key=name)

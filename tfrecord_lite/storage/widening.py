@@ -1,18 +1,4 @@
-"""Schemas that become wider: one for what was stored by either of two.
-
-How a column is stored depends on its dtype and on how many of its dimensions vary, but not on the
-size of its first dimension, nor on whether values are missing. So a schema may become wider after
-records have been written by it, and they remain readable:
-
-=======================================  ==============================================
-before and now                           wider
-=======================================  ==============================================
-(3,) and (5,)                            any length
-always there, and sometimes missing      a masked array
-int32 and uint8; float16 and float32     the dtype that holds both, if stored alike
-``U3`` and ``U5``                        ``U5``
-``U3`` and str; ``S3`` and bytes         str; bytes
-=======================================  ==============================================
+"""Schemas that become wider: one item for what was stored by either of two, see :meth:`.Type.widened`.
 
 The schemas of several files are merged in the same way, except that a feature which a file lacks is missing there, or
 an empty row where lengths vary.
@@ -21,38 +7,14 @@ an empty row where lengths vary.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
-from tfrecord_lite.columns import RaggedTensor
-from tfrecord_lite.convert.lossless import original_dtype, specification_of
-from tfrecord_lite.schema import (
-    Kind,
-    Original,
-    SchemaItem,
-    SparseFeature,
-)
-from tfrecord_lite.schema.kinds import EXTRA_FLOATS, EXTRA_INTEGERS
+from tfrecord_lite.schema import SchemaItem, SparseFeature
+from tfrecord_lite.schema.types import MISSING_ROW, IncompatibleError, Type
 
-MISSING_ROW = "a value is missing where lengths vary; give an empty list instead"
-
-
-class IncompatibleError(Exception):
-    """No schema fits both batches, for the reason in the text; users never see this error."""
-
-
-def is_empty_lists(column: Any) -> bool:
-    """Return whether rows are empty lists, and nothing tells what they are lists of."""
-    return is_untyped(column) and len(column.values) == 0
-
-
-def is_untyped(column: Any) -> bool:
-    """Return whether nothing tells what a ragged column's values are."""
-    if not isinstance(column, RaggedTensor):
-        return False
-    flat = column.flat_values
-    return isinstance(flat, np.ndarray) and flat.dtype == object and not len(flat)
+__all__ = ["MISSING_ROW", "IncompatibleError", "as_absent", "as_missing", "as_ragged", "widened"]
 
 
 def widened(
@@ -64,29 +26,19 @@ def widened(
     """
     if old == new:
         return old
-    before, after = old.original, new.original
     if (
-        before is None
-        or after is None
+        old.original is None
+        or new.original is None
         or SparseFeature in (type(old.spec), type(new.spec))
-        or (old.kind, old.is_raw) != (new.kind, new.is_raw)
     ):
         raise IncompatibleError(f"{new} here, but {old} before")
-    dtype = _dtype(before, after, raw=old.is_raw)
-    text = _text(before, after)
-    shape = _shape(before, after)
-    missing = before.missing or after.missing
-    traits = _traits(before, after)
-    if missing and None in shape:
-        if not missing_as_empty:
-            raise IncompatibleError(MISSING_ROW)
-        missing = False
-    return _stored(name, old.kind, Original(dtype, shape, text, missing, **traits))
+    both = Type.of(old).widened(Type.of(new), missing_as_empty=missing_as_empty)
+    return _stored(name, both)
 
 
-def _stored(name: str, kind: Kind, original: Original, splits_dtype: Any = np.int64) -> SchemaItem:
-    """Return the item of an original that was wider from some record on."""
-    return SchemaItem(specification_of(name, kind, original, splits_dtype), original)
+def _stored(name: str, both: Type, splits_dtype: Any = np.int64) -> SchemaItem:
+    """Return the item of a type that was wider from some record on."""
+    return SchemaItem(both.specification(name, splits_dtype), both.original)
 
 
 def as_missing(name: str, item: SchemaItem) -> SchemaItem:
@@ -117,69 +69,5 @@ def as_ragged(name: str, item: SchemaItem, *, missing_as_empty: bool = False) ->
     if original != empty:
         varying = item._replace(original=empty)
         return widened(name, item, varying, missing_as_empty=missing_as_empty)
-    return _stored(name, item.kind, empty, getattr(item.spec, "row_splits_dtype", np.int64))
-
-
-def _traits(before: Original, after: Original) -> dict[str, Any]:
-    """Return the time zone and the categories that fit both."""
-    if before.zone != after.zone:
-        zones = [original.zone or "no time zone" for original in (after, before)]
-        raise IncompatibleError(f"times with {zones[0]} here, but with {zones[1]} before")
-    if before.categories is None or after.categories is None:  # any values go with plain ones
-        return {"zone": before.zone}
-    both = tuple(dict.fromkeys((*before.categories, *after.categories)))
-    is_ordered = before.ordered or after.ordered
-    if is_ordered and (before.ordered, before.categories) != (after.ordered, after.categories):
-        raise IncompatibleError("other categories here than before, or in another order")
-    return {"zone": before.zone, "categories": both, "ordered": is_ordered}
-
-
-def _dtype(before: Original, after: Original, *, raw: bool) -> str:
-    """Return the dtype that holds both."""
-    names = {before.dtype, after.dtype}
-    if len(names) == 1:
-        return cast("str", before.dtype)
-    families = {_family(name) for name in names}
-    incompatible = IncompatibleError(f"{after.dtype} here, but {before.dtype} before")
-    if raw or len(families) > 1 or families == {None}:
-        raise incompatible
-    if names & EXTRA_FLOATS:
-        return "float32"
-    names = {name.rstrip("124") + "8" if name in EXTRA_INTEGERS else name for name in names}
-    both: Any = np.result_type(*map(original_dtype, names))
-    if _family(both.name) not in families:
-        raise incompatible
-    return cast("str", both.name)
-
-
-def _family(name: str) -> str | None:
-    """Return the family of dtypes within which one may be widened."""
-    if name in ("float16", "float32") or name in EXTRA_FLOATS:
-        return "float"
-    return "int" if name.startswith(("int", "uint")) else None
-
-
-def _text(before: Original, after: Original) -> str | None:
-    """Return the type of strings that holds both."""
-    old, new = before.text, after.text
-    if old == new:
-        return old
-    if old and new and old[0] == new[0]:  # S, or U
-        return max(old, new, key=lambda text: int(text[1:]))
-    are_bytes = {text is None or text[0] == "S" for text in (old, new)}
-    if len(are_bytes) == 1:  # of several types, objects of Python's
-        return None if True in are_bytes else "str"
-    raise IncompatibleError(f"strings of {new or 'bytes'} here, but of {old or 'bytes'} before")
-
-
-def _shape(before: Original, after: Original) -> tuple[int | None, ...]:
-    """Return the shape that fits both; only the first dimension may vary."""
-    old, new = before.shape, after.shape
-    if old == new and old is not None:
-        return cast("tuple[int | None, ...]", old)
-    if old and new and old[1:] == new[1:]:
-        return (None, *old[1:])
-    raise IncompatibleError(
-        f"the shape {list(new or ())} here, but {list(old or ())} before; "
-        "only the first dimension may vary between batches"
-    )
+    lists = Type.of(item._replace(original=empty))
+    return _stored(name, lists, getattr(item.spec, "row_splits_dtype", np.int64))

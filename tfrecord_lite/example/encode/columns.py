@@ -29,10 +29,10 @@ from tfrecord_lite.convert.arrow import (
     open_columns,
     open_frames,
 )
-from tfrecord_lite.convert.conform import conform
 from tfrecord_lite.convert.lists import Lists
 from tfrecord_lite.convert.lossless import with_carried
-from tfrecord_lite.convert.normalize import normalize
+from tfrecord_lite.convert.normalize import opened
+from tfrecord_lite.convert.store import stored
 from tfrecord_lite.convert.types import column_error
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
 from tfrecord_lite.example.encode.one import encode_features, encoded_key, entry_levels
@@ -250,11 +250,11 @@ def _lists(columns: Any, schema: Mapping[str, FeatureLike] | None) -> dict[str, 
         raise TypeError(f"columns must be a dict, with one column per feature, not {found}")
     if schema is not None:
         check_traits(frame.columns, frame.traits, schema)
-        return conform(frame.columns, schema)
+        return stored(frame.columns, schema)
     lists: dict[str, Lists] = {}
     if frame.carried is not None:
         frame, carried = with_carried(frame, any_category=True)
-        lists = conform({name: frame.columns[name] for name in carried}, carried)
+        lists = stored({name: frame.columns[name] for name in carried}, carried)
         frame = frame._replace(columns={k: v for k, v in frame.columns.items() if k not in carried})
     for key, column in frame.columns.items():
         if key in lists:
@@ -262,7 +262,7 @@ def _lists(columns: Any, schema: Mapping[str, FeatureLike] | None) -> dict[str, 
             detail += "rename the column, or give a schema"
             raise column_error(key, detail)
         if column is not None:
-            lists[key] = normalize(key, column)
+            lists[key] = opened(key, column)
     return lists
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from tfrecord_lite.arrays import AnyArray, Buffer, ByteItems
 from tfrecord_lite.convert.lists import Lists
-from tfrecord_lite.convert.normalize import normalize
+from tfrecord_lite.convert.normalize import opened
 from tfrecord_lite.convert.types import column_error
 from tfrecord_lite.example.proto import ENTRY_TAG, KEY_TAG, KIND_TAGS, LIST_VALUE_TAG, VALUE_TAG
 from tfrecord_lite.schema import Kind
@@ -104,7 +104,7 @@ def _large(key: str, raw: bytes, value: Any) -> tuple[Any, ...]:
     """Encode the entry of a large value: what stands before it, and its payload as it is."""
     kind, payload = Kind.BYTES, value
     if type(value) is not bytes:
-        lists = normalize(key, value.reshape(1, -1))
+        lists = opened(key, value.reshape(1, -1))
         kind = lists.kind or kind
         flat: Any = lists.flat if kind is Kind.FLOAT else varint_run(lists.flat)[0]
         payload = memoryview(flat).cast("B")
@@ -198,7 +198,7 @@ _ENCODERS: dict[type, Callable[[Any], bytes | None]] = {
 
 def plain_content(key: str, value: Any) -> bytes | None:
     """Encode any value the plain way, as a column of one record."""
-    lists = normalize(key, [value])
+    lists = opened(key, [value])
     if lists.present is not None:
         return None
     return content_of(lists)

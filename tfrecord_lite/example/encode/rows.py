@@ -41,7 +41,7 @@ from tfrecord_lite.arrays import AnyArray, Buffer, ByteRanges, Int64Array, row_s
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import RaggedTensor
 from tfrecord_lite.convert.lists import Lists
-from tfrecord_lite.convert.normalize import normalize
+from tfrecord_lite.convert.normalize import opened
 from tfrecord_lite.convert.types import (
     EXACT_DTYPES,
     PLAIN_FLOATS,
@@ -531,8 +531,8 @@ def _arrays(key: str, values: list[Any]) -> Lists | None:
 def _joined_vectors(key: str, flat: AnyArray, counts: Int64Array) -> Lists:
     """Return the lists of vectors that lie end to end."""
     if isinstance(_one_or_all(counts), int):
-        return normalize(key, flat.reshape(counts.size, -1))
-    return normalize(key, RaggedTensor(flat, row_splits(counts)))
+        return opened(key, flat.reshape(counts.size, -1))
+    return opened(key, RaggedTensor(flat, row_splits(counts)))
 
 
 def _one_or_all(counts: Any) -> Level:

@@ -34,7 +34,7 @@ from tfrecord_lite.arrays import AnyArray, BoolArray, ByteRanges, Int64Array, ga
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.convert.lists import Lists
-from tfrecord_lite.convert.normalize import normalize
+from tfrecord_lite.convert.normalize import opened
 from tfrecord_lite.convert.types import (
     EXACT_DTYPES,
     PLAIN_FLOATS,
@@ -173,7 +173,7 @@ def _feature_list(key: str, steps: Any) -> bytes:
 def _contents_together(key: str, steps: list[Any]) -> list[bytes]:
     """Encode steps as a column: ints among floats become floats; an error names the step."""
     try:
-        lists = normalize(key, [_values_of(step) for step in unmasked(key, steps)])
+        lists = opened(key, [_values_of(step) for step in unmasked(key, steps)])
     except InvalidArgumentError as error:
         raise _at_step(error, error.index or 0) from None
     return [content_of(lists.part(number, number + 1)) for number in range(len(steps))]
@@ -252,7 +252,7 @@ def encode_sequence_examples(
             raise TypeError("give feature_lists with columns only; records have their own")
         return _encode_rows(context)
     features = {
-        key: normalize(key, column) for key, column in (context or {}).items() if column is not None
+        key: opened(key, column) for key, column in (context or {}).items() if column is not None
     }
     lists = _list_columns(
         {} if feature_lists is None else _checked_dict("feature_lists", feature_lists),
@@ -300,7 +300,7 @@ def _list_part(raw: bytes, key: str, column: _ListColumn) -> Part:
     lists = column.steps
     if not isinstance(lists, Lists):
         try:
-            lists = normalize(key, lists)
+            lists = opened(key, lists)
         except InvalidArgumentError as error:
             raise _at_record(error, column.n_steps) from None
     if lists.present is not None:
@@ -624,4 +624,4 @@ def _joined(key: str, taken: Sequence[_StepValues]) -> _ListColumn:
         return _ListColumn(Lists(n_all, WIRE[Kind.BYTES], (count,), own), n_steps)
     flat = np.frombuffer(b"".join([one.values for one in taken]), taken[0].dtype)
     rows = flat.reshape(n_all, count) if is_even else RaggedTensor(flat, row_splits(count))
-    return _ListColumn(normalize(key, rows), n_steps)
+    return _ListColumn(opened(key, rows), n_steps)

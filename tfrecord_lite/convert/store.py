@@ -1,0 +1,473 @@
+"""store: lists of any type to those that an Example has, one per key that a schema's features read.
+
+================================  =====  ==========================================================
+type                              list   values
+================================  =====  ==========================================================
+bool, integers up to 63 bits      int64  as they are
+uint64, datetime64, timedelta64   int64  two's complement; counts of the unit, NaT too
+float32 and smaller               float  widened
+float64, not lossless             float  rounded; a finite value beyond float32 is an error
+float64, complex, arrays of       bytes  raw: the little-endian bytes of each innermost row, so the
+one-byte numbers                         last dimension that varies goes, or all if none does
+strings                           bytes  in UTF-8
+================================  =====  ==========================================================
+
+Values that have another dtype than the schema says are checked: all of them come back as they were, or one is
+an error with its key and record. A dense or variable-length feature reads one key; a sparse one reads
+its values and its coordinates, a ragged one with several levels its values and how they are divided.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from tfrecord_lite.arrays import AnyArray, BoolArray, ByteRanges, Int64Array, ranges, row_splits
+from tfrecord_lite.columns import BytesColumn
+from tfrecord_lite.convert.lists import Lists, SparseLists, cleared, missing_row_error
+from tfrecord_lite.convert.normalize import opened, rows_of_sparse
+from tfrecord_lite.convert.types import (
+    SMALL_FLOATS,
+    at_record,
+    at_records,
+    column_error,
+    ends_in_nul,
+    exact,
+    flat_list,
+    not_utf8,
+    original_dtype,
+    outside,
+    ticks,
+    too_long,
+)
+from tfrecord_lite.errors import InvalidArgumentError, Reason, plural
+from tfrecord_lite.schema import FeatureLike, Kind, RaggedFeature, Schema
+from tfrecord_lite.schema.prepare import Dense, Padded, Prepared, Ragged, Sparse, prepare
+from tfrecord_lite.schema.text import nearest
+from tfrecord_lite.schema.types import WIRE, Type
+
+RAW = frozenset({"float64", "complex64", "complex128"})
+"""The dtypes that are stored as their bytes, unless rounding is asked for."""
+
+BYTE_SIZED = frozenset({"bool", "int8", "uint8"})
+_RAW_VALUES = 16
+"""From how many values on an array of these is stored as its bytes: as a list, it takes a hundred times as long."""
+
+
+def type_of(key: str, lists: Lists | SparseLists, *, lossless: bool = True) -> Type:
+    """Return what lists are and how they are stored: by their dtype and levels alone, never by values."""
+    if isinstance(lists, SparseLists):
+        own = replace(lists.values.type, shape=lists.sizes)
+        if not own.shape:
+            detail = "a SparseTensor of rank 1 has no dimension besides that of records"
+            raise column_error(key, detail, None, Reason.UNSUPPORTED)
+        size = 1
+    else:
+        own = lists.type
+        size = math.prod(dim for dim in own.shape or () if dim is not None)
+        if own.rank and not size:
+            inner = (own.shape or ())[own.rank :]
+            detail = f"rows of values of shape {inner} hold nothing, so they cannot be counted"
+            raise column_error(key, detail, None, Reason.UNSUPPORTED)
+    dtype = own.dtype
+    if (dtype.startswith("float") and dtype[5:] in ("80", "96", "128")) or dtype.startswith(
+        ("complex192", "complex256")
+    ):
+        wider = "float64" if dtype.startswith("float") else "complex128"
+        detail = f"{dtype} has no form that every machine reads; convert it with astype({wider!r})"
+        raise column_error(key, detail, None, Reason.UNSUPPORTED)
+    is_raw = dtype.startswith("complex") or (
+        lossless and (dtype in RAW or (dtype in BYTE_SIZED and size >= _RAW_VALUES))
+    )
+    return replace(own, kind=Kind.BYTES) if is_raw and own.kind is not None else own
+
+
+# -------------------------------------------------------------------------- all columns of a schema
+
+
+def stored(columns: Mapping[str, Any], schema: Mapping[str, FeatureLike]) -> dict[str, Lists]:
+    """Return columns as the lists to write, one per key that the schema's features read."""
+    for name in columns:
+        if name not in schema:
+            detail = f"this column is not in the schema{nearest(name, schema)}"
+            raise column_error(str(name), detail)
+    items = schema.to_items() if isinstance(schema, Schema) else {}
+    found: dict[str, Lists] = {}
+    for name, feature in prepare(schema).items():
+        column = columns.get(name)
+        if column is None:
+            if isinstance(feature, Dense) and feature.default is None and feature.size:
+                raise column_error(name, "required, but without a column", None, Reason.MISSING)
+            continue
+        own = WIRE[feature.kind]
+        if isinstance(feature, Dense) and feature.raw is not None:
+            own = Type(Kind.BYTES, feature.raw.dtype_name, feature.raw.shape)
+        if name in items and items[name].original is not None:
+            own = Type.of(items[name])
+        for key, lists in store(name, _opened(name, column, own, feature), own, feature).items():
+            if key in found:
+                raise column_error(key, f"two features write this key; one of them is {name!r}")
+            found[key] = lists
+    return found
+
+
+def _opened(key: str, column: Any, own: Type, feature: Prepared) -> Lists | SparseLists:
+    """Open a column; leniently if nothing is known of its type but the list that holds it."""
+    is_object = isinstance(column, np.ndarray) and column.dtype.kind == "O"
+    is_plain = own is WIRE[own.kind] and not getattr(feature, "partitions", ())
+    if is_plain and (is_object or isinstance(column, list | tuple)):
+        return opened(key, column)
+    lists: Lists | SparseLists = opened(key, column, "strict", own)
+    return lists
+
+
+def store(key: str, lists: Lists | SparseLists, own: Type, feature: Prepared) -> dict[str, Lists]:
+    """Return lists as a feature of this type is stored: one key, with partitions or coordinates several."""
+    if isinstance(feature, Sparse):
+        return _sparse(key, lists, own, feature)
+    if isinstance(lists, SparseLists):
+        lists = rows_of_sparse(key, lists)
+    partitions = feature.partitions if isinstance(feature, Ragged) else ()
+    if lists.kind is None:
+        lists = _without_values(lists, own)
+    is_formed = own.shape is not None and own is not WIRE[own.kind]
+    if is_formed and isinstance(feature, Dense | Ragged):
+        lists = _shaped(key, lists, own.shape or ())
+        if lists.present is not None and 0 in (own.shape or ()):
+            raise missing_row_error(key, ~lists.present)
+    if own.categories is not None:
+        _check_categories(key, lists, own)
+    values = _values(key, lists, own)
+    out = values.one_level()
+    if isinstance(feature, Dense):
+        return {feature.key: _dense(key, lists, out, feature, own)}
+    if isinstance(feature, Padded):
+        size = feature.size
+        detail = f"the number of values is not a multiple of {size}, as the shape requires"
+        _require(key, out.lengths % size != 0, Reason.WRONG_COUNT, detail)
+    if not partitions:
+        return {feature.key: out}
+    rank = own.rank - own.is_raw if is_formed else lists.type.rank
+    return {feature.key: out, **_divided_by(key, values, rank, partitions)}
+
+
+def _require(key: str, wrong: AnyArray, reason: Reason, detail: str) -> None:
+    """Raise the error about the first record that is wrong."""
+    if wrong.any():
+        raise column_error(key, detail, int(wrong.argmax()), reason)
+
+
+# ---------------------------------------------------------------------------------------- shapes
+
+
+def _without_values(lists: Lists, own: Type) -> Lists:
+    """Give lists that have no values the type of a schema; absent records may have fillers."""
+    n_values = len(lists.flat)
+    if own.dtype == "string":
+        flat: Any = ByteRanges(np.zeros(0, np.uint8), *np.zeros((2, n_values), np.int64))
+    else:
+        flat = np.zeros(n_values, original_dtype(own.dtype))
+    return lists.with_(type=replace(own, shape=lists.type.shape), flat=flat)
+
+
+def _shaped(key: str, lists: Lists, shape: tuple[int | None, ...]) -> Lists:
+    """Return lists with a level per dimension, and a number for each that does not vary."""
+    if len(lists.levels) == len(shape) and all(
+        dim is None or (isinstance(level, int) and level == dim)
+        for level, dim in zip(lists.levels, shape, strict=True)
+    ):
+        return lists
+    levels: list[Any] = []
+    n_rows, present = lists.n, lists.present
+    flat = lists.flat
+    for depth, dim in enumerate(shape):
+        if depth < len(lists.levels):
+            level = lists.levels[depth]
+        elif n_rows and present is not None and not present.any():  # nothing but absent records
+            level, flat = (
+                np.zeros(n_rows, np.int64),
+                flat[:0] if isinstance(flat, np.ndarray) else flat.take(slice(0)),
+            )
+        elif n_rows:
+            break
+        else:
+            level = dim or 0
+        if dim is not None:
+            wrong = level != dim if n_rows else False
+            if isinstance(wrong, bool):
+                wrong = np.full(n_rows, wrong)
+            wrong = wrong if present is None else wrong & present
+            if wrong.any():
+                row = int(wrong.argmax())
+                counted = plural(int(level if isinstance(level, int) else level[row]), "value")
+                detail = f"{counted} in a dimension of {dim}, which the schema has"
+                index = lists.with_(levels=tuple(levels)).record_of(row)
+                raise column_error(key, detail, index, Reason.WRONG_COUNT)
+            if present is None or isinstance(level, int):
+                level = dim
+        levels.append(level)
+        present = None if present is None else np.repeat(present, level)
+        n_rows = n_rows * level if isinstance(level, int) else int(level.sum())
+    if len(levels) != len(shape) or (len(lists.levels) > len(shape) and n_rows):
+        detail = f"records of another shape than {list(shape)}, which the schema has"
+        raise column_error(key, detail, None, Reason.WRONG_COUNT)
+    return lists.with_(levels=tuple(levels), flat=flat)
+
+
+def _dense(key: str, lists: Lists, out: Lists, feature: Dense, own: Type) -> Lists:
+    """Check the values of each record; `out` are the lists as they are stored."""
+    shape: Any = lists.type.shape or ()
+    is_other = (
+        own is WIRE[own.kind]
+        and None not in shape
+        and shape not in (feature.shape, (feature.size,))
+    )
+    if is_other and math.prod(shape) == feature.size:
+        detail = f"records of shape {shape}, but the schema says {feature.shape}"
+        raise column_error(key, detail, None, Reason.WRONG_COUNT)
+    if feature.default is not None and own.is_raw and out.present is None:
+        filled = out.flat.lengths > 0  # an empty row is the default
+        out = out if filled.all() else out.with_(present=filled)
+    present: Any = np.True_ if out.present is None else out.present
+    if feature.default is None and feature.size:
+        detail = f"required feature {key!r} is missing and has no default; "
+        detail += "give every record a value, or the schema a default_value"
+        _require(key, np.atleast_1d(~present), Reason.MISSING, detail)
+    count = out.levels[0]
+    if not isinstance(count, int) or count != feature.size:
+        wrong = (out.lengths != feature.size) & present
+        if wrong.any():
+            counted = plural(int(out.lengths[wrong.argmax()]), "value")
+            detail = f"{counted}, but the shape {feature.shape} holds {feature.size:,}"
+            _require(key, wrong, Reason.WRONG_COUNT, detail)
+        if out.n and out.present is None:
+            out.levels = (feature.size,)  # all alike: which is stored faster
+    if feature.raw is not None:
+        detail = (
+            f"an array of another shape than {feature.raw.dtype_name} {list(feature.raw.shape)}"
+        )
+        wrong = (out.flat.lengths != feature.raw.n_bytes) & present
+        _require(key, wrong, Reason.WRONG_COUNT, detail)
+    return out
+
+
+def _divided_by(
+    key: str, values: Lists, rank: int, partitions: tuple[Any, ...]
+) -> dict[str, Lists]:
+    """Return how the values of each record are divided, by the keys of the partitions."""
+    if rank != 1 + len(partitions):
+        levels = plural(rank, "ragged level")
+        detail = f"{levels}, but the schema has {1 + len(partitions)}"
+        raise column_error(key, detail, None, Reason.BAD_PARTITION)
+    found = {}
+    rows = values
+    bounds = rows.with_(levels=rows.levels[:1]).splits()  # of each record, in rows of the level
+    for partition in partitions:
+        rows = rows.below()
+        is_last = partition is partitions[-1]
+        # Dimensions that do not vary are part of the last level.
+        splits = (rows if is_last else rows.with_(levels=rows.levels[:1])).splits()
+        if isinstance(partition, RaggedFeature.UniformRowLength):
+            wrong = np.flatnonzero(np.diff(splits) != partition.length)
+            if wrong.size:
+                index = int(np.searchsorted(bounds, wrong[0], "right")) - 1
+                detail = f"a row that does not have {plural(partition.length, 'value')}"
+                raise column_error(key, detail, index, Reason.WRONG_COUNT)
+        else:
+            numbers, ends = _divided(partition, splits, bounds)
+            found[partition.key] = Lists(
+                values.n, WIRE[Kind.INT64], (np.diff(ends),), numbers, values.present
+            )
+        bounds = splits[bounds]
+    return found
+
+
+def _divided(
+    partition: Any, splits: Int64Array, bounds: Int64Array
+) -> tuple[Int64Array, Int64Array]:
+    """Return the numbers to store, which count from the record's start, and their splits by record.
+
+    Given the splits of all rows of a batch, and the bounds of each record among the rows.
+    """
+    counts = np.diff(bounds)
+    starts = splits[bounds[:-1]]  # of each record's first row
+    match partition:
+        case RaggedFeature.RowLengths():
+            return np.diff(splits), bounds
+        case RaggedFeature.RowStarts():
+            return splits[:-1] - np.repeat(starts, counts), bounds
+        case RaggedFeature.RowLimits():
+            return splits[1:] - np.repeat(starts, counts), bounds
+        case RaggedFeature.RowSplits():  # one more than rows
+            rows = ranges(bounds[:-1], counts + 1)
+            return splits[rows] - np.repeat(starts, counts + 1), row_splits(counts + 1)
+        case _:
+            numbers = np.arange(splits.size - 1) - np.repeat(bounds[:-1], counts)
+            return np.repeat(numbers, np.diff(splits)), splits[bounds]
+
+
+def _sparse(key: str, sparse: Lists | SparseLists, own: Type, feature: Sparse) -> dict[str, Lists]:
+    """Return values and coordinates, in the order of records."""
+    if not isinstance(sparse, SparseLists):
+        detail = "a SparseFeature is written from a SparseTensor, not from rows of values"
+        raise column_error(key, detail, None, Reason.WRONG_KIND)
+    if sparse.sizes != feature.sizes:
+        detail = f"rows of the dense shape {sparse.sizes}, but the schema says {feature.sizes}"
+        raise column_error(key, detail, None, Reason.WRONG_COUNT)
+    rows = sparse.values
+    single = own if own is WIRE[own.kind] else replace(own, shape=())
+    with at_records(rows.splits()):
+        below = rows.below() if rows.kind is not None else _without_values(rows.below(), single)
+        values = _values(key, below, single)
+    found = {feature.value_key: Lists(rows.n, WIRE[feature.kind], rows.levels, values.flat)}
+    for index_key, places in zip(feature.index_keys, sparse.places, strict=True):
+        if index_key in found:
+            raise column_error(index_key, f"two features write this key; one of them is {key!r}")
+        found[index_key] = places
+    return found
+
+
+# ---------------------------------------------------------------------------------------- values
+
+
+def _values(key: str, lists: Lists, own: Type) -> Lists:
+    """Return lists with values as an Example has them; raw, without the innermost rows."""
+    lists = cleared(lists)
+    try:
+        if own.is_raw:
+            return _raw(lists, own)
+        flat = _strings(lists, own) if own.kind is Kind.BYTES else _numbers(lists, own)
+    except InvalidArgumentError as error:
+        raise at_record(error, lists.splits(), key) from None
+    return Lists(lists.n, WIRE[own.kind], lists.levels, flat, lists.present)
+
+
+def _kind_error(lists: Lists, kind: Kind) -> InvalidArgumentError:
+    label = lists.type.dtype if lists.kind is None else lists.kind.label
+    detail = f"the column holds {label}, but the schema says {kind.label}"
+    return InvalidArgumentError(Reason.WRONG_KIND, detail=detail)
+
+
+def _value_error(wrong: BoolArray, detail: str) -> InvalidArgumentError:
+    number = int(wrong.argmax())
+    return InvalidArgumentError(Reason.UNREPRESENTABLE, index=number, detail=detail)
+
+
+def _numbers(lists: Lists, own: Type) -> AnyArray:
+    """Return numbers or times as int64 or float32; errors have the number of a value."""
+    flat, kind, dtype = lists.flat, own.kind, lists.type.dtype
+    if not isinstance(flat, np.ndarray):
+        if not lists.flat.lengths.size:
+            return np.zeros(0, np.int64 if kind is Kind.INT64 else np.float32)
+        raise _kind_error(lists, kind or Kind.BYTES)
+    is_known = own is not WIRE[kind]
+    if is_known and kind is Kind.INT64:
+        if flat.dtype.kind in "mM":
+            if own.dtype not in ("uint64", dtype) and own.dtype.startswith(_COUNTED):
+                detail = f"the column is {dtype}, but the schema stores {own.dtype}; "
+                detail += f"convert it with astype({own.dtype!r})"
+                raise InvalidArgumentError(Reason.WRONG_KIND, detail=detail)
+            if own.dtype.startswith(_COUNTED):
+                return ticks(flat)
+        elif own.dtype.startswith(_COUNTED) and flat.dtype.kind == "u":
+            return flat.astype(np.uint64).view(np.int64)
+        elif own.dtype == "uint64" and flat.dtype.kind == "i" and flat.min(initial=0) < 0:
+            # In two's complement a negative number would come back as a large one.
+            raise _value_error(flat < 0, _misfit(own.dtype))
+    stored: Any
+    stored_kind, stored = flat_list(flat)
+    if kind is Kind.FLOAT and stored_kind is Kind.INT64:
+        stored = exact(stored, np.dtype(np.float32), "this integer is not exact in float32")
+    elif stored_kind is not kind:
+        if flat.size:
+            raise _kind_error(lists, kind or Kind.BYTES)
+        return np.zeros(0, np.int64 if kind is Kind.INT64 else np.float32)
+    if is_known and dtype != own.dtype:
+        wrong = outside(stored, own)
+        if wrong is not None:
+            detail = _misfit(own.dtype)
+            if kind is Kind.FLOAT and own.dtype in SMALL_FLOATS:
+                detail += f", or round the column by astype({own.dtype!r})"
+            raise _value_error(wrong, detail)
+    numbers: AnyArray = stored
+    return numbers
+
+
+_COUNTED = "uint64", "datetime64", "timedelta64"
+"""The dtypes that int64 stores as other numbers."""
+
+
+def _misfit(what: str) -> str:
+    detail = f"a value that does not fit into {what}, the original dtype in the schema; "
+    return detail + "make the schema with schema_of, from columns that have all values"
+
+
+def _strings(lists: Lists, own: Type) -> Any:
+    """Return strings, which are to come back as the type of strings that they are."""
+    flat, text = lists.flat, lists.type.text
+    if isinstance(flat, np.ndarray):
+        if flat.size:
+            raise _kind_error(lists, Kind.BYTES)
+        return ByteRanges(np.zeros(0, np.uint8), *np.zeros((2, 0), np.int64))
+    if own.text in (None, text):
+        return flat
+    if own.text[0] != "S" and (text is None or text[0] == "S"):
+        number = not_utf8(flat)
+        if number is not None:
+            detail = "a byte string that is not UTF-8, but the schema says that these are text"
+            raise InvalidArgumentError(Reason.UNREPRESENTABLE, index=number, detail=detail)
+    wrong = too_long(flat, own.text)
+    if wrong is not None:
+        raise _value_error(wrong, _misfit(own.text))
+    wrong = ends_in_nul(flat, own.text)
+    if wrong is not None:
+        raise _value_error(wrong, _misfit(f"{own.text} (it drops NULs at the end)"))
+    return flat
+
+
+def _raw(lists: Lists, own: Type) -> Lists:
+    """Return the little-endian bytes of each innermost row as a string."""
+    flat, dtype = lists.flat, original_dtype(own.dtype).newbyteorder("<")
+    if not isinstance(flat, np.ndarray) or not (
+        (flat.dtype.kind in "iu" and dtype.kind in "iu") or np.can_cast(flat.dtype, dtype, "safe")
+    ):
+        detail = f"the column is {lists.type.dtype}, but the schema stores {dtype.name}"
+        raise InvalidArgumentError(Reason.WRONG_KIND, detail=detail)
+    values = np.ascontiguousarray(exact(flat, dtype))
+    outer = lists.levels[: max(own.rank - 1, 0)]
+    rows = lists
+    for _ in outer:
+        rows = rows.below()
+    n_bytes = rows.counts() * dtype.itemsize
+    if isinstance(n_bytes, int):
+        starts = np.arange(rows.n, dtype=np.int64) * n_bytes
+        strings = ByteRanges(values.view(np.uint8), starts, np.full(rows.n, n_bytes, np.int64))
+    else:
+        strings = ByteRanges(values.view(np.uint8), row_splits(n_bytes)[:-1], n_bytes)
+    return Lists(lists.n, WIRE[Kind.BYTES], outer, strings, lists.present)
+
+
+def _check_categories(key: str, lists: Lists, own: Type) -> None:
+    """Reject values that are not among the categories, of which a data frame could not be made."""
+    flat: Any = lists.flat
+    if isinstance(flat, np.ndarray):
+        items = flat.astype(own.dtype).tolist()
+    else:
+        strings = flat.to_ranges()
+        items = list(BytesColumn(row_splits(strings.lengths), strings.joined()))
+    known = {value.encode() if isinstance(value, str) else value for value in own.categories or ()}
+    if known.issuperset(items):
+        return
+    wrong = np.array([item not in known for item in items], np.bool_)
+    if lists.present is not None:
+        wrong &= np.repeat(lists.present, lists.counts())
+    if wrong.any():
+        number = int(wrong.argmax())
+        shown = items[number].decode() if own.text is not None else items[number]
+        detail = f"{shown!r} is not one of the categories in the schema; "
+        detail += "make the schema from a column that has all of them"
+        raise lists.error(key, detail, number)
