@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from tfrecord_lite import encode_example, encode_sequence_examples
+from tfrecord_lite.arrays import ByteItems
 from tfrecord_lite.convert.lists import Lists
 from tfrecord_lite.convert.normalize import normalize
-from tfrecord_lite.convert.types import ByteItems
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.encode.rows import RowBuffer
 from tfrecord_lite.messages import Example, SequenceExample

@@ -231,7 +231,7 @@ class _ExampleEncoder:
         """Yield the records of a batch."""
         if batch.schema != self._schema:
             batch = batch.cast(self._schema)
-        frame = open_columns(batch)
+        frame = open_columns(batch, is_first=False)
         # Of lists of any length a null is an empty one.
         found = {
             name: column.values if isinstance(column, MaskedRows) else column
@@ -246,8 +246,7 @@ class _ExampleEncoder:
     def described(self) -> Sidecar:
         """Return what the sidecar says of all batches."""
         schema = self._frames.schema
-        is_flat = list(schema) == self._schema.names
-        return Sidecar(schema, None, dataframe=self._types if is_flat else None)
+        return Sidecar(schema, None, dataframe=self._types)
 
 
 class RowEncoder:
@@ -299,7 +298,7 @@ class _SequenceEncoder:
         from tfrecord_lite.example.sequence.encode import encode_sequence_examples  # noqa: PLC0415
 
         parts: dict[str, dict[str, Any]] = {"context": {}, "feature_lists": {}}
-        for name, column in open_columns(batch).columns.items():
+        for name, column in open_columns(batch, is_first=False).columns.items():
             part, _, key = name.partition("/")
             parts[part][key] = column
         yield encode_sequence_examples(**parts)
