@@ -242,7 +242,7 @@ def test_what_the_strict_policy_takes_has_the_same_lists(column: Any) -> None:
         expected = normalize("x", column)
     except InvalidArgumentError:
         return  # Python's floats are rounded by the lenient policy only
-    for number in range(expected.n_records):
+    for number in range(expected.n):
         one, other = (lists.part(number, number + 1) for lists in (expected, found))
         if one.kind is not None:  # empty lists have a kind once they are arrays
             assert feature(one) == feature(other)

@@ -90,7 +90,7 @@ def conform(columns: Mapping[str, Any], schema: Mapping[str, FeatureLike]) -> di
                 out = _lists(name, column, feature.kind, original)
                 size = feature.size if isinstance(feature, Padded) else 1
                 detail = f"the number of values is not a multiple of {size}, as the shape requires"
-                _require(name, out.counts_array() % size != 0, Reason.WRONG_COUNT, detail)
+                _require(name, out.lengths % size != 0, Reason.WRONG_COUNT, detail)
                 conformed = [(name, out)]
         for key, lists in conformed:
             if key in found:
@@ -125,10 +125,10 @@ def _lists(name: str, column: Any, kind: Kind, original: Original | None) -> Lis
         if original is not None and original.categories is not None:
             _check_categories(name, out, original)
         return out
-    if out.kind is not None and out.counts_array().any():
+    if out.kind is not None and out.lengths.any():
         detail = f"the column holds {out.kind.label}, but the schema says {kind.label}"
         raise column_error(name, detail, None, Reason.WRONG_KIND)
-    return with_present(empty_lists(out.n_records, kind), out.present)
+    return with_present(empty_lists(out.n, kind), out.present)
 
 
 def _check_original(name: str, out: Lists, original: Original, *, is_signed: bool) -> None:
@@ -207,7 +207,7 @@ def _dense(name: str, column: Any, feature: Dense, original: Original | None) ->
         detail = f"required feature {name!r} is missing and has no default; "
         detail += "give every record a value, or the schema a default_value"
         _require(name, ~present, Reason.MISSING, detail)
-    counts = out.counts_array()
+    counts = out.lengths
     wrong = (counts != feature.size) & present
     if wrong.any():
         found = plural(int(counts[wrong.argmax()]), "value")
@@ -219,7 +219,7 @@ def _dense(name: str, column: Any, feature: Dense, original: Original | None) ->
         )
         wrong = (out.flat.lengths != feature.raw.n_bytes) & present
         _require(name, wrong, Reason.WRONG_COUNT, detail)
-    if out.n_records and not isinstance(out.counts, int) and out.present is None:
+    if out.n and not isinstance(out.levels[0], int) and out.present is None:
         out = with_counts(out, feature.size)  # all alike: which is stored faster
     return out
 

@@ -27,7 +27,9 @@ import numpy as np
 from tfrecord_lite.arrays import (
     AnyArray,
     BoolArray,
+    ByteItems,
     ByteRanges,
+    ByteStrings,
     Int64Array,
     ObjectArray,
     place_all,
@@ -40,7 +42,8 @@ from tfrecord_lite.columns.bytes import FlatValues, as_array
 from tfrecord_lite.convert.lists import Lists
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
 from tfrecord_lite.example.decode.first_error import MisfitError
-from tfrecord_lite.schema import Partition, RaggedFeature, RawFeature
+from tfrecord_lite.schema import RaggedFeature, RawFeature
+from tfrecord_lite.schema.features import KeyedPartition
 from tfrecord_lite.schema.prepare import Dense, Padded, Ragged, Sparse
 
 _SHORT_BYTES = 256
@@ -79,13 +82,16 @@ def reject_sizes(key: str, lists: Lists, wrong: BoolArray, feature: Dense | Padd
     reject(key, wrong, Reason.WRONG_COUNT, lambda i: f"found {shown(lists, i)}, {shape}; {how}")
 
 
-def strings(stored: ByteRanges, *, as_column: bool) -> ObjectArray | BytesColumn:
+def strings(stored: ByteStrings, *, as_column: bool) -> ObjectArray | BytesColumn:
     """Copy byte strings out of their buffer: an object each, or one column of all."""
     if as_column:
         splits = row_splits(stored.lengths)
         return BytesColumn(splits, stored.joined(splits))
+    out = np.empty(len(stored), object)
+    if isinstance(stored, ByteItems):
+        out[:] = stored.items
+        return out
     starts, lengths = stored.starts, stored.lengths
-    out = np.empty(starts.size, object)
     if int(lengths.sum()) < _SHORT_BYTES * starts.size:
         # Slices of bytes are cheaper than views of an array, and the copy is small.
         splits = row_splits(lengths).tolist()
@@ -317,7 +323,7 @@ def _uniform(
 
 
 def _partition(
-    partition: Partition, column: Lists, items: Int64Array, dtype: np.dtype[Any]
+    partition: KeyedPartition, column: Lists, items: Int64Array, dtype: np.dtype[Any]
 ) -> tuple[Int64Array, Int64Array]:
     """Return the lengths of all rows, and the number of rows of each message (rules G2, G5)."""
     # The cast wraps, as TensorFlow's does (rule G2).
@@ -396,7 +402,7 @@ def _row_ids(
 
 
 def _check(
-    partition: Partition,
+    partition: KeyedPartition,
     lengths: Int64Array,
     rows: Int64Array,
     items: Int64Array,

@@ -169,7 +169,7 @@ def merge(kind: Kind, n_lists: int, parts: list[tuple[Int64Array, Lists]]) -> Li
     """Merge values that were read apart: pairs of the numbers of some lists, and their values."""
     counts = np.zeros(n_lists, np.int64)
     for chosen, values in parts:
-        counts[chosen] = values.counts
+        counts[chosen] = values.levels[0]
     splits = row_splits(counts)
     if not splits[-1]:
         return Lists(n_lists, WIRE[kind], (counts,), NO_VALUES[kind])

@@ -506,7 +506,7 @@ class LayoutMatch:
         if slot.entry.form not in _EVEN_FORMS:
             return None
         found = self._values(slot, kind)
-        return found if isinstance(found.counts, int) else None
+        return found if isinstance(found.levels[0], int) else None
 
     def values(self, feature: int, kind: Kind) -> Lists:
         """Read the values of a feature in each message; none if it is of another kind.

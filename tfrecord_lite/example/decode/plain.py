@@ -285,7 +285,7 @@ class PlainMatch:
         if self._one_kind[feature] != kind or self.n_messages == 0:
             return None
         found = self.values(feature, kind)
-        return found if isinstance(found.counts, int) else None
+        return found if isinstance(found.levels[0], int) else None
 
     def values(self, feature: int, kind: Kind) -> Lists:
         """Read the values of a feature in each message; none where it is of another kind.
@@ -298,7 +298,7 @@ class PlainMatch:
         with renumbered(chosen):
             found = self._lists(feature, kind, chosen)
         counts = np.zeros(self.n_messages, np.int64)
-        counts[chosen] = found.counts
+        counts[chosen] = found.levels[0]
         return Lists(self.n_messages, WIRE[kind], (counts,), found.flat)
 
     def _lists(self, feature: int, kind: Kind, chosen: Int64Array | slice) -> Lists:

@@ -27,7 +27,7 @@ from tfrecord_lite.arrays import (
     keep_freed_pages,
 )
 from tfrecord_lite.block import Block
-from tfrecord_lite.columns import BytesColumn, Column
+from tfrecord_lite.columns import Column
 from tfrecord_lite.columns.bytes import FlatValues, as_array, owned_slice
 from tfrecord_lite.convert.lists import Lists, row_of, with_values
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, require_int
@@ -223,7 +223,7 @@ class FeatureReader(ColumnReader):
             if self._form(found[0].key) != "BytesColumn":
                 continue
             values = batch.even(found[1], found[0].kind)
-            flat = None if values is None or values.counts != found[2] else values.flat
+            flat = None if values is None or values.levels[0] != found[2] else values.flat
             if isinstance(flat, ByteRanges) and 4 * int(flat.lengths.sum()) > 3 * n_bytes:
                 return name, found, flat
         return None
@@ -241,7 +241,7 @@ class FeatureReader(ColumnReader):
             return None
         dense, number, size = self._dense[name]
         values = batch.even(number, dense.kind)
-        if values is None or values.counts != size:
+        if values is None or values.levels[0] != size:
             return None
         flat: Any = values.flat
         if dense.kind is Kind.BYTES:
@@ -307,10 +307,8 @@ def check_kinds(key: str, kind: Kind, kinds: Any) -> None:
 
 def owned_values(flat: Any, kind: Kind, strings: str) -> FlatValues:
     """Return values that do not refer to the buffer, byte strings in the form asked for."""
-    if isinstance(flat, ByteRanges):
+    if kind is Kind.BYTES:
         return build.strings(flat, as_column=strings == "BytesColumn")
-    if kind is Kind.BYTES and strings == "BytesColumn":
-        return BytesColumn.from_list(flat.tolist())
     return flat  # type: ignore[no-any-return]
 
 

@@ -286,10 +286,10 @@ def count_records(columns: Iterable[tuple[str, Any]]) -> int:
     """Return the number of records that all columns have."""
     n_records: int | None = None
     for key, column in columns:
-        if n_records not in (None, column.n_records):
-            rows = plural(column.n_records, "row")
+        if n_records not in (None, column.n):
+            rows = plural(column.n, "row")
             raise column_error(key, f"this column has {rows}; the others have {n_records:,}")
-        n_records = column.n_records
+        n_records = column.n
     if n_records is None:
         raise argument_error("no columns, so nothing says how many records there are")
     return n_records
@@ -309,16 +309,15 @@ def features_parts(found: Mapping[str, Lists]) -> list[Part]:
 def feature_parts(entry: tuple[bytes, ...], lists: Lists) -> list[Part]:
     """Return a Feature within some levels as parts of messages; two if some lists are empty."""
     kind, counts, present = lists.type.kind, lists.levels[0], lists.present
-    is_even = isinstance(counts, int)
-    if kind is None or (is_even and counts == 0):
+    if kind is None or (isinstance(counts, int) and not counts):
         nothing = Fixed(np.zeros((lists.n, 0), np.uint8))
         return [Part(entry if kind is None else (*entry, KIND_TAGS[kind]), nothing, present)]
     levels = (*entry, KIND_TAGS[kind])
     payload = _PAYLOADS[kind](lists)
-    if kind is Kind.BYTES and not (is_even and counts == 1):
+    if kind is Kind.BYTES and not lists.is_single:
         return [Part(levels, payload, present)]
     packed = Part((*levels, LIST_VALUE_TAG), payload, present)
-    if is_even:
+    if isinstance(counts, int):
         return [packed]
     empty = counts == 0
     if not empty.any():

@@ -57,7 +57,7 @@ from tfrecord_lite.schema import Kind
 from tfrecord_lite.schema.types import WIRE
 
 if TYPE_CHECKING:
-    from tfrecord_lite.convert.lists import Counts
+    from tfrecord_lite.convert.lists import Level
 
 _MAX_ROWS = 1024
 _MAX_BYTES = 2 * 1024 * 1024
@@ -474,7 +474,7 @@ def encode_rows(rows: Sequence[Any]) -> Block | None:
 def _values(values: list[Any], types: set[type]) -> Lists | None:
     """Return the lists of single values, or of lists of them."""
     n_rows = len(values)
-    counts: Counts = 1
+    counts: Level = 1
     if types in ({list}, {tuple}):
         counts = np.fromiter(map(len, values), np.int64, n_rows)
         if int(counts.min()) < 1 or _ITEM_BYTES * int(counts.sum()) > _MOST_BYTES:
@@ -535,7 +535,7 @@ def _joined_vectors(key: str, flat: AnyArray, counts: Int64Array) -> Lists:
     return normalize(key, RaggedTensor(flat, row_splits(counts)))
 
 
-def _one_or_all(counts: Any) -> Counts:
+def _one_or_all(counts: Any) -> Level:
     """Return counts as one number if they are equal."""
     first = int(counts[0])
     return first if (counts == first).all() else counts

@@ -7,8 +7,7 @@ so that most of the code for Examples serves both.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -35,6 +34,7 @@ from tfrecord_lite.example.decode.reader import (
     owned_values,
 )
 from tfrecord_lite.example.sequence.batch import SequenceMessageBatch
+from tfrecord_lite.example.sequence.steps import in_steps
 from tfrecord_lite.schema import FeatureLike, Schema
 from tfrecord_lite.schema.prepare import (
     Dense,
@@ -299,7 +299,7 @@ class FeatureListReader(ColumnReader):
         """Read one list; raise for messages with steps of another kind (rule L6)."""
         kind, number = self.kinds[key], self.numbers[key]
         lists = batch.lists(number, kind)
-        with in_steps(lists):
+        with in_steps(lists.lengths):
             check_kinds(key, kind, batch.kinds(number))
         lists.flat = owned_values(lists.flat, kind, self._form(key))
         return lists
@@ -317,26 +317,13 @@ class FeatureListReader(ColumnReader):
                 return _var_len(column(feature.reads()[0][0]), single=single)
 
 
-@contextmanager
-def in_steps(lists: Lists) -> Iterator[None]:
-    """Turn a MisfitError whose number is that of a step into one about the step's message."""
-    try:
-        yield
-    except MisfitError as misfit:
-        ends = np.cumsum(lists.levels[0])
-        message = int(np.searchsorted(ends, misfit.message, side="right"))
-        step = misfit.message - int(ends[message] - lists.levels[0][message])
-        detail = f"in step {step} of the list: {misfit.detail}"
-        raise MisfitError(message, misfit.reason, misfit.key, detail) from None
-
-
 def _padded(column: Lists, feature: Padded, *, single: bool) -> tuple[AnyArray, Int64Array]:
     r"""Build the result of a FixedLenSequenceFeature, and its lengths (rules L1 to L3, Q4).
 
     The values have the shape (n_messages, longest, \*shape), single (n_steps, \*shape); the
     lengths (n_messages,), single ().
     """
-    steps, n_steps = _even_steps(column, feature), column.levels[0]
+    steps, n_steps = _even_steps(column, feature), column.lengths
     if single:
         return steps, n_steps.reshape(())
     n_messages = n_steps.size
@@ -364,7 +351,7 @@ def _padded(column: Lists, feature: Padded, *, single: bool) -> tuple[AnyArray, 
 
 def _unpadded(column: Lists, feature: Padded) -> RaggedTensor:
     r"""Build the rows of steps of a FixedLenSequenceFeature; the shape of a step is `shape`."""
-    return RaggedTensor(_even_steps(column, feature), row_splits(column.levels[0]))
+    return RaggedTensor(_even_steps(column, feature), row_splits(column.lengths))
 
 
 def _even_steps(column: Lists, feature: Padded) -> AnyArray:
@@ -375,7 +362,7 @@ def _even_steps(column: Lists, feature: Padded) -> AnyArray:
         detail += "; with allow_missing=True it would have no steps" * (feature.raw is None)
         raise MisfitError(int((~present).argmax()), Reason.MISSING, key, detail)
     steps = column.below()
-    with in_steps(column):
+    with in_steps(column.lengths):
         count = steps.levels[0]
         if not isinstance(count, int) or count != feature.size:
             build.reject_sizes(key, steps, steps.lengths != feature.size, feature)
@@ -386,7 +373,7 @@ def _even_steps(column: Lists, feature: Padded) -> AnyArray:
 
 def _var_len(column: Lists, *, single: bool) -> SparseTensor:
     """Build the result of a VarLenFeature (rule L4)."""
-    n_steps, counts = column.levels[0], column.below().lengths
+    n_steps, counts = column.lengths, column.below().lengths
     place = ranges(np.zeros_like(counts), counts)
     step = ranges(np.zeros_like(n_steps), n_steps)
     coordinates = [np.repeat(step, counts), place]
@@ -402,16 +389,16 @@ def _ragged(
     values: Lists, partitions: dict[str, Lists], feature: Ragged, *, single: bool
 ) -> RaggedTensor:
     """Build the result of a RaggedFeature (rule L5), with steps in the place of messages."""
-    n_steps = values.levels[0]
+    n_steps = values.lengths
     for key, column in partitions.items():
-        wrong = np.flatnonzero(column.levels[0] != n_steps)
+        wrong = np.flatnonzero(column.lengths != n_steps)
         if wrong.size:
             first = int(wrong[0])
-            found, wanted = column.levels[0][first], n_steps[first]
+            found, wanted = column.lengths[first], n_steps[first]
             detail = f"found {found} steps, expected {wanted} as the values have"
             raise MisfitError(first, Reason.BAD_PARTITION, key, detail)
     steps = {key: column.below() for key, column in partitions.items()}
-    with in_steps(values):
+    with in_steps(n_steps):
         rows: Any = build.ragged(values.below(), steps, feature, single=False)
     if single:
         return rows  # type: ignore[no-any-return]
