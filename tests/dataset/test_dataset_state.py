@@ -21,7 +21,7 @@ from tfrecord_lite import (
     VarLenFeature,
     reader,
 )
-from tfrecord_lite.dataset import records, shuffle
+from tfrecord_lite.dataset import shuffle, sources
 from tfrecord_lite.errors import FailedPreconditionError, InvalidArgumentError, Reason
 from tfrecord_lite.records.stream import RecordStream
 
@@ -97,8 +97,8 @@ def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
             size = next(sizes)
             return super().next_block(min(n_records or size, size))
 
-    monkeypatch.setattr(records, "RecordStream", Stream)
-    monkeypatch.setattr(records, "_MOST_RECORDS", 3)
+    monkeypatch.setattr(sources, "RecordStream", Stream)
+    monkeypatch.setattr(sources, "_MOST_RECORDS", 3)
     monkeypatch.setattr(shuffle, "_MOST_STEPS", 4)
     monkeypatch.setattr(shuffle, "_FEW", 2)
     monkeypatch.setattr(reader, "_PARSED_RECORDS", 8)

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Generic, overload
 
 from tfrecord_lite.dataset import batching, sharding
 from tfrecord_lite.dataset.batching import Batch, Parse
-from tfrecord_lite.dataset.feed import further
+from tfrecord_lite.dataset.cutting import further
 from tfrecord_lite.dataset.plan import PlanNode, Run, RunDamage, chain, describe, feed_of, summary
 from tfrecord_lite.dataset.random_order import seed_of
-from tfrecord_lite.dataset.records import Files, ShuffledRecords
 from tfrecord_lite.dataset.shuffle import Shuffle
+from tfrecord_lite.dataset.sources import Files, ShuffledRecords
 from tfrecord_lite.dataset.stages import (
     Cache,
     Enumerate,

@@ -17,13 +17,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
 
-from tfrecord_lite.dataset.feed import Demand, Feed
+from tfrecord_lite.dataset.cutting import Demand, Feed
 from tfrecord_lite.errors import DamageReport, short_name
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.damage import DamageLog, Log
 
 if TYPE_CHECKING:
-    from tfrecord_lite.dataset.feed import Pair, State
+    from tfrecord_lite.dataset.cutting import Pair, State
 
 Content: TypeAlias = Literal["records", "batches", "objects"]
 """The chunks that a node gives: RecordChunks, BatchChunks, or any."""

@@ -39,10 +39,10 @@ from multiprocessing.heap import Arena
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from tfrecord_lite.dataset.chunks import Chunk, ColumnChunk, ObjectChunk
-from tfrecord_lite.dataset.feed import Feed
+from tfrecord_lite.dataset.cutting import Feed
 from tfrecord_lite.dataset.plan import Content, PlanNode, Run, RunDamage, Stage, chain
-from tfrecord_lite.dataset.records import Files
 from tfrecord_lite.dataset.sharding import worker_part
+from tfrecord_lite.dataset.sources import Files
 from tfrecord_lite.errors import (
     DamagedSpan,
     DamageReport,
@@ -60,7 +60,7 @@ from tfrecord_lite.records.damage import (
 )
 
 if TYPE_CHECKING:
-    from tfrecord_lite.dataset.feed import Pair, State
+    from tfrecord_lite.dataset.cutting import Pair, State
 
 DamageUpdate: TypeAlias = "tuple[list[tuple[int, FileUpdate]], bool]"
 """Updates about files, each with the number of the pass over the files; and whether the worker raised

@@ -27,7 +27,7 @@ from tfrecord_lite.apps.tables.table import fitting_blocks, scan
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.files.compression import compression_to_write
 from tfrecord_lite.files.names import SIDECAR_SUFFIX, expand, is_url, name_of
-from tfrecord_lite.index.ranges import RANGE_BYTES, RangeReader, record_ranges
+from tfrecord_lite.index.parts import RANGE_BYTES, RangeReader, record_ranges
 from tfrecord_lite.options import ReadOptions, ReadSettings
 from tfrecord_lite.storage.loading import Loader
 from tfrecord_lite.storage.sidecar import FingerprintingFile, Sidecar, content_to_write
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.block import Block
     from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import Sources
-    from tfrecord_lite.index.ranges import RecordRange
+    from tfrecord_lite.index.parts import RecordRange
     from tfrecord_lite.integrations.engines import Foreign
     from tfrecord_lite.schema import FeatureSpec
 

@@ -25,7 +25,7 @@ from tfrecord_lite.apps.tables.table import ScanOptions, TablePartition, TFRecor
 from tfrecord_lite.convert.arrow import imported, library
 from tfrecord_lite.errors import DamageReport, argument_error
 from tfrecord_lite.files.names import Sources, in_directories, is_url
-from tfrecord_lite.index.ranges import RangeReader, RecordRange, join_reports, record_ranges
+from tfrecord_lite.index.parts import RangeReader, RecordRange, join_reports, record_ranges
 from tfrecord_lite.integrations.engines import (
     absolute,
     check_lossless,

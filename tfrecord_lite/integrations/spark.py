@@ -34,7 +34,7 @@ from tfrecord_lite.apps.tables.table import TablePartition, scan, with_varying_l
 from tfrecord_lite.convert.arrow import SCHEMA_KEY
 from tfrecord_lite.errors import InvalidArgumentError, Reason, TFRecordError, argument_error
 from tfrecord_lite.files.names import SIDECAR_SUFFIX, is_url
-from tfrecord_lite.index.ranges import RANGE_BYTES, RangeReader, record_ranges
+from tfrecord_lite.index.parts import RANGE_BYTES, RangeReader, record_ranges
 from tfrecord_lite.integrations.engines import check_lossless, with_columns
 from tfrecord_lite.options import ReadOptions, ReadSettings
 from tfrecord_lite.records.damage import warn_of_damage

@@ -32,12 +32,12 @@ from tfrecord_lite.convert import arrow
 from tfrecord_lite.convert.arrow import Library, library
 from tfrecord_lite.dataset import Dataset
 from tfrecord_lite.dataset.chunks import ObjectChunk
-from tfrecord_lite.dataset.feed import Pair, State
+from tfrecord_lite.dataset.cutting import Pair, State
 from tfrecord_lite.dataset.plan import Content, Run, Stage
 from tfrecord_lite.dataset.tfrecords import dataset_of, files_of
 from tfrecord_lite.errors import DamageReport, InvalidArgumentError, plural, require_int
 from tfrecord_lite.files.names import Source, Sources, expand, is_file_object
-from tfrecord_lite.index.ranges import RANGE_BYTES, RangeReader, RecordRange, record_ranges
+from tfrecord_lite.index.parts import RANGE_BYTES, RangeReader, RecordRange, record_ranges
 from tfrecord_lite.options import ReadOptions, ReadSettings
 from tfrecord_lite.progress import Progress, check_progress, reported, title_of
 from tfrecord_lite.reader import reader_with

@@ -16,7 +16,7 @@ from tfrecord_lite.arrays import Int64Array, row_splits
 from tfrecord_lite.block import HEADER_BYTES, OVERHEAD_BYTES, Block
 from tfrecord_lite.dataset import random_order as order
 from tfrecord_lite.dataset.chunks import RecordChunk, join
-from tfrecord_lite.dataset.feed import Demand
+from tfrecord_lite.dataset.cutting import Demand
 from tfrecord_lite.dataset.plan import MemoryKey, Run, Source
 from tfrecord_lite.errors import FailedPreconditionError, Reason, TFRecordError, plural
 from tfrecord_lite.files.names import is_url, local_size
@@ -27,7 +27,7 @@ from tfrecord_lite.records.framing import first_bad_frame, frame_error
 from tfrecord_lite.records.stream import RecordStream
 
 if TYPE_CHECKING:
-    from tfrecord_lite.dataset.feed import Pair, State
+    from tfrecord_lite.dataset.cutting import Pair, State
 
     Read = Callable[[int, int], Iterator[RecordChunk]]
     """Reads file `number`, after its first `n` records."""

@@ -23,7 +23,7 @@ from tfrecord_lite.errors import (
     Reason,
 )
 from tfrecord_lite.index.handles import open_handle
-from tfrecord_lite.index.ranges import RangeReader, RecordRange, _hop, join_reports, record_ranges
+from tfrecord_lite.index.parts import RangeReader, RecordRange, _hop, join_reports, record_ranges
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.framing import frame
 
