@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -44,8 +43,6 @@ _ABOUT_BYTES = 4 * 1024 * 1024
 class Files(Source):
     """The records of files: one file after the other, or several in turns."""
 
-    numbers: range = range(sys.maxsize)
-    """The number of each file in the whole data set."""
     options: ReadSettings = field(default_factory=ReadSettings)
     cycle_length: int = 1
     block_length: int = 1
@@ -71,8 +68,7 @@ class Files(Source):
             in_ranges = can_seek and self.n_parts == 1 and not self.skips_damage
             return replace(self.part(n_workers, worker), in_ranges=in_ranges)
         if self.n_parts == 1 and len(self.names) >= n_workers:
-            names, numbers = self.names[worker::n_workers], self.numbers[worker::n_workers]
-            return replace(self, names=names, numbers=numbers)
+            return replace(self, names=self.names[worker::n_workers])
         return self.part(n_workers, worker)
 
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:
@@ -217,9 +213,7 @@ class Files(Source):
         options = replace(self.options, verify=verify and not is_to_check)
         stamp = _stamp(self.names[number]) if self.in_ranges else None  # before it is opened
         stream = RecordStream(self.names[number], options, block_records=_LARGE_RECORDS)
-        records: RecordStream | SkippingStream = (
-            stream if log is None else log.skipping(stream, self.numbers[number])
-        )
+        records: RecordStream | SkippingStream = stream if log is None else log.skipping(stream)
         places: list[tuple[int, int]] = []
         try:
             if offset:
