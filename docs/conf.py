@@ -78,7 +78,7 @@ nitpick_ignore_regex = [
     ),
     (
         "py:.*",
-        r"tfrecord_lite\..*\.(ByteRanges|RecordRange|TensorType|EventValues|Tags|ImageProblem)",
+        r"tfrecord_lite\..*\.(ByteRanges|FilePart|TensorType|EventValues|Tags|ImageProblem)",
     ),
     (
         "py:.*",
