@@ -35,13 +35,12 @@ _NAMES = {
     "recovery.recover": "recover",
     "recovery.verify": "verify",
     "schema": "FixedLenFeature FixedLenSequenceFeature RaggedFeature RawFeature Schema SequenceSchema SparseFeature VarLenFeature",
-    "sharded": "ShardedTFRecordWriter",
     "storage": "load load_schema save",
     "storage.infer": "infer_schema summarize",
     "tensors.parse": "parse_tensor",
     "tensors.raw": "decode_raw",
     "tensors.serialize": "serialize_tensor",
-    "writer": "TFRecordWriter",
+    "writer": "ShardedTFRecordWriter TFRecordWriter",
 }
 """The public names, by the module that defines them; ``__init__.pyi`` is made of this."""
 

@@ -34,7 +34,7 @@ from tfrecord_lite.apps.tables.table import TablePartition, scan, with_varying_l
 from tfrecord_lite.convert.arrow import SCHEMA_KEY
 from tfrecord_lite.errors import InvalidArgumentError, Reason, TFRecordError, argument_error
 from tfrecord_lite.files.names import SIDECAR_SUFFIX, is_url
-from tfrecord_lite.index.ranges import RANGE_BYTES, RangeReader, record_ranges
+from tfrecord_lite.index.parts import PART_BYTES, PartReader, file_parts
 from tfrecord_lite.integrations.engines import check_lossless, with_columns
 from tfrecord_lite.options import ReadOptions, ReadSettings
 from tfrecord_lite.records.damage import warn_of_damage
@@ -470,12 +470,12 @@ class TFRecordBatchReader(_ReaderBase):
     def partitions(self) -> list[Any]:
         """Divide the files among tasks, at borders of records; called on the driver."""
         options, table = self._found.options, self._found.table
-        max_bytes = options.get("max_partition_bytes", RANGE_BYTES)
+        max_bytes = options.get("max_partition_bytes", PART_BYTES)
         number = options.get("num_partitions")
         parts: Sequence[Any]
         if table is None:
-            parts = record_ranges(
-                self._found.names, self._settings, max_bytes=max_bytes, num_ranges=number
+            parts = file_parts(
+                self._found.names, self._settings, max_bytes=max_bytes, num_parts=number
             )
         else:
             wanted = self._columns.values()
@@ -503,7 +503,7 @@ class TFRecordBatchReader(_ReaderBase):
             if isinstance(part, TablePartition):
                 reader = batches = part.read()
             else:
-                reader = RangeReader(part, self._settings)
+                reader = PartReader(part, self._settings)
                 batches = (
                     pa.record_batch({_BYTE_ARRAY: pa.array(block.to_list(), pa.binary())})
                     for block in reader.blocks()

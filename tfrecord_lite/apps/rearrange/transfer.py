@@ -48,8 +48,8 @@ from tfrecord_lite.progress import (
     total_bytes,
 )
 from tfrecord_lite.reader import TFRecordReader, bytes_read, reader_with
-from tfrecord_lite.records.file_set import Filling
 from tfrecord_lite.records.framing import checked, compact
+from tfrecord_lite.records.shard_set import Filling
 from tfrecord_lite.schema import Schema
 from tfrecord_lite.storage import sidecar
 from tfrecord_lite.storage.data_files import DataFiles, data_names

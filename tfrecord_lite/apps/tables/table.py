@@ -32,12 +32,12 @@ from tfrecord_lite.convert import arrow
 from tfrecord_lite.convert.arrow import Library, library
 from tfrecord_lite.dataset import Dataset
 from tfrecord_lite.dataset.chunks import ObjectChunk
-from tfrecord_lite.dataset.feed import Pair, State
+from tfrecord_lite.dataset.cutting import Pair, State
 from tfrecord_lite.dataset.plan import Content, Run, Stage
 from tfrecord_lite.dataset.tfrecords import dataset_of, files_of
 from tfrecord_lite.errors import DamageReport, InvalidArgumentError, plural, require_int
 from tfrecord_lite.files.names import Source, Sources, expand, is_file_object
-from tfrecord_lite.index.ranges import RANGE_BYTES, RangeReader, RecordRange, record_ranges
+from tfrecord_lite.index.parts import PART_BYTES, FilePart, PartReader, file_parts
 from tfrecord_lite.options import ReadOptions, ReadSettings
 from tfrecord_lite.progress import Progress, check_progress, reported, title_of
 from tfrecord_lite.reader import reader_with
@@ -323,7 +323,7 @@ class TFRecordTable:
         return dataset_of(stage).in_processes(self._reading.num_workers)
 
     def partitions(
-        self, max_bytes: int | None = RANGE_BYTES, num_partitions: int | None = None
+        self, max_bytes: int | None = PART_BYTES, num_partitions: int | None = None
     ) -> list[TablePartition]:
         """Divide the table into parts that other processes, or other machines, read.
 
@@ -358,9 +358,9 @@ class TFRecordTable:
         1000
         """
         options, paths = self._reading.options, self._reading.sources
-        ranges = record_ranges(paths, options, max_bytes=max_bytes, num_ranges=num_partitions)
+        parts = file_parts(paths, options, max_bytes=max_bytes, num_parts=num_partitions)
         size = self._reading.batch_size
-        return [TablePartition(part, self._batches, options, size) for part in ranges]
+        return [TablePartition(part, self._batches, options, size) for part in parts]
 
     def to_batch(self, block: Block) -> Any:
         """Return records that were read already as a ``pyarrow.RecordBatch``.
@@ -583,7 +583,7 @@ class TablePartition:
     [{'name': ['Grace'], 'age': [37]}]
     """
 
-    range: RecordRange
+    part: FilePart
     """Where in the file the records are."""
     _batches: RecordBatches
     _options: ReadSettings
@@ -592,17 +592,17 @@ class TablePartition:
     @property
     def source(self) -> str:
         """The path or URL of the file."""
-        return self.range.source
+        return self.part.source
 
     @property
     def nbytes(self) -> int:
         """Bytes of the file that are read; 0 if that is not known."""
-        return self.range.nbytes
+        return self.part.nbytes
 
     @property
     def num_rows(self) -> int | None:
         """The number of rows if it is known and exact: without damage skipped; else None."""
-        return self.range.n_records if self._options.on_error == "raise" else None
+        return self.part.n_records if self._options.on_error == "raise" else None
 
     @property
     def schema(self) -> Schema | SequenceSchema:
@@ -649,17 +649,20 @@ class TablePartition:
         [2, 1]
         """
         size = self._size if size is None else require_int("size", size, 1)
-        return PartitionReader(RangeReader(self.range, self._options), self._batches, size)
+        return PartitionReader(PartReader(self.part, self._options), self._batches, size)
 
     def __repr__(self) -> str:
         """Name the file and the part of it."""
-        whole = self.range.start == 0 and self.range.stop is None
-        part = "" if whole else f", bytes {self.range.start} to {self.range.stop or 'the end'}"
+        part = (
+            ""
+            if self.part.is_whole
+            else f", bytes {self.part.start} to {self.part.stop or 'the end'}"
+        )
         return f"<TablePartition of {self.source}{part}>"
 
 
-def fitting_blocks(records: RangeReader, size: int | None) -> Iterator[Block]:
-    """Yield the records of a range in blocks of `size`, or of about 4 MB, and close the file."""
+def fitting_blocks(records: PartReader, size: int | None) -> Iterator[Block]:
+    """Yield the records of a part in blocks of `size`, or of about 4 MB, and close the file."""
     with closing(records):
         wanted = size
         while (block := records.next_block(wanted)) is not None:
@@ -684,7 +687,7 @@ class PartitionReader:
     {'name': ['Grace'], 'age': [37]}
     """
 
-    def __init__(self, records: RangeReader, batches: RecordBatches, size: int | None) -> None:
+    def __init__(self, records: PartReader, batches: RecordBatches, size: int | None) -> None:
         self._records = records
         self._made = self._of_blocks(batches, size)
 
