@@ -89,7 +89,7 @@ class TFRecordReader:
     compression : str, int, TFRecordOptions or None, optional
         ``"infer"``, the default, or None: by the first bytes of each file, where an
         uncompressed one proves itself by the CRC of its first length. Otherwise ``""`` (none),
-        ``"GZIP"``, ``"ZLIB"``, ``"ZSTD"`` or ``"BZ2"`` in any letter case, or
+        ``"GZIP"``, ``"ZLIB"``, ``"ZSTD"`` or ``"BZ2"``, also as ``"gz"`` or ``"zst"``, or
         TensorFlow's numbers and options.
     verify : bool, optional
         Check the CRC of every record's data. The CRCs of lengths are always

@@ -76,14 +76,11 @@ __all__ = [
 _ROWS_AT_ONCE = 8192
 _SEQUENCE = {"context", "feature_lists"}
 """The parts of a SequenceExample."""
-_COMPRESSIONS = {"auto": "infer", "bzip2": "BZ2", "deflate": "ZLIB", "uncompressed": ""}
-"""Ours for those of Beam's ``CompressionTypes`` that have another name."""
 
 
 def _compression(compression: Any) -> Any:
-    """Return a compression, which may be one of Beam's names, by a name of ours."""
-    is_name = isinstance(compression, str)
-    return _COMPRESSIONS.get(compression, compression) if is_name else compression
+    """Return a compression, of which ``CompressionTypes.AUTO`` is Beam's name for ``"infer"``."""
+    return "infer" if compression == CompressionTypes.AUTO else compression
 
 
 # ------------------------------------------------------------------------------- reading

@@ -154,10 +154,7 @@ class RecordTarget:
         self.n_bytes: int = 0
         """Of the file, when it is finished."""
         self._storage_options = storage_options
-        named = {None: "infer", "none": "", "gz": "GZIP", "zst": "ZSTD"}.get(
-            compression, compression
-        )
-        options = compression_to_write(target, named)
+        options = compression_to_write(target, "infer" if compression is None else compression)
         self._target, self._n_rows = target, 0
         self._encoder = None if schema is None else encoder_of(schema, is_exact=is_exact)
         self._is_named = not is_file_object(target)
