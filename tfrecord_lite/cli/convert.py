@@ -124,8 +124,8 @@ def parse_features(text: str) -> Schema:
 
     from tfrecord_lite.columns import RaggedTensor  # noqa: PLC0415 - only this verb needs it
     from tfrecord_lite.convert.lossless import schema_of  # noqa: PLC0415 - only this verb needs it
+    from tfrecord_lite.described.widening import as_missing  # noqa: PLC0415 - only this verb needs it
     from tfrecord_lite.schema import Schema  # noqa: PLC0415 - only this verb needs it
-    from tfrecord_lite.storage.widening import as_missing  # noqa: PLC0415 - only this verb needs it
 
     columns: dict[str, Any] = {}
     lacking: list[str] = []

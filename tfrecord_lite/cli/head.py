@@ -16,6 +16,7 @@ from tfrecord_lite.cli import inputs, style
 from tfrecord_lite.cli.console import Console
 from tfrecord_lite.cli.display import json_of, record_lines
 from tfrecord_lite.cli.inputs import Records
+from tfrecord_lite.described.sources import originals_of, row_restorer
 from tfrecord_lite.errors import (
     DataLossError,
     FailedPreconditionError,
@@ -27,7 +28,6 @@ from tfrecord_lite.example.outline import tree_of
 from tfrecord_lite.files.names import INDEX_SUFFIX
 from tfrecord_lite.progress import is_terminal
 from tfrecord_lite.schema.text import choices
-from tfrecord_lite.storage.described import originals_of, row_restorer
 
 if TYPE_CHECKING:
     Numbered: TypeAlias = Iterator[tuple[int, bytes]]

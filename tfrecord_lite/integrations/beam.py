@@ -24,13 +24,13 @@ import numpy as np
 
 from tfrecord_lite.apps.tables.record_format import RowEncoder, encoder_of
 from tfrecord_lite.apps.tables.table import fitting_blocks, scan
+from tfrecord_lite.described.sidecar import FingerprintingFile, Sidecar, content_to_write
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.files.compression import compression_to_write
 from tfrecord_lite.files.names import SIDECAR_SUFFIX, expand, is_url, name_of
 from tfrecord_lite.index.parts import PART_BYTES, PartReader, file_parts
 from tfrecord_lite.options import ReadOptions, ReadSettings
 from tfrecord_lite.storage.loading import Loader
-from tfrecord_lite.storage.sidecar import FingerprintingFile, Sidecar, content_to_write
 from tfrecord_lite.writer import TFRecordWriter
 
 try:

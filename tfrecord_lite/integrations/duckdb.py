@@ -32,7 +32,7 @@ from tfrecord_lite.errors import InvalidArgumentError, TFRecordError, argument_e
 from tfrecord_lite.schema.text import nearest
 
 if TYPE_CHECKING:
-    from tfrecord_lite.storage.sidecar import SchemaLike
+    from tfrecord_lite.described.sidecar import SchemaLike
 
 __all__ = ["Where", "sql", "where"]
 

@@ -26,9 +26,9 @@ from tfrecord_lite.convert.arrow import (
     type_error,
 )
 from tfrecord_lite.convert.types import column_error
+from tfrecord_lite.described.inferred import first_of
 from tfrecord_lite.errors import Reason
 from tfrecord_lite.schema import Original
-from tfrecord_lite.storage.infer import first_of
 
 _FEW_ROWS = 1000
 _WIDE = {"Int128": "Int64", "UInt128": "UInt64"}

@@ -32,6 +32,9 @@ import numpy as np
 from tfrecord_lite.apps.tables.record_format import file_system, part_ending, write_part
 from tfrecord_lite.apps.tables.table import TablePartition, scan, with_varying_lists
 from tfrecord_lite.convert.arrow import SCHEMA_KEY
+from tfrecord_lite.described import sidecar
+from tfrecord_lite.described.sources import described_by
+from tfrecord_lite.described.widening import as_missing
 from tfrecord_lite.errors import InvalidArgumentError, Reason, TFRecordError, argument_error
 from tfrecord_lite.files.compression import COMPRESSION_WORDS
 from tfrecord_lite.files.names import SIDECAR_SUFFIX, is_url
@@ -49,9 +52,6 @@ from tfrecord_lite.schema import (
     SequenceSchema,
 )
 from tfrecord_lite.schema.text import nearest
-from tfrecord_lite.storage import sidecar
-from tfrecord_lite.storage.described import described_by
-from tfrecord_lite.storage.widening import as_missing
 
 try:
     import pyarrow as pa

@@ -25,6 +25,7 @@ from tfrecord_lite.apps.markup.tables import Html, escaped, panel, table
 from tfrecord_lite.apps.statistics.distribution import Distribution, StringStatistics
 from tfrecord_lite.arrays import AnyArray, Int64Array, row_splits
 from tfrecord_lite.block import Block
+from tfrecord_lite.described.sources import originals_of
 from tfrecord_lite.errors import InvalidArgumentError, plural, require_int
 from tfrecord_lite.example.survey import Survey
 from tfrecord_lite.options import ReadOptions, ReadSettings
@@ -42,7 +43,6 @@ from tfrecord_lite.schema import (
 )
 from tfrecord_lite.schema.text import aligned, nearest, shown_name
 from tfrecord_lite.sniff import text_of
-from tfrecord_lite.storage.described import originals_of
 from tfrecord_lite.storage.infer import blocks_of
 
 if TYPE_CHECKING:

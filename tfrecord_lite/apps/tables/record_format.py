@@ -21,6 +21,8 @@ from tfrecord_lite.apps.tables.table import TFRecordTable
 from tfrecord_lite.block import Block
 from tfrecord_lite.convert.arrow import SCHEMA_KEY, form_of, imported, open_columns
 from tfrecord_lite.convert.lists import MaskedRows
+from tfrecord_lite.described import sidecar
+from tfrecord_lite.described.sidecar import Sidecar
 from tfrecord_lite.errors import FileReport, InvalidArgumentError
 from tfrecord_lite.example.encode.columns import encode_column_batches
 from tfrecord_lite.files.compression import (
@@ -43,10 +45,8 @@ from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.damage import DamageLog
 from tfrecord_lite.records.stream import RecordStream
 from tfrecord_lite.schema import Schema, SequenceSchema
-from tfrecord_lite.storage import sidecar
 from tfrecord_lite.storage.builder import SchemaBuilder
 from tfrecord_lite.storage.data_files import DataFiles
-from tfrecord_lite.storage.sidecar import Sidecar
 
 _MARK_BYTES = 4 * 1024 * 1024
 
