@@ -16,10 +16,10 @@ import pytest
 from tests.support.effort import pairs, pick, some
 from tests.support.small_files import FEATURES, example, number_of, numbers, plain, write_files
 from tfrecord_lite import Block, Dataset, TFRecordDataset, TFRecordReader, TFRecordWriter
-from tfrecord_lite.dataset import records
 from tfrecord_lite.dataset.plan import Run
 from tfrecord_lite.dataset.sharding import is_rank_bound, worker_part
 from tfrecord_lite.errors import DataLossError, InvalidArgumentError, Reason
+from tfrecord_lite.index import parts as file_parts
 from tfrecord_lite.records.stream import RecordStream
 
 # From Python 3.12 on a fork warns if there are threads, and NumPy has some of its own.
@@ -260,7 +260,7 @@ def test_workers_of_a_repeated_run_read_ranges_from_the_second_round_on(
     is_gzip: bool,
 ) -> None:
     """Parts have the sizes of every n-th record, and a run that is resumed anywhere gives the rest."""
-    monkeypatch.setattr(records, "RecordStream", SmallBlocks)
+    monkeypatch.setattr(file_parts, "RecordStream", SmallBlocks)
     names = write_files(tmp_path, counts)
     for path in map(Path, names if is_gzip else ()):
         path.write_bytes(gzip.compress(path.read_bytes()))
@@ -307,7 +307,7 @@ def test_a_file_that_has_grown_is_read_anew(tmp_path: Path) -> None:
 def test_a_file_that_is_replaced_by_one_of_its_size_is_read_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cycle_length: int
 ) -> None:
-    monkeypatch.setattr(records, "RecordStream", SmallBlocks)
+    monkeypatch.setattr(file_parts, "RecordStream", SmallBlocks)
     path = tmp_path / "a"
     for repeats in ([1] * 20 + [3] * 20, [3] * 20 + [1] * 20):
         with TFRecordWriter(tmp_path / f"{repeats[0]}") as writer:
@@ -330,7 +330,7 @@ def test_damage_in_a_range_comes_after_the_records_before_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And in the part that it is in only."""
-    monkeypatch.setattr(records, "RecordStream", SmallBlocks)
+    monkeypatch.setattr(file_parts, "RecordStream", SmallBlocks)
     (name,) = write_files(tmp_path, [26])
     offset = sum(len(record) + 16 for record in list(TFRecordReader(name))[:22])
     parts = [worker_part(TFRecordDataset(name).repeat(2)._plan, 2, i) for i in range(2)]

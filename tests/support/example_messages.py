@@ -32,7 +32,7 @@ from tests.support.reference_example import (
     Sequence,
 )
 from tfrecord_lite import testing
-from tfrecord_lite.arrays import ByteRanges
+from tfrecord_lite.arrays import ByteItems, ByteRanges
 from tfrecord_lite.errors import InvalidArgumentError
 from tfrecord_lite.example.decode import batch as engine_batch
 from tfrecord_lite.example.decode.batch import LayoutMemory, MessageBatch
@@ -279,14 +279,14 @@ def read(
 def flat_values(lists: Any) -> list[int] | list[bytes]:
     """Return the values of one feature of all messages, end to end; floats as their bits."""
     flat = lists.flat
+    if isinstance(flat, ByteItems):  # a few messages, read by the protobuf runtime
+        return list(flat.items)
     if isinstance(flat, ByteRanges):
         view = flat.data.tobytes()
         extents = zip(flat.starts.tolist(), flat.lengths.tolist(), strict=True)
         return [view[start : start + length] for start, length in extents]
     if flat.dtype == np.float32:
         return [int(bits) for bits in flat.view(np.uint32)]
-    if flat.dtype == object:  # a few messages, read by the protobuf runtime
-        return list(flat)
     assert flat.dtype == np.int64
     return [int(number) for number in flat]
 

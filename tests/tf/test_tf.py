@@ -30,8 +30,8 @@ from tfrecord_lite import (
     tf,
 )
 from tfrecord_lite.dataset.chunks import RecordChunk
-from tfrecord_lite.dataset.records import Files
 from tfrecord_lite.dataset.sharding import worker_part
+from tfrecord_lite.dataset.sources import Files
 from tfrecord_lite.tf._parse_ahead import ParsedGroups, RecordTensor
 from tfrecord_lite.tf._tensor import map_structure, unwrap, wrap
 

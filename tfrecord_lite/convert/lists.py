@@ -144,6 +144,10 @@ class Lists:
         n = _n_values(self.n, self.levels[0])
         return Lists(n, self.type, self.levels[1:], self.flat)
 
+    def above(self, lengths: Int64Array, present: BoolArray | None = None) -> Lists:
+        """Return records of which these are the rows, given how many each has; as :meth:`below` undoes."""
+        return Lists(lengths.size, self.type, (lengths, *self.levels), self.flat, present)
+
     def part(self, first: int, last: int) -> Lists:
         """Return some of the records; their lengths and values are views."""
         levels: list[Level] = []

@@ -26,6 +26,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
@@ -61,6 +62,10 @@ _AS_IT_IS = "store it as it is, with the schema of schema_of(columns)"
 MISSING_VALUE = (
     "None or a masked value among the values of a record; "
     "leave the feature out of the record, or use a value that means missing"
+)
+DECIMALS = (
+    "no list of an Example holds decimals; cast them to float64 (x::DOUBLE in SQL, float(x) in Python), "
+    "or to texts, which keep the digits"
 )
 _SURROGATES = "a text with lone surrogates, which UTF-8 cannot encode"
 
@@ -396,7 +401,9 @@ def _no_array_error(items: list[Any]) -> InvalidArgumentError:
     types = set(map(type, items))
     names = ", ".join(sorted(cls.__name__ for cls in types))
     detail = f"no array holds values of these types together: {names}"
-    if len(types) == 1:
+    if Decimal in types:
+        detail = f"values of type {names}; {DECIMALS}"
+    elif len(types) == 1:
         detail = f"no dtype holds these values of type {names}"
     if any(issubclass(cls, (*_TIMES, np.datetime64, np.timedelta64)) for cls in types):
         detail += "; give np.datetime64 or np.timedelta64 of one unit, or pd.to_datetime(values)"
@@ -410,8 +417,8 @@ def _no_family_error(items: list[Any], types: set[type]) -> InvalidArgumentError
         (cls,) = types
         if issubclass(cls, complex):
             return _unsupported_error("complex", 0)
-        detail = f"an Example cannot store a value of type {cls.__name__}"
-        detail += "; give numbers, strings, a list or an array"
+        detail = f"an Example cannot store a value of type {cls.__name__}; "
+        detail += DECIMALS if cls is Decimal else "give numbers, strings, a list or an array"
         if issubclass(cls, _TIMES):
             detail += ", such as np.datetime64 or np.timedelta64, stored as the count of its unit"
         return _value_error(0, detail, Reason.UNSUPPORTED)

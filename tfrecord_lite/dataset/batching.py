@@ -16,7 +16,7 @@ import numpy as np
 
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.dataset.chunks import BatchChunk, ColumnChunk, ObjectChunk, RecordChunk, objects
-from tfrecord_lite.dataset.feed import Demand, further
+from tfrecord_lite.dataset.cutting import Demand, further
 from tfrecord_lite.dataset.plan import Content, Run, Stage
 from tfrecord_lite.errors import InvalidArgumentError, Reason, TFRecordError
 from tfrecord_lite.files.names import SIDECAR_SUFFIX
@@ -24,7 +24,7 @@ from tfrecord_lite.reader import batches_at_once
 from tfrecord_lite.schema import FixedLenFeature, RawFeature
 
 if TYPE_CHECKING:
-    from tfrecord_lite.dataset.feed import Feed, Pair, State
+    from tfrecord_lite.dataset.cutting import Feed, Pair, State
 
 _MOST_CHARS = 60
 """Of the names of features in a fingerprint."""

@@ -26,7 +26,7 @@ from tfrecord_lite.dataset.chunks import Chunk, ObjectChunk, RecordChunk, join, 
 from tfrecord_lite.dataset.plan import Run, Stage
 
 if TYPE_CHECKING:
-    from tfrecord_lite.dataset.feed import Feed, Pair, State
+    from tfrecord_lite.dataset.cutting import Feed, Pair, State
 
 _MOST_STEPS = 4096
 _FEW = 64

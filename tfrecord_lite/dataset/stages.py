@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from tfrecord_lite.dataset.chunks import BatchChunk, Chunk, ObjectChunk, RecordChunk
-from tfrecord_lite.dataset.feed import Demand, elements
+from tfrecord_lite.dataset.cutting import Demand, elements
 from tfrecord_lite.dataset.plan import Content, MemoryKey, Run, Stage, feed_of
 
 if TYPE_CHECKING:
-    from tfrecord_lite.dataset.feed import Feed, Pair, State
+    from tfrecord_lite.dataset.cutting import Feed, Pair, State
 
 
 @dataclass(frozen=True, kw_only=True)

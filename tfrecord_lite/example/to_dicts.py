@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 import numpy as np
 
-from tfrecord_lite.arrays import AnyArray, ByteRanges, Int64Array, Uint8Array, row_splits
+from tfrecord_lite.arrays import AnyArray, ByteStrings, Int64Array, Uint8Array, row_splits
 from tfrecord_lite.block import Block
 from tfrecord_lite.convert.lists import Lists
 from tfrecord_lite.example.decode import build
@@ -258,9 +258,9 @@ class _Arrays:
         self._splits = row_splits(count) if not isinstance(count, int) else None
         self._count = count
         self._flat: Any = None
-        self._long: ByteRanges | None = None
+        self._long: ByteStrings | None = None
         self._is_wide = False
-        if isinstance(flat, ByteRanges):
+        if lists.kind is Kind.BYTES:
             if int(flat.lengths.sum()) > _WIDE_BYTES * len(flat):
                 self._long = flat  # objects are made when they are asked for
                 return

@@ -6,7 +6,7 @@ Reading takes three steps, and only the first is a Python loop:
 2. *check the headers*: the CRCs of all lengths at once. The first that is wrong
    ends the records, since every hop after it was a guess;
 3. *check the data*: one CRC call per record, or for many short ones a single call
-   over all of them (:mod:`tfrecord_lite.records.crc_combine`).
+   over all of them (:mod:`tfrecord_lite.records.crc_runs`).
 
 :class:`FrameDecoder` does this for a stream that comes in pieces of any size. Frames
 themselves are described in :mod:`tfrecord_lite.records.framing`.

@@ -47,7 +47,7 @@ from tfrecord_lite.block import (
 )
 from tfrecord_lite.errors import DataLossError, FailedPreconditionError, Reason
 from tfrecord_lite.records import crc32c
-from tfrecord_lite.records.crc_combine import run_matches
+from tfrecord_lite.records.crc_runs import run_matches
 
 HEADER = np.dtype([("length", "<u8"), ("crc", "<u4")])
 FOOTER = np.dtype("<u4")
@@ -228,7 +228,7 @@ def first_bad_data(
     """Return the number of the first record whose data has a wrong CRC; None if none has.
 
     `starts` and `stops` of the data are int64, shape (n,); each record's footer follows. A buffer
-    that `is_owned` is written to meanwhile (:mod:`tfrecord_lite.records.crc_combine`).
+    that `is_owned` is written to meanwhile (:mod:`tfrecord_lite.records.crc_runs`).
     """
     stored = at_every_byte(buffer, FOOTER)[stops]
     if _run_is_intact(buffer, starts, stops, stored, is_owned=is_owned):

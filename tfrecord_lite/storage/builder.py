@@ -28,12 +28,12 @@ from tfrecord_lite.convert.lossless import (
 from tfrecord_lite.convert.normalize import opened
 from tfrecord_lite.convert.store import BYTE_SIZED, RAW, type_of
 from tfrecord_lite.convert.types import exact, original_dtype
+from tfrecord_lite.described.structure import Structure, completed, flatten
+from tfrecord_lite.described.widening import widened
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.schema import Kind, Original, Schema, SchemaItem
 from tfrecord_lite.schema.text import nearest
 from tfrecord_lite.schema.types import IncompatibleError, Type
-from tfrecord_lite.storage.structure import Structure, completed, flatten
-from tfrecord_lite.storage.widening import widened
 
 _BATCH_ROWS = 1024
 _BATCH_BYTES = 4 * 1024 * 1024

@@ -52,7 +52,7 @@ from tfrecord_lite.files.names import (
 )
 from tfrecord_lite.index import TFRecordFile
 from tfrecord_lite.index.handles import AnyHandle, RemoteHandle, open_handle
-from tfrecord_lite.index.ranges import join_reports
+from tfrecord_lite.index.parts import join_reports
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.progress import SILENT, Meter
 from tfrecord_lite.records.damage import DamageLog

@@ -27,7 +27,9 @@ import numpy as np
 from tfrecord_lite.arrays import (
     AnyArray,
     BoolArray,
+    ByteItems,
     ByteRanges,
+    ByteStrings,
     Int64Array,
     ObjectArray,
     place_all,
@@ -80,13 +82,16 @@ def reject_sizes(key: str, lists: Lists, wrong: BoolArray, feature: Dense | Padd
     reject(key, wrong, Reason.WRONG_COUNT, lambda i: f"found {shown(lists, i)}, {shape}; {how}")
 
 
-def strings(stored: ByteRanges, *, as_column: bool) -> ObjectArray | BytesColumn:
+def strings(stored: ByteStrings, *, as_column: bool) -> ObjectArray | BytesColumn:
     """Copy byte strings out of their buffer: an object each, or one column of all."""
     if as_column:
         splits = row_splits(stored.lengths)
         return BytesColumn(splits, stored.joined(splits))
+    out = np.empty(len(stored), object)
+    if isinstance(stored, ByteItems):
+        out[:] = stored.items
+        return out
     starts, lengths = stored.starts, stored.lengths
-    out = np.empty(starts.size, object)
     if int(lengths.sum()) < _SHORT_BYTES * starts.size:
         # Slices of bytes are cheaper than views of an array, and the copy is small.
         splits = row_splits(lengths).tolist()

@@ -27,7 +27,7 @@ from tfrecord_lite.arrays import (
     keep_freed_pages,
 )
 from tfrecord_lite.block import Block
-from tfrecord_lite.columns import BytesColumn, Column
+from tfrecord_lite.columns import Column
 from tfrecord_lite.columns.bytes import FlatValues, as_array, owned_slice
 from tfrecord_lite.convert.lists import Lists, row_of, with_values
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, require_int
@@ -307,10 +307,8 @@ def check_kinds(key: str, kind: Kind, kinds: Any) -> None:
 
 def owned_values(flat: Any, kind: Kind, strings: str) -> FlatValues:
     """Return values that do not refer to the buffer, byte strings in the form asked for."""
-    if isinstance(flat, ByteRanges):
+    if kind is Kind.BYTES:
         return build.strings(flat, as_column=strings == "BytesColumn")
-    if kind is Kind.BYTES and strings == "BytesColumn":
-        return BytesColumn.from_list(flat.tolist())
     return flat  # type: ignore[no-any-return]
 
 

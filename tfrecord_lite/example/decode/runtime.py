@@ -15,7 +15,7 @@ import numpy as np
 from google.protobuf.internal import api_implementation
 from google.protobuf.message import DecodeError
 
-from tfrecord_lite.arrays import AnyArray, BoolArray, Int64Array, Uint8Array
+from tfrecord_lite.arrays import AnyArray, BoolArray, ByteItems, Int64Array, Uint8Array
 from tfrecord_lite.convert.lists import Lists
 from tfrecord_lite.messages import Example
 from tfrecord_lite.schema import Kind
@@ -114,7 +114,9 @@ def _values(found: list[tuple[int, AnyArray | None]], kind: Kind) -> Lists:
     """Join the values of some Features; none of those of another kind."""
     none = np.empty(0, kind.dtype)
     arrays = [array if has == kind and array is not None else none for has, array in found]
-    if len(arrays) == 1:
-        return Lists(1, WIRE[kind], (arrays[0].size,), arrays[0])
-    counts = np.array([array.size for array in arrays], np.int64)
-    return Lists(len(arrays), WIRE[kind], (counts,), np.concatenate(arrays) if arrays else none)
+    flat: Any = arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
+    if kind is Kind.BYTES:
+        flat = ByteItems.of(flat.tolist())
+    sizes = [array.size for array in arrays]
+    level = sizes[0] if len(sizes) == 1 else np.array(sizes, np.int64)
+    return Lists(len(arrays), WIRE[kind], (level,), flat)

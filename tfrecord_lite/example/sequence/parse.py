@@ -7,8 +7,7 @@ so that most of the code for Examples serves both.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -19,7 +18,6 @@ from tfrecord_lite.block import Block
 from tfrecord_lite.columns import Column, RaggedTensor, SparseTensor
 from tfrecord_lite.columns.bytes import as_array
 from tfrecord_lite.convert.lists import Lists
-from tfrecord_lite.convert.types import record_of
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.decode import build
 from tfrecord_lite.example.decode.first_error import MisfitError, parse_or_first_error
@@ -36,6 +34,7 @@ from tfrecord_lite.example.decode.reader import (
     owned_values,
 )
 from tfrecord_lite.example.sequence.batch import SequenceMessageBatch
+from tfrecord_lite.example.sequence.steps import in_steps
 from tfrecord_lite.schema import FeatureLike, Schema
 from tfrecord_lite.schema.prepare import (
     Dense,
@@ -300,7 +299,7 @@ class FeatureListReader(ColumnReader):
         """Read one list; raise for messages with steps of another kind (rule L6)."""
         kind, number = self.kinds[key], self.numbers[key]
         lists = batch.lists(number, kind)
-        with in_steps(lists):
+        with in_steps(lists.lengths):
             check_kinds(key, kind, batch.kinds(number))
         lists.flat = owned_values(lists.flat, kind, self._form(key))
         return lists
@@ -316,19 +315,6 @@ class FeatureListReader(ColumnReader):
                 return _ragged(column(feature.key), partitions, feature, single=single)
             case _:  # a VarLenFeature (rule Q3)
                 return _var_len(column(feature.reads()[0][0]), single=single)
-
-
-@contextmanager
-def in_steps(lists: Lists) -> Iterator[None]:
-    """Turn a MisfitError whose number is that of a step into one about the step's message."""
-    try:
-        yield
-    except MisfitError as misfit:
-        splits = row_splits(lists.lengths)
-        message = record_of(splits, misfit.message)
-        step = misfit.message - int(splits[message])
-        detail = f"in step {step} of the list: {misfit.detail}"
-        raise MisfitError(message, misfit.reason, misfit.key, detail) from None
 
 
 def _padded(column: Lists, feature: Padded, *, single: bool) -> tuple[AnyArray, Int64Array]:
@@ -376,7 +362,7 @@ def _even_steps(column: Lists, feature: Padded) -> AnyArray:
         detail += "; with allow_missing=True it would have no steps" * (feature.raw is None)
         raise MisfitError(int((~present).argmax()), Reason.MISSING, key, detail)
     steps = column.below()
-    with in_steps(column):
+    with in_steps(column.lengths):
         count = steps.levels[0]
         if not isinstance(count, int) or count != feature.size:
             build.reject_sizes(key, steps, steps.lengths != feature.size, feature)
@@ -412,7 +398,7 @@ def _ragged(
             detail = f"found {found} steps, expected {wanted} as the values have"
             raise MisfitError(first, Reason.BAD_PARTITION, key, detail)
     steps = {key: column.below() for key, column in partitions.items()}
-    with in_steps(values):
+    with in_steps(n_steps):
         rows: Any = build.ragged(values.below(), steps, feature, single=False)
     if single:
         return rows  # type: ignore[no-any-return]

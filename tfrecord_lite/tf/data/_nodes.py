@@ -17,10 +17,10 @@ import numpy as np
 from tfrecord_lite.columns import RaggedTensor, SparseTensor
 from tfrecord_lite.dataset.batching import Batch, stack
 from tfrecord_lite.dataset.chunks import BatchChunk, Chunk, ObjectChunk, RecordChunk
-from tfrecord_lite.dataset.feed import Feed, Pair, State, elements
+from tfrecord_lite.dataset.cutting import Feed, Pair, State, elements
 from tfrecord_lite.dataset.plan import Content, PlanNode, Run, Source, Stage, feed_of
-from tfrecord_lite.dataset.records import Files
 from tfrecord_lite.dataset.shuffle import Shuffle
+from tfrecord_lite.dataset.sources import Files
 from tfrecord_lite.dataset.stages import Shard
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.tf._parse_ahead import BatchTensor, ParsedGroups, RecordTensor

@@ -3,35 +3,33 @@
 from __future__ import annotations
 
 import functools
-import os
-import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfrecord_lite.arrays import Int64Array, row_splits
-from tfrecord_lite.block import HEADER_BYTES, OVERHEAD_BYTES, Block
+from tfrecord_lite.block import Block
 from tfrecord_lite.dataset import random_order as order
 from tfrecord_lite.dataset.chunks import RecordChunk, join
-from tfrecord_lite.dataset.feed import Demand
+from tfrecord_lite.dataset.cutting import Demand
 from tfrecord_lite.dataset.plan import MemoryKey, Run, Source
 from tfrecord_lite.errors import FailedPreconditionError, Reason, TFRecordError, plural
 from tfrecord_lite.files.names import is_url, local_size
 from tfrecord_lite.index import TFRecordFile
+from tfrecord_lite.index.handles import FileStamp, open_handle
+from tfrecord_lite.index.parts import FilePart, PartReader, equal_share
 from tfrecord_lite.options import ReadSettings
-from tfrecord_lite.records.damage import DamageLog, SkippingStream
-from tfrecord_lite.records.framing import first_bad_frame, frame_error
-from tfrecord_lite.records.stream import RecordStream
+from tfrecord_lite.records.damage import DamageLog
 
 if TYPE_CHECKING:
-    from tfrecord_lite.dataset.feed import Pair, State
+    from tfrecord_lite.dataset.cutting import Pair, State
 
     Read = Callable[[int, int], Iterator[RecordChunk]]
-    """Reads file `number`, after its first `n` records."""
-    _Stamp = tuple[str, int, int, int]
+    """Reads the part at a place, after its first `n` records."""
+    _Stamp = tuple[str, FileStamp | None]
 
 _MOST_RECORDS = 4096
 _LARGE_RECORDS = 8
@@ -44,8 +42,6 @@ _ABOUT_BYTES = 4 * 1024 * 1024
 class Files(Source):
     """The records of files: one file after the other, or several in turns."""
 
-    numbers: range = range(sys.maxsize)
-    """The number of each file in the whole data set."""
     options: ReadSettings = field(default_factory=ReadSettings)
     cycle_length: int = 1
     block_length: int = 1
@@ -53,11 +49,11 @@ class Files(Source):
     """Seed of a random order of the files; None keeps theirs."""
     is_seeded: bool = True
     reshuffles: bool = True
-    in_ranges: bool = False
-    """Whether a part of each round of a repeat after the first is a range of the records, so that only that is
-    read; of the first round, which shows where they are, it is every n-th, as otherwise."""
-    found: MemoryKey = field(default_factory=MemoryKey, compare=False)
-    """Of each file that was read to its end: index and offset of some records, and of its end; None if compressed."""
+    is_cut: bool = False
+    """Whether a worker reads an equal share of the records, and nothing else, in each round of a repeat after the
+    first; in the first, which shows where records are, it takes every n-th, as otherwise."""
+    runs: MemoryKey = field(default_factory=MemoryKey, compare=False)
+    """The runs of each file that was read to its end; None of one that cannot be cut."""
 
     @property
     def skips_damage(self) -> bool:
@@ -65,116 +61,60 @@ class Files(Source):
         return self.options.on_error != "raise"
 
     def worker_part(self, n_workers: int, worker: int, *, repeats: bool) -> Files:
-        """Divide by files if there are enough and this is not a part yet, or by ranges of equal size."""
+        """Divide by files if there are enough and this is not a part yet, or into equal shares."""
         if repeats:
             can_seek = not any(map(is_url, self.names))
-            in_ranges = can_seek and self.n_parts == 1 and not self.skips_damage
-            return replace(self.part(n_workers, worker), in_ranges=in_ranges)
+            is_cut = can_seek and self.n_parts == 1 and not self.skips_damage
+            return replace(self.part(n_workers, worker), is_cut=is_cut)
         if self.n_parts == 1 and len(self.names) >= n_workers:
-            names, numbers = self.names[worker::n_workers], self.numbers[worker::n_workers]
-            return replace(self, names=names, numbers=numbers)
+            return replace(self, names=self.names[worker::n_workers])
         return self.part(n_workers, worker)
 
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:
         """Yield the records of this part; at the end, warn of skipped damage."""
         log = run.damage.begin(self.options)
         try:
-            marks = self._marks() if self.in_ranges and any(run.epoch[1:]) else None
-            pairs = self._all(run, state, log, marks)
-            if marks is None:
-                yield from self._part_of(pairs, state)
+            names = [self.names[i] for i in self._order(run)]
+            share = self._share(names) if self.is_cut and any(run.epoch[1:]) else None
+            parts = list(map(FilePart, names)) if share is None else share
+            demand = run.demand if self.cycle_length == 1 else Demand()
+            read = functools.partial(self._read, parts, log, demand)
+            at = state["at"] if state else None
+            if self.cycle_length > 1:
+                pairs = _interleaved(read, len(parts), self.cycle_length, self.block_length, at)
             else:
-                yield from ((chunk, {"at": after, "seen": 0}) for chunk, after in pairs)
+                pairs = _in_order(read, len(parts), at)
+            seen, n_parts = state["seen"] if state else 0, self.n_parts if share is None else 1
+            for chunk, after in pairs:
+                mine = chunk if n_parts == 1 else chunk[(self.number - seen) % n_parts :: n_parts]
+                seen += len(chunk)
+                if len(mine):
+                    yield mine, {"at": after, "seen": seen}
         finally:  # also if the caller stops, or a later file is missing
             if log is not None:
                 log.give_warning()
 
-    @property
-    def _checks_all(self) -> bool:
-        """Whether to check the CRCs of all parts, rather than of this part only.
-
-        If damage is skipped, all parts have to count the same records.
-        """
-        return self.n_parts == 1 or self.cycle_length > 1 or self.skips_damage
-
-    def _all(
-        self, run: Run, state: State, log: DamageLog | None, marks: dict[str, Int64Array] | None
-    ) -> Iterator[tuple[RecordChunk, State]]:
-        """Yield the records of all parts; with marks those of ranges of this part only."""
-        verify = self.options.verify and (self._checks_all or marks is not None)
-        demand = run.demand if self.cycle_length == 1 else Demand()
-        numbers = self._order(run)
-        read: Any = functools.partial(self._read, numbers, log, demand, verify=verify)
-        if marks is not None:
-            of_files = [marks[self.names[i]] for i in numbers]
-            splits = row_splits(np.array([found[-1, 0] for found in of_files]))
-            read = functools.partial(self._read_range, of_files, splits, read)
-        at = state["at"] if state else None
-        if self.cycle_length > 1:
-            return _interleaved(read, len(self.names), self.cycle_length, self.block_length, at)
-        return self._in_order(read, at)
-
-    def _part_of(self, pairs: Iterator[tuple[RecordChunk, State]], state: State) -> Iterator[Pair]:
-        """Yield the records of this part; check them unless all were checked."""
-        is_to_check = self.options.verify and not self._checks_all
-        seen = state["seen"] if state else 0
-        for chunk, after in pairs:
-            first = (self.number - seen) % self.n_parts
-            seen += len(chunk)
-            mine = chunk if self.n_parts == 1 else chunk[first :: self.n_parts]
-            wrong = _first_bad_record(mine) if is_to_check else None
-            if wrong is None:
-                if len(mine):
-                    yield mine, {"at": after, "seen": seen}
-                continue
-            if wrong:  # a run resumed after these meets the damage again
-                n_left = len(chunk) - (first + wrong * self.n_parts)
-                before = {**after, "taken": after["taken"] - n_left} if after else None
-                yield mine[:wrong], {"at": before, "seen": seen - n_left}
-            raise _damage_error(mine, wrong)
-
-    def _read_range(
-        self, marks: list[Int64Array], splits: Int64Array, read: Any, place: int, n_taken: int
-    ) -> Iterator[RecordChunk]:
-        """Yield the records of one file that are in this part's range of all, after the first `n_taken`.
-
-        A range has as many records as every n-th would be. `marks` are those of each file in order,
-        and `splits` the row splits of the files' records.
-        """
-        size, rest = divmod(int(splits[-1]), self.n_parts)
-        first = self.number * size + min(self.number, rest)
-        begin, end = splits[place : place + 2].tolist()
-        at = max(first - begin, 0) + n_taken
-        stop = min(first + size + (self.number < rest), end) - begin
-        if at < stop:
-            for chunk in read(place, at, marks=marks[place]):
-                mine = chunk[: stop - at]
-                at += len(mine)
-                yield mine
-                if at == stop:
-                    return
-
-    def _marks(self) -> dict[str, Int64Array] | None:
-        """Return where records are in all files, of those not read yet too; None if one cannot be sought in."""
-        marks: dict[str, Int64Array] = {}
-        for name in self.names:
+    def _share(self, names: list[str]) -> list[FilePart] | None:
+        """Return the parts of files that are this worker's; None if a file cannot be cut."""
+        runs: list[FilePart] = []
+        for name in names:
             stamp = _stamp(name)
-            if stamp not in self._found:
-                with closing(RecordStream(name, replace(self.options, verify=False))) as stream:
-                    places = map(_place, iter(stream.next_block, None))
-                    self._found[stamp] = _marks_in(stream, places)
-            found = self._found[stamp]
-            if found is None:
+            if stamp not in self._runs:
+                reader = PartReader(FilePart(name), replace(self.options, verify=False))
+                deque(reader.blocks(), 0)
+                self._runs[stamp] = reader.runs
+            of_file = self._runs[stamp]
+            if of_file is None:
                 return None
-            marks[name] = found
-        return marks
+            runs += of_file
+        return equal_share(runs, self.n_parts, self.number)
 
     @property
-    def _found(self) -> dict[_Stamp, Int64Array | None]:
-        found: dict[_Stamp, Int64Array | None] | None = self.found.recall()
-        if found is None:
-            self.found.keep(found := {})
-        return found
+    def _runs(self) -> dict[_Stamp, list[FilePart] | None]:
+        runs: dict[_Stamp, list[FilePart] | None] | None = self.runs.recall()
+        if runs is None:
+            self.runs.keep(runs := {})
+        return runs
 
     def _order(self, run: Run) -> list[int]:
         """Return the numbers of the files, in the order of this epoch."""
@@ -184,67 +124,26 @@ class Files(Source):
         numbers: list[int] = order.permutation(key, len(self.names)).tolist()
         return numbers
 
-    def _in_order(
-        self, read: Callable[[int, int], Iterator[RecordChunk]], state: State
-    ) -> Iterator[tuple[RecordChunk, State]]:
-        file, taken = (state["file"], state["taken"]) if state else (0, 0)
-        for number in range(file, len(self.names)):
-            n_given = taken if number == file else 0
-            for chunk in read(number, n_given):
-                n_given += len(chunk)
-                yield chunk, {"file": number, "taken": n_given}
-
     def _read(
-        self,
-        numbers: list[int],
-        log: DamageLog | None,
-        demand: Demand,
-        place: int,
-        n_skip: int,
-        *,
-        verify: bool,
-        marks: Int64Array | None = None,
+        self, parts: list[FilePart], log: DamageLog | None, demand: Demand, place: int, n_skip: int
     ) -> Iterator[RecordChunk]:
-        """Yield the records, after the first `n_skip`, of the file at a place in the order."""
-        number = numbers[place]
-        index = offset = 0
-        if marks is not None:
-            index, offset = marks[marks[:, 0].searchsorted(n_skip, side="right") - 1].tolist()
-            n_skip -= index
-        # The first `n_skip` records were checked in an earlier run. Only where damage is skipped
-        # are they checked again, since only intact records count.
-        is_to_check = verify and n_skip > 0 and log is None
-        options = replace(self.options, verify=verify and not is_to_check)
-        stamp = _stamp(self.names[number]) if self.in_ranges else None  # before it is opened
-        stream = RecordStream(self.names[number], options, block_records=_LARGE_RECORDS)
-        records: RecordStream | SkippingStream = (
-            stream if log is None else log.skipping(stream, self.numbers[number])
-        )
-        places: list[tuple[int, int]] = []
-        try:
-            if offset:
-                stream.begin_at(offset, index)
-            while (block := records.next_block(None if n_skip else demand.n)) is not None:
-                places.append(_place(block))
+        """Yield the records, after the first `n_skip`, of the part at a place in the order."""
+        part, is_all = parts[place], not n_skip and parts[place].is_whole
+        name, number = part.source, self.names.index(part.source)
+        stamp = _stamp(name) if self.is_cut and is_all else None  # before it is opened
+        if n_skip and log is None:  # where damage is skipped, only intact records count
+            part, n_skip = part.after(n_skip, self.options)
+        with closing(PartReader(part, self.options, log, _LARGE_RECORDS)) as reader:
+            while (block := reader.next_block(None if n_skip else demand.n)) is not None:
                 chunk = self._chunk(number, block)[n_skip:]
                 n_skip -= min(len(block), n_skip)
-                wrong = _first_bad_record(chunk) if is_to_check else None
-                if wrong is not None:
-                    if wrong:
-                        yield chunk[:wrong]
-                    raise _damage_error(chunk, wrong)
-                is_to_check = is_to_check and n_skip > 0
-                stream.decoder.verify = verify and not is_to_check
                 if len(chunk):
                     yield chunk
-            if n_skip:
-                detail = f"the file ends {plural(n_skip, 'record')} before the place to resume at"
-                name = self.names[number]
-                raise FailedPreconditionError(Reason.STALE_INDEX, source=name, detail=detail)
-            if stamp is not None and marks is None:
-                self._found[stamp] = _marks_in(stream, places)
-        finally:
-            stream.close()
+        if n_skip:
+            detail = f"the file ends {plural(n_skip, 'record')} before the place to resume at"
+            raise FailedPreconditionError(Reason.STALE_INDEX, source=name, detail=detail)
+        if stamp is not None:
+            self._runs[stamp] = reader.runs
 
     def _chunk(self, number: int, block: Block) -> RecordChunk:
         span = block.spans[0]
@@ -257,40 +156,18 @@ class Files(Source):
 
 
 def _stamp(name: str) -> _Stamp:
-    """Return what changes if a file does, also if it keeps its size."""
-    try:
-        status = os.stat(name)  # noqa: PTH116
-    except OSError:  # told when it is opened
-        return name, 0, 0, 0
-    return name, status.st_ino, status.st_size, status.st_mtime_ns
+    """Return what changes if a file does; without the stamp for one that has none, such as a pipe."""
+    return name, None if local_size(name) is None else FileStamp.of(open_handle(name))
 
 
-def _place(block: Block) -> tuple[int, int]:
-    """Return index and offset of a block's first record."""
-    span = block.spans[0]
-    return span.index, int(block.offsets[0]) + (span.base or 0)
-
-
-def _marks_in(stream: RecordStream, places: Iterable[tuple[int, int]]) -> Int64Array | None:
-    """Return where some records of a file that is read to its end are, and the end; None if it cannot be sought in."""
-    if stream.compression or local_size(stream.name) is None:
-        return None
-    return np.array([*places, (stream.n_records, stream.offset)])
-
-
-def _first_bad_record(chunk: RecordChunk) -> int | None:
-    """Return the number of the first record with a wrong CRC, in a chunk that holds whole frames."""
-    offsets, sizes = chunk.offsets - HEADER_BYTES, chunk.lengths + OVERHEAD_BYTES
-    return first_bad_frame(chunk.data, offsets, sizes)
-
-
-def _damage_error(chunk: RecordChunk, number: int) -> TFRecordError:
-    """Return the error of a damaged record."""
-    start, size = int(chunk.offsets[number]) - HEADER_BYTES, int(chunk.lengths[number])
-    file, index, offset = map(int, chunk.places[number])
-    size += OVERHEAD_BYTES
-    frame = chunk.data[start : start + size].tobytes()
-    return frame_error(frame, size, offset, chunk.names[file], index)
+def _in_order(read: Read, n_parts: int, state: State) -> Iterator[tuple[RecordChunk, State]]:
+    """Yield the records of one part after the other, each chunk with the state after it."""
+    place, n_taken = (state["file"], state["taken"]) if state else (0, 0)
+    while place < n_parts:
+        for chunk in read(place, n_taken):
+            n_taken += len(chunk)
+            yield chunk, {"file": place, "taken": n_taken}
+        place, n_taken = place + 1, 0
 
 
 @dataclass(frozen=True, kw_only=True)
