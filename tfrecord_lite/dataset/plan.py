@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.dataset.cutting import Pair, State
 
 Content: TypeAlias = Literal["records", "batches", "objects"]
-"""The chunks that a node gives: RecordChunks, BatchChunks, or any."""
+"""The chunks that a node gives: Blocks, BatchChunks, or any."""
 
 _MOST_CHARS = 150
 """About the most characters of a plan's summary."""

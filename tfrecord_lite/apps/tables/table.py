@@ -35,7 +35,7 @@ from tfrecord_lite.dataset.chunks import ObjectChunk
 from tfrecord_lite.dataset.cutting import Pair, State
 from tfrecord_lite.dataset.plan import Content, Run, Stage
 from tfrecord_lite.dataset.tfrecords import dataset_of, files_of
-from tfrecord_lite.errors import DamageReport, InvalidArgumentError, plural, require_int
+from tfrecord_lite.errors import DamageReport, plural, require_int
 from tfrecord_lite.files.names import Source, Sources, expand, is_file_object
 from tfrecord_lite.index.parts import PART_BYTES, FilePart, PartReader, file_parts
 from tfrecord_lite.options import ReadOptions, ReadSettings
@@ -497,11 +497,7 @@ class _ToBatches(Stage):
         with self.feed(run, state) as feed:
             while (chunk := feed.take(self.most)) is not None:
                 records: Any = chunk
-                try:
-                    batch = self.batches.of(records.block)
-                except InvalidArgumentError as error:
-                    raise records.located(error) from None
-                yield ObjectChunk([batch]), {"feed": feed.state()}
+                yield ObjectChunk([self.batches.of(records)]), {"feed": feed.state()}
 
 
 # -------------------------------------------------------------------------------- schema
