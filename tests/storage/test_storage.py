@@ -32,11 +32,11 @@ from tfrecord_lite import (
     read_batches,
     save,
 )
+from tfrecord_lite.described.sidecar import FingerprintingFile, fingerprint_of, tfds_directory
+from tfrecord_lite.described.structure import flatten
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.schema import Original
 from tfrecord_lite.storage.builder import row_batches
-from tfrecord_lite.storage.sidecar import FingerprintingFile, fingerprint_of, tfds_directory
-from tfrecord_lite.storage.structure import flatten
 
 # ------------------------------------------------------------------------------ round trips
 

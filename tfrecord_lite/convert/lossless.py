@@ -45,7 +45,7 @@ from typing import Any
 
 import numpy as np
 
-from tfrecord_lite.arrays import AnyArray, BoolArray, ByteRanges, Int64Array, row_splits
+from tfrecord_lite.arrays import AnyArray, BoolArray, ByteStrings, Int64Array, row_splits
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.columns.bytes import as_array
 from tfrecord_lite.convert.arrow import (
@@ -67,7 +67,6 @@ from tfrecord_lite.convert.lists import (
 )
 from tfrecord_lite.convert.normalize import normalize, text_objects
 from tfrecord_lite.convert.types import (
-    ByteItems,
     at_records,
     column_error,
     extra_floats_back,
@@ -518,14 +517,14 @@ def _texts(key: str, values: Any, text: str | None) -> Any:
     return decoded.astype(dtype).reshape(array.shape)
 
 
-def too_long(strings: ByteRanges | ByteItems, text: str | None) -> BoolArray | None:
+def too_long(strings: ByteStrings, text: str | None) -> BoolArray | None:
     """Find the strings that are longer than their original; None if none is."""
     if text is None or text[0] not in "SU":
         return None
     width = int(text[1:])
     wrong: BoolArray = strings.lengths > width
     if text[0] == "U" and wrong.any():  # in bytes; now in code points
-        strings = strings.to_ranges() if isinstance(strings, ByteItems) else strings
+        strings = strings.to_ranges()
         is_first = (strings.data & 0xC0) != 0x80
         before = np.concatenate([[0], np.cumsum(is_first)])
         wrong = before[strings.starts + strings.lengths] - before[strings.starts] > width

@@ -22,7 +22,7 @@ from tfrecord_lite.schema import DenseLike, FeatureLike
 if TYPE_CHECKING:
     from tfrecord_lite.dataset.dataset import Columns
     from tfrecord_lite.dataset.plan import PlanNode
-    from tfrecord_lite.storage.sidecar import SchemaLike
+    from tfrecord_lite.described.sidecar import SchemaLike
 
     class Keywords(ReadOptions, total=False):
         """Keywords of read_batches that do not change the type of its elements."""
@@ -385,7 +385,7 @@ def read_batches(
     >>> next(iter(read_batches("people.tfrecord")))  # as they were saved
     {'name': array(['Ada', 'Alan', 'Grace'], dtype=object), 'age': array([36, 41, 37])}
     """
-    from tfrecord_lite.storage.described import parser_for  # noqa: PLC0415 - loads the engine
+    from tfrecord_lite.described.sources import parser_for  # noqa: PLC0415 - loads the engine
 
     if isinstance(shuffle, str) and shuffle != "all":
         raise argument_error(f"shuffle is {shuffle!r}, expected True, False, 'all' or a number")

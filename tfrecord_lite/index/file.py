@@ -56,8 +56,8 @@ from tfrecord_lite.records.stream import RecordStream
 if TYPE_CHECKING:
     from tfrecord_lite.arrays import AnyArray
     from tfrecord_lite.columns import Column
+    from tfrecord_lite.described.sidecar import SchemaLike
     from tfrecord_lite.example.parse import ExampleParser
-    from tfrecord_lite.storage.sidecar import SchemaLike
 
     Indices: TypeAlias = Sequence[int] | npt.NDArray[np.integer[Any]]
 
@@ -652,7 +652,7 @@ def tf_record_random_reader(path: str | bytes | os.PathLike[str]) -> RandomReade
 
 def parser_of(file: TFRecordFile, schema: Any = None) -> Any:
     """Return the parser of a schema, or of what describes the records; the last one is kept."""
-    from tfrecord_lite.storage.described import parser_for  # noqa: PLC0415 - of a room above
+    from tfrecord_lite.described.sources import parser_for  # noqa: PLC0415 - loads the engine
 
     if hasattr(schema, "parse_batches"):
         return schema

@@ -24,13 +24,13 @@ import numpy as np
 
 from tfrecord_lite.apps.tables.record_format import RowEncoder, encoder_of
 from tfrecord_lite.apps.tables.table import fitting_blocks, scan
+from tfrecord_lite.described.sidecar import FingerprintingFile, Sidecar, content_to_write
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.files.compression import compression_to_write
 from tfrecord_lite.files.names import SIDECAR_SUFFIX, expand, is_url, name_of
 from tfrecord_lite.index.parts import PART_BYTES, PartReader, file_parts
 from tfrecord_lite.options import ReadOptions, ReadSettings
 from tfrecord_lite.storage.loading import Loader
-from tfrecord_lite.storage.sidecar import FingerprintingFile, Sidecar, content_to_write
 from tfrecord_lite.writer import TFRecordWriter
 
 try:
@@ -76,14 +76,11 @@ __all__ = [
 _ROWS_AT_ONCE = 8192
 _SEQUENCE = {"context", "feature_lists"}
 """The parts of a SequenceExample."""
-_COMPRESSIONS = {"auto": "infer", "bzip2": "BZ2", "deflate": "ZLIB", "uncompressed": ""}
-"""Ours for those of Beam's ``CompressionTypes`` that have another name."""
 
 
 def _compression(compression: Any) -> Any:
-    """Return a compression, which may be one of Beam's names, by a name of ours."""
-    is_name = isinstance(compression, str)
-    return _COMPRESSIONS.get(compression, compression) if is_name else compression
+    """Return a compression, of which ``CompressionTypes.AUTO`` is Beam's name for ``"infer"``."""
+    return "infer" if compression == CompressionTypes.AUTO else compression
 
 
 # ------------------------------------------------------------------------------- reading

@@ -27,12 +27,12 @@ import numpy as np
 from tfrecord_lite.apps.tables.table import ScanOptions, TFRecordTable, scan
 from tfrecord_lite.arrays import BoolArray
 from tfrecord_lite.convert.arrow import imported as arrow
-from tfrecord_lite.convert.arrow import library
+from tfrecord_lite.convert.arrow import library, without_decimals
 from tfrecord_lite.errors import InvalidArgumentError, TFRecordError, argument_error
 from tfrecord_lite.schema.text import nearest
 
 if TYPE_CHECKING:
-    from tfrecord_lite.storage.sidecar import SchemaLike
+    from tfrecord_lite.described.sidecar import SchemaLike
 
 __all__ = ["Where", "sql", "where"]
 
@@ -79,8 +79,8 @@ def sql(query: str, *, schema: SchemaLike | None = None, **options: Unpack[ScanO
     Returns
     -------
     pyarrow.RecordBatchReader
-        The rows, as they are found; only those columns are parsed that the query uses. Read it to its
-        end, or close it.
+        The rows, as they are found; only those columns are parsed that the query uses. Decimals with digits
+        after the point, as DuckDB's literals are, are float64. Read it to its end, or close it.
 
     Raises
     ------
@@ -108,7 +108,9 @@ def sql(query: str, *, schema: SchemaLike | None = None, **options: Unpack[ScanO
     except BaseException:
         run.connection.close()
         raise
-    return arrow().RecordBatchReader.from_batches(reader.schema, run.batches(reader))
+    schema = without_decimals(reader.schema)
+    rows = (batch.cast(schema) for batch in run.batches(reader))
+    return arrow().RecordBatchReader.from_batches(schema, rows)
 
 
 class _Run:

@@ -15,9 +15,9 @@ from tfrecord_lite.index import TFRecordFile
 from tfrecord_lite.index.file import parser_of
 
 if TYPE_CHECKING:
+    from tfrecord_lite.described.sidecar import SchemaLike
     from tfrecord_lite.example.parse import ExampleParser
     from tfrecord_lite.index.file import Indices
-    from tfrecord_lite.storage.sidecar import SchemaLike
 
 
 class IndexedExamples:

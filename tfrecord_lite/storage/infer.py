@@ -24,6 +24,7 @@ from tfrecord_lite.block import Block
 from tfrecord_lite.convert.arrow import Traits, open_columns, with_traits
 from tfrecord_lite.convert.lossless import schema_of
 from tfrecord_lite.convert.normalize import normalize
+from tfrecord_lite.described.inferred import first_of
 from tfrecord_lite.errors import require_int
 from tfrecord_lite.example.encode.columns import encode_column_batches, is_columns
 from tfrecord_lite.example.survey import Survey
@@ -137,17 +138,6 @@ def blocks_of(
         reader = data if isinstance(data, TFRecordReader) else reader_with(data, options)
         title, blocks = title_of(reader.sources), reader.blocks()
     yield from reported(first_of(blocks, num_records), progress, title)
-
-
-def first_of(parts: Any, n: int | None) -> Generator[Any, None, None]:
-    """Yield blocks, or batches, up to so many records in all, and close where they come from."""
-    left = n
-    with closing(parts):
-        for part in parts if n != 0 else ():
-            yield part if left is None else part[:left]
-            left = None if left is None else left - len(part)
-            if left is not None and left <= 0:
-                return
 
 
 class _Records(islice):  # type: ignore[type-arg]

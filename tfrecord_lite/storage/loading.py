@@ -2,7 +2,7 @@
 
 ::
 
-    described, or infer_schema ──> Schema, structure
+    described.sources, or inferred ──> Schema, structure
                                          │
     TFRecordReader ── blocks ── ExampleParser ── join ── rebuild ──> data
 
@@ -19,6 +19,18 @@ from typing import TYPE_CHECKING, Any, Unpack, get_args
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns.join import join
 from tfrecord_lite.convert.arrow import Library, check_library, index_names, joined_frame, table_for
+from tfrecord_lite.described.inferred import (
+    SAMPLE,
+    WHOLE,
+    blocks_ahead,
+    first_blocks,
+    first_of,
+    inferred,
+)
+from tfrecord_lite.described.sidecar import Sidecar
+from tfrecord_lite.described.sources import described_by, structure_of
+from tfrecord_lite.described.structure import rebuild
+from tfrecord_lite.described.texts import with_text
 from tfrecord_lite.errors import argument_error, require_int
 from tfrecord_lite.example.parse import ExampleParser, parser_of_all
 from tfrecord_lite.example.sequence.parse import SequenceExampleParser
@@ -29,20 +41,9 @@ from tfrecord_lite.progress import Progress, check_progress, reported, title_of
 from tfrecord_lite.reader import reader_with
 from tfrecord_lite.schema import Schema, SequenceSchema
 from tfrecord_lite.schema.text import choices
-from tfrecord_lite.storage.described import (
-    SAMPLE,
-    described_by,
-    first_blocks,
-    reader_ahead,
-    structure_of,
-    with_text,
-)
-from tfrecord_lite.storage.infer import first_of, infer_schema
-from tfrecord_lite.storage.sidecar import Sidecar
-from tfrecord_lite.storage.structure import rebuild
 
 if TYPE_CHECKING:
-    from tfrecord_lite.storage.sidecar import SchemaLike
+    from tfrecord_lite.described.sidecar import SchemaLike
 
 
 def load(
@@ -130,10 +131,11 @@ def load(
     settings = ReadSettings(**options)
     sources = expand(paths, settings.storage_options)
     reader = reader_with(sources, settings)
-    ahead = False if callable(progress) else progress
-    described = described_by(schema, sources, settings) or Sidecar(
-        infer_schema(reader_ahead(sources, settings), num_records=num_records, progress=ahead)
-    )
+    described = described_by(schema, sources, settings)
+    if described is None:
+        ahead = first_of(blocks_ahead(sources, settings), num_records)
+        bar = False if callable(progress) else progress
+        described = Sidecar(inferred(reported(ahead, bar, title_of(sources)), WHOLE, sources))
     if text is not False:
         most = min(num_records or SAMPLE, SAMPLE)
         described = with_text(described, text, lambda: first_blocks(sources, settings, most))

@@ -13,11 +13,11 @@ import numpy as np
 from tfrecord_lite.block import Block
 from tfrecord_lite.convert import arrow
 from tfrecord_lite.convert.arrow import SCHEMA_KEY
+from tfrecord_lite.described.sidecar import Sidecar
 from tfrecord_lite.errors import InvalidArgumentError, argument_error
 from tfrecord_lite.schema import Schema, SequenceSchema
 from tfrecord_lite.schema.text import choices
 from tfrecord_lite.storage.loading import Loader, names_of
-from tfrecord_lite.storage.sidecar import Sidecar
 
 _BATCH_BYTES = 4 * 1024 * 1024
 LEAST, _MOST = 64, 8192

@@ -35,6 +35,18 @@ from tfrecord_lite.dataset.chunks import ObjectChunk
 from tfrecord_lite.dataset.cutting import Pair, State
 from tfrecord_lite.dataset.plan import Content, Run, Stage
 from tfrecord_lite.dataset.tfrecords import dataset_of, files_of
+from tfrecord_lite.described.inferred import (
+    FOR_TABLES,
+    SAMPLE,
+    WHOLE,
+    blocks_ahead,
+    first_blocks,
+    first_of,
+    inferred,
+)
+from tfrecord_lite.described.sidecar import Sidecar
+from tfrecord_lite.described.sources import described_by
+from tfrecord_lite.described.texts import with_text
 from tfrecord_lite.errors import DamageReport, plural, require_int
 from tfrecord_lite.files.names import Source, Sources, expand, is_file_object
 from tfrecord_lite.index.parts import PART_BYTES, FilePart, PartReader, file_parts
@@ -42,7 +54,6 @@ from tfrecord_lite.options import ReadOptions, ReadSettings
 from tfrecord_lite.progress import Progress, check_progress, reported, title_of
 from tfrecord_lite.reader import reader_with
 from tfrecord_lite.schema import (
-    FixedLenFeature,
     FixedLenSequenceFeature,
     Original,
     RaggedFeature,
@@ -52,26 +63,12 @@ from tfrecord_lite.schema import (
     SparseFeature,
     VarLenFeature,
 )
-from tfrecord_lite.storage.described import (
-    SAMPLE,
-    described_by,
-    first_blocks,
-    inferred,
-    reader_ahead,
-    with_text,
-)
-from tfrecord_lite.storage.infer import first_of
 from tfrecord_lite.storage.loading import Loader
-from tfrecord_lite.storage.sidecar import Sidecar
-from tfrecord_lite.storage.widening import as_absent
 
 if TYPE_CHECKING:
-    from tfrecord_lite.storage.sidecar import SchemaLike
+    from tfrecord_lite.described.sidecar import SchemaLike
 
 __all__ = ["PartitionReader", "ScanOptions", "TFRecordTable", "TablePartition", "scan"]
-
-
-_FROM_SAMPLE = "the schema is that of a sample, the first records: pass sample=None, or schema"
 
 
 class ScanOptions(ReadOptions, total=False):
@@ -167,16 +164,15 @@ def scan(
     if any(map(is_file_object, sources)):
         raise TypeError("paths must be paths: files are opened again for each reading of the table")
     looked = cache(lambda: first_blocks(sources, settings, sample))
-    found = described_by(schema, sources, settings)
-    if found is not None:
-        described = _as_lists(found)
+    described, hint = described_by(schema, sources, settings), None
+    if described is not None:
+        described = _as_lists(described)
     elif sample is None:
-        described = Sidecar(inferred(sources, settings, reader_ahead(sources, settings).blocks()))
+        described = Sidecar(inferred(blocks_ahead(sources, settings), WHOLE, sources))
     else:
-        described = Sidecar(_optional(inferred(sources, settings, looked())))
+        described, hint = Sidecar(inferred(looked(), FOR_TABLES, sources)), FOR_TABLES.hint
     if text is not False:
         described = with_text(described, text, looked)
-    hint = None if found is not None or sample is None else _FROM_SAMPLE
     reading = _Reading(sources, settings, batch_size, num_workers)
     table = TFRecordTable(RecordBatches(described, hint=hint), reading)
     return table if columns is None else table.select(columns)
@@ -200,9 +196,8 @@ class _Reading:
     @cached_property
     def usual_size(self) -> int:
         """Number of records in a batch of the usual size, by those of the first read."""
-        ahead: Any = reader_ahead(self.sources, self.options).blocks()
-        with closing(ahead) as blocks:
-            first: Any = next(blocks, Block.from_records([b""]))
+        with closing(blocks_ahead(self.sources, self.options)) as blocks:
+            first = next(blocks, Block.from_records([b""]))
         return fitting_size(first, LEAST)
 
 
@@ -501,19 +496,6 @@ class _ToBatches(Stage):
 
 
 # -------------------------------------------------------------------------------- schema
-
-
-def _optional(schema: Any) -> Any:
-    """Return features that later records may lack, which all in the sample have."""
-    if isinstance(schema, SequenceSchema):
-        return schema
-    items = schema.to_items()
-    for name, item in items.items():
-        spec = item.spec
-        if item.original is None and isinstance(spec, FixedLenFeature):
-            item = item._replace(original=Original(spec.dtype, spec.shape))  # noqa: PLW2901
-        items[name] = item if item.original is None else as_absent(name, item)
-    return Schema.of_items(items)
 
 
 def _as_lists(described: Sidecar) -> Sidecar:

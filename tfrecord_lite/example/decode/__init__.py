@@ -7,7 +7,7 @@
                     ├─> plain           short entries in any order: all at once, keys by a hash
                     └─> entries         any encoding
                           │
-                          ╰─> FeatureValues ─> reader ─> build ─> result
+                          ╰─> Lists ─> reader ─> build ─> result
 
     batch         messages to the values of each feature, by the fastest reader that can
     runtime       a few messages, read by the protobuf runtime

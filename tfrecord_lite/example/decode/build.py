@@ -2,7 +2,7 @@
 
 ::
 
-    FeatureColumn ─┬─> dense     FixedLenFeature           (n, *shape)
+    Lists ─────────┬─> dense     FixedLenFeature           (n, *shape)
                    ├─> padded    FixedLenSequenceFeature   (n, longest, *shape)
                    ├─> var_len   VarLenFeature             SparseTensor
                    ├─> sparse    SparseFeature             SparseTensor, of several columns
@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -28,7 +27,9 @@ import numpy as np
 from tfrecord_lite.arrays import (
     AnyArray,
     BoolArray,
+    ByteItems,
     ByteRanges,
+    ByteStrings,
     Int64Array,
     ObjectArray,
     place_all,
@@ -37,11 +38,12 @@ from tfrecord_lite.arrays import (
     views,
 )
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
-from tfrecord_lite.columns.bytes import FlatValues, as_array, owned_slice
+from tfrecord_lite.columns.bytes import FlatValues, as_array
+from tfrecord_lite.convert.lists import Lists
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
-from tfrecord_lite.example.decode.entries import NO_VALUES, FeatureValues, ListValues
 from tfrecord_lite.example.decode.first_error import MisfitError
-from tfrecord_lite.schema import Kind, Partition, RaggedFeature, RawFeature
+from tfrecord_lite.schema import RaggedFeature, RawFeature
+from tfrecord_lite.schema.features import KeyedPartition
 from tfrecord_lite.schema.prepare import Dense, Padded, Ragged, Sparse
 
 _SHORT_BYTES = 256
@@ -61,83 +63,35 @@ _NOT_NEGATIVE = {
 """What a partition must be, that no row has a negative length."""
 
 
-class FeatureColumn:
-    """The values of one feature in all messages of a batch.
-
-    `lists` is what was read, of the right kind or none, and `flat` all values end to end. If
-    `is_missing` is None, a message that has the feature without a kind lacks it (X3).
-    """
-
-    def __init__(
-        self, key: str, lists: FeatureValues, flat: FlatValues, is_missing: BoolArray | None = None
-    ) -> None:
-        self.key = key
-        self.n_messages: int = lists.n_messages
-        self.flat = flat
-        self._lists = lists
-        self._is_missing = is_missing
-
-    def cut(self, splits: list[int]) -> list[FeatureColumn]:
-        """Return the columns of some messages each, with values of their own; `splits` are theirs."""
-        lists, flat = self._lists, self.flat
-        counts, kinds = lists.values.counts, lists.kinds
-        if isinstance(counts, int):
-            ends = [counts * split for split in splits]
-        else:
-            ends = row_splits(counts)[splits].tolist()
-        columns = []
-        for (a, b), (first, last) in zip(pairwise(splits), pairwise(ends), strict=True):
-            part = ListValues(
-                counts if isinstance(counts, int) else counts[a:b],
-                NO_VALUES[Kind.INT64],  # those of the column are in its own form
-            )
-            some = FeatureValues(b - a, kinds if isinstance(kinds, int) else kinds[a:b], part)
-            is_missing = None if self._is_missing is None else self._is_missing[a:b]
-            columns.append(
-                FeatureColumn(self.key, some, owned_slice(flat, first, last), is_missing)
-            )
-        return columns
-
-    @property
-    def count(self) -> int | None:
-        """The number of values in every message, if it is one number and no message lacks them."""
-        counts, kinds = self._lists.values.counts, self._lists.kinds
-        return counts if isinstance(counts, int) and isinstance(kinds, int) and kinds else None
-
-    @cached_property
-    def is_missing(self) -> BoolArray:
-        """Which messages lack the feature; shape (n,)."""
-        return np.equal(self._lists.kind, 0) if self._is_missing is None else self._is_missing
-
-    @cached_property
-    def counts(self) -> Int64Array:
-        """Values in each message; shape (n,)."""
-        return self._lists.counts
-
-    def shown(self, message: int, noun: str = "value", nouns: str | None = None) -> str:
-        """Return the number of values in a message, with their noun."""
-        return plural(int(self.counts[message]), noun, nouns)
-
-    def reject(self, wrong: BoolArray, reason: Reason, detail_of: Callable[[int], str]) -> None:
-        """Raise MisfitError for the first message that is wrong, given its number's detail."""
-        if wrong.any():
-            first = int(np.flatnonzero(wrong)[0])
-            raise MisfitError(first, reason, self.key, detail_of(first))
-
-    def reject_sizes(self, wrong: BoolArray, feature: Dense | Padded) -> None:
-        """Raise MisfitError for the first message that is wrong: its values do not fit a shape."""
-        shape = f"expected {feature.size:,} for shape {list(feature.shape)}"
-        how = "RaggedFeature and VarLenFeature take any number"
-        self.reject(wrong, Reason.WRONG_COUNT, lambda i: f"found {self.shown(i)}, {shape}; {how}")
+def reject(key: str, wrong: BoolArray, reason: Reason, detail_of: Callable[[int], str]) -> None:
+    """Raise MisfitError for the first message that is wrong, given its number's detail."""
+    if wrong.any():
+        first = int(np.flatnonzero(wrong)[0])
+        raise MisfitError(first, reason, key, detail_of(first))
 
 
-def strings(stored: ByteRanges, *, as_column: bool) -> ObjectArray | BytesColumn:
+def shown(lists: Lists, message: int, noun: str = "value", nouns: str | None = None) -> str:
+    """Return the number of values in a message, with their noun."""
+    return plural(int(lists.lengths[message]), noun, nouns)
+
+
+def reject_sizes(key: str, lists: Lists, wrong: BoolArray, feature: Dense | Padded) -> None:
+    """Raise MisfitError for the first message that is wrong: its values do not fit a shape."""
+    shape = f"expected {feature.size:,} for shape {list(feature.shape)}"
+    how = "RaggedFeature and VarLenFeature take any number"
+    reject(key, wrong, Reason.WRONG_COUNT, lambda i: f"found {shown(lists, i)}, {shape}; {how}")
+
+
+def strings(stored: ByteStrings, *, as_column: bool) -> ObjectArray | BytesColumn:
     """Copy byte strings out of their buffer: an object each, or one column of all."""
     if as_column:
         splits = row_splits(stored.lengths)
         return BytesColumn(splits, stored.joined(splits))
+    out = np.empty(len(stored), object)
+    if isinstance(stored, ByteItems):
+        out[:] = stored.items
+        return out
     starts, lengths = stored.starts, stored.lengths
-    out = np.empty(starts.size, object)
     if int(lengths.sum()) < _SHORT_BYTES * starts.size:
         # Slices of bytes are cheaper than views of an array, and the copy is small.
         splits = row_splits(lengths).tolist()
@@ -159,25 +113,26 @@ def strings_in_place(stored: ByteRanges) -> BytesColumn:
     return BytesColumn(splits, data[first : first + int(splits[-1])])
 
 
-def dense(column: FeatureColumn, feature: Dense, *, single: bool) -> AnyArray | BytesColumn:
+def dense(key: str, lists: Lists, feature: Dense, *, single: bool) -> AnyArray | BytesColumn:
     r"""Build the result of a FixedLenFeature: shape (n, \\*shape) (rules X1, X3 to X5)."""
-    if column.count == feature.size:
-        return shaped(column.flat, feature, column.n_messages, single=single)
-    flat = column.flat
+    flat, counts, present = lists.flat, lists.levels[0], lists.present
+    if present is None and isinstance(counts, int) and counts == feature.size:
+        return shaped(flat, feature, lists.n, single=single)
+    present = np.ones(lists.n, np.bool_) if present is None else present
     if feature.default is None:
         detail = (
-            f"required feature {column.key!r} is missing and has no default; "
+            f"required feature {key!r} is missing and has no default; "
             "pass default_value=, or use VarLenFeature"
         )
-        column.reject(column.is_missing, Reason.MISSING, lambda _: detail)
-    column.reject_sizes(~column.is_missing & (column.counts != feature.size), feature)
-    if feature.default is not None and column.is_missing.any():
-        filled = np.empty((column.n_messages, feature.size), feature.kind.dtype)
-        filled[~column.is_missing] = as_array(flat).reshape(-1, feature.size)
-        filled[column.is_missing] = feature.default.reshape(1, feature.size)
+        reject(key, ~present, Reason.MISSING, lambda _: detail)
+    reject_sizes(key, lists, present & (lists.lengths != feature.size), feature)
+    if feature.default is not None and not present.all():
+        filled = np.empty((lists.n, feature.size), feature.kind.dtype)
+        filled[present] = as_array(flat).reshape(-1, feature.size)
+        filled[~present] = feature.default.reshape(1, feature.size)
         is_column = isinstance(flat, BytesColumn)
         flat = BytesColumn.from_list(filled.ravel().tolist()) if is_column else filled
-    return shaped(flat, feature, column.n_messages, single=single)
+    return shaped(flat, feature, lists.n, single=single)
 
 
 def shaped(
@@ -213,24 +168,25 @@ def raw(strings: Any, spec: RawFeature, key: str) -> AnyArray:
     return array.view(spec.dtype)  # the native dtype, which prints as float64
 
 
-def padded(column: FeatureColumn, feature: Padded, *, single: bool) -> AnyArray:
+def padded(key: str, lists: Lists, feature: Padded, *, single: bool) -> AnyArray:
     r"""Build the result of a FixedLenSequenceFeature: shape (n, longest, \\*shape) (S2 to S4)."""
-    column.reject(
-        column.counts % feature.size != 0,
+    counts = lists.lengths
+    reject(
+        key,
+        counts % feature.size != 0,
         Reason.WRONG_COUNT,
-        lambda i: f"found {column.shown(i)}, expected a multiple of {feature.size:,}",
+        lambda i: f"found {shown(lists, i)}, expected a multiple of {feature.size:,}",
     )
-    flat = as_array(column.flat)
+    flat = as_array(lists.flat)
     if single:
         return flat.reshape(-1, *feature.shape)
-    n_messages = column.counts.size
-    longest = int(column.counts.max(initial=0))
-    shape = (n_messages, longest // feature.size, *feature.shape)
-    if (column.counts == longest).all():
+    longest = int(counts.max(initial=0))
+    shape = (lists.n, longest // feature.size, *feature.shape)
+    if (counts == longest).all():
         return flat.reshape(shape)
-    with room_for(column.counts, feature):
-        out = np.full(n_messages * longest, feature.padding, feature.kind.dtype)
-    out[ranges(np.arange(n_messages) * longest, column.counts)] = flat
+    with room_for(counts, feature):
+        out = np.full(lists.n * longest, feature.padding, feature.kind.dtype)
+    out[ranges(np.arange(lists.n) * longest, counts)] = flat
     return out.reshape(shape)
 
 
@@ -251,38 +207,40 @@ def room_for(sizes: Int64Array, feature: Padded) -> Iterator[None]:
         raise MisfitError(longest, Reason.TENSOR_TOO_LARGE, feature.key, detail) from None
 
 
-def var_len(column: FeatureColumn, *, single: bool) -> SparseTensor:
+def var_len(lists: Lists, *, single: bool) -> SparseTensor:
     """Build the result of a VarLenFeature (rule V1)."""
-    place = ranges(np.zeros_like(column.counts), column.counts)
-    longest = int(column.counts.max(initial=0))
+    counts = lists.lengths
+    place = ranges(np.zeros_like(counts), counts)
+    longest = int(counts.max(initial=0))
     if single:
-        return SparseTensor(place[:, None], as_array(column.flat), np.array([longest]))
-    message = np.repeat(np.arange(column.counts.size), column.counts)
-    dense_shape = np.array([column.counts.size, longest])
-    return SparseTensor(np.stack([message, place], 1), as_array(column.flat), dense_shape)
+        return SparseTensor(place[:, None], as_array(lists.flat), np.array([longest]))
+    message = np.repeat(np.arange(lists.n), counts)
+    dense_shape = np.array([lists.n, longest])
+    return SparseTensor(np.stack([message, place], 1), as_array(lists.flat), dense_shape)
 
 
 def sparse(
-    values: FeatureColumn, indices: list[FeatureColumn], feature: Sparse, *, single: bool
+    values: Lists, indices: dict[str, Lists], feature: Sparse, *, single: bool
 ) -> SparseTensor:
     """Build the result of a SparseFeature (rules Z1 to Z4, with checked indices)."""
-    for index in indices:
-        differs = np.flatnonzero(index.counts != values.counts)
+    counts = values.lengths
+    for key, index in indices.items():
+        differs = np.flatnonzero(index.lengths != counts)
         if differs.size:
             first = int(differs[0])
-            found = f"{index.shown(first, 'index', 'indices')} for the {values.shown(first)}"
+            found = f"{shown(index, first, 'index', 'indices')} for the {shown(values, first)}"
             detail = f"{found} of {feature.value_key!r}; expected one each"
-            raise MisfitError(first, Reason.BAD_INDEX, index.key, detail)
-    message = np.repeat(np.arange(values.counts.size), values.counts)
-    columns = [np.asarray(index.flat) for index in indices]
-    for index, column, size in zip(indices, columns, feature.sizes, strict=True):
+            raise MisfitError(first, Reason.BAD_INDEX, key, detail)
+    message = np.repeat(np.arange(values.n), counts)
+    columns = [np.asarray(index.flat) for index in indices.values()]
+    for key, column, size in zip(indices, columns, feature.sizes, strict=True):
         wrong = (column < 0) | (column >= size)
         if wrong.any():
             first = int(np.flatnonzero(wrong)[0])
             detail = f"an index is {column[first]}, expected 0 to {size - 1}"
-            raise MisfitError(int(message[first]), Reason.BAD_INDEX, index.key, detail)
+            raise MisfitError(int(message[first]), Reason.BAD_INDEX, key, detail)
     flat = as_array(values.flat)
-    dense_shape = np.array(feature.sizes if single else (values.counts.size, *feature.sizes))
+    dense_shape = np.array(feature.sizes if single else (values.n, *feature.sizes))
     places = np.stack(columns if single else [message, *columns], 1)
     if not feature.already_sorted:
         order = np.lexsort([*reversed(columns), message])
@@ -291,7 +249,7 @@ def sparse(
 
 
 def ragged(
-    values: FeatureColumn, partitions: dict[str, FeatureColumn], feature: Ragged, *, single: bool
+    values: Lists, partitions: dict[str, Lists], feature: Ragged, *, single: bool
 ) -> AnyArray | BytesColumn | RaggedTensor:
     """Build the result of a RaggedFeature (rules G1 to G8, always consistent).
 
@@ -299,20 +257,22 @@ def ragged(
     message, and the partition says how many of them each row takes.
     """
     inner: Any = values.flat
-    items = values.counts
+    items = values.lengths
     for partition in reversed(feature.partitions):
         uniform = None
         if isinstance(partition, RaggedFeature.UniformRowLength):
             uniform = partition.length
             is_plain = not isinstance(inner, RaggedTensor)
-            lengths, rows = _uniform(values, items, uniform, single=single, is_plain=is_plain)
+            lengths, rows = _uniform(
+                feature.key, values, items, uniform, single=single, is_plain=is_plain
+            )
             if is_plain:
                 inner = as_array(inner)
                 try:
                     inner = inner.reshape(int(rows.sum()), uniform, *inner.shape[1:])
                 except ValueError as error:
                     detail = f"cannot make an array with rows of one length: {error}"
-                    raise argument_error(detail, key=values.key) from None
+                    raise argument_error(detail, key=feature.key) from None
                 items = rows
                 continue
         else:
@@ -322,9 +282,9 @@ def ragged(
                 first = np.asarray(column.flat[:1]).astype(feature.splits_dtype)
                 if first.any():
                     detail = f"the first split is {first[0]}, expected 0"
-                    raise MisfitError(0, Reason.BAD_PARTITION, column.key, detail)
+                    raise MisfitError(0, Reason.BAD_PARTITION, partition.key, detail)
             lengths, rows = _partition(partition, column, items, feature.splits_dtype)
-            _check(partition, column, lengths, rows, items)
+            _check(partition, lengths, rows, items)
         splits = row_splits(lengths).astype(feature.splits_dtype)
         inner = RaggedTensor(inner, splits, uniform)
         items = rows
@@ -335,38 +295,40 @@ def ragged(
 
 
 def _uniform(
-    values: FeatureColumn, items: Int64Array, length: int, *, single: bool, is_plain: bool
+    key: str, values: Lists, items: Int64Array, length: int, *, single: bool, is_plain: bool
 ) -> tuple[Int64Array, Int64Array]:
     """Divide items into rows of one length (rule G3); lengths of rows, rows of each message.
 
     For length 0, a plain vector is one row, and anything else has no rows.
     """
     if length:
-        values.reject(
+        reject(
+            key,
             items % length != 0,
             Reason.BAD_PARTITION,
-            lambda i: f"{values.shown(i)} cannot be divided into rows of {length:,}",
+            lambda i: f"{shown(values, i)} cannot be divided into rows of {length:,}",
         )
         rows = items // length
         return np.full(int(rows.sum()), length), rows
     if not single:  # nothing says how many there are in each message (rule G4)
         detail = "a batch cannot have rows of length 0, since they cannot be counted"
-        raise InvalidArgumentError(Reason.BAD_PARTITION, key=values.key, detail=detail)
-    values.reject(
-        (values.counts if is_plain else items) != 0,
+        raise InvalidArgumentError(Reason.BAD_PARTITION, key=key, detail=detail)
+    reject(
+        key,
+        (values.lengths if is_plain else items) != 0,
         Reason.BAD_PARTITION,
-        lambda i: f"{values.shown(i)} cannot make rows of length 0",
+        lambda i: f"{shown(values, i)} cannot make rows of length 0",
     )
     return np.empty(0, np.int64), np.full_like(items, is_plain)
 
 
 def _partition(
-    partition: Partition, column: FeatureColumn, items: Int64Array, dtype: np.dtype[Any]
+    partition: KeyedPartition, column: Lists, items: Int64Array, dtype: np.dtype[Any]
 ) -> tuple[Int64Array, Int64Array]:
     """Return the lengths of all rows, and the number of rows of each message (rules G2, G5)."""
     # The cast wraps, as TensorFlow's does (rule G2).
     numbers = np.asarray(column.flat).astype(dtype).astype(np.int64)
-    counts = column.counts
+    counts = column.lengths
     starts = row_splits(counts)[:-1]
     match partition:
         case RaggedFeature.RowLengths():
@@ -385,14 +347,14 @@ def _partition(
             if bad.size:
                 message = int(np.searchsorted(starts, bad[0], side="right")) - 1
                 detail = f"the first row starts at {numbers[bad[0]]}, expected 0"
-                raise MisfitError(message, Reason.BAD_PARTITION, column.key, detail)
+                raise MisfitError(message, Reason.BAD_PARTITION, partition.key, detail)
             stops = np.empty_like(numbers)
             stops[:-1] = numbers[1:]
             last = (starts + counts - 1)[counts > 0]
             stops[last] = items[counts > 0]
             return stops - numbers, counts
         case _:
-            return _row_ids(column, numbers, items)
+            return _row_ids(partition.key, column, numbers, items)
 
 
 def _differences(limits: Int64Array, rows: Int64Array) -> Int64Array:
@@ -404,14 +366,15 @@ def _differences(limits: Int64Array, rows: Int64Array) -> Int64Array:
 
 
 def _row_ids(
-    column: FeatureColumn, ids: Int64Array, items: Int64Array
+    key: str, column: Lists, ids: Int64Array, items: Int64Array
 ) -> tuple[Int64Array, Int64Array]:
     """Count the items of each row, given the row of each item; gaps make empty rows."""
-    column.reject(
-        column.counts != items,
+    reject(
+        key,
+        column.lengths != items,
         Reason.BAD_PARTITION,
         lambda i: (
-            f"{column.shown(i, 'row id')} for {plural(int(items[i]), 'value')}; expected one each"
+            f"{shown(column, i, 'row id')} for {plural(int(items[i]), 'value')}; expected one each"
         ),
     )
     message = np.repeat(np.arange(items.size), items)
@@ -420,15 +383,16 @@ def _row_ids(
     wrong = np.flatnonzero(falls | (ids < 0))
     if wrong.size:
         detail = "row ids must neither decrease nor be negative"
-        raise MisfitError(int(message[wrong[0]]), Reason.BAD_PARTITION, column.key, detail)
+        raise MisfitError(int(message[wrong[0]]), Reason.BAD_PARTITION, key, detail)
     highest = np.full_like(items, -1)
     highest[items > 0] = ids[(row_splits(items)[1:] - 1)[items > 0]]
     empty = np.maximum(highest + 1.0 - items, 0.0).cumsum()  # as floats, so that no sum overflows
-    column.reject(
+    reject(
+        key,
         empty > _MAX_GAPS + _MAX_MEAN_GAPS * items.size,
         Reason.BAD_PARTITION,
         lambda i: (
-            f"{column.shown(i, 'row id')} leave too many rows empty: "
+            f"{shown(column, i, 'row id')} leave too many rows empty: "
             f"over {_MAX_GAPS:,} in the batch up to here"
         ),
     )
@@ -438,8 +402,7 @@ def _row_ids(
 
 
 def _check(
-    partition: Partition,
-    column: FeatureColumn,
+    partition: KeyedPartition,
     lengths: Int64Array,
     rows: Int64Array,
     items: Int64Array,
@@ -456,4 +419,4 @@ def _check(
         detail = f"this partition describes {described}, found {items[first]:,}"
         if negative[first]:
             detail = _NOT_NEGATIVE[type(partition)]
-        raise MisfitError(first, Reason.BAD_PARTITION, column.key, detail)
+        raise MisfitError(first, Reason.BAD_PARTITION, partition.key, detail)

@@ -58,7 +58,8 @@ from tfrecord_lite.arrays import (
     rows,
     short_lanes,
 )
-from tfrecord_lite.example.decode.entries import LIST_READERS, NO_VALUES, ListValues
+from tfrecord_lite.convert.lists import Lists
+from tfrecord_lite.example.decode.entries import LIST_READERS, NO_VALUES
 from tfrecord_lite.example.proto import (
     ENTRY_TAG,
     FEATURES_TAG,
@@ -69,6 +70,7 @@ from tfrecord_lite.example.proto import (
     VALUE_TAG,
 )
 from tfrecord_lite.schema import Kind
+from tfrecord_lite.schema.types import WIRE
 from tfrecord_lite.wire.packed import varint_runs
 from tfrecord_lite.wire.scalar import MAX_LENGTH_BYTES, MAX_VARINT_BYTES, content_start, read_length
 from tfrecord_lite.wire.template import MAX_TEMPLATE_BYTES, Hole, Template
@@ -496,7 +498,7 @@ class LayoutMatch:
         slots = self._layout.slots
         return slots[feature].entry.kind if feature in slots else 0
 
-    def even(self, feature: int, kind: Kind) -> ListValues | None:
+    def even(self, feature: int, kind: Kind) -> Lists | None:
         """Return the values of a feature if all messages have as many, and are as learnt."""
         slot = self._layout.slots.get(feature)
         if self.chosen is not None or slot is None or slot.entry.kind != kind:
@@ -504,32 +506,37 @@ class LayoutMatch:
         if slot.entry.form not in _EVEN_FORMS:
             return None
         found = self._values(slot, kind)
-        return found if isinstance(found.counts, int) else None
+        return found if isinstance(found.levels[0], int) else None
 
-    def values(self, feature: int, kind: Kind) -> ListValues:
+    def values(self, feature: int, kind: Kind) -> Lists:
         """Read the values of a feature in each message; none if it is of another kind.
 
         Raises WireError for a malformed value, the only thing that matching does not check.
         """
         slot = self._layout.slots.get(feature)
         if slot is None or slot.entry.kind != kind:
-            return ListValues(0, NO_VALUES[kind])
+            return Lists(self.n_messages, WIRE[kind], (0,), NO_VALUES[kind])
         return self._values(slot, kind)
 
-    def _values(self, slot: _Slot, kind: Kind) -> ListValues:
+    def _values(self, slot: _Slot, kind: Kind) -> Lists:
         entry, kept, number, place = slot
         if entry.form is ValueForm.FIXED and entry.length == 0:
-            return ListValues(0, NO_VALUES[kind])
+            return Lists(self.n_messages, WIRE[kind], (0,), NO_VALUES[kind])
         if kept is _Kept.FLOATS:
-            return ListValues(entry.length // 4, self._floats[number][place].flatten())
+            return Lists(
+                self.n_messages,
+                WIRE[kind],
+                (entry.length // 4,),
+                self._floats[number][place].flatten(),
+            )
         if kept is _Kept.NUMBER:
-            return ListValues(1, self._numbers[number].copy())
+            return Lists(self.n_messages, WIRE[kind], (1,), self._numbers[number].copy())
         payload = ByteRanges(self._data, self._starts[number], self._lengths[number])
         if entry.form is ValueForm.FIXED:
             found = rows(self._data, entry.length)[payload.starts]
-            return ListValues(entry.length // 4, found.view("<f4"))
+            return Lists(self.n_messages, WIRE[kind], (entry.length // 4,), found.view("<f4"))
         if entry.form is ValueForm.STRING:
-            return ListValues(1, payload)
+            return Lists(self.n_messages, WIRE[kind], (1,), payload)
         if entry.form is ValueForm.LIST:
             stops = payload.starts + payload.lengths
             counts, flat = LIST_READERS[kind](self._data, payload.starts, stops, LIST_VALUE, 4)
@@ -537,7 +544,9 @@ class LayoutMatch:
             counts, flat = varint_runs(payload)
         else:
             counts, flat = payload.lengths >> 2, payload.joined()
-        return ListValues(counts, flat.view("<f4") if kind is Kind.FLOAT else flat)
+        return Lists(
+            self.n_messages, WIRE[kind], (counts,), flat.view("<f4") if kind is Kind.FLOAT else flat
+        )
 
 
 def bodies(

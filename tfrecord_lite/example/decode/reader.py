@@ -3,7 +3,7 @@
 ::
 
     list of bytes ─┐
-    Block ─────────┴─> MessageBatch ─> FeatureColumn ─> result
+    Block ─────────┴─> MessageBatch ─> Lists ─> result
                                        one per key      one per feature
                            wire        kinds checked    build
 
@@ -21,21 +21,18 @@ import numpy as np
 
 from tfrecord_lite.arrays import (
     AnyArray,
-    BoolArray,
     ByteRanges,
     Int64Array,
     Uint8Array,
     keep_freed_pages,
 )
 from tfrecord_lite.block import Block
-from tfrecord_lite.columns import BytesColumn, Column
+from tfrecord_lite.columns import Column
 from tfrecord_lite.columns.bytes import FlatValues, as_array, owned_slice
-from tfrecord_lite.convert.lists import row_of, with_values
+from tfrecord_lite.convert.lists import Lists, row_of, with_values
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, require_int
 from tfrecord_lite.example.decode import build
 from tfrecord_lite.example.decode.batch import LayoutMemory, MessageBatch
-from tfrecord_lite.example.decode.build import FeatureColumn
-from tfrecord_lite.example.decode.entries import FeatureValues
 from tfrecord_lite.example.decode.first_error import MisfitError
 from tfrecord_lite.schema import FeatureLike, Kind, Schema
 from tfrecord_lite.schema.prepare import (
@@ -226,7 +223,7 @@ class FeatureReader(ColumnReader):
             if self._form(found[0].key) != "BytesColumn":
                 continue
             values = batch.even(found[1], found[0].kind)
-            flat = None if values is None or values.counts != found[2] else values.flat
+            flat = None if values is None or values.levels[0] != found[2] else values.flat
             if isinstance(flat, ByteRanges) and 4 * int(flat.lengths.sum()) > 3 * n_bytes:
                 return name, found, flat
         return None
@@ -244,7 +241,7 @@ class FeatureReader(ColumnReader):
             return None
         dense, number, size = self._dense[name]
         values = batch.even(number, dense.kind)
-        if values is None or values.counts != size:
+        if values is None or values.levels[0] != size:
             return None
         flat: Any = values.flat
         if dense.kind is Kind.BYTES:
@@ -264,24 +261,27 @@ class FeatureReader(ColumnReader):
                 raise MisfitError(int(found[0]), Reason.WRONG_KIND, name, detail)
         return sorted(batch.unknown_keys(_MOST_OTHERS))
 
-    def _column(self, batch: MessageBatch, key: str) -> FeatureColumn:
+    def _column(self, batch: MessageBatch, key: str) -> Lists:
         kind, number = self.kinds[key], self.numbers[key]
-        lists = batch.lists(number, kind)
-        is_missing = None if self._no_kind_is_missing else ~batch.present(number)
-        return column_of(key, kind, lists, self._form(key), is_missing)
+        lists, kinds = batch.lists(number, kind), batch.kinds(number)
+        check_kinds(key, kind, kinds)
+        lists.flat = owned_values(lists.flat, kind, self._form(key))
+        if not (isinstance(kinds, int) and kinds):
+            is_filled = np.not_equal(kinds, 0)
+            present = is_filled if self._no_kind_is_missing else batch.present(number)
+            lists.present = np.broadcast_to(present, lists.n)
+        return lists
 
-    def _build(
-        self, feature: Prepared, column: Callable[[str], FeatureColumn], *, single: bool
-    ) -> Column:
+    def _build(self, feature: Prepared, column: Callable[[str], Lists], *, single: bool) -> Column:
         match feature:
             case Dense():
-                return build.dense(column(feature.key), feature, single=single)
+                return build.dense(feature.key, column(feature.key), feature, single=single)
             case Padded():
-                return build.padded(column(feature.key), feature, single=single)
+                return build.padded(feature.key, column(feature.key), feature, single=single)
             case VarLen():
                 return build.var_len(column(feature.key), single=single)
             case Sparse():
-                indices = [column(key) for key in feature.index_keys]
+                indices = {key: column(key) for key in feature.index_keys}
                 return build.sparse(column(feature.value_key), indices, feature, single=single)
             case Ragged():
                 keys = [key for key, _ in feature.reads()[1:]]
@@ -289,25 +289,26 @@ class FeatureReader(ColumnReader):
                 return build.ragged(column(feature.key), partitions, feature, single=single)
 
 
-def column_of(
-    key: str, kind: Kind, lists: FeatureValues, strings: str, is_missing: BoolArray | None = None
-) -> FeatureColumn:
-    """Make a column of a feature; raises MisfitError if it is of another kind (rules X6, V2)."""
-    if lists.kinds != kind if isinstance(lists.kinds, int) else True:
-        wrong = np.flatnonzero((lists.kind != kind) & (lists.kind != 0))
-        if wrong.size:
-            found = Kind(int(lists.kind[wrong[0]])).label
-            detail = f"found {found}, expected {kind.label}"
-            raise MisfitError(int(wrong[0]), Reason.WRONG_KIND, key, detail)
-    return FeatureColumn(key, lists, owned_values(lists.flat, kind, strings), is_missing)
+def check_kinds(key: str, kind: Kind, kinds: Any) -> None:
+    """Raise MisfitError about the first message with a feature of another kind (rules X6, V2)."""
+    if isinstance(kinds, int):
+        if kinds in (kind, 0):
+            return
+        first, wrong = 0, kinds
+    else:
+        found = np.flatnonzero((kinds != kind) & (kinds != 0))
+        if not found.size:
+            return
+        first = int(found[0])
+        wrong = int(kinds[first])
+    detail = f"found {Kind(wrong).label}, expected {kind.label}"
+    raise MisfitError(first, Reason.WRONG_KIND, key, detail)
 
 
 def owned_values(flat: Any, kind: Kind, strings: str) -> FlatValues:
     """Return values that do not refer to the buffer, byte strings in the form asked for."""
-    if isinstance(flat, ByteRanges):
+    if kind is Kind.BYTES:
         return build.strings(flat, as_column=strings == "BytesColumn")
-    if kind is Kind.BYTES and strings == "BytesColumn":
-        return BytesColumn.from_list(flat.tolist())
     return flat  # type: ignore[no-any-return]
 
 

@@ -8,20 +8,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from tfrecord_lite.arrays import AnyArray, BoolArray, Int64Array, ranges, row_splits
+from tfrecord_lite.arrays import AnyArray, Int64Array, ranges, row_splits
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import Column, RaggedTensor, SparseTensor
 from tfrecord_lite.columns.bytes import as_array
+from tfrecord_lite.convert.lists import Lists
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.decode import build
-from tfrecord_lite.example.decode.build import FeatureColumn
 from tfrecord_lite.example.decode.first_error import MisfitError, parse_or_first_error
 from tfrecord_lite.example.decode.reader import (
     ColumnReader,
@@ -29,12 +27,14 @@ from tfrecord_lite.example.decode.reader import (
     as_block,
     as_bytes,
     as_one_message,
+    check_kinds,
     checked_names,
     checked_splits,
-    column_of,
     is_one_message,
+    owned_values,
 )
 from tfrecord_lite.example.sequence.batch import SequenceMessageBatch
+from tfrecord_lite.example.sequence.steps import in_steps
 from tfrecord_lite.schema import FeatureLike, Schema
 from tfrecord_lite.schema.prepare import (
     Dense,
@@ -269,27 +269,6 @@ class SequenceExampleParser:
         return remake, self.features
 
 
-@dataclass(frozen=True, slots=True)
-class FeatureListColumn:
-    """One feature list in all messages of a batch."""
-
-    key: str
-    is_present: BoolArray
-    """Which messages have the list; shape (n_messages,)."""
-    n_steps: Int64Array
-    """Steps in each message; shape (n_messages,)."""
-    steps: FeatureColumn
-    """The values of all steps, with a row per step."""
-
-    def cut(self, splits: list[int]) -> list[FeatureListColumn]:
-        """Return the columns of some messages each, with values of their own; `splits` are theirs."""
-        parts = self.steps.cut(row_splits(self.n_steps)[splits].tolist())
-        return [
-            FeatureListColumn(self.key, self.is_present[a:b], self.n_steps[a:b].copy(), steps)
-            for (a, b), steps in zip(pairwise(splits), parts, strict=True)
-        ]
-
-
 class FeatureListReader(ColumnReader):
     """Reads feature lists out of batches of SequenceExamples."""
 
@@ -316,19 +295,16 @@ class FeatureListReader(ColumnReader):
             out.append((found, lengths))
         return out
 
-    def _column(self, batch: SequenceMessageBatch, key: str) -> FeatureListColumn:
+    def _column(self, batch: SequenceMessageBatch, key: str) -> Lists:
         """Read one list; raise for messages with steps of another kind (rule L6)."""
-        kind = self.kinds[key]
-        lists = batch.lists(self.numbers[key], kind)
-        try:
-            steps = column_of(key, kind, lists.steps, self._form(key))
-        except MisfitError as misfit:
-            raise _at_message(misfit, lists.n_steps) from None
-        return FeatureListColumn(key, lists.is_present, lists.n_steps, steps)
+        kind, number = self.kinds[key], self.numbers[key]
+        lists = batch.lists(number, kind)
+        with in_steps(lists.lengths):
+            check_kinds(key, kind, batch.kinds(number))
+        lists.flat = owned_values(lists.flat, kind, self._form(key))
+        return lists
 
-    def _build(
-        self, feature: Prepared, column: Callable[[str], FeatureListColumn], *, single: bool
-    ) -> Any:
+    def _build(self, feature: Prepared, column: Callable[[str], Lists], *, single: bool) -> Any:
         match feature:
             case Padded() if not self.pad and not single:
                 return _unpadded(column(feature.key), feature)
@@ -341,24 +317,13 @@ class FeatureListReader(ColumnReader):
                 return _var_len(column(feature.reads()[0][0]), single=single)
 
 
-def _at_message(misfit: MisfitError, n_steps: Int64Array) -> MisfitError:
-    """Turn a MisfitError whose number is that of a step into one about the step's message."""
-    ends = np.cumsum(n_steps)
-    message = int(np.searchsorted(ends, misfit.message, side="right"))
-    step = misfit.message - int(ends[message] - n_steps[message])
-    detail = f"in step {step} of the list: {misfit.detail}"
-    return MisfitError(message, misfit.reason, misfit.key, detail)
-
-
-def _padded(
-    column: FeatureListColumn, feature: Padded, *, single: bool
-) -> tuple[AnyArray, Int64Array]:
+def _padded(column: Lists, feature: Padded, *, single: bool) -> tuple[AnyArray, Int64Array]:
     r"""Build the result of a FixedLenSequenceFeature, and its lengths (rules L1 to L3, Q4).
 
     The values have the shape (n_messages, longest, \*shape), single (n_steps, \*shape); the
     lengths (n_messages,), single ().
     """
-    steps, n_steps = _even_steps(column, feature), column.n_steps
+    steps, n_steps = _even_steps(column, feature), column.lengths
     if single:
         return steps, n_steps.reshape(())
     n_messages = n_steps.size
@@ -384,68 +349,60 @@ def _padded(
     return out.reshape(shape), n_steps
 
 
-def _unpadded(column: FeatureListColumn, feature: Padded) -> RaggedTensor:
+def _unpadded(column: Lists, feature: Padded) -> RaggedTensor:
     r"""Build the rows of steps of a FixedLenSequenceFeature; the shape of a step is `shape`."""
-    return RaggedTensor(_even_steps(column, feature), row_splits(column.n_steps))
+    return RaggedTensor(_even_steps(column, feature), row_splits(column.lengths))
 
 
-def _even_steps(column: FeatureListColumn, feature: Padded) -> AnyArray:
+def _even_steps(column: Lists, feature: Padded) -> AnyArray:
     r"""Return the values of all steps, shape (n_steps, \*shape); raise if a list is missing, or a step of another size."""
-    missing = ~column.is_present
-    if not feature.allow_missing and missing.any():
+    key, present = feature.key, column.present
+    if not feature.allow_missing and present is not None and not present.all():
         detail = "the list is missing"
         detail += "; with allow_missing=True it would have no steps" * (feature.raw is None)
-        raise MisfitError(int(np.flatnonzero(missing)[0]), Reason.MISSING, column.key, detail)
-    steps = column.steps
-    try:
-        if steps.count != feature.size:
-            steps.reject_sizes(steps.counts != feature.size, feature)
+        raise MisfitError(int((~present).argmax()), Reason.MISSING, key, detail)
+    steps = column.below()
+    with in_steps(column.lengths):
+        count = steps.levels[0]
+        if not isinstance(count, int) or count != feature.size:
+            build.reject_sizes(key, steps, steps.lengths != feature.size, feature)
         if feature.raw is not None:
-            return build.raw(steps.flat, feature.raw, column.key)
-    except MisfitError as misfit:
-        raise _at_message(misfit, column.n_steps) from None
-    return as_array(steps.flat).reshape(int(column.n_steps.sum()), *feature.shape)
+            return build.raw(steps.flat, feature.raw, key)
+    return as_array(steps.flat).reshape(steps.n, *feature.shape)
 
 
-def _var_len(column: FeatureListColumn, *, single: bool) -> SparseTensor:
+def _var_len(column: Lists, *, single: bool) -> SparseTensor:
     """Build the result of a VarLenFeature (rule L4)."""
-    counts = column.steps.counts
+    n_steps, counts = column.lengths, column.below().lengths
     place = ranges(np.zeros_like(counts), counts)
-    step = ranges(np.zeros_like(column.n_steps), column.n_steps)
+    step = ranges(np.zeros_like(n_steps), n_steps)
     coordinates = [np.repeat(step, counts), place]
-    dense_shape = [int(column.n_steps.max(initial=0)), int(counts.max(initial=0))]
+    dense_shape = [int(n_steps.max(initial=0)), int(counts.max(initial=0))]
     if not single:
-        message = np.repeat(np.arange(column.n_steps.size), column.n_steps)
+        message = np.repeat(np.arange(column.n), n_steps)
         coordinates.insert(0, np.repeat(message, counts))
-        dense_shape.insert(0, column.n_steps.size)
-    values = as_array(column.steps.flat)
-    return SparseTensor(np.stack(coordinates, 1), values, np.array(dense_shape))
+        dense_shape.insert(0, column.n)
+    return SparseTensor(np.stack(coordinates, 1), as_array(column.flat), np.array(dense_shape))
 
 
 def _ragged(
-    values: FeatureListColumn,
-    partitions: dict[str, FeatureListColumn],
-    feature: Ragged,
-    *,
-    single: bool,
+    values: Lists, partitions: dict[str, Lists], feature: Ragged, *, single: bool
 ) -> RaggedTensor:
     """Build the result of a RaggedFeature (rule L5), with steps in the place of messages."""
-    for column in partitions.values():
-        wrong = np.flatnonzero(column.n_steps != values.n_steps)
+    n_steps = values.lengths
+    for key, column in partitions.items():
+        wrong = np.flatnonzero(column.lengths != n_steps)
         if wrong.size:
             first = int(wrong[0])
-            found, wanted = column.n_steps[first], values.n_steps[first]
+            found, wanted = column.lengths[first], n_steps[first]
             detail = f"found {found} steps, expected {wanted} as the values have"
-            raise MisfitError(first, Reason.BAD_PARTITION, column.key, detail)
-    steps = {key: column.steps for key, column in partitions.items()}
-    try:
-        rows: Any = build.ragged(values.steps, steps, feature, single=False)
-    except MisfitError as misfit:
-        raise _at_message(misfit, values.n_steps) from None
+            raise MisfitError(first, Reason.BAD_PARTITION, key, detail)
+    steps = {key: column.below() for key, column in partitions.items()}
+    with in_steps(n_steps):
+        rows: Any = build.ragged(values.below(), steps, feature, single=False)
     if single:
         return rows  # type: ignore[no-any-return]
-    splits = row_splits(values.n_steps).astype(feature.splits_dtype)
-    return RaggedTensor(rows, splits)
+    return RaggedTensor(rows, row_splits(n_steps).astype(feature.splits_dtype))
 
 
 def parse_sequence_example(

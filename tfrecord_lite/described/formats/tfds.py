@@ -27,9 +27,9 @@ from typing import Any
 
 import numpy as np
 
+from tfrecord_lite.described.formats import Shape, nearest_kind, specification
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.schema import Original, RaggedFeature, Schema, SchemaItem
-from tfrecord_lite.storage.formats import Shape, nearest_kind, specification
 
 
 @dataclass(frozen=True, slots=True)

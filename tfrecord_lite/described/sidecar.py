@@ -34,6 +34,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from tfrecord_lite.block import HEADER_BYTES
 from tfrecord_lite.convert.arrow import Description, check_description
+from tfrecord_lite.described.formats import superserial, tfds
+from tfrecord_lite.described.structure import Structure, is_flat_dict, structure_of_json
 from tfrecord_lite.errors import InvalidArgumentError, argument_error
 from tfrecord_lite.files.compression import detect
 from tfrecord_lite.files.input import open_input
@@ -55,8 +57,6 @@ from tfrecord_lite.records.framing import is_header
 from tfrecord_lite.schema import FeatureLike, Schema, SequenceSchema
 from tfrecord_lite.schema.text import FOR_SEQUENCES, FORMAT, SEQUENCE_FORMAT
 from tfrecord_lite.sniff import HEAD_BYTES, looks_like
-from tfrecord_lite.storage.formats import superserial, tfds
-from tfrecord_lite.storage.structure import Structure, is_flat_dict, structure_of_json
 
 if TYPE_CHECKING:
     Path = str | os.PathLike[str]
@@ -302,7 +302,7 @@ def parse(name: str, content: bytes, tfds_info: bytes | None = None) -> Sidecar:
     if content.lstrip()[:1] in (b"{", b"[", b'"') or name.endswith(".json"):
         return _parse_json(content, tfds_info)
     if name.endswith(_TFX_NAMES) or _TFX.search(content):
-        from tfrecord_lite.storage.formats import tfx  # noqa: PLC0415 - loads the protobuf runtime
+        from tfrecord_lite.described.formats import tfx  # noqa: PLC0415 - loads the protobuf runtime
 
         return Sidecar(tfx.from_text(content))
     return Sidecar(superserial.from_yaml(content))

@@ -25,9 +25,9 @@ import operator
 from collections.abc import Mapping
 from typing import Any
 
+from tfrecord_lite.described.formats import specification
 from tfrecord_lite.errors import InvalidArgumentError, argument_error
 from tfrecord_lite.schema import Original, Schema
-from tfrecord_lite.storage.formats import specification
 from tfrecord_lite.tensors.dtypes import type_of_number
 
 
