@@ -74,7 +74,7 @@ class Files(Source):
         """Yield the records of this part; at the end, warn of skipped damage."""
         log = run.damage.begin(self.options)
         try:
-            names = [self.names[i] for i in self._order(run)]
+            names = self._order(run)
             share = self._share(names) if self.is_cut and any(run.epoch[1:]) else None
             parts = list(map(FilePart, names)) if share is None else share
             demand = run.demand if self.cycle_length == 1 else Demand()
@@ -117,13 +117,12 @@ class Files(Source):
             self.runs.keep(runs := {})
         return runs
 
-    def _order(self, run: Run) -> list[int]:
-        """Return the numbers of the files, in the order of this epoch."""
+    def _order(self, run: Run) -> list[str]:
+        """Return the files in the order of this epoch."""
         if self.seed is None:
-            return list(range(len(self.names)))
+            return list(self.names)
         key = run.key(self.seed, 0, reshuffles=self.reshuffles)
-        numbers: list[int] = order.permutation(key, len(self.names)).tolist()
-        return numbers
+        return [self.names[i] for i in order.permutation(key, len(self.names)).tolist()]
 
     def _read(
         self,
@@ -145,12 +144,11 @@ class Files(Source):
             part, n_skip = part.after(n_skip, self.options)
         with closing(PartReader(part, self.options, log, _LARGE_RECORDS)) as reader:
             while (block := reader.next_block(None if n_skip else demand.n)) is not None:
-                origin = block.places  # which nobody else has; sources are the same in all blocks
-                if origin is not None:
-                    origin[:, 0] = numbers[name]
-                chunk = block_of(block.data, block.offsets, block.lengths, self.names, origin)[
-                    n_skip:
-                ]
+                places = block.places  # which nobody else has; all chunks have the same sources
+                if places is not None:
+                    places[:, 0] = numbers[name]
+                chunk = block_of(block.data, block.offsets, block.lengths, self.names, places)
+                chunk = chunk[n_skip:] if n_skip else chunk
                 n_skip -= min(len(block), n_skip)
                 if len(chunk):
                     yield chunk
