@@ -77,8 +77,7 @@ def summarize(
     DataLossError
         If a file is damaged in the part that is read.
     InvalidArgumentError
-        ``MALFORMED`` for a record that is neither an Example nor a SequenceExample, or for
-        Examples mixed with SequenceExamples;
+        ``MALFORMED`` for a record that is neither an Example nor a SequenceExample;
         ``BAD_ARGUMENT`` if `num_records` is not positive.
     TypeError
         For data of another type, such as a single ``bytes``, which could be a path or a record;
@@ -89,9 +88,8 @@ def summarize(
     Takes as long as parsing all features into columns, and the memory of one read: about a
     megabyte.
 
-    The first record that is not empty decides whether the records are Examples or
-    SequenceExamples. A SequenceExample without feature lists has the bytes of an Example, and
-    counts as one.
+    If any record has feature lists, all are SequenceExamples: one without lists has the bytes of an
+    Example, whose features are its context.
 
     Examples
     --------
