@@ -95,6 +95,8 @@ def read_length(data: memoryview, start: int) -> tuple[int, int]:
 
     The end is -1 if the length is cut or takes more than :data:`MAX_LENGTH_BYTES`.
     """
+    if start + 1 < len(data) and data[start + 1] < 0x80:  # most lengths
+        return data[start + 1], start + 2
     return read_varint(data, start + 1, min(start + 1 + MAX_LENGTH_BYTES, len(data)))
 
 
@@ -105,7 +107,9 @@ def content_start(data: memoryview, start: int, stop: int | None, tag: int) -> i
     """
     if start + 1 >= len(data) or data[start] != tag:
         return None
-    length, content = read_length(data, start)
+    length, content = data[start + 1], start + 2
+    if length >= 0x80:
+        length, content = read_length(data, start)
     if content < 0 or (content + length != stop if stop is not None else False):
         return None
     return content
