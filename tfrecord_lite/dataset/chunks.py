@@ -24,6 +24,8 @@ from tfrecord_lite.block import OVERHEAD_BYTES, SPARE_BYTES, Block
 from tfrecord_lite.columns.bytes import owned_slice
 from tfrecord_lite.errors import TFRecordError
 
+__all__ = ["BatchChunk", "Chunk", "ObjectChunk", "RecordChunk"]
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RecordChunk:
@@ -187,6 +189,7 @@ class ColumnChunk:
 
 
 Chunk: TypeAlias = RecordChunk | BatchChunk | ColumnChunk | ObjectChunk
+"""Elements that go from one stage to the next together."""
 
 
 def join(chunks: Sequence[Chunk]) -> Chunk:

@@ -17,6 +17,8 @@ from tfrecord_lite.schema import FixedLenFeature, Kind, Original, Schema, Schema
 from tfrecord_lite.schema.text import choices, nearest
 from tfrecord_lite.sniff import text_of
 
+__all__ = ["names_asked_for", "names_of", "with_text"]
+
 
 def names_of(columns: Sequence[str]) -> list[str]:
     """Return a choice of columns as a list; raise for a single name, and for a description of features."""

@@ -37,6 +37,17 @@ from tfrecord_lite.schema import (
     Summary,
 )
 
+__all__ = [
+    "FOR_TABLES",
+    "SAMPLE",
+    "WHOLE",
+    "blocks_ahead",
+    "feature_names",
+    "first_blocks",
+    "first_of",
+    "inferred",
+]
+
 _Rows = TypeVar("_Rows", Block, Any)
 
 SAMPLE = 10_000
@@ -59,8 +70,11 @@ class Policy(NamedTuple):
 
 
 WHOLE = Policy(None, may_lack=False, hint=None)
+"""All records, for ``load``, ``scan(sample=None)`` and ``infer_schema``."""
 FOR_BATCHES = Policy(SAMPLE, may_lack=False, hint=f"{_FROM_SAMPLE} schema", way_out="give schema")
+"""The first records, for batches that all have the same columns."""
 FOR_TABLES = Policy(SAMPLE, may_lack=True, hint=f"{_FROM_SAMPLE} sample=None, or schema")
+"""The first records, for ``scan``, whose columns may have nulls."""
 
 
 def inferred(

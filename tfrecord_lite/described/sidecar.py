@@ -30,7 +30,7 @@ import warnings
 import zlib
 from collections.abc import Mapping
 from contextlib import closing
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from tfrecord_lite.block import HEADER_BYTES
 from tfrecord_lite.convert.arrow import Description, check_description
@@ -58,9 +58,11 @@ from tfrecord_lite.schema import FeatureLike, Schema, SequenceSchema
 from tfrecord_lite.schema.text import FOR_SEQUENCES, FORMAT, SEQUENCE_FORMAT
 from tfrecord_lite.sniff import HEAD_BYTES, looks_like
 
-if TYPE_CHECKING:
-    Path = str | os.PathLike[str]
-    SchemaLike = Path | Mapping[str, FeatureLike] | SequenceSchema
+Path: TypeAlias = str | os.PathLike[str]
+SchemaLike: TypeAlias = Path | Mapping[str, FeatureLike] | SequenceSchema
+"""What a `schema` argument may be: a schema, specifications by name, or a schema file."""
+
+__all__ = ["FingerprintingFile", "SchemaLike", "Sidecar", "content_to_write"]
 
 _NEVER_SCHEMAS = ("a Git LFS", "an HTML", "XML", "the index")
 """How the recogniser of foreign files names texts that are no schema either."""
