@@ -460,9 +460,9 @@ class Schema(Mapping[str, FeatureSpec]):
 
     def _described(self) -> dict[str, Any]:
         """Return the features and their originals as JSON values."""
-        described = {name: text.describe(spec) for name, spec in self.features.items()}
-        for name, original in self.originals.items():
-            if isinstance(self[name], RawFeature) and original.categories is None:
+        described = {name: text.describe(item.spec) for name, item in self._items.items()}
+        for name, (spec, original) in self._items.items():
+            if original is None or (isinstance(spec, RawFeature) and original.categories is None):
                 continue
             members = original._members()  # noqa: SLF001 - of the same module
             described[name]["original"] = {k: text.json_value(v) for k, v in members.items()}

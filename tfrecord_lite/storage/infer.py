@@ -13,7 +13,7 @@ parsing all features.
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
@@ -124,7 +124,7 @@ def blocks_of(
     """Yield the records of data as :func:`summarize` takes it, the first `num_records` only."""
     columns, _, data = _opened(data, num_records)
     title = "records"
-    blocks: Any
+    blocks: Iterator[Block]
     if columns is not None:
         blocks = encode_column_batches(columns, schema_of(columns, lossless=False))
     elif isinstance(data, Block):
@@ -165,7 +165,7 @@ def _opened(source: Any, num_records: int | None) -> tuple[dict[str, Any] | None
             return None, {}, _Records(chain(head, items), num_records)
         if not isinstance(head[0], Mapping):
             return None, {}, [*head, *items]
-        rows: Any = list(islice(chain(head, items), num_records))
+        rows = list(islice(chain(head, items), num_records))
         for i, row in enumerate(rows):
             if not isinstance(row, Mapping):
                 found = type(row).__name__

@@ -12,7 +12,7 @@ are named by part: ``context/label``, ``feature_lists/frames``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
@@ -44,6 +44,7 @@ from tfrecord_lite.schema import Schema, SequenceSchema
 
 if TYPE_CHECKING:
     from tfrecord_lite.described.sidecar import SchemaLike
+    from tfrecord_lite.example.decode.reader import StringForm
 
 
 def load(
@@ -187,7 +188,7 @@ class Loader:
             self._structure = {name: name for name in names}
         self._schema: Schema = schema
         self._parse: Any = None
-        strings: Any = "ndarray" if with_objects and library is None else "BytesColumn"
+        strings: StringForm = "ndarray" if with_objects and library is None else "BytesColumn"
         if schema and self._is_sequence:
             items = schema.to_items()
             chosen = [
@@ -196,16 +197,16 @@ class Loader:
             ]
             self._parse = SequenceExampleParser(*chosen, strings=strings, pad=False)
         elif schema:
-            make: Any = parser_of_all if rejects_others else ExampleParser
+            make = parser_of_all if rejects_others else ExampleParser
             self._parse = make(schema, strings=strings)
         self._is_first, self._check_type = True, check_of_either()
 
-    def whole(self, blocks: Any) -> Any:
+    def whole(self, blocks: Iterator[Block]) -> Any:
         """Return the records of all blocks; a Table in as many chunks."""
         parts: dict[str, list[Any]] = {name: [] for name in self._schema}
         tables = []
         n_rows = 0
-        with closing(blocks):
+        with closing(blocks):  # type: ignore[type-var]
             for block in blocks:
                 columns = self.columns_of(block)
                 n_rows += len(block)
