@@ -26,7 +26,8 @@ from typing import Any, cast
 import numpy as np
 
 from tfrecord_lite.columns import RaggedTensor
-from tfrecord_lite.convert.lossless import original_dtype, specification_of
+from tfrecord_lite.convert.lossless import specification_of
+from tfrecord_lite.convert.restore import original_dtype
 from tfrecord_lite.schema import (
     Kind,
     Original,
