@@ -1,6 +1,7 @@
 """Stored lists come back as what they were; results do not depend on the form of lists, or on blocks."""
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from tfrecord_lite.arrays import ByteItems, ByteRanges
 from tfrecord_lite.convert.lists import Lists
 from tfrecord_lite.convert.restore import restore, result
 from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.example.parse import ListsParser
 from tfrecord_lite.schema import FixedLenFeature, Kind, Original, RawFeature, Schema
 from tfrecord_lite.schema.types import Type
 
@@ -72,8 +74,10 @@ def test_a_number_for_lengths_and_either_form_of_strings_give_the_same_result(
         for level in levels:
             lengths.append(np.full(rows, level))
             rows *= level
-        for form in (levels, tuple(lengths)):
-            found.append(result(Lists(n, kind, form, flat), with_objects=with_objects))
+        found += [
+            result(Lists(n, kind, form, flat), with_objects=with_objects)
+            for form in (levels, tuple(lengths))
+        ]
     for other in found[1:]:
         if with_objects:
             same(other, found[0])
@@ -155,12 +159,12 @@ def test_blocks_that_are_joined_at_any_border_are_one_block(rows: Any, data: Any
     block = block_of(rows)
     whole = parse_example(block, SCHEMA)
     cuts = data.draw(st.lists(st.integers(0, len(rows)), max_size=3).map(sorted))
-    reader = ExampleParser(SCHEMA)._reader  # noqa: SLF001
+    parser = ListsParser(ExampleParser(SCHEMA))
     bounds = [0, *cuts, len(rows)]
-    parts = [reader.lists_of(block[a:b]) for a, b in zip(bounds, bounds[1:], strict=False)]
+    parts = [parser(block[a:b]) for a, b in pairwise(bounds)]
     for name in SCHEMA:
         lists: Any = parts[0][name]
-        same(reader.result(name, type(lists).join([part[name] for part in parts])), whole[name])
+        same(parser.result(name, type(lists).join([part[name] for part in parts])), whole[name])
 
 
 def memories(column: Any) -> list[Any]:

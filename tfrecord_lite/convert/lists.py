@@ -238,7 +238,7 @@ def _joined_flat(flats: list[Any]) -> Any:
     lengths = np.concatenate([flat.lengths for flat in ranges])
     if all(flat.data is ranges[0].data for flat in ranges):
         return ByteRanges(ranges[0].data, np.concatenate([f.starts for f in ranges]), lengths)
-    data = np.concatenate([flat.joined() for flat in ranges])
+    data = np.concatenate([flat.packed() for flat in ranges])
     return ByteRanges(data, row_splits(lengths)[:-1], lengths)
 
 

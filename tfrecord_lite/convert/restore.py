@@ -259,7 +259,7 @@ def _check_strings(key: str, lists: Lists, text: str | None) -> None:
 def _not_utf8(strings: ByteStrings) -> int | None:
     """Return the number of the first string that is not UTF-8; None if all are."""
     splits = row_splits(strings.lengths)
-    data = strings.joined(splits)
+    data = strings.packed(splits)
     if not data.size or data.max() < 0x80:
         return None
     firsts = data[splits[:-1][strings.lengths > 0]]
@@ -371,7 +371,7 @@ def values_of(lists: Lists, *, with_objects: bool) -> FlatValues:
 def _decoded(strings: ByteStrings) -> list[str]:
     """Decode strings, all at once: slices of a text cost less than to decode each."""
     splits = row_splits(strings.lengths)
-    data = strings.joined(splits)
+    data = strings.packed(splits)
     whole = data.tobytes().decode()
     if len(whole) < data.size:  # from bytes to characters
         splits = row_splits(((data & 0xC0) != 0x80).astype(np.int64))[splits]
@@ -388,7 +388,7 @@ def objects_of(strings: ByteStrings) -> ObjectArray:
     if int(lengths.sum()) < _SHORT_BYTES * starts.size:
         # Slices of bytes are cheaper than views of an array, and the copy is small.
         splits = row_splits(lengths)
-        copied = strings.joined(splits).tobytes()
+        copied = strings.packed(splits).tobytes()
         out[:] = [copied[a:b] for a, b in pairwise(splits.tolist())]
         return out
     view = memoryview(strings.data)  # type: ignore[arg-type]

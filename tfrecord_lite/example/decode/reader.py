@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 import numpy as np
 
@@ -204,10 +204,11 @@ class FeatureReader(ColumnReader):
             return [{key: others[key] for key in self.prepared}]
         return self.results(batch, splits, single=single)
 
-    def lists_of(self, block: Block) -> dict[str, Lists | SparseLists]:
-        """Read the features of a block, as :meth:`lists`, with memory of their own."""
-        stops = block.offsets + block.lengths
-        found = self.lists(self._messages(block.data, block.offsets, stops))
+    def lists_of(
+        self, data: Uint8Array, starts: Int64Array, stops: Int64Array
+    ) -> dict[str, Lists | SparseLists]:
+        """Read the features of messages, as :meth:`lists`, with memory of their own."""
+        found = self.lists(self._messages(data, starts, stops))
         return {name: apart(lists) for name, lists in found.items()}
 
     def _large(self, batch: MessageBatch, n_bytes: int) -> tuple[str, Any, Lists] | None:
@@ -315,6 +316,15 @@ def check_kinds(key: str, kind: Kind, kinds: Any) -> None:
         wrong = int(kinds[first])
     detail = f"found {Kind(wrong).label}, expected {kind.label}"
     raise MisfitError(first, Reason.WRONG_KIND, key, detail)
+
+
+def joined_result(reader: ColumnReader, name: str, lists: Lists | SparseLists) -> Column:
+    """Make the result of lists that were read, of one block or several; raise InvalidArgumentError."""
+    try:
+        return cast("Column", reader.result(name, lists))
+    except MisfitError as misfit:  # no room to pad
+        index, key, detail = misfit.message, misfit.key, misfit.detail
+        raise InvalidArgumentError(misfit.reason, index=index, key=key, detail=detail) from None
 
 
 def apart(lists: Any) -> Any:

@@ -19,7 +19,7 @@ from tfrecord_lite.arrays import AnyArray, Int64Array, ranges
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import Column, SparseTensor
 from tfrecord_lite.columns.bytes import as_array
-from tfrecord_lite.convert.lists import Lists
+from tfrecord_lite.convert.lists import Lists, SparseLists
 from tfrecord_lite.convert.restore import result, values_of
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.decode import build
@@ -27,6 +27,7 @@ from tfrecord_lite.example.decode.first_error import MisfitError, parse_or_first
 from tfrecord_lite.example.decode.reader import (
     ColumnReader,
     FeatureReader,
+    apart,
     as_block,
     as_bytes,
     as_one_message,
@@ -34,6 +35,7 @@ from tfrecord_lite.example.decode.reader import (
     checked_names,
     checked_splits,
     is_one_message,
+    joined_result,
 )
 from tfrecord_lite.example.sequence.batch import SequenceMessageBatch
 from tfrecord_lite.example.sequence.steps import in_steps
@@ -270,6 +272,37 @@ class SequenceExampleParser:
         """Pickle the specifications, not what was learnt."""
         remake = partial(SequenceExampleParser, strings=self.strings, pad=self._lists.pad)
         return remake, self.features
+
+
+class SequenceListsParser:
+    """Parses blocks to lists, which may be joined, and makes the results of those.
+
+    They are named by part: ``context/label``, ``feature_lists/frames``.
+    """
+
+    def __init__(self, parser: SequenceExampleParser) -> None:
+        self._context, self._lists = parser._context, parser._lists  # noqa: SLF001 - of this module
+
+    def __call__(self, block: Block) -> dict[str, Lists | SparseLists]:
+        """Read the features and lists of a block; errors as of the parser."""
+        return parse_or_first_error(block, None, self._parse, "SequenceExample")
+
+    def _parse(self, block: Block) -> dict[str, Lists | SparseLists]:
+        data, starts, stops = block.data, block.offsets, block.offsets + block.lengths
+        batch = SequenceMessageBatch(data, starts, stops, self._lists.table)
+        features = self._context.lists_of(data, starts, batch.context_stops)
+        found = {"context": features, "feature_lists": self._lists.lists(batch)}
+        return {
+            f"{part}/{name}": apart(each)
+            for part, columns in found.items()
+            for name, each in columns.items()
+        }
+
+    def result(self, path: str, lists: Lists | SparseLists) -> Column:
+        """Make the result of a feature, or of a list."""
+        part, _, name = path.partition("/")
+        reader = self._context if part == "context" else self._lists
+        return joined_result(reader, name, lists)
 
 
 class FeatureListReader(ColumnReader):
