@@ -90,6 +90,15 @@ def test_a_number_for_lengths_and_either_form_of_strings_give_the_same_result(
             assert listed[0] == listed[1]
 
 
+def test_row_splits_have_the_dtype_asked_for_if_it_has_room_for_them() -> None:
+    for n, dtype in ((2**31 - 1, np.int32), (2**31, np.int64)):  # as of many blocks together
+        flat = np.broadcast_to(np.zeros(1, np.int8), n)
+        lists = Lists(1, Type(Kind.INT64, "int8", (None,)), (n,), flat)
+        column = result(lists, with_objects=True, splits_dtype=np.int32)
+        assert column.row_splits.dtype == dtype
+        assert column.row_splits[-1] == n
+
+
 # ------------------------------------------------------------------------- blocks and memory
 
 ROWS = st.lists(
