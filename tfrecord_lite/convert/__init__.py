@@ -5,7 +5,8 @@
     arrow        tables and data frames ──> columns, and back; the one door for them
     normalize    columns ──┬─ lenient ──> Lists as they are stored
     types                  └─ strict ───> Lists of all levels, with values as they are
-    lossless     columns ──> their schema, and the way back to them;
+    restore      Lists as stored ──> as they were ──> arrays, ragged tensors, byte strings
+    lossless     columns ──> their schema, and restore for columns that others parsed;
                  the schema that came along with Arrow data, as far as its columns fit
     store        Lists and a schema ──> Lists as they are stored, one per key
     lists        Lists: values end to end, lengths of each level, presence

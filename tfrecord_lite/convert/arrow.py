@@ -64,7 +64,28 @@ from tfrecord_lite.schema import Original, Schema, SequenceSchema
 from tfrecord_lite.schema.kinds import EXTRA_FLOATS, EXTRA_INTEGERS
 from tfrecord_lite.schema.text import nearest
 
+__all__ = [
+    "SCHEMA_KEY",
+    "TEXT",
+    "UNUSABLE",
+    "Library",
+    "Opened",
+    "category_error",
+    "check_library",
+    "check_names",
+    "form_of",
+    "imported",
+    "library",
+    "misfit_error",
+    "objects",
+    "open_columns",
+    "type_error",
+    "without_decimals",
+    "without_numbers",
+]
+
 Library: TypeAlias = Literal["pandas", "polars", "arrow"]
+"""The libraries of data frames, by the words of `as_`."""
 Description: TypeAlias = "dict[str, Any]"
 """A frame's library, a word per column, and its index: JSON."""
 

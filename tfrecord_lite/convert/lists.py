@@ -238,7 +238,7 @@ def _joined_flat(flats: list[Any]) -> Any:
     lengths = np.concatenate([flat.lengths for flat in ranges])
     if all(flat.data is ranges[0].data for flat in ranges):
         return ByteRanges(ranges[0].data, np.concatenate([f.starts for f in ranges]), lengths)
-    data = np.concatenate([flat.joined() for flat in ranges])
+    data = np.concatenate([flat.packed() for flat in ranges])
     return ByteRanges(data, row_splits(lengths)[:-1], lengths)
 
 
@@ -272,6 +272,25 @@ class SparseLists(NamedTuple):
     def n(self) -> int:
         """The number of records."""
         return self.values.n
+
+    def cut(self, splits: Sequence[int]) -> list[SparseLists]:
+        """Return the records between each two splits, as :meth:`Lists.cut`."""
+        values, *places = (lists.cut(splits) for lists in (self.values, *self.places))
+        return [
+            SparseLists(own, tuple(where), self.sizes)
+            for own, *where in zip(values, *places, strict=True)
+        ]
+
+    def owned(self) -> SparseLists:
+        """Return a copy that shares no memory, as :meth:`Lists.owned`."""
+        return self.cut([0, self.n])[0]
+
+    @staticmethod
+    def join(parts: Sequence[SparseLists]) -> SparseLists:
+        """Return the records of all parts, as :meth:`Lists.join`."""
+        values = Lists.join([part.values for part in parts])
+        places = zip(*(part.places for part in parts), strict=True)
+        return SparseLists(values, tuple(map(Lists.join, places)), parts[0].sizes)
 
 
 def cleared(lists: Lists) -> Lists:

@@ -26,23 +26,27 @@ from typing import Any
 
 import numpy as np
 
-from tfrecord_lite.arrays import AnyArray, BoolArray, ByteRanges, Int64Array, ranges, row_splits
+from tfrecord_lite.arrays import (
+    AnyArray,
+    BoolArray,
+    ByteRanges,
+    ByteStrings,
+    Int64Array,
+    ranges,
+    row_splits,
+)
 from tfrecord_lite.columns import BytesColumn
 from tfrecord_lite.convert.lists import Lists, SparseLists, cleared, missing_row_error
 from tfrecord_lite.convert.normalize import opened, rows_of_sparse
+from tfrecord_lite.convert.restore import SMALL_FLOATS, original_dtype, outside, too_long
 from tfrecord_lite.convert.types import (
-    SMALL_FLOATS,
     at_record,
     at_records,
     column_error,
-    ends_in_nul,
     exact,
     flat_list,
     not_utf8,
-    original_dtype,
-    outside,
     ticks,
-    too_long,
 )
 from tfrecord_lite.errors import InvalidArgumentError, Reason, plural
 from tfrecord_lite.schema import FeatureLike, Kind, RaggedFeature, Schema
@@ -387,7 +391,7 @@ def _numbers(lists: Lists, own: Type) -> AnyArray:
             raise _kind_error(lists, kind or Kind.BYTES)
         return np.zeros(0, np.int64 if kind is Kind.INT64 else np.float32)
     if is_known and dtype != own.dtype:
-        wrong = outside(stored, own)
+        wrong = outside(stored, original_dtype(own.dtype))
         if wrong is not None:
             detail = _misfit(own.dtype)
             if kind is Kind.FLOAT and own.dtype in SMALL_FLOATS:
@@ -423,10 +427,21 @@ def _strings(lists: Lists, own: Type) -> Any:
     wrong = too_long(flat, own.text)
     if wrong is not None:
         raise _value_error(wrong, _misfit(own.text))
-    wrong = ends_in_nul(flat, own.text)
+    wrong = _ends_in_nul(flat, own.text)
     if wrong is not None:
         raise _value_error(wrong, _misfit(f"{own.text} (it drops NULs at the end)"))
     return flat
+
+
+def _ends_in_nul(strings: ByteStrings, text: str | None) -> BoolArray | None:
+    """Find the strings whose last bytes NumPy would drop; None if there are none."""
+    if text is None or text[0] not in "SU":
+        return None
+    strings = strings.to_ranges()
+    filled = np.flatnonzero(strings.lengths)
+    wrong = np.zeros(strings.lengths.size, np.bool_)
+    wrong[filled] = strings.data[(strings.starts + strings.lengths)[filled] - 1] == 0
+    return wrong if wrong.any() else None
 
 
 def _raw(lists: Lists, own: Type) -> Lists:

@@ -48,8 +48,8 @@ from tfrecord_lite.arrays import (
 )
 from tfrecord_lite.columns import BytesColumn
 from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.schema import Kind, Original
-from tfrecord_lite.schema.kinds import EXTRA_FLOATS, EXTRA_INTEGERS, numpy_dtype
+from tfrecord_lite.schema import Kind
+from tfrecord_lite.schema.kinds import EXTRA_FLOATS, EXTRA_INTEGERS
 from tfrecord_lite.schema.types import Type
 
 if TYPE_CHECKING:
@@ -121,12 +121,14 @@ def has_any(items: Iterable[Any], classes: Any) -> bool:
 def not_utf8(strings: ByteStrings) -> int | None:
     """Return the number of the first byte string that is not UTF-8; None if all are."""
     splits = row_splits(strings.lengths)
-    data = strings.joined(splits)
-    starts = data[splits[:-1][strings.lengths > 0]]
+    data = strings.packed(splits)
+    if not data.size or data.max() < 0x80:
+        return None
+    firsts = data[splits[:-1][strings.lengths > 0]]
     whole = data.tobytes()
     try:
         whole.decode()
-        if not ((starts & 0xC0) == 0x80).any():  # none starts within a character
+        if not ((firsts & 0xC0) == 0x80).any():  # none begins within a character
             return None
     except UnicodeDecodeError:
         pass
@@ -711,80 +713,3 @@ def rounded(values: AnyArray) -> AnyArray:
     """Return float32 values; raise FloatingPointError for a finite one that is too large."""
     with np.errstate(over="raise", under="ignore", invalid="ignore"):
         return values.astype(np.float32)
-
-
-# ------------------------------------------------------------- what an original's dtype does not hold
-
-
-SMALL_FLOATS = frozenset({"float16", *EXTRA_FLOATS})
-"""The floats that do not have every float32."""
-
-
-def original_dtype(name: str) -> np.dtype[Any]:
-    """Return a dtype by the name an Original has for it; ImportError without ml_dtypes."""
-    return np.dtype(object) if name == "string" else numpy_dtype(name)
-
-
-def outside(values: Any, original: Type | Original) -> BoolArray | None:
-    """Find the stored numbers, int64 or float32, that the original's dtype does not have.
-
-    None if it has all.
-    """
-    dtype = original_dtype(original.dtype)
-    is_whole = values.dtype.kind in "iu"
-    wrong: BoolArray
-    if dtype.name in SMALL_FLOATS:
-        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            back = values.astype(dtype).astype(np.float32)
-        wrong = (back != values) & ~(np.isnan(back) & np.isnan(values))
-        return wrong if wrong.any() else None
-    if dtype.name in EXTRA_INTEGERS:
-        n_bits, is_signed = int(dtype.name[-1]), dtype.name[0] != "u"
-        low, high = -(is_signed << (n_bits - 1)), (1 << (n_bits - is_signed)) - 1
-    elif dtype.kind == "b":
-        low, high = 0, 1
-    elif dtype.kind in "iu":
-        low, high = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
-    elif is_whole and dtype.kind == "f":
-        wrong = inexact_integers(values, values.astype(dtype))
-        return wrong if wrong.any() else None
-    else:
-        return None
-    if is_whole and dtype.itemsize == 8:  # two's complement
-        return None
-    if is_whole and (not values.size or (values.min() >= low and values.max() <= high)):
-        return None
-    # Not `<= high`: a float32 has no number just below 2**63.
-    wrong = ~((values >= low) & (values < high + 1) & (values == np.trunc(values)))
-    return wrong if wrong.any() else None
-
-
-def too_long(strings: ByteStrings, text: str | None) -> BoolArray | None:
-    """Find the strings that are longer than their original; None if none is."""
-    if text is None or text[0] not in "SU":
-        return None
-    width = int(text[1:])
-    wrong: BoolArray = strings.lengths > width
-    if text[0] == "U" and wrong.any():  # in bytes; now in code points
-        strings = strings.to_ranges()
-        is_first = (strings.data & 0xC0) != 0x80
-        before = np.concatenate([[0], np.cumsum(is_first)])
-        wrong = before[strings.starts + strings.lengths] - before[strings.starts] > width
-    return wrong if wrong.any() else None
-
-
-def ends_in_nul(strings: ByteStrings, text: str | None) -> BoolArray | None:
-    """Find the strings whose last bytes NumPy would drop; None if there are none."""
-    if text is None or text[0] not in "SU":
-        return None
-    strings = strings.to_ranges()
-    filled = np.flatnonzero(strings.lengths)
-    wrong = np.zeros(strings.lengths.size, np.bool_)
-    wrong[filled] = strings.data[(strings.starts + strings.lengths)[filled] - 1] == 0
-    return wrong if wrong.any() else None
-
-
-def text_objects(values: Any) -> Any:
-    """Return arrays of text as objects: a RaggedTensor would make byte strings of them."""
-    is_text = isinstance(values, np.ndarray) and values.dtype.kind in "UT"
-    return values.astype(object) if is_text else values

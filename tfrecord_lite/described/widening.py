@@ -7,9 +7,9 @@ an empty row where lengths vary.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from tfrecord_lite.schema import SchemaItem, SparseFeature
 from tfrecord_lite.schema.types import MISSING_ROW, IncompatibleError, Type
@@ -36,7 +36,7 @@ def widened(
     return _stored(name, both)
 
 
-def _stored(name: str, both: Type, splits_dtype: Any = np.int64) -> SchemaItem:
+def _stored(name: str, both: Type, splits_dtype: npt.DTypeLike = np.int64) -> SchemaItem:
     """Return the item of a type that was wider from some record on."""
     return SchemaItem(both.specification(name, splits_dtype), both.original)
 

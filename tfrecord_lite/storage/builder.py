@@ -26,8 +26,9 @@ from tfrecord_lite.convert.lossless import (
     with_carried,
 )
 from tfrecord_lite.convert.normalize import opened
+from tfrecord_lite.convert.restore import original_dtype
 from tfrecord_lite.convert.store import BYTE_SIZED, RAW, type_of
-from tfrecord_lite.convert.types import exact, original_dtype
+from tfrecord_lite.convert.types import exact
 from tfrecord_lite.described.structure import Structure, completed, flatten
 from tfrecord_lite.described.widening import widened
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
