@@ -71,7 +71,8 @@ def test_a_file_is_not_replaced_by_its_own_rows(
 
 
 def test_schemas_are_given_inferred_or_beside(run: Run, folder: Path) -> None:
-    save("times", {"t": np.array(["2024-05-01T12:00"], "M8[us]"), "a/b": np.array([0.1])})
+    times = {"t": np.array(["2024-05-01T12:00"], "M8[us]"), "a/b": np.array([0.1])}
+    save("times", times, lossless=True)
     assert run("sql", "select t, \"a/b\" from 'times'").out[2] == "2024-05-01 12:00:00  0.1"
     write(folder / "odd", [odd()])
     (folder / "s.json").write_text(Schema({"ratio": RaggedFeature("float32")}).to_json())

@@ -62,7 +62,7 @@ def test_a_series_is_what_its_values_are(tmp_path: Path, column: Any) -> None:
 
 
 def load_saved(folder: Path, data: Any) -> Any:
-    save(folder / "saved", data)
+    save(folder / "saved", data, lossless=True)
     return load(folder / "saved")
 
 

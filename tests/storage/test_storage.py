@@ -77,7 +77,7 @@ def test_any_columns_come_back(data: Any, tmp_path_factory: pytest.TempPathFacto
     path = tmp_path_factory.mktemp("any") / "data"
     if isinstance(data, np.ndarray) and data.dtype == object and not len(data):
         data = {"x": data}
-    schema = save(path, data)
+    schema = save(path, data, lossless=True)
     same(load(path), data)
     assert load_schema(f"{path}.schema.json") == schema
 
@@ -112,7 +112,7 @@ def test_rows_come_back_as_columns(data: Any, tmp_path_factory: pytest.TempPathF
     n_records = next(iter(leaves.values())).shape[0]
     path = tmp_path_factory.mktemp("any") / "data"
 
-    save(path, (row_of(data, i) for i in range(n_records)))
+    save(path, (row_of(data, i) for i in range(n_records)), lossless=True)
 
     same(load(path), data)
 
@@ -304,7 +304,7 @@ def test_a_sidecar_beside_other_data_is_rejected_unless_it_is_given(
     tmp_path: Path, n_rows: int
 ) -> None:
     path = tmp_path / "d"
-    save(path, {"x": np.zeros(n_rows)})
+    save(path, {"x": np.zeros(n_rows)}, lossless=True)
     with TFRecordWriter(path, mode="a") as writer:
         writer.write_example({"x": np.ones(1).tobytes()})
     with pytest.raises(InvalidArgumentError, match="delete the sidecar if the file") as caught:
@@ -459,7 +459,7 @@ def test_some_columns_come_by_name_in_the_order_asked_for(tmp_path: Path) -> Non
 
 def test_a_wrong_kind_in_a_file_with_a_sidecar_leads_to_load(tmp_path: Path) -> None:
     path = tmp_path / "p.tfrecord"
-    save(path, {"price": np.arange(3) / 3})
+    save(path, {"price": np.arange(3) / 3}, lossless=True)
     batches = read_batches(path, {"price": float}, 2)
     with pytest.raises(InvalidArgumentError, match=r"p\.tfrecord\.schema\.json.*without a schema"):
         list(batches)
@@ -553,31 +553,37 @@ def test_the_folder_of_a_data_set_may_be_two_levels_below(tmp_path: Path) -> Non
     ],
     ids=["columns", "rows", "stream"],
 )
-def test_what_others_read_is_rounded_with_a_warning(make: Any, tmp_path: Path) -> None:
+def test_float64_is_rounded_with_a_warning(make: Any, tmp_path: Path) -> None:
     columns = {"x": np.array([0.1, 0.5]), "exact": np.array([0.5, np.nan])}
     path = tmp_path / "a.tfrecord"
-    with pytest.warns(UserWarning, match="float64 was rounded to float32 in 'x'$") as told:
-        schema = save(path, make(columns), lossless=False)
+    with pytest.warns(UserWarning, match="float64 was rounded to float32 in 'x'; lossless") as told:
+        schema = save(path, make(columns))
+    assert len(told) == 1
     assert str(path) in str(told[0].message)
     assert schema.features == dict.fromkeys(columns, FixedLenFeature([], "float32"))
     found = load(path)
     assert found["x"].dtype == np.float64
     assert found["x"].tolist() == [float(np.float32(0.1)), 0.5]
-    assert save(path, make({"exact": columns["exact"]}), lossless=False) == schema.select(["exact"])
-    with pytest.raises(InvalidArgumentError, match="beyond float32"):
-        save(path, make({"x": np.array([0.5, 1e300])}), lossless=False)
-    assert save(path, make(columns))["x"] == RawFeature([], "float64")
+    assert save(path, make({"exact": columns["exact"]})) == schema.select(["exact"])
+    with pytest.raises(InvalidArgumentError, match=r"beyond float32.*lossless=True"):
+        save(path, make({"x": np.array([0.5, 1e300])}))
+    with pytest.warns(UserWarning, match="float64 was rounded to float32 in 'x'; lossless"):
+        save(path, make({"x": np.array([0.5, 1e-300])}))  # which becomes 0
+    with pytest.warns(UserWarning, match="float64 was rounded to float32 in 'x'; lossless"):
+        save(path, make(columns), schema=schema)
+    assert save(path, make(columns), lossless=True)["x"] == RawFeature([], "float64")
+    assert load(path)["x"].tolist() == [0.1, 0.5]
 
 
 def test_integers_that_others_see_as_negative_are_told(tmp_path: Path) -> None:
     path = tmp_path / "a.tfrecord"
     columns = {"id": np.array([1, 2**63], np.uint64), "small": np.array([0, 2**63 - 1], np.uint64)}
-    save(path, columns)
+    save(path, columns, lossless=True)
     with pytest.warns(UserWarning, match=r"a\.tfrecord: uint64 .* as negative .* in 'id'$") as told:
-        save(path, columns, lossless=False)
+        save(path, columns)
     assert len(told) == 1
     with pytest.warns(UserWarning, match="as negative"):
-        save(path, [{"id": value} for value in columns["id"]], lossless=False)
+        save(path, [{"id": value} for value in columns["id"]])
     assert load(path)["id"].tolist() == columns["id"].tolist()
 
 

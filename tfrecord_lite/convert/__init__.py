@@ -7,6 +7,7 @@
     types                  └─ strict ───> arrays
     lossless     arrays ──> their schema, and the way back to them;
                  the schema that came along with Arrow data, as far as its columns fit
+    rounding     which columns float32 does not hold
     conform      columns and a schema ──> what they are stored as: value lists, one per key
     lists        value lists: kind, values end to end, counts, presence
 

@@ -31,13 +31,14 @@ from tfrecord_lite.convert.arrow import (
 )
 from tfrecord_lite.convert.conform import conform
 from tfrecord_lite.convert.lists import Lists
-from tfrecord_lite.convert.lossless import with_carried
+from tfrecord_lite.convert.lossless import is_narrowed, with_carried
 from tfrecord_lite.convert.normalize import normalize
+from tfrecord_lite.convert.rounding import is_rounded
 from tfrecord_lite.convert.types import column_error
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
 from tfrecord_lite.example.encode.one import encode_features, encoded_key, entry_levels
 from tfrecord_lite.example.proto import FEATURES_TAG, KIND_TAGS, LIST_VALUE_TAG
-from tfrecord_lite.schema import FeatureLike, Kind
+from tfrecord_lite.schema import FeatureLike, Kind, Schema, SchemaItem
 from tfrecord_lite.wire.emit import (
     Fixed,
     Objects,
@@ -110,7 +111,7 @@ def encode_examples(
     Notes
     -----
     Floats of any type, float64 arrays too, are rounded to the nearest float32 (the lenient
-    policy, as protobuf does; P2). With the schema of :func:`~tfrecord_lite.convert.lossless.schema_of` they
+    policy, as protobuf does; P2). With the schema of ``schema_of(columns, lossless=True)`` they
     are kept exactly.
 
     Working memory is about that of the columns and the result. Batches of 1,000 records or
@@ -124,7 +125,7 @@ def encode_examples(
     >>> parse_example(people, {"age": FixedLenFeature([], int, -1)})
     {'age': array([36, 41, -1])}
     """
-    return encode_lists(_lists(columns, schema))
+    return encode_lists(_lists(columns, schema)[0])
 
 
 def encode_example(
@@ -171,17 +172,17 @@ def encode_example(
 
 
 def encode_batches(
-    data: Any, schema: Mapping[str, FeatureLike] | None
+    data: Any, schema: Mapping[str, FeatureLike] | None, rounded: dict[str, None]
 ) -> Generator[Block | list[bytes]]:
     """Encode columns, or rows that are to fit a schema, a batch at a time.
 
     Errors about columns come before the first batch; one about a row has the row's number, and comes
-    after all rows before it.
+    after all rows before it. To `rounded` are added the columns that float32 does not hold.
     """
     if is_stream(data):
-        return _encode_stream(data, schema)
+        return _encode_stream(data, schema, rounded)
     if schema is None or is_columns(data):
-        return encode_column_batches(data, schema)
+        return encode_column_batches(data, schema, rounded)
     return _encode_row_batches(data, schema)
 
 
@@ -191,10 +192,14 @@ def is_columns(data: Any) -> bool:
 
 
 def encode_column_batches(
-    columns: Mapping[str, Any] | Frame, schema: Mapping[str, FeatureLike] | None
+    columns: Mapping[str, Any] | Frame,
+    schema: Mapping[str, FeatureLike] | None,
+    rounded: dict[str, None] | None = None,
 ) -> Generator[Block]:
     """Encode columns as :func:`encode_examples`, in blocks that fit the cache."""
-    found = _lists(columns, schema)
+    found, narrowed = _lists(columns, schema)
+    if rounded is not None:
+        rounded |= {key: None for key, column in narrowed.items() if is_rounded(key, column)}
     n_records = count_records(found.items())
     n_bytes = sum(lists.n_bytes for lists in found.values())
     step = _BATCH_BYTES * n_records // max(n_bytes, 1)
@@ -206,14 +211,14 @@ def encode_column_batches(
 
 
 def _encode_stream(
-    stream: Any, schema: Mapping[str, FeatureLike] | None
+    stream: Any, schema: Mapping[str, FeatureLike] | None, rounded: dict[str, None]
 ) -> Generator[Block | list[bytes]]:
     """Encode Arrow data as they come; errors have the record's number in the whole stream."""
     first = 0
     with closing(open_frames(stream)) as frames:
         for frame in frames:
             try:
-                yield from encode_column_batches(frame, schema)
+                yield from encode_column_batches(frame, schema, rounded)
             except InvalidArgumentError as error:
                 index = None if error.index is None else first + error.index
                 raise error.at(index=index) from None
@@ -243,18 +248,24 @@ def _encode_row_batches(
         first += len(batch)
 
 
-def _lists(columns: Any, schema: Mapping[str, FeatureLike] | None) -> dict[str, Lists]:
+def _lists(
+    columns: Any, schema: Mapping[str, FeatureLike] | None
+) -> tuple[dict[str, Lists], dict[str, Any]]:
+    """Return the lists of each key; and the columns whose floats became float32, but not by a schema that says just that."""
     frame = open_columns(columns)
     if not hasattr(frame.columns, "items"):
         found = type(columns).__name__
         raise TypeError(f"columns must be a dict, with one column per feature, not {found}")
     if schema is not None:
         check_traits(frame.columns, frame.traits, schema)
-        return conform(frame.columns, schema)
+        items = schema.to_items() if isinstance(schema, Schema) else {}
+        return conform(frame.columns, schema), _narrowed(frame.columns, items)
     lists: dict[str, Lists] = {}
+    narrowed: dict[str, Any] = {}
     if frame.carried is not None:
         frame, carried = with_carried(frame, any_category=True)
         lists = conform({name: frame.columns[name] for name in carried}, carried)
+        narrowed = _narrowed(frame.columns, carried.to_items())
         frame = frame._replace(columns={k: v for k, v in frame.columns.items() if k not in carried})
     for key, column in frame.columns.items():
         if key in lists:
@@ -263,7 +274,15 @@ def _lists(columns: Any, schema: Mapping[str, FeatureLike] | None) -> dict[str, 
             raise column_error(key, detail)
         if column is not None:
             lists[key] = normalize(key, column)
-    return lists
+            if lists[key].kind is Kind.FLOAT:
+                narrowed[key] = column
+    return lists, narrowed
+
+
+def _narrowed(columns: Mapping[str, Any], items: Mapping[str, SchemaItem]) -> dict[str, Any]:
+    """Return the columns of float64 that a schema stores as float32."""
+    found = {name: columns.get(name) for name, item in items.items() if is_narrowed(item)}
+    return {name: column for name, column in found.items() if column is not None}
 
 
 def encode_lists(found: Mapping[str, Lists], n_records: int | None = None) -> Block:
