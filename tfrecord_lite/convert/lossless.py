@@ -1,4 +1,4 @@
-r"""schema_of and restore: columns as lists that every reader knows, and brought back as what they were.
+r"""schema_of and restore: columns as lists that every reader has, and brought back as what they were.
 
 An Example has three kinds of lists; a column has a dtype and a shape. :func:`schema_of`
 says how each column is stored, and what it was, its *original*:
