@@ -251,7 +251,7 @@ def test_categories_are_rounded_as_their_values(tmp_path: Path) -> None:
         with pytest.warns(UserWarning, match="rounded to float32 in 'x'"):
             save(tmp_path / "d", data)
         found = load(tmp_path / "d", as_="pandas")["x"]
-        assert found.cat.categories.tolist() == np.float32([0.7, 0.5, 0.1]).tolist()
+        assert found.cat.categories.tolist() == np.array([0.7, 0.5, 0.1], np.float32).tolist()
         assert found.cat.codes.tolist() == [2, 1, -1, 2]
 
 

@@ -621,7 +621,7 @@ def kinds_in(path: Path) -> list[str | None]:
         (EMPTY, [[1.5], EMPTY], "float_list", "float64"),
         (EMPTY, [np.array([1, 2]), EMPTY], "int64_list", "int64"),
         (EMPTY, [np.array(["a"]), EMPTY], "bytes_list", "object"),
-        ([], [np.float32([1]), EMPTY], "float_list", "float32"),
+        ([], [np.ones(1, np.float32), EMPTY], "float_list", "float32"),
         (None, [[[1], [2, 3]], EMPTY], "int64_list", "int64"),
     ],
 )
@@ -660,7 +660,12 @@ def test_what_is_missing_stays_out_of_the_record(tmp_path: Path) -> None:
 
 
 def test_an_empty_array_in_a_dictionary_tells_no_kind(tmp_path: Path) -> None:
-    rows = [{"x": EMPTY}, {"x": np.array([1, 2])}, {"x": np.zeros(0, np.int64)}, {"x": []}]
+    rows: list[Any] = [
+        {"x": EMPTY},
+        {"x": np.array([1, 2])},
+        {"x": np.zeros(0, np.int64)},
+        {"x": []},
+    ]
     with TFRecordWriter(tmp_path / "x") as writer:
         for row in rows * 20:  # also by plans for rows of one form
             writer.write_example(row)
@@ -691,7 +696,7 @@ def test_a_sidecar_of_rounded_numbers_has_a_version_of_its_own(tmp_path: Path) -
     for columns, lossless, version in (
         ({"x": np.array([0.5])}, False, 2),
         ({"x": np.array([0.5])}, True, 1),
-        ({"x": np.float32([0.5])}, False, 1),
+        ({"x": np.ones(1, np.float32)}, False, 1),
     ):
         schema = save(tmp_path / "x", columns, lossless=lossless)
         document = json.loads((tmp_path / "x.schema.json").read_text())

@@ -30,7 +30,7 @@ from tfrecord_lite.convert.lossless import (
     with_carried,
 )
 from tfrecord_lite.convert.normalize import normalize
-from tfrecord_lite.convert.rounding import is_rounded
+from tfrecord_lite.convert.rounding import rounded_columns
 from tfrecord_lite.convert.types import inexact_integers
 from tfrecord_lite.described.structure import Structure, completed, flatten
 from tfrecord_lite.described.widening import (
@@ -127,7 +127,7 @@ class SchemaBuilder:
         if self.given is not None:
             found = self._found_in(rows, self.given)
             self._n_rows += len(rows)
-            self._note_rounded(found, self.given)
+            self.rounded |= rounded_columns(found, self.given)
             return found, self.given
         columns = {}
         for name, values in self._values_of(rows).items():
@@ -143,7 +143,7 @@ class SchemaBuilder:
                 columns[name] = made
         self._n_rows += len(rows)
         schema = self.schema.select(columns)
-        self._note_rounded(columns, schema)
+        self.rounded |= rounded_columns(columns, schema)
         self._note_negative(columns)
         return columns, schema
 
@@ -155,7 +155,7 @@ class SchemaBuilder:
         if self.given is not None:
             check_traits(frame.columns, frame.traits, self.given)
             self.originals |= _originals_of(frame.columns, frame.traits)
-            self._note_rounded(frame.columns, self.given)
+            self.rounded |= rounded_columns(frame.columns, self.given)
             return frame.columns, self.given
         frame, carried = with_carried(frame)
         if self._lossless:
@@ -182,16 +182,10 @@ class SchemaBuilder:
             self._columns[name] = _Column(name, both)
         self._n_rows += frame.n_rows
         made = {name: frame.columns[name] for name in carried} | own
-        self._note_rounded(made, schema)
+        self.rounded |= rounded_columns(made, schema)
         self._note_negative(own)
         made = {name: column for name, column in made.items() if not is_empty_lists(column)}
         return made, schema.select(made)
-
-    def _note_rounded(self, columns: Mapping[str, Any], schema: Schema) -> None:
-        for name, item in schema.to_items().items():
-            column = columns.get(name)
-            if column is not None and is_narrowed(item) and is_rounded(name, column):
-                self.rounded[name] = None
 
     def _note_negative(self, columns: Mapping[str, Any]) -> None:
         for name, column in () if self._lossless else columns.items():

@@ -31,14 +31,14 @@ from tfrecord_lite.convert.arrow import (
 )
 from tfrecord_lite.convert.conform import conform
 from tfrecord_lite.convert.lists import Lists
-from tfrecord_lite.convert.lossless import is_narrowed, with_carried
+from tfrecord_lite.convert.lossless import with_carried
 from tfrecord_lite.convert.normalize import normalize
-from tfrecord_lite.convert.rounding import is_rounded
+from tfrecord_lite.convert.rounding import is_rounded, rounded_columns
 from tfrecord_lite.convert.types import column_error
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
 from tfrecord_lite.example.encode.one import encode_features, encoded_key, entry_levels
 from tfrecord_lite.example.proto import FEATURES_TAG, KIND_TAGS, LIST_VALUE_TAG
-from tfrecord_lite.schema import FeatureLike, Kind, Schema, SchemaItem
+from tfrecord_lite.schema import FeatureLike, Kind
 from tfrecord_lite.wire.emit import (
     Fixed,
     Objects,
@@ -125,7 +125,7 @@ def encode_examples(
     >>> parse_example(people, {"age": FixedLenFeature([], int, -1)})
     {'age': array([36, 41, -1])}
     """
-    return encode_lists(_lists(columns, schema)[0])
+    return encode_lists(_lists(columns, schema))
 
 
 def encode_example(
@@ -197,9 +197,7 @@ def encode_column_batches(
     rounded: dict[str, None] | None = None,
 ) -> Generator[Block]:
     """Encode columns as :func:`encode_examples`, in blocks that fit the cache."""
-    found, narrowed = _lists(columns, schema)
-    if rounded is not None:
-        rounded |= {key: None for key, column in narrowed.items() if is_rounded(key, column)}
+    found = _lists(columns, schema, rounded)
     n_records = count_records(found.items())
     n_bytes = sum(lists.n_bytes for lists in found.values())
     step = _BATCH_BYTES * n_records // max(n_bytes, 1)
@@ -249,23 +247,26 @@ def _encode_row_batches(
 
 
 def _lists(
-    columns: Any, schema: Mapping[str, FeatureLike] | None
-) -> tuple[dict[str, Lists], dict[str, Any]]:
-    """Return the lists of each key; and the columns whose floats became float32, but not by a schema that says just that."""
+    columns: Any,
+    schema: Mapping[str, FeatureLike] | None,
+    rounded: dict[str, None] | None = None,
+) -> dict[str, Lists]:
     frame = open_columns(columns)
     if not hasattr(frame.columns, "items"):
         found = type(columns).__name__
         raise TypeError(f"columns must be a dict, with one column per feature, not {found}")
+    lists: dict[str, Lists] = {}
     if schema is not None:
         check_traits(frame.columns, frame.traits, schema)
-        items = schema.to_items() if isinstance(schema, Schema) else {}
-        return conform(frame.columns, schema), _narrowed(frame.columns, items)
-    lists: dict[str, Lists] = {}
-    narrowed: dict[str, Any] = {}
+        lists = conform(frame.columns, schema)
+        if rounded is not None:
+            rounded |= rounded_columns(frame.columns, schema)
+        return lists
     if frame.carried is not None:
         frame, carried = with_carried(frame, any_category=True)
         lists = conform({name: frame.columns[name] for name in carried}, carried)
-        narrowed = _narrowed(frame.columns, carried.to_items())
+        if rounded is not None:
+            rounded |= rounded_columns(frame.columns, carried)
         frame = frame._replace(columns={k: v for k, v in frame.columns.items() if k not in carried})
     for key, column in frame.columns.items():
         if key in lists:
@@ -274,15 +275,9 @@ def _lists(
             raise column_error(key, detail)
         if column is not None:
             lists[key] = normalize(key, column)
-            if lists[key].kind is Kind.FLOAT:
-                narrowed[key] = column
-    return lists, narrowed
-
-
-def _narrowed(columns: Mapping[str, Any], items: Mapping[str, SchemaItem]) -> dict[str, Any]:
-    """Return the columns of float64 that a schema stores as float32."""
-    found = {name: columns.get(name) for name, item in items.items() if is_narrowed(item)}
-    return {name: column for name, column in found.items() if column is not None}
+            if rounded is not None and lists[key].kind is Kind.FLOAT and is_rounded(key, column):
+                rounded[key] = None
+    return lists
 
 
 def encode_lists(found: Mapping[str, Lists], n_records: int | None = None) -> Block:
