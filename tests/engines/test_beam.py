@@ -188,7 +188,7 @@ def test_rows_of_any_types_pass_between_processes(tmp_path: Path) -> None:
         "none": np.ma.masked_array([1, 2], [False, True]),
         "matrix": np.arange(8, dtype=np.float32).reshape(2, 2, 2),
     }
-    save(tmp_path / "a", columns)
+    save(tmp_path / "a", columns, lossless=True)
     local = scan(tmp_path / "a").to_arrow().to_pylist()
     names = {name: name.replace("/", "_") for name in columns} | {"class": "f_class"}
 

@@ -17,7 +17,7 @@
     }
 
 The members of a feature are the arguments of its specification; those with their default
-value may be omitted. The version is 2 if a float64 is stored as float32, which saves did by request alone when there was only version 1. Reading checks every name and creates only the classes of this package's
+value may be omitted. The version is 2 if a float64 is stored as float32, and otherwise 1. Reading checks every name and creates only the classes of this package's
 specifications: nothing in the text can name code.
 """
 
