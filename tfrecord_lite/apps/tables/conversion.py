@@ -87,7 +87,7 @@ class Settings:
     """Makes an object with ``columns`` and ``mask(batch)`` of the condition and the columns."""
     limit: int | None = None
     compression: str | None = None
-    is_exact: bool = False
+    lossless: bool = False
     """Whether to store float64 in TFRecords as its bytes, and not as float32."""
 
 
@@ -681,7 +681,7 @@ class _Maker:
             files = list({name_of(piece.source): piece.source for piece in used}.values())
             return RecordTarget(place, None, settings.compression, _described(files, plan))
         return formats.open_target(
-            place, plan.kind, self._schema, settings.compression, is_exact=settings.is_exact
+            place, plan.kind, self._schema, settings.compression, lossless=settings.lossless
         )
 
     def close(self) -> None:
