@@ -463,13 +463,13 @@ class TFRecordReader:
         from tfrecord_lite.example.parse import ExampleParser  # noqa: PLC0415 - loads the engine
 
         # A parser of the user's own may read the records after parsing them.
-        is_given = type(parser) is ExampleParser
+        is_owned = type(parser) is ExampleParser
         n_batches = 1
         with contextlib.closing(self._blocks(lambda: n_batches * size)) as blocks:
             for block in blocks:
                 n_used = len(block) // size * size if drop_remainder else len(block)
-                given = replace(block[:n_used], is_given=is_given)
-                for batches in _parsed(parser, given, size):
+                records = replace(block[:n_used], is_owned=is_owned)
+                for batches in _parsed(parser, records, size):
                     yield from batches
                 n_batches = batches_at_once(size, len(block), block.nbytes)
 

@@ -271,7 +271,7 @@ def test_workers_of_a_repeated_run_read_ranges_from_the_second_round_on(
         SmallBlocks.n_read, size = 0, len(range(worker, sum(counts), n_workers))
         pairs = list(part.chunks(Run(), None))
 
-        found = [number_of(record) for chunk, _ in pairs for record in chunk.elements()]
+        found = [number_of(record) for chunk, _ in pairs for record in chunk.to_list()]
         assert len(found) == 4 * size
         for number in range(4):
             rounds[number] += found[number * size : (number + 1) * size]
@@ -284,7 +284,7 @@ def test_workers_of_a_repeated_run_read_ranges_from_the_second_round_on(
         for chunk, state in pairs:
             taken += len(chunk)
             again = pickle.loads(pickle.dumps(part)).chunks(Run(), state)
-            assert [number_of(r) for rest, _ in again for r in rest.elements()] == found[taken:]
+            assert [number_of(r) for rest, _ in again for r in rest.to_list()] == found[taken:]
     assert [sorted(of_round) for of_round in rounds] == [list(range(sum(counts)))] * 4
 
 
@@ -297,7 +297,7 @@ def test_a_file_that_has_grown_is_read_anew(tmp_path: Path) -> None:
         if len(found) == 4:  # all of the first round
             with TFRecordWriter(names[1], mode="a") as writer:
                 writer.write(example(9))
-        found += [number_of(record) for record in chunk.elements()]
+        found += [number_of(record) for record in chunk.to_list()]
 
     assert found[:4] == [1, 3, 5, 7]
     assert found[4:] == [5, 6, 7, 8, 5, 6, 7, 8, 9]
@@ -321,7 +321,7 @@ def test_a_file_that_is_replaced_by_one_of_its_size_is_read_anew(
     for chunk, _ in part.chunks(Run(), None):
         if len(found) == 20:  # all of the first round
             (tmp_path / "3").rename(path)
-        found += [record[0] for record in chunk.elements()]
+        found += [record[0] for record in chunk.to_list()]
 
     assert found == [*range(1, 40, 2), *range(20, 40), *range(20, 40)]
 
@@ -343,7 +343,7 @@ def test_damage_in_a_range_comes_after_the_records_before_it(
         for part, before in zip(parts, chunks, strict=True):
             begin = [state for _, state in before if state and not state["epoch"]][-1]
             for chunk, _ in part.chunks(Run(), begin):
-                yield from numbers(chunk.elements())
+                yield from numbers(chunk.to_list())
 
     found: list[int] = []
     with pytest.raises(DataLossError) as caught:

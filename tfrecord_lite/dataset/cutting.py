@@ -154,7 +154,7 @@ def elements(feed: Feed) -> Iterator[tuple[Any, Chunk, int, dict[str, Any]]]:
         chunk = feed.take()
         if chunk is None:
             return
-        for i, element in enumerate(chunk.elements()):
+        for i, element in enumerate(chunk.to_list()):
             yield element, chunk, i, further(before, i + 1)
 
 

@@ -130,7 +130,7 @@ class DatasetIterator(Generic[T_co]):
         chunk = self._feed.take()
         if chunk is None:
             raise StopIteration
-        self._ready = chunk.elements()
+        self._ready = chunk.to_list()
 
     @property
     def report(self) -> DamageReport | None:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["Content", "PlanNode", "Run", "Source", "Stage", "chain", "feed_of", "plan_of"]
 
 Content: TypeAlias = Literal["records", "batches", "objects"]
-"""The chunks that a node gives: RecordChunks, BatchChunks, or any."""
+"""The chunks that a node gives: Blocks, BatchChunks, or any."""
 
 _MOST_CHARS = 150
 """About the most characters of a plan's summary."""

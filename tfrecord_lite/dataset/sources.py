@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfrecord_lite.block import Block
+from tfrecord_lite.block import Block, block_of
 from tfrecord_lite.dataset import random_order as order
-from tfrecord_lite.dataset.chunks import RecordChunk, join
+from tfrecord_lite.dataset.chunks import join_records
 from tfrecord_lite.dataset.cutting import Demand
 from tfrecord_lite.dataset.plan import MemoryKey, Run, Source
 from tfrecord_lite.errors import FailedPreconditionError, Reason, TFRecordError, plural
@@ -27,7 +27,7 @@ from tfrecord_lite.records.damage import DamageLog
 if TYPE_CHECKING:
     from tfrecord_lite.dataset.cutting import Pair, State
 
-    Read = Callable[[int, int], Iterator[RecordChunk]]
+    Read = Callable[[int, int], Iterator[Block]]
     """Reads the part at a place, after its first `n` records."""
     _Stamp = tuple[str, FileStamp | None]
 
@@ -74,11 +74,12 @@ class Files(Source):
         """Yield the records of this part; at the end, warn of skipped damage."""
         log = run.damage.begin(self.options)
         try:
-            names = [self.names[i] for i in self._order(run)]
+            names = self._order(run)
             share = self._share(names) if self.is_cut and any(run.epoch[1:]) else None
             parts = list(map(FilePart, names)) if share is None else share
             demand = run.demand if self.cycle_length == 1 else Demand()
-            read = functools.partial(self._read, parts, log, demand)
+            numbers = {name: number for number, name in enumerate(self.names)}
+            read = functools.partial(self._read, parts, numbers, log, demand)
             at = state["at"] if state else None
             if self.cycle_length > 1:
                 pairs = _interleaved(read, len(parts), self.cycle_length, self.block_length, at)
@@ -116,26 +117,38 @@ class Files(Source):
             self.runs.keep(runs := {})
         return runs
 
-    def _order(self, run: Run) -> list[int]:
-        """Return the numbers of the files, in the order of this epoch."""
+    def _order(self, run: Run) -> list[str]:
+        """Return the files in the order of this epoch."""
         if self.seed is None:
-            return list(range(len(self.names)))
+            return list(self.names)
         key = run.key(self.seed, 0, reshuffles=self.reshuffles)
-        numbers: list[int] = order.permutation(key, len(self.names)).tolist()
-        return numbers
+        return [self.names[i] for i in order.permutation(key, len(self.names)).tolist()]
 
     def _read(
-        self, parts: list[FilePart], log: DamageLog | None, demand: Demand, place: int, n_skip: int
-    ) -> Iterator[RecordChunk]:
-        """Yield the records, after the first `n_skip`, of the part at a place in the order."""
-        part, is_all = parts[place], not n_skip and parts[place].is_whole
-        name, number = part.source, self.names.index(part.source)
+        self,
+        parts: list[FilePart],
+        numbers: dict[str, int],
+        log: DamageLog | None,
+        demand: Demand,
+        place: int,
+        n_skip: int,
+    ) -> Iterator[Block]:
+        """Yield the records, after the first `n_skip`, of the part at a place in the order.
+
+        `numbers` are those of the files, by name.
+        """
+        part = parts[place]
+        name, is_all = part.source, not n_skip and part.is_whole
         stamp = _stamp(name) if self.is_cut and is_all else None  # before it is opened
         if n_skip and log is None:  # where damage is skipped, only intact records count
             part, n_skip = part.after(n_skip, self.options)
         with closing(PartReader(part, self.options, log, _LARGE_RECORDS)) as reader:
             while (block := reader.next_block(None if n_skip else demand.n)) is not None:
-                chunk = self._chunk(number, block)[n_skip:]
+                places = block.places  # which nobody else has; all chunks have the same sources
+                if places is not None:
+                    places[:, 0] = numbers[name]
+                chunk = block_of(block.data, block.offsets, block.lengths, self.names, places)
+                chunk = chunk[n_skip:] if n_skip else chunk
                 n_skip -= min(len(block), n_skip)
                 if len(chunk):
                     yield chunk
@@ -145,22 +158,13 @@ class Files(Source):
         if stamp is not None:
             self._runs[stamp] = reader.runs
 
-    def _chunk(self, number: int, block: Block) -> RecordChunk:
-        span = block.spans[0]
-        places = np.empty((len(block), 3), np.int64)  # file, index, offset of each record
-        places[:, 0] = number
-        places[:, 1] = np.arange(span.index, span.index + len(block))
-        places[:, 2] = block.offsets
-        places[:, 2] += span.base or 0
-        return RecordChunk(self.names, block.data, block.offsets, block.lengths, places)
-
 
 def _stamp(name: str) -> _Stamp:
     """Return what changes if a file does; without the stamp for one that has none, such as a pipe."""
     return name, None if local_size(name) is None else FileStamp.of(open_handle(name))
 
 
-def _in_order(read: Read, n_parts: int, state: State) -> Iterator[tuple[RecordChunk, State]]:
+def _in_order(read: Read, n_parts: int, state: State) -> Iterator[tuple[Block, State]]:
     """Yield the records of one part after the other, each chunk with the state after it."""
     place, n_taken = (state["file"], state["taken"]) if state else (0, 0)
     while place < n_parts:
@@ -205,11 +209,7 @@ class ShuffledRecords(Source):
                 most = 1  # read one by one, so that those before the damaged one come first
                 continue
             at += numbers.size
-            places = file.places(numbers)
-            yield (
-                RecordChunk(file.sources, block.data, block.offsets, block.lengths, places),
-                {"taken": at, "of": len(file)},
-            )
+            yield block, {"taken": at, "of": len(file)}
 
     def _opened(self) -> TFRecordFile:
         """Open the files, or return them as opened before if they have not changed."""
@@ -251,7 +251,7 @@ class _OpenFile:
         self.n_taken = n_taken
         self.error: Exception | None = None
         self._chunks = read(file, n_taken)
-        self._ready: list[RecordChunk] = []
+        self._ready: list[Block] = []
         self.n_ready = 0
         self.n_bytes = 0
         self._is_at_end = False
@@ -270,9 +270,9 @@ class _OpenFile:
                 return
             self._ready.append(chunk)
             self.n_ready += len(chunk)
-            self.n_bytes += int(chunk.lengths.sum())
+            self.n_bytes += chunk.nbytes
 
-    def take(self, wanted: int) -> list[RecordChunk]:
+    def take(self, wanted: int) -> list[Block]:
         """Return the next records, fewer only at the end."""
         self.fill(wanted)
         out = []
@@ -285,13 +285,13 @@ class _OpenFile:
             wanted -= len(chunk)
             self.n_taken += len(chunk)
             self.n_ready -= len(chunk)
-            self.n_bytes -= int(chunk.lengths.sum())
+            self.n_bytes -= chunk.nbytes
         return out
 
 
 def _interleaved(
     read: Read, n_files: int, cycle_length: int, block_length: int, state: State
-) -> Iterator[tuple[RecordChunk, State]]:
+) -> Iterator[tuple[Block, State]]:
     """Yield the records of files in turns, each chunk with the state after it."""
     at: dict[str, Any] = state or {"next": 0, "turn": 0, "slots": [None] * cycle_length}
     next_file, turn = at["next"], at["turn"]
@@ -300,7 +300,7 @@ def _interleaved(
         active = [slot for slot in slots[turn:] + slots[:turn] if slot is not None]
         is_steady = next_file == n_files or len(active) == cycle_length
         n_rounds = _whole_rounds(active, block_length) if is_steady else 0
-        chunk: RecordChunk | None
+        chunk: Block | None
         error = None
         if n_rounds:
             chunk = _take_rounds(active, n_rounds, block_length)
@@ -315,7 +315,7 @@ def _interleaved(
                 slots[turn] = None if error is None else slot
             if error is None:  # otherwise it remains this slot's turn, also in a resumed run
                 turn = (turn + 1) % cycle_length
-            chunk = join(pieces) if pieces else None  # type: ignore[assignment]
+            chunk = join_records(pieces) if pieces else None
         if chunk is not None:
             where = [None if slot is None else [slot.file, slot.n_taken] for slot in slots]
             yield chunk, {"next": next_file, "turn": turn, "slots": where}
@@ -333,12 +333,10 @@ def _whole_rounds(files: list[_OpenFile], block_length: int) -> int:
     return min(most, *(file.n_ready // block_length for file in files))
 
 
-def _take_rounds(files: list[_OpenFile], n_rounds: int, block_length: int) -> RecordChunk:
+def _take_rounds(files: list[_OpenFile], n_rounds: int, block_length: int) -> Block:
     """Take whole rounds at once."""
     pieces = [piece for file in files for piece in file.take(n_rounds * block_length)]
     # Record numbers in the order of the pieces, by (file, round, turn); wanted by round first.
     shape = (len(files), n_rounds, block_length)
     numbers = np.arange(len(files) * n_rounds * block_length).reshape(shape)
-    chunk: Any = join(pieces)
-    mixed: RecordChunk = chunk[numbers.transpose(1, 0, 2).reshape(-1)]
-    return mixed
+    return join_records(pieces)[numbers.transpose(1, 0, 2).reshape(-1)]

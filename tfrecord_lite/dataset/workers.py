@@ -187,7 +187,7 @@ def _copied(pieces: list[Any], *, is_cut: bool) -> Chunk:
     """Make a chunk of a pickle and copies of its arrays; if it `is_cut` into elements, that copies them."""
     head, *arrays = pieces
     if is_cut:
-        return ObjectChunk(pickle.loads(head, buffers=arrays).elements())  # noqa: S301 - our own
+        return ObjectChunk(pickle.loads(head, buffers=arrays).to_list())  # noqa: S301 - our own
     return pickle.loads(head, buffers=map(bytearray, arrays))  # type: ignore[no-any-return]  # noqa: S301
 
 
@@ -218,7 +218,7 @@ def _work(
                 buffers: list[pickle.PickleBuffer] = []
                 # Records become bytes objects anyway; columns are sent as they are.
                 is_cut = isinstance(chunk, ColumnChunk)
-                sent = chunk if is_cut else ObjectChunk(chunk.elements())
+                sent = chunk if is_cut else ObjectChunk(chunk.to_list())
                 head = pickle.dumps(sent, 5, buffer_callback=buffers.append)
                 views = [memoryview(head), *(buffer.raw() for buffer in buffers)]
                 if sum(view.nbytes + _ALIGN for view in views) > slot_bytes:

@@ -219,8 +219,8 @@ class ExampleParser(Generic[_ColumnT_co]):
         def parse(some: Block) -> list[dict[str, Column]]:
             own = splits if some is block else [0, len(some)]
             stops = some.offsets + some.lengths
-            data, starts, is_given = some.data, some.offsets, some.is_given
-            return self._reader.read(data, starts, stops, own, single=single, is_given=is_given)
+            data, starts, is_owned = some.data, some.offsets, some.is_owned
+            return self._reader.read(data, starts, stops, own, single=single, is_owned=is_owned)
 
         try:
             return parse_or_first_error(block, names, parse)

@@ -95,9 +95,9 @@ class RecordSource:
         n_rows, last = 0, 0
         self._open(quick)
         for block in self._blocks():
-            base = block.spans[0].base
-            if self._log is None and base is not None and base + int(block.offsets[0]) >= last:
-                self.marks.append((n_rows, base + int(block.offsets[0])))
+            offset = block.place(0).offset
+            if self._log is None and offset is not None and offset >= last:
+                self.marks.append((n_rows, offset))
                 last = self.marks[-1][1] + _MARK_BYTES
             n_rows += len(block)
         self.marks = [] if self._stream is None or self._stream.compression else self.marks

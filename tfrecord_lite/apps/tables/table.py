@@ -47,7 +47,7 @@ from tfrecord_lite.described.inferred import (
 )
 from tfrecord_lite.described.sidecar import Sidecar
 from tfrecord_lite.described.sources import described_by
-from tfrecord_lite.errors import DamageReport, InvalidArgumentError, plural, require_int
+from tfrecord_lite.errors import DamageReport, plural, require_int
 from tfrecord_lite.files.names import Source, Sources, expand, is_file_object
 from tfrecord_lite.index.parts import PART_BYTES, FilePart, PartReader, file_parts
 from tfrecord_lite.options import ReadOptions, ReadSettings
@@ -493,11 +493,7 @@ class _ToBatches(Stage):
         with self.feed(run, state) as feed:
             while (chunk := feed.take(self.most)) is not None:
                 records: Any = chunk
-                try:
-                    batch = self.batches.of(records.block)
-                except InvalidArgumentError as error:
-                    raise records.located(error) from None
-                yield ObjectChunk([batch]), {"feed": feed.state()}
+                yield ObjectChunk([self.batches.of(records)]), {"feed": feed.state()}
 
 
 # -------------------------------------------------------------------------------- schema

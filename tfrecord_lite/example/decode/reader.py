@@ -167,15 +167,15 @@ class FeatureReader(ColumnReader):
         splits: list[int],
         *,
         single: bool,
-        is_given: bool = False,
+        is_owned: bool = False,
     ) -> list[dict[str, Column]]:
         """Parse the messages of several batches at once; as :meth:`results`.
 
-        If the buffer `is_given`, byte strings that fill most of it, as images do, become a column there, in the
+        If the buffer `is_owned`, byte strings that fill most of it, as images do, become a column there, in the
         last step: nothing else can be read from it afterwards.
         """
         batch = self._messages(data, starts, stops)
-        large = self._large(batch, data.size) if is_given and len(splits) == 2 else None
+        large = self._large(batch, data.size) if is_owned and len(splits) == 2 else None
         if large is not None:
             name, (dense, _, _), values = large
             (others,) = self.results(batch, splits, single=single, but=name)
