@@ -24,7 +24,7 @@ from tfrecord_lite.example.decode.reader import (
     checked_splits,
     is_one_message,
 )
-from tfrecord_lite.example.survey import TypeCheck
+from tfrecord_lite.example.survey import TypeCheck, reject_sequences
 from tfrecord_lite.schema import DenseLike, FeatureLike, RaggedFeature, Schema, SparseSpec
 from tfrecord_lite.schema.prepare import prepare, specifications
 from tfrecord_lite.schema.text import listed
@@ -222,6 +222,8 @@ class ExampleParser(Generic[_ColumnT_co]):
             data, starts, is_owned = some.data, some.offsets, some.is_owned
             return self._reader.read(data, starts, stops, own, single=single, is_owned=is_owned)
 
+        if self._hint is not None:
+            reject_sequences(block, is_first=False)
         try:
             return parse_or_first_error(block, names, parse)
         except InvalidArgumentError as error:
