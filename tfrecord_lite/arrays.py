@@ -80,6 +80,12 @@ class ByteRanges:
         """Copy the ranges end to end; `splits` are the :func:`row_splits` of the lengths, if known."""
         return gather(self.data, self.starts, self.lengths, splits)
 
+    def packed(self, splits: Int64Array | None = None) -> Uint8Array:
+        """Return the ranges end to end: the buffer itself if they are all that it has, in order."""
+        splits = row_splits(self.lengths) if splits is None else splits
+        is_packed = self.data.size == splits[-1] and np.array_equal(self.starts, splits[:-1])
+        return self.data if is_packed else self.joined(splits)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ByteItems:
@@ -114,6 +120,8 @@ class ByteItems:
     def joined(self, splits: Int64Array | None = None) -> Uint8Array:
         """Copy the strings end to end; `splits` is not needed."""
         return np.frombuffer(b"".join(self.items), np.uint8)
+
+    packed = joined
 
 
 ByteStrings: TypeAlias = ByteRanges | ByteItems

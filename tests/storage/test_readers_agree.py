@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from tests.support.columns import same
+from tests.support.joined import join
 from tfrecord_lite import (
     ExampleParser,
     FixedLenSequenceFeature,
@@ -30,7 +31,6 @@ from tfrecord_lite import (
     read_batches,
     save,
 )
-from tfrecord_lite.columns.join import join
 from tfrecord_lite.convert.lists import row_of
 from tfrecord_lite.described.inferred import FOR_BATCHES
 from tfrecord_lite.errors import InvalidArgumentError, Reason

@@ -32,14 +32,14 @@ from tfrecord_lite.convert.lists import (
     with_present,
     with_values,
 )
-from tfrecord_lite.convert.lossless import (
+from tfrecord_lite.convert.normalize import flattened, normalize, present_records
+from tfrecord_lite.convert.restore import (
     SMALL_FLOATS,
-    from_raw,
+    numbers_of,
     original_dtype,
     outside,
     too_long,
 )
-from tfrecord_lite.convert.normalize import flattened, normalize, present_records
 from tfrecord_lite.convert.types import (
     WHOLE,
     at_records,
@@ -138,7 +138,7 @@ def _check_original(name: str, out: Lists, original: Original, *, is_signed: boo
         wrong = out.flat < 0 if out.flat.min(initial=0) < 0 else None
         what = original.dtype
     elif out.kind is not Kind.BYTES:
-        wrong = outside(out.flat, original)
+        wrong = outside(out.flat, original_dtype(original.dtype))
         what = original.dtype
     else:
         wrong = too_long(out.flat, original.text)
@@ -165,8 +165,9 @@ def _check_categories(name: str, out: Lists, original: Original) -> None:
         strings = out.flat.to_ranges()
         values = BytesColumn(row_splits(strings.lengths), strings.joined())
         if original.dtype != "string":
-            values, counts = from_raw(name, values, original)
-            places = row_splits(counts)[places]
+            dtype = original_dtype(original.dtype)
+            values = numbers_of(values.data, dtype)
+            places = row_splits(strings.lengths // dtype.itemsize)[places]
     else:
         values = out.flat.astype(original.dtype)
     listed: Any = original.categories

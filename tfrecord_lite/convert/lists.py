@@ -36,7 +36,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
@@ -238,7 +238,7 @@ def _joined_flat(flats: list[Any]) -> Any:
     lengths = np.concatenate([flat.lengths for flat in ranges])
     if all(flat.data is ranges[0].data for flat in ranges):
         return ByteRanges(ranges[0].data, np.concatenate([f.starts for f in ranges]), lengths)
-    data = np.concatenate([flat.joined() for flat in ranges])
+    data = np.concatenate([flat.packed() for flat in ranges])
     return ByteRanges(data, row_splits(lengths)[:-1], lengths)
 
 
@@ -256,6 +256,41 @@ def _owned_part(flat: Any, start: int, stop: int) -> Any:
     lengths = strings.lengths.copy()
     splits = row_splits(lengths)
     return ByteRanges(strings.joined(splits), splits[:-1], lengths)
+
+
+class SparseLists(NamedTuple):
+    """The values of a SparseTensor, record by record, and where they are."""
+
+    values: Lists
+    """Of one level."""
+    places: tuple[Lists, ...]
+    """Of each dimension after the records the int64 indices; of the same level."""
+    sizes: tuple[int, ...]
+    """The dense shape of a record."""
+
+    @property
+    def n(self) -> int:
+        """The number of records."""
+        return self.values.n
+
+    def cut(self, splits: Sequence[int]) -> list[SparseLists]:
+        """Return the records between each two splits, as :meth:`Lists.cut`."""
+        values, *places = (lists.cut(splits) for lists in (self.values, *self.places))
+        return [
+            SparseLists(own, tuple(where), self.sizes)
+            for own, *where in zip(values, *places, strict=True)
+        ]
+
+    def owned(self) -> SparseLists:
+        """Return a copy that shares no memory, as :meth:`Lists.owned`."""
+        return self.cut([0, self.n])[0]
+
+    @staticmethod
+    def join(parts: Sequence[SparseLists]) -> SparseLists:
+        """Return the records of all parts, as :meth:`Lists.join`."""
+        values = Lists.join([part.values for part in parts])
+        places = zip(*(part.places for part in parts), strict=True)
+        return SparseLists(values, tuple(map(Lists.join, places)), parts[0].sizes)
 
 
 def with_present(lists: Lists, present: BoolArray | None) -> Lists:

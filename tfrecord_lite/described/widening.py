@@ -27,7 +27,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tfrecord_lite.columns import RaggedTensor
-from tfrecord_lite.convert.lossless import original_dtype, specification_of
+from tfrecord_lite.convert.lossless import specification_of
+from tfrecord_lite.convert.restore import original_dtype
 from tfrecord_lite.schema import (
     Kind,
     Original,

@@ -25,7 +25,7 @@ import numpy as np
 from tfrecord_lite.arrays import AnyArray, ByteStrings, Int64Array, Uint8Array, row_splits
 from tfrecord_lite.block import Block
 from tfrecord_lite.convert.lists import Lists
-from tfrecord_lite.example.decode import build
+from tfrecord_lite.convert.restore import objects_of
 from tfrecord_lite.example.decode.batch import FEW, DiscoveredKeys, MessageBatch, by_runtime
 from tfrecord_lite.example.decode.first_error import parse_or_first_error
 from tfrecord_lite.example.decode.reader import as_block, as_bytes
@@ -264,7 +264,7 @@ class _Arrays:
             if int(flat.lengths.sum()) > _WIDE_BYTES * len(flat):
                 self._long = flat  # objects are made when they are asked for
                 return
-            flat = build.strings(flat, as_column=False)
+            flat = objects_of(flat)
         if self._splits is None:
             flat = flat.reshape(lists.n, count)
         self._flat = flat
@@ -276,14 +276,14 @@ class _Arrays:
             count = cast("int", self._count)
             if self._long is not None:
                 some = self._long.take(slice(first * count, last * count))
-                return list(build.strings(some, as_column=False).reshape(-1, count))  # type: ignore[union-attr]
+                return list(objects_of(some).reshape(-1, count))
             rows = self._flat[first:last]
         else:
             splits = self._splits[first : last + 1]
             flat = self._flat
             if self._long is not None:
                 some = self._long.take(slice(int(splits[0]), int(splits[-1])))
-                flat, splits = build.strings(some, as_column=False), splits - splits[0]
+                flat, splits = objects_of(some), splits - splits[0]
             rows = [flat[a:b] for a, b in pairwise(splits.tolist())]
         return [row.copy() for row in rows] if self._is_wide else rows
 

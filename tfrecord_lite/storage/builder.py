@@ -23,12 +23,12 @@ from tfrecord_lite.convert.lossless import (
     RAW,
     check_exact,
     item_of,
-    original_dtype,
     schema_of,
     stored_alike,
     with_carried,
 )
 from tfrecord_lite.convert.normalize import normalize
+from tfrecord_lite.convert.restore import original_dtype
 from tfrecord_lite.convert.types import inexact_integers
 from tfrecord_lite.described.structure import Structure, completed, flatten
 from tfrecord_lite.described.widening import (

@@ -4,7 +4,7 @@
 
     described.sources, or inferred ──> Schema, structure
                                          │
-    TFRecordReader ── blocks ── ExampleParser ── join ── rebuild ──> data
+    TFRecordReader ── blocks ── ListsParser ── join ── result ── rebuild ──> data
 
 SequenceExamples go the same way, with a SequenceSchema and a SequenceExampleParser. Their columns
 are named by part: ``context/label``, ``feature_lists/frames``.
@@ -18,8 +18,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
 
 from tfrecord_lite.block import Block
-from tfrecord_lite.columns.join import join
 from tfrecord_lite.convert.arrow import Library, check_library, index_names, joined_frame, table_for
+from tfrecord_lite.convert.lists import Lists, SparseLists
 from tfrecord_lite.described.columns import known_columns, names_asked_for, names_of, with_text
 from tfrecord_lite.described.inferred import (
     SAMPLE,
@@ -33,8 +33,8 @@ from tfrecord_lite.described.sidecar import Sidecar
 from tfrecord_lite.described.sources import described_by, structure_of
 from tfrecord_lite.described.structure import rebuild
 from tfrecord_lite.errors import require_int
-from tfrecord_lite.example.parse import ExampleParser, parser_of_all
-from tfrecord_lite.example.sequence.parse import SequenceExampleParser
+from tfrecord_lite.example.parse import ExampleParser, ListsParser, parser_of_all
+from tfrecord_lite.example.sequence.parse import SequenceExampleParser, SequenceListsParser
 from tfrecord_lite.example.survey import check_of_either, reject_sequences
 from tfrecord_lite.files.names import Sources, expand
 from tfrecord_lite.options import ReadOptions, ReadSettings
@@ -195,10 +195,12 @@ class Loader:
                 Schema.of_items({n: items[path] for n in specs if (path := f"{p}/{n}") in items})
                 for p, specs in parts.items()
             ]
-            self._parse = SequenceExampleParser(*chosen, strings=strings, pad=False)
+            self._parse = SequenceListsParser(
+                SequenceExampleParser(*chosen, strings=strings, pad=False)
+            )
         elif schema:
-            make = parser_of_all if rejects_others else ExampleParser
-            self._parse = make(schema, strings=strings)
+            make: Any = parser_of_all if rejects_others else ExampleParser
+            self._parse = ListsParser(make(schema, strings=strings))
         self._is_first, self._check_type = True, check_of_either()
 
     def whole(self, blocks: Iterator[Block]) -> Any:
@@ -208,38 +210,39 @@ class Loader:
         n_rows = 0
         with closing(blocks):  # type: ignore[type-var]
             for block in blocks:
-                columns = self.columns_of(block)
                 n_rows += len(block)
                 if self._library is not None:
-                    tables.append(self._table(columns, len(block)))
+                    tables.append(self._table(block))
                     continue
-                for name, column in columns.items():
-                    parts[name].append(column)
+                for name, lists in self.lists_of(block).items():
+                    parts[name].append(lists)
+        if self._library is not None:
+            tables = tables if n_rows else [self._table(Block.from_records([]))]
+            originals = self._schema.originals
+            return joined_frame(self._library, tables, originals, self._dataframe)
         if not n_rows:
-            columns = self.columns_of(Block.from_records([]))
-            if self._library is None:
-                return rebuild(self._structure, columns)
-            tables = [self._table(columns, 0)]
-        if self._library is None:
-            # Parts are dropped once joined, so that only one column is in memory twice.
-            return rebuild(self._structure, {name: join(parts.pop(name)) for name in list(parts)})
-        originals = self._schema.originals
-        return joined_frame(self._library, tables, originals, self._dataframe)
+            return rebuild(self._structure, self.columns_of(Block.from_records([])))
+        columns = {}
+        for name in list(parts):  # which are dropped: only one column is in memory twice
+            own = parts.pop(name)
+            columns[name] = self._parse.result(name, type(own[0]).join(own))
+            del own
+        return rebuild(self._structure, columns)
 
-    def _table(self, columns: dict[str, Any], n_rows: int) -> Any:
+    def _table(self, block: Block) -> Any:
         library: Any = self._library
-        return table_for(library, columns, self._schema.originals, self._dataframe, n_rows)
+        columns, originals = self.columns_of(block), self._schema.originals
+        return table_for(library, columns, originals, self._dataframe, len(block))
 
     def columns_of(self, block: Block) -> dict[str, Any]:
         """Return the columns of a block, with their original types."""
+        found = self.lists_of(block)
+        return {name: self._parse.result(name, lists) for name, lists in found.items()}
+
+    def lists_of(self, block: Block) -> dict[str, Lists | SparseLists]:
+        """Return the values of a block as they were before they were stored."""
         if not self._is_sequence:
             self._check_type(block)
             reject_sequences(block, is_first=self._is_first)
             self._is_first = False
-        if self._parse is None:
-            return {}
-        if not self._is_sequence:
-            return self._parse(block)  # type: ignore[no-any-return]
-        context, lists, _ = self._parse.parse_block(block)
-        columns = {f"context/{name}": column for name, column in context.items()}
-        return columns | {f"feature_lists/{name}": column for name, column in lists.items()}
+        return {} if self._parse is None else self._parse(block)

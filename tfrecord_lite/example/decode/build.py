@@ -1,16 +1,16 @@
-"""The values of features to results: dense, padded, sparse and ragged.
+"""The values of features to lists that are checked, and those to results: dense, padded, sparse, ragged.
 
 ::
 
-    Lists ─────────┬─> dense     FixedLenFeature           (n, *shape)
-                   ├─> padded    FixedLenSequenceFeature   (n, longest, *shape)
-                   ├─> var_len   VarLenFeature             SparseTensor
-                   ├─> sparse    SparseFeature             SparseTensor, of several columns
-                   └─> ragged    RaggedFeature             RaggedTensor, of several columns
+    Lists, one per key ─┬─> dense     FixedLenFeature          ─┐
+                        ├─> blocks    FixedLenSequenceFeature   ├─> Lists ─┬─> array, ragged
+                        ├─> sparse    SparseFeature             │          ├─> padded
+                        └─> ragged    RaggedFeature            ─┘          └─> SparseTensor
+                                          divided                 restore, join     finished
 
-Each function takes the columns of a batch, and the prepared specification. With `single` the
-batch is one message, and the result is that of the single-example call, without the batch
-dimension (rule E1).
+:func:`divided` takes the columns of a batch, and the prepared specification. The lists that it
+returns may be restored to what they were, and joined to those of other batches, before
+:func:`finished` makes the result of them.
 
 Raises :class:`~.first_error.MisfitError` about the first message that does not fit the feature.
 """
@@ -19,34 +19,40 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import pairwise
-from typing import Any
+from dataclasses import replace
+from typing import Any, cast
 
 import numpy as np
 
 from tfrecord_lite.arrays import (
     AnyArray,
     BoolArray,
-    ByteItems,
     ByteRanges,
-    ByteStrings,
     Int64Array,
-    ObjectArray,
     place_all,
     ranges,
     row_splits,
     views,
 )
-from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
-from tfrecord_lite.columns.bytes import FlatValues, as_array
-from tfrecord_lite.convert.lists import Lists
+from tfrecord_lite.columns import BytesColumn, Column, SparseTensor
+from tfrecord_lite.columns.bytes import as_array
+from tfrecord_lite.convert.lists import Lists, SparseLists
+from tfrecord_lite.convert.restore import (
+    as_strings,
+    numbers_of,
+    restore,
+    restore_values,
+    result,
+    sparse_result,
+    values_of,
+)
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
 from tfrecord_lite.example.decode.first_error import MisfitError
-from tfrecord_lite.schema import RaggedFeature, RawFeature
+from tfrecord_lite.schema import Kind, RaggedFeature, RawFeature
 from tfrecord_lite.schema.features import KeyedPartition
-from tfrecord_lite.schema.prepare import Dense, Padded, Ragged, Sparse
+from tfrecord_lite.schema.prepare import Dense, Padded, Prepared, Ragged, Sparse, VarLen
+from tfrecord_lite.schema.types import WIRE, Type
 
-_SHORT_BYTES = 256
 _ALIGN = 8
 """Arrays of any type may begin at a multiple of this."""
 _MAX_GAPS, _MAX_MEAN_GAPS = 2**20, 2**10
@@ -82,28 +88,6 @@ def reject_sizes(key: str, lists: Lists, wrong: BoolArray, feature: Dense | Padd
     reject(key, wrong, Reason.WRONG_COUNT, lambda i: f"found {shown(lists, i)}, {shape}; {how}")
 
 
-def strings(stored: ByteStrings, *, as_column: bool) -> ObjectArray | BytesColumn:
-    """Copy byte strings out of their buffer: an object each, or one column of all."""
-    if as_column:
-        splits = row_splits(stored.lengths)
-        return BytesColumn(splits, stored.joined(splits))
-    out = np.empty(len(stored), object)
-    if isinstance(stored, ByteItems):
-        out[:] = stored.items
-        return out
-    starts, lengths = stored.starts, stored.lengths
-    if int(lengths.sum()) < _SHORT_BYTES * starts.size:
-        # Slices of bytes are cheaper than views of an array, and the copy is small.
-        splits = row_splits(lengths).tolist()
-        copied = stored.joined().tobytes()
-        out[:] = [copied[a:b] for a, b in pairwise(splits)]
-        return out
-    view = memoryview(stored.data)  # type: ignore[arg-type]
-    stops = (starts + lengths).tolist()
-    out[:] = [view[a:b].tobytes() for a, b in zip(starts.tolist(), stops, strict=True)]
-    return out
-
-
 def strings_in_place(stored: ByteRanges) -> BytesColumn:
     """Move byte strings, which are in order, end to end in their own buffer, and make a column of it."""
     data, starts, lengths = stored.data, stored.starts, stored.lengths
@@ -113,11 +97,54 @@ def strings_in_place(stored: ByteRanges) -> BytesColumn:
     return BytesColumn(splits, data[first : first + int(splits[-1])])
 
 
-def dense(key: str, lists: Lists, feature: Dense, *, single: bool) -> AnyArray | BytesColumn:
-    r"""Build the result of a FixedLenFeature: shape (n, \\*shape) (rules X1, X3 to X5)."""
-    flat, counts, present = lists.flat, lists.levels[0], lists.present
+def own_type(feature: Prepared) -> Type:
+    """Return what the values of a feature are by its specification."""
+    kind = feature.kind
+    shape: tuple[int | None, ...] = (None,)
+    match feature:
+        case Dense(raw=RawFeature() as spec):
+            return Type(kind, spec.dtype_name, spec.shape)
+        case Dense():
+            shape = feature.shape
+        case Padded(raw=RawFeature() as spec):
+            return Type(kind, spec.dtype_name, (None, *spec.shape))
+        case Padded():
+            shape = (None, *feature.shape)
+        case Ragged():
+            shape = (
+                None,
+                *(getattr(partition, "length", None) for partition in feature.partitions),
+            )
+    return Type(kind, kind.label, shape)
+
+
+def divided(
+    feature: Prepared, own: Type, column: Callable[[str], Lists], *, single: bool
+) -> Lists | SparseLists:
+    """Check the columns of a feature, and divide its values into lists of its :func:`own_type`.
+
+    With `single` the batch is one message, of which single-example calls check more (rules G4, G5).
+    """
+    match feature:
+        case Dense():
+            return dense(feature.key, column(feature.key), feature, own)
+        case Padded():
+            return blocks(feature.key, column(feature.key), feature, own)
+        case VarLen():
+            return column(feature.key)
+        case Sparse():
+            indices = {key: column(key) for key in feature.index_keys}
+            return sparse(column(feature.value_key), indices, feature)
+        case Ragged():
+            partitions = {key: column(key) for key, _ in feature.reads()[1:]}
+            return ragged(column(feature.key), partitions, feature, own, single=single)
+
+
+def dense(key: str, lists: Lists, feature: Dense, own: Type) -> Lists:
+    """Check the values of a FixedLenFeature, and fill in its default (rules X1, X3 to X5)."""
+    counts, present = lists.levels[0], lists.present
     if present is None and isinstance(counts, int) and counts == feature.size:
-        return shaped(flat, feature, lists.n, single=single)
+        return in_shape(lists, feature, own)
     present = np.ones(lists.n, np.bool_) if present is None else present
     if feature.default is None:
         detail = (
@@ -127,67 +154,116 @@ def dense(key: str, lists: Lists, feature: Dense, *, single: bool) -> AnyArray |
         reject(key, ~present, Reason.MISSING, lambda _: detail)
     reject_sizes(key, lists, present & (lists.lengths != feature.size), feature)
     if feature.default is not None and not present.all():
-        filled = np.empty((lists.n, feature.size), feature.kind.dtype)
-        filled[present] = as_array(flat).reshape(-1, feature.size)
-        filled[~present] = feature.default.reshape(1, feature.size)
-        is_column = isinstance(flat, BytesColumn)
-        flat = BytesColumn.from_list(filled.ravel().tolist()) if is_column else filled
-    return shaped(flat, feature, lists.n, single=single)
+        lists = lists.with_(flat=_filled(lists.flat, present, feature.default))
+    return in_shape(lists, feature, own)
 
 
-def shaped(
-    flat: FlatValues, feature: Dense, n_messages: int, *, single: bool
-) -> AnyArray | BytesColumn:
+def in_shape(lists: Lists, feature: Dense, own: Type) -> Lists:
     """Give values the shape of a FixedLenFeature, of which every message has as many as it takes."""
+    flat, levels = lists.flat, cast("tuple[int, ...]", own.shape)
     if feature.raw is not None:
-        array = raw(flat, feature.raw, feature.key)
-        return array[0] if single else array
-    shape = feature.shape if single else (n_messages, *feature.shape)
-    if isinstance(flat, BytesColumn):
-        if len(shape) == 1:
-            return flat
-        flat = as_array(flat)  # a column has one dimension
-    return flat.reshape(shape)
+        flat = raw(flat, feature.raw, feature.key)
+    return Lists(lists.n, own, levels, flat)
+
+
+def restored(feature: Prepared, lists: Lists | SparseLists, original: Type) -> Lists | SparseLists:
+    """Return lists as they were before they were stored; errors as of :func:`.restore`."""
+    name = feature.name if isinstance(feature, Sparse | Ragged) else feature.key
+    if isinstance(lists, SparseLists):
+        return lists._replace(values=restore_values(name, lists.values, original))
+    if isinstance(feature, Padded | VarLen):
+        return restore_values(name, lists, original)
+    return restore(name, lists, original)
+
+
+def finished(feature: Prepared, lists: Lists | SparseLists, *, with_objects: bool) -> Column:
+    """Make the result of a feature: of one batch, or of several that were joined."""
+    if isinstance(lists, SparseLists):
+        return sparse_result(lists, with_objects=with_objects)
+    match feature:
+        case Padded():
+            return padded(lists, feature, with_objects=with_objects)
+        case VarLen():
+            return var_len(lists, with_objects=with_objects)
+    return in_rows(feature, lists, with_objects=with_objects)
+
+
+def in_rows(feature: Prepared, lists: Lists, *, with_objects: bool) -> Column:
+    """Make the result of lists whose type has all dimensions."""
+    splits_dtype = feature.splits_dtype if isinstance(feature, Ragged) else np.int64
+    try:
+        return cast("Column", result(lists, with_objects=with_objects, splits_dtype=splits_dtype))
+    except ValueError as error:  # from NumPy
+        detail = f"no array can have the shape {lists.type.shape}: {error}"
+        raise argument_error(detail, key=feature.reads()[0][0]) from None
+
+
+def _filled(flat: Any, present: BoolArray, default: AnyArray) -> Any:
+    """Put a default where a message lacks the feature; `flat` has the values of the others."""
+    n, size = present.size, default.size
+    if isinstance(flat, np.ndarray):
+        whole = np.empty((n, size), flat.dtype)
+        whole[present], whole[~present] = flat.reshape(-1, size), default.reshape(1, size)
+        return whole.reshape(-1)
+    others = as_strings(default.reshape(-1)).to_ranges()
+    lengths = _filled(flat.lengths, present, others.lengths)
+    splits = row_splits(flat.lengths)
+    data = np.concatenate([flat.joined(splits), others.data])
+    starts = _filled(splits[:-1], present, others.starts + splits[-1])
+    return ByteRanges(data, starts, lengths)
 
 
 def raw(strings: Any, spec: RawFeature, key: str) -> AnyArray:
-    r"""View a column of byte strings as the arrays they are: shape (n_strings, \\*shape)."""
+    """Return byte strings, one per array, as the values of the arrays, end to end."""
     wrong = np.flatnonzero(strings.lengths != spec.n_bytes)
     if wrong.size:
         found, wanted = plural(int(strings.lengths[wrong[0]]), "byte"), list(spec.shape)
         detail = f"found {found}, expected {spec.n_bytes:,} for {spec.dtype_name} {wanted}"
         raise MisfitError(int(wrong[0]), Reason.WRONG_COUNT, key, detail)
-    data = strings.data[strings.offsets[0] : strings.offsets[-1]]
-    array: AnyArray
-    if spec.dtype == np.bool:
-        array = data != 0  # rule D3
-        return array.reshape(len(strings), *spec.shape)
-    data = data if data.flags.writeable else data.copy()
-    array = data.view(spec.dtype.newbyteorder("<")).astype(spec.dtype, copy=False)
-    array = array.reshape(len(strings), *spec.shape)
-    return array.view(spec.dtype)  # the native dtype, which prints as float64
+    if isinstance(strings, BytesColumn):
+        data = strings.data[strings.offsets[0] : strings.offsets[-1]]
+    else:
+        data = strings.joined()
+    return numbers_of(data, spec.dtype)  # rule D3
 
 
-def padded(key: str, lists: Lists, feature: Padded, *, single: bool) -> AnyArray:
-    r"""Build the result of a FixedLenSequenceFeature: shape (n, longest, \\*shape) (S2 to S4)."""
+def blocks(key: str, lists: Lists, feature: Padded, own: Type) -> Lists:
+    """Divide the values of a FixedLenSequenceFeature into blocks of its shape (rules S2, S3)."""
+    size, counts = feature.size, lists.levels[0]
+    if size > 1:
+        reject(
+            key,
+            lists.lengths % size != 0,
+            Reason.WRONG_COUNT,
+            lambda i: f"found {shown(lists, i)}, expected a multiple of {size:,}",
+        )
+    return Lists(lists.n, own, (counts // size, *feature.shape), lists.flat)
+
+
+def padded(lists: Lists, feature: Padded, *, with_objects: bool) -> AnyArray:
+    r"""Build the result of a FixedLenSequenceFeature: shape (n, longest, \\*shape) (rule S4)."""
+    flat = as_array(values_of(lists, with_objects=with_objects))
     counts = lists.lengths
-    reject(
-        key,
-        counts % feature.size != 0,
-        Reason.WRONG_COUNT,
-        lambda i: f"found {shown(lists, i)}, expected a multiple of {feature.size:,}",
-    )
-    flat = as_array(lists.flat)
-    if single:
-        return flat.reshape(-1, *feature.shape)
     longest = int(counts.max(initial=0))
-    shape = (lists.n, longest // feature.size, *feature.shape)
+    shape = (lists.n, longest, *feature.shape)
     if (counts == longest).all():
         return flat.reshape(shape)
+    size = feature.size
     with room_for(counts, feature):
-        out = np.full(lists.n * longest, feature.padding, feature.kind.dtype)
-    out[ranges(np.arange(lists.n) * longest, counts)] = flat
+        out = np.full(lists.n * longest * size, padding_of(lists, feature, flat.dtype), flat.dtype)
+    out[ranges(np.arange(lists.n) * longest * size, counts * size)] = flat
     return out.reshape(shape)
+
+
+def padding_of(lists: Lists, feature: Padded, dtype: np.dtype[Any]) -> Any:
+    """Return what fills shorter rows of values that are what they were before they were stored."""
+    padding = feature.padding.reshape(1)
+    if dtype == padding.dtype and lists.type.text is None:
+        return padding[0]
+    flat: Any = as_strings(padding) if feature.kind is Kind.BYTES else padding
+    one = Lists(1, Type(feature.kind, shape=()), (), flat)
+    one = restore(feature.key, one, replace(lists.type, shape=()))
+    return as_array(values_of(one, with_objects=True))[0]
 
 
 @contextmanager
@@ -207,22 +283,17 @@ def room_for(sizes: Int64Array, feature: Padded) -> Iterator[None]:
         raise MisfitError(longest, Reason.TENSOR_TOO_LARGE, feature.key, detail) from None
 
 
-def var_len(lists: Lists, *, single: bool) -> SparseTensor:
+def var_len(lists: Lists, *, with_objects: bool) -> SparseTensor:
     """Build the result of a VarLenFeature (rule V1)."""
     counts = lists.lengths
-    place = ranges(np.zeros_like(counts), counts)
-    longest = int(counts.max(initial=0))
-    if single:
-        return SparseTensor(place[:, None], as_array(lists.flat), np.array([longest]))
     message = np.repeat(np.arange(lists.n), counts)
-    dense_shape = np.array([lists.n, longest])
-    return SparseTensor(np.stack([message, place], 1), as_array(lists.flat), dense_shape)
+    places = np.stack([message, ranges(np.zeros_like(counts), counts)], 1)
+    flat = as_array(values_of(lists, with_objects=with_objects))
+    return SparseTensor(places, flat, np.array([lists.n, int(counts.max(initial=0))]))
 
 
-def sparse(
-    values: Lists, indices: dict[str, Lists], feature: Sparse, *, single: bool
-) -> SparseTensor:
-    """Build the result of a SparseFeature (rules Z1 to Z4, with checked indices)."""
+def sparse(values: Lists, indices: dict[str, Lists], feature: Sparse) -> SparseLists:
+    """Check the coordinates of a SparseFeature, and sort the values by them (rules Z1 to Z4)."""
     counts = values.lengths
     for key, index in indices.items():
         differs = np.flatnonzero(index.lengths != counts)
@@ -231,50 +302,40 @@ def sparse(
             found = f"{shown(index, first, 'index', 'indices')} for the {shown(values, first)}"
             detail = f"{found} of {feature.value_key!r}; expected one each"
             raise MisfitError(first, Reason.BAD_INDEX, key, detail)
-    message = np.repeat(np.arange(values.n), counts)
-    columns = [np.asarray(index.flat) for index in indices.values()]
-    for key, column, size in zip(indices, columns, feature.sizes, strict=True):
-        wrong = (column < 0) | (column >= size)
+    places = [np.asarray(index.flat) for index in indices.values()]
+    for key, place, size in zip(indices, places, feature.sizes, strict=True):
+        wrong = (place < 0) | (place >= size)
         if wrong.any():
             first = int(np.flatnonzero(wrong)[0])
-            detail = f"an index is {column[first]}, expected 0 to {size - 1}"
-            raise MisfitError(int(message[first]), Reason.BAD_INDEX, key, detail)
-    flat = as_array(values.flat)
-    dense_shape = np.array(feature.sizes if single else (values.n, *feature.sizes))
-    places = np.stack(columns if single else [message, *columns], 1)
+            detail = f"an index is {place[first]}, expected 0 to {size - 1}"
+            raise MisfitError(values.record_of(first), Reason.BAD_INDEX, key, detail)
     if not feature.already_sorted:
-        order = np.lexsort([*reversed(columns), message])
-        places, flat = places[order], flat[order]
-    return SparseTensor(places, flat, dense_shape.astype(np.int64))
+        order = np.lexsort([*reversed(places), np.repeat(np.arange(values.n), counts)])
+        places = [place[order] for place in places]
+        flat = values.flat
+        flat = flat[order] if isinstance(flat, np.ndarray) else flat.take(order)
+        values = values.with_(flat=flat)
+    coordinates = [values.with_(flat=place, type=WIRE[Kind.INT64]) for place in places]
+    return SparseLists(values, tuple(coordinates), feature.sizes)
 
 
 def ragged(
-    values: Lists, partitions: dict[str, Lists], feature: Ragged, *, single: bool
-) -> AnyArray | BytesColumn | RaggedTensor:
-    """Build the result of a RaggedFeature (rules G1 to G8, always consistent).
+    values: Lists, partitions: dict[str, Lists], feature: Ragged, own: Type, *, single: bool
+) -> Lists:
+    """Divide the values of a RaggedFeature (rules G1 to G8, always consistent).
 
     From the innermost partition outwards: at each level there are `items` in every
     message, and the partition says how many of them each row takes.
     """
-    inner: Any = values.flat
+    if not feature.partitions:
+        return values
+    levels: list[Any] = []
     items = values.lengths
     for partition in reversed(feature.partitions):
-        uniform = None
         if isinstance(partition, RaggedFeature.UniformRowLength):
-            uniform = partition.length
-            is_plain = not isinstance(inner, RaggedTensor)
-            lengths, rows = _uniform(
-                feature.key, values, items, uniform, single=single, is_plain=is_plain
-            )
-            if is_plain:
-                inner = as_array(inner)
-                try:
-                    inner = inner.reshape(int(rows.sum()), uniform, *inner.shape[1:])
-                except ValueError as error:
-                    detail = f"cannot make an array with rows of one length: {error}"
-                    raise argument_error(detail, key=feature.key) from None
-                items = rows
-                continue
+            is_plain = all(isinstance(level, int) for level in levels)
+            level: Any = partition.length
+            items = _uniform(feature.key, values, items, level, single=single, is_plain=is_plain)
         else:
             column = partitions[partition.key]
             if single and isinstance(partition, RaggedFeature.RowSplits):
@@ -283,21 +344,17 @@ def ragged(
                 if first.any():
                     detail = f"the first split is {first[0]}, expected 0"
                     raise MisfitError(0, Reason.BAD_PARTITION, partition.key, detail)
-            lengths, rows = _partition(partition, column, items, feature.splits_dtype)
-            _check(partition, lengths, rows, items)
-        splits = row_splits(lengths).astype(feature.splits_dtype)
-        inner = RaggedTensor(inner, splits, uniform)
-        items = rows
-    if single:
-        return inner  # type: ignore[no-any-return]
-    splits = row_splits(items).astype(feature.splits_dtype)
-    return RaggedTensor.from_row_splits(inner, splits, validate=False)
+            level, rows = _partition(partition, column, items, feature.splits_dtype)
+            _check(partition, level, rows, items)
+            items = rows
+        levels.insert(0, level)
+    return Lists(values.n, own, (items, *levels), values.flat)
 
 
 def _uniform(
     key: str, values: Lists, items: Int64Array, length: int, *, single: bool, is_plain: bool
-) -> tuple[Int64Array, Int64Array]:
-    """Divide items into rows of one length (rule G3); lengths of rows, rows of each message.
+) -> Int64Array:
+    """Divide items into rows of one length, and return the rows of each message (rule G3).
 
     For length 0, a plain vector is one row, and anything else has no rows.
     """
@@ -308,8 +365,7 @@ def _uniform(
             Reason.BAD_PARTITION,
             lambda i: f"{shown(values, i)} cannot be divided into rows of {length:,}",
         )
-        rows = items // length
-        return np.full(int(rows.sum()), length), rows
+        return items // length
     if not single:  # nothing says how many there are in each message (rule G4)
         detail = "a batch cannot have rows of length 0, since they cannot be counted"
         raise InvalidArgumentError(Reason.BAD_PARTITION, key=key, detail=detail)
@@ -319,7 +375,7 @@ def _uniform(
         Reason.BAD_PARTITION,
         lambda i: f"{shown(values, i)} cannot make rows of length 0",
     )
-    return np.empty(0, np.int64), np.full_like(items, is_plain)
+    return np.full_like(items, is_plain)
 
 
 def _partition(
