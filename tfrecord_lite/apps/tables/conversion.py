@@ -326,8 +326,15 @@ def _table_of(files: Sequence[Source], settings: Settings) -> TFRecordTable:
     """Return the table of files: with the schema given, those of their sidecars, or inferred."""
     options: Any = asdict(settings.options)
     paths: Any = list(files)
+    # The columns of a condition are known only to the table of all.
+    columns = settings.columns if settings.condition is None else None
     return scan(
-        paths, schema=settings.schema, text=settings.text, sample=settings.sample, **options
+        paths,
+        columns,
+        schema=settings.schema,
+        text=settings.text,
+        sample=settings.sample,
+        **options,
     )
 
 
