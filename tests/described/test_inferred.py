@@ -25,7 +25,7 @@ from tfrecord_lite import (
     scan,
 )
 from tfrecord_lite.cli.app import main
-from tfrecord_lite.described.inferred import blocks_ahead
+from tfrecord_lite.described.inferred import FOR_BATCHES, blocks_ahead
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.framing import frame
@@ -80,6 +80,18 @@ def test_the_shell_and_scan_agree(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert scan(path, ["context/n"]).to_arrow().to_pydict() == {"context/n": [0, 1]}
     ((context, _, lengths),) = read_batches(path)
     assert (context["n"].tolist(), lengths["x"].tolist()) == ([0, 1], [0, 2])
+
+
+def test_lists_after_a_sample_without_any_are_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of_two = FOR_BATCHES._replace(num_records=2)
+    monkeypatch.setattr("tfrecord_lite.described.sources.FOR_BATCHES", of_two)
+    path = write(tmp_path / "s", [sequence(i, [7] * (i == 5)) for i in range(9)])
+    for batches in (read_batches(path, batch_size=2), TFRecordReader(path).batches(batch_size=2)):
+        with pytest.raises(InvalidArgumentError, match="SequenceSchema") as caught:
+            list(batches)
+        assert (caught.value.source, caught.value.index) == (str(path), 5)
 
 
 # ------------------------------------------------------------------ columns not asked for

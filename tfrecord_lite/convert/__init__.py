@@ -8,6 +8,7 @@
     restore      Lists as stored ──> as they were ──> arrays, ragged tensors, byte strings
     lossless     columns ──> their schema, and restore for columns that others parsed;
                  the schema that came along with Arrow data, as far as its columns fit
+    rounding     which columns float32 does not hold
     store        Lists and a schema ──> Lists as they are stored, one per key
     lists        Lists: values end to end, lengths of each level, presence
 

@@ -398,6 +398,10 @@ def with_traits(schema: Schema, traits: Mapping[str, dict[str, Any]]) -> Schema:
     for name, members in traits.items():
         if members and name in originals:
             originals[name] = replace(originals[name], **members)
+            if members.get("categories") and schema[name].dtype_name == "float32":  # as the values
+                listed = np.array(members["categories"], np.float32).astype(originals[name].dtype)
+                categories = tuple(dict.fromkeys(listed.tolist()))
+                originals[name] = replace(originals[name], categories=categories)
     return Schema(schema.features, originals)
 
 

@@ -487,8 +487,10 @@ def _flattened_rows(key: str, items: list[Any], types: set[type]) -> Lists:
     if len(dtypes) == 1 and None not in dtypes and _OBJECT not in dtypes:
         counts = np.fromiter((item.size for item in items), np.int64, len(items))
         flat = np.concatenate([item.reshape(-1) for item in items])
-        return Lists(len(items), type_of_dtype(flat.dtype, (None,)), (counts,), flat_values(flat))
-    lists = [_flattened(key, item) for item in items]
+        if flat.size or flat.dtype != np.float64:  # that of np.array([]) is NumPy's default
+            own = type_of_dtype(flat.dtype, (None,))
+            return Lists(len(items), own, (counts,), flat_values(flat))
+    lists = [flattened(key, item) for item in items]
     counts = np.fromiter(map(len, lists), np.int64, len(lists))
     values = list(chain.from_iterable(lists))
     try:
@@ -498,7 +500,7 @@ def _flattened_rows(key: str, items: list[Any], types: set[type]) -> Lists:
     return Lists(len(items), WIRE[kind], (counts,), flat)
 
 
-def _flattened(key: str, item: Any) -> list[Any]:
+def flattened(key: str, item: Any) -> list[Any]:
     """Return the values of nested sequences, end to end; those of arrays as NumPy's scalars."""
     values = _values_of(item)
     if has_any(values, _SEQUENCES):

@@ -6,9 +6,9 @@ type                              list   values
 bool, integers up to 63 bits      int64  as they are
 uint64, datetime64, timedelta64   int64  two's complement; counts of the unit, NaT too
 float32 and smaller               float  widened
-float64, not lossless             float  rounded; a finite value beyond float32 is an error
-float64, complex, arrays of       bytes  raw: the little-endian bytes of each innermost row, so the
-one-byte numbers                         last dimension that varies goes, or all if none does
+float64                           float  rounded; a finite value beyond float32 is an error
+complex, images; float64 and      bytes  raw: the little-endian bytes of each innermost row, so the
+one-byte numbers if lossless             last dimension that varies goes, or all if none does
 strings                           bytes  in UTF-8
 ================================  =====  ==========================================================
 
@@ -55,14 +55,16 @@ from tfrecord_lite.schema.text import nearest
 from tfrecord_lite.schema.types import WIRE, Type
 
 RAW = frozenset({"float64", "complex64", "complex128"})
-"""The dtypes that are stored as their bytes, unless rounding is asked for."""
+"""The dtypes that no list holds exactly; complex numbers no list at all."""
 
 BYTE_SIZED = frozenset({"bool", "int8", "uint8"})
 _RAW_VALUES = 16
 """From how many values on an array of these is stored as its bytes: as a list, it takes a hundred times as long."""
 
 
-def type_of(key: str, lists: Lists | SparseLists, *, lossless: bool = True) -> Type:
+def type_of(
+    key: str, lists: Lists | SparseLists, *, lossless: bool = False, raw_images: bool = True
+) -> Type:
     """Return what lists are and how they are stored: by their dtype and levels alone, never by values."""
     if isinstance(lists, SparseLists):
         own = replace(lists.values.type, shape=lists.sizes)
@@ -84,9 +86,9 @@ def type_of(key: str, lists: Lists | SparseLists, *, lossless: bool = True) -> T
         wider = "float64" if dtype.startswith("float") else "complex128"
         detail = f"{dtype} has no form that every machine reads; convert it with astype({wider!r})"
         raise column_error(key, detail, None, Reason.UNSUPPORTED)
-    is_raw = dtype.startswith("complex") or (
-        lossless and (dtype in RAW or (dtype in BYTE_SIZED and size >= _RAW_VALUES))
-    )
+    is_raw = dtype.startswith("complex") or (lossless and dtype in RAW)
+    is_image = raw_images and dtype == "uint8" and len(own.shape or ()) > 1
+    is_raw |= size >= _RAW_VALUES and (is_image or (lossless and dtype in BYTE_SIZED))
     return replace(own, kind=Kind.BYTES) if is_raw and own.kind is not None else own
 
 
@@ -233,9 +235,6 @@ def _dense(key: str, lists: Lists, out: Lists, feature: Dense, own: Type) -> Lis
     if is_other and math.prod(shape) == feature.size:
         detail = f"records of shape {shape}, but the schema says {feature.shape}"
         raise column_error(key, detail, None, Reason.WRONG_COUNT)
-    if feature.default is not None and own.is_raw and out.present is None:
-        filled = out.flat.lengths > 0  # an empty row is the default
-        out = out if filled.all() else out.with_(present=filled)
     present: Any = np.True_ if out.present is None else out.present
     if feature.default is None and feature.size:
         detail = f"required feature {key!r} is missing and has no default; "
@@ -470,7 +469,8 @@ def _check_categories(key: str, lists: Lists, own: Type) -> None:
     """Reject values that are not among the categories, of which a data frame could not be made."""
     flat: Any = lists.flat
     if isinstance(flat, np.ndarray):
-        items = flat.astype(own.dtype).tolist()
+        stored = flat.astype(np.float32) if own.kind is Kind.FLOAT else flat
+        items = stored.astype(own.dtype).tolist()
     else:
         strings = flat.to_ranges()
         items = list(BytesColumn(row_splits(strings.lengths), strings.joined()))

@@ -38,7 +38,7 @@ def known_columns(columns: Sequence[str], known: Collection[str]) -> list[str]:
     if unknown:
         nested = next((each for each in known if "/" in each), None)
         paths = "" if nested is None else f"; nested names are paths, such as {nested!r}"
-        raise argument_error(f"no feature {unknown[0]!r}{choices(unknown[0], known)}{paths}")
+        raise argument_error(f"no column {unknown[0]!r}{choices(unknown[0], known)}{paths}")
     return columns
 
 

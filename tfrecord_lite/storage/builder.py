@@ -11,15 +11,15 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from operator import itemgetter
 from typing import Any
-
-import numpy as np
 
 from tfrecord_lite.convert.arrow import Frame, Traits, check_traits, with_traits
 from tfrecord_lite.convert.lists import Lists, SparseLists, cleared
 from tfrecord_lite.convert.lossless import (
-    check_exact,
+    check_rows,
+    is_narrowed,
     item_of,
     schema_of,
     splits_dtype_of,
@@ -27,6 +27,7 @@ from tfrecord_lite.convert.lossless import (
 )
 from tfrecord_lite.convert.normalize import opened
 from tfrecord_lite.convert.restore import original_dtype
+from tfrecord_lite.convert.rounding import rounded_columns
 from tfrecord_lite.convert.store import BYTE_SIZED, RAW, type_of
 from tfrecord_lite.convert.types import exact
 from tfrecord_lite.described.structure import Structure, completed, flatten
@@ -76,16 +77,20 @@ def _weight(item: Any) -> int:
 class SchemaBuilder:
     """Turns batches, all of rows or all of frames, into columns; widens one schema for all."""
 
-    def __init__(self, given: Schema | None = None, *, lossless: bool = True) -> None:
+    def __init__(
+        self, given: Schema | None = None, *, lossless: bool = False, raw_images: bool = True
+    ) -> None:
         self.given: Schema | None = given
         self._lossless = lossless
+        self._type_of = partial(type_of, lossless=lossless, raw_images=raw_images)
+        self._item_of = partial(item_of, lossless=lossless, raw_images=raw_images)
         self._structure: Structure | None = None
         self._columns: dict[str, _Column] = {}
         self._n_rows = 0
         self.originals: dict[str, Original] = {}
         """Those that columns of frames have by themselves, if a schema is given."""
         self.rounded: dict[str, None] = {}
-        """Columns without a given schema, of which a float64 was not exact in float32."""
+        """Columns of which a float64 was not exact in float32; not those that are float32 by a given schema."""
         self.negative: dict[str, None] = {}
         """Columns for others that see integers from 2**63 on as negative numbers."""
 
@@ -108,12 +113,13 @@ class SchemaBuilder:
     def add_rows(self, rows: list[Any]) -> tuple[dict[str, Any], Schema]:
         """Return rows as columns, and the schema to write these with.
 
-        Both omit columns with nothing but None or empty lists. Raises InvalidArgumentError
+        Both omit columns with nothing but None, or empty lists of which nothing tells the kind. Raises InvalidArgumentError
         about the first row that does not fit the schema, or those before it.
         """
         if self.given is not None:
             found = self._found_in(rows, self.given)
             self._n_rows += len(rows)
+            self.rounded |= rounded_columns(found, self.given)
             return found, self.given
         columns = {}
         for name, values in self._values_of(rows).items():
@@ -129,26 +135,32 @@ class SchemaBuilder:
                 columns[name] = lists
         self._n_rows += len(rows)
         schema = self.schema.select(columns)
-        self._note_changed(columns, schema)
-        return {name: _without_empty_rows(lists) for name, lists in columns.items()}, schema
+        self.rounded |= rounded_columns(columns, schema)
+        self._note_negative(columns)
+        return columns, schema
 
     def add_frame(self, frame: Frame) -> tuple[dict[str, Any], Schema]:
         """Return a batch of Arrow data as columns, and the schema to write these with.
 
-        Both omit columns of nothing but empty lists. An error has the record's number in the batch.
+        Both omit columns of empty lists whose type tells no kind. An error has the record's number in the batch.
         """
         if self.given is not None:
             check_traits(frame.columns, frame.traits, self.given)
             self.originals |= _originals_of(frame.columns, frame.traits)
+            self.rounded |= rounded_columns(frame.columns, self.given)
             return frame.columns, self.given
         frame, carried = with_carried(frame)
-        check_exact(frame.columns, carried)
+        if self._lossless:
+            carried = carried.select(
+                [n for n, i in carried.to_items().items() if not is_narrowed(i)]
+            )
+        check_rows(frame.columns, carried)
         items, columns = carried.to_items(), {}
         for name, column in frame.columns.items():
             wanted = Type.of(items[name]) if name in items else None
             columns[name] = lists = opened(name, column, "strict", wanted)
             if wanted is None:
-                items[name] = item_of(name, lists, splits_dtype_of(column), lossless=self._lossless)
+                items[name] = self._item_of(name, lists, splits_dtype_of(column))
         traits = {n: frame.traits[n] for n in frame.traits if n not in carried}
         schema = with_traits(Schema.of_items(items), traits).select(columns)
         for name, item in schema.to_items().items():
@@ -166,34 +178,26 @@ class SchemaBuilder:
             self._columns[name] = _Column(name, item=both)
         self._n_rows += frame.n_rows
         own = {name: lists for name, lists in columns.items() if name not in carried}
-        self._note_changed(own, schema)
+        self.rounded |= rounded_columns({**frame.columns, **own}, schema)
+        self._note_negative(own)
         filled = {
-            name: _without_empty_rows(lists)
+            name: lists
             for name, lists in columns.items()
             if isinstance(lists, SparseLists) or not is_empty(lists)
         }
         return filled, schema.select(filled)
 
-    def _note_changed(self, columns: Mapping[str, Lists | SparseLists], schema: Schema) -> None:
-        for name, column in columns.items():
+    def _note_negative(self, columns: Mapping[str, Lists | SparseLists]) -> None:
+        for name, column in () if self._lossless else columns.items():
             values = column.values if isinstance(column, SparseLists) else column
-            if values.type.dtype not in ("uint64", "float64"):
-                continue
-            flat = cleared(values).flat
-            if values.type.dtype == "uint64" and not self._lossless:
-                if flat.max(initial=0) >= 2**63:
-                    self.negative[name] = None
-            elif values.type.dtype == "float64" and schema[name].kind is Kind.FLOAT:
-                with np.errstate(over="ignore", under="ignore"):
-                    floats = flat.astype(np.float32)
-                if not np.array_equal(floats, flat, equal_nan=True):
-                    self.rounded[name] = None
+            if values.type.dtype == "uint64" and cleared(values).flat.max(initial=0) >= 2**63:
+                self.negative[name] = None
 
     def _values_of(self, rows: list[Any]) -> dict[str, list[Any]]:
         """Return the values of each column."""
         if self._structure is None:
             self._structure, leaves = flatten(rows[0])
-            self._columns = {name: _Column(name, lossless=self._lossless) for name in leaves}
+            self._columns = {name: _Column(name, type_of=self._type_of) for name in leaves}
         names = list(self._columns)
         if (flat := _values_of_flat_dicts(rows, names)) is not None:
             return flat
@@ -237,17 +241,6 @@ def is_empty(lists: Lists) -> bool:
     return lists.kind is None and (not lists.levels or not lists.below().n)
 
 
-def _without_empty_rows(lists: Lists | SparseLists) -> Lists | SparseLists:
-    """Return lists whose empty rows are records without the feature.
-
-    Rows that came before any value are so too, as nothing told their kind; where batches end makes no difference.
-    """
-    if isinstance(lists, SparseLists) or (lists.type.shape or (0,))[0] is not None:
-        return lists
-    filled = lists.lengths > 0
-    return lists if filled.all() else lists.with_(present=filled)
-
-
 def _values_of_flat_dicts(rows: list[Any], names: list[str]) -> dict[str, list[Any]] | None:
     """Return the values of each column; None if a row is not a flat dict of these names."""
     if not names or not all(type(row) is dict and len(row) == len(names) for row in rows):
@@ -285,7 +278,7 @@ class _Column:
     """That of the rows so far; None before the first."""
     item: SchemaItem | None = None
     """That of the frames so far."""
-    lossless: bool = True
+    type_of: Callable[..., Type] = type_of
 
     def described(self) -> SchemaItem:
         """Return the schema's item; a column without values is one of byte strings."""
@@ -295,14 +288,15 @@ class _Column:
         return SchemaItem(own.specification(self.name), own.original)
 
     def with_values(self, values: list[Any]) -> tuple[_Column, Lists | None]:
-        """Return the column with more rows, and these rows as lists (None without any value).
+        """Return the column with more rows, and these rows as lists (None if nothing tells their kind).
 
         Raises IncompatibleError or InvalidArgumentError if some row does not fit.
         """
         lists, old = opened(self.name, values, "strict"), self.type
         if is_empty(lists):
             own = lists.type if old is None else old.widened(lists.type)
-            return replace(self, type=own), None
+            is_told = own.kind is not None and lists.levels
+            return replace(self, type=own), lists if is_told else None
         if lists.kind is None:  # empty lists in lists
             known = old or Type(Kind.BYTES, "string")
             lists.type = replace(
@@ -310,7 +304,7 @@ class _Column:
             )
         elif old is not None:
             lists = self._as_floats(lists, old)
-        own = type_of(self.name, lists, lossless=self.lossless)
+        own = self.type_of(self.name, lists)
         if old is not None:
             is_bytes = old.kind is Kind.INT64 or (old.is_raw and old.dtype in BYTE_SIZED)
             if own.dtype in BYTE_SIZED and is_bytes:
@@ -332,6 +326,7 @@ def _originals_of(columns: Mapping[str, Any], traits: Traits) -> dict[str, Origi
     found: dict[str, Original] = {}
     for name, column in columns.items():
         with contextlib.suppress(InvalidArgumentError):
-            schema = with_traits(schema_of({name: column}), {name: traits.get(name, {})})
+            own = schema_of({name: column}, lossless=True)
+            schema = with_traits(own, {name: traits.get(name, {})})
             found |= schema.originals
     return found
