@@ -349,13 +349,6 @@ class MaskedBytes(Masked):
     __slots__ = ()
     dtype: np.dtype[Any] = np.dtype(object)
 
-    @classmethod
-    def of_rows(cls, rows: RaggedTensor) -> MaskedBytes:
-        """Make them of rows with one byte string, or none where it is missing."""
-        inner: Any = rows.values
-        offsets = inner.offsets[rows.row_splits]
-        return cls(BytesColumn(offsets, inner.data), np.diff(rows.row_splits) == 0)
-
 
 class MaskedRows(Masked):
     """One row of any length per record, a RaggedTensor."""
