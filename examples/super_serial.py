@@ -39,7 +39,7 @@ def samples(n_samples: int) -> Iterator[dict[str, Any]]:
 def save_and_load(folder: Path) -> None:
     """Save a stream of samples; load it again."""
     path = folder / "samples.tfrecord"
-    schema = save(path, samples(1000))
+    schema = save(path, samples(1000), lossless=True)
     print(schema, "\n")
 
     columns: dict[str, Any] = load(path)  # nested: "meta" is a dictionary again
@@ -57,7 +57,7 @@ def save_and_load(folder: Path) -> None:
 def tuples(folder: Path) -> None:
     """Save and load a tuple of arrays."""
     x, y = np.linspace(0, 1, 30).reshape(10, 3), np.arange(10, dtype=np.int32)
-    save(folder / "pair.tfrecord", (x, y))
+    save(folder / "pair.tfrecord", (x, y), lossless=True)
 
     pair: Any = load(folder / "pair.tfrecord")  # typed as a dictionary, the usual case
     x_again, y_again = pair

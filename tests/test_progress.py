@@ -26,7 +26,9 @@ from tfrecord_lite.apps.tables.conversion import Settings, convert
 
 N_RECORDS = 500
 WORKS: dict[str, Callable[[Path, Path, Any], object]] = {
-    "save": lambda _, new, p: save(new, {"x": np.zeros((N_RECORDS, 500))}, progress=p),
+    "save": lambda _, new, p: save(
+        new, {"x": np.zeros((N_RECORDS, 500))}, progress=p, lossless=True
+    ),
     "load": lambda old, _, p: load(old, progress=p),
     "summarize": lambda old, _, p: summarize(old, progress=p),
     "infer_schema": lambda old, _, p: infer_schema(old, progress=p),
@@ -57,7 +59,7 @@ class Seen(list[tuple[int, int | None]]):
 @pytest.fixture
 def old(tmp_path: Path) -> Path:
     path = tmp_path / "old.tfrecord"
-    save(path, {"x": np.arange(N_RECORDS * 500.0).reshape(N_RECORDS, 500)})
+    save(path, {"x": np.arange(N_RECORDS * 500.0).reshape(N_RECORDS, 500)}, lossless=True)
     return path
 
 
@@ -113,7 +115,11 @@ class TestCallables:
         self, tmp_path: Path, compression: str, name: str
     ) -> None:
         path, seen = tmp_path / "a", Seen()
-        save(path, {"x": np.random.default_rng(1).random((3000, 300))}, compression=compression)
+        save(
+            path,
+            {"x": np.random.default_rng(1).random((3000, 600), np.float32)},
+            compression=compression,
+        )
         size = path.stat().st_size
 
         WORKS[name](path, tmp_path / "new", seen)

@@ -113,11 +113,11 @@ class TestSettings:
         arguments = ("convert", tmp_path / f"a.{ending}", tmp_path / "b.tfrecord")
 
         done = run(*arguments)
-        line = "tfrecord: float64 was rounded to float32 in 'x'; --float64 keeps it"
+        line = "tfrecord: float64 was rounded to float32 in 'x'; --lossless keeps every bit"
         assert (done.status, done.err) == (0, [line])
         assert json.loads(run(*arguments, "--overwrite", "--json").out[0])["rounded"] == ["x"]
 
-        done = run(*arguments, "--overwrite", "--float64")
+        done = run(*arguments, "--overwrite", "--lossless")
         assert (done.status, done.err) == (0, [])
         run("convert", tmp_path / "b.tfrecord", tmp_path / "c.csv")
         assert (tmp_path / "c.csv").read_text() == (tmp_path / "a.csv").read_text()

@@ -298,7 +298,7 @@ def test_what_was_saved_is_shown_with_its_own_dtype(run: Run, tmp_path: Path) ->
         "time": np.arange(6).astype("M8[s]"),
         "complex": np.ones(6) * 1j,
     }
-    save(path, columns)
+    save(path, columns, lossless=True)
 
     lines = run("head", "-n", 1, path).out[1:]
     info = [line.split() for line in run("info", path).out[-len(lines) :]]

@@ -34,6 +34,18 @@ def test_rows_are_written_to_a_file(run: Run, name: str) -> None:
     assert imported("pyarrow").table(found).to_pylist() == [{"label": 1, "name": "rose"}] * 3
 
 
+def test_every_bit_is_kept_if_asked_for(run: Run) -> None:
+    query = "select 0.1::double x, 0.5::double y"
+    line = "tfrecord: float64 was rounded to float32 in 'x'; --lossless keeps every bit"
+
+    assert run("sql", query, "-o", "out.tfrecord") == (0, ["out.tfrecord: 1 row"], [line])
+    assert scan("out.tfrecord").to_arrow()["x"].to_pylist() == [float(np.float32(0.1))]
+    assert run("sql", query, "-o", "out.tfrecord", "--overwrite", "--lossless").err == []
+    assert scan("out.tfrecord").to_arrow()["x"].to_pylist() == [0.1]
+    done = run("sql", "select 1e300::double x", "-o", "large.tfrecord")
+    assert (done.status, "lossless=True" in done.err[0]) == (2, True)
+
+
 def test_a_file_does_not_appear_if_the_query_fails(run: Run, folder: Path) -> None:
     damage(folder / "x-00001-of-00002", 2000)
     done = run("sql", "select label from 'x@2'", "-o", "out.parquet")
@@ -71,7 +83,8 @@ def test_a_file_is_not_replaced_by_its_own_rows(
 
 
 def test_schemas_are_given_inferred_or_beside(run: Run, folder: Path) -> None:
-    save("times", {"t": np.array(["2024-05-01T12:00"], "M8[us]"), "a/b": np.array([0.1])})
+    times = {"t": np.array(["2024-05-01T12:00"], "M8[us]"), "a/b": np.array([0.1])}
+    save("times", times, lossless=True)
     assert run("sql", "select t, \"a/b\" from 'times'").out[2] == "2024-05-01 12:00:00  0.1"
     write(folder / "odd", [odd()])
     (folder / "s.json").write_text(Schema({"ratio": RaggedFeature("float32")}).to_json())

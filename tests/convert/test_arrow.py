@@ -371,7 +371,7 @@ def test_numbers_stay_as_they_are(tmp_path: Path) -> None:
     )
     pieces = [table, table.to_reader(max_chunksize=1), Exported(table)]
     for i, data in enumerate(pieces):
-        save(tmp_path / f"{i}", data)
+        save(tmp_path / f"{i}", data, lossless=True)
         found: Any = load(tmp_path / f"{i}")
         assert found["nan"].view(np.uint32).tolist() == nans.view(np.uint32).tolist()
         assert found["wide"].view(np.uint64).tolist() == wide.view(np.uint64).tolist()
@@ -750,7 +750,7 @@ def original_columns() -> dict[str, Any]:
 
 def test_originals_come_back_through_parquet(tmp_path: Path) -> None:
     path = tmp_path / "data"
-    schema = save(path, original_columns())
+    schema = save(path, original_columns(), lossless=True)
     round_trips(path, tmp_path)
     table = scan(path).to_arrow()
     pq.write_table(table, tmp_path / "t.parquet")
@@ -765,7 +765,7 @@ def test_originals_come_back_through_parquet(tmp_path: Path) -> None:
 
 def test_columns_that_were_changed_go_by_their_own_type(tmp_path: Path) -> None:
     path = tmp_path / "data"
-    save(path, original_columns())
+    save(path, original_columns(), lossless=True)
     table = scan(path).to_arrow()
     compute = pytest.importorskip("pyarrow.compute")
     metadata = table.schema.metadata
@@ -810,8 +810,8 @@ def written_and_scanned(path: Path, columns: Any, features: Any = None) -> Any:
 
 DEFAULT: Any = {"x": FixedLenFeature([], "int64", default_value=-1)}
 VECTOR: Any = {"x": FixedLenFeature([2], "float32", default_value=[0.0, 0.0])}
-FLOATS = schema_of({"x": np.zeros(1)}, lossless=False)
-LISTS = schema_of({"x": RaggedTensor(np.zeros(1), [0, 1])}, lossless=False)
+FLOATS = schema_of({"x": np.zeros(1)})
+LISTS = schema_of({"x": RaggedTensor(np.zeros(1), [0, 1])})
 
 
 @pytest.mark.parametrize(
@@ -821,8 +821,8 @@ LISTS = schema_of({"x": RaggedTensor(np.zeros(1), [0, 1])}, lossless=False)
         (VECTOR, [[1.0, 1.0]] * 3, [[1.0, 1.0], None, [2.0, 2.0]], None),
         (FLOATS, [1.5, -0.0, 2.5], [0.25, None, np.inf], None),
         (None, [[1], [1, 1], [2]], [[1], None, [2, 2]], (1, r"fill it with \[\]")),
-        (FLOATS, [1.5, -0.0, 2.5], [1.5, None, 0.1], (2, "not exact in float32")),
-        (LISTS, [[0.5], [], [1.0]], [[0.5], [], [0.25, 1e-300]], (2, "not exact in float32")),
+        (FLOATS, [1.5, -0.0, 2.5], [1.5, None, 1e300], (2, "beyond float32.*lossless=True")),
+        (LISTS, [[0.5], [], [1.0]], [[0.5], [], [0.25, 1e39]], (2, "beyond float32")),
     ],
 )
 def test_values_that_the_schema_that_came_along_does_not_hold(
@@ -842,6 +842,26 @@ def test_values_that_the_schema_that_came_along_does_not_hold(
         assert (caught.value.key, caught.value.index) == ("x", wrong[0])
 
 
+@pytest.mark.parametrize(
+    ("schema", "values"),
+    [(FLOATS, [1.5, None, 0.1]), (LISTS, [[0.5], [], [0.25, 1e-300]])],
+)
+def test_numbers_that_the_schema_that_came_along_rounds_are_told(
+    tmp_path: Path, schema: Any, values: list[Any]
+) -> None:
+    first = [[0.5]] * 3 if schema is LISTS else [1.5, -0.0, 2.5]
+    with TFRecordWriter(tmp_path / "d") as writer:
+        writer.write_examples({"x": first}, schema)
+    table = scan(tmp_path / "d", schema=schema).to_arrow()
+    table = table.set_column(0, "x", pa.array(values, table["x"].type))
+    for data in (table, table.to_reader(max_chunksize=1)):
+        with pytest.warns(UserWarning, match="rounded to float32 in 'x'; lossless=True"):
+            assert save(tmp_path / "again", data)["x"].dtype_name == "float32"
+    for data in (table, table.to_reader(max_chunksize=1)):
+        save(tmp_path / "again", data, lossless=True)
+        assert scan(tmp_path / "again").to_arrow()["x"].to_pylist() == values
+
+
 def test_two_columns_are_not_written_under_one_name(tmp_path: Path) -> None:
     rows = {"v": [[1], [2, 3]], "l": [[1], [2]]}
     lengths = RaggedFeature("int64", value_key="v", partitions=[RaggedFeature.RowLengths("l")])
@@ -857,7 +877,7 @@ def test_batches_with_categories_of_their_own_are_written_alike(tmp_path: Path) 
     def categories(codes: list[int], values: list[float]) -> Any:
         return pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(values))
 
-    save(tmp_path / "d", pa.table({"x": categories([0, 1, 0], [0.1, 0.2])}))
+    save(tmp_path / "d", pa.table({"x": categories([0, 1, 0], [0.1, 0.2])}), lossless=True)
     table = scan(tmp_path / "d").to_arrow()
     chunks = [categories([0, 1], [0.1, 0.2]), categories([0], [0.7])]
     table = table.set_column(0, "x", pa.chunked_array(chunks))

@@ -62,7 +62,7 @@ def test_a_series_is_what_its_values_are(tmp_path: Path, column: Any) -> None:
 
 
 def load_saved(folder: Path, data: Any) -> Any:
-    save(folder / "saved", data)
+    save(folder / "saved", data, lossless=True)
     return load(folder / "saved")
 
 
@@ -223,7 +223,7 @@ CATEGORIES: list[tuple[Any, Any]] = [
 def test_a_value_that_is_not_one_of_the_categories_is_an_error(
     tmp_path: Path, listed: list[Any], other: Any
 ) -> None:
-    schema = schema_of({"x": pd.Categorical([*listed, None], categories=listed)})
+    schema = schema_of({"x": pd.Categorical([*listed, None], categories=listed)}, lossless=True)
     good, bad = [listed[-1], None, listed[0]], [listed[0], None, listed[-1], other]
 
     several: list[Any] = [bad, pd.Categorical(bad, categories=[*listed, other])]
@@ -243,6 +243,16 @@ def test_a_value_that_is_not_one_of_the_categories_is_an_error(
         save(tmp_path / "d", data, schema=schema)
         found = load(tmp_path / "d", as_="pandas")["x"]
         assert found.cat.categories.tolist() == listed
+
+
+def test_categories_are_rounded_as_their_values(tmp_path: Path) -> None:
+    column = pd.Categorical([0.1, 0.5, None, 0.1], categories=[0.7, 0.5, 0.1])
+    for data in (pd.DataFrame({"x": column}), {"x": column}):
+        with pytest.warns(UserWarning, match="rounded to float32 in 'x'"):
+            save(tmp_path / "d", data)
+        found = load(tmp_path / "d", as_="pandas")["x"]
+        assert found.cat.categories.tolist() == np.array([0.7, 0.5, 0.1], np.float32).tolist()
+        assert found.cat.codes.tolist() == [2, 1, -1, 2]
 
 
 def test_zeros_of_both_signs_are_one_category(tmp_path: Path) -> None:

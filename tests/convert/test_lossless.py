@@ -32,7 +32,7 @@ def parsed_with(block: Any, features: Any) -> dict[str, Any]:
 
 def back(columns: dict[str, Any], schema: Schema | None = None) -> dict[str, Any]:
     """Store columns and bring them back; the schema goes through JSON meanwhile."""
-    schema = schema_of(columns) if schema is None else schema
+    schema = schema_of(columns, lossless=True) if schema is None else schema
     again = Schema.from_json(schema.to_json())
     return parsed_with(encode_examples(columns, schema), again)
 
@@ -48,9 +48,9 @@ def test_a_column_of_bytes_comes_back_as_objects(raw: list[bytes]) -> None:
     same(back({"x": column})["x"], column)
 
 
-def test_nothing_is_lost_by_default_and_rounding_is_asked_for() -> None:
+def test_numbers_are_rounded_unless_every_bit_is_asked_for() -> None:
     columns = {"x": np.array([[0.1, np.inf]]), "z": np.array([1j])}
-    exact, rounded = schema_of(columns), schema_of(columns, lossless=False)
+    exact, rounded = schema_of(columns, lossless=True), schema_of(columns)
     assert exact["x"] == RawFeature([2], "float64")
     assert rounded["x"] == FixedLenFeature([2], "float32")
     assert rounded["z"] == RawFeature([], "complex128")
@@ -64,11 +64,13 @@ ROWS = RaggedFeature(int, row_splits_dtype=np.int64, validate=True)
 
 
 @pytest.mark.parametrize(
-    ("column", "spec", "rounded"),
+    ("column", "spec", "usual"),
     [
         (np.ones((2, 16), np.uint8), RawFeature([16], "uint8"), FixedLenFeature([16], int)),
         (np.ones((2, 2, 8), np.int8), RawFeature([2, 8], "int8"), FixedLenFeature([2, 8], int)),
         (np.ones((0, 4, 4), bool), RawFeature([4, 4], "bool"), FixedLenFeature([4, 4], int)),
+        (np.ones((2, 4, 4), np.uint8), RawFeature([4, 4], "uint8"), RawFeature([4, 4], "uint8")),
+        (np.ones((2, 5, 3), np.uint8), FixedLenFeature([5, 3], int), FixedLenFeature([5, 3], int)),
         (np.ones((2, 15), np.uint8), FixedLenFeature([15], int), FixedLenFeature([15], int)),
         (np.ones((2, 16), np.int16), FixedLenFeature([16], int), FixedLenFeature([16], int)),
         (RaggedTensor(np.ones((3, 16), bool), [0, 2, 3]), FixedLenFeature([], bytes, b""), None),
@@ -76,12 +78,14 @@ ROWS = RaggedFeature(int, row_splits_dtype=np.int64, validate=True)
         (np.ma.MaskedArray(np.ones((1, 16), bool), [[True] * 16]), RaggedFeature(bytes), None),
     ],
 )
-def test_large_arrays_of_one_byte_numbers_are_stored_as_their_bytes(
-    column: Any, spec: Any, rounded: Any
+def test_images_are_stored_as_their_bytes_and_other_one_byte_numbers_if_asked_for(
+    column: Any, spec: Any, usual: Any
 ) -> None:
-    assert schema_of({"x": column})["x"] == spec
-    assert rounded in (None, schema_of({"x": column}, lossless=False)["x"])
+    schema = schema_of({"x": column})
+    assert schema_of({"x": column}, lossless=True)["x"] == spec
+    assert usual in (None, schema["x"])
     same(back({"x": column})["x"], column)
+    same(back({"x": column}, schema)["x"], column)
 
 
 @pytest.mark.parametrize(
@@ -95,15 +99,15 @@ def test_large_arrays_of_one_byte_numbers_are_stored_as_their_bytes(
 )
 def test_rounding_never_makes_a_number_infinite(form: Any) -> None:
     column = form(np.array([0.1, np.nan, -np.inf, -1e300]))
-    schema = schema_of({"x": column}, lossless=False)
-    with pytest.raises(InvalidArgumentError, match="beyond float32") as caught:
+    schema = schema_of({"x": column})
+    with pytest.raises(InvalidArgumentError, match=r"beyond float32.*lossless=True") as caught:
         encode_examples({"x": column}, schema)
     error = caught.value
     assert (error.reason, error.key, error.index) == (Reason.UNREPRESENTABLE, "x", 3)
 
 
 def test_raw_bytes_are_little_endian() -> None:
-    schema = schema_of({"x": np.zeros((1, 2))})
+    schema = schema_of({"x": np.zeros((1, 2))}, lossless=True)
     block = encode_examples({"x": np.array([[1.0, 2.0]], ">f8")}, schema)
     found = parsed_with(block, {"x": FixedLenFeature([], bytes)})["x"]
     assert found.tolist() == [np.array([1.0, 2.0], "<f8").tobytes()]
@@ -154,7 +158,7 @@ def test_arrays_that_others_parsed_as_strings_are_restored(strings: Any) -> None
         "x": np.arange(12).reshape(2, 2, 3) / 3,
         "b": np.arange(32, dtype="u1").reshape(2, 16),
     }
-    schema = schema_of(columns)
+    schema = schema_of(columns, lossless=True)
     features = dict.fromkeys(columns, FixedLenFeature([], bytes))
     parsed = ExampleParser(features, strings=strings)(encode_examples(columns, schema))
     same(restore(parsed, schema), columns)

@@ -188,7 +188,7 @@ def test_rows_of_any_types_pass_between_processes(tmp_path: Path) -> None:
         "none": np.ma.masked_array([1, 2], [False, True]),
         "matrix": np.arange(8, dtype=np.float32).reshape(2, 2, 2),
     }
-    save(tmp_path / "a", columns)
+    save(tmp_path / "a", columns, lossless=True)
     local = scan(tmp_path / "a").to_arrow().to_pylist()
     names = {name: name.replace("/", "_") for name in columns} | {"class": "f_class"}
 
@@ -392,7 +392,7 @@ def test_examples_are_written_by_a_schema(tmp_path: Path) -> None:
 
 def test_rows_and_columns_of_any_kind_are_written(tmp_path: Path) -> None:
     rows = [{"a": 1, "b": None}, beam.Row(a=2, b="x"), pa.table({"a": [3, 4]})]
-    write = WriteExamples(str(tmp_path / "a"), num_shards=1, lossless=False)
+    write = WriteExamples(str(tmp_path / "a"), num_shards=1, sidecar=False)
     (path,) = collect(beam.Create(rows) | write)
     assert sorted(row["a"].item() for row in TFRecordReader(path).examples()) == [1, 2, 3, 4]
     with pytest.raises(Exception, match="tables among dictionaries"):
@@ -414,18 +414,26 @@ def test_rows_and_columns_of_any_kind_are_written(tmp_path: Path) -> None:
     "elements",
     [[{"x": 0.1, "s": "a"}, {"x": 0.5}], [pa.table({"x": [0.1, 0.5], "s": ["a", None]})]],
 )
-def test_float64_comes_back_by_a_sidecar_unless_it_is_for_others(
+@pytest.mark.filterwarnings("ignore:.*float64 was rounded")
+def test_dtypes_come_back_by_a_sidecar_and_every_bit_if_asked_for(
     tmp_path: Path, elements: list[Any]
 ) -> None:
     prefix = str(tmp_path / "a")
-    for lossless, dtype in ((True, np.float64), (False, np.float32), (True, np.float64)):
-        write = WriteExamples(prefix, num_shards=1, lossless=lossless)
+    rounded = float(np.float32(0.1))
+    for lossless, sidecar, x in (
+        (True, True, 0.1),
+        (False, False, rounded),
+        (False, True, rounded),
+    ):
+        write = WriteExamples(prefix, num_shards=1, lossless=lossless, sidecar=sidecar)
         (path,) = collect(beam.Create(elements) | write)
         found = load(path)
-        assert Path(f"{path}.schema.json").exists() == lossless
-        assert found["x"].dtype == dtype
-        assert sorted(found["x"].tolist()) == [dtype(0.1).item(), 0.5]
-        assert sorted(map(str, found["s"].tolist())) == ["None", "a" if lossless else "b'a'"]
+        assert Path(f"{path}.schema.json").exists() == sidecar
+        assert found["x"].dtype == (np.float64 if sidecar else np.float32)
+        assert sorted(found["x"].tolist()) == [x, 0.5]
+        assert sorted(map(str, found["s"].tolist())) == ["None", "a" if sidecar else "b'a'"]
+    with pytest.raises(InvalidArgumentError, match="without a sidecar nobody can read"):
+        WriteExamples(prefix, lossless=True, sidecar=False)
     assert sorted(os.listdir(tmp_path)) == [Path(path).name, f"{Path(path).name}.schema.json"]  # noqa: PTH208
 
 

@@ -138,8 +138,13 @@ def test_a_given_schema_chooses_columns_and_converts_them(spark: Any, tmp_path: 
 
 def test_a_sidecar_is_converted_too(spark: Any, tmp_path: Path) -> None:
     path = tmp_path / "a.tfrecord"
-    columns = {"u": np.arange(3, dtype=np.uint8), "x": np.array([0.1, 0.2, 0.3]), "b": [True] * 3}
-    save(path, {**columns, "v": np.ones((3, 2)), "d": np.array([0, 1, 2], "M8[D]")})
+    columns: dict[str, Any] = {
+        "u": np.arange(3, dtype=np.uint8),
+        "x": np.array([0.1, 0.2, 0.3]),
+        "b": [True] * 3,
+    }
+    columns |= {"v": np.ones((3, 2)), "d": np.array([0, 1, 2], "M8[D]")}
+    save(path, columns, lossless=True)
     found = read(spark, path)
     kinds = ["smallint", "double", "boolean", "array<double>", "date"]
     assert dict(found.dtypes) == dict(zip("uxbvd", kinds, strict=True))
@@ -260,19 +265,17 @@ ROWS = [
 ]
 
 
-@pytest.mark.parametrize(
-    "options", [{}, {"lossless": "false", "sidecar": "true"}, {"lossless": "false"}]
-)
+@pytest.mark.parametrize("options", [{"lossless": "true"}, {}, {"sidecar": "false"}])
 def test_what_is_written_comes_back(spark: Any, tmp_path: Path, options: Any) -> None:
     made = spark.createDataFrame(ROWS, SCHEMA)
     put(made.coalesce(1), tmp_path / "out", **options)
-    has_sidecars = options != {"lossless": "false"}
+    has_sidecars = options != {"sidecar": "false"}
     found = read(spark, tmp_path / "out", None if has_sidecars else made.schema)
     assert found.dtypes == made.dtypes
     expected = [
         {k: [] if v is None and k in "van" else v for k, v in row.items()} for row in rows(made)
     ]
-    if options:
+    if "lossless" not in options:
         for row in expected:
             row["d"] = None if row["d"] is None else float(np.float32(row["d"]))
             row["v"] = [float(np.float32(value)) for value in row["v"]]
@@ -290,7 +293,7 @@ def test_what_is_written_comes_back(spark: Any, tmp_path: Path, options: Any) ->
 )
 def test_compression(spark: Any, tmp_path: Path, options: Any, ending: str, name: str) -> None:
     made = spark.range(5).repartition(2)
-    mark, *names = put(made, tmp_path / "out", lossless="false", **options)
+    mark, *names = put(made, tmp_path / "out", sidecar="false", **options)
     assert mark == "_SUCCESS"  # and no sidecars
     assert [each[:11] for each in names] == ["part-00000-", "part-00001-"]
     assert all(each.endswith(f"-c000.tfrecord{ending}") for each in names)
@@ -302,9 +305,13 @@ def test_what_cannot_be_written_is_refused_before_any_task(spark: Any, tmp_path:
     for query, options, text in (
         ("select map(1, 2) x", {}, "feature 'x': a column of map<int,int>"),
         ("select array(array(1)) x", {}, "needs recordType=SequenceExample"),
-        ("select date'2026-01-01' x", {"lossless": "false"}, "sidecar"),
-        ("select 1 x", {"sidecar": "false"}, "without a sidecar nobody can read"),
-        ("select cast(1 as decimal) x", {}, "give .option('lossless', 'false')"),
+        ("select date'2026-01-01' x", {"sidecar": "false"}, "sidecar"),
+        (
+            "select 1 x",
+            {"lossless": "true", "sidecar": "false"},
+            "without a sidecar nobody can read",
+        ),
+        ("select cast(1 as decimal) x", {}, "give .option('sidecar', 'false')"),
         ("select 1 x", {"codec": "SnappyCodec"}, "the option codec cannot be 'SnappyCodec'"),
         ("select 1 x", {"partitionBy": "y"}, "no column 'y'"),
         ("select 1 x", {"partitionBy": "x"}, "none is left"),

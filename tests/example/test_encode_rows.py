@@ -87,7 +87,7 @@ def test_collected_rows_are_what_each_is_by_itself(
 def arrays_of(i: int) -> dict[str, Any]:
     row: dict[str, Any] = {f"x{k}": np.full(k + (i % 5 == k), i, np.float32) for k in range(4)}
     row |= {f"n{k}": np.arange(i, i + k) for k in range(4)}
-    row |= {f"d{k}": np.full((1, k), i / 3) for k in range(3)}
+    row |= {f"d{k}": np.full((1, k), i / 3) for k in range(1, 4)}
     return row | {"s": np.array([b"s" * (i % 4)], object), "t": np.array(["t", b""], object)}
 
 

@@ -110,7 +110,7 @@ def test_columns_of_any_form_are_rounded_or_kept(tmp_path: Path, form: str) -> N
     columns = COLUMNS[form](np.array([0.1, 0.1]))
 
     rounded = tfr.decode_example(tfr.encode_examples(columns)[1])["x"]
-    tfr.save(tmp_path / "x.tfrecord", columns)
+    tfr.save(tmp_path / "x.tfrecord", columns, lossless=True)
     kept: Any = tfr.load(tmp_path / "x.tfrecord")["x"]
 
     assert last(rounded) == ROUNDED

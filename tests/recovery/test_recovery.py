@@ -315,7 +315,7 @@ def damaged(path: Path, at: int) -> None:
 class TestSidecars:
     def test_the_new_file_has_the_sidecar_of_the_damaged_one(self, tmp_path: Path) -> None:
         path, new = tmp_path / "old", tmp_path / "new"
-        save(path, {"x": np.arange(5, dtype="u1"), "y": np.arange(5) / 3})
+        save(path, {"x": np.arange(5, dtype="u1"), "y": np.arange(5) / 3}, lossless=True)
         size = path.stat().st_size
         damaged(path, size // 2)
 

@@ -39,7 +39,7 @@ def again(frame: Any, library: str, **options: Any) -> Any:
     """Save a frame, and load it as one of a library."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "frame.tfrecord"
-        save(path, frame)
+        save(path, frame, lossless=True)
         load(path)  # also without any library
         return load(path, as_=library, **options)  # type: ignore[arg-type]
 

@@ -93,7 +93,7 @@ def paths(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("columns")
     made = {name: folder / f"{i}.tfrecord" for i, name in enumerate(COLUMNS)}
     for name, path in made.items():
-        save(path, {"x": COLUMNS[name]})
+        save(path, {"x": COLUMNS[name]}, lossless=True)
     return made
 
 

@@ -4,6 +4,7 @@ import gc
 import json
 import os
 import tracemalloc
+import warnings
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +17,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
-from tests.support.columns import columns_of, same
+from tests.support.columns import columns_of, flat_of, rounded, same
 from tests.support.foreign_files import FOREIGN
 from tests.support.small_files import write
 from tests.support.untyped import load
@@ -37,10 +38,13 @@ from tfrecord_lite import (
     read_batches,
     save,
 )
+from tfrecord_lite.convert.lossless import schema_of
 from tfrecord_lite.described.sidecar import FingerprintingFile, fingerprint_of, tfds_directory
 from tfrecord_lite.described.structure import flatten
 from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.schema import Original
+from tfrecord_lite.messages import Example
+from tfrecord_lite.schema import Kind, Original
+from tfrecord_lite.storage import builder
 from tfrecord_lite.storage.builder import row_batches
 
 # ------------------------------------------------------------------------------ round trips
@@ -82,9 +86,34 @@ def test_any_columns_come_back(data: Any, tmp_path_factory: pytest.TempPathFacto
     path = tmp_path_factory.mktemp("any") / "data"
     if isinstance(data, np.ndarray) and data.dtype == object and not len(data):
         data = {"x": data}
-    schema = save(path, data)
+    schema = save(path, data, lossless=True)
     same(load(path), data)
     assert load_schema(f"{path}.schema.json") == schema
+
+
+@given(column=st.integers(1, 4).flatmap(columns_of))
+def test_a_column_has_its_dtype_and_shape_and_what_float32_holds(
+    column: Any, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.mktemp("any") / "data"
+    expected = rounded(column)
+    before, after = flat_of(column), flat_of(expected)
+    changed = before.dtype == np.float64 and not np.array_equal(before, after, equal_nan=True)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        if before.dtype == np.float64 and (np.isinf(after) & np.isfinite(before)).any():
+            with pytest.raises(InvalidArgumentError, match="lossless=True"):
+                save(path, {"x": column})
+            return
+        schema = save(path, {"x": column})
+    texts = [str(each.message) for each in told if "rounded" in str(each.message)]
+    assert [text.split("'")[1] for text in texts] == ["x"] * changed
+    same(load(path)["x"], expected)
+    if before.dtype.kind in "biufmM":
+        is_image = before.dtype == np.uint8 and schema.to_items()["x"].is_raw
+        assert is_image or schema.to_items()["x"].kind in (Kind.FLOAT, Kind.INT64)
+    save(path, {"x": column}, lossless=True)
+    same(load(path)["x"], column)
 
 
 def row_of(data: Any, i: int) -> Any:
@@ -117,7 +146,7 @@ def test_rows_come_back_as_columns(data: Any, tmp_path_factory: pytest.TempPathF
     n_records = next(iter(leaves.values())).shape[0]
     path = tmp_path_factory.mktemp("any") / "data"
 
-    save(path, (row_of(data, i) for i in range(n_records)))
+    save(path, (row_of(data, i) for i in range(n_records)), lossless=True)
 
     same(load(path), data)
 
@@ -309,7 +338,7 @@ def test_a_sidecar_beside_other_data_is_rejected_unless_it_is_given(
     tmp_path: Path, n_rows: int
 ) -> None:
     path = tmp_path / "d"
-    save(path, {"x": np.zeros(n_rows)})
+    save(path, {"x": np.zeros(n_rows)}, lossless=True)
     with TFRecordWriter(path, mode="a") as writer:
         writer.write_example({"x": np.ones(1).tobytes()})
     with pytest.raises(InvalidArgumentError, match="delete the sidecar if the file") as caught:
@@ -464,7 +493,7 @@ def test_some_columns_come_by_name_in_the_order_asked_for(tmp_path: Path) -> Non
 
 def test_a_wrong_kind_in_a_file_with_a_sidecar_leads_to_load(tmp_path: Path) -> None:
     path = tmp_path / "p.tfrecord"
-    save(path, {"price": np.arange(3) / 3})
+    save(path, {"price": np.arange(3) / 3}, lossless=True)
     batches = read_batches(path, {"price": float}, 2)
     with pytest.raises(InvalidArgumentError, match=r"p\.tfrecord\.schema\.json.*without a schema"):
         list(batches)
@@ -558,31 +587,136 @@ def test_the_folder_of_a_data_set_may_be_two_levels_below(tmp_path: Path) -> Non
     ],
     ids=["columns", "rows", "stream"],
 )
-def test_what_others_read_is_rounded_with_a_warning(make: Any, tmp_path: Path) -> None:
+def test_float64_is_rounded_with_a_warning(make: Any, tmp_path: Path) -> None:
     columns = {"x": np.array([0.1, 0.5]), "exact": np.array([0.5, np.nan])}
     path = tmp_path / "a.tfrecord"
-    with pytest.warns(UserWarning, match="float64 was rounded to float32 in 'x'$") as told:
-        schema = save(path, make(columns), lossless=False)
+    with pytest.warns(UserWarning, match="float64 was rounded to float32 in 'x'; lossless") as told:
+        schema = save(path, make(columns))
+    assert len(told) == 1
     assert str(path) in str(told[0].message)
     assert schema.features == dict.fromkeys(columns, FixedLenFeature([], "float32"))
     found = load(path)
     assert found["x"].dtype == np.float64
     assert found["x"].tolist() == [float(np.float32(0.1)), 0.5]
-    assert save(path, make({"exact": columns["exact"]}), lossless=False) == schema.select(["exact"])
-    with pytest.raises(InvalidArgumentError, match="beyond float32"):
-        save(path, make({"x": np.array([0.5, 1e300])}), lossless=False)
-    assert save(path, make(columns))["x"] == RawFeature([], "float64")
+    assert save(path, make({"exact": columns["exact"]})) == schema.select(["exact"])
+    with pytest.raises(InvalidArgumentError, match=r"beyond float32.*lossless=True"):
+        save(path, make({"x": np.array([0.5, 1e300])}))
+    with pytest.warns(UserWarning, match="float64 was rounded to float32 in 'x'; lossless"):
+        save(path, make({"x": np.array([0.5, 1e-300])}))  # which becomes 0
+    with pytest.warns(UserWarning, match="float64 was rounded to float32 in 'x'; lossless"):
+        save(path, make(columns), schema=schema)
+    assert save(path, make(columns), lossless=True)["x"] == RawFeature([], "float64")
+    assert load(path)["x"].tolist() == [0.1, 0.5]
+
+
+EMPTY = np.array([])
+
+
+def kinds_in(path: Path) -> list[str | None]:
+    """Return the kind of the feature x in each record, "" without one, and None without the feature."""
+    features = [Example.FromString(record).features.feature for record in TFRecordReader(path)]
+    return [each["x"].WhichOneof("kind") or "" if "x" in each else None for each in features]
+
+
+@pytest.mark.parametrize(
+    ("first", "values", "kind", "dtype"),
+    [
+        (None, [[1.5], []], "float_list", "float64"),
+        (EMPTY, [[1.5], EMPTY], "float_list", "float64"),
+        (EMPTY, [np.array([1, 2]), EMPTY], "int64_list", "int64"),
+        (EMPTY, [np.array(["a"]), EMPTY], "bytes_list", "object"),
+        ([], [np.ones(1, np.float32), EMPTY], "float_list", "float32"),
+        (None, [[[1], [2, 3]], EMPTY], "int64_list", "int64"),
+    ],
+)
+@pytest.mark.parametrize("lossless", [False, True])
+def test_an_empty_list_has_the_kind_that_something_tells(
+    tmp_path: Path, first: Any, values: list[Any], kind: str, dtype: str, lossless: bool
+) -> None:
+    path = tmp_path / "x"
+    kind = "bytes_list" if lossless and dtype == "float64" else kind
+    rows = [first, *values] if first is not None else values
+    for data in ({"x": rows}, [{"x": value} for value in rows]):
+        save(path, data, lossless=lossless)
+        assert kinds_in(path) == [kind] * len(rows)
+        found = load(path)["x"]
+        assert (found.dtype, [len(row) for row in found]) == (dtype, list(map(len, rows)))
+    with mock.patch.object(builder, "_BATCH_ROWS", 1):
+        save(path, ({"x": value} for value in rows), lossless=lossless)
+    # Before any value nothing tells it.
+    assert kinds_in(path) == [None] * (len(rows) - 2) + [kind] * 2
+    assert load(path)["x"].to_list() == found.to_list()
+    save(tmp_path / "again", load(path), lossless=lossless)
+    assert kinds_in(tmp_path / "again") == [kind] * len(rows)
+
+
+def test_an_empty_row_of_raw_numbers_is_one_empty_string(tmp_path: Path) -> None:
+    save(tmp_path / "x", {"x": [[0.1], [], [0.2, 0.3]]}, lossless=True)
+    features = [Example.FromString(record).features for record in TFRecordReader(tmp_path / "x")]
+    assert features[1].feature["x"].bytes_list.value == [b""]
+    assert load(tmp_path / "x")["x"].to_list() == [[0.1], [], [0.2, 0.3]]
+
+
+def test_what_is_missing_stays_out_of_the_record(tmp_path: Path) -> None:
+    for data in ({"x": [1.5, None]}, [{"x": 1.5}, {"x": None}]):
+        save(tmp_path / "x", data)
+        assert kinds_in(tmp_path / "x") == ["float_list", None]
+
+
+def test_an_empty_array_in_a_dictionary_tells_no_kind(tmp_path: Path) -> None:
+    rows: list[Any] = [
+        {"x": EMPTY},
+        {"x": np.array([1, 2])},
+        {"x": np.zeros(0, np.int64)},
+        {"x": []},
+    ]
+    with TFRecordWriter(tmp_path / "x") as writer:
+        for row in rows * 20:  # also by plans for rows of one form
+            writer.write_example(row)
+        writer.write_examples(rows * 20)
+        writer.write_examples({"x": [EMPTY, EMPTY]})
+    assert kinds_in(tmp_path / "x") == ["", "int64_list", "int64_list", ""] * 40 + [""] * 2
+
+
+def test_columns_that_are_written_round_with_a_warning(tmp_path: Path) -> None:
+    columns = {
+        "x": [0.1, 2.0],
+        "y": np.array([0.5, np.inf]),
+        "n": np.array([1, 2]),
+        "s": ["a", "b"],
+    }
+    narrowed, plain = schema_of(columns), {"x": FixedLenFeature([], "float32")}
+    with TFRecordWriter(tmp_path / "x") as writer:
+        for args in ((columns,), (columns, narrowed), ({"x": np.array([1e-300])},)):
+            with pytest.warns(UserWarning, match=r"rounded to float32 in 'x'; .*lossless=True"):
+                writer.write_examples(*args)
+        # The rows of dictionaries, and what a schema says is float32 or kept.
+        writer.write_examples([{"x": 0.1}])
+        writer.write_examples({"x": np.array([0.1])}, plain)
+        writer.write_examples(columns, schema_of(columns, lossless=True))
+
+
+def test_a_sidecar_of_rounded_numbers_has_a_version_of_its_own(tmp_path: Path) -> None:
+    for columns, lossless, version in (
+        ({"x": np.array([0.5])}, False, 2),
+        ({"x": np.array([0.5])}, True, 1),
+        ({"x": np.ones(1, np.float32)}, False, 1),
+    ):
+        schema = save(tmp_path / "x", columns, lossless=lossless)
+        document = json.loads((tmp_path / "x.schema.json").read_text())
+        assert document["version"] == version
+        assert load_schema(tmp_path / "x.schema.json") == schema
 
 
 def test_integers_that_others_see_as_negative_are_told(tmp_path: Path) -> None:
     path = tmp_path / "a.tfrecord"
     columns = {"id": np.array([1, 2**63], np.uint64), "small": np.array([0, 2**63 - 1], np.uint64)}
-    save(path, columns)
+    save(path, columns, lossless=True)
     with pytest.warns(UserWarning, match=r"a\.tfrecord: uint64 .* as negative .* in 'id'$") as told:
-        save(path, columns, lossless=False)
+        save(path, columns)
     assert len(told) == 1
     with pytest.warns(UserWarning, match="as negative"):
-        save(path, [{"id": value} for value in columns["id"]], lossless=False)
+        save(path, [{"id": value} for value in columns["id"]])
     assert load(path)["id"].tolist() == columns["id"].tolist()
 
 

@@ -11,8 +11,9 @@ from hypothesis.extra import numpy as hnp
 from hypothesis.strategies import DrawFn
 
 from tfrecord_lite import BytesColumn, RaggedTensor, SparseTensor
+from tfrecord_lite.convert.lists import with_values
 
-__all__ = ["DTYPES", "columns_of", "same"]
+__all__ = ["DTYPES", "columns_of", "flat_of", "rounded", "same"]
 
 DTYPES = [
     "?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16",
@@ -51,6 +52,19 @@ def same(ours: Any, theirs: Any) -> None:
             assert list(map(type, ours.ravel())) == list(map(type, theirs.ravel()))
         else:
             assert ours.tobytes() == np.ascontiguousarray(theirs).tobytes()
+
+
+def flat_of(column: Any) -> Any:
+    """Return the numbers or strings of a column, without what is masked."""
+    return np.ma.compressed(getattr(column, "flat_values", getattr(column, "values", column)))
+
+
+def rounded(column: Any) -> Any:
+    """Return a column as it is after it was stored in a float list, if it is one of float64."""
+    if flat_of(column).dtype != np.float64:
+        return column
+    with np.errstate(all="ignore"):
+        return with_values(column, lambda values: values.astype(np.float32).astype(np.float64))
 
 
 @st.composite

@@ -43,8 +43,7 @@ def add_convert(parser: argparse.ArgumentParser) -> None:
     text = "inside Parquet and Arrow files, or of the whole file: none, gz, zst, bz2, zlib, snappy, lz4, brotli"
     choices = [*COMPRESSION_WORDS, "snappy", "lz4", "brotli"]
     inputs.add(group, "--compression NAME", text, choices=choices, dest="output_compression")
-    text = "store float64 in TFRecords exactly, as byte strings; by default as float32"
-    inputs.add(group, "--float64", text)
+    inputs.add_lossless(group)
     text = "write N files at a time, each in a process (default: 1)"
     inputs.add(group, "--jobs N", text, inputs.count_of("jobs"), default=1)
     inputs.add_overwrite(group)
@@ -80,7 +79,9 @@ def run_convert(args: argparse.Namespace, console: Console) -> None:
         convert,
     )
 
-    target = args.target
+    schema, target = args.schema, args.target
+    if args.features is not None:
+        schema = parse_features(args.features, lossless=args.lossless)
     if target == "-":
         is_text = args.to is None or args.to.lower() in ("csv", "tsv", "jsonl")
         target = console.open_output(is_text=is_text)
@@ -92,7 +93,7 @@ def run_convert(args: argparse.Namespace, console: Console) -> None:
         Settings(
             from_=args.from_,
             to=args.to,
-            schema=args.schema if args.features is None else parse_features(args.features),
+            schema=schema,
             text=False if args.text is None else args.text == "all" or inputs.names(args.text),
             sample=args.sample,
             options=inputs.settings_of(args),
@@ -101,7 +102,7 @@ def run_convert(args: argparse.Namespace, console: Console) -> None:
             make_condition=_condition,
             limit=args.limit,
             compression=args.output_compression,
-            is_exact=args.float64,
+            lossless=args.lossless,
         ),
         num_shards=args.num_shards,
         shard_bytes=args.bytes_per_shard,
@@ -118,7 +119,7 @@ def _condition(text: str, names: Sequence[str]) -> Any:
     return where(text, names)
 
 
-def parse_features(text: str) -> Schema:
+def parse_features(text: str, *, lossless: bool = False) -> Schema:
     """Parse features in their short form, such as ``x:int64,box:float32[4],tags:text[?]``."""
     import numpy as np  # noqa: PLC0415 - only this verb needs it
 
@@ -154,7 +155,7 @@ def parse_features(text: str) -> Schema:
         else:
             columns[name] = flat
             lacking += [name] * bool(match["lacking"])
-    items = schema_of(columns).to_items()
+    items = schema_of(columns, lossless=lossless).to_items()
     return Schema.of_items(items | {name: as_missing(name, items[name]) for name in lacking})
 
 
@@ -171,9 +172,7 @@ def _show(summary: Summary, args: argparse.Namespace, console: Console) -> None:
         )
     if summary.damage.num_damaged:
         console.complain(summary.damage.summary(), Status.DAMAGED)
-    if summary.rounded:
-        names = ", ".join(map(repr, summary.rounded))
-        console.note(f"float64 was rounded to float32 in {names}; --float64 keeps it")
+    inputs.note_rounded(summary.rounded, console)
     outputs, kept = summary.outputs, summary.kept
     if args.target == "-":
         return

@@ -11,7 +11,7 @@ import argparse
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import closing, suppress
 from functools import partial
 from importlib import import_module
@@ -120,6 +120,18 @@ def add_json(parser: Any, what: str = "JSON objects, one per line") -> None:
 def add_overwrite(parser: Any, what: str = "files that exist") -> None:
     """Declare that files may be replaced."""
     add(parser, "--overwrite", f"replace {what}")
+
+
+def add_lossless(parser: Any) -> None:
+    """Declare that TFRecords are to keep every bit."""
+    text = "keep every bit in TFRecords: float64 as byte strings, by default as float32"
+    add(parser, "--lossless", text)
+
+
+def note_rounded(names: Iterable[str], console: Console) -> None:
+    """Name the columns in which float64 was rounded, if there are any."""
+    if found := ", ".join(map(repr, names)):
+        console.note(f"float64 was rounded to float32 in {found}; --lossless keeps every bit")
 
 
 def add_jobs(parser: Any, noun: str) -> None:

@@ -9,7 +9,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,7 @@ def add_sql(parser: argparse.ArgumentParser) -> None:
     inputs.add(form, "--csv", "print CSV, the names first")
     inputs.add(form, "-o/--output FILE", "write the rows to a file instead")
     inputs.add_overwrite(parser, "FILE if it exists")
+    inputs.add_lossless(parser)
     text = f"rows to print, or to write (default: {_MAX_ROWS} for a table, all otherwise)"
     inputs.add(parser, "--max-rows N", text, inputs.count_of("rows"))
     inputs.add_schema(parser, parser)
@@ -69,7 +70,8 @@ def run_sql(args: argparse.Namespace, console: Console) -> None:
         _check_output(args)
     reader = sql(args.query, schema=args.schema, **options)
     if kind is not None:
-        n_rows = _copy(reader, args.output, kind, args.max_rows)
+        n_rows, rounded = _copy(reader, args.output, kind, args.max_rows, lossless=args.lossless)
+        inputs.note_rounded(rounded, console)
         console.say(f"{args.output}: {plural(n_rows, 'row')}")
     elif args.json or args.csv:
         kind = "jsonl" if args.json else "csv"
@@ -112,12 +114,14 @@ def _check_output(args: argparse.Namespace) -> None:
         raise FileExistsError(errno.EEXIST, detail, args.output)
 
 
-def _copy(reader: Any, target: Any, kind: str, max_rows: int | None) -> int:
-    """Write the rows to a target of a format; return their number."""
+def _copy(
+    reader: Any, target: Any, kind: str, max_rows: int | None, *, lossless: bool = False
+) -> tuple[int, Sequence[str]]:
+    """Write the rows to a target of a format; return their number, and the columns that were rounded."""
     from tfrecord_lite.apps.tables.formats import open_target  # noqa: PLC0415 - needs pyarrow
 
     n_rows = 0
-    file = open_target(target, kind, reader.schema, None)
+    file = open_target(target, kind, reader.schema, None, lossless=lossless)
     # To the terminal itself, rows are progress enough.
     is_shown = not (is_file_object(target) and is_terminal(sys.stdout))
     try:
@@ -131,7 +135,7 @@ def _copy(reader: Any, target: Any, kind: str, max_rows: int | None) -> int:
     except BaseException:
         file.abandon()
         raise
-    return n_rows
+    return n_rows, getattr(file, "rounded", ())
 
 
 # ---------------------------------------------------------------------------------- tables

@@ -8,6 +8,7 @@
     restore      lists as stored ──> as they were ──> arrays, ragged tensors, byte strings
     lossless     arrays ──> their schema, and restore for columns that others parsed;
                  the schema that came along with Arrow data, as far as its columns fit
+    rounding     which columns float32 does not hold
     conform      columns and a schema ──> what they are stored as: value lists, one per key
     lists        value lists: kind, values end to end, counts, presence
 

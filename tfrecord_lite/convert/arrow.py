@@ -64,7 +64,28 @@ from tfrecord_lite.schema import Original, Schema, SequenceSchema
 from tfrecord_lite.schema.kinds import EXTRA_FLOATS, EXTRA_INTEGERS
 from tfrecord_lite.schema.text import nearest
 
+__all__ = [
+    "SCHEMA_KEY",
+    "TEXT",
+    "UNUSABLE",
+    "Library",
+    "Opened",
+    "category_error",
+    "check_library",
+    "check_names",
+    "form_of",
+    "imported",
+    "library",
+    "misfit_error",
+    "objects",
+    "open_columns",
+    "type_error",
+    "without_decimals",
+    "without_numbers",
+]
+
 Library: TypeAlias = Literal["pandas", "polars", "arrow"]
+"""The libraries of data frames, by the words of `as_`."""
 Description: TypeAlias = "dict[str, Any]"
 """A frame's library, a word per column, and its index: JSON."""
 
@@ -377,6 +398,10 @@ def with_traits(schema: Schema, traits: Mapping[str, dict[str, Any]]) -> Schema:
     for name, members in traits.items():
         if members and name in originals:
             originals[name] = replace(originals[name], **members)
+            if members.get("categories") and schema[name].dtype_name == "float32":  # as the values
+                listed = np.array(members["categories"], np.float32).astype(originals[name].dtype)
+                categories = tuple(dict.fromkeys(listed.tolist()))
+                originals[name] = replace(originals[name], categories=categories)
     return Schema(schema.features, originals)
 
 

@@ -200,9 +200,6 @@ def _dense(name: str, column: Any, feature: Dense, original: Original | None) ->
             detail = f"records of shape {column.shape[1:]}, but the schema says {feature.shape}"
             raise column_error(name, detail, None, Reason.WRONG_COUNT)
     out = _lists(name, column, feature.kind, original)
-    if feature.default is not None and is_raw(original, feature.kind) and out.present is None:
-        filled = out.flat.lengths > 0  # an empty row is the default
-        out = out if filled.all() else with_present(out, filled)
     present: Any = np.True_ if out.present is None else out.present
     if feature.default is None and feature.size:
         detail = f"required feature {name!r} is missing and has no default; "

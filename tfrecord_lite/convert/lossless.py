@@ -1,4 +1,4 @@
-r"""schema_of and restore: columns stored so that nothing is lost, and brought back.
+r"""schema_of and restore: columns as lists that every reader has, and brought back as what they were.
 
 An Example has three kinds of lists; a column has a dtype and a shape. :func:`schema_of`
 says how each column is stored, and what it was, its *original*:
@@ -21,15 +21,17 @@ BytesColumn, strings     FixedLenFeature                         object array of
 original dtype                   stored as
 ===============================  ====================================================
 bool, integers up to 63 bits     int64 list; ml_dtypes' int4 and smaller too
-bool, int8, uint8, of 16 or      raw: the bytes of each row as one string; only of a shape that is
-more values                      known, and not with ``lossless=False``
+uint8 of two dimensions or more  raw, from 16 values on: the bytes of each row as one string, as
+in a record                      ``tf.io.decode_raw`` reads them
 uint64                           int64 list, in two's complement
 float16, float32                 float list; ml_dtypes' bfloat16, float8 and smaller too
 datetime64, timedelta64          int64 list: counts of the unit, NaT too
-float64, complex                 raw: the little-endian bytes of each innermost row
-float64, ``lossless=False``      float list, rounded; a finite value beyond float32 is an error
+float64                          float list, rounded; a finite value beyond float32 is an error
+complex                          raw: the little-endian bytes of each innermost row
 ``S``, ``U``, StringDType, str   bytes list, UTF-8
 ===============================  ====================================================
+
+With ``lossless=True`` float64 is stored raw, too, and so are all bools, int8 and uint8 of 16 values or more.
 
 That depends on dtypes and shapes alone, never on values, so the schema of one batch fits the next. Only
 the flat values change; the division into rows does not. No wire format.
@@ -75,7 +77,6 @@ from tfrecord_lite.convert.restore import restore as restore_lists
 from tfrecord_lite.convert.types import (
     column_error,
     kind_of_dtype,
-    record_of,
 )
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.schema import (
@@ -96,25 +97,25 @@ from tfrecord_lite.schema.types import WIRE, Type
 __all__ = ["restore", "schema_of"]
 
 RAW = frozenset({"float64", "complex64", "complex128"})
-"""The dtypes that are stored as their bytes, unless rounding is asked for."""
+"""The dtypes that no list holds exactly; complex numbers no list at all."""
 
 _BYTE_SIZED = frozenset({"bool", "int8", "uint8"})
 _RAW_VALUES = 16
 """From how many values on an array of these is stored as its bytes: as a list, it takes a hundred times as long."""
 
 
-def schema_of(columns: Mapping[str, Any] | DataFrame, *, lossless: bool = True) -> Schema:
-    """Return the schema that stores columns so that nothing is lost.
+def schema_of(columns: Mapping[str, Any] | DataFrame, *, lossless: bool = False) -> Schema:
+    """Return the schema that stores columns, and from which they come back as what they were.
 
     Parameters
     ----------
     columns : mapping of str to column, or data frame
         As :func:`~tfrecord_lite.encode_examples` takes them. A stream of Arrow data is not read: its
         types decide, columns that may have nulls may be missing, and categories are not known.
-    lossless : bool, default True
-        False: float64 becomes a list of float32, rounded, and arrays of one-byte numbers a list of int64, which
-        other programs read as such; encoding a finite value beyond float32 is an error. Complex numbers
-        are stored raw even then, as no list holds them.
+    lossless : bool, default False
+        True: keep every bit. float64 is stored raw, as its bytes, and so are bools, int8 and uint8 of 16 values or more. By default float64
+        becomes a list of float32, rounded, which other programs read; encoding a finite value beyond float32 is then an
+        error. Complex numbers are always stored raw, as no list holds them.
 
     Returns
     -------
@@ -141,9 +142,14 @@ def schema_of(columns: Mapping[str, Any] | DataFrame, *, lossless: bool = True) 
     >>> schema_of({"x": np.zeros((2, 3)), "n": np.zeros(2, np.uint8)})
     Schema of 2 features
     name  specification    dtype    shape  original
-    ----  ---------------  -------  -----  --------
-    x     RawFeature       float64  [3]
+    ----  ---------------  -------  -----  -----------
+    x     FixedLenFeature  float32  [3]    float64 [3]
     n     FixedLenFeature  int64    []     uint8 []
+    >>> schema_of({"x": np.zeros((2, 3))}, lossless=True)
+    Schema of 1 feature
+    name  specification  dtype    shape
+    ----  -------------  -------  -----
+    x     RawFeature     float64  [3]
     """
     frame = frame_of_types(columns) if is_stream(columns) else open_columns(columns)
     if not hasattr(frame.columns, "items"):
@@ -158,8 +164,10 @@ def schema_of(columns: Mapping[str, Any] | DataFrame, *, lossless: bool = True) 
     return with_traits(Schema.of_items(items), frame.traits)
 
 
-def item_of(name: str, column: Any, *, lossless: bool = True) -> SchemaItem:
-    """Return how a normalized column is stored, and what it was."""
+def item_of(
+    name: str, column: Any, *, lossless: bool = False, raw_images: bool = True
+) -> SchemaItem:
+    """Return how a normalized column is stored, and what it was; images as lists if nothing is to tell their shape."""
     values: Any = column
     shape: tuple[int | None, ...] = ()
     match column:
@@ -189,7 +197,8 @@ def item_of(name: str, column: Any, *, lossless: bool = True) -> SchemaItem:
             raise column_error(name, detail, None, Reason.UNSUPPORTED)
     is_dense = not isinstance(column, SparseTensor)
     size = math.prod(dim for dim in shape if dim is not None) if is_dense else 1
-    kind = _stored_as(name, values.dtype, size, lossless=lossless)
+    is_image = raw_images and values.dtype == np.uint8 and len(shape) > 1
+    kind = _stored_as(name, values.dtype, size, lossless=lossless, is_image=is_image)
     missing = isinstance(column, np.ma.MaskedArray | MaskedBytes)
     original = _original(values, shape, missing=missing)
     if isinstance(column, SparseTensor):
@@ -226,11 +235,13 @@ def ragged_rank(original: Original) -> int:
     return next((i for i, dim in enumerate(shape) if dim is not None), len(shape))
 
 
-def _stored_as(name: str, dtype: np.dtype[Any], size: int, *, lossless: bool) -> Kind:
+def _stored_as(
+    name: str, dtype: np.dtype[Any], size: int, *, lossless: bool, is_image: bool
+) -> Kind:
     """Return the list for rows of a dtype, of at least `size` values: that of bytes for numbers stored raw."""
     if dtype.name in RAW and (lossless or dtype.kind == "c"):
         return Kind.BYTES
-    if dtype.name in _BYTE_SIZED and size >= _RAW_VALUES and lossless:
+    if dtype.name in _BYTE_SIZED and size >= _RAW_VALUES and (lossless or is_image):
         return Kind.BYTES
     kind = kind_of_dtype(dtype)
     if kind is None or (dtype.kind == "f" and dtype.itemsize > 8):
@@ -374,7 +385,8 @@ def with_carried(frame: Frame, *, any_category: bool = False) -> tuple[Frame, Sc
         wanted = _expected(item)
         column = columns[name]
         rows = column.values if isinstance(column, MaskedRows) else column
-        own = with_traits(schema_of({name: rows}), {name: frame.traits.get(name, {})})
+        traits = {name: frame.traits.get(name, {})}
+        own = with_traits(schema_of({name: rows}, lossless=True), traits)
         found = own.originals[name]
         if not _is_alike(found, wanted):
             continue
@@ -386,28 +398,20 @@ def with_carried(frame: Frame, *, any_category: bool = False) -> tuple[Frame, Sc
     return frame._replace(columns=columns), Schema.of_items(items)
 
 
-def check_exact(columns: Mapping[str, Any], schema: Schema) -> None:
-    """Raise about what the carried features would not give back: null lists, and rounded floats."""
+def check_rows(columns: Mapping[str, Any], schema: Schema) -> None:
+    """Raise about null lists, which the carried features would not give back."""
     for name, item in schema.to_items().items():
-        column, original = columns[name], item.original
-        shape = None if original is None else original.shape
+        shape = None if item.original is None else item.original.shape
+        column = columns[name]
         if isinstance(column, MaskedRows) and (shape is None or None in shape):
             raise missing_row_error(name, column.mask)
-        if original is None or original.dtype != "float64" or item.kind is not Kind.FLOAT:
-            continue
-        values = getattr(column, "flat_values", column)
-        with np.errstate(over="ignore", under="ignore"):
-            wrong = values.astype(np.float32) != values
-        wrong = np.ma.filled(wrong & ~np.isnan(values), fill_value=False)
-        wrong = wrong.any(axis=tuple(range(1, wrong.ndim)))
-        if wrong.any():
-            detail = "a number that is not exact in float32, in which the schema that came along "
-            detail += "stores it; give another schema, or none: table.replace_schema_metadata()"
-            number = int(wrong.argmax())
-            rows = column.values if isinstance(column, MaskedRows) else column
-            for splits in reversed(getattr(rows, "nested_row_splits", ())):
-                number = record_of(splits, number)
-            raise column_error(name, detail, number, Reason.UNREPRESENTABLE)
+
+
+def is_narrowed(item: SchemaItem) -> bool:
+    """Return whether float64 is stored as float32."""
+    return (
+        item.original is not None and item.original.dtype == "float64" and item.kind is Kind.FLOAT
+    )
 
 
 def _expected(item: SchemaItem) -> Original:

@@ -252,8 +252,9 @@ def _lists_of_sequences(key: str, items: list[Any]) -> Lists:
     ):
         counts = np.array([item.size for item in items], np.int64)
         joined = np.concatenate([item.ravel() for item in items])
-        kind, flat = flat_list(key, joined, row_splits(counts))
-        return Lists(len(items), WIRE[kind], (counts,), flat)
+        if joined.size or joined.dtype != np.float64:
+            kind, flat = flat_list(key, joined, row_splits(counts))
+            return Lists(len(items), WIRE[kind], (counts,), flat)
     lists = [flattened(key, item) for item in items]
     counts = np.fromiter(map(len, lists), np.int64, len(lists))
     values = list(chain.from_iterable(lists))
@@ -358,6 +359,8 @@ def _array_of_sequences(key: str, rows: list[Any], mask: BoolArray) -> Any:
     for i, row in enumerate(rows):
         if not isinstance(row, _SEQUENCES):
             raise column_error(key, _MIXED, int(np.flatnonzero(~mask)[i]), Reason.UNREPRESENTABLE)
+    # np.array([]) is an empty list: its dtype is NumPy's default.
+    rows = [[] if _is_untold(row) else row for row in rows]
     arrays = [row for row in rows if isinstance(row, np.ndarray)]
     if len(arrays) == len(rows) and len({(a.shape, _joinable(a.dtype)) for a in arrays}) == 1:
         stacked = np.stack(arrays)
@@ -377,6 +380,10 @@ def _array_of_sequences(key: str, rows: list[Any], mask: BoolArray) -> Any:
             detail = "arrays of several dtypes, or of shapes that differ in more than the first"
             raise column_error(key, detail, None, Reason.UNREPRESENTABLE)
         return RaggedTensor(text_objects(_without_missing(key, flat)), splits)
+
+
+def _is_untold(row: Any) -> bool:
+    return isinstance(row, np.ndarray) and row.shape == (0,) and row.dtype == np.float64
 
 
 def _joinable(dtype: np.dtype[Any]) -> Any:

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 _LARGE_BYTES = 4096
 """Byte strings of this mean size are copied one by one."""
 
-_AS_IT_IS = "store it as it is, with the schema of schema_of(columns)"
+_AS_IT_IS = "store it as it is, with the schema of schema_of(columns, lossless=True)"
 MISSING_VALUE = (
     "None or a masked value among the values of a record; "
     "leave the feature out of the record, or use a value that means missing"
@@ -240,7 +240,10 @@ def extra_floats_back(values: Float32Array, dtype: np.dtype[Any]) -> AnyArray:
 
 
 _QUIET_NAN = np.uint32(0x7FC00000)
-_TOO_LARGE = f"this number is beyond float32, which ends at 3.4e38; {_AS_IT_IS}"
+_TOO_LARGE = (
+    "this number is beyond float32, which ends at 3.4e38; save it with lossless=True, or with the schema of "
+    "schema_of(columns, lossless=True)"
+)
 
 
 def _floats(values: AnyArray) -> FlatList:

@@ -23,6 +23,8 @@ from tfrecord_lite.arrays import Int64Array, ObjectArray, row_splits
 from tfrecord_lite.block import OVERHEAD_BYTES, Block, block_of, origin_of
 from tfrecord_lite.columns.bytes import owned_slice
 
+__all__ = ["BatchChunk", "Chunk", "ObjectChunk"]
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BatchChunk:
@@ -118,6 +120,7 @@ class ColumnChunk:
 
 
 Chunk: TypeAlias = Block | BatchChunk | ColumnChunk | ObjectChunk
+"""Elements that go from one stage to the next together."""
 
 
 def join(chunks: Sequence[Chunk]) -> Chunk:

@@ -10,7 +10,7 @@
 =============  ==============================================================================
 ``sources``    what describes some files, and the parser of it: all readers ask here
 ``inferred``   a schema from the records themselves, by one of three policies
-``texts``      which columns of byte strings are text
+``columns``    which columns callers ask for, and which of byte strings are text
 ``sidecar``    schema files, written and read: ours, and with ``formats`` those of others
 ``structure``  nested dicts and tuples, as columns by name and back
 ``widening``   one schema for what was stored by either of two

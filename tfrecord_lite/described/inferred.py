@@ -20,6 +20,7 @@ from contextlib import closing
 from typing import Any, NamedTuple, TypeVar
 
 from tfrecord_lite.block import Block
+from tfrecord_lite.described.columns import known_columns
 from tfrecord_lite.described.widening import as_absent
 from tfrecord_lite.errors import DamagedSpan, InvalidArgumentError, argument_error
 from tfrecord_lite.example.survey import Survey
@@ -27,7 +28,25 @@ from tfrecord_lite.files.names import Source, is_file_object, name_of, position_
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.damage import DamageLog
 from tfrecord_lite.records.stream import RecordStream
-from tfrecord_lite.schema import FixedLenFeature, Original, Schema, SequenceSchema
+from tfrecord_lite.schema import (
+    FixedLenFeature,
+    Original,
+    Schema,
+    SequenceSchema,
+    SequenceSummary,
+    Summary,
+)
+
+__all__ = [
+    "FOR_TABLES",
+    "SAMPLE",
+    "WHOLE",
+    "blocks_ahead",
+    "feature_names",
+    "first_blocks",
+    "first_of",
+    "inferred",
+]
 
 _Rows = TypeVar("_Rows", Block, Any)
 
@@ -46,31 +65,56 @@ class Policy(NamedTuple):
     """Whether a later record may lack a feature that every surveyed one has."""
     hint: str | None
     """What ends the error about a later record that does not fit; None if there are none."""
+    way_out: str = "choose columns without it, or give schema"
+    """What to do about a feature that has no type."""
 
 
 WHOLE = Policy(None, may_lack=False, hint=None)
-FOR_BATCHES = Policy(SAMPLE, may_lack=False, hint=f"{_FROM_SAMPLE} schema")
+"""All records, for ``load``, ``scan(sample=None)`` and ``infer_schema``."""
+FOR_BATCHES = Policy(SAMPLE, may_lack=False, hint=f"{_FROM_SAMPLE} schema", way_out="give schema")
+"""The first records, for batches that all have the same columns."""
 FOR_TABLES = Policy(SAMPLE, may_lack=True, hint=f"{_FROM_SAMPLE} sample=None, or schema")
+"""The first records, for ``scan``, whose columns may have nulls."""
 
 
 def inferred(
-    blocks: Iterable[Block], policy: Policy, sources: Sequence[Source]
+    blocks: Iterable[Block],
+    policy: Policy,
+    sources: Sequence[Source],
+    names: Sequence[str] | None = None,
 ) -> Schema | SequenceSchema:
     """Return the schema of the records in some blocks, which are those of `sources`, or the first ones.
 
-    Raises InvalidArgumentError as :meth:`Summary.schema`, and for what is neither Examples nor
-    SequenceExamples.
+    With `names`, the schema has these features alone, named by path in SequenceExamples, and the
+    others are not judged. Raises InvalidArgumentError as :meth:`Summary.schema`, for an unknown name,
+    and for what is neither Examples nor SequenceExamples.
     """
     survey = Survey()
     for block in blocks:
         survey.add(block)
+    summary = survey.summary()
+    known = feature_names(summary)
+    if names is not None and known:
+        names = known_columns(names, known)
     try:
-        schema = survey.summary().schema()
+        schema = summary.schema(names=names)
     except InvalidArgumentError as error:
         name = name_of(sources[0]) if len(sources) == 1 else None
-        detail = f"{error.detail}; give schema, which says what the columns are"
+        way_out = "give schema" if error.key is None else policy.way_out
+        detail = f"{error.detail}; {way_out}, which says what the columns are"
         raise error.at(detail=detail, source=name) from None
     return _optional(schema) if policy.may_lack and isinstance(schema, Schema) else schema
+
+
+def feature_names(summary: Summary | SequenceSummary) -> list[str]:
+    """Return the names of the features that have values, which are paths in SequenceExamples."""
+    if isinstance(summary, Summary):
+        return [name for name, feature in summary.items() if feature.lists]
+    lists = summary.feature_lists.items()
+    return [
+        *(f"context/{name}" for name in feature_names(summary.context)),
+        *(f"feature_lists/{name}" for name, steps in lists if steps.values.lists),
+    ]
 
 
 def _optional(schema: Schema) -> Schema:

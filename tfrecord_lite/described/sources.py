@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from tfrecord_lite.described.sidecar import SchemaLike
     from tfrecord_lite.example.decode.reader import StringForm
 
+__all__ = ["described_by", "originals_of", "row_restorer", "sidecars_of"]
+
 _TFDS_FILES = ("features.json", "dataset_info.json")
 
 

@@ -26,7 +26,7 @@ from tfrecord_lite.example.decode.reader import (
     is_one_message,
     joined_result,
 )
-from tfrecord_lite.example.survey import TypeCheck
+from tfrecord_lite.example.survey import TypeCheck, reject_sequences
 from tfrecord_lite.schema import DenseLike, FeatureLike, RaggedFeature, Schema, SparseSpec
 from tfrecord_lite.schema.prepare import prepare, specifications
 from tfrecord_lite.schema.text import listed
@@ -230,6 +230,8 @@ class ExampleParser(Generic[_ColumnT_co]):
         self, block: Block, names: Sequence[str] | None, parse: Callable[[Block], Found]
     ) -> Found:
         """Parse a block; the error is about the first message that is wrong."""
+        if self._hint is not None:
+            reject_sequences(block, is_first=False)
         try:
             return parse_or_first_error(block, names, parse)
         except InvalidArgumentError as error:

@@ -9,9 +9,8 @@
 It takes as long as parsing every feature into columns: values are read, but nothing is built from
 them. An *observer* gets the values of each block too, once all of the block is known to be sound.
 
-A record with feature lists is a SequenceExample, whose context would pass for the features of an
-Example; the first record that is not empty decides which of the two all records are. A
-SequenceExample without feature lists has the bytes of an Example, and counts as one.
+A record with feature lists is a SequenceExample, and then all records are: one without lists has the
+bytes of an Example, whose features are its context.
 """
 
 from __future__ import annotations
@@ -70,8 +69,7 @@ class Observer(Protocol):
 class Survey:
     """Survey Examples or SequenceExamples, block after block; not thread-safe.
 
-    A block that raises an error leaves no trace. With `accept_mixed`, Examples count as contexts of
-    SequenceExamples if any record is one.
+    A block that raises an error leaves no trace.
 
     >>> example = Example()
     >>> example.features.feature["age"].int64_list.value.append(7)
@@ -84,11 +82,10 @@ class Survey:
     age   int64  all      1       7
     """
 
-    def __init__(self, observer: Observer | None = None, *, accept_mixed: bool = False) -> None:
+    def __init__(self, observer: Observer | None = None) -> None:
         self._observer = observer
-        self._accept_mixed = accept_mixed
         self._check_type = check_of_either()
-        self._is_sequence: bool | None = None  # until a record is not empty
+        self._is_sequence = False  # until a record has feature lists
         self._reader = _Reader()
         self._n_records = 0
         self._features: dict[bytes, dict[Kind, ListSummary]] = {}
@@ -97,25 +94,16 @@ class Survey:
     def add(self, block: Block) -> None:
         """Survey the records of a block, which is not kept.
 
-        Raises MALFORMED about the first record that is neither an Example nor a SequenceExample, or
-        is not of the type of those before it.
+        Raises MALFORMED about the first record that is neither an Example nor a SequenceExample.
         """
         self._check_type(block)
-        filled = np.flatnonzero(block.lengths)
         has_lists = _has_feature_lists(block)
-        is_sequence = self._is_sequence
-        if is_sequence is None and filled.size:
-            is_sequence = has_lists is not None and bool(has_lists[filled[0]])
-        odd = [] if has_lists is None else filled[has_lists[filled] != is_sequence]
-        if len(odd) and not self._accept_mixed:
-            raise _mixed_error(block.place(int(odd[0])), has_lists=not is_sequence)
-        if len(odd):
-            is_sequence = True
+        is_sequence = self._is_sequence or (has_lists is not None and bool(has_lists.any()))
         try:
-            found = self._reader.read(block, is_sequence=bool(is_sequence))
+            found = self._reader.read(block, is_sequence=is_sequence)
         except WireError:
             message_type = "SequenceExample" if is_sequence else "Example"
-            again = partial(_Reader().read, is_sequence=bool(is_sequence))
+            again = partial(_Reader().read, is_sequence=is_sequence)
             parse_or_first_error(block, None, again, message_type)
             raise
         self._is_sequence = is_sequence
@@ -306,28 +294,17 @@ def reject_sequences(block: Block, *, is_first: bool = True) -> None:
     if has_lists is None or not has_lists.any():
         return
     place = block.place(int(has_lists.argmax()))
-    if not is_first or not has_lists.all():
-        raise _mixed_error(place, has_lists=True)
+    if is_first and has_lists.all():
+        detail = (
+            "the records have feature lists, so they are SequenceExamples, not Examples; a Schema "
+            "reads Examples, a SequenceSchema SequenceExamples"
+        )
+        raise place.locate(InvalidArgumentError(Reason.UNSUPPORTED, detail=detail))
     detail = (
-        "the records have feature lists, so they are SequenceExamples, not Examples; a Schema "
-        "reads Examples, a SequenceSchema SequenceExamples"
+        "this record has feature lists, as a SequenceExample has, but others have none; keep Examples "
+        "and SequenceExamples in separate files, or give a SequenceSchema if the others have empty lists"
     )
-    raise place.locate(InvalidArgumentError(Reason.UNSUPPORTED, detail=detail))
-
-
-def _mixed_error(place: Place, *, has_lists: bool) -> InvalidArgumentError:
-    """Return the error about a record that is not of the type of the others."""
-    if has_lists:
-        detail = (
-            "this record has feature lists, as a SequenceExample has, but others have none; "
-            "keep Examples and SequenceExamples in separate files"
-        )
-    else:
-        detail = (
-            "this record has no feature lists, but those before it have; keep Examples and "
-            "SequenceExamples in separate files, or give a SequenceSchema if its lists are empty"
-        )
-    return place.locate(InvalidArgumentError(Reason.MALFORMED, detail=detail))
+    raise place.locate(InvalidArgumentError(Reason.MALFORMED, detail=detail))
 
 
 def _has_feature_lists(block: Block) -> BoolArray | None:

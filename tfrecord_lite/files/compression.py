@@ -33,6 +33,18 @@ from typing import Any, Protocol, TypeAlias, cast
 
 from tfrecord_lite.errors import InvalidArgumentError, argument_error
 
+__all__ = [
+    "CODECS",
+    "COMPRESSION_WORDS",
+    "CompressionType",
+    "TFRecordCompressionType",
+    "TFRecordOptions",
+    "codec_named",
+    "compression_of_name",
+    "compression_to_write",
+    "detect",
+]
+
 MEM_LEVEL = 9
 """TensorFlow's default, and zlib's highest; zlib's own default is 8 (rule O7)."""
 

@@ -50,6 +50,8 @@ from tfrecord_lite.records.damage import DamagedSpans, DamageLog, SkippingStream
 from tfrecord_lite.records.framing import is_header, read_headers
 from tfrecord_lite.records.stream import RecordStream
 
+__all__ = ["PART_BYTES", "FilePart", "PartReader", "file_parts", "join_reports"]
+
 PART_BYTES = 128 * 1024 * 1024
 """About the size of a part for a task, unless another one is asked for."""
 RUN_BYTES = 1024 * 1024

@@ -24,11 +24,13 @@ import numpy as np
 
 from tfrecord_lite.apps.tables.record_format import RowEncoder, encoder_of
 from tfrecord_lite.apps.tables.table import fitting_blocks, scan
+from tfrecord_lite.convert.rounding import warn_of_rounding
 from tfrecord_lite.described.sidecar import FingerprintingFile, Sidecar, content_to_write
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.files.compression import compression_to_write
 from tfrecord_lite.files.names import SIDECAR_SUFFIX, expand, is_url, name_of
 from tfrecord_lite.index.parts import PART_BYTES, PartReader, file_parts
+from tfrecord_lite.integrations.engines import check_lossless
 from tfrecord_lite.options import ReadOptions, ReadSettings
 from tfrecord_lite.storage.loading import Loader
 from tfrecord_lite.writer import TFRecordWriter
@@ -495,13 +497,17 @@ class _Records:
 
 
 class _Examples:
-    """Writes dictionaries, rows and tables to a file: as others read them, or so that they come back as they were."""
+    """Writes dictionaries, rows and tables to a file; with a sidecar, all of one schema."""
 
-    def __init__(self, writer: TFRecordWriter, schema: Any, *, lossless: bool) -> None:
-        self._writer, self._schema, self._lossless = writer, schema, lossless
+    def __init__(
+        self, writer: TFRecordWriter, schema: Any, *, lossless: bool, sidecar: bool
+    ) -> None:
+        self._writer, self._schema = writer, schema
+        self._lossless, self._sidecar = lossless, sidecar
         self._of_tables: Any = None
-        self._of_rows = RowEncoder(schema)
+        self._of_rows = RowEncoder(schema, lossless=lossless)
         self._rows: list[Mapping[str, Any]] = []
+        self._rounded: dict[str, None] = {}
 
     def add(self, value: Any) -> None:
         """Write an element, now or with others."""
@@ -509,7 +515,7 @@ class _Examples:
             self._add_table(value)
         elif (row := _row_of(value)).keys() == _SEQUENCE:
             self._writer.write_sequence_example(row)
-        elif not self._lossless:
+        elif not self._sidecar:
             self._writer.write_example(row, self._schema)
         else:
             self._rows.append(row)
@@ -519,31 +525,35 @@ class _Examples:
     def _add_table(self, value: Any) -> None:
         """Write a table or batch of Arrow; for a sidecar, by the encoder of those before."""
         parts = {name.partition("/")[0] for name in value.schema.names}
-        if not (self._lossless or parts <= _SEQUENCE):
+        if not (self._sidecar or parts <= _SEQUENCE):
             # How its columns were stored is only readable with a sidecar, and none is written.
             value = value.replace_schema_metadata(None)
         table = value if isinstance(value, pa.Table) else pa.table(value)
-        if self._of_tables is None or not self._lossless:
-            self._of_tables = encoder_of(table.schema, is_exact=self._lossless)
+        if self._of_tables is None or not self._sidecar:
+            self._of_tables = encoder_of(
+                table.schema, lossless=self._lossless, has_sidecar=self._sidecar
+            )
         for batch in table.to_batches(max_chunksize=_ROWS_AT_ONCE):
             self._writer.write_blocks(self._of_tables.blocks(batch))
+        self._rounded |= getattr(self._of_tables, "rounded", {})
 
     def _write_rows(self) -> None:
         self._writer.write_blocks(self._of_rows.blocks(self._rows))
         self._rows.clear()
 
     def finish(self) -> Sidecar | None:
-        """Write the rows that are left; return what the sidecar says."""
-        if not self._lossless:
-            return None
+        """Write the rows that are left, warn of what was rounded, and return what the sidecar says."""
         if self._rows:
             self._write_rows()
+        warn_of_rounding("WriteExamples", self._rounded | self._of_rows.rounded)
+        if not self._sidecar:
+            return None
         of_rows = self._of_rows.described()
         if self._of_tables is None:
             return of_rows
         if of_rows is not None:
             detail = "tables among dictionaries or rows, whose types one sidecar cannot tell; "
-            raise argument_error(detail + "give lossless=False")
+            raise argument_error(detail + "give sidecar=False")
         found: Sidecar = self._of_tables.described()
         return found
 
@@ -646,10 +656,12 @@ class WriteExamples(_Write):
         As for :class:`WriteTFRecords`.
     schema : Schema, or mapping of str to feature specification, optional
         The features that dictionaries and rows are to be read with: kinds and shapes are checked, and empty lists and
-        integers among floats have the kind that it says. Slower, unless `lossless`.
-    lossless : bool, default True
-        As for :func:`save`, by the first rows of each file, with a sidecar beside it. False: float64 becomes the nearest float32, and no
-        sidecar is written.
+        integers among floats have the kind that it says. Slower without `sidecar`.
+    lossless : bool, default False
+        As for :func:`save`, by the first rows of each file: True keeps every bit, and needs the sidecar. By default float64 is stored as
+        float32, and the worker warns of the columns of which that changed a number.
+    sidecar : bool, default True
+        Write ``FILE.schema.json`` beside each file, from which types and shapes come back.
 
     Returns
     -------
@@ -690,9 +702,11 @@ class WriteExamples(_Write):
         shard_name_template: str | None = None,
         *,
         schema: Mapping[str, FeatureSpec] | None = None,
-        lossless: bool = True,
+        lossless: bool = False,
+        sidecar: bool = True,
         compression: CompressionType = "infer",
     ) -> None:
+        check_lossless(lossless=lossless, sidecar=sidecar)
         names = file_path_prefix, file_name_suffix, num_shards, shard_name_template
-        encoder = partial(_Examples, schema=schema, lossless=lossless)
+        encoder = partial(_Examples, schema=schema, lossless=lossless, sidecar=sidecar)
         super().__init__(_Sink(names, compression, encoder))

@@ -32,6 +32,7 @@ from tfrecord_lite.integrations.engines import (
     files_there_error,
     folder_to_write,
     scan_for_workers,
+    warn_of_parts,
     with_columns,
 )
 from tfrecord_lite.options import ReadOptions, ReadSettings, WriteOptions
@@ -322,7 +323,7 @@ def to_tfrecord(
     overwrite: bool = False,
     write_index: bool = False,
     name_function: Callable[[int], str] | None = None,
-    lossless: bool = True,
+    lossless: bool = False,
     sidecar: bool = True,
     compute: bool = True,
     compute_kwargs: Mapping[str, Any] | None = None,
@@ -344,13 +345,13 @@ def to_tfrecord(
     name_function : callable, optional
         Makes the name of a file, without the ending, of the number of its partition; by default
         ``part.00000`` and so on.
-    lossless : bool, default True
-        As for :func:`save`, which needs the sidecar. False: store float64 as float32, which is what others read; `rounded` of the
-        results names the columns of which that changed a number.
+    lossless : bool, default False
+        As for :func:`save`: True keeps every bit, and needs the sidecar. By default float64 is stored as float32; a warning names the columns of
+        which that changed a number, and so does `rounded` of the results.
     sidecar : bool, default True
         Write ``FILE.schema.json`` beside each file, from which types and shapes come back.
     compute : bool, default True
-        Whether to write now, and not return a ``Delayed``.
+        Whether to write now, and not return a ``Delayed``, which does not warn.
     compute_kwargs : dict, optional
         For ``compute``, such as ``{"scheduler": "processes"}``.
     **options
@@ -414,7 +415,11 @@ def to_tfrecord(
         for partition, name in zip(partitions, names, strict=True)
     ]
     done = delayed(_finish)(parts, files, before)
-    return done.compute(**(compute_kwargs or {})) if compute else done
+    if not compute:
+        return done
+    written = done.compute(**(compute_kwargs or {}))
+    warn_of_parts(folder, written)
+    return written
 
 
 def _write(frame: Any, path: str, write_index: bool, options: dict[str, Any]) -> WrittenPart | None:  # noqa: FBT001 - an argument of a task

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tfrecord_lite.apps.tables.record_format import PartFolder
+from tfrecord_lite.apps.tables.record_format import PartFolder, WrittenPart
 from tfrecord_lite.apps.tables.table import ScanOptions, TablePartition, TFRecordTable, scan
+from tfrecord_lite.convert.rounding import warn_of_rounding
 from tfrecord_lite.errors import argument_error
 from tfrecord_lite.files.names import Sources, StorageOptions, in_directories, is_url
 
@@ -69,8 +70,13 @@ def files_there_error(folder: str, way_out: str) -> FileExistsError:
     return FileExistsError(errno.EEXIST, f"the directory has files; {way_out}", folder)
 
 
+def warn_of_parts(folder: str, parts: Iterable[WrittenPart]) -> None:
+    """Warn of the columns that were rounded in some of the files in a folder."""
+    warn_of_rounding(folder, dict.fromkeys(name for part in parts for name in part.rounded))
+
+
 def check_lossless(*, lossless: bool, sidecar: bool) -> None:
     """Raise if nothing would tell how to read what is stored as bytes."""
     if lossless and not sidecar:
-        detail = "without a sidecar nobody can read what lossless=True stores as bytes; give "
-        raise argument_error(detail + "lossless=False, too, which stores float64 as float32")
+        detail = "without a sidecar nobody can read what lossless=True stores as bytes; leave out "
+        raise argument_error(detail + "lossless, which stores float64 as float32")

@@ -29,6 +29,7 @@ from tfrecord_lite.integrations.engines import (
     files_there_error,
     folder_to_write,
     scan_for_workers,
+    warn_of_parts,
     with_columns,
 )
 from tfrecord_lite.records.damage import warn_of_damage
@@ -295,7 +296,7 @@ def write_tfrecords(
     *,
     mode: Literal["append", "overwrite", "error", "ignore"] = "append",
     min_rows_per_file: int | None = None,
-    lossless: bool = True,
+    lossless: bool = False,
     sidecar: bool = True,
     concurrency: int | None = None,
     remote_args: Mapping[str, Any] | None = None,
@@ -315,9 +316,9 @@ def write_tfrecords(
     min_rows_per_file : int, optional
         Collect blocks until there are this many rows, if there are as many. Without it, files may be small: as small as the
         blocks of `ds`.
-    lossless : bool, default True
-        As for :func:`save`, which needs the sidecar. False: store float64 as float32, which is what others read; `rounded` of the
-        results names the columns of which that changed a number.
+    lossless : bool, default False
+        As for :func:`save`: True keeps every bit, and needs the sidecar. By default float64 is stored as float32; a warning names the columns of
+        which that changed a number, and so does `rounded` of the results.
     sidecar : bool, default True
         Write ``FILE.schema.json`` beside each file, from which types and shapes come back.
     concurrency, remote_args : optional
@@ -376,7 +377,7 @@ class TFRecordDatasink(_SinkBase):
         *,
         mode: str = "append",
         min_rows_per_file: int | None = None,
-        lossless: bool = True,
+        lossless: bool = False,
         sidecar: bool = True,
         **options: Unpack[WriteOptions],
     ) -> None:
@@ -435,6 +436,7 @@ class TFRecordDatasink(_SinkBase):
         """Remove the files that are replaced, on the driver."""
         found = [part for part in write_result.write_returns if part is not None]
         self.written = sorted(found, key=lambda part: part.path)
+        warn_of_parts(self._folder, found)
         self._remove_own(f".{self._id}_")  # which workers were writing when they were killed
         if self._mode == "overwrite":
             self._files.remove(self._before)

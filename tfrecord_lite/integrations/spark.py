@@ -32,6 +32,7 @@ import numpy as np
 from tfrecord_lite.apps.tables.record_format import file_system, part_ending, write_part
 from tfrecord_lite.apps.tables.table import TablePartition, scan, with_varying_lists
 from tfrecord_lite.convert.arrow import SCHEMA_KEY
+from tfrecord_lite.convert.rounding import warn_of_rounding
 from tfrecord_lite.described import sidecar
 from tfrecord_lite.described.sources import described_by
 from tfrecord_lite.described.widening import as_missing
@@ -286,12 +287,13 @@ def _write_options(given: Mapping[str, str]) -> dict[str, Any]:
     if not options["path"]:
         raise argument_error("no path: expected .save(path)")
     record_type = options["record_type"]
-    lossless = options.setdefault("lossless", record_type == "Example")
+    is_example = record_type == "Example"
+    lossless = options.setdefault("lossless", False)
     if lossless and record_type == "SequenceExample":
         raise argument_error("lossless is for Examples; expected recordType=Example")
     options["compression"] = options.get("codec") or options.get("compression", "")
-    options["sidecar"] = options.get("sidecar", lossless) and record_type != "ByteArray"
-    check_lossless(lossless=lossless and record_type == "Example", sidecar=options["sidecar"])
+    options["sidecar"] = options.get("sidecar", is_example) and record_type != "ByteArray"
+    check_lossless(lossless=lossless and is_example, sidecar=options["sidecar"])
     remote = options.get("storage_options") if is_url(options["path"]) else None
     return {**options, "storage_options": remote}
 
@@ -548,6 +550,8 @@ class _Written(WriterCommitMessage):  # type: ignore[misc]
 
     folder: str
     files: list[str]
+    rounded: list[str]
+    """Columns of which a float64 was not exact in float32."""
 
 
 class TFRecordBatchWriter(_WriterBase):
@@ -585,7 +589,7 @@ class TFRecordBatchWriter(_WriterBase):
         """
         context: Any = TaskContext.get()
         task = context.partitionId()
-        written = _Written(self._job.attempt(task, context.taskAttemptId()), [])
+        written = _Written(self._job.attempt(task, context.taskAttemptId()), [], [])
         stem = f"part-{task:05d}-{self._job.name}"
         if self._options["partition_by"]:
             for number, held in enumerate(_by_folder(iterator, self._options["partition_by"])):
@@ -618,10 +622,13 @@ class TFRecordBatchWriter(_WriterBase):
             storage_options=options["storage_options"],
         )
         if made is not None:
+            written.rounded += made.rounded
             written.files += [f"{name}{SIDECAR_SUFFIX}", name] if options["sidecar"] else [name]
 
     def commit(self, messages: list[Any]) -> None:
         """Move the files of the attempts that count to their places; called on the driver."""
+        rounded = dict.fromkeys(name for each in messages if each for name in each.rounded)
+        warn_of_rounding(self._job.folder, rounded)
         self._job.commit((each.folder, name) for each in messages if each for name in each.files)
 
     def abort(self, messages: list[Any]) -> None:
@@ -691,8 +698,8 @@ def _check_stored(field: Any, options: Mapping[str, Any]) -> None:
     option = None
     if leaf.typeName().startswith(("date", "timestamp")) and not options["sidecar"]:
         option = ("sidecar", "true")
-    if leaf.typeName() == "decimal" and options["lossless"]:
-        option = ("lossless", "false")
+    if leaf.typeName() == "decimal" and options["sidecar"]:
+        option = ("sidecar", "false")
     if option is not None:
         detail = f"a column of {field.dataType.simpleString()} is stored as plain numbers: "
         detail += f"cast it, or give .option{option}"
@@ -710,8 +717,8 @@ def _rows(batch: Any, schema: Any) -> Any:
     arrays = []
     for field, column in zip(schema, batch.columns, strict=True):
         array = _converted(column, field.type)
-        of_context = schema.metadata is not None and field.name.startswith(_CONTEXT)
-        if _is_list(field.type) and not of_context:  # elsewhere an empty list is as good as none
+        of_steps = schema.metadata is not None and not field.name.startswith(_CONTEXT)
+        if _is_list(field.type) and of_steps:  # a list of no steps is as good as none
             empty = pa.scalar([], field.type)
             array = pc.coalesce(array, empty)
         arrays.append(array)

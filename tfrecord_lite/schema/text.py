@@ -17,7 +17,7 @@
     }
 
 The members of a feature are the arguments of its specification; those with their default
-value may be omitted. Reading checks every name and creates only the classes of this package's
+value may be omitted. The version is 2 if a float64 is stored as float32, and otherwise 1. Reading checks every name and creates only the classes of this package's
 specifications: nothing in the text can name code.
 """
 
@@ -30,7 +30,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
 from difflib import get_close_matches
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -46,9 +46,11 @@ from tfrecord_lite.schema.features import (
 )
 from tfrecord_lite.schema.kinds import Kind, is_float, kind_of
 
+__all__ = ["aligned", "choices", "json_value", "nearest", "shown_name", "table_rows"]
+
 FORMAT = "tfrecord_lite.Schema"
 SEQUENCE_FORMAT = "tfrecord_lite.SequenceSchema"
-VERSION = 1
+VERSIONS = (1, 2)
 
 _SPECIFICATIONS = {cls.__name__: cls for cls in SPECIFICATIONS}
 _PARTITIONS = {cls.__name__: cls for cls in PARTITIONS}
@@ -64,8 +66,16 @@ def _json_error(detail: str, key: str | None = None) -> InvalidArgumentError:
 
 def write_document(format_name: str, members: Mapping[str, Any], indent: int | None) -> str:
     """Write a schema's members as JSON, after the format and its version."""
-    document = {"format": format_name, "version": VERSION, **members}
+    features = chain.from_iterable(member.values() for member in members.values())
+    version = VERSIONS[any(map(_is_narrowed, features))]
+    document = {"format": format_name, "version": version, **members}
     return json.dumps(document, indent=indent, allow_nan=False)
+
+
+def _is_narrowed(feature: Mapping[str, Any]) -> bool:
+    """Return whether a described feature is a float64 that is stored as float32."""
+    dtype = feature.get("original", {}).get("dtype")
+    return bool(dtype == "float64" and feature["dtype"] == "float32")
 
 
 def describe(spec: FeatureSpec) -> dict[str, Any]:
@@ -108,8 +118,8 @@ def read_document(document: str | bytes, format_name: str) -> dict[str, Any]:
         raise _json_error(f"not JSON that to_json wrote ({type(error).__name__})") from error
     if not isinstance(found, dict) or found.get("format") != format_name:
         raise _json_error(f'"format" must be "{format_name}", as to_json writes it')
-    if found.get("version") != VERSION:
-        detail = f"schema JSON: version {found.get('version')!r}, this release reads {VERSION}"
+    if found.get("version") not in VERSIONS:
+        detail = f"schema JSON: version {found.get('version')!r}, this release reads 1 and 2"
         raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
     return found
 

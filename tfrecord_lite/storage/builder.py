@@ -11,17 +11,18 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
-from tfrecord_lite.columns import RaggedTensor
 from tfrecord_lite.convert.arrow import Frame, Traits, check_traits, with_traits
-from tfrecord_lite.convert.lists import MaskedRows, with_values
+from tfrecord_lite.convert.lists import with_values
 from tfrecord_lite.convert.lossless import (
     RAW,
-    check_exact,
+    check_rows,
+    is_narrowed,
     item_of,
     schema_of,
     stored_alike,
@@ -29,6 +30,7 @@ from tfrecord_lite.convert.lossless import (
 )
 from tfrecord_lite.convert.normalize import normalize
 from tfrecord_lite.convert.restore import original_dtype
+from tfrecord_lite.convert.rounding import rounded_columns
 from tfrecord_lite.convert.types import inexact_integers
 from tfrecord_lite.described.structure import Structure, completed, flatten
 from tfrecord_lite.described.widening import (
@@ -41,7 +43,7 @@ from tfrecord_lite.described.widening import (
     widened,
 )
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
-from tfrecord_lite.schema import Kind, Original, Schema, SchemaItem
+from tfrecord_lite.schema import Original, Schema, SchemaItem
 from tfrecord_lite.schema.text import nearest
 
 _BATCH_ROWS = 1024
@@ -84,16 +86,19 @@ def _weight(item: Any) -> int:
 class SchemaBuilder:
     """Turns batches, all of rows or all of frames, into columns; widens one schema for all."""
 
-    def __init__(self, given: Schema | None = None, *, lossless: bool = True) -> None:
+    def __init__(
+        self, given: Schema | None = None, *, lossless: bool = False, raw_images: bool = True
+    ) -> None:
         self.given: Schema | None = given
         self._lossless = lossless
+        self._item_of = partial(item_of, lossless=lossless, raw_images=raw_images)
         self._structure: Structure | None = None
         self._columns: dict[str, _Column] = {}
         self._n_rows = 0
         self.originals: dict[str, Original] = {}
         """Those that columns of frames have by themselves, if a schema is given."""
         self.rounded: dict[str, None] = {}
-        """Columns without a given schema, of which a float64 was not exact in float32."""
+        """Columns of which a float64 was not exact in float32; not those that are float32 by a given schema."""
         self.negative: dict[str, None] = {}
         """Columns for others that see integers from 2**63 on as negative numbers."""
 
@@ -116,12 +121,13 @@ class SchemaBuilder:
     def add_rows(self, rows: list[Any]) -> tuple[dict[str, Any], Schema]:
         """Return rows as columns, and the schema to write these with.
 
-        Both omit columns with nothing but None or empty lists. Raises InvalidArgumentError
+        Both omit columns with nothing but None, or empty lists of which nothing tells the kind. Raises InvalidArgumentError
         about the first row that does not fit the schema, or those before it.
         """
         if self.given is not None:
             found = self._found_in(rows, self.given)
             self._n_rows += len(rows)
+            self.rounded |= rounded_columns(found, self.given)
             return found, self.given
         columns = {}
         for name, values in self._values_of(rows).items():
@@ -137,25 +143,30 @@ class SchemaBuilder:
                 columns[name] = made
         self._n_rows += len(rows)
         schema = self.schema.select(columns)
-        self._note_changed(columns, schema)
-        return {name: _without_empty_rows(made) for name, made in columns.items()}, schema
+        self.rounded |= rounded_columns(columns, schema)
+        self._note_negative(columns)
+        return columns, schema
 
     def add_frame(self, frame: Frame) -> tuple[dict[str, Any], Schema]:
         """Return a batch of Arrow data as columns, and the schema to write these with.
 
-        Both omit columns of nothing but empty lists. An error has the record's number in the batch.
+        Both omit columns of empty lists whose type tells no kind. An error has the record's number in the batch.
         """
         if self.given is not None:
             check_traits(frame.columns, frame.traits, self.given)
             self.originals |= _originals_of(frame.columns, frame.traits)
+            self.rounded |= rounded_columns(frame.columns, self.given)
             return frame.columns, self.given
         frame, carried = with_carried(frame)
-        check_exact(frame.columns, carried)
+        if self._lossless:
+            carried = carried.select(
+                [n for n, i in carried.to_items().items() if not is_narrowed(i)]
+            )
+        check_rows(frame.columns, carried)
         own = {n: column for n, column in frame.columns.items() if n not in carried}
         own = {name: normalize(name, column, "strict") for name, column in own.items()}
-        schema = (
-            carried | with_traits(schema_of(own, lossless=self._lossless), frame.traits)
-        ).select(frame.columns)
+        items = {name: self._item_of(name, column) for name, column in own.items()}
+        schema = (carried | with_traits(Schema.of_items(items), frame.traits)).select(frame.columns)
         for name, item in schema.to_items().items():
             # Without rows there were no categories.
             old = self._columns[name].item if self._n_rows else None
@@ -171,33 +182,23 @@ class SchemaBuilder:
             self._columns[name] = _Column(name, both)
         self._n_rows += frame.n_rows
         made = {name: frame.columns[name] for name in carried} | own
-        self._note_changed(own, schema)
-        made = {
-            name: _without_empty_rows(column)
-            for name, column in made.items()
-            if not is_empty_lists(column)
-        }
+        self.rounded |= rounded_columns(made, schema)
+        self._note_negative(own)
+        made = {name: column for name, column in made.items() if not is_empty_lists(column)}
         return made, schema.select(made)
 
-    def _note_changed(self, columns: Mapping[str, Any], schema: Schema) -> None:
-        for name, column in columns.items():
+    def _note_negative(self, columns: Mapping[str, Any]) -> None:
+        for name, column in () if self._lossless else columns.items():
             flat = getattr(column, "flat_values", getattr(column, "values", column))
-            dtype = getattr(flat, "dtype", None)
-            if dtype == np.uint64 and not self._lossless:
-                if np.ma.compressed(flat).max(initial=0) >= 2**63:
-                    self.negative[name] = None
-            elif dtype == np.float64 and schema[name].kind is Kind.FLOAT:
-                values = np.ma.compressed(flat)
-                with np.errstate(over="ignore", under="ignore"):
-                    floats = values.astype(np.float32)
-                if not np.array_equal(floats, values, equal_nan=True):
-                    self.rounded[name] = None
+            is_large = getattr(flat, "dtype", None) == np.uint64
+            if is_large and np.ma.compressed(flat).max(initial=0) >= 2**63:
+                self.negative[name] = None
 
     def _values_of(self, rows: list[Any]) -> dict[str, list[Any]]:
         """Return the values of each column."""
         if self._structure is None:
             self._structure, leaves = flatten(rows[0])
-            self._columns = {name: _Column(name, lossless=self._lossless) for name in leaves}
+            self._columns = {name: _Column(name, item_of=self._item_of) for name in leaves}
         names = list(self._columns)
         if (flat := _values_of_flat_dicts(rows, names)) is not None:
             return flat
@@ -234,17 +235,6 @@ class SchemaBuilder:
                     raise argument_error(detail, key=name).at(index=self._n_rows + i)
                 values[name][i] = value
         return values
-
-
-def _without_empty_rows(column: Any) -> Any:
-    """Return a column whose empty rows are records without the feature.
-
-    Rows that came before any value are so too, as nothing told their kind; where batches end makes no difference.
-    """
-    if not isinstance(column, RaggedTensor):
-        return column
-    empty: Any = np.diff(column.row_splits) == 0
-    return MaskedRows(column, empty) if empty.any() else column
 
 
 def _values_of_flat_dicts(rows: list[Any], names: list[str]) -> dict[str, list[Any]] | None:
@@ -284,17 +274,17 @@ class _Column:
     """None while no row has a value."""
     has_missing: bool = False
     has_empty: bool = False
-    lossless: bool = True
+    item_of: Callable[[str, Any], SchemaItem] = item_of
 
     def described(self) -> SchemaItem:
         """Return the schema's item; a column without values is one of byte strings."""
         if self.item is not None:
             return self.item
         nothing: list[Any] = [None] if self.has_missing else [[]]
-        return item_of(self.name, normalize(self.name, nothing, "strict"))
+        return self.item_of(self.name, normalize(self.name, nothing, "strict"))
 
     def with_values(self, values: list[Any]) -> tuple[_Column, Any]:
-        """Return the column with more rows, and these rows as arrays (None without any value).
+        """Return the column with more rows, and these rows as arrays (None if nothing tells their kind).
 
         Raises IncompatibleError or InvalidArgumentError if some row does not fit.
         """
@@ -313,7 +303,7 @@ class _Column:
             raise IncompatibleError("None cannot be told from an empty list here; give one of them")
         item = self.item
         if not (is_missing or is_empty):
-            new = item_of(self.name, made, lossless=self.lossless)
+            new = self.item_of(self.name, made)
             if text is not None and new.original is not None:
                 new = new._replace(original=replace(new.original, text=text))
             item = (
@@ -328,7 +318,9 @@ class _Column:
         if item is not None and has_empty:
             item = as_ragged(self.name, item)
         column = replace(self, item=item, has_missing=has_missing, has_empty=has_empty)
-        return column, None if is_missing or is_empty else made
+        if is_empty and item is not None:
+            made = [[]] * len(values)
+        return column, None if is_missing or (is_empty and item is None) else made
 
     def _as_floats(self, made: Any) -> Any:
         """Return integers as floats if the column is one of floats, and holds them exactly."""
@@ -356,6 +348,7 @@ def _originals_of(columns: Mapping[str, Any], traits: Traits) -> dict[str, Origi
     found: dict[str, Original] = {}
     for name, column in columns.items():
         with contextlib.suppress(InvalidArgumentError):
-            schema = with_traits(schema_of({name: column}), {name: traits.get(name, {})})
+            own = schema_of({name: column}, lossless=True)
+            schema = with_traits(own, {name: traits.get(name, {})})
             found |= schema.originals
     return found

@@ -13,7 +13,7 @@ parsing all features.
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
@@ -77,8 +77,7 @@ def summarize(
     DataLossError
         If a file is damaged in the part that is read.
     InvalidArgumentError
-        ``MALFORMED`` for a record that is neither an Example nor a SequenceExample, or for
-        Examples mixed with SequenceExamples;
+        ``MALFORMED`` for a record that is neither an Example nor a SequenceExample;
         ``BAD_ARGUMENT`` if `num_records` is not positive.
     TypeError
         For data of another type, such as a single ``bytes``, which could be a path or a record;
@@ -89,9 +88,8 @@ def summarize(
     Takes as long as parsing all features into columns, and the memory of one read: about a
     megabyte.
 
-    The first record that is not empty decides whether the records are Examples or
-    SequenceExamples. A SequenceExample without feature lists has the bytes of an Example, and
-    counts as one.
+    If any record has feature lists, all are SequenceExamples: one without lists has the bytes of an
+    Example, whose features are its context.
 
     Examples
     --------
@@ -126,7 +124,7 @@ def blocks_of(
     """Yield the records of data as :func:`summarize` takes it, the first `num_records` only."""
     columns, _, data = _opened(data, num_records)
     title = "records"
-    blocks: Any
+    blocks: Iterator[Block]
     if columns is not None:
         blocks = encode_column_batches(columns, schema_of(columns, lossless=False))
     elif isinstance(data, Block):
@@ -167,7 +165,7 @@ def _opened(source: Any, num_records: int | None) -> tuple[dict[str, Any] | None
             return None, {}, _Records(chain(head, items), num_records)
         if not isinstance(head[0], Mapping):
             return None, {}, [*head, *items]
-        rows: Any = list(islice(chain(head, items), num_records))
+        rows = list(islice(chain(head, items), num_records))
         for i, row in enumerate(rows):
             if not isinstance(row, Mapping):
                 found = type(row).__name__

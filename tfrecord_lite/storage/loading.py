@@ -12,13 +12,15 @@ are named by part: ``context/label``, ``feature_lists/frames``.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING, Any, Unpack, get_args
+from functools import partial
+from typing import TYPE_CHECKING, Any, Unpack
 
 from tfrecord_lite.block import Block
 from tfrecord_lite.convert.arrow import Library, check_library, index_names, joined_frame, table_for
 from tfrecord_lite.convert.lists import Lists, SparseLists
+from tfrecord_lite.described.columns import known_columns, names_asked_for, names_of, with_text
 from tfrecord_lite.described.inferred import (
     SAMPLE,
     WHOLE,
@@ -30,8 +32,7 @@ from tfrecord_lite.described.inferred import (
 from tfrecord_lite.described.sidecar import Sidecar
 from tfrecord_lite.described.sources import described_by, structure_of
 from tfrecord_lite.described.structure import rebuild
-from tfrecord_lite.described.texts import with_text
-from tfrecord_lite.errors import argument_error, require_int
+from tfrecord_lite.errors import require_int
 from tfrecord_lite.example.parse import ExampleParser, ListsParser, parser_of_all
 from tfrecord_lite.example.sequence.parse import SequenceExampleParser, SequenceListsParser
 from tfrecord_lite.example.survey import check_of_either, reject_sequences
@@ -40,10 +41,10 @@ from tfrecord_lite.options import ReadOptions, ReadSettings
 from tfrecord_lite.progress import Progress, check_progress, reported, title_of
 from tfrecord_lite.reader import reader_with
 from tfrecord_lite.schema import Schema, SequenceSchema
-from tfrecord_lite.schema.text import choices
 
 if TYPE_CHECKING:
     from tfrecord_lite.described.sidecar import SchemaLike
+    from tfrecord_lite.example.decode.reader import StringForm
 
 
 def load(
@@ -128,42 +129,25 @@ def load(
     check_progress(progress)
     if num_records is not None:
         num_records = require_int("num_records", num_records, 1)
+    columns = None if columns is None else names_of(columns)
     settings = ReadSettings(**options)
     sources = expand(paths, settings.storage_options)
     reader = reader_with(sources, settings)
     described = described_by(schema, sources, settings)
     if described is None:
+        names = names_asked_for(columns, text)
         ahead = first_of(blocks_ahead(sources, settings), num_records)
         bar = False if callable(progress) else progress
-        described = Sidecar(inferred(reported(ahead, bar, title_of(sources)), WHOLE, sources))
+        described = Sidecar(
+            inferred(reported(ahead, bar, title_of(sources)), WHOLE, sources, names)
+        )
     if text is not False:
         most = min(num_records or SAMPLE, SAMPLE)
-        described = with_text(described, text, lambda: first_blocks(sources, settings, most))
+        sample = partial(first_blocks, sources, settings, most)
+        described = with_text(described, text, sample, columns)
     found = first_of(reader.blocks(), num_records)
     blocks = reported(found, progress, title_of(sources))
     return Loader(described, columns, as_).whole(blocks)
-
-
-def names_of(columns: Sequence[str]) -> list[str]:
-    """Return a choice of columns as a list; raise for a single name, and for a description of features."""
-    if isinstance(columns, str):
-        hint = f"; give it as as_={columns!r}" if columns in get_args(Library) else ""
-        raise TypeError(f"columns must be a list of names, not the str {columns!r}{hint}")
-    if isinstance(columns, (Mapping, SequenceSchema)):
-        found = type(columns).__name__
-        raise TypeError(f"columns must be a list of names, not a {found}; give it as schema=")
-    return list(columns)
-
-
-def _known(columns: Sequence[str], known: Collection[str]) -> list[str]:
-    """Return the columns asked for; raise about the first that is not known, with those that are."""
-    columns = names_of(columns)
-    unknown = [name for name in columns if name not in known]
-    if unknown:
-        nested = next((each for each in known if "/" in each), None)
-        paths = "" if nested is None else f"; nested names are paths, such as {nested!r}"
-        raise argument_error(f"no feature {unknown[0]!r}{choices(unknown[0], known)}{paths}")
-    return columns
 
 
 # ---------------------------------------------------------------------- blocks to columns
@@ -197,14 +181,14 @@ class Loader:
                 {f"{p}/{n}": i for p, specs in parts.items() for n, i in specs.to_items().items()}
             )
         if columns is not None:
-            names = _known(columns, schema)
+            names = known_columns(columns, schema)
             # The index of a frame comes along.
             index = [] if library is None else index_names(described.dataframe)
             schema = schema.select(dict.fromkeys([*names, *index]))
             self._structure = {name: name for name in names}
         self._schema: Schema = schema
         self._parse: Any = None
-        strings: Any = "ndarray" if with_objects and library is None else "BytesColumn"
+        strings: StringForm = "ndarray" if with_objects and library is None else "BytesColumn"
         if schema and self._is_sequence:
             items = schema.to_items()
             chosen = [
@@ -219,12 +203,12 @@ class Loader:
             self._parse = ListsParser(make(schema, strings=strings))
         self._is_first, self._check_type = True, check_of_either()
 
-    def whole(self, blocks: Any) -> Any:
+    def whole(self, blocks: Iterator[Block]) -> Any:
         """Return the records of all blocks; a Table in as many chunks."""
         parts: dict[str, list[Any]] = {name: [] for name in self._schema}
         tables = []
         n_rows = 0
-        with closing(blocks):
+        with closing(blocks):  # type: ignore[type-var]
             for block in blocks:
                 n_rows += len(block)
                 if self._library is not None:

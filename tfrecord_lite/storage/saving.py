@@ -25,6 +25,7 @@ from tfrecord_lite.convert.arrow import (
     part_of,
 )
 from tfrecord_lite.convert.conform import conform
+from tfrecord_lite.convert.rounding import warn_of_rounding
 from tfrecord_lite.described import sidecar
 from tfrecord_lite.described.sidecar import Sidecar
 from tfrecord_lite.described.structure import flatten
@@ -56,16 +57,15 @@ def save(
     schema_path: str | os.PathLike[str] | None = None,
     *,
     schema: SchemaLike | None = None,
-    lossless: bool = True,
+    lossless: bool = False,
     num_shards: int | None = None,
     progress: Progress = None,
     **options: Unpack[WriteOptions],
 ) -> Schema:
     r"""Save columns or rows to a TFRecord file, with a sidecar from which they are restored.
 
-    All dtypes come back as they were: float64 is stored as its bytes, uint64 from 2**63 on as negative numbers and
-    times as counts, which this library understands. What others are to read, such as TensorFlow
-    with ``FixedLenFeature([], tf.float32)``, is saved with ``lossless=False``.
+    Numbers are stored as every reader of Examples has them, float64 as float32; dtypes and shapes come back from the
+    sidecar. With ``lossless=True`` every bit comes back, too.
 
     Parameters
     ----------
@@ -92,9 +92,10 @@ def save(
         :func:`load_schema` returned. Files that are saved with one schema load as the same types,
         whatever each of them holds. By default the data decide, and for columns of Arrow data the
         schema that came along in their metadata, if they still have its types.
-    lossless : bool, default True
-        False: store float64 as float32, and arrays of 16 or more bools, int8 or uint8 as integers, not as their bytes. A warning names
-        the columns that were rounded, and those of uint64 that others see as negative; a finite number beyond float32 is an error. A `schema` decides by itself.
+    lossless : bool, default False
+        True: keep every bit. float64 is stored as its bytes, and so are arrays of 16 or more bools, int8 or uint8, which only this library
+        understands. By default float64 is rounded to float32, and a warning names the columns in which that changed a number, and those of
+        uint64 that others see as negative; a finite number beyond float32 is an error. A `schema` decides by itself.
     num_shards : int, optional
         Write this many files, named as those of :class:`ShardedTFRecordWriter`: `path` is
         ``"train@8.tfrecord"``, which needs no `num_shards`, a name with ``{shard}``, or a plain name, in
@@ -130,7 +131,8 @@ def save(
 
     Notes
     -----
-    How each dtype is stored, :func:`~tfrecord_lite.convert.lossless.schema_of` says.
+    How each dtype is stored, :func:`~tfrecord_lite.convert.lossless.schema_of` says: integers, bools and times as lists of int64,
+    images, which are arrays of uint8 with two dimensions or more, as their bytes. An empty list is a feature without values, None no feature.
 
     The sidecar appears first, with a fingerprint of its data: their size, and a checksum of the
     first 64 KiB. If a crash in between leaves older data beside it, :func:`load` raises an error
@@ -152,7 +154,7 @@ def save(
     ----  ---------------  ------  -----  -------------
     name  FixedLenFeature  string  []     string [] str
     age   FixedLenFeature  int64   []     int64 []
-    >>> rows = ({"x": i / 10, "tags": ["odd"] * (i % 2)} for i in range(3))
+    >>> rows = ({"x": i / 4, "tags": ["odd"] * (i % 2)} for i in range(3))
     >>> _ = save("rows.tfrecord", rows)
     >>> load("rows.tfrecord")["tags"]
     <RaggedTensor [[], [odd], []]>
@@ -206,13 +208,11 @@ def save(
                 frame = part_of(frame, files.rows_of(i))
             files.add_sidecar(place, written._replace(fingerprint=fingerprint, dataframe=frame))
         files.commit()
-    for changed, what in (
-        (builder.rounded, "float64 was rounded to float32"),
-        (builder.negative, "uint64 from 2**63 on is stored as negative numbers"),
-    ):
-        if changed:
-            text = f"{name_of(path)}: {what} in {', '.join(map(repr, changed))}"
-            warnings.warn(text, UserWarning, stacklevel=levels_to_caller())
+    warn_of_rounding(name_of(path), builder.rounded)
+    if builder.negative:
+        negative = ", ".join(map(repr, builder.negative))
+        text = f"{name_of(path)}: uint64 from 2**63 on is stored as negative numbers in {negative}"
+        warnings.warn(text, UserWarning, stacklevel=levels_to_caller())
     for place in beside:
         if not any(is_same_file(place, each, storage_options) for each in schema_paths):
             remove(place, storage_options)

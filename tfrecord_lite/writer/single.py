@@ -164,12 +164,16 @@ class MessageWriter:
         array([36, 41, 37])
         """
         self._check_open()
+        from tfrecord_lite.convert.rounding import warn_of_rounding  # noqa: PLC0415
         from tfrecord_lite.example.encode.columns import encode_batches, is_columns  # noqa: PLC0415
 
         if schema is not None or is_columns(rows):
-            with contextlib.closing(encode_batches(rows, schema)) as batches:
+            rounded: dict[str, None] = {}
+            with contextlib.closing(encode_batches(rows, schema, rounded)) as batches:
                 for records in batches:
                     self._write_encoded(records)
+            way = "the schema of schema_of(columns, lossless=True)"
+            warn_of_rounding("write_examples", rounded, way)
             return
         if not isinstance(rows, list | tuple):
             self._write_each(cast("Iterable[Mapping[str, Any]]", rows), 0)

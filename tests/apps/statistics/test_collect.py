@@ -109,7 +109,7 @@ def test_numbers_have_the_dtype_that_was_saved(tmp_path: Path) -> None:
         "large": np.array([2**64 - 1, 0, 1, 2, 3], np.uint64),
         "double": np.linspace(0, 1, 5),
     }
-    save(tmp_path / "a", columns)
+    save(tmp_path / "a", columns, lossless=True)
     for data in (tmp_path / "a", [str(tmp_path / "a")]):
         found = compute_statistics(data)
         for name, column in columns.items():

@@ -200,7 +200,7 @@ class TestRows:
     ) -> None:
         from tfrecord_lite import load
 
-        save(tmp_path / "x.tfrecord", {"x": np.array([0.1, 0.2])})
+        save(tmp_path / "x.tfrecord", {"x": np.array([0.1, 0.2])}, lossless=True)
         save(tmp_path / "n.tfrecord", {"n": np.array([1, 2], np.uint8)})
         paths = [tmp_path / f"{name}.tfrecord" for name in "xna"]
 

@@ -186,7 +186,7 @@ class TestRoundTrips:
             "flag": np.array([True, False]),
             "image": np.arange(12, dtype=np.uint8).reshape(2, 2, 3),
         }
-        save(tmp_path / "a.tfrecord", columns)
+        save(tmp_path / "a.tfrecord", columns, lossless=True)
 
         copied(tmp_path / "a.tfrecord", tmp_path / f"b.{ending}")
         back = copied(tmp_path / f"b.{ending}", tmp_path / "c.tfrecord")

@@ -14,6 +14,7 @@ from tfrecord_lite import TFRecordFile, TFRecordReader, save, scan
 from tfrecord_lite.apps.tables.record_format import WrittenPart, write_part
 from tfrecord_lite.apps.tables.table import TablePartition
 from tfrecord_lite.errors import FailedPreconditionError, InvalidArgumentError, Reason
+from tfrecord_lite.messages import Example
 
 pa = pytest.importorskip("pyarrow")
 
@@ -132,6 +133,33 @@ def test_floats_are_rounded_if_asked(tmp_path: Path) -> None:
         assert written is not None
         assert written.rounded == rounded
         assert scan(tmp_path / "a").to_arrow()["x"].to_pylist() == [0.5, x]
+
+
+def test_images_are_bytes_where_a_sidecar_tells_their_shape(tmp_path: Path) -> None:
+    image = [[1, 2, 3, 4]] * 4
+    square = pa.list_(pa.list_(pa.uint8(), 4), 4)
+    table = pa.table({"x": pa.array([image], square)})
+    for sidecar, kind in (True, "bytes_list"), (False, "int64_list"):
+        write_part(str(tmp_path / "a"), [table], sidecar=sidecar)
+        (record,) = TFRecordReader(tmp_path / "a")
+        assert Example.FromString(record).features.feature["x"].WhichOneof("kind") == kind
+
+
+def test_a_null_list_stays_out_and_an_empty_one_has_its_kind(tmp_path: Path) -> None:
+    table = pa.table({"x": pa.array([[0.5], None, []]), "y": pa.array([None, [["a"]], []])})
+    for lossless, kind in (False, "float_list"), (True, "bytes_list"):
+        write_part(str(tmp_path / "a"), [table], lossless=lossless)
+        features = [
+            Example.FromString(record).features.feature for record in TFRecordReader(tmp_path / "a")
+        ]
+        kinds = [each["x"].WhichOneof("kind") if "x" in each else None for each in features]
+        assert kinds == [kind, None, kind]
+        assert [sorted(each) for each in features] == [
+            ["x"],
+            ["y", "y/row_lengths_1"],
+            ["x", "y", "y/row_lengths_1"],
+        ]
+        assert scan(tmp_path / "a").to_arrow()["x"].to_pylist() == [[0.5], [], []]
 
 
 def test_without_batches_a_schema_makes_an_empty_file(tmp_path: Path) -> None:

@@ -138,7 +138,7 @@ def test_columns_have_their_original_types(today: Path) -> None:
     assert found["image"].tolist() == [b"PNG 3", b"PNG 4", b"PNG 5"]
     assert found["objects/label"].to_list() == [[], [0], [0, 1]]
     assert list(load_tfds(today, "test", columns=["label"])) == ["label"]
-    with pytest.raises(InvalidArgumentError, match="no feature 'lable'"):
+    with pytest.raises(InvalidArgumentError, match="no column 'lable'"):
         load_tfds(today, "test", columns=["lable"])
 
 

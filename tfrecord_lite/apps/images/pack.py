@@ -23,7 +23,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Unpack
 
@@ -567,7 +567,7 @@ def read_manifest(
             is_list = any(isinstance(value, list) for value in values)
             more[name] = [[] if v is None else v for v in values] if is_list else values
     try:
-        schema = schema_of(more, lossless=False) if more else None
+        schema = _with_float32(schema_of(more)) if more else None
     except InvalidArgumentError as error:
         raise error.at(source=path) from None
     folder = os.path.dirname(path) if root is None else os.fspath(root)
@@ -588,6 +588,15 @@ def read_manifest(
             others = {key: values[row] for key, values in more.items()}
             found.append(Picture(os.path.join(folder, image), name, text, number, others))
     return found, schema
+
+
+def _with_float32(schema: Schema) -> Schema:
+    """Return a schema whose floats come back as what is stored: those of a manifest are text, or Python's."""
+    items = schema.to_items()
+    for name, item in items.items():
+        if item.original is not None and item.original.dtype == "float64":
+            items[name] = item._replace(original=replace(item.original, dtype="float32"))
+    return Schema.of_items(items)
 
 
 def _values_of(path: str, kind: str, types: Any, texts: set[str | None]) -> dict[str, list[Any]]:

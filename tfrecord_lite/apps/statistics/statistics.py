@@ -593,7 +593,7 @@ class Collector:
             for name, item in items.items()
             if item.is_raw and not self._originals[name].startswith("complex")
         }
-        self._survey = Survey(self, accept_mixed=True)
+        self._survey = Survey(self)
         self._skip_malformed = skip_malformed
         self._gathered = defaultdict[tuple[bytes, bool], _Gathered](_Gathered)
         self.malformed: list[InvalidArgumentError] = []

@@ -87,7 +87,7 @@ class Settings:
     """Makes an object with ``columns`` and ``mask(batch)`` of the condition and the columns."""
     limit: int | None = None
     compression: str | None = None
-    is_exact: bool = False
+    lossless: bool = False
     """Whether to store float64 in TFRecords as its bytes, and not as float32."""
 
 
@@ -326,8 +326,15 @@ def _table_of(files: Sequence[Source], settings: Settings) -> TFRecordTable:
     """Return the table of files: with the schema given, those of their sidecars, or inferred."""
     options: Any = asdict(settings.options)
     paths: Any = list(files)
+    # The columns of a condition are known only to the table of all.
+    columns = settings.columns if settings.condition is None else None
     return scan(
-        paths, schema=settings.schema, text=settings.text, sample=settings.sample, **options
+        paths,
+        columns,
+        schema=settings.schema,
+        text=settings.text,
+        sample=settings.sample,
+        **options,
     )
 
 
@@ -681,7 +688,7 @@ class _Maker:
             files = list({name_of(piece.source): piece.source for piece in used}.values())
             return RecordTarget(place, None, settings.compression, _described(files, plan))
         return formats.open_target(
-            place, plan.kind, self._schema, settings.compression, is_exact=settings.is_exact
+            place, plan.kind, self._schema, settings.compression, lossless=settings.lossless
         )
 
     def close(self) -> None:

@@ -156,16 +156,16 @@ def open_source(
 
 
 def open_target(
-    target: Source, kind: str, schema: Any, compression: str | None, *, is_exact: bool = False
+    target: Source, kind: str, schema: Any, compression: str | None, *, lossless: bool = False
 ) -> RowTarget | RecordTarget:
     """Open a file of a format to write rows of a schema; None for blocks of records.
 
     `compression` is a codec of the format's own for Parquet and Arrow, one of whole files for
     others; None for the usual one, or what the ending of the name says. Examples are made as
-    `is_exact` says.
+    `lossless` says.
     """
     if kind == "tfrecord":
-        return RecordTarget(target, schema, compression, is_exact=is_exact)
+        return RecordTarget(target, schema, compression, lossless=lossless)
     codec = "" if is_file_object(target) else compression_of_name(name_of(target))
     if kind in UNTYPED and compression is not None:
         codec = COMPRESSION_WORDS[compression]

@@ -145,7 +145,7 @@ class RecordTarget:
         compression: str | None,
         described: Sidecar | None = None,
         *,
-        is_exact: bool = False,
+        lossless: bool = False,
         with_sidecar: bool = True,
         storage_options: StorageOptions = None,
     ) -> None:
@@ -156,8 +156,11 @@ class RecordTarget:
         self._storage_options = storage_options
         options = compression_to_write(target, "infer" if compression is None else compression)
         self._target, self._n_rows = target, 0
-        self._encoder = None if schema is None else encoder_of(schema, is_exact=is_exact)
         self._is_named = not is_file_object(target)
+        self._encoder: Any = None
+        if schema is not None:
+            has_sidecar = with_sidecar and self._is_named
+            self._encoder = encoder_of(schema, lossless=lossless, has_sidecar=has_sidecar)
         self._files = DataFiles([target], options, storage_options)
         self._files.open_through(0)
 
@@ -199,7 +202,9 @@ class RecordTarget:
         self._files.abandon()
 
 
-def encoder_of(schema: Any, *, is_exact: bool) -> _ExampleEncoder | _SequenceEncoder:
+def encoder_of(
+    schema: Any, *, lossless: bool, has_sidecar: bool
+) -> _ExampleEncoder | _SequenceEncoder:
     """Return what makes records of batches of an Arrow schema."""
     found = (schema.metadata or {}).get(SCHEMA_KEY)
     if found is not None:
@@ -207,17 +212,17 @@ def encoder_of(schema: Any, *, is_exact: bool) -> _ExampleEncoder | _SequenceEnc
             sequences = SequenceSchema.from_json(found)
             if {name.partition("/")[0] for name in schema.names} <= {"context", "feature_lists"}:
                 return _SequenceEncoder(sequences, schema)
-    return _ExampleEncoder(schema, is_exact=is_exact)
+    return _ExampleEncoder(schema, lossless=lossless, has_sidecar=has_sidecar)
 
 
 class _ExampleEncoder:
-    """Encodes batches as Examples, by one schema for all; float64 as its bytes if exact."""
+    """Encodes batches as Examples, by one schema for all."""
 
-    def __init__(self, schema: Any, *, is_exact: bool) -> None:
+    def __init__(self, schema: Any, *, lossless: bool, has_sidecar: bool) -> None:
         pa = imported()
         fields = [_without_categories(field) for field in schema]
         self._schema = pa.schema(fields, schema.metadata)
-        self._frames = SchemaBuilder(lossless=is_exact)
+        self._frames = SchemaBuilder(lossless=lossless, raw_images=has_sidecar)
         self.rounded: dict[str, None] = self._frames.rounded
         empty = pa.RecordBatch.from_pylist([], self._schema)
         frame = open_columns(empty)
@@ -229,12 +234,12 @@ class _ExampleEncoder:
         if batch.schema != self._schema:
             batch = batch.cast(self._schema)
         frame = open_columns(batch, is_first=False)
-        # Of lists of any length a null is an empty one.
-        found = {
-            name: column.values if isinstance(column, MaskedRows) else column
-            for name, column in frame.columns.items()
-        }
+        # Where lists of any length are, a null comes back as an empty one.
+        null = {n: c for n, c in frame.columns.items() if isinstance(c, MaskedRows)}
+        found = {**frame.columns, **{name: column.values for name, column in null.items()}}
         columns, schema = self._frames.add_frame(frame._replace(columns=found))
+        for name in null.keys() & columns:
+            columns[name] = MaskedRows(columns[name], null[name].mask)
         if columns:
             yield from encode_column_batches(columns, schema)
         elif len(batch):
@@ -249,8 +254,10 @@ class _ExampleEncoder:
 class RowEncoder:
     """Encodes dictionaries as Examples, by a schema or the first of them."""
 
-    def __init__(self, schema: Any = None) -> None:
-        self._builder = SchemaBuilder(None if schema is None else Schema(schema))
+    def __init__(self, schema: Any = None, *, lossless: bool = False) -> None:
+        given = None if schema is None else Schema(schema)
+        self._builder = SchemaBuilder(given, lossless=lossless)
+        self.rounded: dict[str, None] = self._builder.rounded
         self._names: dict[str, None] = {}
 
     def blocks(self, rows: Sequence[Mapping[str, Any]]) -> Iterator[Any]:
@@ -342,7 +349,7 @@ def write_part(
     *,
     schema: Any = None,
     compression: CompressionType = "infer",
-    lossless: bool = True,
+    lossless: bool = False,
     sidecar: bool = True,
     storage_options: StorageOptions = None,
 ) -> WrittenPart | None:
@@ -359,7 +366,7 @@ def write_part(
         That of all batches; without it, nothing is written if there are no batches.
     compression : str, int, TFRecordOptions or None, optional
         As for :class:`TFRecordWriter`.
-    lossless : bool, default True
+    lossless : bool, default False
         As for :func:`save`; columns that were rounded are in the result.
     sidecar : bool, default True
         Write ``PATH.schema.json`` too, from which columns come back with their types.
@@ -391,7 +398,7 @@ def write_part(
         path,
         schema,
         "" if compression is None else compression,  # type: ignore[arg-type]
-        is_exact=lossless,
+        lossless=lossless,
         with_sidecar=sidecar,
         storage_options=storage_options,
     )

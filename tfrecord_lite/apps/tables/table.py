@@ -35,6 +35,7 @@ from tfrecord_lite.dataset.chunks import ObjectChunk
 from tfrecord_lite.dataset.cutting import Pair, State
 from tfrecord_lite.dataset.plan import Content, Run, Stage
 from tfrecord_lite.dataset.tfrecords import dataset_of, files_of
+from tfrecord_lite.described.columns import names_asked_for, names_of, with_text
 from tfrecord_lite.described.inferred import (
     FOR_TABLES,
     SAMPLE,
@@ -46,7 +47,6 @@ from tfrecord_lite.described.inferred import (
 )
 from tfrecord_lite.described.sidecar import Sidecar
 from tfrecord_lite.described.sources import described_by
-from tfrecord_lite.described.texts import with_text
 from tfrecord_lite.errors import DamageReport, plural, require_int
 from tfrecord_lite.files.names import Source, Sources, expand, is_file_object
 from tfrecord_lite.index.parts import PART_BYTES, FilePart, PartReader, file_parts
@@ -159,6 +159,7 @@ def scan(
     require_int("num_workers", num_workers, 0)
     if sample is not None:
         require_int("sample", sample, 1)
+    columns = None if columns is None else names_of(columns)
     settings = ReadSettings(**options)
     sources = expand(paths, settings.storage_options)
     if any(map(is_file_object, sources)):
@@ -167,15 +168,15 @@ def scan(
     described, hint = described_by(schema, sources, settings), None
     if described is not None:
         described = _as_lists(described)
-    elif sample is None:
-        described = Sidecar(inferred(blocks_ahead(sources, settings), WHOLE, sources))
     else:
-        described, hint = Sidecar(inferred(looked(), FOR_TABLES, sources)), FOR_TABLES.hint
+        policy = WHOLE if sample is None else FOR_TABLES
+        blocks = blocks_ahead(sources, settings) if sample is None else looked()
+        names, hint = names_asked_for(columns, text), policy.hint
+        described = Sidecar(inferred(blocks, policy, sources, names))
     if text is not False:
-        described = with_text(described, text, looked)
+        described = with_text(described, text, looked, columns)
     reading = _Reading(sources, settings, batch_size, num_workers)
-    table = TFRecordTable(RecordBatches(described, hint=hint), reading)
-    return table if columns is None else table.select(columns)
+    return TFRecordTable(RecordBatches(described, columns, hint), reading)
 
 
 @dataclass(frozen=True)

@@ -62,7 +62,7 @@ def from_yaml(text: str | bytes) -> Schema:
     return from_mapping(found)
 
 
-def from_mapping(header: Any) -> Schema:
+def from_mapping(header: object) -> Schema:
     """Read a parsed header: name -> ``{"shape": list of int or None, "dtype": int}``."""
     if not isinstance(header, Mapping) or not header:
         raise _header_error("there are no features")

@@ -46,7 +46,7 @@ class _Tensor:
     is_optional: bool = False
 
 
-def is_features(document: Any) -> bool:
+def is_features(document: object) -> bool:
     """Return whether parsed JSON is a ``features.json``, in any of its forms."""
     return isinstance(document, Mapping) and (
         "featuresDict" in document or "pythonClassName" in document or "type" in document

@@ -72,7 +72,7 @@ from tfrecord_lite.example.proto import (
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.schema.types import WIRE
 from tfrecord_lite.wire.packed import varint_runs
-from tfrecord_lite.wire.scalar import MAX_LENGTH_BYTES, MAX_VARINT_BYTES, content_start, read_length
+from tfrecord_lite.wire.scalar import MAX_VARINT_BYTES, content_start, read_length
 from tfrecord_lite.wire.template import MAX_TEMPLATE_BYTES, Hole, Template
 from tfrecord_lite.wire.varint import read_sized, read_varints
 
@@ -710,38 +710,40 @@ def _entry(
         return none
     name = bytes(view[key:value])
     feature = table.index.get(name, -1)
-    kind, form, around = 0, ValueForm.SKIPPED, [start, value]
+    # The fields around the payload, all of which end where the entry ends: start and content of each.
+    kind, form, around = 0, ValueForm.SKIPPED, [(start, at), (value, payload)]
     if feature < 0 and payload < stop:
         kind = int(KIND_OF_TAG[view[payload]])
     elif payload < stop:
         found = _feature(view, payload, stop)
         if found is None:
             return none
-        kind, form, payload, inner = found
+        kind, form, inner = found
         around += inner
-    length = stop - payload
+        payload = inner[-1][1]
     has_payload = payload < stop or form is ValueForm.STRING  # which may be an empty one
-    holes = [_hole(view, field, start, length) for field in around] if has_payload else []
-    if any(hole.width > MAX_LENGTH_BYTES for hole in holes):
-        return none
+    holes = [
+        Hole(field + 1 - start, content - field - 1, payload - content)
+        for field, content in (around if has_payload else ())
+    ]
     prefix = bytes(view[start:payload])
-    return LayoutEntry(name, feature, kind, form, prefix, tuple(holes), length), stop
+    return LayoutEntry(name, feature, kind, form, prefix, tuple(holes), stop - payload), stop
 
 
 def _feature(
     view: memoryview, start: int, stop: int
-) -> tuple[int, ValueForm, int, list[int]] | None:
-    """Read a Feature: kind, form, where the payload starts, and the fields around that."""
+) -> tuple[int, ValueForm, list[tuple[int, int]]] | None:
+    """Read a Feature: kind, form, and the fields around the payload, each with its content's start."""
     kind = int(KIND_OF_TAG[view[start]])
     content = content_start(view, start, stop, view[start])
     if not kind or content is None:
         return None
     chunk = content_start(view, content, stop, LIST_VALUE_TAG[0]) if content < stop else None
     if chunk is None:
-        return kind, ValueForm.LIST, content, [start]
+        return kind, ValueForm.LIST, [(start, content)]
     if kind == Kind.FLOAT and (stop - chunk) % 4:
         return None
-    return kind, _form(kind, view[chunk:stop]), chunk, [start, content]
+    return kind, _form(kind, view[chunk:stop]), [(start, content), (content, chunk)]
 
 
 def _form(kind: int, chunk: memoryview) -> ValueForm:
@@ -751,11 +753,6 @@ def _form(kind: int, chunk: memoryview) -> ValueForm:
     is_number = kind == Kind.INT64 and sum(byte < 0x80 for byte in chunk[:11]) == 1
     is_number = is_number and chunk[-1] < 0x80 and len(chunk) <= MAX_VARINT_BYTES
     return ValueForm.VARINT if is_number else ValueForm.CHUNK
-
-
-def _hole(view: memoryview, start: int, entry: int, length: int) -> Hole:
-    value, stop = read_length(view, start)
-    return Hole(start + 1 - entry, stop - start - 1, value - length)
 
 
 def _is_utf8(key: memoryview) -> bool:

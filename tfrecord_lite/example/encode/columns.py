@@ -33,6 +33,7 @@ from tfrecord_lite.convert.conform import conform
 from tfrecord_lite.convert.lists import Lists
 from tfrecord_lite.convert.lossless import with_carried
 from tfrecord_lite.convert.normalize import normalize
+from tfrecord_lite.convert.rounding import is_rounded, rounded_columns
 from tfrecord_lite.convert.types import column_error
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
 from tfrecord_lite.example.encode.one import encode_features, encoded_key, entry_levels
@@ -110,7 +111,7 @@ def encode_examples(
     Notes
     -----
     Floats of any type, float64 arrays too, are rounded to the nearest float32 (the lenient
-    policy, as protobuf does; P2). With the schema of :func:`~tfrecord_lite.convert.lossless.schema_of` they
+    policy, as protobuf does; P2). With the schema of ``schema_of(columns, lossless=True)`` they
     are kept exactly.
 
     Working memory is about that of the columns and the result. Batches of 1,000 records or
@@ -171,17 +172,17 @@ def encode_example(
 
 
 def encode_batches(
-    data: Any, schema: Mapping[str, FeatureLike] | None
+    data: Any, schema: Mapping[str, FeatureLike] | None, rounded: dict[str, None]
 ) -> Generator[Block | list[bytes]]:
     """Encode columns, or rows that are to fit a schema, a batch at a time.
 
     Errors about columns come before the first batch; one about a row has the row's number, and comes
-    after all rows before it.
+    after all rows before it. To `rounded` are added the columns that float32 does not hold.
     """
     if is_stream(data):
-        return _encode_stream(data, schema)
+        return _encode_stream(data, schema, rounded)
     if schema is None or is_columns(data):
-        return encode_column_batches(data, schema)
+        return encode_column_batches(data, schema, rounded)
     return _encode_row_batches(data, schema)
 
 
@@ -191,10 +192,12 @@ def is_columns(data: Any) -> bool:
 
 
 def encode_column_batches(
-    columns: Mapping[str, Any] | Frame, schema: Mapping[str, FeatureLike] | None
+    columns: Mapping[str, Any] | Frame,
+    schema: Mapping[str, FeatureLike] | None,
+    rounded: dict[str, None] | None = None,
 ) -> Generator[Block]:
     """Encode columns as :func:`encode_examples`, in blocks that fit the cache."""
-    found = _lists(columns, schema)
+    found = _lists(columns, schema, rounded)
     n_records = count_records(found.items())
     n_bytes = sum(lists.n_bytes for lists in found.values())
     step = _BATCH_BYTES * n_records // max(n_bytes, 1)
@@ -206,14 +209,14 @@ def encode_column_batches(
 
 
 def _encode_stream(
-    stream: Any, schema: Mapping[str, FeatureLike] | None
+    stream: Any, schema: Mapping[str, FeatureLike] | None, rounded: dict[str, None]
 ) -> Generator[Block | list[bytes]]:
     """Encode Arrow data as they come; errors have the record's number in the whole stream."""
     first = 0
     with closing(open_frames(stream)) as frames:
         for frame in frames:
             try:
-                yield from encode_column_batches(frame, schema)
+                yield from encode_column_batches(frame, schema, rounded)
             except InvalidArgumentError as error:
                 index = None if error.index is None else first + error.index
                 raise error.at(index=index) from None
@@ -243,18 +246,27 @@ def _encode_row_batches(
         first += len(batch)
 
 
-def _lists(columns: Any, schema: Mapping[str, FeatureLike] | None) -> dict[str, Lists]:
+def _lists(
+    columns: Any,
+    schema: Mapping[str, FeatureLike] | None,
+    rounded: dict[str, None] | None = None,
+) -> dict[str, Lists]:
     frame = open_columns(columns)
     if not hasattr(frame.columns, "items"):
         found = type(columns).__name__
         raise TypeError(f"columns must be a dict, with one column per feature, not {found}")
+    lists: dict[str, Lists] = {}
     if schema is not None:
         check_traits(frame.columns, frame.traits, schema)
-        return conform(frame.columns, schema)
-    lists: dict[str, Lists] = {}
+        lists = conform(frame.columns, schema)
+        if rounded is not None:
+            rounded |= rounded_columns(frame.columns, schema)
+        return lists
     if frame.carried is not None:
         frame, carried = with_carried(frame, any_category=True)
         lists = conform({name: frame.columns[name] for name in carried}, carried)
+        if rounded is not None:
+            rounded |= rounded_columns(frame.columns, carried)
         frame = frame._replace(columns={k: v for k, v in frame.columns.items() if k not in carried})
     for key, column in frame.columns.items():
         if key in lists:
@@ -263,6 +275,8 @@ def _lists(columns: Any, schema: Mapping[str, FeatureLike] | None) -> dict[str, 
             raise column_error(key, detail)
         if column is not None:
             lists[key] = normalize(key, column)
+            if rounded is not None and lists[key].kind is Kind.FLOAT and is_rounded(key, column):
+                rounded[key] = None
     return lists
 
 

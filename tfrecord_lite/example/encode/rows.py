@@ -243,7 +243,7 @@ def _copier(value: Any) -> tuple[Callable[[Any], AnyArray], int]:
     It raises TypeError for values of another type than these, and ArithmeticError for one too large.
     """
     if type(value) is np.ndarray and value.dtype == float:
-        return lambda array: rounded(array).ravel(), 8
+        return _float_copy, 8
     if type(value) is np.ndarray and value.dtype in EXACT_DTYPES:
         return lambda array: array.flatten(), value.dtype.itemsize
     types = set(map(type, value)) if type(value) in (list, tuple) else set()
@@ -251,6 +251,12 @@ def _copier(value: Any) -> tuple[Callable[[Any], AnyArray], int]:
         if types == {cls}:
             return partial(_list_copy, cls, letter, dtype), 8
     raise UnplannedError
+
+
+def _float_copy(array: AnyArray) -> AnyArray:
+    if not array.size:  # np.array([]), which tells no kind
+        raise TypeError
+    return rounded(array).ravel()
 
 
 def _list_copy(cls: type, letter: str, dtype: str, values: Any) -> AnyArray:

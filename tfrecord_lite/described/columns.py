@@ -1,28 +1,66 @@
-"""Which columns of byte strings are text: those that are named, or that look like it."""
+"""What callers say about columns: which they ask for, and which of byte strings are text."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from tfrecord_lite.block import Block
+from tfrecord_lite.convert.arrow import Library
 from tfrecord_lite.described.sidecar import Sidecar
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.example.parse import ExampleParser
 from tfrecord_lite.schema import FixedLenFeature, Kind, Original, Schema, SchemaItem, SequenceSchema
-from tfrecord_lite.schema.text import nearest
+from tfrecord_lite.schema.text import choices, nearest
 from tfrecord_lite.sniff import text_of
+
+__all__ = ["names_asked_for", "names_of", "with_text"]
+
+
+def names_of(columns: Sequence[str]) -> list[str]:
+    """Return a choice of columns as a list; raise for a single name, and for a description of features."""
+    if isinstance(columns, str):
+        hint = f"; give it as as_={columns!r}" if columns in get_args(Library) else ""
+        raise TypeError(f"columns must be a list of names, not the str {columns!r}{hint}")
+    if isinstance(columns, (Mapping, SequenceSchema)):
+        found = type(columns).__name__
+        raise TypeError(f"columns must be a list of names, not a {found}; give it as schema=")
+    return list(columns)
+
+
+def known_columns(columns: Sequence[str], known: Collection[str]) -> list[str]:
+    """Return the columns asked for; raise about the first that is not known, with those that are."""
+    columns = names_of(columns)
+    unknown = [name for name in columns if name not in known]
+    if unknown:
+        nested = next((each for each in known if "/" in each), None)
+        paths = "" if nested is None else f"; nested names are paths, such as {nested!r}"
+        raise argument_error(f"no column {unknown[0]!r}{choices(unknown[0], known)}{paths}")
+    return columns
+
+
+def names_asked_for(
+    columns: list[str] | None,
+    text: bool | Sequence[str],  # noqa: FBT001 - as of `load`
+) -> list[str] | None:
+    """Return the features that a schema needs to have for a choice of columns; None for all."""
+    if columns is None or isinstance(text, bool | str):
+        return columns
+    return [*columns, *text]
 
 
 def with_text(
-    described: Sidecar, text: Sequence[str] | Literal[True], sample: Callable[[], Iterable[Block]]
+    described: Sidecar,
+    text: Sequence[str] | Literal[True],
+    sample: Callable[[], Iterable[Block]],
+    columns: Collection[str] | None = None,
 ) -> Sidecar:
     """Return a schema that says which columns of byte strings are text.
 
-    `text` is their names; or True for all whose strings in the sample are printable UTF-8.
+    `text` is their names; or True for all `columns` whose strings in the sample are printable UTF-8.
     """
     schema = described.schema
     if isinstance(schema, SequenceSchema):
@@ -33,7 +71,8 @@ def with_text(
     items = schema.to_items()
     candidates = [name for name, item in items.items() if _may_be_text(item)]
     if text is True:
-        names = _texts_in(schema.select(candidates), sample()) if candidates else []
+        asked = [name for name in candidates if columns is None or name in columns]
+        names = _texts_in(schema.select(asked), sample()) if asked else []
     else:
         names = list(text)
     for name in names:
