@@ -181,8 +181,8 @@ def pack_images(
     """
     if on_error not in ("raise", "skip"):
         raise argument_error(f"on_error is {on_error!r}, expected 'raise' or 'skip'")
-    given: dict[str, Any] = {"label_offset": 0, **options}
-    offset = require_int("label_offset", given.pop("label_offset"))
+    given: dict[str, Any] = {**options}  # what is left of them in the end is checked by `save`
+    offset = require_int("label_offset", given.pop("label_offset", 0))
     require_int("seed", seed)
     bytes_per_shard = given.pop("bytes_per_shard", None)
     num_threads = given.pop("num_threads", None)
@@ -199,7 +199,6 @@ def pack_images(
     source, target = os.fspath(source), os.fspath(path)
     names = ("path_column", "label_column", "columns", "root")
     of_manifest = {name: given.pop(name, None) for name in names}
-    # What is left of the options is checked by `save`.
     storage_options = given.get("storage_options")
     report, more = ImageReport(), None
     if os.path.isdir(source):
@@ -234,18 +233,9 @@ def pack_images(
             schema = _schema(pictures, more)
             save(target, rows, schema=schema, num_shards=num_shards, progress=False, **given)
         except _NothingWrittenError:
-            report.problems.sort()
-            first, n_bad = report.problems[0], plural(len(report.problems), "image")
-            how = "; on_error='skip' leaves them out" if report.num_images else ""
-            detail = f"{first.detail} ({n_bad} cannot be packed, and nothing was written{how})"
-            error = NotPackedError(Reason.MALFORMED, source=first.path, detail=detail)
-            error.report = report
-            raise error from None
+            raise _not_packed(report) from None
         if labels_path is not None and not has_labels:
-            file = open_output(labels_path, atomic=True, storage_options=storage_options)
-            file.write(["".join(f"{name}\n" for name in classes).encode()])
-            file.finish()
-            file.commit()
+            _write_labels(labels_path, classes, storage_options)
         meter.finish()
     report.problems.sort()
     report.classes, report.paths, report.labels_path = classes, paths, labels_path
@@ -263,6 +253,25 @@ def _check_free(paths: Iterable[str], storage_options: StorageOptions, more: str
             is_taken = os.path.lexists(path)
         if is_taken:
             raise FileExistsError(errno.EEXIST, f"{os.strerror(errno.EEXIST)}{more}", path)
+
+
+def _write_labels(path: str, classes: list[str], storage_options: StorageOptions) -> None:
+    """Write the names of classes, one per line."""
+    file = open_output(path, atomic=True, storage_options=storage_options)
+    file.write(["".join(f"{name}\n" for name in classes).encode()])
+    file.finish()
+    file.commit()
+
+
+def _not_packed(report: ImageReport) -> NotPackedError:
+    """Return the error about the first of the images that cannot be packed."""
+    report.problems.sort()
+    first, n_bad = report.problems[0], plural(len(report.problems), "image")
+    how = "; on_error='skip' leaves them out" if report.num_images else ""
+    detail = f"{first.detail} ({n_bad} cannot be packed, and nothing was written{how})"
+    error = NotPackedError(Reason.MALFORMED, source=first.path, detail=detail)
+    error.report = report
+    return error
 
 
 class _NothingWrittenError(Exception):
