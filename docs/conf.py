@@ -78,11 +78,11 @@ nitpick_ignore_regex = [
     ),
     (
         "py:.*",
-        r"tfrecord_lite\..*\.(ByteRanges|RecordRange|TensorType|EventValues|Tags|ImageProblem)",
+        r"tfrecord_lite\..*\.(ByteRanges|FilePart|TensorType|EventValues|Tags|ImageProblem)",
     ),
     (
         "py:.*",
-        r"tfrecord_lite\.(records\.(crc_combine|damage)|tensors\.serialize|testing\.reencode)\b.*",
+        r"tfrecord_lite\.(records\.(crc_runs|damage)|tensors\.serialize|testing\.reencode)\b.*",
     ),
 ]
 

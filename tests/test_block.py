@@ -196,6 +196,10 @@ def test_a_mask_or_numbers_pick_records_that_know_their_places(
         if chosen:
             assert Block.concat([chosen, some]).place(0) == places[numbers[part][0]]
     assert np.shares_memory(some.data, block.data)
+    taken = block.take(np.array(kept, np.int64))
+    assert list(taken) == list(some)
+    assert [taken.place(i) for i in range(len(taken))] == [places[i] for i in kept]
+    assert taken.data.size == taken.nbytes + SPARE_BYTES
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ def test_no_instance_takes_more_than_a_line(tmp_path: Path) -> None:
             next(reader.blocks()), reader, iter(reader), reader.blocks(), reader.examples(), closed,
             writer, sharded, options, TFRecordOptions(options), file, file.indexes[0],
             tf_record_iterator(paths[0]), tf_record_random_reader(paths[0]), data, iter(data),
-            *file.block([0, 4999]).spans, iter(file),
+            file.block([0, 4999]), iter(file),
             ExampleParser(MANY), verify(paths), verify(paths).files[0],
         ]  # fmt: skip
         shown = {repr(thing): len(repr(thing)) for thing in things}

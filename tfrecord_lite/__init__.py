@@ -15,6 +15,8 @@ modules of its own::
 
 from importlib import import_module as _import_module
 
+from tfrecord_lite import shown as _shown
+
 __version__ = "0.1.0.dev0"
 
 _NAMES = {
@@ -24,6 +26,7 @@ _NAMES = {
     "block": "Block",
     "columns": "BytesColumn RaggedTensor SparseTensor to_dense",
     "dataset": "Dataset TFRecordDataset read_batches",
+    "described.sidecar": "load_schema",
     "errors": "TFRecordError",
     "example.encode.columns": "encode_example encode_examples",
     "example.parse": "ExampleParser parse_example parse_single_example",
@@ -35,13 +38,12 @@ _NAMES = {
     "recovery.recover": "recover",
     "recovery.verify": "verify",
     "schema": "FixedLenFeature FixedLenSequenceFeature RaggedFeature RawFeature Schema SequenceSchema SparseFeature VarLenFeature",
-    "sharded": "ShardedTFRecordWriter",
-    "storage": "load load_schema save",
+    "storage": "load save",
     "storage.infer": "infer_schema summarize",
     "tensors.parse": "parse_tensor",
     "tensors.raw": "decode_raw",
     "tensors.serialize": "serialize_tensor",
-    "writer": "TFRecordWriter",
+    "writer": "ShardedTFRecordWriter TFRecordWriter",
 }
 """The public names, by the module that defines them; ``__init__.pyi`` is made of this."""
 
@@ -73,6 +75,15 @@ def __getattr__(name: str) -> object:
     value = getattr(_import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
     globals()[name] = value
     return value
+
+
+def _html_of(thing: object) -> str:
+    """Return an object as notebooks show it."""
+    text: str = _import_module(f"{__name__}.apps.notebook").html_of(thing)
+    return text
+
+
+_shown.html_of = _html_of
 
 
 def __dir__() -> list[str]:

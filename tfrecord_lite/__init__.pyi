@@ -5,6 +5,7 @@ from tfrecord_lite.apps.viewer.page import view as view
 from tfrecord_lite.block import Block as Block
 from tfrecord_lite.columns import BytesColumn as BytesColumn, RaggedTensor as RaggedTensor, SparseTensor as SparseTensor, to_dense as to_dense
 from tfrecord_lite.dataset import Dataset as Dataset, TFRecordDataset as TFRecordDataset, read_batches as read_batches
+from tfrecord_lite.described.sidecar import load_schema as load_schema
 from tfrecord_lite.errors import TFRecordError as TFRecordError
 from tfrecord_lite.example.encode.columns import encode_example as encode_example, encode_examples as encode_examples
 from tfrecord_lite.example.parse import ExampleParser as ExampleParser, parse_example as parse_example, parse_single_example as parse_single_example
@@ -16,13 +17,12 @@ from tfrecord_lite.reader import TFRecordReader as TFRecordReader
 from tfrecord_lite.recovery.recover import recover as recover
 from tfrecord_lite.recovery.verify import verify as verify
 from tfrecord_lite.schema import FixedLenFeature as FixedLenFeature, FixedLenSequenceFeature as FixedLenSequenceFeature, RaggedFeature as RaggedFeature, RawFeature as RawFeature, Schema as Schema, SequenceSchema as SequenceSchema, SparseFeature as SparseFeature, VarLenFeature as VarLenFeature
-from tfrecord_lite.sharded import ShardedTFRecordWriter as ShardedTFRecordWriter
-from tfrecord_lite.storage import load as load, load_schema as load_schema, save as save
+from tfrecord_lite.storage import load as load, save as save
 from tfrecord_lite.storage.infer import infer_schema as infer_schema, summarize as summarize
 from tfrecord_lite.tensors.parse import parse_tensor as parse_tensor
 from tfrecord_lite.tensors.raw import decode_raw as decode_raw
 from tfrecord_lite.tensors.serialize import serialize_tensor as serialize_tensor
-from tfrecord_lite.writer import TFRecordWriter as TFRecordWriter
+from tfrecord_lite.writer import ShardedTFRecordWriter as ShardedTFRecordWriter, TFRecordWriter as TFRecordWriter
 from tfrecord_lite import errors as errors, messages as messages, options as options, testing as testing, tf as tf
 
 __version__: str

@@ -25,6 +25,20 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+__all__ = [
+    "AnyArray",
+    "BoolArray",
+    "ByteRanges",
+    "Float64Array",
+    "Int32Array",
+    "Int64Array",
+    "ObjectArray",
+    "Uint8Array",
+    "Uint64Array",
+    "lanes",
+    "row_splits",
+]
+
 AnyArray: TypeAlias = np.ndarray[Any, Any]
 Buffer: TypeAlias = bytes | bytearray | memoryview
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
@@ -58,10 +72,60 @@ class ByteRanges:
         """Pick ranges by index, from the same buffer."""
         return ByteRanges(self.data, self.starts[indices], self.lengths[indices])
 
+    def to_ranges(self) -> ByteRanges:
+        """Return the same ranges."""
+        return self
+
     def joined(self, splits: Int64Array | None = None) -> Uint8Array:
         """Copy the ranges end to end; `splits` are the :func:`row_splits` of the lengths, if known."""
         return gather(self.data, self.starts, self.lengths, splits)
 
+    def packed(self, splits: Int64Array | None = None) -> Uint8Array:
+        """Return the ranges end to end: the buffer itself if they are all that it has, in order."""
+        splits = row_splits(self.lengths) if splits is None else splits
+        is_packed = self.data.size == splits[-1] and np.array_equal(self.starts, splits[:-1])
+        return self.data if is_packed else self.joined(splits)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ByteItems:
+    """Byte strings that are objects: large ones, to be copied only to where they go, or a few.
+
+    `items` are bytes-like; `lengths` is int64, shape (n_items,).
+    """
+
+    items: list[Any]
+    lengths: Int64Array
+
+    @classmethod
+    def of(cls, items: list[Any]) -> ByteItems:
+        """Measure bytes-like objects."""
+        return cls(items, np.fromiter(map(len, items), np.int64, len(items)))
+
+    def __len__(self) -> int:
+        """Return the number of strings."""
+        return len(self.items)
+
+    def take(self, indices: Int64Array | slice) -> ByteItems:
+        """Pick strings by index."""
+        items = self.items
+        if isinstance(indices, slice):
+            return ByteItems(items[indices], self.lengths[indices])
+        return ByteItems([items[i] for i in indices.tolist()], self.lengths[indices])
+
+    def to_ranges(self) -> ByteRanges:
+        """Copy the strings into one buffer."""
+        return ByteRanges(self.joined(), row_splits(self.lengths)[:-1], self.lengths)
+
+    def joined(self, splits: Int64Array | None = None) -> Uint8Array:
+        """Copy the strings end to end; `splits` is not needed."""
+        return np.frombuffer(b"".join(self.items), np.uint8)
+
+    packed = joined
+
+
+ByteStrings: TypeAlias = ByteRanges | ByteItems
+"""Many byte strings, in either form: both have a length, `lengths`, `take`, `to_ranges` and `joined`."""
 
 LANE_BYTES = 8
 SHORT_LANE_BYTES = 4

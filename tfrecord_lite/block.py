@@ -20,13 +20,14 @@ No I/O, no knowledge of what a record holds.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import accumulate, pairwise
+from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
 
+from tfrecord_lite.arrays import gather
 from tfrecord_lite.errors import (
     InvalidArgumentError,
     Reason,
@@ -39,6 +40,8 @@ from tfrecord_lite.errors import (
 if TYPE_CHECKING:
     from tfrecord_lite.arrays import AnyArray, Buffer, Int64Array, Uint8Array
 
+__all__ = ["HEADER_BYTES", "OVERHEAD_BYTES", "SPARE_BYTES", "Place"]
+
 _Error = TypeVar("_Error", bound=TFRecordError)
 
 SPARE_BYTES = 512
@@ -48,6 +51,8 @@ HEADER_BYTES, FOOTER_BYTES = 12, 4
 """Bytes before and after the data of a record in a file; blocks that were read have them too."""
 OVERHEAD_BYTES = HEADER_BYTES + FOOTER_BYTES
 """Between the data of two records."""
+
+_FIELDS = ("data", "offsets", "lengths", "sources", "places", "is_framed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,41 +71,9 @@ class Place:
         """Return the same error about the record at this place."""
         return error.at(source=self.source, index=self.index, offset=self.offset)
 
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """Records of a block that came from one source."""
-
-    first: int
-    """Number of the first of them in the block."""
-    source: str | None
-    """Path or URL."""
-    index: int
-    """Number of that first record in `source`."""
-    base: int | None
-    """A record's entry in `offsets` plus this is its header's offset in the stream; None for
-    records from memory."""
-    step: int = 1
-    """Difference between the numbers in `source` of adjacent records; negative in a reversed
-    block."""
-    is_framed: bool = False
-    """Whether the buffer has each record in a frame, whose CRCs were found right."""
-    numbers: Int64Array | None = field(default=None, compare=False)
-    """The numbers in `source` of all these records, if they are not in even steps."""
-    is_numbered: bool = True
-    """Whether the numbers in `source` are known; not if reading began at any byte."""
-
-    def number_of(self, i: int) -> int:
-        """Return the number in `source` of record `i` of the block."""
-        if self.numbers is not None:
-            return int(self.numbers[i - self.first])
-        return self.index + (i - self.first) * self.step
-
-    def numbers_of(self, chosen: Int64Array) -> Int64Array:
-        """Return the numbers in `source` of records of the block; shape (n,)."""
-        if self.numbers is not None:
-            return self.numbers[chosen - self.first]
-        return self.index + (chosen - self.first) * self.step
+    def __str__(self) -> str:
+        """Return the place in words."""
+        return f"record {self.index}, byte {self.offset} of {self.source}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,8 +89,15 @@ class Block:
         Where in `data` each record's first byte is.
     lengths : int64, shape (n_records,)
         Bytes of each record, 0 allowed.
-    spans : tuple of Span, optional
-        Where the records came from, for errors. Empty for records from memory.
+    sources : sequence of str, optional
+        Paths or URLs of the files that records came from; a file without a name is None.
+    places : int64, shape (n_records, 3), optional
+        Where each record came from: the number of its file in `sources`, its number in the file, and the offset of
+        its header there. -1 in place of the first for a record from memory, of the second if it is not known.
+    is_framed : bool, default False
+        Whether the buffer has each record in its frame, whose CRCs were found right.
+    is_owned : bool, default False
+        Whether nobody else reads the buffer: who parses the records may write there, and keep it.
 
     Raises
     ------
@@ -136,9 +116,10 @@ class Block:
     data: Uint8Array
     offsets: Int64Array
     lengths: Int64Array
-    spans: tuple[Span, ...] = ()
-    is_given: bool = False
-    """Whether nobody else reads these records: who parses them may write there, and keep the buffer."""
+    sources: Sequence[str | None] = ()
+    places: Int64Array | None = None
+    is_framed: bool = False
+    is_owned: bool = False
 
     def __post_init__(self) -> None:
         """Check the arrays, then the extents."""
@@ -246,22 +227,35 @@ class Block:
         stops = [int((b.offsets + b.lengths).max()) + FOOTER_BYTES for b in blocks]
         parts = [b.data[lo:hi] for b, lo, hi in zip(blocks, starts, stops, strict=True)]
         data = np.concatenate([*parts, np.zeros(SPARE_BYTES, np.uint8)])
-        shifts = [
-            at - start
-            for at, start in zip(accumulate(map(len, parts), initial=0), starts, strict=False)
-        ]
-        firsts = accumulate(map(len, blocks), initial=0)
-        spans = tuple(
-            replace(
-                span,
-                first=first + span.first,
-                base=None if span.base is None else span.base - shift,
-            )
-            for block, shift, first in zip(blocks, shifts, firsts, strict=False)
-            for span in block.spans or (Span(0, None, 0, None),)
+        firsts = accumulate(map(len, parts), initial=0)  # of each part in `data`
+        offsets = [b.offsets + (at - lo) for b, at, lo in zip(blocks, firsts, starts, strict=False)]
+        lengths = [block.lengths for block in blocks]
+        is_framed = all(block.is_framed for block in blocks)
+        return block_of(
+            data, np.concatenate(offsets), np.concatenate(lengths), *origin_of(blocks), is_framed
         )
-        offsets = np.concatenate([b.offsets + s for b, s in zip(blocks, shifts, strict=True)])
-        return cls(data, offsets, np.concatenate([b.lengths for b in blocks]), spans)
+
+    def take(self, numbers: Int64Array) -> Block:
+        """Copy records, in any order, into a buffer of their own, which has nothing else.
+
+        Parameters
+        ----------
+        numbers : int64, shape (n,)
+            Of records of this block, each 0 or more.
+
+        Examples
+        --------
+        >>> Block.from_records([b"Ada", b"Alan", b"Grace"]).take(np.array([2, 0])).to_list()
+        [b'Grace', b'Ada']
+        """
+        lengths = self.lengths[numbers]
+        ends = np.cumsum(lengths)
+        n_bytes = int(ends[-1]) if ends.size else 0
+        data = np.empty(n_bytes + SPARE_BYTES, np.uint8)
+        data[:n_bytes] = gather(self.data, self.offsets[numbers], lengths)
+        data[n_bytes:] = 0
+        places = None if self.places is None else self.places[numbers]
+        return block_of(data, ends - lengths, lengths, self.sources, places)
 
     @property
     def nbytes(self) -> int:
@@ -340,15 +334,14 @@ class Block:
         """
         is_number = isinstance(key, np.ndarray) and not key.ndim and key.dtype.kind in "iu"
         if isinstance(key, (list, np.ndarray)) and not is_number:
-            return self._chosen(self._numbers(_key_array(key)))
-        if not isinstance(key, slice):
+            key = self._numbers(_key_array(key))
+        elif not isinstance(key, slice):
             key = self._number(key)  # type: ignore[arg-type]
             start, length = int(self.offsets[key]), int(self.lengths[key])
             return self.data[start : start + length].tobytes()
-        if any(span.numbers is not None for span in self.spans):
-            return self._chosen(np.arange(len(self))[key])
-        numbers = range(len(self))[key]
-        return Block(self.data, self.offsets[key], self.lengths[key], self._spans_of(numbers))
+        places = None if self.places is None else self.places[key]
+        offsets, lengths = self.offsets[key], self.lengths[key]
+        return block_of(self.data, offsets, lengths, self.sources, places, self.is_framed)
 
     def _numbers(self, key: AnyArray) -> Int64Array:
         """Return the numbers of the records that a mask or an array of numbers picks."""
@@ -368,19 +361,6 @@ class Block:
         numbers[numbers < 0] += n_records
         return numbers
 
-    def _chosen(self, numbers: Int64Array) -> Block:
-        """Return the records with these numbers, each 0 or more."""
-        spans = []
-        if self.spans and numbers.size:
-            which = np.searchsorted([span.first for span in self.spans], numbers, side="right") - 1
-            # Where records of another span than those before them begin, and the end.
-            edges = np.flatnonzero(np.diff(which, prepend=-1, append=-1)).tolist()
-            for low, high in pairwise(edges):
-                span = self.spans[which[low]]
-                found = span.numbers_of(numbers[low:high])
-                spans.append(replace(span, first=low, index=int(found[0]), step=1, numbers=found))
-        return Block(self.data, self.offsets[numbers], self.lengths[numbers], tuple(spans))
-
     def _number(self, i: int) -> int:
         """Return the number of a record from 0; a negative one counts from the end."""
         i = require_int("index", i)
@@ -389,21 +369,6 @@ class Block:
             detail = f"record {i} of a block of {plural(len(self), 'record')}"
             raise IndexError(detail)
         return number
-
-    def _spans_of(self, numbers: range) -> tuple[Span, ...]:
-        """Return the spans of chosen records, renumbered from 0."""
-        step = numbers.step
-        kept = []
-        lasts = [span.first for span in self.spans[1:]] + [len(self)]
-        for span, last in zip(self.spans, lasts, strict=False):
-            # The indices in `numbers`, rounded up, where this span begins and ends.
-            edges = (span.first, last) if step > 0 else (last - 1, span.first - 1)
-            low, high = (-((numbers.start - edge) // step) for edge in edges)
-            low, high = max(low, 0), min(high, len(numbers))
-            if low < high:
-                index = span.index + (numbers[low] - span.first) * span.step
-                kept.append(replace(span, first=low, index=index, step=span.step * step))
-        return tuple(kept if step > 0 else reversed(kept))
 
     def __repr__(self) -> str:
         """Count the records and their bytes."""
@@ -437,13 +402,47 @@ class Block:
         Place(source='names.tfrecord', index=2, offset=39)
         """
         i = self._number(i)
-        for span in reversed(self.spans):
-            if span.first <= i and span.base is not None:
-                number = span.number_of(i) if span.is_numbered else None
-                return Place(span.source, number, span.base + int(self.offsets[i]))
-            if span.first <= i:
-                break
-        return Place(None, i, None)
+        file, index, offset = (-1, i, 0) if self.places is None else self.places[i].tolist()
+        if file < 0:
+            return Place(None, i, None)
+        return Place(self.sources[file], None if index < 0 else index, offset)
+
+
+def block_of(
+    data: Uint8Array,
+    offsets: Int64Array,
+    lengths: Int64Array,
+    sources: Sequence[str | None] = (),
+    places: Int64Array | None = None,
+    is_framed: bool = False,  # noqa: FBT001, FBT002 - as a Block has it
+) -> Block:
+    """Return a block of arrays that need no check, which takes longer than the rest."""
+    block = object.__new__(Block)
+    for name, value in zip(
+        _FIELDS, (data, offsets, lengths, sources, places, is_framed), strict=True
+    ):
+        object.__setattr__(block, name, value)
+    object.__setattr__(block, "is_owned", False)
+    return block
+
+
+def origin_of(blocks: Sequence[Block]) -> tuple[Sequence[str | None], Int64Array | None]:
+    """Return the `sources` and `places` of the records of several blocks, in order."""
+    sources = blocks[0].sources
+    tables = [block.places for block in blocks if block.places is not None]
+    if len(tables) == len(blocks) and all(block.sources is sources for block in blocks):
+        return sources, np.concatenate(tables)
+    if not tables:
+        return (), None
+    numbers: dict[str | None, int] = {}
+    tables = []
+    for block in blocks:
+        table = np.full((len(block), 3), -1) if block.places is None else block.places.copy()
+        # The number in `numbers` of each of the block's sources, and of none.
+        renumbered = [numbers.setdefault(source, len(numbers)) for source in block.sources] + [-1]
+        table[:, 0] = np.array(renumbered)[table[:, 0]]
+        tables.append(table)
+    return tuple(numbers), np.concatenate(tables)
 
 
 def _key_array(key: Sequence[int] | AnyArray) -> AnyArray:

@@ -17,10 +17,13 @@ from tfrecord_lite.errors import DamagedSpan, argument_error, require_int
 from tfrecord_lite.files.compression import INFER, CompressionType, compression_to_read
 from tfrecord_lite.files.inflate import InflationLimits
 
+__all__ = ["OnError", "ReadOptions", "ReadSettings", "WriteOptions"]
+
 MAX_RECORD_BYTES = 2**31
 """The default limit on one record: no protobuf message is larger."""
 
 OnError: TypeAlias = "Literal['raise', 'skip'] | Callable[[DamagedSpan], object]"
+"""What an `on_error` argument may be; see :class:`TFRecordReader`."""
 
 
 class ReadOptions(TypedDict, total=False):

@@ -30,8 +30,22 @@ from tfrecord_lite.files.names import Source, local_size, name_of
 if TYPE_CHECKING:
     from tfrecord_lite.block import Block
 
+__all__ = [
+    "SILENT",
+    "Meter",
+    "Progress",
+    "bars_hidden",
+    "check_progress",
+    "is_terminal",
+    "metered",
+    "reported",
+    "title_of",
+    "total_bytes",
+]
+
 Report: TypeAlias = Callable[[int, "int | None"], object]
 Progress: TypeAlias = "bool | Report | None"
+"""What a `progress` argument may be: whether a bar is drawn, or a function that is called instead."""
 
 DELAY_SECONDS = 1.0
 """Shorter work shows no bar, unless one is asked for."""

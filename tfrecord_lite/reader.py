@@ -50,10 +50,10 @@ from tfrecord_lite.records.stream import RecordStream
 if TYPE_CHECKING:
     from google.protobuf.message import Message
 
+    from tfrecord_lite.described.sidecar import SchemaLike
     from tfrecord_lite.example.parse import ExampleParser
     from tfrecord_lite.example.sequence.parse import SequenceExampleParser
     from tfrecord_lite.example.to_dicts import SequenceRow
-    from tfrecord_lite.storage.sidecar import SchemaLike
 
     AnyMessage = TypeVar("AnyMessage", bound=Message)
 
@@ -89,7 +89,7 @@ class TFRecordReader:
     compression : str, int, TFRecordOptions or None, optional
         ``"infer"``, the default, or None: by the first bytes of each file, where an
         uncompressed one proves itself by the CRC of its first length. Otherwise ``""`` (none),
-        ``"GZIP"``, ``"ZLIB"``, ``"ZSTD"`` or ``"BZ2"`` in any letter case, or
+        ``"GZIP"``, ``"ZLIB"``, ``"ZSTD"`` or ``"BZ2"``, also as ``"gz"`` or ``"zst"``, or
         TensorFlow's numbers and options.
     verify : bool, optional
         Check the CRC of every record's data. The CRCs of lengths are always
@@ -309,7 +309,7 @@ class TFRecordReader:
         [36 41]
         [37]
         """
-        from tfrecord_lite.storage.described import parser_for  # noqa: PLC0415 - of a room above
+        from tfrecord_lite.described.sources import parser_for  # noqa: PLC0415 - loads the engine
 
         batch_size = require_int("batch_size", batch_size, 1)
         parser: Any = schema
@@ -463,13 +463,13 @@ class TFRecordReader:
         from tfrecord_lite.example.parse import ExampleParser  # noqa: PLC0415 - loads the engine
 
         # A parser of the user's own may read the records after parsing them.
-        is_given = type(parser) is ExampleParser
+        is_owned = type(parser) is ExampleParser
         n_batches = 1
         with contextlib.closing(self._blocks(lambda: n_batches * size)) as blocks:
             for block in blocks:
                 n_used = len(block) // size * size if drop_remainder else len(block)
-                given = replace(block[:n_used], is_given=is_given)
-                for batches in _parsed(parser, given, size):
+                records = replace(block[:n_used], is_owned=is_owned)
+                for batches in _parsed(parser, records, size):
                     yield from batches
                 n_batches = batches_at_once(size, len(block), block.nbytes)
 

@@ -1,16 +1,17 @@
-"""What notebooks show of an object: ``_repr_html_``, by name from the app that knows HTML.
+"""What notebooks show of an object: the hook behind ``_repr_html_``.
 
-A class that notebooks show as a table has the line ``_repr_html_ = repr_html``; how it looks stands in
-:mod:`tfrecord_lite.apps.notebook`, which is loaded when a notebook asks. Nothing else in the codec knows
-HTML.
+A class that notebooks show as a table has the line ``_repr_html_ = repr_html``. Nothing in the codec knows
+HTML: the package's root fills the hook with the app for notebooks, which is loaded when a notebook asks.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
+from collections.abc import Callable
+
+html_of: Callable[[object], str] = repr
+"""Returns an object as a small table in HTML, as soon as the root has set it."""
 
 
 def repr_html(thing: object) -> str:
     """Return an object as a small table in HTML."""
-    text: str = import_module("tfrecord_lite.apps.notebook").html_of(thing)
-    return text
+    return html_of(thing)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from benchmarks import __main__ as command
-from benchmarks import check, instructions
+from benchmarks import calls, check, instructions
 from benchmarks.contenders import LIBRARIES
 from benchmarks.data import data_set
 from benchmarks.measure import Row, Turns, ratio
@@ -121,3 +121,14 @@ def test_each_guarded_task_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
     kept = json.loads(instructions.STORED.read_text())
     assert set(kept["counts"]) == set(instructions.TASKS)
+
+
+def test_calls_are_counted_alike_in_each_run(capsys: pytest.CaptureFixture[str]) -> None:
+    outputs = set()
+    for _ in range(2):
+        calls.main(["--functions", "1"])
+        outputs.add(capsys.readouterr().out)
+    (output,) = outputs
+    counts = [int(line.split()[0]) for line in output.splitlines()]
+    assert len(counts) == 4  # two tasks, each with its most called function
+    assert min(counts) > 0

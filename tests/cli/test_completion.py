@@ -58,7 +58,7 @@ class TestBash:
         options = {"--messages", "--max-record-bytes", "--max-inflated-bytes"}
         assert complete("verify", "--m") == options | {"--max-inflated-ratio"}
         assert complete("verify", "train-0.tfrecord", "--jso") == {"--json"}
-        assert complete("info", "--compression", "z") == {"zlib", "zstd"}
+        assert complete("info", "--compression", "z") == {"zlib", "zst", "zstd"}
         assert complete("completion", "") >= {"bash", "zsh", "tcsh"}
         assert complete("unpack", "x", "tra") >= {"train"}
         assert complete("pack", "--root", "tra") == {"train"}

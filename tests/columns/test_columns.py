@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from tests.support import golden
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor, to_dense
-from tfrecord_lite.columns.join import join
 from tfrecord_lite.errors import InvalidArgumentError
 
 int64s = st.integers(-(2**63), 2**63 - 1)
@@ -473,29 +472,6 @@ def test_byte_strings_become_dense_as_objects() -> None:
     assert to_dense(column) is column
 
 
-# --- columns of several batches, joined
-
-
-@pytest.mark.parametrize("n_batches", [1, 2, 3])
-@pytest.mark.parametrize("dtype", ["int32", "int64"])
-def test_joined_columns_are_the_rows_of_all(n_batches: int, dtype: str) -> None:
-    rows: list[list[list[int]]] = [[[1, 2], []], [], [[3], [4, 5, 6]], [[]]]
-    flat = [value for row in rows for step in row for value in step]
-    inner = np.array([0, *np.cumsum([len(step) for row in rows for step in row])], dtype)
-    outer = np.array([0, *np.cumsum([len(row) for row in rows])], dtype)
-    nested = RaggedTensor(RaggedTensor(flat, inner), outer)
-    sparse = SparseTensor([[0, 1], [2, 0]], [7, 8], [3, 2])
-
-    joined = join([nested] * n_batches)
-    assert joined.to_list() == rows * n_batches
-    assert joined.row_splits.dtype == dtype
-    joined = join([sparse] * n_batches)
-    assert joined.dense_shape.tolist() == [3 * n_batches, 2]
-    assert joined.indices[:, 0].tolist() == [
-        3 * i + row for i in range(n_batches) for row in (0, 2)
-    ]
-
-
 def kept(tensor: RaggedTensor) -> Any:
     """Use a tensor whose splits do not fit, and return them."""
     exercise(tensor)
@@ -504,10 +480,3 @@ def kept(tensor: RaggedTensor) -> Any:
 
 def test_what_is_refused_and_what_is_taken() -> None:
     golden.check(Path(__file__).with_name("errors.txt"), globals())
-
-
-def test_the_dtype_of_joined_splits_is_the_first_if_it_has_room_for_them() -> None:
-    small, large = (RaggedTensor(np.arange(2), np.array([0, 2], t)) for t in ("i4", "i8"))
-
-    assert join([small, large]).row_splits.dtype == np.int32
-    assert join([large, small]).row_splits.dtype == np.int64

@@ -5,6 +5,7 @@ import tempfile
 import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -34,12 +35,15 @@ from tfrecord_lite import (
 from tfrecord_lite.convert.lists import TextColumn
 from tfrecord_lite.convert.lossless import schema_of
 from tfrecord_lite.convert.normalize import normalize
-from tfrecord_lite.errors import InvalidArgumentError
+from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.messages import Example
 from tfrecord_lite.schema import Original
 from tfrecord_lite.testing import tables
 
-pytestmark = pytest.mark.needs("arrow")
+pytestmark = [
+    pytest.mark.needs("arrow"),
+    pytest.mark.filterwarnings("ignore:an Example has no structs"),
+]
 
 pa: Any = pytest.importorskip("pyarrow")
 pq: Any = pytest.importorskip("pyarrow.parquet")
@@ -90,6 +94,7 @@ LEAVES: list[tuple[Any, Any]] = [
     *((kind, texts()) for kind in (pa.string(), pa.large_string(), pa.string_view())),
     *((kind, st.binary(max_size=4)) for kind in (pa.binary(), pa.large_binary(), pa.binary_view())),
     (pa.binary(2), st.binary(min_size=2, max_size=2)),
+    *((kind, whole(64).map(Decimal)) for kind in (pa.decimal128(38), pa.decimal256(40))),
     *((pa.timestamp(unit, zone), TICKS) for unit in UNITS for zone in (None, "UTC", "+02:00")),
     (pa.timestamp("us", "Europe/Berlin"), TICKS),
     *((pa.duration(unit), TICKS) for unit in UNITS),
@@ -166,6 +171,7 @@ def stored(value: Any) -> list[Any]:
     """Return a value as the list of an Example."""
     if isinstance(value, list):
         return [inner for each in value for inner in stored(each)]
+    value = int(value) if isinstance(value, Decimal) else value
     return [value.encode() if isinstance(value, str) else value]
 
 
@@ -198,6 +204,107 @@ def test_records_have_the_values_of_the_rows(drawn: Any, data: Any) -> None:
         batch = table.combine_chunks().to_batches()[0]
         for same in (batch, batch.to_struct_array(), ExportedArray(batch)):
             assert list(encode_examples(same)) == list(block)
+
+
+@st.composite
+def lists_of_structs(draw: st.DrawFn) -> tuple[Any, list[Any]]:
+    """Draw an array of lists of structs, or of maps, and its rows."""
+    fields = st.fixed_dictionaries({"key": texts(), "value": st.lists(whole(8), max_size=2)})
+    pair = pa.struct([("key", pa.string()), ("value", pa.list_(pa.int8()))])
+    kind, size = draw(
+        st.sampled_from(
+            [
+                (pa.list_(pair), None),
+                (pa.large_list(pair), None),
+                (pa.list_(pair, 2), 2),
+                (pa.map_(pair[0].type, pair[1].type), None),
+                (pa.list_(pa.list_(pair)), None),
+            ]
+        )
+    )
+    rows: Any = st.lists(fields, min_size=size or 0, max_size=size or 3)
+    if kind == pa.list_(pa.list_(pair)):
+        rows = st.lists(rows, max_size=2)
+    values = draw(st.lists(st.none() | rows, max_size=5))
+    if pa.types.is_map(kind):
+        pairs = [
+            None if row is None else [(item["key"], item["value"]) for item in row]
+            for row in values
+        ]
+        return pa.array(pairs, kind), values
+    return pa.array(values, kind), values
+
+
+def field_of(value: Any, name: str) -> Any:
+    """Return one field of the structs in nested lists."""
+    return value[name] if isinstance(value, dict) else [field_of(each, name) for each in value]
+
+
+@given(lists_of_structs(), st.data())
+def test_a_list_of_structs_is_a_list_per_field(drawn: Any, data: Any) -> None:
+    array, values = drawn
+    table = divided(data.draw, pa.table({"x": array}))
+    for form in (table, table.to_reader()):
+        rows: Any = decoded(encode_examples(form))
+        assert rows == [
+            {}
+            if value is None
+            else {f"x/{name}": stored(field_of(value, name)) for name in ("key", "value")}
+            for value in values
+        ]
+    if None not in values:
+        with tempfile.TemporaryDirectory() as folder:
+            save(f"{folder}/d", table)
+            columns: Any = load(f"{folder}/d", as_="arrow")
+        for name in ("key", "value"):
+            expected = [field_of(value, name) for value in values]
+            assert columns[f"x/{name}"].to_pylist() == expected
+
+
+def test_structs_are_columns_of_their_fields_with_one_warning(tmp_path: Path) -> None:
+    pl, pd = pytest.importorskip("polars"), pytest.importorskip("pandas")
+    table = pa.table({"i": [1, 2], "s": [{"a": 1, "b": "x"}, {"a": 2, "b": "y"}]})
+    structs = pd.Series(pd.arrays.ArrowExtensionArray(table["s"]))
+    forms = {
+        "table": table,
+        "stream": table.to_reader(max_chunksize=1),
+        "polars": pl.from_arrow(table),
+        "pandas": pd.DataFrame({"i": [1, 2], "s": structs}),
+        "columns": {"i": [1, 2], "s": table["s"]},
+        "series": {"i": [1, 2], "s": pl.Series([{"a": 1, "b": "x"}, {"a": 2, "b": "y"}])},
+    }
+    for name, data in forms.items():
+        with pytest.warns(UserWarning, match="'s' as 's/a', 's/b'") as caught:
+            save(tmp_path / name, data)
+        assert len(caught) == 1
+        found: Any = load(tmp_path / name, as_="arrow")
+        assert found.to_pylist() == [{"i": 1, "s/a": 1, "s/b": "x"}, {"i": 2, "s/a": 2, "s/b": "y"}]
+
+
+def test_a_decimal_beyond_int64_has_its_record() -> None:
+    table = pa.table({"x": pa.array([Decimal(2**63 - 1), Decimal(2**63)], pa.decimal128(38))})
+    for form in (table, table.to_reader(max_chunksize=1)):
+        with pytest.raises(InvalidArgumentError) as caught:
+            encode_examples(form)
+        error = caught.value
+        assert (error.reason, error.key, error.index) == (Reason.UNREPRESENTABLE, "x", 1)
+
+
+def test_decimals_with_digits_are_refused_with_one_sentence() -> None:
+    pl, pd = pytest.importorskip("polars"), pytest.importorskip("pandas")
+    number = Decimal("1.5")
+    forms: list[Any] = [
+        {"x": [number]},
+        {"x": pa.array([number])},
+        {"x": pl.Series([number])},
+        pa.table({"x": [[number]]}),
+        pd.DataFrame({"x": [number]}),
+    ]
+    for data in forms:
+        for call in (encode_examples, schema_of):
+            with pytest.raises(InvalidArgumentError) as caught:
+                call(data)
+            assert "cast them to float64" in str(caught.value)
 
 
 def written(write: Callable[[Path], Any], path: Path) -> tuple[Any, ...]:
@@ -486,7 +593,10 @@ def test_what_is_not_a_table_of_known_types_is_a_clear_error(tmp_path: Path) -> 
             call(numbers)
     with pytest.raises(InvalidArgumentError, match="one array of int64"):
         encode_examples(ExportedArray(pa.array([1])))
-    with pytest.raises(InvalidArgumentError, match="a column of struct<>") as caught:
+    with (
+        pytest.warns(UserWarning, match="'st' as 'st/x'"),
+        pytest.raises(InvalidArgumentError, match="a column of struct<>") as caught,
+    ):
         encode_examples(pa.table({"st": [{"x": [{}]}]}))
     assert caught.value.key == "st/x"
     twice = pa.table({"a": [{"b": 1}], "a/b": [2]})

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from tfrecord_lite import encode_example, encode_sequence_examples
-from tfrecord_lite.convert.lists import ValueLists
+from tfrecord_lite.arrays import ByteItems
+from tfrecord_lite.convert.lists import Lists
 from tfrecord_lite.convert.normalize import normalize
-from tfrecord_lite.convert.types import ByteItems
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.encode.rows import RowBuffer
 from tfrecord_lite.messages import Example, SequenceExample
@@ -35,7 +35,7 @@ def outcome_of(call: Callable[[], Outcome]) -> Outcome:
         return error.reason if error.key == "x" else None
 
 
-def feature(lists: ValueLists) -> Outcome:
+def feature(lists: Lists) -> Outcome:
     """Write the lists of one record as a Feature."""
     if lists.present is not None:
         return None
@@ -242,7 +242,7 @@ def test_what_the_strict_policy_takes_has_the_same_lists(column: Any) -> None:
         expected = normalize("x", column)
     except InvalidArgumentError:
         return  # Python's floats are rounded by the lenient policy only
-    for number in range(expected.n_records):
+    for number in range(expected.n):
         one, other = (lists.part(number, number + 1) for lists in (expected, found))
         if one.kind is not None:  # empty lists have a kind once they are arrays
             assert feature(one) == feature(other)

@@ -21,8 +21,9 @@ from tfrecord_lite import (
     VarLenFeature,
     reader,
 )
-from tfrecord_lite.dataset import records, shuffle
+from tfrecord_lite.dataset import shuffle, sources
 from tfrecord_lite.errors import FailedPreconditionError, InvalidArgumentError, Reason
+from tfrecord_lite.index import parts
 from tfrecord_lite.records.stream import RecordStream
 
 # From Python 3.12 on a fork warns if there are threads, and NumPy has some of its own.
@@ -97,8 +98,8 @@ def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
             size = next(sizes)
             return super().next_block(min(n_records or size, size))
 
-    monkeypatch.setattr(records, "RecordStream", Stream)
-    monkeypatch.setattr(records, "_MOST_RECORDS", 3)
+    monkeypatch.setattr(parts, "RecordStream", Stream)
+    monkeypatch.setattr(sources, "_MOST_RECORDS", 3)
     monkeypatch.setattr(shuffle, "_MOST_STEPS", 4)
     monkeypatch.setattr(shuffle, "_FEW", 2)
     monkeypatch.setattr(reader, "_PARSED_RECORDS", 8)

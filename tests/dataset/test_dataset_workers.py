@@ -16,10 +16,10 @@ import pytest
 from tests.support.effort import pairs, pick, some
 from tests.support.small_files import FEATURES, example, number_of, numbers, plain, write_files
 from tfrecord_lite import Block, Dataset, TFRecordDataset, TFRecordReader, TFRecordWriter
-from tfrecord_lite.dataset import records
 from tfrecord_lite.dataset.plan import Run
 from tfrecord_lite.dataset.sharding import is_rank_bound, worker_part
 from tfrecord_lite.errors import DataLossError, InvalidArgumentError, Reason
+from tfrecord_lite.index import parts as file_parts
 from tfrecord_lite.records.stream import RecordStream
 
 # From Python 3.12 on a fork warns if there are threads, and NumPy has some of its own.
@@ -260,7 +260,7 @@ def test_workers_of_a_repeated_run_read_ranges_from_the_second_round_on(
     is_gzip: bool,
 ) -> None:
     """Parts have the sizes of every n-th record, and a run that is resumed anywhere gives the rest."""
-    monkeypatch.setattr(records, "RecordStream", SmallBlocks)
+    monkeypatch.setattr(file_parts, "RecordStream", SmallBlocks)
     names = write_files(tmp_path, counts)
     for path in map(Path, names if is_gzip else ()):
         path.write_bytes(gzip.compress(path.read_bytes()))
@@ -271,7 +271,7 @@ def test_workers_of_a_repeated_run_read_ranges_from_the_second_round_on(
         SmallBlocks.n_read, size = 0, len(range(worker, sum(counts), n_workers))
         pairs = list(part.chunks(Run(), None))
 
-        found = [number_of(record) for chunk, _ in pairs for record in chunk.elements()]
+        found = [number_of(record) for chunk, _ in pairs for record in chunk.to_list()]
         assert len(found) == 4 * size
         for number in range(4):
             rounds[number] += found[number * size : (number + 1) * size]
@@ -284,7 +284,7 @@ def test_workers_of_a_repeated_run_read_ranges_from_the_second_round_on(
         for chunk, state in pairs:
             taken += len(chunk)
             again = pickle.loads(pickle.dumps(part)).chunks(Run(), state)
-            assert [number_of(r) for rest, _ in again for r in rest.elements()] == found[taken:]
+            assert [number_of(r) for rest, _ in again for r in rest.to_list()] == found[taken:]
     assert [sorted(of_round) for of_round in rounds] == [list(range(sum(counts)))] * 4
 
 
@@ -297,7 +297,7 @@ def test_a_file_that_has_grown_is_read_anew(tmp_path: Path) -> None:
         if len(found) == 4:  # all of the first round
             with TFRecordWriter(names[1], mode="a") as writer:
                 writer.write(example(9))
-        found += [number_of(record) for record in chunk.elements()]
+        found += [number_of(record) for record in chunk.to_list()]
 
     assert found[:4] == [1, 3, 5, 7]
     assert found[4:] == [5, 6, 7, 8, 5, 6, 7, 8, 9]
@@ -307,7 +307,7 @@ def test_a_file_that_has_grown_is_read_anew(tmp_path: Path) -> None:
 def test_a_file_that_is_replaced_by_one_of_its_size_is_read_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cycle_length: int
 ) -> None:
-    monkeypatch.setattr(records, "RecordStream", SmallBlocks)
+    monkeypatch.setattr(file_parts, "RecordStream", SmallBlocks)
     path = tmp_path / "a"
     for repeats in ([1] * 20 + [3] * 20, [3] * 20 + [1] * 20):
         with TFRecordWriter(tmp_path / f"{repeats[0]}") as writer:
@@ -321,7 +321,7 @@ def test_a_file_that_is_replaced_by_one_of_its_size_is_read_anew(
     for chunk, _ in part.chunks(Run(), None):
         if len(found) == 20:  # all of the first round
             (tmp_path / "3").rename(path)
-        found += [record[0] for record in chunk.elements()]
+        found += [record[0] for record in chunk.to_list()]
 
     assert found == [*range(1, 40, 2), *range(20, 40), *range(20, 40)]
 
@@ -330,7 +330,7 @@ def test_damage_in_a_range_comes_after_the_records_before_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And in the part that it is in only."""
-    monkeypatch.setattr(records, "RecordStream", SmallBlocks)
+    monkeypatch.setattr(file_parts, "RecordStream", SmallBlocks)
     (name,) = write_files(tmp_path, [26])
     offset = sum(len(record) + 16 for record in list(TFRecordReader(name))[:22])
     parts = [worker_part(TFRecordDataset(name).repeat(2)._plan, 2, i) for i in range(2)]
@@ -343,7 +343,7 @@ def test_damage_in_a_range_comes_after_the_records_before_it(
         for part, before in zip(parts, chunks, strict=True):
             begin = [state for _, state in before if state and not state["epoch"]][-1]
             for chunk, _ in part.chunks(Run(), begin):
-                yield from numbers(chunk.elements())
+                yield from numbers(chunk.to_list())
 
     found: list[int] = []
     with pytest.raises(DataLossError) as caught:

@@ -329,7 +329,7 @@ class TestWrongCompression:
         assert read(io.BytesIO(), name) == ([], None)
         assert read(Pipe(b""), name) == ([], None)
 
-    @pytest.mark.parametrize("name", ["GZ", "NONE", "SNAPPY", "XZ"])
+    @pytest.mark.parametrize("name", ["LZ4", "SNAPPY", "XZ"])
     def test_c8_an_unknown_name_is_rejected(self, name: str) -> None:
         for ask in (codec_named, lambda name: TFRecordReader(io.BytesIO(), name)):
             with pytest.raises(InvalidArgumentError) as caught:

@@ -40,13 +40,13 @@ from tfrecord_lite import (
     parse_tensor,
 )
 from tfrecord_lite.apps.events import read_events
+from tfrecord_lite.described import sidecar
+from tfrecord_lite.described.formats import superserial, tfds, tfx
 from tfrecord_lite.errors import DataLossError, InvalidArgumentError, Reason
 from tfrecord_lite.files.output import open_output
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.sink import RecordSink
 from tfrecord_lite.recovery.members import MemberReader
-from tfrecord_lite.storage import sidecar
-from tfrecord_lite.storage.formats import superserial, tfds, tfx
 
 __all__ = ["TARGETS", "Disagreement", "Target"]
 

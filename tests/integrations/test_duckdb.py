@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from tests.support.scanned_files import damaged, exact, files, on_disk, record, with_a_bad_feature
 from tests.support.small_files import write
-from tfrecord_lite import FixedLenFeature, TFRecordWriter, save, scan
-from tfrecord_lite.convert.arrow import imported
+from tfrecord_lite import FixedLenFeature, TFRecordWriter, load, save, scan
+from tfrecord_lite.convert.arrow import imported, library
 from tfrecord_lite.errors import DataLossError, InvalidArgumentError, Reason
 from tfrecord_lite.integrations.duckdb import sql, where
 
@@ -258,3 +258,16 @@ def test_a_feature_that_comes_after_the_sample_is_an_error_of_a_query_for_everyt
     assert (caught.value.key, caught.value.index) == ("late", 5)
     found = sql(f"select sum(x) as n from '{tmp_path}/x'", sample=3).read_all()
     assert found.to_pylist() == [{"n": 6}]
+
+
+def test_sums_and_literals_are_numbers(tmp_path: Path) -> None:
+    save(tmp_path / "d.tfrecord", {"i": np.arange(5)})
+    query = f"select sum(i) s, 1.5 x, [sum(i) * 0.5] l from '{tmp_path / 'd.tfrecord'}'"
+    expected = [{"s": 10, "x": 1.5, "l": [5.0]}]
+    assert sql(query).read_all().to_pylist() == expected
+    relation = library("duckdb").sql("select sum(i) s, 1.5 x, [sum(i) * 0.5] l from range(5) t(i)")
+    for name, data in {"ours": sql(query), "its": relation}.items():
+        save(tmp_path / name, data)
+        found: Any = load(tmp_path / name)
+        assert (found["s"].dtype, found["x"].dtype) == (np.dtype(np.int64), np.dtype(np.float64))
+        assert load(tmp_path / name, as_="arrow").to_pylist() == expected

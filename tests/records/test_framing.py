@@ -1,6 +1,7 @@
 """Properties of the record format that hold for every stream, not for chosen ones."""
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
@@ -12,7 +13,7 @@ from tests.support import reference
 from tests.support.frame_damage import pieces_of
 from tests.support.read_outcome import Outcome, loss_of
 from tfrecord_lite import Block, testing
-from tfrecord_lite.block import FOOTER_BYTES, HEADER_BYTES, OVERHEAD_BYTES, SPARE_BYTES, Span
+from tfrecord_lite.block import FOOTER_BYTES, HEADER_BYTES, OVERHEAD_BYTES, SPARE_BYTES
 from tfrecord_lite.errors import DataLossError, Reason
 from tfrecord_lite.records import framing
 from tfrecord_lite.records.decoder import CHUNK_BYTES, FrameDecoder
@@ -221,10 +222,26 @@ def flipped(data: bytes, *places: int) -> bytes:
     return bytes(changed)
 
 
-READ = (Span(0, "there", 0, -HEADER_BYTES),)
-"""Records that were read from a file without a check."""
-FRAMED = (Span(0, "there", 0, -HEADER_BYTES, is_framed=True),)
-"""Records whose frames were found right when they were read, if their extents are still those."""
+Origin = Callable[[Block], Block]
+
+
+def as_read(block: Block) -> Block:
+    """Return records as they are read from a file without a check."""
+    numbers, offsets = np.arange(len(block)), block.offsets - HEADER_BYTES
+    places = np.stack([0 * numbers, numbers, offsets], axis=1)
+    return replace(block, sources=("there",), places=places)
+
+
+def framed(block: Block) -> Block:
+    """Return records as their frames were found right when they were read, if their extents are still those."""
+    return replace(as_read(block), is_framed=True)
+
+
+def partly_read(block: Block) -> Block:
+    """Return records of which the fourth and later ones are from memory."""
+    block = as_read(block)
+    block.places[3:] = -1  # type: ignore[index]
+    return block
 
 
 ITEMS = (b"first", b"second", b"", b"the fourth", b"x")
@@ -233,20 +250,21 @@ SIZES = np.array([len(item) + OVERHEAD_BYTES for item in ITEMS])
 STARTS = np.cumsum(SIZES) - SIZES
 
 
-def block_of(stream: bytes, before: int = 0, spans: tuple[Span, ...] = ()) -> Block:
+def block_of(stream: bytes, before: int = 0, origin: Origin = lambda block: block) -> Block:
     """Return a block of the records in a stream of frames, without checks."""
     data = np.frombuffer(bytes(before) + stream + bytes(SPARE_BYTES), np.uint8).copy()
-    return Block(data, STARTS + before + HEADER_BYTES, SIZES - OVERHEAD_BYTES, spans)
+    return origin(Block(data, STARTS + before + HEADER_BYTES, SIZES - OVERHEAD_BYTES))
 
 
 def with_record(block: Block, offset: int, length: int) -> Block:
     offsets = np.concatenate([block.offsets, [offset]])
-    return Block(block.data, offsets, np.concatenate([block.lengths, [length]]), block.spans)
+    longer = Block(block.data, offsets, np.concatenate([block.lengths, [length]]))
+    return longer if block.places is None else as_read(longer)
 
 
-def other_extents(start: int, cut: int, spans: tuple[Span, ...]) -> Block:
+def other_extents(start: int, cut: int, origin: Origin) -> Block:
     block = block_of(STREAM)[np.array([0, 1, 3])]
-    return Block(block.data, block.offsets + start, block.lengths - cut, spans)
+    return origin(Block(block.data, block.offsets + start, block.lengths - cut))
 
 
 def in_zeros(places: list[int], length: int, two_at: int | None = None) -> Block:
@@ -254,7 +272,7 @@ def in_zeros(places: list[int], length: int, two_at: int | None = None) -> Block
     data = np.zeros(60 + SPARE_BYTES, np.uint8)
     if two_at is not None:
         data[two_at] = 2
-    return Block(data, np.array(places, np.int64), np.full(len(places), length), FRAMED)
+    return framed(Block(data, np.array(places, np.int64), np.full(len(places), length)))
 
 
 FRAMED_ANEW: dict[str, list[Block]] = {
@@ -266,7 +284,7 @@ FRAMED_ANEW: dict[str, list[Block]] = {
         with_record(block_of(STREAM, 40), first, 2) for first in range(HEADER_BYTES + 1)
     ],
     "the header at the start is not that of a record without room for one": [
-        with_record(block_of(STREAM, spans=READ), first, len(ITEMS[0]))
+        with_record(block_of(STREAM, origin=as_read), first, len(ITEMS[0]))
         for first in (0, HEADER_BYTES - 1)
     ],
     # Where its header would be counts from the end: the first of eight bytes is 2.
@@ -277,14 +295,14 @@ FRAMED_ANEW: dict[str, list[Block]] = {
     "no records": [in_zeros([], 0)],
     # The record is not checked, for want of a header; so the others are not known to be sound.
     "a header that is wrong is not written": [
-        block_of(flipped(STREAM, int(STARTS[3]) + place), spans=READ)[np.array([0, 1, 3, 4])]
+        block_of(flipped(STREAM, int(STARTS[3]) + place), origin=as_read)[np.array([0, 1, 3, 4])]
         for place in range(8, HEADER_BYTES)
     ],
     "records with other extents have no CRC to check": [
-        other_extents(start, 1, spans) for start in (0, 1) for spans in (READ, FRAMED)
+        other_extents(start, 1, origin) for start in (0, 1) for origin in (as_read, framed)
     ],
     "what looks like a frame in memory is not checked": [
-        block_of(flipped(STREAM, int(STARTS[4]) - 1), spans=(*READ, Span(3, None, 0, None)))
+        block_of(flipped(STREAM, int(STARTS[4]) - 1), origin=partly_read)
     ],
     "frames in any order": [
         block_of(STREAM, before)[key]
@@ -311,20 +329,20 @@ class TestFramesOfBlocks:
         expected = bytes(frame(list(ITEMS)[key]))
         assert list(block) == list(ITEMS)[key]
         assert block.data.tobytes() == expected + bytes(SPARE_BYTES)
-        assert [span.is_framed for span in block.spans] == [True]
+        assert block.is_framed
 
     def test_sound_data_that_was_read_without_a_check_is_checked_once(self) -> None:
-        found = checked(block_of(STREAM, spans=READ))
+        found = checked(block_of(STREAM, origin=as_read))
 
         assert list(found) == list(ITEMS)
-        assert [span.is_framed for span in found.spans] == [True]
+        assert found.is_framed
 
     @pytest.mark.parametrize("i", range(5))
     def test_damaged_data_that_was_read_without_a_check_is_rejected(self, i: int) -> None:
         place = int(STARTS[i] + SIZES[i]) - FOOTER_BYTES
 
         with pytest.raises(DataLossError) as caught:
-            checked(block_of(flipped(STREAM, place), spans=READ))
+            checked(block_of(flipped(STREAM, place), origin=as_read))
 
         assert loss_of(caught.value) == (Reason.DATA_CRC, STARTS[i], i)
         assert caught.value.source == "there"

@@ -378,3 +378,34 @@ def test_a_dtype_stands_for_a_fixed_length_feature(given: Any, spec: FixedLenFea
     found = prepare_sequence({"x": given}, {"x": given})
     assert repr(found) == repr(prepare_sequence({"x": spec}, {"x": steps}))
     assert SequenceSchema({"x": given}, {"x": given}) == SequenceSchema({"x": spec}, {"x": steps})
+
+
+# ------------------------------------------------------------------------------ checked items
+
+
+@given(feature_specs())
+def test_items_of_a_schema_are_not_checked_again(features: dict[str, Any]) -> None:
+    schema = Schema(features)
+    with mock.patch("tfrecord_lite.schema.schema.canonical", side_effect=AssertionError):
+        assert Schema(schema) == Schema.of_items(schema.to_items()) == schema
+        assert schema | schema == schema.select(list(schema)) == schema
+        assert Schema(schema).originals == schema.originals
+    assert pickle.loads(pickle.dumps(schema.to_items())) == schema.to_items()
+    for item in schema.to_items().values():
+        assert repr(item).startswith("SchemaItem(spec=")
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        ("a", {"original": Original("int64", [3])}),
+        ("a", {"spec": FixedLenFeature([-1], int)}),
+        ("a", {"spec": 7}),
+        (7, {}),
+        ("\udc80", {}),
+    ],
+)
+def test_a_changed_item_of_a_schema_is_checked(name: Any, changes: Any) -> None:
+    item = Schema({"a": int}).to_items()["a"]
+    with pytest.raises((InvalidArgumentError, TypeError)):
+        Schema.of_items({name: item._replace(**changes)})

@@ -27,7 +27,6 @@ from tfrecord_lite import (
     TFRecordWriter,
     VarLenFeature,
     encode_example,
-    encode_sequence_example,
     infer_schema,
     summarize,
 )
@@ -282,16 +281,6 @@ def test_a_feature_of_two_kinds_is_rejected_with_the_place_of_the_rarer(tmp_path
     assert error.source == str(path)
     assert error.offset == 20 * (len(example(a=[1])) + 16)
     assert summarize(path)["a"].kind is None
-
-
-@pytest.mark.parametrize("n_before", [0, 1, 3, 10, 300])
-@pytest.mark.parametrize("n_after", [1, 20])
-def test_examples_mixed_with_sequence_examples_are_rejected(n_before: int, n_after: int) -> None:
-    sequence = encode_sequence_example({"feature_lists": {"x": [1, 1]}})
-    records = [example(a=[1])] * n_before + [sequence] * 5 + [example(a=[1])] * n_after
-    error = error_of(records)
-    assert error.reason is Reason.MALFORMED
-    assert error.index == (n_before or 5)
 
 
 @pytest.mark.parametrize("sample", corpus_files(kind="elwc"))

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from tests.support.columns import same
+from tests.support.joined import join
 from tfrecord_lite import (
     ExampleParser,
     FixedLenSequenceFeature,
@@ -30,12 +31,11 @@ from tfrecord_lite import (
     read_batches,
     save,
 )
-from tfrecord_lite.columns.join import join
 from tfrecord_lite.convert.lists import row_of
+from tfrecord_lite.described.inferred import FOR_BATCHES
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.index.file import parser_of
 from tfrecord_lite.schema import FixedLenFeature, Original, Schema, SequenceSchema
-from tfrecord_lite.storage import described
 
 N = 7
 NUMBERS = np.arange(N)
@@ -204,7 +204,8 @@ def test_without_files_beside_the_data_the_first_records_are_the_schema(tmp_path
 def test_a_record_unlike_the_sample_is_an_error_that_says_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, late: Any, reason: Reason
 ) -> None:
-    monkeypatch.setattr(described, "SAMPLE", 2)
+    of_two = FOR_BATCHES._replace(num_records=2)
+    monkeypatch.setattr("tfrecord_lite.described.sources.FOR_BATCHES", of_two)
     path = written(tmp_path / "a", [{"n": 1}, {"n": 2}, {"n": 3}, late])
     batches = pickle.loads(pickle.dumps(read_batches(path, batch_size=1)))
     with pytest.raises(

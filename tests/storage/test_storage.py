@@ -21,22 +21,27 @@ from tests.support.foreign_files import FOREIGN
 from tests.support.small_files import write
 from tests.support.untyped import load
 from tfrecord_lite import (
+    Block,
     FixedLenFeature,
+    FixedLenSequenceFeature,
     RaggedTensor,
     RawFeature,
     Schema,
     SparseTensor,
+    TFRecordReader,
     TFRecordWriter,
+    VarLenFeature,
     encode_example,
     load_schema,
+    parse_example,
     read_batches,
     save,
 )
+from tfrecord_lite.described.sidecar import FingerprintingFile, fingerprint_of, tfds_directory
+from tfrecord_lite.described.structure import flatten
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.schema import Original
 from tfrecord_lite.storage.builder import row_batches
-from tfrecord_lite.storage.sidecar import FingerprintingFile, fingerprint_of, tfds_directory
-from tfrecord_lite.storage.structure import flatten
 
 # ------------------------------------------------------------------------------ round trips
 
@@ -587,3 +592,44 @@ def test_names_of_other_formats_are_refused(name: str, tmp_path: Path) -> None:
         save(tmp_path / name, {"x": [1]})
     assert caught.value.source == str(tmp_path / name)
     assert list(tmp_path.iterdir()) == []
+
+
+# ----------------------------------------------------------------- padding, across files and blocks
+
+PADDED: dict[str, Any] = {
+    "i": FixedLenSequenceFeature([], int, allow_missing=True, default_value=-9),
+    "f": FixedLenSequenceFeature([2], float, allow_missing=True, default_value=0.5),
+    "s": FixedLenSequenceFeature([], bytes, allow_missing=True, default_value="none"),
+    "v": VarLenFeature(int),
+}
+
+
+@pytest.mark.parametrize("is_scattered", [True, False])
+def test_rows_are_padded_with_the_default_wherever_blocks_and_files_meet(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_scattered: bool
+) -> None:
+    rows = [
+        {"i": [*range(n)], "f": [0.25] * (2 * n), "s": [b"x" * n] * n, "v": [*range(n)]}
+        for n in (2, 0, 3, 1, 3, 0)
+    ]
+    paths = [tmp_path / f"{i}.tfrecord" for i in range(3 if is_scattered else 1)]
+    for i, path in enumerate(paths):
+        with TFRecordWriter(path) as writer:
+            for row in rows[i * len(rows) // len(paths) : (i + 1) * len(rows) // len(paths)]:
+                writer.write_example({name: row[name] for name in row if row["i"]})
+    whole = parse_example([record for path in paths for record in TFRecordReader(path)], PADDED)
+    assert whole["i"].tolist()[3] == [0, -9, -9]
+    if not is_scattered:
+
+        def one_by_one(reader: TFRecordReader, *_: Any) -> Iterator[Block]:
+            for record in reader:
+                yield Block.from_records([record])
+
+        monkeypatch.setattr(TFRecordReader, "blocks", one_by_one)
+    same(load(paths, schema=PADDED), whole)
+    for name in PADDED:
+        same(load(paths, [name], schema=PADDED)[name], whole[name])
+    schema = Schema(PADDED, {"i": Original("int8", (None,)), "s": Original("string", None, "str")})
+    found = load(paths, schema=schema)
+    same(found["i"], whole["i"].astype("i1"))
+    assert found["s"].tolist()[1] == ["none"] * 3

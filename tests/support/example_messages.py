@@ -32,11 +32,10 @@ from tests.support.reference_example import (
     Sequence,
 )
 from tfrecord_lite import testing
-from tfrecord_lite.arrays import ByteRanges
+from tfrecord_lite.arrays import ByteItems, ByteRanges
 from tfrecord_lite.errors import InvalidArgumentError
 from tfrecord_lite.example.decode import batch as engine_batch
 from tfrecord_lite.example.decode.batch import LayoutMemory, MessageBatch
-from tfrecord_lite.example.decode.entries import FeatureValues
 from tfrecord_lite.example.decode.layout import LayoutMatch
 from tfrecord_lite.example.decode.plain import PlainMatch
 from tfrecord_lite.example.sequence.batch import SequenceMessageBatch
@@ -277,17 +276,17 @@ def read(
     return Reading(batch, table, by_layout, by_plain)
 
 
-def flat_values(lists: FeatureValues) -> list[int] | list[bytes]:
+def flat_values(lists: Any) -> list[int] | list[bytes]:
     """Return the values of one feature of all messages, end to end; floats as their bits."""
     flat = lists.flat
+    if isinstance(flat, ByteItems):  # a few messages, read by the protobuf runtime
+        return list(flat.items)
     if isinstance(flat, ByteRanges):
         view = flat.data.tobytes()
         extents = zip(flat.starts.tolist(), flat.lengths.tolist(), strict=True)
         return [view[start : start + length] for start, length in extents]
     if flat.dtype == np.float32:
         return [int(bits) for bits in flat.view(np.uint32)]
-    if flat.dtype == object:  # a few messages, read by the protobuf runtime
-        return list(flat)
     assert flat.dtype == np.int64
     return [int(number) for number in flat]
 
@@ -304,11 +303,10 @@ def features_in(batch: MessageBatch, keys: Many[bytes]) -> list[Features]:
         kinds = np.broadcast_to(batch.kinds(number), (batch.n_messages,))
         for kind in Kind:
             lists = batch.lists(number, kind)
-            assert (lists.kind == kinds).all()
-            assert not lists.counts[kinds != kind].any()
+            assert not lists.lengths[kinds != kind].any()
             values = flat_values(lists)
             stop = 0
-            for message, count in enumerate(lists.counts.tolist()):
+            for message, count in enumerate(lists.lengths.tolist()):
                 start, stop = stop, stop + count
                 if kinds[message] == kind:
                     found[message][key] = Feature(kind, tuple(values[start:stop]))  # type: ignore[arg-type]
@@ -393,16 +391,15 @@ def runtime_sequence(message: bytes) -> Sequence:
 
 def steps_of(batch: SequenceMessageBatch, number: int) -> list[list[Feature] | None]:
     """Return the steps of one feature list of all messages; None where it is missing."""
-    n_all = batch.lists(number, Kind.INT64).steps.n_messages
+    n_all = batch.lists(number, Kind.INT64).below().n
     kinds = np.broadcast_to(batch.kinds(number), (n_all,))
     steps = [Feature(NO_KIND, ())] * kinds.size
     lists: Any = None
     for kind in Kind:
         lists = batch.lists(number, kind)
-        assert (lists.steps.kind == kinds).all()
-        values = flat_values(lists.steps)
+        values = flat_values(lists)
         stop = 0
-        for step, count in enumerate(lists.steps.counts.tolist()):
+        for step, count in enumerate(lists.below().lengths.tolist()):
             start, stop = stop, stop + count
             if kinds[step] == kind:
                 steps[step] = Feature(kind, tuple(values[start:stop]))  # type: ignore[arg-type]
@@ -411,7 +408,7 @@ def steps_of(batch: SequenceMessageBatch, number: int) -> list[list[Feature] | N
         assert stop == len(values)
     found: list[list[Feature] | None] = []
     stop = 0
-    for is_present, n_steps in zip(lists.is_present, lists.n_steps.tolist(), strict=True):
+    for is_present, n_steps in zip(lists.present, lists.levels[0].tolist(), strict=True):
         start, stop = stop, stop + n_steps
         assert is_present or not n_steps
         found.append(steps[start:stop] if is_present else None)

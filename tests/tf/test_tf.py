@@ -10,6 +10,7 @@ import importlib
 import operator
 import pickle
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +30,8 @@ from tfrecord_lite import (
     errors,
     tf,
 )
-from tfrecord_lite.dataset.chunks import RecordChunk
-from tfrecord_lite.dataset.records import Files
 from tfrecord_lite.dataset.sharding import worker_part
+from tfrecord_lite.dataset.sources import Files
 from tfrecord_lite.tf._parse_ahead import ParsedGroups, RecordTensor
 from tfrecord_lite.tf._tensor import map_structure, unwrap, wrap
 
@@ -490,10 +490,9 @@ def test_a_batch_of_records_is_parsed_where_it_is(tmp_path: Path) -> None:
     assert (caught.value.source, caught.value.index) == (names[0], 0)
 
 
-def chunk_of(records: list[bytes]) -> RecordChunk:
-    block = Block.from_records(records)
+def chunk_of(records: list[bytes]) -> Block:
     places = np.zeros((len(records), 3), np.int64)
-    return RecordChunk(["file"], block.data, block.offsets, block.lengths, places)
+    return replace(Block.from_records(records), sources=["file"], places=places)
 
 
 def test_what_a_function_makes_of_an_error_is_that_records_own(tmp_path: Path) -> None:

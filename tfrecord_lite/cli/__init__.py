@@ -17,7 +17,6 @@ What they share:
     console     standard output and error, exit status
     style       colours, columns of text, sizes, lines of JSON
     display     a record as text or JSON
-    pictures    its images, on the terminal
 """
 
 from __future__ import annotations

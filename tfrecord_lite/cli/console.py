@@ -52,15 +52,9 @@ class Console:
         Control characters, line ends too, are written as escapes, but for those of a styled text.
         """
         if isinstance(line, Styled):
-            self._write(str(line) if self.has_colour else plain(line))
+            shown = str(line) if self.has_colour else plain(line)
         else:
-            self._write(printable(line))
-
-    def draw(self, picture: str) -> None:
-        """Write the escape sequences of a picture, which are ours, or raise OutputError."""
-        self._write(picture)
-
-    def _write(self, shown: str) -> None:
+            shown = printable(line)
         if sys.stdout is None:
             raise OutputError
         try:

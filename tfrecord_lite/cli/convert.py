@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Console, OutputError, Status
 from tfrecord_lite.errors import argument_error, human_bytes, plural
+from tfrecord_lite.files.compression import COMPRESSION_WORDS
 
 if TYPE_CHECKING:
     from tfrecord_lite.apps.tables.conversion import Summary
     from tfrecord_lite.schema import Schema
 
-_COMPRESSIONS = ("none", "gz", "gzip", "zst", "zstd", "bz2", "zlib", "snappy", "lz4", "brotli")
 _FEATURE = re.compile(r"(?P<name>.+):(?P<dtype>\w+)(?:\[(?P<shape>[\d?, ]*)\])?(?P<lacking>\??)")
 
 
@@ -41,8 +41,8 @@ def add_convert(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("output")
     inputs.add_shards(group)
     text = "inside Parquet and Arrow files, or of the whole file: none, gz, zst, bz2, zlib, snappy, lz4, brotli"
-    more: Any = {"choices": _COMPRESSIONS, "dest": "output_compression"}
-    inputs.add(group, "--compression NAME", text, **more)
+    choices = [*COMPRESSION_WORDS, "snappy", "lz4", "brotli"]
+    inputs.add(group, "--compression NAME", text, choices=choices, dest="output_compression")
     text = "store float64 in TFRecords exactly, as byte strings; by default as float32"
     inputs.add(group, "--float64", text)
     text = "write N files at a time, each in a process (default: 1)"
@@ -124,8 +124,8 @@ def parse_features(text: str) -> Schema:
 
     from tfrecord_lite.columns import RaggedTensor  # noqa: PLC0415 - only this verb needs it
     from tfrecord_lite.convert.lossless import schema_of  # noqa: PLC0415 - only this verb needs it
+    from tfrecord_lite.described.widening import as_missing  # noqa: PLC0415 - only this verb needs it
     from tfrecord_lite.schema import Schema  # noqa: PLC0415 - only this verb needs it
-    from tfrecord_lite.storage.widening import as_missing  # noqa: PLC0415 - only this verb needs it
 
     columns: dict[str, Any] = {}
     lacking: list[str] = []

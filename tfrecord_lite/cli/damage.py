@@ -45,7 +45,7 @@ def run_verify(args: argparse.Namespace, console: Console) -> None:
 
     schema: Any = None
     if args.schema is not None:
-        from tfrecord_lite.storage import load_schema  # noqa: PLC0415 - not light
+        from tfrecord_lite.described.sidecar import load_schema  # noqa: PLC0415 - not light
 
         schema = load_schema(args.schema)
     checked: list[FileReport] = []

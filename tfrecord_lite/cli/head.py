@@ -16,7 +16,7 @@ from tfrecord_lite.cli import inputs, style
 from tfrecord_lite.cli.console import Console
 from tfrecord_lite.cli.display import json_of, record_lines
 from tfrecord_lite.cli.inputs import Records
-from tfrecord_lite.cli.pictures import can_draw, draw_all
+from tfrecord_lite.described.sources import originals_of, row_restorer
 from tfrecord_lite.errors import (
     DataLossError,
     FailedPreconditionError,
@@ -28,7 +28,6 @@ from tfrecord_lite.example.outline import tree_of
 from tfrecord_lite.files.names import INDEX_SUFFIX
 from tfrecord_lite.progress import is_terminal
 from tfrecord_lite.schema.text import choices
-from tfrecord_lite.storage.described import originals_of, row_restorer
 
 if TYPE_CHECKING:
     Numbered: TypeAlias = Iterator[tuple[int, bytes]]
@@ -49,8 +48,6 @@ def add_head(parser: argparse.ArgumentParser) -> None:
     text = "print record N instead, from 0, or from the end if negative; or several, as --record=0,7,-1"
     inputs.add(which, "--record N", text, _numbers, action="extend")
     inputs.add_columns(parser, "these features only")
-    text = "show images below their records; needs pip install pillow"
-    inputs.add(parser, "--images", text)
     _add_form(parser)
 
 
@@ -58,7 +55,7 @@ def add_cat(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments, and what those of head are here."""
     inputs.add_columns(parser, "these features only")
     _add_form(parser)
-    parser.set_defaults(n=None, record=None, images=False)
+    parser.set_defaults(n=None, record=None)
 
 
 def _add_form(parser: argparse.ArgumentParser) -> None:
@@ -88,7 +85,6 @@ def run_head(args: argparse.Namespace, console: Console) -> None:
     examples:
       tfrecord head -n 1 --full train.tfrecord
       tfrecord head --record 1000 --record -1 train.tfrecord     one of them, and the last
-      tfrecord head -n 1 --images train.tfrecord                 with its pictures
       tfrecord head --message waymo_open_dataset.dataset_pb2:Frame segment.tfrecord
 
     With --json, one object per line: an Example is {"name": [values], ...}, any other record
@@ -134,7 +130,6 @@ class Printer:
     def __init__(self, console: Console, args: argparse.Namespace, *, with_names: bool) -> None:
         self._console = console
         self._columns = None if args.columns is None else frozenset(args.columns)
-        self._is_drawn = args.images and not args.json and can_draw(console)
         self._as_json: bool = args.json
         self._message_class = args.message
         self._width = None if args.full else shutil.get_terminal_size((100, 24)).columns
@@ -184,8 +179,6 @@ class Printer:
         say(label + f": {type_}, {plural(len(record), 'byte')}{hint}")
         for line in record_lines(content, self._width, tree, self._restore(record)):
             say(line)
-        if self._is_drawn:
-            draw_all(content, self._console)
 
     def finish(self, source: str) -> None:
         """Report the columns that no record of a file had."""

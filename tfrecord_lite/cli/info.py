@@ -14,6 +14,7 @@ from tfrecord_lite.cli.console import Console
 from tfrecord_lite.cli.display import feature_lines
 from tfrecord_lite.cli.inputs import Records
 from tfrecord_lite.cli.style import aligned, exact_bytes
+from tfrecord_lite.described.sources import originals_of, row_restorer
 from tfrecord_lite.errors import (
     DataLossError,
     human_bytes,
@@ -23,7 +24,6 @@ from tfrecord_lite.example.content import Content, ContentType, detect, detect_a
 from tfrecord_lite.example.outline import Section, sections
 from tfrecord_lite.files.names import local_size, name_of
 from tfrecord_lite.records.damage import NOT_DAMAGE, SkippingStream
-from tfrecord_lite.storage.described import originals_of, row_restorer
 
 _N_SAMPLES, _MAX_SAMPLE_BYTES = 8, 1024 * 1024
 """Content is guessed from that many first records, fewer if they are huge."""

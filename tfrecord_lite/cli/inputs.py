@@ -19,7 +19,7 @@ from typing import IO, TYPE_CHECKING, Any, TypeAlias, cast
 
 from tfrecord_lite.cli.console import Status
 from tfrecord_lite.errors import DamagedSpan, DamageReport, DataLossError
-from tfrecord_lite.files.compression import CODECS
+from tfrecord_lite.files.compression import COMPRESSION_WORDS
 from tfrecord_lite.files.names import Source, expand, name_of, without_companions
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.progress import metered, title_of, total_bytes
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 Records: TypeAlias = "RecordStream | SkippingStream"
 """The records of an open file, either to the first damage or past all of it."""
 
-COMPRESSIONS = {"none": "", **{name.lower(): name for name in CODECS}}
 _SIZE = re.compile(r"(\d+)(?:([kmgt])(i?))?b?", re.IGNORECASE)
 
 
@@ -83,9 +82,9 @@ def add_reading(
         text = "continue after damage with the next intact record, and sum up what was lost"
         add(group, "--skip-damage", text)
     if has_compression:
-        text = "infer (the default) detects it from each file's first bytes"
-        choices = [*COMPRESSIONS, "infer"]
-        add(group, "--compression", text, str.lower, choices=choices, default="infer")
+        text = "none, gzip, zlib, zstd, bz2, or infer (the default): by each file's first bytes"
+        choices = [*COMPRESSION_WORDS, "infer"]
+        add(group, "--compression NAME", text, str.lower, choices=choices, default="infer")
     add(group, "--max-record-bytes N", "larger records are damage (default: 2GiB)", size)
     text = "stop reading a compressed file that inflates to more"
     add(group, "--max-inflated-bytes N", f"{text} (default: no limit)", positive_size)
@@ -100,7 +99,7 @@ def read_options(args: argparse.Namespace) -> dict[str, Any]:
     if getattr(args, "skip_damage", False):
         given["on_error"] = skip_quietly
     if (compression := getattr(args, "compression", None)) is not None:
-        given["compression"] = COMPRESSIONS.get(compression, compression)
+        given["compression"] = compression
     return given
 
 

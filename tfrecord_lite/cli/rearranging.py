@@ -14,6 +14,7 @@ from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Console, OutputError, Status
 from tfrecord_lite.cli.style import exact_bytes
 from tfrecord_lite.errors import InvalidArgumentError, argument_error, plural
+from tfrecord_lite.files.compression import COMPRESSION_WORDS
 from tfrecord_lite.files.names import is_file_object, name_of
 from tfrecord_lite.reader import TFRecordReader, reader_with
 
@@ -32,8 +33,8 @@ def add_merge(parser: Any) -> None:
     parser.epilog = parser.epilog.partition("exit status:")[0] + _STATUS
     group = parser.add_argument_group("writing")
     inputs.add_overwrite(group)
-    text = "compression of DST (default: by the ending of its name)"
-    inputs.add(group, "--output-compression", text, str.lower, choices=inputs.COMPRESSIONS)
+    text = "compression of DST: none, gzip, zlib, zstd, bz2 (default: by the ending of its name)"
+    inputs.add(group, "--output-compression NAME", text, str.lower, choices=COMPRESSION_WORDS)
     shards = inputs.add_shards(group)
     text = "begin the next file when one holds this many records"
     inputs.add(shards, "--records-per-shard N", text, inputs.count_of("records"))
@@ -141,7 +142,7 @@ def _run(name: str, args: argparse.Namespace, console: Console, **more: Any) -> 
     if name == "filter_records":
         more["keep"] = _condition(args, reader)
     if args.output_compression is not None:
-        more["compression"] = inputs.COMPRESSIONS[args.output_compression]
+        more["compression"] = args.output_compression
     for option in ("num_shards", "bytes_per_shard", "records_per_shard", "overwrite"):
         more[option] = getattr(args, option)
     try:

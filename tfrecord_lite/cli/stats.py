@@ -41,7 +41,7 @@ def run_stats(args: argparse.Namespace, console: Console) -> None:
       tfrecord stats --json train.tfrecord | jq .features.age.numbers.mean
     """
     from tfrecord_lite.apps.statistics.statistics import Collector  # noqa: PLC0415 - loads the engine
-    from tfrecord_lite.storage.described import originals_of  # noqa: PLC0415 - the same
+    from tfrecord_lite.described.sources import originals_of  # noqa: PLC0415 - the same
 
     sources = inputs.find(args, console)
     originals = originals_of(sources, inputs.settings_of(args))

@@ -10,8 +10,8 @@ All three only give meaning to arrays: constructing one copies nothing, attribut
 be reassigned (but changing an underlying array changes the column), and columns may be
 shared between threads. ``==`` compares whole columns and returns a single bool.
 
-The modules: ``bytes``, ``ragged`` and ``sparse`` hold the three classes, ``join`` the type of any
-column, its dense form and the concatenation of columns.
+The modules: ``bytes``, ``ragged`` and ``sparse`` hold the three classes, ``dense`` the type of any
+column, and its dense form.
 
 No I/O, no protobuf runtime.
 """
@@ -19,7 +19,7 @@ No I/O, no protobuf runtime.
 from __future__ import annotations
 
 from tfrecord_lite.columns.bytes import BytesColumn
-from tfrecord_lite.columns.join import Column, to_dense
+from tfrecord_lite.columns.dense import Column, to_dense
 from tfrecord_lite.columns.ragged import RaggedTensor, RaggedValues
 from tfrecord_lite.columns.sparse import SparseTensor
 

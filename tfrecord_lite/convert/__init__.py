@@ -5,7 +5,8 @@
     arrow        tables and data frames ──> columns, and back; the one door for them
     normalize    columns ──┬─ lenient ──> value lists
     types                  └─ strict ───> arrays
-    lossless     arrays ──> their schema, and the way back to them;
+    restore      lists as stored ──> as they were ──> arrays, ragged tensors, byte strings
+    lossless     arrays ──> their schema, and restore for columns that others parsed;
                  the schema that came along with Arrow data, as far as its columns fit
     conform      columns and a schema ──> what they are stored as: value lists, one per key
     lists        value lists: kind, values end to end, counts, presence

@@ -13,8 +13,9 @@ library have a *bridge*, a module found by the name of their module, whose funct
 ===================================  ================================================================
 ``is_frame``, ``is_series``          whether an object of the library is one
 ``columns_of(frame)``                its columns, and the levels of its index, by name
+``parts_of(name, series)``           the fields of structs in it as columns, by name; another column alone
 ``open_column(name, series)``        values, traits and word of one
-``describe(frame, opened)``          a word per column, and what else makes a frame: JSON
+``describe(frame, columns, opened)``  a word per column, and what else makes a frame: JSON
 ``target(name, word)``               the Arrow type for a column that is to become what the word says
 ``frame_of(table, ...)``             the frame
 ===================================  ================================================================
@@ -24,7 +25,8 @@ and that objects are texts. A missing value (null, NA, None) is masked; NaN in a
 is a value. Lists of any length are rows of a RaggedTensor, those of a fixed length an array with one more
 dimension. Times with a zone are stored in UTC, times of day as a timedelta64 since midnight, categories as
 the values that they stand for. Fields of structs become columns of their own, ``point/x``; a null
-struct makes all of them null. Strings are taken by their offsets, without an object per value.
+struct makes all of them null. Lists of structs, and maps, become a list per field (``map/key``, ``map/value``).
+Decimals without digits after the point are int64. Strings are taken by their offsets, without an object per value.
 
 The word of an Arrow type is the alias that pyarrow has for it, such as ``"timestamp[us]"``, or ``{"ipc": ...}``: a
 schema with a field of the type in Arrow's IPC format, in base64.
@@ -34,6 +36,7 @@ from __future__ import annotations
 
 import base64
 import sys
+import warnings
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
@@ -54,13 +57,35 @@ from tfrecord_lite.convert.lists import (
     values_and_mask,
     with_values,
 )
-from tfrecord_lite.convert.types import at_records, column_error, not_utf8
+from tfrecord_lite.convert.types import DECIMALS, at_records, column_error, not_utf8
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
+from tfrecord_lite.records.damage import levels_to_caller
 from tfrecord_lite.schema import Original, Schema, SequenceSchema
 from tfrecord_lite.schema.kinds import EXTRA_FLOATS, EXTRA_INTEGERS
 from tfrecord_lite.schema.text import nearest
 
+__all__ = [
+    "SCHEMA_KEY",
+    "TEXT",
+    "UNUSABLE",
+    "Library",
+    "Opened",
+    "category_error",
+    "check_library",
+    "check_names",
+    "form_of",
+    "imported",
+    "library",
+    "misfit_error",
+    "objects",
+    "open_columns",
+    "type_error",
+    "without_decimals",
+    "without_numbers",
+]
+
 Library: TypeAlias = Literal["pandas", "polars", "arrow"]
+"""The libraries of data frames, by the words of `as_`."""
 Description: TypeAlias = "dict[str, Any]"
 """A frame's library, a word per column, and its index: JSON."""
 
@@ -95,7 +120,6 @@ UNUSABLE: tuple[type[Exception], ...] = (
 
 _ROWS_PER_TABLE = 1000
 _INSTEAD = {
-    "struct": "give its fields as columns of their own (unnest, flatten)",
     "period": "convert it with dt.to_timestamp(), or to texts",
     "sparse": "convert it with sparse.to_dense()",
 }
@@ -178,10 +202,12 @@ _FORMS = {
     "text": ("string", "large_string", "string_view"),
     "bytes": ("binary", "large_binary", "binary_view", "fixed_size_binary"),
     "time": ("timestamp", "duration", "date", "time"),
+    "decimal": ("decimal",),
     "list": ("list", "large_list"),
     "fixed list": ("fixed_size_list",),
     "dictionary": ("dictionary",),
     "struct": ("struct",),
+    "map": ("map",),
     "runs": ("run_end_encoded",),
     "null": ("null",),
 }
@@ -252,14 +278,36 @@ def check_library(name: Any) -> None:
 
 def _open_frame(name: str, data: Any) -> Frame:
     made = bridge(name)
-    opened = {key: made.open_column(key, each) for key, each in made.columns_of(data).items()}
+    parts = _parts(made.columns_of(data))
+    columns = {path: each for paths in parts.values() for path, each in paths.items()}
+    opened = {key: made.open_column(key, each) for key, each in columns.items()}
     return Frame(
         {key: each.values for key, each in opened.items()},
         {key: each.traits for key, each in opened.items()},
         _carried_schema(data) if name == "arrow" else None,
         len(data),
-        lambda: {"library": name, **made.describe(data, opened)},
+        lambda: {"library": name, **made.describe(data, columns, opened)},
     )
+
+
+def _parts(columns: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the fields of structs in each column, or the column alone; warn about structs."""
+    parts = {name: bridge(_origin(each)).parts_of(name, each) for name, each in columns.items()}
+    check_names([path for paths in parts.values() for path in paths])
+    _warn_of_parts({name: [*paths] for name, paths in parts.items()})
+    return parts
+
+
+def _warn_of_parts(parts: Mapping[str, list[str]]) -> None:
+    """Warn about columns of structs, of which there are only the fields from here on."""
+    divided = [
+        f"{name!r} as {', '.join(map(repr, paths)) or 'nothing'}"
+        for name, paths in parts.items()
+        if paths != [name]
+    ]
+    if divided:
+        text = f"an Example has no structs; their fields are columns: {'; '.join(divided)}"
+        warnings.warn(text, UserWarning, stacklevel=levels_to_caller())
 
 
 def open_frames(stream: Any) -> Generator[Frame]:
@@ -267,7 +315,7 @@ def open_frames(stream: Any) -> Generator[Frame]:
     pa, n_rows = imported(), 0
     schema, batches = reader_of(stream)
     with closing(batches):
-        yield _open_frame("arrow", _flat(schema.empty_table()))
+        yield _open_frame("arrow", _flat(schema.empty_table(), is_first=True))
         try:
             for batch in batches:
                 yield _open_frame("arrow", _flat(pa.Table.from_batches([batch])))
@@ -306,25 +354,29 @@ def open_series(key: str, column: Any) -> Opened | None:
     return opened
 
 
-def open_columns(data: Any) -> Frame:
+def open_columns(data: Any, *, is_first: bool = True) -> Frame:
     """Return columns and traits, of a frame or of a mapping that may have Series as columns.
 
-    What is neither is returned as it is; a stream is read whole. Columns are arrays, views where the library
+    What is neither is returned as it is; a stream is read whole. A struct becomes a column per field; the first
+    of several parts of a table warns about that. Columns are arrays, views where the library
     allows; masked where something is missing; objects, or a TextColumn, where they hold texts. Raises UNSUPPORTED
-    for columns of types such as decimals and maps, UNREPRESENTABLE for lists with nulls in them.
+    for columns of types such as decimals with digits, UNREPRESENTABLE for lists with nulls in them.
     """
     if isinstance(data, Frame):
         return data
     if (name := _library_of(data)) is not None:
-        return _open_frame(name, table_of(data) if name == "arrow" else data)
+        return _open_frame(name, table_of(data, is_first=is_first) if name == "arrow" else data)
     traits: Traits = {}
-    if not hasattr(data, "items"):
+    series = {k: v for k, v in data.items() if is_series(v)} if hasattr(data, "items") else {}
+    if not series:
         return Frame(data, traits)
-    columns = dict(data)
+    parts, columns = _parts(series), {}
     for name, column in data.items():
-        if (opened := open_series(name, column)) is not None:
-            columns[name], traits[name], _ = opened
-    return Frame(columns if traits else data, traits)
+        if name not in series:
+            columns[name] = column
+        for path, part in parts.get(name, {}).items():
+            columns[path], traits[path], _ = bridge(_origin(part)).open_column(path, part)
+    return Frame(columns, traits)
 
 
 def check_names(names: Sequence[Any]) -> None:
@@ -492,13 +544,13 @@ def _is_source(data: Any) -> bool:
     return any(_has(data, *each) for each in methods)
 
 
-def table_of(data: Any) -> Any:
+def table_of(data: Any, *, is_first: bool = True) -> Any:
     """Return a source as one Table, whose columns are not structs."""
     pa = imported()
     if is_stream(data):
         schema, batches = reader_of(data)
         with closing(batches):
-            return _flat(pa.Table.from_batches(list(batches), schema))
+            return _flat(pa.Table.from_batches(list(batches), schema), is_first=is_first)
     if isinstance(data, pa.RecordBatch):
         data = pa.Table.from_batches([data])
     if not isinstance(data, pa.Table):  # of structs; a null makes all of its fields null
@@ -506,7 +558,7 @@ def table_of(data: Any) -> Any:
         if form_of(array.type) != "struct":
             raise argument_error(f"Arrow data must have columns, not be one array of {array.type}")
         data = pa.Table.from_struct_array(array)
-    return _flat(data)
+    return _flat(data, is_first=is_first)
 
 
 def reader_of(data: Any) -> tuple[Any, Any]:
@@ -522,7 +574,30 @@ def reader_of(data: Any) -> tuple[Any, Any]:
         reader = pa.RecordBatchReader.from_stream(data)
     except pa.ArrowInvalid as error:
         raise argument_error(f"Arrow data must be a stream of tables: {error}") from None
+    if type(data).__module__.partition(".")[0] == "duckdb":
+        schema = without_decimals(reader.schema)
+        return schema, (batch.cast(schema) for batch in reader)
     return reader.schema, reader
+
+
+def without_decimals(schema: Any) -> Any:
+    """Return a schema of DuckDB's, whose literals are decimals, with float64 for those with digits."""
+    fields = [field.with_type(_with_floats(field.type)) for field in schema]
+    return imported().schema(fields, schema.metadata)
+
+
+def _with_floats(kind: Any) -> Any:
+    """Return a type with float64 in place of decimals with digits after the point, at any depth."""
+    pa, form = imported(), form_of(kind)
+    if form == "decimal" and kind.scale > 0:
+        return pa.float64()
+    if form in ("list", "fixed list"):
+        return _with_values(kind, _with_floats(kind.value_type))
+    if form == "struct":
+        return pa.struct([field.with_type(_with_floats(field.type)) for field in kind])
+    if form == "map":
+        return pa.map_(_with_floats(kind.key_type), _with_floats(kind.item_type))
+    return kind
 
 
 def _formatted(data: Any) -> tuple[Any, Generator[Any]]:
@@ -553,7 +628,8 @@ def _empty_table(data: Any) -> Any:
     schema = getattr(data, "schema", None) if isinstance(data, pa.RecordBatchReader) else None
     if schema is None and _has(data, "__arrow_c_schema__"):
         schema = pa.schema(data)
-    return _flat((reader_of(data)[0] if schema is None else schema).empty_table())
+    schema = reader_of(data)[0] if schema is None else schema
+    return _flat(schema.empty_table(), is_first=True)
 
 
 def _carried_schema(table: Any) -> Schema | None:
@@ -572,33 +648,79 @@ def _carried_schema(table: Any) -> Schema | None:
         raise argument_error(detail) from None
 
 
-def _flat(table: Any) -> Any:
-    """Return a table with the fields of structs as columns, and runs as plain values."""
+def _flat(table: Any, *, is_first: bool = False) -> Any:
+    """Return a table with the fields of structs as columns, and runs as plain values; the first one warns."""
     pa = imported()
-    if not any(form_of(field.type) in ("struct", "runs") for field in table.schema):
+    if not any(_is_nested(field.type) for field in table.schema):
         return table
-    fields, columns = [], []
-    for field, column in zip(table.schema, table.columns, strict=True):
-        for name, nullable, array in _leaves(field.name, field.nullable, column):
-            fields.append(pa.field(name, array.type, nullable))
-            columns.append(array)
+    leaves = [
+        list(_leaves(field.name, field.nullable, column))
+        for field, column in zip(table.schema, table.columns, strict=True)
+    ]
+    if is_first:
+        paths = [[path for path, *_ in parts] for parts in leaves]
+        _warn_of_parts(dict(zip(table.schema.names, paths, strict=True)))
+    columns = [array for parts in leaves for _, _, array in parts]
+    fields = [
+        pa.field(path, array.type, nullable) for parts in leaves for path, nullable, array in parts
+    ]
     if not columns:
         return rows_alone(table.num_rows)
     return pa.table(columns, pa.schema(fields, table.schema.metadata))
 
 
+@lru_cache(1024)
+def _is_nested(kind: Any) -> bool:
+    """Return whether a type has structs, maps or runs in it, at any depth."""
+    form = form_of(kind)
+    if form in ("list", "fixed list"):
+        return _is_nested(kind.value_type)
+    # A struct without fields is no column, nor several: it stays what cannot be opened.
+    return form in ("map", "runs") or (form == "struct" and kind.num_fields > 0)
+
+
 def _leaves(name: str, nullable: bool, column: Any) -> Iterator[tuple[str, bool, Any]]:  # noqa: FBT001
-    """Yield the fields of a struct, at any depth, with their paths; another column as it is."""
-    form = form_of(column.type)
-    if form == "runs":
+    """Yield the fields of a struct, at any depth, with their paths; another column as it is.
+
+    Those of a list of structs are lists, and a map is a list of structs of a key and a value.
+    """
+    pa, kind = imported(), column.type
+    form = form_of(kind)
+    if not _is_nested(kind):
+        yield name, nullable, column
+    elif form == "runs":
         decoded = imported("pyarrow.compute").run_end_decode(column)
         yield from _leaves(name, nullable, decoded)
-    elif form != "struct":
-        yield name, nullable, column
-    else:
+    elif form == "map":
+        pair = pa.struct([("key", kind.key_type), ("value", kind.item_type)])
+        yield from _leaves(name, nullable, column.cast(pa.list_(pair)))
+    elif form == "struct":
         for i, inner in enumerate(column.flatten()):
-            field = column.type.field(i)
+            field = kind.field(i)
             yield from _leaves(f"{name}/{field.name}", nullable or field.nullable, inner)
+    else:
+        whole = _whole(column)
+        for path, _, inner in _leaves(name, False, whole.flatten()):  # noqa: FBT003 - nullable
+            yield path, nullable, _list_like(whole, _whole(inner))
+
+
+def _list_like(column: Any, values: Any) -> Any:
+    """Return an array with the rows of a list array, but other values; those of null rows are not there."""
+    pa, compute = imported(), imported("pyarrow.compute")
+    missing = column.is_null()
+    if form_of(column.type) == "list":
+        lengths = np.asarray(compute.list_value_length(column).fill_null(0)).astype(np.int64)
+        cls = pa.LargeListArray if pa.types.is_large_list(column.type) else pa.ListArray
+        offsets = pa.array(row_splits(lengths), _offset_type(cls))
+        return cls.from_arrays(offsets, values, mask=missing if column.null_count else None)
+    size = column.type.list_size
+    if column.null_count:  # such a row has values here, too
+        is_value = np.repeat(~_nulls(column), size)
+        places = np.where(is_value, np.cumsum(is_value) - 1, 0)
+        values = values.take(pa.array(places, mask=~is_value))
+    return pa.FixedSizeListArray.from_arrays(
+        values, size, mask=missing if column.null_count else None
+    )
 
 
 def rows_alone(n_rows: int) -> Any:
@@ -614,6 +736,11 @@ def columns_of(table: Any) -> dict[str, Any]:
 
 
 # --------------------------------------------------------------------------- arrays to columns
+
+
+def parts_of(name: str, column: Any) -> dict[str, Any]:
+    """Return the fields of structs in an array by their paths; another one by its name."""
+    return {path: array for path, _, array in _leaves(name, True, column)}  # noqa: FBT003 - nullable
 
 
 def open_column(name: str, column: Any) -> Opened:
@@ -633,6 +760,8 @@ def open_column(name: str, column: Any) -> Opened:
         if mask.any() and kind != imported().float16():  # which earlier versions cannot fill
             column = column.fill_null(False if kind == imported().bool_() else 0)
         values = masked(column.to_numpy(zero_copy_only=False), mask)
+    elif form == "decimal":
+        values, _, _ = open_column(name, _integers(name, column))
     elif form in ("text", "bytes", "null"):
         values, traits = _strings(name, column), TEXT if form == "text" else {}
     else:
@@ -680,6 +809,24 @@ def _times(name: str, column: Any) -> Any:
         detail = "the time -2**63, which NumPy has as NaT; make it a null"
         raise column_error(name, detail, int(wrong.argmax()), Reason.UNREPRESENTABLE)
     return masked(values, mask)
+
+
+def _integers(name: str, column: Any) -> Any:
+    """Return decimals without digits after the point as int64."""
+    pa, kind = imported(), column.type
+    if kind.scale > 0:
+        raise column_error(name, f"a column of {kind}; {DECIMALS}", None, Reason.UNSUPPORTED)
+    try:  # wider first, since not all widths can be cast to integers
+        return column.cast(pa.decimal256(76, kind.scale)).cast(pa.int64())
+    except pa.ArrowInvalid:
+        number = next(
+            i
+            for i, v in enumerate(column.to_pylist())
+            if v is not None and not -(2**63) <= v < 2**63
+        )
+        detail = f"{column[number].as_py()} does not fit into int64, as which a {kind} is stored; "
+        detail += "cast the column to float64 or text"
+        raise column_error(name, detail, number, Reason.UNREPRESENTABLE) from None
 
 
 def _strings(name: str, column: Any) -> Any:
@@ -777,6 +924,12 @@ def _open_lists(name: str, column: Any) -> Opened:
     return Opened(masked_rows(array, mask, fill) if mask.any() else array, traits)
 
 
+def _offset_type(cls: Any) -> Any:
+    """Return the type of the offsets of a class of list arrays."""
+    pa = imported()
+    return pa.int64() if cls is pa.LargeListArray else pa.int32()
+
+
 def _with_values(kind: Any, inner: Any) -> Any:
     """Return a type of lists with other values."""
     pa = imported()
@@ -810,7 +963,11 @@ def misfit_error(name: str, word: Any) -> InvalidArgumentError:
 # --------------------------------------------------------------------------------- Arrow's types
 
 
-def describe(table: Any, opened: Mapping[str, Opened]) -> dict[str, Any]:
+def describe(
+    table: Any,
+    columns: Mapping[str, Any],  # noqa: ARG001 - as in the other bridges
+    opened: Mapping[str, Opened],
+) -> dict[str, Any]:
     """Return the types of all columns as JSON; metadata and chunks are not kept."""
     words = {name: each.word for name, each in opened.items()}
     return {"columns": words, "required": [f.name for f in table.schema if not f.nullable]}
@@ -966,6 +1123,8 @@ def _array(
         return pa.nulls(len(values))
     if form == "time":
         return _tick_array(name, values, mask, kind)
+    if form == "decimal":  # wide enough for any int64 first
+        return pa.array(values, mask=mask).cast(pa.decimal256(76, 0)).cast(kind)
     if values.dtype.kind in "OSUT":
         given = values if mask is None else np.ma.MaskedArray(values, mask)
         return pa.array(given.tolist(), kind)
@@ -1032,9 +1191,8 @@ def _list_array(
         if not isinstance(values, RaggedTensor):
             raise misfit_error(name, kind)
         inner = _array(name, values.values, None, kind.value_type, original)
-        is_large = pa.types.is_large_list(kind)
-        offsets = pa.array(values.row_splits, pa.int64() if is_large else pa.int32())
-        cls = pa.LargeListArray if is_large else pa.ListArray
+        cls = pa.LargeListArray if pa.types.is_large_list(kind) else pa.ListArray
+        offsets = pa.array(values.row_splits, _offset_type(cls))
         return cls.from_arrays(offsets, inner, type=_with_values(kind, inner.type))
     size = kind.list_size
     n_rows = len(values)

@@ -12,35 +12,36 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from tfrecord_lite.arrays import AnyArray, BoolArray, ByteRanges, Int64Array, ranges, row_splits
+from tfrecord_lite.arrays import AnyArray, BoolArray, ByteStrings, Int64Array, ranges, row_splits
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.convert.arrow import is_text
 from tfrecord_lite.convert.lists import (
+    Lists,
     MaskedBytes,
     MaskedRows,
     TextColumn,
-    ValueLists,
+    as_floats,
     empty_lists,
     masked_rows,
     missing_row_error,
+    with_counts,
+    with_present,
     with_values,
 )
-from tfrecord_lite.convert.lossless import (
+from tfrecord_lite.convert.normalize import flattened, normalize, present_records
+from tfrecord_lite.convert.restore import (
     SMALL_FLOATS,
-    from_raw,
+    numbers_of,
     original_dtype,
     outside,
     too_long,
 )
-from tfrecord_lite.convert.normalize import flattened, normalize, present_records
 from tfrecord_lite.convert.types import (
     WHOLE,
-    ByteItems,
     at_records,
     column_error,
     has_any,
@@ -54,18 +55,18 @@ from tfrecord_lite.schema import FeatureLike, Kind, Original, RaggedFeature, Sch
 from tfrecord_lite.schema.prepare import Dense, Padded, Prepared, Ragged, Sparse, prepare
 from tfrecord_lite.schema.text import nearest
 
-Conformed: TypeAlias = "list[tuple[str, ValueLists]]"
+Conformed: TypeAlias = "list[tuple[str, Lists]]"
 """The keys that a feature reads, and what they are to hold."""
 
 
-def conform(columns: Mapping[str, Any], schema: Mapping[str, FeatureLike]) -> dict[str, ValueLists]:
+def conform(columns: Mapping[str, Any], schema: Mapping[str, FeatureLike]) -> dict[str, Lists]:
     """Turn columns into value lists, one per key that the schema's features read."""
     for name in columns:
         if name not in schema:
             detail = f"this column is not in the schema{nearest(name, schema)}"
             raise column_error(str(name), detail)
     originals = schema.originals if isinstance(schema, Schema) else {}
-    found: dict[str, ValueLists] = {}
+    found: dict[str, Lists] = {}
     for name, feature in prepare(schema).items():
         column = columns.get(name)
         if column is None:
@@ -89,7 +90,7 @@ def conform(columns: Mapping[str, Any], schema: Mapping[str, FeatureLike]) -> di
                 out = _lists(name, column, feature.kind, original)
                 size = feature.size if isinstance(feature, Padded) else 1
                 detail = f"the number of values is not a multiple of {size}, as the shape requires"
-                _require(name, out.counts_array() % size != 0, Reason.WRONG_COUNT, detail)
+                _require(name, out.lengths % size != 0, Reason.WRONG_COUNT, detail)
                 conformed = [(name, out)]
         for key, lists in conformed:
             if key in found:
@@ -98,10 +99,10 @@ def conform(columns: Mapping[str, Any], schema: Mapping[str, FeatureLike]) -> di
     return found
 
 
-def _lists(name: str, column: Any, kind: Kind, original: Original | None) -> ValueLists:
+def _lists(name: str, column: Any, kind: Kind, original: Original | None) -> Lists:
     """Return a column as lists of a kind."""
     if isinstance(column, MaskedRows):
-        return replace(_lists(name, column.values, kind, original), present=~column.mask)
+        return with_present(_lists(name, column.values, kind, original), ~column.mask)
     is_signed = False
     if original is not None and is_raw(original, kind):
         column = _to_raw(name, normalize(name, column, "strict"), original)
@@ -117,27 +118,27 @@ def _lists(name: str, column: Any, kind: Kind, original: Original | None) -> Val
             column = with_values(column, _as_int64)
     out = normalize(name, column)
     if out.kind is Kind.INT64 and kind is Kind.FLOAT:
-        out = out.as_floats(name)
+        out = as_floats(name, out)
     if out.kind is kind:
         if original is not None and not is_raw(original, kind):
             _check_original(name, out, original, is_signed=is_signed)
         if original is not None and original.categories is not None:
             _check_categories(name, out, original)
         return out
-    if out.kind is not None and out.counts_array().any():
+    if out.kind is not None and out.lengths.any():
         detail = f"the column holds {out.kind.label}, but the schema says {kind.label}"
         raise column_error(name, detail, None, Reason.WRONG_KIND)
-    return replace(empty_lists(out.n_records, kind), present=out.present)
+    return with_present(empty_lists(out.n, kind), out.present)
 
 
-def _check_original(name: str, out: ValueLists, original: Original, *, is_signed: bool) -> None:
+def _check_original(name: str, out: Lists, original: Original, *, is_signed: bool) -> None:
     """Reject values that the original dtype does not have, so that all come back as they were."""
     wrong: BoolArray | None
     if is_signed:  # in two's complement a negative number would come back as a large one
         wrong = out.flat < 0 if out.flat.min(initial=0) < 0 else None
         what = original.dtype
     elif out.kind is not Kind.BYTES:
-        wrong = outside(out.flat, original)
+        wrong = outside(out.flat, original_dtype(original.dtype))
         what = original.dtype
     else:
         wrong = too_long(out.flat, original.text)
@@ -156,16 +157,17 @@ def _check_original(name: str, out: ValueLists, original: Original, *, is_signed
     raise column_error(name, detail, index, Reason.UNREPRESENTABLE)
 
 
-def _check_categories(name: str, out: ValueLists, original: Original) -> None:
+def _check_categories(name: str, out: Lists, original: Original) -> None:
     """Reject values that are not among the categories, of which a data frame could not be made."""
     places = out.splits()  # of the records among the values
     values: Any
     if out.kind is Kind.BYTES:
-        strings = out.flat.to_ranges() if isinstance(out.flat, ByteItems) else out.flat
+        strings = out.flat.to_ranges()
         values = BytesColumn(row_splits(strings.lengths), strings.joined())
         if original.dtype != "string":
-            values, counts = from_raw(name, values, original)
-            places = row_splits(counts)[places]
+            dtype = original_dtype(original.dtype)
+            values = numbers_of(values.data, dtype)
+            places = row_splits(strings.lengths // dtype.itemsize)[places]
     else:
         values = out.flat.astype(original.dtype)
     listed: Any = original.categories
@@ -190,7 +192,7 @@ def _require(name: str, wrong: AnyArray, reason: Reason, detail: str) -> None:
         raise column_error(name, detail, int(wrong.argmax()), reason)
 
 
-def _dense(name: str, column: Any, feature: Dense, original: Original | None) -> ValueLists:
+def _dense(name: str, column: Any, feature: Dense, original: Original | None) -> Lists:
     is_array = isinstance(column, np.ndarray) and column.dtype.kind != "O"
     if is_array and not is_raw(original, feature.kind):
         known = [feature.shape, (feature.size,)] + ([original.shape] if original else [])
@@ -200,13 +202,13 @@ def _dense(name: str, column: Any, feature: Dense, original: Original | None) ->
     out = _lists(name, column, feature.kind, original)
     if feature.default is not None and is_raw(original, feature.kind) and out.present is None:
         filled = out.flat.lengths > 0  # an empty row is the default
-        out = out if filled.all() else replace(out, present=filled)
+        out = out if filled.all() else with_present(out, filled)
     present: Any = np.True_ if out.present is None else out.present
     if feature.default is None and feature.size:
         detail = f"required feature {name!r} is missing and has no default; "
         detail += "give every record a value, or the schema a default_value"
         _require(name, ~present, Reason.MISSING, detail)
-    counts = out.counts_array()
+    counts = out.lengths
     wrong = (counts != feature.size) & present
     if wrong.any():
         found = plural(int(counts[wrong.argmax()]), "value")
@@ -218,8 +220,8 @@ def _dense(name: str, column: Any, feature: Dense, original: Original | None) ->
         )
         wrong = (out.flat.lengths != feature.raw.n_bytes) & present
         _require(name, wrong, Reason.WRONG_COUNT, detail)
-    if out.n_records and not isinstance(out.counts, int) and out.present is None:
-        out = replace(out, counts=feature.size)  # all alike: which is stored faster
+    if out.n and not isinstance(out.levels[0], int) and out.present is None:
+        out = with_counts(out, feature.size)  # all alike: which is stored faster
     return out
 
 
@@ -260,7 +262,7 @@ def _ragged(name: str, column: Any, feature: Ragged, original: Original | None) 
         return [(feature.key, out)]
     if isinstance(column, MaskedRows):
         rows = _ragged(name, column.values, feature, original)
-        return [(key, replace(lists, present=~column.mask)) for key, lists in rows]
+        return [(key, with_present(lists, ~column.mask)) for key, lists in rows]
     column = normalize(name, column, "strict")
     raw = is_raw(original, feature.kind)
     levels = [np.asarray(s, np.int64) for s in getattr(column, "nested_row_splits", ())]
@@ -332,11 +334,11 @@ def _as_dtype(key: str, values: Any, dtype: np.dtype[Any]) -> AnyArray:
     return made
 
 
-def _ends_in_nul(strings: ByteRanges | ByteItems, text: str | None) -> BoolArray | None:
+def _ends_in_nul(strings: ByteStrings, text: str | None) -> BoolArray | None:
     """Find the strings whose last bytes NumPy would drop; None if there are none."""
     if text is None or text[0] not in "SU":
         return None
-    strings = strings.to_ranges() if isinstance(strings, ByteItems) else strings
+    strings = strings.to_ranges()
     filled = np.flatnonzero(strings.lengths)
     wrong = np.zeros(strings.lengths.size, np.bool_)
     wrong[filled] = strings.data[(strings.starts + strings.lengths)[filled] - 1] == 0

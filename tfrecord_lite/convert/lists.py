@@ -1,104 +1,325 @@
-"""Value lists: one feature of many records, as it is to be written.
+"""Lists: the values of one feature in many records, whatever they came from and wherever they go.
 
 ::
 
     column      [[5, 6], None, [7]]
-    flat        5 6 7                 int64, float32 or byte strings, end to end
-    counts      2 0 1                 values per record
-    present     yes no yes            which records have the feature
+    n           3                     records
+    levels      ([2 0 1],)            lengths of the rows of each dimension, outermost first;
+                                      one int if all rows are alike
+    flat        5 6 7                 values end to end: an array of any dtype, or byte strings
+    present     yes no yes            which records have the feature; None for all
 
-:mod:`.normalize` makes them of columns. No schemas or wire format.
+A feature list has one level more, its steps::
+
+    column      [[[5, 6], [7]], [[8]]]
+    levels      ([2 1], [2 1 1])      steps of each record, values of each step
+    flat        5 6 7 8
+
+The lengths of a level are the rows of the next one: ``rows = n``; each level has `rows` lengths, or
+is a number for all; their sum is `rows` for the next level; at the end ``rows == len(flat)``.
+
+- A number instead of lengths says nothing about the type: only ``type.shape`` says which
+  dimensions vary. Equal lengths as an array mean the same.
+- A record without the feature may have values, which mean nothing: fillers under a number,
+  usually none under lengths. No check looks at them.
+- Stored lists have one level, feature lists two; their values are int64 or float32 of the
+  machine's byte order, or byte strings.
+- `flat` may be a caller's array, or lie in the read buffer: results copy it (:meth:`Lists.owned`).
+- ``type.kind`` is None only if there are no values.
+
+:mod:`.normalize` makes them of columns, and the engine of messages.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
-from tfrecord_lite.arrays import AnyArray, BoolArray, ByteRanges, Int64Array, row_splits
+from tfrecord_lite.arrays import (
+    AnyArray,
+    BoolArray,
+    ByteItems,
+    ByteRanges,
+    Int64Array,
+    row_splits,
+)
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
-from tfrecord_lite.convert.types import ByteItems, Flat, column_error, inexact_integers, record_of
+from tfrecord_lite.columns.bytes import owned_slice
+from tfrecord_lite.convert.types import Flat, column_error, inexact_integers, record_of
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.schema import Kind
+from tfrecord_lite.schema.types import WIRE, Type
 
 if TYPE_CHECKING:
-    Counts: TypeAlias = Int64Array | int
+    Level: TypeAlias = Int64Array | int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ValueLists:
-    """One feature of many records, as it is to be written."""
+@dataclass(slots=True, eq=False)
+class Lists:
+    """The values of one feature in many records.
 
-    n_records: int
-    kind: Kind | None
-    """None where there are no values to tell it: the feature is written without a kind."""
-    counts: Counts
-    """Values of each record, int64, shape (n_records,); a plain int if all have as many."""
+    Not frozen, since making a frozen one takes three times as long: whoever made it may change it
+    until it is handed on.
+    """
+
+    n: int
+    """The number of records; of steps, if the records are steps."""
+    type: Type
+    """What the values are; on the wire one of ``WIRE[kind]``."""
+    levels: tuple[Level, ...]
+    """The lengths of the rows of each dimension, int64, outermost first; () for one value per record."""
     flat: Any
-    """The values of all records end to end, also of those that go without the feature: int64
-    or float32, shape (n_values,), ByteRanges or ByteItems."""
+    """All values end to end: an array, shape (n_values,), or ByteStrings."""
     present: BoolArray | None = None
-    """Which records have the feature; None for all."""
+    """Which records have the feature, shape (n,); None for all."""
+
+    @property
+    def kind(self) -> Kind | None:
+        """The list of an Example that holds the values; None if there were none to tell it."""
+        return self.type.kind
+
+    @property
+    def lengths(self) -> Int64Array:
+        """The lengths of the first level, shape (n,); do not change them."""
+        level = self.levels[0] if self.levels else 1
+        return np.full(self.n, level) if isinstance(level, int) else level
 
     @property
     def is_single(self) -> bool:
-        """Whether every record has one value."""
-        return isinstance(self.counts, int) and self.counts == 1
+        """Whether every record is known to have one value, in lists of one level."""
+        level = self.levels[0]
+        return isinstance(level, int) and level == 1
 
     @property
     def n_bytes(self) -> int:
         """About how many bytes the values take."""
-        if isinstance(self.flat, ByteRanges | ByteItems):
-            return int(self.flat.lengths.sum())
-        return int(self.flat.nbytes)
-
-    def part(self, first: int, last: int) -> ValueLists:
-        """Return the lists of some of the records; views."""
-        if isinstance(self.counts, int):
-            counts: Counts = self.counts
-            low, high = first * counts, last * counts
-        else:
-            counts = self.counts[first:last]
-            low = int(self.counts[:first].sum())
-            high = low + int(counts.sum())
         flat = self.flat
-        if isinstance(flat, ByteRanges):
-            flat = ByteRanges(flat.data, flat.starts[low:high], flat.lengths[low:high])
-        elif isinstance(flat, ByteItems):
-            flat = ByteItems(flat.items[low:high], flat.lengths[low:high])
-        else:
-            flat = flat[low:high]
-        present = None if self.present is None else self.present[first:last]
-        return ValueLists(last - first, self.kind, counts, flat, present)
+        return int(flat.nbytes) if isinstance(flat, np.ndarray) else int(flat.lengths.sum())
 
-    def counts_array(self) -> Int64Array:
-        """Return the counts as an array."""
-        return np.broadcast_to(np.asarray(self.counts, np.int64), (self.n_records,))
+    def counts(self) -> Level:
+        """Return the number of values of each record, over all levels; one number if all levels are."""
+        if len(self.levels) == 1:
+            return self.levels[0]
+        numbers = [level for level in self.levels if isinstance(level, int)]
+        return math.prod(numbers) if len(numbers) == len(self.levels) else np.diff(self.splits())
 
     def splits(self) -> Int64Array:
-        """Return where each record's values start in `flat`, and the last record's end."""
-        return row_splits(self.counts_array())
+        """Return where the values of each record start, over all levels, and the last end; shape (n + 1,)."""
+        splits: Int64Array | None = None
+        for level in self.levels:
+            if isinstance(level, int):
+                splits = (np.arange(self.n + 1) if splits is None else splits) * level
+            else:
+                splits = row_splits(level) if splits is None else row_splits(level)[splits]
+        return np.arange(self.n + 1) if splits is None else splits
 
-    def as_floats(self, key: str) -> ValueLists:
-        """Return integers as floats; UNREPRESENTABLE for one that float32 does not hold."""
-        narrow = self.flat.astype(np.float32)
-        wrong = np.flatnonzero(inexact_integers(self.flat, narrow))
-        if wrong.size:
-            index = record_of(self.splits(), int(wrong[0]))
-            detail = "this integer is not exact in float32"
-            raise column_error(key, detail, index, Reason.UNREPRESENTABLE)
-        return replace(self, kind=Kind.FLOAT, flat=narrow)
+    def record_of(self, value: int) -> int:
+        """Return the number of the record that has a value, given the value's number."""
+        return record_of(self.splits(), value)
+
+    def error(
+        self, key: str, detail: str, value: int, reason: Reason = Reason.UNREPRESENTABLE
+    ) -> InvalidArgumentError:
+        """Return the error about one of the values, which names its record."""
+        return column_error(key, detail, self.record_of(value), reason)
+
+    def with_(self, **fields: Any) -> Lists:
+        """Return a copy with some fields changed: `flat`, `type`, `levels`, `present`."""
+        changed = Lists(self.n, self.type, self.levels, self.flat, self.present)
+        for name, field in fields.items():
+            setattr(changed, name, field)
+        return changed
+
+    def one_level(self) -> Lists:
+        """Return the values of each record as one list, as the wire has them."""
+        return Lists(self.n, self.type, (self.counts(),), self.flat, self.present)
+
+    def below(self) -> Lists:
+        """Return the rows of the first level as records of their own: steps, elements of lists."""
+        n = _n_values(self.n, self.levels[0])
+        return Lists(n, self.type, self.levels[1:], self.flat)
+
+    def above(self, lengths: Int64Array, present: BoolArray | None = None) -> Lists:
+        """Return records of which these are the rows, given how many each has; as :meth:`below` undoes."""
+        return Lists(lengths.size, self.type, (lengths, *self.levels), self.flat, present)
+
+    def part(self, first: int, last: int) -> Lists:
+        """Return some of the records; their lengths and values are views."""
+        levels: list[Level] = []
+        start, stop = first, last  # of the rows of a level
+        for level in self.levels:
+            if isinstance(level, int):
+                levels.append(level)
+                start, stop = start * level, stop * level
+            else:
+                own = level[start:stop]
+                levels.append(own)
+                start = int(level[:start].sum())
+                stop = start + int(own.sum())
+        present = None if self.present is None else self.present[first:last]
+        flat = _flat_part(self.flat, start, stop)
+        return Lists(last - first, self.type, tuple(levels), flat, present)
+
+    def cut(self, splits: Sequence[int]) -> list[Lists]:
+        """Return the records between each two splits, with lengths and values of their own."""
+        bounds = [*splits]  # of the rows of a level
+        pieces = [Lists(b - a, self.type, (), None) for a, b in pairwise(splits)]
+        for level in self.levels:
+            for piece, (a, b) in zip(pieces, pairwise(bounds), strict=True):
+                own = level if isinstance(level, int) else level[a:b].copy()
+                piece.levels = (*piece.levels, own)
+            if isinstance(level, int):
+                bounds = [level * bound for bound in bounds]
+            else:
+                bounds = row_splits(level)[bounds].tolist()
+        for piece, (a, b) in zip(pieces, pairwise(bounds), strict=True):
+            piece.flat = _owned_part(self.flat, a, b)
+        if self.present is not None:
+            for piece, (a, b) in zip(pieces, pairwise(splits), strict=True):
+                piece.present = self.present[a:b].copy()
+        return pieces
+
+    def owned(self) -> Lists:
+        """Return a copy that shares no memory with a read buffer, or with a caller's array."""
+        return self.cut([0, self.n])[0]
+
+    @staticmethod
+    def join(parts: Sequence[Lists]) -> Lists:
+        """Return the records of all parts, one after the other; of one type, and as many levels.
+
+        Numbers that differ become lengths. A part without a kind has no values, and no part in the type.
+        """
+        if len(parts) == 1:
+            return parts[0]
+        typed = [part for part in parts if part.kind is not None] or parts
+        present = None
+        if any(part.present is not None for part in parts):
+            masks = [np.ones(p.n, np.bool_) if p.present is None else p.present for p in parts]
+            present = np.concatenate(masks)
+        levels: list[Level] = []
+        rows = [part.n for part in parts]  # of the level, in each part
+        for own in zip(*[part.levels for part in parts], strict=True):
+            levels.append(_joined_level(rows, own))
+            rows = list(map(_n_values, rows, own))
+        flat = _joined_flat([part.flat for part in typed])
+        return Lists(sum(part.n for part in parts), typed[0].type, tuple(levels), flat, present)
 
 
-def empty_lists(n_records: int, kind: Kind) -> ValueLists:
+def _n_values(n: int, level: Level) -> int:
+    """Return the sum of a level's lengths, given how many there are."""
+    return n * level if isinstance(level, int) else int(level.sum())
+
+
+def _joined_level(rows: list[int], own: Sequence[Level]) -> Level:
+    """Join the lengths of one level in several parts, given how many there are in each."""
+    filled = [(n, level) for n, level in zip(rows, own, strict=True) if n] or [(0, own[0])]
+    numbers = {level if isinstance(level, int) else None for _, level in filled}
+    if len(numbers) == 1 and None not in numbers:
+        return filled[0][1]
+    return np.concatenate(
+        [np.full(n, level) if isinstance(level, int) else level for n, level in filled]
+    )
+
+
+def _joined_flat(flats: list[Any]) -> Any:
+    """Join values: arrays of one dtype, or byte strings."""
+    first = flats[0]
+    if isinstance(first, np.ndarray):
+        return np.concatenate(flats)
+    if all(isinstance(flat, ByteItems) for flat in flats):
+        lengths = np.concatenate([flat.lengths for flat in flats])
+        return ByteItems([item for flat in flats for item in flat.items], lengths)
+    ranges = [flat.to_ranges() for flat in flats]
+    lengths = np.concatenate([flat.lengths for flat in ranges])
+    if all(flat.data is ranges[0].data for flat in ranges):
+        return ByteRanges(ranges[0].data, np.concatenate([f.starts for f in ranges]), lengths)
+    data = np.concatenate([flat.packed() for flat in ranges])
+    return ByteRanges(data, row_splits(lengths)[:-1], lengths)
+
+
+def _flat_part(flat: Any, start: int, stop: int) -> Any:
+    """Return a range of values; a view."""
+    is_strings = isinstance(flat, ByteRanges | ByteItems)
+    return flat.take(slice(start, stop)) if is_strings else flat[start:stop]
+
+
+def _owned_part(flat: Any, start: int, stop: int) -> Any:
+    """Copy a range of values."""
+    if not isinstance(flat, ByteRanges | ByteItems):
+        return owned_slice(flat, start, stop)
+    strings = flat.take(slice(start, stop))
+    lengths = strings.lengths.copy()
+    splits = row_splits(lengths)
+    return ByteRanges(strings.joined(splits), splits[:-1], lengths)
+
+
+class SparseLists(NamedTuple):
+    """The values of a SparseTensor, record by record, and where they are."""
+
+    values: Lists
+    """Of one level."""
+    places: tuple[Lists, ...]
+    """Of each dimension after the records the int64 indices; of the same level."""
+    sizes: tuple[int, ...]
+    """The dense shape of a record."""
+
+    @property
+    def n(self) -> int:
+        """The number of records."""
+        return self.values.n
+
+    def cut(self, splits: Sequence[int]) -> list[SparseLists]:
+        """Return the records between each two splits, as :meth:`Lists.cut`."""
+        values, *places = (lists.cut(splits) for lists in (self.values, *self.places))
+        return [
+            SparseLists(own, tuple(where), self.sizes)
+            for own, *where in zip(values, *places, strict=True)
+        ]
+
+    def owned(self) -> SparseLists:
+        """Return a copy that shares no memory, as :meth:`Lists.owned`."""
+        return self.cut([0, self.n])[0]
+
+    @staticmethod
+    def join(parts: Sequence[SparseLists]) -> SparseLists:
+        """Return the records of all parts, as :meth:`Lists.join`."""
+        values = Lists.join([part.values for part in parts])
+        places = zip(*(part.places for part in parts), strict=True)
+        return SparseLists(values, tuple(map(Lists.join, places)), parts[0].sizes)
+
+
+def with_present(lists: Lists, present: BoolArray | None) -> Lists:
+    """Return the lists with another mask of records."""
+    return Lists(lists.n, lists.type, lists.levels, lists.flat, present)
+
+
+def with_counts(lists: Lists, count: Level) -> Lists:
+    """Return the lists with other counts."""
+    return Lists(lists.n, lists.type, (count,), lists.flat, lists.present)
+
+
+def as_floats(key: str, lists: Lists) -> Lists:
+    """Return integers as floats; UNREPRESENTABLE for one that float32 does not hold."""
+    narrow = lists.flat.astype(np.float32)
+    wrong = np.flatnonzero(inexact_integers(lists.flat, narrow))
+    if wrong.size:
+        index = record_of(lists.splits(), int(wrong[0]))
+        detail = "this integer is not exact in float32"
+        raise column_error(key, detail, index, Reason.UNREPRESENTABLE)
+    return Lists(lists.n, WIRE[Kind.FLOAT], lists.levels, narrow, lists.present)
+
+
+def empty_lists(n_records: int, kind: Kind) -> Lists:
     """Return an empty list of a kind for each record."""
     none = np.zeros(0, np.int64)
     strings = ByteRanges(np.zeros(0, np.uint8), none, none)
     flats: dict[Kind, Flat] = {Kind.BYTES: strings, Kind.FLOAT: none.astype(np.float32)}
-    return ValueLists(n_records, kind, 0, flats.get(kind, none))
+    return Lists(n_records, WIRE[kind], (0,), flats.get(kind, none))
 
 
 # ---------------------------------------------------------------------------- missing records

@@ -45,9 +45,7 @@ from typing import Any
 
 import numpy as np
 
-from tfrecord_lite.arrays import AnyArray, BoolArray, ByteRanges, Int64Array, row_splits
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
-from tfrecord_lite.columns.bytes import as_array
 from tfrecord_lite.convert.arrow import (
     DataFrame,
     Frame,
@@ -58,24 +56,28 @@ from tfrecord_lite.convert.arrow import (
     with_traits,
 )
 from tfrecord_lite.convert.lists import (
+    Lists,
     MaskedBytes,
     MaskedRows,
     TextColumn,
-    masked_rows,
     missing_row_error,
     with_values,
 )
-from tfrecord_lite.convert.normalize import normalize, text_objects
+from tfrecord_lite.convert.normalize import normalize
+from tfrecord_lite.convert.restore import (
+    as_strings,
+    original_dtype,
+    restore_values,
+    result,
+    values_of,
+)
+from tfrecord_lite.convert.restore import restore as restore_lists
 from tfrecord_lite.convert.types import (
-    ByteItems,
-    at_records,
     column_error,
-    extra_floats_back,
     kind_of_dtype,
-    ranges_of,
     record_of,
 )
-from tfrecord_lite.errors import InvalidArgumentError, Reason, plural
+from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.schema import (
     FeatureSpec,
     FixedLenFeature,
@@ -88,7 +90,8 @@ from tfrecord_lite.schema import (
     SparseFeature,
     is_raw,
 )
-from tfrecord_lite.schema.kinds import EXTRA_FLOATS, EXTRA_INTEGERS, numpy_dtype
+from tfrecord_lite.schema.kinds import EXTRA_FLOATS, EXTRA_INTEGERS
+from tfrecord_lite.schema.types import WIRE, Type
 
 __all__ = ["restore", "schema_of"]
 
@@ -98,9 +101,6 @@ RAW = frozenset({"float64", "complex64", "complex128"})
 _BYTE_SIZED = frozenset({"bool", "int8", "uint8"})
 _RAW_VALUES = 16
 """From how many values on an array of these is stored as its bytes: as a list, it takes a hundred times as long."""
-
-SMALL_FLOATS = frozenset({"float16", *EXTRA_FLOATS})
-"""The floats that do not have every float32."""
 
 
 def schema_of(columns: Mapping[str, Any] | DataFrame, *, lossless: bool = True) -> Schema:
@@ -266,11 +266,6 @@ def _original(values: Any, shape: tuple[int | None, ...], *, missing: bool) -> O
     return Original("string" if text else dtype, shape, text, missing)
 
 
-def original_dtype(name: str) -> np.dtype[Any]:
-    """Return a dtype by the name an Original has for it; ImportError without ml_dtypes."""
-    return np.dtype(object) if name == "string" else numpy_dtype(name)
-
-
 # -------------------------------------------------------------------------------- restoring
 
 
@@ -310,243 +305,46 @@ def restore(columns: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
     >>> restore(parsed, schema)
     {'x': array([0.1, 0.2]), 'flag': array([ True, False])}
     """
-    return restored(columns, schema.to_items(), with_objects=True)
-
-
-def restored(
-    columns: Mapping[str, Any], items: Mapping[str, SchemaItem], *, with_objects: bool
-) -> dict[str, Any]:
-    """Restore columns; without objects, strings stay as they were parsed, or MaskedBytes."""
     found = {}
-    for name, parsed in columns.items():
-        column, item = parsed, items[name]
-        original, raw = item.original, item.is_raw
+    for name, column in columns.items():
+        item = schema.to_items()[name]
         is_array = isinstance(column, np.ndarray) and column.dtype != object
         # Of a RawFeature the parser has made an array; others parse strings.
-        if original is None or (isinstance(item.spec, RawFeature) and is_array):
+        if item.original is None or (isinstance(item.spec, RawFeature) and is_array):
             found[name] = column
-            continue
-        if not with_objects and original.dtype == "string":  # as they are parsed
-            original = replace(original, text=None, categories=None, ordered=False)
-        is_masked = original.missing and isinstance(column, RaggedTensor)
-        if is_masked and not with_objects:
-            complete = _complete_rows(column, original, raw=raw)
-            if complete is not None:
-                column, is_masked = complete, False
-            elif original.shape == () and original.dtype == "string":
-                _check_counts(name, np.maximum(np.diff(column.row_splits), 1), 1, original)
-                found[name] = MaskedBytes.of_rows(column)
-                continue
-        if is_masked:
-            found[name] = _masked_back(name, column, original, raw=raw)
-        elif isinstance(column, SparseTensor):
-            found[name] = _sparse_back(name, column, original, raw=raw)
-        elif isinstance(column, RaggedTensor) or (raw and not _is_whole(original)):
-            rows = _unpacked(name, column, original) if raw else column
-            found[name] = _ragged_back(name, rows, original)
         else:
-            size = math.prod(original.shape or ()) if raw else 0
-            values = _values_back(name, column, original, size, raw=raw)
-            is_array = isinstance(values, np.ndarray) and _is_whole(original)
-            found[name] = values.reshape(len(column), *original.shape) if is_array else values
+            found[name] = _restored(name, column, Type.of(item))
     return found
 
 
-def _is_whole(original: Original) -> bool:
-    """Return whether all records have one shape."""
-    return original.shape is not None and None not in original.shape
+def _restored(name: str, column: Any, kind: Type) -> Any:
+    """Restore one parsed column."""
+    if isinstance(column, SparseTensor):
+        lists = Lists(len(column.values), WIRE[kind.kind], (), _flat(column.values))
+        try:
+            values = values_of(restore_values(name, lists, kind), with_objects=True)
+        except InvalidArgumentError as error:
+            if error.index is None:
+                raise
+            raise error.at(index=int(column.indices[error.index, 0])) from None
+        return SparseTensor(column.indices, values, column.dense_shape)
+    shape: tuple[int | None, ...] = ()
+    levels: list[Any] = []
+    splits_dtype: Any = np.int64
+    inner = column
+    while isinstance(inner, RaggedTensor):
+        shape, splits_dtype = (*shape, inner.uniform_row_length), inner.row_splits.dtype
+        levels.append(np.diff(inner.row_splits).astype(np.int64))
+        inner = inner.values
+    shape, levels = (*shape, *inner.shape[1:]), [*levels, *inner.shape[1:]]
+    lists = Lists(len(column), Type(kind.kind, "", shape), tuple(levels), _flat(inner))
+    return result(restore_lists(name, lists, kind), with_objects=True, splits_dtype=splits_dtype)
 
 
-def _complete_rows(column: RaggedTensor, original: Original, *, raw: bool) -> Any:
-    """Return the values, shape (n_records, n_values), or (n_records,) of one each; None if some are missing."""
-    size = 1 if raw else math.prod(original.shape or ())
-    values: Any = column.values
-    splits = column.row_splits
-    if not size or splits[-1] != size * (splits.size - 1) or (np.diff(splits) != size).any():
-        return None
-    if isinstance(values, BytesColumn) and original.shape and not raw:
-        values = values.to_numpy()
-    return values if size == 1 else values.reshape(-1, size)
-
-
-def _unpacked(name: str, column: Any, original: Original, splits_dtype: Any = np.int64) -> Any:
-    """Return raw strings as rows of their values, so with one level more."""
-    if isinstance(column, RaggedTensor):
-        splits = column.row_splits
-        with at_records(splits):
-            return RaggedTensor(_unpacked(name, column.values, original, splits.dtype), splits)
-    values, counts = from_raw(name, column, original)
-    return RaggedTensor(values, row_splits(counts).astype(splits_dtype, copy=False))
-
-
-def _values_back(name: str, values: Any, original: Original, size: int, *, raw: bool) -> Any:
-    """Return flat values as they were; raw strings hold `size` of them each."""
-    if not raw:
-        return _from_stored(name, values, original)
-    rows = _unpacked(name, values, original)
-    _check_counts(name, np.diff(rows.row_splits), size, original)
-    return rows.values
-
-
-def _check_counts(name: str, counts: Any, size: int, original: Original) -> None:
-    wrong = np.flatnonzero(counts != size)
-    if wrong.size:
-        found = plural(int(counts[wrong[0]]), "value")
-        detail = f"{found}, but the shape {original.shape} holds {size:,}"
-        raise column_error(name, detail, int(wrong[0]), Reason.WRONG_COUNT)
-
-
-def _rows(name: str, values: Any, counts: Any, inner: tuple[int, ...]) -> RaggedTensor:
-    """Return values as rows of given counts, whose items have one shape."""
-    size = int(np.prod(inner, dtype=np.int64))
-    wrong = np.flatnonzero(counts % size)
-    if wrong.size:
-        found = plural(int(counts[wrong[0]]), "value")
-        detail = f"{found} cannot be divided into rows of the shape {inner}"
-        raise column_error(name, detail, int(wrong[0]), Reason.WRONG_COUNT)
-    if inner:
-        flat = as_array(values) if isinstance(values, BytesColumn) else values
-        values, counts = flat.reshape(-1, *inner), counts // size
-    return RaggedTensor.from_row_lengths(text_objects(values), counts)
-
-
-def _ragged_back(name: str, column: RaggedTensor, original: Original) -> Any:
-    with at_records(column.row_splits):
-        if isinstance(column.values, RaggedTensor):
-            return RaggedTensor(_ragged_back(name, column.values, original), column.row_splits)
-        values = _from_stored(name, column.values, original)
-    inner_shape = (original.shape or ())[ragged_rank(original) :]
-    rows = _rows(name, values, np.diff(column.row_splits), inner_shape)
-    return RaggedTensor(rows.values, rows.row_splits.astype(column.row_splits.dtype))
-
-
-def _masked_back(name: str, column: RaggedTensor, original: Original, *, raw: bool) -> Any:
-    """Return a masked array, with the records that are there and those that are not."""
-    shape: Any = original.shape or ()
-    size = math.prod(shape)
-    present = np.diff(column.row_splits) > 0
-    if raw:
-        _check_counts(name, np.maximum(np.diff(column.row_splits), 1), 1, original)
-        rows = _unpacked(name, column, original)
-        column = RaggedTensor(rows.values.values, rows.values.row_splits[column.row_splits])
-    with at_records(column.row_splits):
-        values = _from_stored(name, column.values, original)
-    values = values.to_numpy() if isinstance(values, BytesColumn) else values
-    _check_counts(name, np.where(present, np.diff(column.row_splits), size), size, original)
-    values = values.reshape(np.count_nonzero(present), *shape)
-    return masked_rows(values, ~present, "" if original.text == "str" else b"")
-
-
-def _sparse_back(name: str, column: SparseTensor, original: Original, *, raw: bool) -> Any:
-    try:
-        values = _values_back(name, column.values, original, 1, raw=raw)
-    except InvalidArgumentError as error:
-        if error.index is None:
-            raise
-        raise error.at(index=int(column.indices[error.index, 0])) from None
-    return SparseTensor(column.indices, values, column.dense_shape)
-
-
-def _from_stored(key: str, values: Any, original: Original) -> Any:
-    """Return flat values, ndarray or BytesColumn, as they were before they were stored."""
-    if original.dtype == "string":
-        return _texts(key, values, original.text)
-    dtype = original_dtype(original.dtype)
-    if dtype == values.dtype:
-        return values
-    wrong = outside(values, original)
-    if wrong is not None:
-        number = int(np.argwhere(wrong)[0][0])
-        detail = (
-            f"{values[wrong].flat[0]} is not a {dtype.name}, which the schema says it was; "
-            "leave out restore, or give a schema with an Original of a wider dtype"
-        )
-        raise column_error(key, detail, number, Reason.UNREPRESENTABLE)
-    if dtype.name in EXTRA_FLOATS:
-        return extra_floats_back(values, dtype)
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        return values.astype(dtype)  # int64 to uint64 undoes two's complement
-
-
-def outside(values: Any, original: Original) -> BoolArray | None:
-    """Find the stored numbers, int64 or float32, that the original's dtype does not have.
-
-    None if it has all.
-    """
-    dtype = original_dtype(original.dtype)
-    is_whole = values.dtype.kind in "iu"
-    wrong: BoolArray
-    if dtype.name in SMALL_FLOATS:
-        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            back = values.astype(dtype).astype(np.float32)
-        wrong = (back != values) & ~(np.isnan(back) & np.isnan(values))
-        return wrong if wrong.any() else None
-    if dtype.name in EXTRA_INTEGERS:
-        n_bits, is_signed = int(dtype.name[-1]), dtype.name[0] != "u"
-        low, high = -(is_signed << (n_bits - 1)), (1 << (n_bits - is_signed)) - 1
-    elif dtype.kind == "b":
-        low, high = 0, 1
-    elif dtype.kind in "iu":
-        low, high = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
-    else:
-        return None
-    if is_whole and dtype.itemsize == 8:  # two's complement
-        return None
-    if is_whole and (not values.size or (values.min() >= low and values.max() <= high)):
-        return None
-    # Not `<= high`: a float32 has no number just below 2**63.
-    wrong = ~((values >= low) & (values < high + 1) & (values == np.trunc(values)))
-    return wrong if wrong.any() else None
-
-
-def _texts(key: str, values: Any, text: str | None) -> Any:
-    """Return strings as the type of strings they were."""
-    if text is None:
-        return values
-    array = values.to_numpy() if isinstance(values, BytesColumn) else values
-    column = BytesColumn.from_list(array.reshape(-1))
-    if (wrong := too_long(ranges_of(column), text)) is not None:  # NumPy would cut them off
-        detail = f"a string that is longer than {text}, which the schema says it was; "
-        detail += "leave out restore, or give a schema with a wider Original"
-        number = int(np.argwhere(wrong.reshape(array.shape))[0][0])
-        raise column_error(key, detail, number, Reason.UNREPRESENTABLE)
-    if text.startswith("S"):
-        return array.astype(text)
-    decoded = np.empty(array.size, object)
-    decoded[:] = column.to_string_dtype().tolist()
-    dtype = np.dtype(object if text == "str" else np.dtypes.StringDType() if text == "T" else text)
-    return decoded.astype(dtype).reshape(array.shape)
-
-
-def too_long(strings: ByteRanges | ByteItems, text: str | None) -> BoolArray | None:
-    """Find the strings that are longer than their original; None if none is."""
-    if text is None or text[0] not in "SU":
-        return None
-    width = int(text[1:])
-    wrong: BoolArray = strings.lengths > width
-    if text[0] == "U" and wrong.any():  # in bytes; now in code points
-        strings = strings.to_ranges() if isinstance(strings, ByteItems) else strings
-        is_first = (strings.data & 0xC0) != 0x80
-        before = np.concatenate([[0], np.cumsum(is_first)])
-        wrong = before[strings.starts + strings.lengths] - before[strings.starts] > width
-    return wrong if wrong.any() else None
-
-
-def from_raw(key: str, strings: Any, original: Original) -> tuple[AnyArray, Int64Array]:
-    """Return the values of raw strings end to end, and the number of values in each."""
-    column = strings if isinstance(strings, BytesColumn) else BytesColumn.from_list(strings)
-    dtype = original_dtype(original.dtype)
-    wrong = np.flatnonzero(column.lengths % dtype.itemsize)
-    if wrong.size:
-        detail = f"{column.lengths[wrong[0]]} bytes do not make up values of {dtype.name}"
-        raise column_error(key, detail, int(wrong[0]), Reason.WRONG_COUNT)
-    if dtype == np.bool:
-        return column.data[column.offsets[0] : column.offsets[-1]] != 0, column.lengths
-    # A copy: it is to be aligned, and writable.
-    data = np.array(column.data[column.offsets[0] : column.offsets[-1]])
-    # Viewed as the native dtype once more, which is the same one, but prints as float64.
-    values = data.view(dtype.newbyteorder("<")).astype(dtype, copy=False).view(dtype)
-    return values, column.lengths // dtype.itemsize
+def _flat(values: Any) -> Any:
+    """Return values end to end, byte strings as such."""
+    is_array = isinstance(values, np.ndarray) and values.dtype != object
+    return values.reshape(-1) if is_array else as_strings(values)
 
 
 # ------------------------------------------------------- the schema that came along with Arrow data

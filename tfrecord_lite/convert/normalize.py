@@ -26,7 +26,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection
-from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
@@ -37,12 +36,13 @@ from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.columns.ragged import check_splits
 from tfrecord_lite.convert.arrow import is_frame, open_series
 from tfrecord_lite.convert.lists import (
+    Lists,
     Masked,
     MaskedBytes,
     MaskedRows,
-    ValueLists,
     masked_rows,
     missing_row_error,
+    with_present,
 )
 from tfrecord_lite.convert.types import (
     MISSING_VALUE,
@@ -57,6 +57,7 @@ from tfrecord_lite.convert.types import (
 )
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.schema import Kind
+from tfrecord_lite.schema.types import WIRE
 
 if TYPE_CHECKING:
     Policy: TypeAlias = Literal["lenient", "strict"]
@@ -69,7 +70,7 @@ _MIXED = "single values and lists are mixed"
 
 
 @overload
-def normalize(key: str, column: Any, policy: Literal["lenient"] = "lenient") -> ValueLists: ...
+def normalize(key: str, column: Any, policy: Literal["lenient"] = "lenient") -> Lists: ...
 @overload
 def normalize(key: str, column: Any, policy: Literal["strict"]) -> Any: ...
 
@@ -117,7 +118,7 @@ def _check_depth(key: str, values: Collection[Any], n_levels: int = _MAX_LEVELS)
 # ------------------------------------------------------------------- lenient: to value lists
 
 
-def _lists_of_array(key: str, array: AnyArray) -> ValueLists:
+def _lists_of_array(key: str, array: AnyArray) -> Lists:
     if array.ndim == 0:
         raise column_error(key, _NO_RECORDS)
     if array.dtype.kind == "O":
@@ -126,10 +127,10 @@ def _lists_of_array(key: str, array: AnyArray) -> ValueLists:
     count = array.size // n_records if n_records else int(np.prod(array.shape[1:], dtype=np.int64))
     starts = np.arange(n_records + 1, dtype=np.int64) * count
     kind, flat = flat_list(key, array, starts)
-    return ValueLists(n_records, kind, count, flat)
+    return Lists(n_records, WIRE[kind], (count,), flat)
 
 
-def _lists_of_masked(key: str, column: np.ma.MaskedArray[Any, Any]) -> ValueLists:
+def _lists_of_masked(key: str, column: np.ma.MaskedArray[Any, Any]) -> Lists:
     if column.dtype.names is not None:
         return _lists_of_array(key, np.asarray(column.data))
     present = present_records(key, column)
@@ -141,7 +142,7 @@ def _lists_of_masked(key: str, column: np.ma.MaskedArray[Any, Any]) -> ValueList
     if data.dtype.kind == "O":
         fill[0] = _filler(data[present].ravel().tolist())
     data[~present] = fill
-    return replace(normalize(key, data), present=present)
+    return with_present(normalize(key, data), present)
 
 
 def present_records(key: str, column: np.ma.MaskedArray[Any, Any]) -> BoolArray | None:
@@ -157,7 +158,7 @@ def present_records(key: str, column: np.ma.MaskedArray[Any, Any]) -> BoolArray 
     return np.logical_not(missing) if missing.any() else None
 
 
-def _lists_of_ragged(key: str, column: RaggedTensor) -> ValueLists:
+def _lists_of_ragged(key: str, column: RaggedTensor) -> Lists:
     values: Any = column
     splits = np.arange(len(column) + 1)
     while isinstance(values, RaggedTensor):
@@ -170,10 +171,10 @@ def _lists_of_ragged(key: str, column: RaggedTensor) -> ValueLists:
     if not isinstance(values, BytesColumn):
         splits = splits * int(np.prod(values.shape[1:], dtype=np.int64))
     kind, flat = flat_list(key, values, splits)
-    return ValueLists(splits.size - 1, kind, np.diff(splits), flat)
+    return Lists(splits.size - 1, WIRE[kind], (np.diff(splits),), flat)
 
 
-def _lists_of_sparse(key: str, column: SparseTensor) -> ValueLists:
+def _lists_of_sparse(key: str, column: SparseTensor) -> Lists:
     """Take what a VarLenFeature gives: rows of values without gaps."""
     if column.rank != 2:
         detail = "only a SparseTensor of rank 2 is one feature; give a schema with a SparseFeature"
@@ -193,10 +194,10 @@ def _lists_of_sparse(key: str, column: SparseTensor) -> ValueLists:
         )
         raise column_error(key, detail, int(records[gaps[0]]), Reason.UNREPRESENTABLE)
     kind, flat = flat_list(key, column.values.take(order), splits)
-    return ValueLists(n_records, kind, counts, flat)
+    return Lists(n_records, WIRE[kind], (counts,), flat)
 
 
-def _lists_of_objects(key: str, column: Any) -> ValueLists:
+def _lists_of_objects(key: str, column: Any) -> Lists:
     """Take one object per record, a scalar or a sequence, and None for a missing one."""
     if isinstance(column, np.ndarray):
         shape = column.shape
@@ -217,13 +218,13 @@ def _lists_of_objects(key: str, column: Any) -> ValueLists:
         fill = _filler(items)
         items = [fill if item is None else item for item in items]
     if any(issubclass(cls, _SEQUENCES) for cls in types):
-        return replace(_lists_of_sequences(key, items), present=present)
+        return with_present(_lists_of_sequences(key, items), present)
     splits = np.arange(n_records + 1, dtype=np.int64) * count
     if isinstance(column, np.ndarray) and not items:
         kind, flat = flat_list(key, column, splits)
     else:
         kind, flat = list_of_objects(key, items, types, splits)
-    return ValueLists(n_records, kind, count, flat, present)
+    return Lists(n_records, WIRE[kind], (count,), flat, present)
 
 
 def _filler(items: list[Any]) -> Any:
@@ -238,7 +239,7 @@ def _filler(items: list[Any]) -> Any:
     return 0.0 if isinstance(first, float) else 0
 
 
-def _lists_of_sequences(key: str, items: list[Any]) -> ValueLists:
+def _lists_of_sequences(key: str, items: list[Any]) -> Lists:
     """Take one sequence per record, of any length; deeper levels are flattened."""
     for i, item in enumerate(items):
         if not isinstance(item, _SEQUENCES):
@@ -252,12 +253,12 @@ def _lists_of_sequences(key: str, items: list[Any]) -> ValueLists:
         counts = np.array([item.size for item in items], np.int64)
         joined = np.concatenate([item.ravel() for item in items])
         kind, flat = flat_list(key, joined, row_splits(counts))
-        return ValueLists(len(items), kind, counts, flat)
+        return Lists(len(items), WIRE[kind], (counts,), flat)
     lists = [flattened(key, item) for item in items]
     counts = np.fromiter(map(len, lists), np.int64, len(lists))
     values = list(chain.from_iterable(lists))
     kind, flat = list_of_objects(key, values, set(map(type, values)), row_splits(counts))
-    return ValueLists(len(items), kind, counts, flat)
+    return Lists(len(items), WIRE[kind], (counts,), flat)
 
 
 def flattened(key: str, item: Any) -> list[Any]:
@@ -282,13 +283,13 @@ def _opened(item: Any) -> list[Any]:
     return list(item)
 
 
-_TO_LISTS: dict[type, Callable[[str, Any], ValueLists]] = {
+_TO_LISTS: dict[type, Callable[[str, Any], Lists]] = {
     np.ma.MaskedArray: _lists_of_masked,
     np.ndarray: _lists_of_array,
     RaggedTensor: _lists_of_ragged,
     SparseTensor: _lists_of_sparse,
-    BytesColumn: lambda _, column: ValueLists(len(column), Kind.BYTES, 1, ranges_of(column)),
-    Masked: lambda key, c: replace(normalize(key, c.values), present=~c.mask),
+    BytesColumn: lambda _, column: Lists(len(column), WIRE[Kind.BYTES], (1,), ranges_of(column)),
+    Masked: lambda key, c: with_present(normalize(key, c.values), ~c.mask),
     list: _lists_of_objects,
     tuple: _lists_of_objects,
 }

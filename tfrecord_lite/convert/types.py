@@ -26,6 +26,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -35,7 +36,9 @@ import numpy.typing as npt
 from tfrecord_lite.arrays import (
     AnyArray,
     BoolArray,
+    ByteItems,
     ByteRanges,
+    ByteStrings,
     Float32Array,
     Int64Array,
     Uint32Array,
@@ -57,24 +60,15 @@ MISSING_VALUE = (
     "None or a masked value among the values of a record; "
     "leave the feature out of the record, or use a value that means missing"
 )
+DECIMALS = (
+    "no list of an Example holds decimals; cast them to float64 (x::DOUBLE in SQL, float(x) in Python), "
+    "or to texts, which keep the digits"
+)
 _SURROGATES = "a text with lone surrogates, which UTF-8 cannot encode"
 
-Flat: TypeAlias = "Float32Array | Int64Array | ByteRanges | ByteItems"
+Flat: TypeAlias = "Float32Array | Int64Array | ByteStrings"
 FlatList: TypeAlias = "tuple[Kind | None, Flat]"
 """Values end to end and their kind, None where there are none to tell it."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ByteItems:
-    """Large byte strings, each an object of its own, to be copied only to where they go."""
-
-    items: list[Any]
-    lengths: Int64Array
-
-    def to_ranges(self) -> ByteRanges:
-        """Copy them into one buffer."""
-        data = np.frombuffer(b"".join(self.items), np.uint8)
-        return ByteRanges(data, row_splits(self.lengths)[:-1], self.lengths)
 
 
 # ------------------------------------------------------------------------------------- errors
@@ -369,7 +363,9 @@ def _no_array_error(items: list[Any]) -> InvalidArgumentError:
     types = set(map(type, items))
     names = ", ".join(sorted(cls.__name__ for cls in types))
     detail = f"no array holds values of these types together: {names}"
-    if len(types) == 1:
+    if Decimal in types:
+        detail = f"values of type {names}; {DECIMALS}"
+    elif len(types) == 1:
         detail = f"no dtype holds these values of type {names}"
     if any(issubclass(cls, (*_TIMES, np.datetime64, np.timedelta64)) for cls in types):
         detail += "; give np.datetime64 or np.timedelta64 of one unit, or pd.to_datetime(values)"
@@ -383,8 +379,8 @@ def _no_family_error(items: list[Any], types: set[type]) -> InvalidArgumentError
         (cls,) = types
         if issubclass(cls, complex):
             return _unsupported_error("complex", 0)
-        detail = f"an Example cannot store a value of type {cls.__name__}"
-        detail += "; give numbers, strings, a list or an array"
+        detail = f"an Example cannot store a value of type {cls.__name__}; "
+        detail += DECIMALS if cls is Decimal else "give numbers, strings, a list or an array"
         if issubclass(cls, _TIMES):
             detail += ", such as np.datetime64 or np.timedelta64, stored as the count of its unit"
         return _value_error(0, detail, Reason.UNSUPPORTED)

@@ -11,14 +11,14 @@ Modules, starting with what users meet first::
     tfrecords      TFRecordDataset: the records of files; read_batches: files to batches in one call
     dataset        Dataset: the stages that users chain; DatasetIterator: one iteration, resumable
     plan           frozen descriptions of data sets; a run is one iteration over a plan
-    records        where plans begin: files in order or in turns, or all records in random order
+    sources        where plans begin: files in order or in turns, or all records in random order
     stages         take, skip, shard, enumerate, map, filter, repeat, cache, prefetch
     shuffle        random order with a buffer
     random_order   the rule that makes random orders
     batching       batches, and the columns parsed from them
     workers        processes that run a plan together
     sharding       divide a plan among workers
-    feed           the elements of a stage, cut to any size, and the states between them
+    cutting        the elements of a stage, cut to any size, and the states between them
     chunks         many elements at a time
 """
 

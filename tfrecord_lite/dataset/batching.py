@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from tfrecord_lite.block import Block
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
-from tfrecord_lite.dataset.chunks import BatchChunk, ColumnChunk, ObjectChunk, RecordChunk, objects
-from tfrecord_lite.dataset.feed import Demand, further
+from tfrecord_lite.dataset.chunks import BatchChunk, ColumnChunk, ObjectChunk, objects
+from tfrecord_lite.dataset.cutting import Demand, further
 from tfrecord_lite.dataset.plan import Content, Run, Stage
 from tfrecord_lite.errors import InvalidArgumentError, Reason, TFRecordError
 from tfrecord_lite.files.names import SIDECAR_SUFFIX
@@ -24,7 +25,7 @@ from tfrecord_lite.reader import batches_at_once
 from tfrecord_lite.schema import FixedLenFeature, RawFeature
 
 if TYPE_CHECKING:
-    from tfrecord_lite.dataset.feed import Feed, Pair, State
+    from tfrecord_lite.dataset.cutting import Feed, Pair, State
 
 _MOST_CHARS = 60
 """Of the names of features in a fingerprint."""
@@ -67,15 +68,15 @@ class Batch(Stage):
                     yield self._cut(chunk[:n_used]), {"feed": after}
                 if n_used < len(chunk) and not self.drop_remainder:
                     yield self._cut(chunk[n_used:]), {"feed": feed.state()}
-                if isinstance(chunk, RecordChunk):
-                    n_bytes = int(chunk.lengths.sum())
+                if isinstance(chunk, Block):
+                    n_bytes = chunk.nbytes
                     n_batches = batches_at_once(self.n, len(chunk), n_bytes)
 
     def _cut(self, chunk: Any) -> BatchChunk | ObjectChunk:
-        if isinstance(chunk, RecordChunk):
+        if isinstance(chunk, Block):
             splits = np.append(np.arange(0, len(chunk), self.n), len(chunk))
             return BatchChunk(chunk, splits)
-        return ObjectChunk([stack(chunk.elements())])
+        return ObjectChunk([stack(chunk.to_list())])
 
 
 def stack(elements: list[Any], stack_columns: Callable[[list[Any]], Any] | None = None) -> Any:
@@ -147,7 +148,7 @@ class Parse(Stage):
 
     def _parse_all(self, chunk: BatchChunk) -> ColumnChunk | ObjectChunk:
         """Parse several batches at once."""
-        block = chunk.records.block
+        block = chunk.records
         if self.is_dense:
             return ColumnChunk(self.parser(block), chunk.splits, self.label_key)
         batches = self.parser.parse_batches(block, chunk.splits.tolist())
@@ -164,11 +165,12 @@ class Parse(Stage):
         records = chunk.records if isinstance(chunk, BatchChunk) else chunk
         try:
             if isinstance(chunk, BatchChunk):
-                (columns,) = self.parser.parse_batches(records.block, [0, len(records)])
+                (columns,) = self.parser.parse_batches(records, [0, len(records)])
                 return self._labelled(columns)
-            return self._labelled(self.parser.parse_single(records.block[0]))
+            return self._labelled(self.parser.parse_single(records[0]))
         except TFRecordError as error:
-            raise _with_hint(records.located(error)) from None
+            is_single = records is chunk
+            raise _with_hint(records.place(0).locate(error) if is_single else error) from None
 
     def _labelled(self, columns: dict[str, Any]) -> Any:
         """Take the label out."""

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Generic, overload
 
 from tfrecord_lite.dataset import batching, sharding
 from tfrecord_lite.dataset.batching import Batch, Parse
-from tfrecord_lite.dataset.feed import further
+from tfrecord_lite.dataset.cutting import further
 from tfrecord_lite.dataset.plan import PlanNode, Run, RunDamage, chain, describe, feed_of, summary
 from tfrecord_lite.dataset.random_order import seed_of
-from tfrecord_lite.dataset.records import Files, ShuffledRecords
 from tfrecord_lite.dataset.shuffle import Shuffle
+from tfrecord_lite.dataset.sources import Files, ShuffledRecords
 from tfrecord_lite.dataset.stages import (
     Cache,
     Enumerate,
@@ -94,7 +94,10 @@ class DatasetIterator(Generic[T_co]):
         self._begin(epoch, None)
 
     def _begin(self, epoch: tuple[int, ...], state: Any) -> None:
-        is_skipped = getattr(chain(self._plan)[0], "skips_damage", False)
+        nodes = chain(self._plan)
+        is_skipped = getattr(nodes[0], "skips_damage", False) and not any(
+            isinstance(node, Processes) for node in nodes
+        )
         self._run = Run(epoch, damage=RunDamage(is_skipped=is_skipped))
         self._begun(self._run)
         self._feed = feed_of(self._plan, self._run, state)
@@ -127,7 +130,7 @@ class DatasetIterator(Generic[T_co]):
         chunk = self._feed.take()
         if chunk is None:
             raise StopIteration
-        self._ready = chunk.elements()
+        self._ready = chunk.to_list()
 
     @property
     def report(self) -> DamageReport | None:
@@ -749,9 +752,8 @@ class Dataset(Generic[T_co]):
         """What the latest iteration over this data set has read of files, and lost, so far.
 
         None before the first iteration, and without ``on_error=``; see :class:`TFRecordDataset`.
-        With :meth:`in_processes` it holds what the processes had met by the elements taken from
-        them: each file once, in the order in which the files were given. Each iterator has a report
-        of its own (:attr:`DatasetIterator.report`).
+        Also None with :meth:`in_processes` and in a torch ``DataLoader``, where each process warns and
+        counts by itself. Each iterator has a report of its own (:attr:`DatasetIterator.report`).
         """
         return None if self._last_damage is None else self._last_damage.report()
 

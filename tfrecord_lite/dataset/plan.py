@@ -17,16 +17,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
 
-from tfrecord_lite.dataset.feed import Demand, Feed
+from tfrecord_lite.dataset.cutting import Demand, Feed
 from tfrecord_lite.errors import DamageReport, short_name
 from tfrecord_lite.options import ReadSettings
-from tfrecord_lite.records.damage import DamageLog, Log
+from tfrecord_lite.records.damage import DamageLog
 
 if TYPE_CHECKING:
-    from tfrecord_lite.dataset.feed import Pair, State
+    from tfrecord_lite.dataset.cutting import Pair, State
+
+__all__ = ["Content", "PlanNode", "Run", "Source", "Stage", "chain", "feed_of", "plan_of"]
 
 Content: TypeAlias = Literal["records", "batches", "objects"]
-"""The chunks that a node gives: RecordChunks, BatchChunks, or any."""
+"""The chunks that a node gives: Blocks, BatchChunks, or any."""
 
 _MOST_CHARS = 150
 """About the most characters of a plan's summary."""
@@ -60,7 +62,7 @@ class RunDamage:
 
     def __init__(self, *, is_skipped: bool = False) -> None:
         self._is_skipped = is_skipped
-        self.log: Log | None = None
+        self.log: DamageLog | None = None
 
     def begin(self, options: ReadSettings) -> DamageLog | None:
         """Start a log for a pass over the files; None if damage is to be raised."""

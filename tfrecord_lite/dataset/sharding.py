@@ -16,8 +16,8 @@ from typing import Any
 
 from tfrecord_lite.dataset.batching import Batch
 from tfrecord_lite.dataset.plan import PlanNode, Stage, chain
-from tfrecord_lite.dataset.records import Files, ShuffledRecords
 from tfrecord_lite.dataset.shuffle import Shuffle
+from tfrecord_lite.dataset.sources import Files, ShuffledRecords
 from tfrecord_lite.dataset.stages import Repeat, Shard
 
 

@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 import numpy as np
 
 from tfrecord_lite.arrays import Int64Array, gather, row_splits
-from tfrecord_lite.block import SPARE_BYTES
+from tfrecord_lite.block import SPARE_BYTES, Block, block_of, origin_of
 from tfrecord_lite.dataset import random_order as order
-from tfrecord_lite.dataset.chunks import Chunk, ObjectChunk, RecordChunk, join, record_chunk
+from tfrecord_lite.dataset.chunks import Chunk, ObjectChunk, join, stretch
 from tfrecord_lite.dataset.plan import Run, Stage
 
 if TYPE_CHECKING:
-    from tfrecord_lite.dataset.feed import Feed, Pair, State
+    from tfrecord_lite.dataset.cutting import Feed, Pair, State
 
 _MOST_STEPS = 4096
 _FEW = 64
@@ -101,10 +101,10 @@ class _Buffer:
         if chunk is None:
             self._marks.pop()
             return None
-        if not isinstance(chunk, RecordChunk) or chunk.lengths.sum() < _LARGE_RECORD_BYTES:
+        if not isinstance(chunk, Block) or chunk.nbytes < _LARGE_RECORD_BYTES:
             chunk = self._feed.gather(min(most, _FEW), first=chunk) or chunk
-        if not isinstance(chunk, RecordChunk):
-            chunk = ObjectChunk(chunk.elements())
+        if not isinstance(chunk, Block):
+            chunk = ObjectChunk(chunk.to_list())
         self._n_read += len(chunk)
         return chunk
 
@@ -143,18 +143,18 @@ class _Buffer:
 
 def _hold(found: list[Any], places: Int64Array) -> _HeldElements:
     """Fill slot i with element ``places[i]`` of all chunks; empty the list `found`."""
-    are_records = all(isinstance(chunk, RecordChunk) for chunk in found)
-    n_bytes = sum(int(chunk.lengths.sum()) for chunk in found) if are_records else 0
+    are_records = all(isinstance(chunk, Block) for chunk in found)
+    n_bytes = sum(chunk.nbytes for chunk in found) if are_records else 0
     if are_records and n_bytes < _LARGE_RECORD_BYTES * sum(map(len, found)):
         chunk: Any = join(found)
         found.clear()
         return _HeldRecords(chunk[places])
-    names = found[0].names if are_records else ()
+    sources = found[0].sources if are_records else ()
     where = np.concatenate([chunk.places for chunk in found])[places] if are_records else None
     items: list[Any] = []
     while found:  # release each chunk after its records are copied
-        items += found.pop(0).elements()
-    return _HeldItems([items[i] for i in places.tolist()], names, where)
+        items += found.pop(0).to_list()
+    return _HeldItems([items[i] for i in places.tolist()], sources, where)
 
 
 class _HeldItems:
@@ -164,15 +164,17 @@ class _HeldItems:
     of a chunk in, one per step, and returns those that go out, given by ``random_order.origins``.
     """
 
-    def __init__(self, items: list[Any], names: Sequence[str], where: Int64Array | None) -> None:
-        self._items, self._names, self._where = items, names, where
+    def __init__(
+        self, items: list[Any], sources: Sequence[str | None], where: Int64Array | None
+    ) -> None:
+        self._items, self._sources, self._where = items, sources, where
 
-    def take(self, slots: Int64Array) -> RecordChunk | ObjectChunk:
+    def take(self, slots: Int64Array) -> Block | ObjectChunk:
         items = [self._items[i] for i in slots.tolist()]
         return self._chunk(items, None if self._where is None else self._where[slots])
 
-    def swap(self, chunk: Any, origins: Int64Array, slots: Int64Array) -> RecordChunk | ObjectChunk:
-        fresh, where = chunk.elements(), None
+    def swap(self, chunk: Any, origins: Int64Array, slots: Int64Array) -> Block | ObjectChunk:
+        fresh, where = chunk.to_list(), None
         both = self._items + fresh
         items = [both[i] for i in origins.tolist()]
         if self._where is not None:
@@ -182,14 +184,17 @@ class _HeldItems:
             self._items[slot] = item
         return self._chunk(items, where)
 
-    def _chunk(self, items: list[Any], where: Int64Array | None) -> RecordChunk | ObjectChunk:
-        return ObjectChunk(items) if where is None else record_chunk(self._names, items, where)
+    def _chunk(self, items: list[Any], where: Int64Array | None) -> Block | ObjectChunk:
+        if where is None:
+            return ObjectChunk(items)
+        block = Block.from_records(items)
+        return block_of(block.data, block.offsets, block.lengths, self._sources, where)
 
 
 class _HeldRecords:
     """Records in the slots, as byte ranges of one buffer."""
 
-    def __init__(self, records: RecordChunk) -> None:
+    def __init__(self, records: Block) -> None:
         self._records = records
         self._stop = self._renew(0)
 
@@ -201,33 +206,33 @@ class _HeldRecords:
         free = 2 * stop if stop < _SMALL_POOL_BYTES else stop // 2
         data = np.empty(stop + free + max(2 * room, _LEAST_ROOM_BYTES) + SPARE_BYTES, np.uint8)
         data[:stop] = gather(records.data, records.offsets, records.lengths)
-        names, lengths, where = records.names, records.lengths, records.places
-        self._records = RecordChunk(names, data, splits[:-1], lengths, where)
+        lengths, places = records.lengths, records.places
+        self._records = block_of(data, splits[:-1], lengths, records.sources, places)
         return stop
 
-    def take(self, slots: Int64Array) -> RecordChunk:
+    def take(self, slots: Int64Array) -> Block:
         return self._records.take(slots)
 
-    def swap(self, chunk: RecordChunk, origins: Int64Array, slots: Int64Array) -> RecordChunk:
-        low, high = chunk.stretch()
+    def swap(self, chunk: Block, origins: Int64Array, slots: Int64Array) -> Block:
+        low, high = stretch(chunk)
         if self._stop + high - low > self._records.data.size - SPARE_BYTES:
             self._stop = self._renew(high - low)
         held = self._records
         held.data[self._stop : self._stop + high - low] = chunk.data[low:high]
         offsets = chunk.offsets + (self._stop - low)
         self._stop += high - low
-        both = RecordChunk(
-            held.names,
+        both = block_of(
             held.data,
             np.concatenate([held.offsets, offsets]),
             np.concatenate([held.lengths, chunk.lengths]),
-            np.concatenate([held.places, chunk.places]),
+            *origin_of([held, chunk]),
         )
         out = both.take(origins)
         # No chunk shares these arrays. Of equal slots, the last one counts.
         held.offsets[slots] = offsets
         held.lengths[slots] = chunk.lengths
-        held.places[slots] = chunk.places
+        if held.places is not None and chunk.places is not None:
+            held.places[slots] = chunk.places
         return out
 
 

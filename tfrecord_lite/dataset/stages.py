@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from tfrecord_lite.dataset.chunks import BatchChunk, Chunk, ObjectChunk, RecordChunk
-from tfrecord_lite.dataset.feed import Demand, elements
+from tfrecord_lite.block import Block
+from tfrecord_lite.dataset.chunks import BatchChunk, Chunk, ObjectChunk, compacted
+from tfrecord_lite.dataset.cutting import Demand, elements
 from tfrecord_lite.dataset.plan import Content, MemoryKey, Run, Stage, feed_of
 
 if TYPE_CHECKING:
-    from tfrecord_lite.dataset.feed import Feed, Pair, State
+    from tfrecord_lite.dataset.cutting import Feed, Pair, State
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,7 +112,7 @@ class Enumerate(Stage):
         number = state["number"] if state else self.start
         with self.feed(run, state) as feed:
             while (chunk := feed.take()) is not None:
-                items: list[Any] = list(enumerate(chunk.elements(), number))
+                items: list[Any] = list(enumerate(chunk.to_list(), number))
                 number += len(items)
                 yield ObjectChunk(items), {"number": number, "feed": feed.state()}
 
@@ -179,8 +180,11 @@ def _call(function: Callable[..., Any], element: Any, chunk: Chunk, number: int)
     try:
         return function(*element) if type(element) is tuple else function(element)
     except Exception as error:
-        if isinstance(chunk, RecordChunk | BatchChunk):
-            error.add_note(f"The function was called with {chunk.where(number)}")
+        if isinstance(chunk, Block):
+            error.add_note(f"The function was called with {chunk.place(number)}")
+        if isinstance(chunk, BatchChunk):
+            place = chunk.records.place(int(chunk.splits[number]))
+            error.add_note(f"The function was called with the batch that begins with {place}")
         raise
 
 
@@ -246,10 +250,10 @@ class Cache(Stage):
 
 def _lean(chunk: Chunk) -> Chunk:
     """Return the same elements, copied if most of their buffer holds something else."""
-    if isinstance(chunk, RecordChunk):
-        return chunk.compacted(chunk.data.size)
+    if isinstance(chunk, Block):
+        return compacted(chunk, chunk.data.size)
     if isinstance(chunk, BatchChunk):
-        return BatchChunk(chunk.records.compacted(chunk.records.data.size), chunk.splits)
+        return BatchChunk(compacted(chunk.records, chunk.records.data.size), chunk.splits)
     return chunk
 
 

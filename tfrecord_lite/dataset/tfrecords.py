@@ -12,7 +12,7 @@ from tfrecord_lite.arrays import AnyArray
 from tfrecord_lite.columns import Column
 from tfrecord_lite.dataset.dataset import Dataset, parsed_by
 from tfrecord_lite.dataset.random_order import seed_of
-from tfrecord_lite.dataset.records import Files, ShuffledRecords
+from tfrecord_lite.dataset.sources import Files, ShuffledRecords
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, require_int
 from tfrecord_lite.files.compression import CompressionType, TFRecordOptions
 from tfrecord_lite.files.names import expand, is_file_object, name_of
@@ -22,7 +22,7 @@ from tfrecord_lite.schema import DenseLike, FeatureLike
 if TYPE_CHECKING:
     from tfrecord_lite.dataset.dataset import Columns
     from tfrecord_lite.dataset.plan import PlanNode
-    from tfrecord_lite.storage.sidecar import SchemaLike
+    from tfrecord_lite.described.sidecar import SchemaLike
 
     class Keywords(ReadOptions, total=False):
         """Keywords of read_batches that do not change the type of its elements."""
@@ -59,11 +59,12 @@ class TFRecordDataset(Dataset[bytes]):
     name : str, optional
         Ignored.
     **options
-        How files are read: :class:`~tfrecord_lite.options.ReadOptions`, but for `compression`. Of damage that is
-        skipped, :attr:`Dataset.report` says what it was; :meth:`shuffle_all` needs intact files. The processes of
-        :meth:`in_processes` share one report, one warning and `max_errors`; a function `on_error` is called in the
-        process that meets the damage, and has to be picklable unless processes are forked. Each worker of torch's
-        ``DataLoader`` warns, counts and reports by itself.
+        How files are read: :class:`~tfrecord_lite.options.ReadOptions`, but for `compression`. If damage is
+        skipped, :attr:`Dataset.report` describes it; :meth:`shuffle_all` needs intact files. Each process of
+        :meth:`in_processes`, and each worker of torch's ``DataLoader``, warns by itself and counts `max_errors`
+        by itself, so a file that several of them read is warned of several times, and there is no common report.
+        A function `on_error` is called in the process that meets the damage, and has to be picklable unless
+        processes are forked.
 
     Raises
     ------
@@ -384,7 +385,7 @@ def read_batches(
     >>> next(iter(read_batches("people.tfrecord")))  # as they were saved
     {'name': array(['Ada', 'Alan', 'Grace'], dtype=object), 'age': array([36, 41, 37])}
     """
-    from tfrecord_lite.storage.described import parser_for  # noqa: PLC0415 - loads the engine
+    from tfrecord_lite.described.sources import parser_for  # noqa: PLC0415 - loads the engine
 
     if isinstance(shuffle, str) and shuffle != "all":
         raise argument_error(f"shuffle is {shuffle!r}, expected True, False, 'all' or a number")

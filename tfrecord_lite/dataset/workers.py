@@ -15,11 +15,7 @@ containers often bound to 64 MB, and its slots are large: only pages that were w
 A worker's pipe breaks when its elements are not wanted any more: only the process that began the run
 keeps the read end. Forks of that process, such as the other workers, close their copies.
 
-Damage that a worker meets is merged in the main process. A worker may be stopped or killed at any time,
-so an update goes with every chunk, and every chunk handed out is accounted for::
-
-    worker   DamageLog ──> WorkerDamage ──update with each chunk, through the pipe──┐
-    main     iterator.report, a warning at the end <── JoinedDamage <───────────────┘
+Each worker warns of the damage that it skips, and counts it, by itself.
 """
 
 from __future__ import annotations
@@ -32,39 +28,20 @@ import signal
 import traceback
 import weakref
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import cycle
 from multiprocessing.connection import Connection
 from multiprocessing.heap import Arena
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from tfrecord_lite.dataset.chunks import Chunk, ColumnChunk, ObjectChunk
-from tfrecord_lite.dataset.feed import Feed
-from tfrecord_lite.dataset.plan import Content, PlanNode, Run, RunDamage, Stage, chain
-from tfrecord_lite.dataset.records import Files
+from tfrecord_lite.dataset.cutting import Feed
+from tfrecord_lite.dataset.plan import Content, PlanNode, Run, Stage
 from tfrecord_lite.dataset.sharding import worker_part
-from tfrecord_lite.errors import (
-    DamagedSpan,
-    DamageReport,
-    FailedPreconditionError,
-    FileReport,
-    Reason,
-)
-from tfrecord_lite.options import ReadSettings
-from tfrecord_lite.records.damage import (
-    DamagedSpans,
-    DamageLog,
-    FileUpdate,
-    too_many_error,
-    warn_of_damage,
-)
+from tfrecord_lite.errors import FailedPreconditionError, Reason
 
 if TYPE_CHECKING:
-    from tfrecord_lite.dataset.feed import Pair, State
-
-DamageUpdate: TypeAlias = "tuple[list[tuple[int, FileUpdate]], bool]"
-"""Updates about files, each with the number of the pass over the files; and whether the worker raised
-because there was too much damage."""
+    from tfrecord_lite.dataset.cutting import Pair, State
 
 _SLOTS = 3
 _LARGE_SLOT_BYTES = 64 * 1024 * 1024
@@ -104,14 +81,12 @@ class Processes(Stage):
             )
             raise FailedPreconditionError(Reason.UNSUPPORTED, detail=detail)
         process = os.getpid()
-        log = JoinedDamage.of(self.input)
-        run.damage.log = log
         workers: list[_Worker] = []
         feeds: list[Feed] = []
         try:
             for i in range(self.n_workers):
                 plan = worker_part(self.input, self.n_workers, i)
-                workers.append(_Worker(plan, run, self.start_method, log))
+                workers.append(_Worker(plan, run, self.start_method))
                 feeds.append(Feed(workers[i].start, state["workers"][i] if state else None))
             yield from _in_turns(feeds, state["turn"] if state else 0)
         finally:
@@ -120,8 +95,6 @@ class Processes(Stage):
                     feed.close()
                 for worker in workers:
                     worker.stop()
-                if log is not None:
-                    log.give_warning()
 
 
 def _in_turns(feeds: list[Feed], turn: int) -> Iterator[Pair]:
@@ -149,10 +122,7 @@ def _shared_memory() -> Arena:
 class _Worker:
     """One process, seen from the run. It does not refer to its feed: both end with the run."""
 
-    def __init__(
-        self, plan: PlanNode, run: Run, start_method: str | None, log: JoinedDamage | None
-    ) -> None:
-        self._log = log
+    def __init__(self, plan: PlanNode, run: Run, start_method: str | None) -> None:
         self._plan = plan
         self._run = run
         self._processes: Any = multiprocessing.get_context(start_method)
@@ -165,8 +135,7 @@ class _Worker:
         self._free = self._processes.Semaphore(_SLOTS)
         self._inlet, outlet = self._processes.Pipe(duplex=False)
         _inlets[id(self._inlet)] = self._inlet
-        run = replace(self._run, damage=WorkerDamage())
-        job = (self._plan, run, state, self._memory, self._free, outlet)
+        job = (self._plan, self._run, state, self._memory, self._free, outlet)
         self._process = self._processes.Process(target=_work, args=job, daemon=True)
         self._process.start()
         outlet.close()  # the process has its own copy; when it ends, the pipe does
@@ -180,26 +149,18 @@ class _Worker:
                 if kind == "waiting":
                     continue
                 if kind == "end":
-                    self._note(*message)
                     return
                 if kind == "error":
-                    error, text, update = message
-                    self._note(update)
+                    error, text = message
                     error.add_note(f"In a worker process:\n{text}")
                     raise error
-                places, is_cut, after, update = message
+                places, is_cut, after = message
                 if places is None:
                     chunk = _copied(self._next(), is_cut=is_cut)
                 else:
                     chunk = _copied([memory[a:b] for a, b in places], is_cut=is_cut)
                     self._free.release()
-                self._note(update)
                 yield chunk, after
-
-    def _note(self, update: DamageUpdate | None) -> None:
-        """Log the damage that the process has met."""
-        if self._log is not None and update is not None:
-            self._log.add(self, update)
 
     def _next(self) -> Any:
         """Wait for a message as long as the process lives; raise RuntimeError if it dies."""
@@ -226,7 +187,7 @@ def _copied(pieces: list[Any], *, is_cut: bool) -> Chunk:
     """Make a chunk of a pickle and copies of its arrays; if it `is_cut` into elements, that copies them."""
     head, *arrays = pieces
     if is_cut:
-        return ObjectChunk(pickle.loads(head, buffers=arrays).elements())  # noqa: S301 - our own
+        return ObjectChunk(pickle.loads(head, buffers=arrays).to_list())  # noqa: S301 - our own
     return pickle.loads(head, buffers=map(bytearray, arrays))  # type: ignore[no-any-return]  # noqa: S301
 
 
@@ -249,7 +210,6 @@ def _work(
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # A handler that the parent has set must not keep this process from being stopped.
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    damage: Any = run.damage
     slot_bytes = memory.size // _SLOTS
     slots = cycle(range(0, memory.size, slot_bytes))
     with contextlib.suppress(BrokenPipeError):
@@ -258,20 +218,20 @@ def _work(
                 buffers: list[pickle.PickleBuffer] = []
                 # Records become bytes objects anyway; columns are sent as they are.
                 is_cut = isinstance(chunk, ColumnChunk)
-                sent = chunk if is_cut else ObjectChunk(chunk.elements())
+                sent = chunk if is_cut else ObjectChunk(chunk.to_list())
                 head = pickle.dumps(sent, 5, buffer_callback=buffers.append)
                 views = [memoryview(head), *(buffer.raw() for buffer in buffers)]
                 if sum(view.nbytes + _ALIGN for view in views) > slot_bytes:
-                    outlet.send(("made", None, is_cut, after, damage.update()))
+                    outlet.send(("made", None, is_cut, after))
                     outlet.send([bytearray(view) for view in views])
                     continue
                 while not free.acquire(timeout=_PATIENCE_SECONDS):
                     outlet.send(("waiting",))  # fails if nobody reads any more
                 places = _copy(views, memory.buffer, next(slots))
-                outlet.send(("made", places, is_cut, after, damage.update()))
-            outlet.send(("end", damage.update()))
+                outlet.send(("made", places, is_cut, after))
+            outlet.send(("end",))
         except BaseException as error:  # noqa: BLE001 - raised again where the elements are wanted
-            outlet.send(("error", _sendable(error), traceback.format_exc(), damage.update()))
+            outlet.send(("error", _sendable(error), traceback.format_exc()))
 
 
 def _copy(views: list[memoryview], memory: Any, at: int) -> list[tuple[int, int]]:
@@ -291,102 +251,3 @@ def _sendable(error: BaseException) -> BaseException:
     except Exception:  # noqa: BLE001 - pickling may run any code
         return RuntimeError(f"{type(error).__name__}: {error}")
     return error
-
-
-class WorkerDamage(RunDamage):
-    """Damage that a worker has met since it sent the last update; it warns of nothing."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._logs: dict[int, DamageLog] = {}  # by the number of the pass over the files
-        self._n_begun = 0
-
-    def begin(self, options: ReadSettings) -> DamageLog | None:
-        """Start a log for a pass over the files; None if damage is to be raised."""
-        log = super().begin(options)
-        if log is not None:
-            log.is_quiet = True
-            self._logs[self._n_begun] = log
-            self._n_begun += 1
-        return log
-
-    def update(self) -> DamageUpdate | None:
-        """Return what has happened since the last update; None if nothing."""
-        last = self._n_begun - 1
-        logs = list(self._logs.items())
-        news = [(number, item) for number, log in logs for item in log.updates()]
-        is_over = any(log.is_over for _, log in logs)
-        self._logs = {number: log for number, log in self._logs.items() if number >= last}
-        return (news, is_over) if news or is_over else None
-
-
-class JoinedDamage:
-    """Log of the main process: what all workers have met, each file once.
-
-    A file may be read by several workers, each taking its part of the records, or several times. The
-    report of the worker that got furthest counts. `max_errors` is for all workers together.
-    """
-
-    def __init__(self, files: Files) -> None:
-        self._is_told = callable(files.options.on_error)
-        self._max_errors = files.options.max_errors
-        self._files: dict[int, FileReport] = {}
-        self._open: dict[tuple[object, int, int], FileReport] = {}
-
-    @classmethod
-    def of(cls, plan: PlanNode) -> JoinedDamage | None:
-        """Make a log for a run of a plan; None if damage is to be raised."""
-        files = chain(plan)[0]
-        return cls(files) if isinstance(files, Files) and files.skips_damage else None
-
-    def add(self, worker: object, update: DamageUpdate) -> None:
-        """Add what a worker has sent; raise DataLossError for too much damage."""
-        items, is_over = update
-        self._is_told = self._is_told or is_over
-        files = dict(self._files)
-        spans: list[DamagedSpan] = []
-        for iteration, item in items:
-            key, found = (worker, iteration, item.opening), item.report
-            before = self._open.pop(key, None)
-            damage = DamagedSpans(before.spans if before is not None else ())
-            for span in found.spans:
-                damage.add(span)
-            found = replace(found, spans=tuple(damage.kept))
-            if not item.is_last:
-                self._open[key] = found
-            best = files.get(item.number)
-            if best is None or _extent(found) >= _extent(best):
-                files[item.number] = found
-                spans += item.report.spans
-        self._check(files, spans)
-        self._files = files  # not if _check raises: the chunk is not handed out then
-
-    def _check(self, files: dict[int, FileReport], spans: list[DamagedSpan]) -> None:
-        """Raise for the first of these spans that is one too many."""
-        most = self._max_errors
-        if most is None or not spans:
-            return
-        num_damaged = sum(file.num_damaged for file in files.values())
-        if num_damaged > most:
-            self._is_told = True
-            raise too_many_error(spans[-min(num_damaged - most, len(spans))], most)
-
-    def report(self) -> DamageReport:
-        """Report what was read and lost so far, by file in the order of their numbers."""
-        return DamageReport(tuple(_settled(self._files[number]) for number in sorted(self._files)))
-
-    def give_warning(self) -> None:
-        """Warn of damage, if there was any and the caller was not told before."""
-        if not self._is_told:
-            warn_of_damage(self.report())
-
-
-def _extent(file: FileReport) -> tuple[int, int]:
-    """Return how far a file was read, to compare reports."""
-    return file.records + file.num_damaged, file.record_bytes + file.lost_bytes
-
-
-def _settled(file: FileReport) -> FileReport:
-    """Set the number of records that have come after each span."""
-    spans = [replace(s, records_after=file.records - s.records_before) for s in file.spans]
-    return replace(file, spans=tuple(spans))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast, overload
@@ -12,9 +12,10 @@ import numpy as np
 from tfrecord_lite.arrays import AnyArray
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import Column, RaggedTensor, SparseTensor
+from tfrecord_lite.convert.lists import Lists, SparseLists
 from tfrecord_lite.errors import InvalidArgumentError
 from tfrecord_lite.example.content import ContentType
-from tfrecord_lite.example.decode.first_error import parse_or_first_error
+from tfrecord_lite.example.decode.first_error import Found, parse_or_first_error
 from tfrecord_lite.example.decode.reader import (
     FeatureReader,
     as_block,
@@ -23,6 +24,7 @@ from tfrecord_lite.example.decode.reader import (
     checked_names,
     checked_splits,
     is_one_message,
+    joined_result,
 )
 from tfrecord_lite.example.survey import TypeCheck
 from tfrecord_lite.schema import DenseLike, FeatureLike, RaggedFeature, Schema, SparseSpec
@@ -214,14 +216,20 @@ class ExampleParser(Generic[_ColumnT_co]):
         *,
         single: bool = False,
     ) -> list[dict[str, Column]]:
-        """Parse several batches at once; the error is about the first message that is wrong."""
+        """Parse several batches at once."""
 
         def parse(some: Block) -> list[dict[str, Column]]:
             own = splits if some is block else [0, len(some)]
             stops = some.offsets + some.lengths
-            data, starts, is_given = some.data, some.offsets, some.is_given
-            return self._reader.read(data, starts, stops, own, single=single, is_given=is_given)
+            data, starts, is_owned = some.data, some.offsets, some.is_owned
+            return self._reader.read(data, starts, stops, own, single=single, is_owned=is_owned)
 
+        return self._or_first_error(block, names, parse)
+
+    def _or_first_error(
+        self, block: Block, names: Sequence[str] | None, parse: Callable[[Block], Found]
+    ) -> Found:
+        """Parse a block; the error is about the first message that is wrong."""
         try:
             return parse_or_first_error(block, names, parse)
         except InvalidArgumentError as error:
@@ -250,6 +258,25 @@ def parser_of_all(
     parser = ExampleParser(features, strings=strings)
     parser._reader.rejects_others, parser._hint = True, hint  # noqa: SLF001 - a second constructor
     return parser
+
+
+class ListsParser:
+    """Parses blocks to lists, which may be joined, and makes the results of those."""
+
+    def __init__(self, parser: ExampleParser[Any]) -> None:
+        self._parser, self._reader = parser, parser._reader  # noqa: SLF001 - of this module
+
+    def __call__(self, block: Block) -> dict[str, Lists | SparseLists]:
+        """Read the features of a block; errors as of the parser."""
+
+        def parse(some: Block) -> dict[str, Lists | SparseLists]:
+            return self._reader.lists_of(some.data, some.offsets, some.offsets + some.lengths)
+
+        return self._parser._or_first_error(block, None, parse)  # noqa: SLF001
+
+    def result(self, name: str, lists: Lists | SparseLists) -> Column:
+        """Make the result of a feature."""
+        return joined_result(self._reader, name, lists)
 
 
 @overload

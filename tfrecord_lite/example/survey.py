@@ -9,25 +9,31 @@
 It takes as long as parsing every feature into columns: values are read, but nothing is built from
 them. An *observer* gets the values of each block too, once all of the block is known to be sound.
 
-A record with feature lists is a SequenceExample, whose context would pass for the features of an
-Example; the first record that is not empty decides which of the two all records are. A
-SequenceExample without feature lists has the bytes of an Example, and counts as one.
+A record with feature lists is a SequenceExample, and then all records are: one without lists has the
+bytes of an Example, whose features are its context.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from tfrecord_lite.arrays import BoolArray, ByteRanges, Int64Array, Uint8Array, lanes
+from tfrecord_lite.arrays import (
+    BoolArray,
+    ByteItems,
+    ByteRanges,
+    Int64Array,
+    Uint8Array,
+    lanes,
+    row_splits,
+)
+from tfrecord_lite.convert.lists import Lists
+from tfrecord_lite.convert.types import record_of
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.content import ContentType, error_about, type_error
 from tfrecord_lite.example.decode.batch import DiscoveredKeys
-from tfrecord_lite.example.decode.entries import Flat, ListValues
 from tfrecord_lite.example.decode.first_error import parse_or_first_error
 from tfrecord_lite.example.proto import FEATURE_LISTS, FEATURES_TAG
 from tfrecord_lite.example.sequence.batch import SequenceMessageBatch, read_sequences
@@ -47,27 +53,14 @@ if TYPE_CHECKING:
     from tfrecord_lite.block import Block, Place
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class KindLists:
-    """The lists of one kind that a feature holds in a block."""
-
-    key: bytes
-    kind: Kind
-    counts: Int64Array | int
-    """Values of each list; one number if all have as many."""
-    n_lists: int
-    """Number of records with the feature in this kind; of a feature list, of steps."""
-    flat: Flat
-    """All values, end to end; they share the block's memory."""
-    is_step: bool
-    """Whether these are steps of a feature list."""
-
-
 class Observer(Protocol):
-    """Gets what a survey reads, block by block."""
+    """Gets what a survey reads, block by block; byte strings are in the block's memory."""
 
-    def add_lists(self, lists: KindLists) -> object:
-        """Take the lists of one kind of one feature."""
+    def add_lists(self, key: bytes, lists: Lists, *, is_step: bool) -> object:
+        """Take the lists of one kind of a feature, from the records that have it in this kind.
+
+        If they are steps, take the steps of a feature list with this kind instead.
+        """
 
     def add_steps(self, key: bytes, n_steps: Int64Array) -> object:
         """Take the numbers of steps of one feature list, in the records that have it."""
@@ -76,8 +69,7 @@ class Observer(Protocol):
 class Survey:
     """Survey Examples or SequenceExamples, block after block; not thread-safe.
 
-    A block that raises an error leaves no trace. With `accept_mixed`, Examples count as contexts of
-    SequenceExamples if any record is one.
+    A block that raises an error leaves no trace.
 
     >>> example = Example()
     >>> example.features.feature["age"].int64_list.value.append(7)
@@ -90,11 +82,10 @@ class Survey:
     age   int64  all      1       7
     """
 
-    def __init__(self, observer: Observer | None = None, *, accept_mixed: bool = False) -> None:
+    def __init__(self, observer: Observer | None = None) -> None:
         self._observer = observer
-        self._accept_mixed = accept_mixed
         self._check_type = check_of_either()
-        self._is_sequence: bool | None = None  # until a record is not empty
+        self._is_sequence = False  # until a record has feature lists
         self._reader = _Reader()
         self._n_records = 0
         self._features: dict[bytes, dict[Kind, ListSummary]] = {}
@@ -103,25 +94,16 @@ class Survey:
     def add(self, block: Block) -> None:
         """Survey the records of a block, which is not kept.
 
-        Raises MALFORMED about the first record that is neither an Example nor a SequenceExample, or
-        is not of the type of those before it.
+        Raises MALFORMED about the first record that is neither an Example nor a SequenceExample.
         """
         self._check_type(block)
-        filled = np.flatnonzero(block.lengths)
         has_lists = _has_feature_lists(block)
-        is_sequence = self._is_sequence
-        if is_sequence is None and filled.size:
-            is_sequence = has_lists is not None and bool(has_lists[filled[0]])
-        odd = [] if has_lists is None else filled[has_lists[filled] != is_sequence]
-        if len(odd) and not self._accept_mixed:
-            raise _mixed_error(block.place(int(odd[0])), has_lists=not is_sequence)
-        if len(odd):
-            is_sequence = True
+        is_sequence = self._is_sequence or (has_lists is not None and bool(has_lists.any()))
         try:
-            found = self._reader.read(block, is_sequence=bool(is_sequence))
+            found = self._reader.read(block, is_sequence=is_sequence)
         except WireError:
             message_type = "SequenceExample" if is_sequence else "Example"
-            again = partial(_Reader().read, is_sequence=bool(is_sequence))
+            again = partial(_Reader().read, is_sequence=is_sequence)
             parse_or_first_error(block, None, again, message_type)
             raise
         self._is_sequence = is_sequence
@@ -137,8 +119,8 @@ class Survey:
             if self._observer is not None:
                 if n_steps is not None:
                     self._observer.add_steps(key, n_steps)
-                for each in lists:
-                    self._observer.add_lists(each)
+                for one_kind in lists:
+                    self._observer.add_lists(key, one_kind, is_step=n_steps is not None)
 
     def summary(self) -> Summary | SequenceSummary:
         """Return the summary so far, features sorted by name."""
@@ -156,8 +138,8 @@ class _Found(NamedTuple):
     key: bytes
     n_steps: Int64Array | None
     """Of each record with the feature list; None for a feature."""
-    lists: list[KindLists]
-    """One per kind; none if it has no kind in any record."""
+    lists: list[Lists]
+    """One per kind, of the records or steps that have it; none if there is no kind in any record."""
     summary: FeatureListSummary | dict[Kind, ListSummary]
 
 
@@ -189,10 +171,9 @@ class _Reader:
                 continue
             lists, summary = [], {}
             for kind, having in kinds:
-                values = features.lists(number, kind).values
-                counted = _count(key, kind, values, having, block.place, len(block))
-                lists.append(counted[0])
-                summary[kind] = counted[1]
+                values = _having(features.lists(number, kind), having)
+                lists.append(values)
+                summary[kind] = _summary_of(values, block.place(_first(having)))
             found.append(_Found(key, None, lists, summary))
         return found
 
@@ -216,57 +197,49 @@ def _feature_list(
     kinds = batch.kinds(number)
     lists = {kind: batch.lists(number, kind) for kind in batch.kinds_present(number)}
     one = next(iter(lists.values()))
-    if not one.is_present.any():
+    present = one.present
+    if present is not None and not present.any():
         return None
-    n_steps = int(one.n_steps.sum())
-    ends = np.cumsum(one.n_steps)
-
-    def place_of(step: int) -> Place:
-        return block.place(int(np.searchsorted(ends, step, side="right")))
-
-    read = {}
+    splits = row_splits(one.lengths)
+    n_steps = int(splits[-1])
+    steps: list[Lists] = []
+    summaries: dict[Kind, ListSummary] = {}
     for kind, having in _kinds_of(kinds, n_steps):
-        values = lists[kind].steps.values
-        read[kind] = _count(key, kind, values, having, place_of, n_steps, is_step=True)
-    each = one.n_steps[one.is_present]
+        values = _having(lists[kind].below(), having)
+        steps.append(values)
+        record = record_of(splits, _first(having))
+        summaries[kind] = _summary_of(values, block.place(record))
+    each = one.lengths if present is None else one.lengths[present]
     spread = int(each.min()), int(each.max())
-    values_of = FeatureSummary({kind: summary for kind, (_, summary) in read.items()})
-    summary = FeatureListSummary(each.size, n_steps, spread, values_of)
-    return _Found(key, each, [found for found, _ in read.values()], summary)
+    summary = FeatureListSummary(each.size, n_steps, spread, FeatureSummary(summaries))
+    return _Found(key, each, steps, summary)
 
 
-def _count(
-    key: bytes,
-    kind: Kind,
-    values: ListValues,
-    having: Int64Array | None,
-    place_of: Callable[[int], Place],
-    n_all: int,
-    *,
-    is_step: bool = False,
-) -> tuple[KindLists, ListSummary]:
-    """Return the lists of one kind in a batch of records, or of steps, and their summary.
+def _first(having: Int64Array | None) -> int:
+    """Return the first of the records, or steps, that have a kind; None for all."""
+    return 0 if having is None else int(having[0])
 
-    `having` are those that have it; None for all.
-    """
-    counts = values.counts
-    if having is not None and not isinstance(counts, int):
-        counts = counts[having]
-    n_lists = n_all if having is None else having.size
-    lengths = (
-        (counts, counts) if isinstance(counts, int) else (int(counts.min()), int(counts.max()))
-    )
-    first = 0 if having is None else int(having[0])
-    summary = ListSummary(n_lists, lengths, _extremes(values.flat), place_of(first))
-    return KindLists(key, kind, counts, n_lists, values.flat, is_step), summary
+
+def _having(lists: Lists, having: Int64Array | None) -> Lists:
+    """Return the lists of the records, or steps, that have a kind; the others have no values."""
+    if having is None:
+        return lists
+    level = lists.levels[0]
+    own = level if isinstance(level, int) else level[having]
+    return Lists(having.size, lists.type, (own,), lists.flat)
+
+
+def _summary_of(lists: Lists, place: Place) -> ListSummary:
+    """Summarize lists of one kind; the first is in the record at a place."""
+    level = lists.levels[0]
+    spread = (level, level) if isinstance(level, int) else (int(level.min()), int(level.max()))
+    return ListSummary(lists.n, spread, _extremes(lists.flat), place)
 
 
 def _extremes(flat: Any) -> tuple[int, int] | tuple[float, float] | None:
     """Return the smallest and the largest value; for byte strings, of their lengths."""
-    if isinstance(flat, ByteRanges):
+    if isinstance(flat, ByteRanges | ByteItems):
         flat = flat.lengths
-    elif flat.dtype == object:
-        flat = np.fromiter(map(len, flat), np.int64, flat.size)
     if not flat.size:
         return None
     low, high = flat.min(), flat.max()
@@ -321,28 +294,17 @@ def reject_sequences(block: Block, *, is_first: bool = True) -> None:
     if has_lists is None or not has_lists.any():
         return
     place = block.place(int(has_lists.argmax()))
-    if not is_first or not has_lists.all():
-        raise _mixed_error(place, has_lists=True)
+    if is_first and has_lists.all():
+        detail = (
+            "the records have feature lists, so they are SequenceExamples, not Examples; a Schema "
+            "reads Examples, a SequenceSchema SequenceExamples"
+        )
+        raise place.locate(InvalidArgumentError(Reason.UNSUPPORTED, detail=detail))
     detail = (
-        "the records have feature lists, so they are SequenceExamples, not Examples; a Schema "
-        "reads Examples, a SequenceSchema SequenceExamples"
+        "this record has feature lists, as a SequenceExample has, but others have none; keep Examples "
+        "and SequenceExamples in separate files, or give a SequenceSchema if the others have empty lists"
     )
-    raise place.locate(InvalidArgumentError(Reason.UNSUPPORTED, detail=detail))
-
-
-def _mixed_error(place: Place, *, has_lists: bool) -> InvalidArgumentError:
-    """Return the error about a record that is not of the type of the others."""
-    if has_lists:
-        detail = (
-            "this record has feature lists, as a SequenceExample has, but others have none; "
-            "keep Examples and SequenceExamples in separate files"
-        )
-    else:
-        detail = (
-            "this record has no feature lists, but those before it have; keep Examples and "
-            "SequenceExamples in separate files, or give a SequenceSchema if its lists are empty"
-        )
-    return place.locate(InvalidArgumentError(Reason.MALFORMED, detail=detail))
+    raise place.locate(InvalidArgumentError(Reason.MALFORMED, detail=detail))
 
 
 def _has_feature_lists(block: Block) -> BoolArray | None:

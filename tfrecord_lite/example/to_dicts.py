@@ -22,11 +22,11 @@ from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 import numpy as np
 
-from tfrecord_lite.arrays import AnyArray, ByteRanges, Int64Array, Uint8Array, row_splits
+from tfrecord_lite.arrays import AnyArray, ByteStrings, Int64Array, Uint8Array, row_splits
 from tfrecord_lite.block import Block
-from tfrecord_lite.example.decode import build
+from tfrecord_lite.convert.lists import Lists
+from tfrecord_lite.convert.restore import objects_of
 from tfrecord_lite.example.decode.batch import FEW, DiscoveredKeys, MessageBatch, by_runtime
-from tfrecord_lite.example.decode.entries import FeatureValues
 from tfrecord_lite.example.decode.first_error import parse_or_first_error
 from tfrecord_lite.example.decode.reader import as_block, as_bytes
 from tfrecord_lite.example.sequence.batch import SequenceMessageBatch, read_sequences
@@ -212,20 +212,22 @@ class _DecodedList:
         kinds = batch.kinds(number)
         wanted = batch.kinds_present(number)
         lists = batch.lists(number, wanted[0])
-        self._splits = row_splits(lists.n_steps).tolist()
-        self._is_present = None if lists.is_present.all() else lists.is_present.tolist()
-        arrays = _Arrays(lists.steps)
+        self._splits = row_splits(lists.lengths).tolist()
+        present = lists.present
+        self._is_present = None if present is None or present.all() else present.tolist()
+        below = lists.below()
+        arrays = _Arrays(below)
         self._some = arrays.some
         if len(wanted) > 1:
-            steps = list(arrays.some(0, lists.steps.n_messages))
+            steps = list(arrays.some(0, below.n))
             for kind in wanted[1:]:
-                others = _Arrays(batch.lists(number, kind).steps).some(0, lists.steps.n_messages)
+                others = _Arrays(batch.lists(number, kind).below()).some(0, below.n)
                 for i in np.flatnonzero(kinds == kind).tolist():
                     steps[i] = others[i]
             self._some = lambda first, last: steps[first:last]
         self._kinds = None
         if not isinstance(kinds, int) and not kinds.all():
-            self._kinds = lists.steps.kind  # some steps have no kind
+            self._kinds = kinds  # some steps have no kind
 
     def add_to(self, rows: list[SequenceRow], first: int) -> None:
         """Add the list to those rows that have it; the first row is number `first`."""
@@ -250,23 +252,23 @@ def _match_empty(steps: list[AnyArray], kinds: Uint8Array) -> None:
 class _Arrays:
     """The values of a feature, to be divided into an array per message."""
 
-    def __init__(self, lists: FeatureValues) -> None:
+    def __init__(self, lists: Lists) -> None:
         flat: Any = lists.flat
-        count = lists.values.counts
+        count = lists.levels[0]
         self._splits = row_splits(count) if not isinstance(count, int) else None
         self._count = count
         self._flat: Any = None
-        self._long: ByteRanges | None = None
+        self._long: ByteStrings | None = None
         self._is_wide = False
-        if isinstance(flat, ByteRanges):
+        if lists.kind is Kind.BYTES:
             if int(flat.lengths.sum()) > _WIDE_BYTES * len(flat):
                 self._long = flat  # objects are made when they are asked for
                 return
-            flat = build.strings(flat, as_column=False)
+            flat = objects_of(flat)
         if self._splits is None:
-            flat = flat.reshape(lists.n_messages, count)
+            flat = flat.reshape(lists.n, count)
         self._flat = flat
-        self._is_wide = flat.nbytes > _WIDE_BYTES * max(lists.n_messages, 1)
+        self._is_wide = flat.nbytes > _WIDE_BYTES * max(lists.n, 1)
 
     def some(self, first: int, last: int) -> Any:
         """Return the arrays of a range of messages, in a list or an array; short ones are views."""
@@ -274,14 +276,14 @@ class _Arrays:
             count = cast("int", self._count)
             if self._long is not None:
                 some = self._long.take(slice(first * count, last * count))
-                return list(build.strings(some, as_column=False).reshape(-1, count))  # type: ignore[union-attr]
+                return list(objects_of(some).reshape(-1, count))
             rows = self._flat[first:last]
         else:
             splits = self._splits[first : last + 1]
             flat = self._flat
             if self._long is not None:
                 some = self._long.take(slice(int(splits[0]), int(splits[-1])))
-                flat, splits = build.strings(some, as_column=False), splits - splits[0]
+                flat, splits = objects_of(some), splits - splits[0]
             rows = [flat[a:b] for a, b in pairwise(splits.tolist())]
         return [row.copy() for row in rows] if self._is_wide else rows
 

@@ -13,7 +13,7 @@ follow another in a file, and what makes a compressor and a decompressor
     BZ2     bzip2      no                   yes                     .bz2
 
 TFRecordOptions and TFRecordCompressionType have TensorFlow's names and rules (O1, O2, O8).
-This package's own arguments say ``"infer"`` too, and take names in any letter case.
+This package's own arguments say ``"infer"`` too, and take any of :data:`COMPRESSION_WORDS` in any letter case.
 
 ISA-L (the extra ``fast``) inflates GZIP and ZLIB two to three times as fast as zlib. Writing
 always uses zlib, so that a file's bytes never depend on what is installed. No I/O.
@@ -32,6 +32,18 @@ from enum import IntEnum
 from typing import Any, Protocol, TypeAlias, cast
 
 from tfrecord_lite.errors import InvalidArgumentError, argument_error
+
+__all__ = [
+    "CODECS",
+    "COMPRESSION_WORDS",
+    "CompressionType",
+    "TFRecordCompressionType",
+    "TFRecordOptions",
+    "codec_named",
+    "compression_of_name",
+    "compression_to_write",
+    "detect",
+]
 
 MEM_LEVEL = 9
 """TensorFlow's default, and zlib's highest; zlib's own default is 8 (rule O7)."""
@@ -66,6 +78,8 @@ class Codec:
     """Whether streams may follow each other in one file, and so be appended."""
     endings: tuple[str, ...]
     """Endings of the names of such files, in lower case; the first is the usual one."""
+    words: tuple[str, ...]
+    """What shells and other libraries call it, in lower case."""
     magic: bytes = b""
     """The first bytes of every stream with content, to find the next one after damage."""
 
@@ -230,6 +244,7 @@ CODECS: dict[str, Codec] = {
             errors=_zlib_errors,
             joinable=True,
             endings=(".gz", ".gzip"),
+            words=("gzip", "gz"),
             magic=b"\x1f\x8b\x08",
         ),
         Codec(
@@ -240,6 +255,7 @@ CODECS: dict[str, Codec] = {
             errors=_zlib_errors,
             joinable=False,
             endings=(".zlib", ".zz"),
+            words=("zlib", "deflate"),
         ),
         Codec(
             name="ZSTD",
@@ -249,6 +265,7 @@ CODECS: dict[str, Codec] = {
             errors=lambda: (_zstd_module().ZstdError,),
             joinable=True,
             endings=(".zst", ".zstd"),
+            words=("zstd", "zst"),
             magic=_ZSTD_MAGIC,
         ),
         Codec(
@@ -259,11 +276,19 @@ CODECS: dict[str, Codec] = {
             errors=lambda: (OSError, ValueError),
             joinable=True,
             endings=(".bz2",),
+            words=("bz2", "bzip2"),
             magic=b"BZh",
         ),
     ]
 }
 """Every compression by its name, except ""."""
+
+COMPRESSION_WORDS: dict[str, str] = {
+    "none": "",
+    "uncompressed": "",
+    **{word: codec.name for codec in CODECS.values() for word in codec.words},
+}
+"""The name in the table of each word for a compression."""
 
 
 def codec_named(name: str) -> Codec | None:
@@ -286,8 +311,8 @@ def _unknown_error(name: object, *others: str) -> InvalidArgumentError:
     """Return the error about an unknown name; `others` are accepted besides the table's."""
     known = ", ".join(map(repr, [*others, "", *CODECS]))
     detail = f"unknown compression {name!r}, expected one of {known}"
-    if isinstance(name, str) and name.upper() in CODECS:
-        detail += f"; did you mean {name.upper()!r}?"
+    if isinstance(name, str) and name.lower() in COMPRESSION_WORDS:
+        detail += f"; did you mean {COMPRESSION_WORDS[name.lower()]!r}?"
     elif name in ("w", "a", "wb", "ab"):
         detail += f"; a mode is a keyword: mode={name[0]!r}"
     return argument_error(detail)
@@ -439,7 +464,7 @@ def compression_to_read(compression: CompressionType) -> str | None:
     """Return the name of a compression to read, or None to infer it from the first bytes."""
     if compression is None or is_infer(compression):
         return None
-    return TFRecordOptions.get_compression_type_string(_in_table_case(compression))
+    return TFRecordOptions.get_compression_type_string(_in_table_form(compression))
 
 
 def compression_to_write(name: object, compression: CompressionType) -> TFRecordOptions:
@@ -447,7 +472,7 @@ def compression_to_write(name: object, compression: CompressionType) -> TFRecord
 
     A file object has no name to go by, and is not compressed.
     """
-    compression = _in_table_case(compression)
+    compression = _in_table_form(compression)
     if is_infer(compression):
         is_path = isinstance(name, (str, bytes, os.PathLike))
         compression = compression_of_name(os.fsdecode(name)) if is_path else ""  # type: ignore[arg-type]
@@ -468,10 +493,10 @@ def compression_of_name(name: str) -> str:
     return next((c.name for c in CODECS.values() if lower.endswith(c.endings)), "")
 
 
-def _in_table_case(compression: CompressionType) -> CompressionType:
-    """Return a name as the table spells it: TensorFlow's names have one case, ours have any."""
+def _in_table_form(compression: CompressionType) -> CompressionType:
+    """Return a name as the table spells it: TensorFlow's names have one form, ours are any word."""
     if not isinstance(compression, str) or not compression or is_infer(compression):
         return compression
-    if compression.upper() not in CODECS:
+    if compression.lower() not in COMPRESSION_WORDS:
         raise _unknown_error(compression, INFER)
-    return compression.upper()
+    return COMPRESSION_WORDS[compression.lower()]

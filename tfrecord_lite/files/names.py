@@ -17,8 +17,30 @@ from typing import IO, Any, TypeAlias, cast
 from tfrecord_lite.errors import FailedPreconditionError, Reason, argument_error
 from tfrecord_lite.files.remote import as_os_errors, remote_place
 
+__all__ = [
+    "INDEX_SUFFIX",
+    "SIDECAR_SUFFIX",
+    "Source",
+    "Sources",
+    "StorageOptions",
+    "check_storage_options",
+    "expand",
+    "in_directories",
+    "is_file_object",
+    "is_same_file",
+    "is_url",
+    "local_size",
+    "name_of",
+    "opening_error",
+    "position_of",
+    "shard_names",
+    "without_companions",
+]
+
 Source: TypeAlias = "str | bytes | os.PathLike[str] | os.PathLike[bytes] | IO[bytes]"
+"""One file: a path, a URL, or a file object."""
 Sources: TypeAlias = "Source | Iterable[Source]"
+"""What a `paths` argument may be: a file or several; paths may be patterns."""
 StorageOptions: TypeAlias = "Mapping[str, Any] | None"
 """Options for fsspec, which opens URLs: credentials, an endpoint, ..."""
 

@@ -33,6 +33,8 @@ from tfrecord_lite.files.names import (
 )
 from tfrecord_lite.files.remote import remote_file, remote_place
 
+__all__ = ["OutputFile", "open_output", "remove"]
+
 try:
     import fcntl
 except ImportError:  # not POSIX

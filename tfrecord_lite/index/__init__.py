@@ -4,7 +4,7 @@
 
     index      RecordIndex: the extents of a file's records, from a scan or an index file
     handles    files read at any offset: local ones, and URLs by range requests
-    ranges     parts of files, cut at borders of records, for tasks elsewhere
+    parts      parts of files, cut at borders of records, for tasks elsewhere
     file       TFRecordFile: records by number; tf_record_random_reader: by offset
 """
 

@@ -18,12 +18,11 @@ import numpy as np
 import numpy.typing as npt
 
 from tfrecord_lite.arrays import Int64Array
-from tfrecord_lite.block import HEADER_BYTES, OVERHEAD_BYTES, SPARE_BYTES, Block
+from tfrecord_lite.block import HEADER_BYTES, OVERHEAD_BYTES, SPARE_BYTES, Block, block_of
 from tfrecord_lite.errors import (
     DataLossError,
     FailedPreconditionError,
     Reason,
-    TFRecordError,
     argument_error,
     plural,
     require_int,
@@ -57,8 +56,8 @@ from tfrecord_lite.records.stream import RecordStream
 if TYPE_CHECKING:
     from tfrecord_lite.arrays import AnyArray
     from tfrecord_lite.columns import Column
+    from tfrecord_lite.described.sidecar import SchemaLike
     from tfrecord_lite.example.parse import ExampleParser
-    from tfrecord_lite.storage.sidecar import SchemaLike
 
     Indices: TypeAlias = Sequence[int] | npt.NDArray[np.integer[Any]]
 
@@ -239,7 +238,7 @@ class TFRecordFile:
         -------
         Block
             Record i is ``file[indices[i]]``. Owns as much memory as the records take in
-            the file. The block does not know its files; :meth:`place` does.
+            the file.
 
         Raises
         ------
@@ -261,16 +260,13 @@ class TFRecordFile:
         >>> parse_example(block, {"age": int})
         {'age': array([37, 36])}
         """
-        numbers, places = self._locate(indices)
-        offsets, sizes = np.empty_like(places), np.empty_like(places)
+        origin, sizes = self._locate(indices)
+        numbers, places, offsets = origin.T
         files = np.unique(numbers).tolist()
         chosen = [np.flatnonzero(numbers == number) for number in files]
-        for number, rows in zip(files, chosen, strict=True):
-            index = self._indexes[number]
-            offsets[rows], sizes[rows] = index.offsets[places[rows]], index.sizes[places[rows]]
         data = np.empty(int(sizes.sum()) + SPARE_BYTES, np.uint8)
         data[-SPARE_BYTES:] = 0
-        starts = np.empty_like(places)
+        starts = np.empty_like(sizes)
         at = 0
         remote = []
         for number, rows in zip(files, chosen, strict=True):
@@ -287,7 +283,8 @@ class TFRecordFile:
             number, size, offset = int(numbers[bad]), int(sizes[bad]), int(offsets[bad])
             frame = self._handle(number).read(size, offset)
             raise frame_error(frame, size, offset, self._names[number], int(places[bad]))
-        return Block(data, starts + HEADER_BYTES, sizes - OVERHEAD_BYTES)
+        starts, sizes = starts + HEADER_BYTES, sizes - OVERHEAD_BYTES
+        return block_of(data, starts, sizes, self._names, origin, self._verify)
 
     def place(self, index: int) -> tuple[str, int, int]:
         """Return the file a record is in, its number there, and the offset of its header.
@@ -331,12 +328,7 @@ class TFRecordFile:
                [ 1,  0,  0],
                [ 1,  1, 50]])
         """
-        numbers, places = self._locate(indices)
-        offsets = np.empty_like(places)
-        for number in np.unique(numbers).tolist():
-            rows = np.flatnonzero(numbers == number)
-            offsets[rows] = self._indexes[number].offsets[places[rows]]
-        return np.stack([numbers, places, offsets], axis=1)
+        return self._locate(indices)[0]
 
     def example(self, index: int) -> dict[str, AnyArray]:
         """Return one Example as a dictionary, as :meth:`TFRecordReader.examples` does.
@@ -355,14 +347,9 @@ class TFRecordFile:
         ...     people.example(1)
         {'age': array([41]), 'name': array([b'Alan'], dtype=object)}
         """
-        from tfrecord_lite.example.to_dicts import decode_example  # noqa: PLC0415 - loads the engine
+        from tfrecord_lite.example.to_dicts import decode_examples  # noqa: PLC0415 - loads the engine
 
-        record = self[require_int("index", index)]
-        try:
-            return decode_example(record)
-        except TFRecordError as error:
-            name, place, offset = self.place(index)
-            raise error.at(source=name, index=place, offset=offset) from None
+        return decode_examples(self.block([require_int("index", index)]))[0]
 
     def parse(
         self, indices: Indices, schema: SchemaLike | ExampleParser[Any] | None = None
@@ -396,14 +383,7 @@ class TFRecordFile:
         {'name': array([b'Grace', b'Ada'], dtype=object), 'age': array([37, 36])}
         """
         parser = parser_of(self, schema)
-        block = self.block(indices)
-        try:
-            columns: dict[str, Column] = parser(block)
-        except TFRecordError as error:
-            if error.index is None:
-                raise
-            name, place, offset = self.place(int(np.asarray(indices)[error.index]))
-            raise error.at(source=name, index=place, offset=offset) from None
+        columns: dict[str, Column] = parser(self.block(indices))
         return columns
 
     def __iter__(self) -> Iterator[bytes]:
@@ -458,7 +438,7 @@ class TFRecordFile:
         return number, index - (self._end_list[number - 1] if number else 0)
 
     def _locate(self, indices: Indices) -> tuple[Int64Array, Int64Array]:
-        """Return the number of the file that each record is in, and its number there."""
+        """Return the places of records, as :meth:`places`, and their sizes in the files."""
         wanted = np.asarray(indices)
         if wanted.size == 0:
             wanted = wanted.astype(np.int64)
@@ -471,8 +451,14 @@ class TFRecordFile:
             raise IndexError(_out_of_range(int(wanted[outside[0]]), n_records))
         wanted = wanted.astype(np.int64)
         wanted[wanted < 0] += n_records
+        places, sizes = np.empty((wanted.size, 3), np.int64), np.empty_like(wanted)
         numbers = self._ends.searchsorted(wanted, side="right")
-        return numbers, wanted - np.concatenate(([0], self._ends))[numbers]
+        places[:, 0], places[:, 1] = numbers, wanted - np.concatenate(([0], self._ends))[numbers]
+        for number in np.unique(numbers).tolist():
+            rows, index = np.flatnonzero(numbers == number), self._indexes[number]
+            places[rows, 2] = index.offsets[places[rows, 1]]
+            sizes[rows] = index.sizes[places[rows, 1]]
+        return places, sizes
 
     def _handle(self, number: int) -> AnyHandle:
         if self._is_closed:
@@ -666,7 +652,7 @@ def tf_record_random_reader(path: str | bytes | os.PathLike[str]) -> RandomReade
 
 def parser_of(file: TFRecordFile, schema: Any = None) -> Any:
     """Return the parser of a schema, or of what describes the records; the last one is kept."""
-    from tfrecord_lite.storage.described import parser_for  # noqa: PLC0415 - of a room above
+    from tfrecord_lite.described.sources import parser_for  # noqa: PLC0415 - loads the engine
 
     if hasattr(schema, "parse_batches"):
         return schema

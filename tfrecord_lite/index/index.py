@@ -115,8 +115,8 @@ def scan(stream: RecordStream, meter: Meter = SILENT) -> RecordIndex:
     # These grow in place, so the scan takes no more than 16 bytes of memory per record.
     offsets, sizes = array.array("q"), array.array("q")
     while (block := stream.next_block()) is not None:
-        base = block.spans[0].base
-        offsets.frombytes((block.offsets + (base or 0)).tobytes())
+        if block.places is not None:
+            offsets.frombytes(block.places[:, 2].tobytes())
         sizes.frombytes((block.lengths + OVERHEAD_BYTES).tobytes())
         meter.advance(int(block.lengths.sum()) + len(block) * OVERHEAD_BYTES)
     return RecordIndex(np.frombuffer(offsets, np.int64), np.frombuffer(sizes, np.int64))

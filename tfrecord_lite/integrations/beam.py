@@ -1,8 +1,8 @@
-"""Record files in pipelines of Apache Beam: read in ranges, written in its shards.
+"""Record files in pipelines of Apache Beam: read in parts, written in its shards.
 
 ::
 
-    paths ──ReadTFRecords, ReadExamples──> ranges ──Reshuffle──> bytes, tables, columns or rows
+    paths ──ReadTFRecords, ReadExamples──> parts ───Reshuffle──> bytes, tables, columns or rows
     ReadAllTFRecords, ReadAllExamples      the same, paths from a PCollection
     bytes, dicts, rows or tables ──WriteTFRecords, WriteExamples──> shards, by Beam's file sink
 
@@ -24,13 +24,13 @@ import numpy as np
 
 from tfrecord_lite.apps.tables.record_format import RowEncoder, encoder_of
 from tfrecord_lite.apps.tables.table import fitting_blocks, scan
+from tfrecord_lite.described.sidecar import FingerprintingFile, Sidecar, content_to_write
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.files.compression import compression_to_write
 from tfrecord_lite.files.names import SIDECAR_SUFFIX, expand, is_url, name_of
-from tfrecord_lite.index.ranges import RANGE_BYTES, RangeReader, record_ranges
+from tfrecord_lite.index.parts import PART_BYTES, PartReader, file_parts
 from tfrecord_lite.options import ReadOptions, ReadSettings
 from tfrecord_lite.storage.loading import Loader
-from tfrecord_lite.storage.sidecar import FingerprintingFile, Sidecar, content_to_write
 from tfrecord_lite.writer import TFRecordWriter
 
 try:
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.block import Block
     from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import Sources
-    from tfrecord_lite.index.ranges import RecordRange
+    from tfrecord_lite.index.parts import FilePart
     from tfrecord_lite.integrations.engines import Foreign
     from tfrecord_lite.schema import FeatureSpec
 
@@ -76,14 +76,11 @@ __all__ = [
 _ROWS_AT_ONCE = 8192
 _SEQUENCE = {"context", "feature_lists"}
 """The parts of a SequenceExample."""
-_COMPRESSIONS = {"auto": "infer", "bzip2": "BZ2", "deflate": "ZLIB", "uncompressed": ""}
-"""Ours for those of Beam's ``CompressionTypes`` that have another name."""
 
 
 def _compression(compression: Any) -> Any:
-    """Return a compression, which may be one of Beam's names, by a name of ours."""
-    is_name = isinstance(compression, str)
-    return _COMPRESSIONS.get(compression, compression) if is_name else compression
+    """Return a compression, of which ``CompressionTypes.AUTO`` is Beam's name for ``"infer"``."""
+    return "infer" if compression == CompressionTypes.AUTO else compression
 
 
 # ------------------------------------------------------------------------------- reading
@@ -120,21 +117,21 @@ class _Read(_TransformBase):
     def expand(self, given: Any) -> Any:
         """Return the elements."""
         how, max_bytes, elements, size = self._how, self._max_bytes, self._elements, self._size
-        cut = beam.FlatMap(lambda path: record_ranges(path, how, max_bytes=max_bytes))
+        cut = beam.FlatMap(lambda path: file_parts(path, how, max_bytes=max_bytes))
         read = beam.FlatMap(lambda part: _elements_in(part, how, size, elements))
         paths = given if self._paths is None else given | "Files" >> beam.Create(self._paths)
-        ranges = paths | "Cut" >> cut | beam.Reshuffle()
-        return ranges | "Read" >> read.with_output_types(self._type)
+        parts = paths | "Cut" >> cut | beam.Reshuffle()
+        return parts | "Read" >> read.with_output_types(self._type)
 
 
 def _elements_in(
-    part: RecordRange,
+    part: FilePart,
     how: ReadSettings,
     size: int | None,
     elements: Callable[[Block], Iterable[Any]],
 ) -> Iterator[Any]:
-    """Yield the elements of a range, in a worker."""
-    reader = RangeReader(part, how)
+    """Yield the elements of a part, in a worker."""
+    reader = PartReader(part, how)
     for block in fitting_blocks(reader, size):
         Metrics.counter("tfrecord_lite", "records").inc(len(block))
         yield from elements(block)
@@ -153,11 +150,11 @@ class ReadTFRecords(_Read):
     paths : str, PathLike, or a list of them
         One file or many, patterns included, as for :class:`TFRecordReader`.
     max_bytes : int or None, default 128 MiB
-        Cut uncompressed files that are larger into ranges of about this size, as
+        Cut uncompressed files that are larger into parts of about this size, as
         :meth:`TFRecordTable.partitions`.
     **options
         How files are read: :class:`~tfrecord_lite.options.ReadOptions`; `compression` may be one of Beam's
-        ``CompressionTypes`` too, and `max_errors` is per range.
+        ``CompressionTypes`` too, and `max_errors` is per part.
 
     Raises
     ------
@@ -168,7 +165,7 @@ class ReadTFRecords(_Read):
 
     Notes
     -----
-    The files are cut by workers, and each range is read by a worker, whole. Beam's counters ``records``, ``damaged_spans`` and ``lost_bytes`` of the
+    The files are cut by workers, and each part is read by a worker, whole. Beam's counters ``records``, ``damaged_spans`` and ``lost_bytes`` of the
     namespace ``tfrecord_lite`` are those of the work that was committed: a repeated task counts once.
 
     Examples
@@ -183,7 +180,7 @@ class ReadTFRecords(_Read):
     """
 
     def __init__(
-        self, paths: Sources, *, max_bytes: int | None = RANGE_BYTES, **options: Unpack[ReadOptions]
+        self, paths: Sources, *, max_bytes: int | None = PART_BYTES, **options: Unpack[ReadOptions]
     ) -> None:
         super().__init__(paths, iter, bytes, options, max_bytes)
 
@@ -214,7 +211,7 @@ class ReadAllTFRecords(_Read):
     """
 
     def __init__(
-        self, *, max_bytes: int | None = RANGE_BYTES, **options: Unpack[ReadOptions]
+        self, *, max_bytes: int | None = PART_BYTES, **options: Unpack[ReadOptions]
     ) -> None:
         super().__init__(None, iter, bytes, options, max_bytes)
 
@@ -292,7 +289,7 @@ class ReadExamples(_Read):
     max_bytes : optional
         As for :class:`ReadTFRecords`.
     **options
-        As for :func:`scan`; `num_workers` has no effect, and `max_errors` is per range.
+        As for :func:`scan`; `num_workers` has no effect, and `max_errors` is per part.
 
     Attributes
     ----------
@@ -331,7 +328,7 @@ class ReadExamples(_Read):
         *,
         schema: Any = None,
         elements: Elements = "arrow",
-        max_bytes: int | None = RANGE_BYTES,
+        max_bytes: int | None = PART_BYTES,
         **options: Unpack[ScanOptions],
     ) -> None:
         if "compression" in options:
@@ -380,7 +377,7 @@ class ReadAllExamples(_Read):
         *,
         elements: Elements = "arrow",
         batch_size: int | None = None,
-        max_bytes: int | None = RANGE_BYTES,
+        max_bytes: int | None = PART_BYTES,
         **options: Unpack[ReadOptions],
     ) -> None:
         found = {**options, "batch_size": batch_size}

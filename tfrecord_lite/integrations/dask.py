@@ -25,7 +25,7 @@ from tfrecord_lite.apps.tables.table import ScanOptions, TablePartition, TFRecor
 from tfrecord_lite.convert.arrow import imported, library
 from tfrecord_lite.errors import DamageReport, argument_error
 from tfrecord_lite.files.names import Sources, in_directories, is_url
-from tfrecord_lite.index.ranges import RangeReader, RecordRange, join_reports, record_ranges
+from tfrecord_lite.index.parts import FilePart, PartReader, file_parts, join_reports
 from tfrecord_lite.integrations.engines import (
     absolute,
     check_lossless,
@@ -233,16 +233,16 @@ def read_records(
     114
     """
     bag, how = library("dask.bag"), ReadSettings(**options)
-    ranges = _ranges(paths, how, blocksize)
-    state = _state_of(part.source for part in ranges)
-    return bag.from_sequence(ranges, npartitions=len(ranges)).map_partitions(_records, how, state)
+    parts = _parts(paths, how, blocksize)
+    state = _state_of(part.source for part in parts)
+    return bag.from_sequence(parts, npartitions=len(parts)).map_partitions(_records, how, state)
 
 
-def _records(ranges: Any, options: ReadSettings, state: str) -> list[bytes]:  # noqa: ARG001 - for the key of the task
+def _records(parts: Any, options: ReadSettings, state: str) -> list[bytes]:  # noqa: ARG001 - for the key of the task
     return [
         record
-        for part in ranges
-        for block in RangeReader(part, options).blocks()
+        for part in parts
+        for block in PartReader(part, options).blocks()
         for record in block.to_list()
     ]
 
@@ -280,19 +280,19 @@ def damage_report(
     options["on_error"] = "skip"
     how = ReadSettings(**options)
     report = delayed(_report)
-    return delayed(join_reports)([report(part, how) for part in _ranges(paths, how, blocksize)])
+    return delayed(join_reports)([report(part, how) for part in _parts(paths, how, blocksize)])
 
 
-def _report(part: RecordRange, options: ReadSettings) -> DamageReport | None:
-    reader = RangeReader(part, options)
+def _report(part: FilePart, options: ReadSettings) -> DamageReport | None:
+    reader = PartReader(part, options)
     for _ in reader.blocks():
         pass
     return reader.report
 
 
-def _ranges(paths: Sources, options: ReadSettings, blocksize: _Blocksize) -> list[RecordRange]:
+def _parts(paths: Sources, options: ReadSettings, blocksize: _Blocksize) -> list[FilePart]:
     names = list(map(absolute, in_directories(paths)))
-    return record_ranges(names, options, max_bytes=_bytes_of(blocksize))
+    return file_parts(names, options, max_bytes=_bytes_of(blocksize))
 
 
 def _state_of(sources: Iterable[str]) -> str:

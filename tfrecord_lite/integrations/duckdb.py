@@ -27,12 +27,15 @@ import numpy as np
 from tfrecord_lite.apps.tables.table import ScanOptions, TFRecordTable, scan
 from tfrecord_lite.arrays import BoolArray
 from tfrecord_lite.convert.arrow import imported as arrow
-from tfrecord_lite.convert.arrow import library
+from tfrecord_lite.convert.arrow import library, without_decimals
+from tfrecord_lite.described.inferred import SAMPLE, feature_names
 from tfrecord_lite.errors import InvalidArgumentError, TFRecordError, argument_error
+from tfrecord_lite.options import ReadOptions
 from tfrecord_lite.schema.text import nearest
+from tfrecord_lite.storage.infer import summarize
 
 if TYPE_CHECKING:
-    from tfrecord_lite.storage.sidecar import SchemaLike
+    from tfrecord_lite.described.sidecar import SchemaLike
 
 __all__ = ["Where", "sql", "where"]
 
@@ -79,8 +82,8 @@ def sql(query: str, *, schema: SchemaLike | None = None, **options: Unpack[ScanO
     Returns
     -------
     pyarrow.RecordBatchReader
-        The rows, as they are found; only those columns are parsed that the query uses. Read it to its
-        end, or close it.
+        The rows, as they are found; only those columns are parsed that the query uses. Decimals with digits
+        after the point, as DuckDB's literals are, are float64. Read it to its end, or close it.
 
     Raises
     ------
@@ -108,7 +111,9 @@ def sql(query: str, *, schema: SchemaLike | None = None, **options: Unpack[ScanO
     except BaseException:
         run.connection.close()
         raise
-    return arrow().RecordBatchReader.from_batches(reader.schema, run.batches(reader))
+    schema = without_decimals(reader.schema)
+    rows = (batch.cast(schema) for batch in run.batches(reader))
+    return arrow().RecordBatchReader.from_batches(schema, rows)
 
 
 class _Run:
@@ -124,7 +129,7 @@ class _Run:
             if name in self._tables or _DUCKDB_FILES.search(name):
                 continue
             try:
-                table = self._tables[name] = scan(name, **options)
+                table = self._tables[name] = _scanned(name, query, options)
             except (OSError, TFRecordError) as error:  # it need not be a file
                 self._absent[name] = error
             else:
@@ -180,6 +185,22 @@ class _Run:
                 detail += f"; the name of a file is in quotes: from '{name}'"
                 break
         return argument_error(detail)
+
+
+def _scanned(name: str, query: str, options: dict[str, Any]) -> TFRecordTable:
+    """Return the table of a file; if a column has no type, that of the columns which the query names."""
+    try:
+        return scan(name, **options)
+    except InvalidArgumentError as error:
+        if error.key is None or error.key in query:
+            raise
+        with imported().connect(":memory:") as connection:
+            nodes = list(_nodes(_parsed_query(connection, query)))
+        if any(node.get("class") == "STAR" for node in nodes):
+            raise
+        reading = {key: options[key] for key in options.keys() & ReadOptions.__annotations__}
+        summary = summarize(name, num_records=options.get("sample", SAMPLE), **reading)
+        return scan(name, [each for each in feature_names(summary) if each in query], **options)
 
 
 def names_in(query: str) -> list[str]:

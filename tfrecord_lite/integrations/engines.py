@@ -1,7 +1,7 @@
 """What the engines share: how a table is opened for workers, and the folders that tasks write to.
 
-Ray, Spark and Dask read a table by its partitions (``scan(...).partitions()``), Beam by the ranges below them
-(``index/ranges``); the tasks of all write files whole or not at all (``apps/tables/record_format``).
+Ray, Spark and Dask read a table by its partitions (``scan(...).partitions()``), Beam by the parts of files below them
+(``index/parts``); the tasks of all write files whole or not at all (``apps/tables/record_format``).
 """
 
 from __future__ import annotations

@@ -15,9 +15,9 @@ from tfrecord_lite.index import TFRecordFile
 from tfrecord_lite.index.file import parser_of
 
 if TYPE_CHECKING:
+    from tfrecord_lite.described.sidecar import SchemaLike
     from tfrecord_lite.example.parse import ExampleParser
     from tfrecord_lite.index.file import Indices
-    from tfrecord_lite.storage.sidecar import SchemaLike
 
 
 class IndexedExamples:
@@ -46,13 +46,12 @@ class IndexedExamples:
             columns: dict[str, Any] = self._columns(indices)
             numbers = range(len(indices))
             return [{name: row_of(c, i) for name, c in columns.items()} for i in numbers]
-        rows = []
-        for record, index in zip(self.file.block(indices), indices, strict=True):
+        rows, block = [], self.file.block(indices)
+        for number, record in enumerate(block):
             try:
                 row = self._parser.parse_single(record)
             except TFRecordError as error:
-                name, place, offset = self.file.place(int(index))
-                raise error.at(source=name, index=place, offset=offset) from None
+                raise block.place(number).locate(error) from None
             rows.append({name: _present(value) for name, value in row.items()})
         return rows
 

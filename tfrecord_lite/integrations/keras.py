@@ -33,8 +33,8 @@ except ImportError as _error:
     raise ImportError(_detail) from None
 
 if TYPE_CHECKING:
+    from tfrecord_lite.described.sidecar import SchemaLike
     from tfrecord_lite.example.parse import ExampleParser
-    from tfrecord_lite.storage.sidecar import SchemaLike
 
 __all__ = ["keras_dataset"]
 

@@ -100,6 +100,17 @@ def _name_of(name: Any) -> str | None:
 # -------------------------------------------------------------------------------- to columns
 
 
+def parts_of(name: str, series: Any) -> dict[str, Any]:
+    """Return the fields of structs in a Series by their paths; another one by its name."""
+    pd = library("pandas")
+    if not isinstance(series.dtype, pd.ArrowDtype):
+        return {name: series}
+    parts = arrow.parts_of(name, arrow.imported().array(series.array))
+    if [*parts] == [name]:
+        return {name: series}
+    return {path: pd.Series(pd.arrays.ArrowExtensionArray(array)) for path, array in parts.items()}
+
+
 def open_column(name: str, series: Any) -> Opened:
     """Return the values, traits and word of a Series, index or extension array; no word of objects."""
     pd, dtype = library("pandas"), series.dtype
@@ -149,12 +160,12 @@ def _open_objects(series: Any) -> Opened:
 # ------------------------------------------------------------------------------------ words
 
 
-def describe(frame: Any, opened: Mapping[str, Opened]) -> dict[str, Any]:
+def describe(
+    frame: Any, columns: Mapping[str, Any], opened: Mapping[str, Opened]
+) -> dict[str, Any]:
     """Return the words of all columns, the index, and the header as JSON."""
     pd, index, header = library("pandas"), frame.index, frame.columns
-    words = {
-        name: _whole_word(name, each, opened[name]) for name, each in columns_of(frame).items()
-    }
+    words = {name: _whole_word(name, each, opened[name]) for name, each in columns.items()}
     described: dict[str, Any] = {"columns": words}
     if isinstance(index, pd.RangeIndex):
         ranges = [[index.start, index.stop, index.step]]

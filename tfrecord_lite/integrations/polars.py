@@ -26,9 +26,9 @@ from tfrecord_lite.convert.arrow import (
     type_error,
 )
 from tfrecord_lite.convert.types import column_error
+from tfrecord_lite.described.inferred import first_of
 from tfrecord_lite.errors import Reason
 from tfrecord_lite.schema import Original
-from tfrecord_lite.storage.infer import first_of
 
 _FEW_ROWS = 1000
 _WIDE = {"Int128": "Int64", "UInt128": "UInt64"}
@@ -53,6 +53,20 @@ def columns_of(frame: Any) -> dict[str, Any]:
 
 
 # -------------------------------------------------------------------------------- to columns
+
+
+def parts_of(name: str, series: Any) -> dict[str, Any]:
+    """Return the fields of structs in a Series by their paths; another one by its name."""
+    pl = library("polars")
+    if not _has_structs(series.dtype):
+        return {name: series}
+    parts = arrow.parts_of(name, series.alias("").to_arrow())
+    return {path: pl.from_arrow(array) for path, array in parts.items()}
+
+
+def _has_structs(dtype: Any) -> bool:
+    inner = getattr(dtype, "inner", None)
+    return dtype == library("polars").Struct or (inner is not None and _has_structs(inner))
 
 
 def open_column(name: str, series: Any) -> Opened:
@@ -92,7 +106,11 @@ def _stored(dtype: Any) -> Any:
 # ------------------------------------------------------------------------------------ words
 
 
-def describe(frame: Any, opened: Mapping[str, Opened]) -> dict[str, Any]:  # noqa: ARG001 - words say all
+def describe(
+    frame: Any,  # noqa: ARG001 - words say all
+    columns: Mapping[str, Any],  # noqa: ARG001
+    opened: Mapping[str, Opened],
+) -> dict[str, Any]:
     """Return the words of all columns as JSON."""
     return {"columns": {name: each.word for name, each in opened.items()}}
 

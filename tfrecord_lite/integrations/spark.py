@@ -29,12 +29,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfrecord_lite.apps.tables.record_format import file_system, write_part
+from tfrecord_lite.apps.tables.record_format import file_system, part_ending, write_part
 from tfrecord_lite.apps.tables.table import TablePartition, scan, with_varying_lists
 from tfrecord_lite.convert.arrow import SCHEMA_KEY
+from tfrecord_lite.described import sidecar
+from tfrecord_lite.described.sources import described_by
+from tfrecord_lite.described.widening import as_missing
 from tfrecord_lite.errors import InvalidArgumentError, Reason, TFRecordError, argument_error
+from tfrecord_lite.files.compression import COMPRESSION_WORDS
 from tfrecord_lite.files.names import SIDECAR_SUFFIX, is_url
-from tfrecord_lite.index.ranges import RANGE_BYTES, RangeReader, record_ranges
+from tfrecord_lite.index.parts import PART_BYTES, PartReader, file_parts
 from tfrecord_lite.integrations.engines import check_lossless, with_columns
 from tfrecord_lite.options import ReadOptions, ReadSettings
 from tfrecord_lite.records.damage import warn_of_damage
@@ -48,9 +52,6 @@ from tfrecord_lite.schema import (
     SequenceSchema,
 )
 from tfrecord_lite.schema.text import nearest
-from tfrecord_lite.storage import sidecar
-from tfrecord_lite.storage.described import described_by
-from tfrecord_lite.storage.widening import as_missing
 
 try:
     import pyarrow as pa
@@ -204,18 +205,11 @@ def _number(text: str) -> int | None:
 
 
 def _codec(text: str) -> str:
-    """Return our name of a compression; Hadoop's classes are known too."""
-    return _CODECS[text.rpartition(".")[2].lower().removesuffix("codec")]
+    """Return our name of a compression, which may be one of Hadoop's classes."""
+    word = text.rpartition(".")[2].lower().removesuffix("codec")
+    return COMPRESSION_WORDS["deflate" if word == "default" else word or "none"]
 
 
-_CODECS = {
-    **dict.fromkeys(("", "none", "uncompressed"), ""),
-    **dict.fromkeys(("gzip", "gz"), "GZIP"),
-    **dict.fromkeys(("zlib", "deflate", "default"), "ZLIB"),
-    **dict.fromkeys(("bzip2", "bz2"), "BZ2"),
-    **dict.fromkeys(("zstd", "zstandard"), "ZSTD"),
-}
-_ENDINGS = {"": "", "GZIP": ".gz", "ZLIB": ".deflate", "BZ2": ".bz2", "ZSTD": ".zst"}
 _MODES = {"failfast": "raise", "dropmalformed": "skip", "raise": "raise", "skip": "skip"}
 _RECORD_TYPES = {name.lower(): name for name in ("Example", "SequenceExample", "ByteArray")}
 _WHERE: dict[str, Callable[[str], Any]] = {
@@ -470,12 +464,12 @@ class TFRecordBatchReader(_ReaderBase):
     def partitions(self) -> list[Any]:
         """Divide the files among tasks, at borders of records; called on the driver."""
         options, table = self._found.options, self._found.table
-        max_bytes = options.get("max_partition_bytes", RANGE_BYTES)
+        max_bytes = options.get("max_partition_bytes", PART_BYTES)
         number = options.get("num_partitions")
         parts: Sequence[Any]
         if table is None:
-            parts = record_ranges(
-                self._found.names, self._settings, max_bytes=max_bytes, num_ranges=number
+            parts = file_parts(
+                self._found.names, self._settings, max_bytes=max_bytes, num_parts=number
             )
         else:
             wanted = self._columns.values()
@@ -503,7 +497,7 @@ class TFRecordBatchReader(_ReaderBase):
             if isinstance(part, TablePartition):
                 reader = batches = part.read()
             else:
-                reader = RangeReader(part, self._settings)
+                reader = PartReader(part, self._settings)
                 batches = (
                     pa.record_batch({_BYTE_ARRAY: pa.array(block.to_list(), pa.binary())})
                     for block in reader.blocks()
@@ -606,7 +600,10 @@ class TFRecordBatchWriter(_WriterBase):
         self, written: _Written, stem: str, batches: Iterable[Any], *, is_first: bool = False
     ) -> None:
         options = self._options
-        name = f"{stem}.tfrecord{_ENDINGS[options['compression']]}"
+        # Hadoop knows ZLIB by this ending only.
+        is_zlib = options["compression"] == "ZLIB"
+        ending = ".tfrecord.deflate" if is_zlib else part_ending(options["compression"])
+        name = f"{stem}{ending}"
         path = f"{self._job.folder}/{written.folder}/{name}"
         if is_url(path):  # some of fsspec's file systems do not make folders of their own accord
             system, place = file_system(path, options["storage_options"])

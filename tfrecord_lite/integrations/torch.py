@@ -40,8 +40,8 @@ from tfrecord_lite.index import TFRecordFile
 from tfrecord_lite.integrations.indexed import IndexedExamples
 
 if TYPE_CHECKING:
+    from tfrecord_lite.described.sidecar import SchemaLike
     from tfrecord_lite.example.parse import ExampleParser
-    from tfrecord_lite.storage.sidecar import SchemaLike
 
 __all__ = ["IndexedTensors", "IterableTensors", "as_tensors", "jagged"]
 

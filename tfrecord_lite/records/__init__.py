@@ -10,12 +10,12 @@
              sink        framing    (compressed if asked)
 
     crc32c       the masked checksum of one record or of many
-    crc_combine  many checksums checked with one call
+    crc_runs     many checksums checked with one call
     framing      records to frames; check frames
     decoder      a stream of frames to blocks of records, without I/O
     resync       find the next intact record after damage
     stream       RecordStream: read the records of one open file
     damage       skip damage, and report what was lost
     sink         RecordSink: write records to one open file
-    file_set     FileSet: files that appear together, and which record goes to which
+    shard_set    ShardSet: files that appear together, and which record goes to which
 """

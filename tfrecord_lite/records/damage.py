@@ -19,9 +19,8 @@ from __future__ import annotations
 import inspect
 import sys
 import warnings
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from tfrecord_lite.block import HEADER_BYTES, OVERHEAD_BYTES, Block
 from tfrecord_lite.errors import (
@@ -43,6 +42,8 @@ if TYPE_CHECKING:
     from tfrecord_lite.options import OnError
     from tfrecord_lite.records.stream import RecordStream
 
+__all__ = ["NOT_DAMAGE", "DamageLog", "SkippingStream", "warn_of_damage"]
+
 _FEW_RECORDS, _MANY_RECORDS = 16, 4096
 """Records decoded at a time right after damage; four times as many each time, up to the second."""
 
@@ -55,20 +56,6 @@ NOT_DAMAGE = (*NEVER_SKIPPED, Reason.NOT_A_TFRECORD)
 """Errors about a file that is not a damaged TFRecord file, or one that was read as it should not be."""
 
 
-@dataclass(frozen=True, slots=True)
-class FileUpdate:
-    """What is new about one file of a log."""
-
-    opening: int
-    """Number of the opening; the same file may be opened again."""
-    number: int
-    """Number of the file, given by whoever opened it."""
-    report: FileReport
-    """The file's report so far, with the spans only that are new, also neighbours one by one."""
-    is_last: bool
-    """Whether there will be no more updates."""
-
-
 class DamageLog:
     """The damage that one iteration over files meets.
 
@@ -79,22 +66,16 @@ class DamageLog:
     def __init__(self, on_error: OnError, max_errors: int | None) -> None:
         self._on_error = on_error
         self._left = max_errors
-        self.is_quiet: bool = callable(on_error)  # the function, or another log, reports damage
         self.is_over: bool = False  # one damaged span too many was raised
         self._files: list[FileReport | SkippingStream] = []  # in the order of their opening
-        self._numbers: list[int] = []
         self._open: list[int] = []  # openings that may still be read
-        # Openings with possible updates: spans since the last one, and the offset at that.
-        self._reported: dict[int, tuple[list[DamagedSpan], int]] = {}
 
     @classmethod
     def begin(cls, on_error: OnError, max_errors: int | None) -> DamageLog | None:
         """Return a log for an iteration; None if it stops at damage."""
         return None if on_error == "raise" else cls(on_error, max_errors)
 
-    def skipping(
-        self, stream: RecordStream, number: int = 0, *, may_be_torn: bool = False
-    ) -> SkippingStream:
+    def skipping(self, stream: RecordStream, *, may_be_torn: bool = False) -> SkippingStream:
         """Return a stream that skips the damage of this one; several may be open."""
         for i in self._open:
             opened = self._files[i]
@@ -102,9 +83,7 @@ class DamageLog:
                 self._files[i] = opened.report()  # a report keeps no buffer alive
         self._open = [i for i in self._open if isinstance(self._files[i], SkippingStream)]
         self._open.append(len(self._files))
-        self._numbers.append(number)
         skipping = SkippingStream(stream, self, may_be_torn=may_be_torn)
-        self._reported[len(self._files)] = skipping.news, -1
         self._files.append(skipping)
         return skipping
 
@@ -112,10 +91,15 @@ class DamageLog:
         """Raise if this damage is one too many to skip."""
         if self._left is None:
             return
-        if self._left == 0:
-            self.is_over = True
-            raise too_many_error(error, self.report().num_damaged) from None
-        self._left -= 1
+        if self._left:
+            self._left -= 1
+            return
+        self.is_over = True
+        limit, n_skipped = "max_errors=0 allows no damage to be skipped", self.report().num_damaged
+        if n_skipped:
+            places, were = plural(n_skipped, "damaged place"), "was" if n_skipped == 1 else "were"
+            limit = f"{places} before it {were} skipped, the limit of max_errors"
+        raise error.at(detail=f"{error.detail or error.reason}; {limit}") from None
 
     def tell(self, span: DamagedSpan) -> None:
         """Pass a span to the caller's function, if there is one."""
@@ -129,50 +113,19 @@ class DamageLog:
         )
         return DamageReport(tuple(reports))
 
-    def updates(self) -> list[FileUpdate]:
-        """Return what is new about each file since the last call; a thread may be reading."""
-        updates = []
-        for i, (news, before) in list(self._reported.items()):
-            file = self._files[i]
-            if isinstance(file, FileReport):
-                is_last, offset, report = True, before, file
-            else:
-                is_last, offset = file.is_closed, file.offset  # asked before the rest
-                if offset == before and not is_last:
-                    continue
-                report = file.report(has_spans=False)
-            report = replace(report, spans=tuple(news))
-            del news[: len(report.spans)]
-            updates.append(FileUpdate(i, self._numbers[i], report, is_last))
-            self._reported[i] = news, offset
-            if is_last:
-                del self._reported[i]
-        return updates
-
     def give_warning(self) -> None:
         """Warn of damage, if there was any and the caller does not know of it already."""
-        if not self.is_quiet and not self.is_over:
+        if not callable(self._on_error) and not self.is_over:
             warn_of_damage(self.report())
-
-
-def too_many_error(error: DataLossError | DamagedSpan, n_before: int) -> DataLossError:
-    """Return the error about damage after the `n_before` spans that were skipped."""
-    limit = "max_errors=0 allows no damage to be skipped"
-    if n_before:
-        were = "was" if n_before == 1 else "were"
-        places = plural(n_before, "damaged place")
-        limit = f"{places} before it {were} skipped, the limit of max_errors"
-    detail = f"{error.detail or error.reason}; {limit}"
-    return DataLossError(error.reason, error.offset, error.source, error.index, detail=detail)
 
 
 class DamagedSpans:
     """The damaged spans of one file, in order: records that are neighbours are one span."""
 
-    def __init__(self, kept: Iterable[DamagedSpan] = ()) -> None:
-        self.kept: list[DamagedSpan] = list(kept)
-        self._last = self.kept[-1] if self.kept else None  # also if it is one too many to keep
-        self._n_spans = len(self.kept)
+    def __init__(self) -> None:
+        self.kept: list[DamagedSpan] = []
+        self._last: DamagedSpan | None = None  # also if it is one too many to keep
+        self._n_spans = 0
         self.num_damaged: int = 0
         self.lost_bytes: int = 0
 
@@ -185,13 +138,6 @@ class DamagedSpans:
             self.kept[self._n_spans - 1 :] = [self._last]
         self.num_damaged += span.num_records
         self.lost_bytes += span.length
-
-
-class Log(Protocol):
-    """A :class:`DamageLog`, or one joined from several."""
-
-    def report(self) -> DamageReport:
-        """Return what was read and lost so far."""
 
 
 class SkippingStream:
@@ -213,8 +159,6 @@ class SkippingStream:
         self._log = log
         self._finder = RecordFinder(stream.decoder.max_record_bytes)
         self._damage = DamagedSpans()
-        self.news: list[DamagedSpan] = []
-        """Spans that whoever asks for updates has not been told of; the first :data:`MAX_SPANS`."""
         self._begin, self._first = stream.offset, stream.n_records
         self._most_records: int | None = None  # to take at a time; None for any number
 
@@ -304,8 +248,6 @@ class SkippingStream:
             reason, detail = Reason.LENGTH_CRC, _NO_RECORD_AT_START
         span = DamagedSpan(stream.name, offset, length, reason, detail, index, n_before)
         self._damage.add(span)
-        if len(self.news) < MAX_SPANS:
-            self.news.append(span)
         self._most_records = _FEW_RECORDS
         self._log.tell(span)
 
@@ -375,13 +317,13 @@ class SkippingStream:
         n_records = self._stream.n_records - self._first
         return n_records - self._damage.num_damaged - (self.torn_bytes > 0)
 
-    def report(self, *, has_spans: bool = True) -> FileReport:
-        """Return what was read and lost so far, with or without the spans."""
+    def report(self) -> FileReport:
+        """Return what was read and lost so far."""
         n_records = self._n_records
         n_bytes = self._stream.offset - self._begin - self.torn_bytes
         spans = tuple(
             replace(span, records_after=n_records - span.records_before)
-            for span in (self._damage.kept if has_spans else ())
+            for span in self._damage.kept
         )
         return FileReport(
             self._stream.name,

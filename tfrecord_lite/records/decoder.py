@@ -6,7 +6,7 @@ Reading takes three steps, and only the first is a Python loop:
 2. *check the headers*: the CRCs of all lengths at once. The first that is wrong
    ends the records, since every hop after it was a guess;
 3. *check the data*: one CRC call per record, or for many short ones a single call
-   over all of them (:mod:`tfrecord_lite.records.crc_combine`).
+   over all of them (:mod:`tfrecord_lite.records.crc_runs`).
 
 :class:`FrameDecoder` does this for a stream that comes in pieces of any size. Frames
 themselves are described in :mod:`tfrecord_lite.records.framing`.
@@ -26,7 +26,14 @@ from typing import cast
 import numpy as np
 
 from tfrecord_lite.arrays import Buffer, Uint8Array, keep_freed_pages
-from tfrecord_lite.block import FOOTER_BYTES, HEADER_BYTES, OVERHEAD_BYTES, SPARE_BYTES, Block, Span
+from tfrecord_lite.block import (
+    FOOTER_BYTES,
+    HEADER_BYTES,
+    OVERHEAD_BYTES,
+    SPARE_BYTES,
+    Block,
+    block_of,
+)
 from tfrecord_lite.errors import DataLossError, Reason
 from tfrecord_lite.options import MAX_RECORD_BYTES
 from tfrecord_lite.records import crc32c
@@ -86,6 +93,7 @@ class FrameDecoder:
         self.verify = verify
         self.max_record_bytes = max_record_bytes
         self.source = source
+        self._sources = (source,)
         self._buffer = np.empty(SPARE_BYTES, np.uint8)
         self._view = memoryview(self._buffer)  # type: ignore[arg-type]
         self._stop = 0  # in the buffer: the end of what came in
@@ -223,12 +231,15 @@ class FrameDecoder:
                 return None
             if not n_given:
                 raise self._error
-        span = Span(0, self.source, self._n_given, self._base - HEADER_BYTES, is_framed=self.verify)
         bounds, self._edges = self._edges[: n_given + 1], self._edges[n_given:]
+        places = np.empty((n_given, 3), np.int64)
+        places[:, 0] = 0
+        places[:, 1] = np.arange(self._n_given, self._n_given + n_given)
+        np.add(bounds[:-1], self._base, places[:, 2])
         self._n_given += n_given
         self._mean_bytes = int(bounds[-1] - bounds[0]) // n_given + 1
         offsets, lengths = bounds[:-1] + HEADER_BYTES, np.diff(bounds) - OVERHEAD_BYTES
-        return Block(self._buffer, offsets, lengths, (span,))
+        return block_of(self._buffer, offsets, lengths, self._sources, places, self.verify)
 
     def next_large(self, read: Callable[[int], bytes], n_left: int) -> list[bytes] | Block | None:
         """Read the next records, if they are large, straight into ``bytes`` of their own, past the buffer.

@@ -42,12 +42,13 @@ from tfrecord_lite.block import (
     OVERHEAD_BYTES,
     SPARE_BYTES,
     Block,
-    Span,
     as_bytes_like,
 )
 from tfrecord_lite.errors import DataLossError, FailedPreconditionError, Reason
 from tfrecord_lite.records import crc32c
-from tfrecord_lite.records.crc_combine import run_matches
+from tfrecord_lite.records.crc_runs import run_matches
+
+__all__ = ["checked", "compact", "frame", "frames_of", "is_header"]
 
 HEADER = np.dtype([("length", "<u8"), ("crc", "<u4")])
 FOOTER = np.dtype("<u4")
@@ -83,12 +84,11 @@ def frames_of(block: Block) -> bytearray | memoryview:
     their CRCs are not known to be right, they are checked here, all at once, which costs
     less than making new ones. Frames that do not fit are made anew.
     """
-    is_intact = bool(block.spans) and all(span.is_framed for span in block.spans)
-    has_headers = _has_lengths(block) if is_intact else _has_header(block).all()
+    has_headers = _has_lengths(block) if block.is_framed else _has_header(block).all()
     if not has_headers or not len(block):
         return frame(block)
     frames, starts, sizes = _frames_in(block)
-    is_intact = is_intact or first_bad_frame(frames, starts, sizes) is None
+    is_intact = block.is_framed or first_bad_frame(frames, starts, sizes) is None
     return memoryview(frames) if is_intact else frame(block)  # type: ignore[arg-type]
 
 
@@ -97,7 +97,7 @@ def compact(block: Block) -> Block:
     frames = np.frombuffer(frames_of(block), np.uint8)
     data = np.concatenate([frames, np.zeros(SPARE_BYTES, np.uint8)])
     offsets = row_splits(block.lengths + OVERHEAD_BYTES)[:-1] + HEADER_BYTES
-    return Block(data, offsets, block.lengths, (Span(0, None, 0, None, is_framed=True),))
+    return Block(data, offsets, block.lengths, is_framed=True)
 
 
 def checked(block: Block) -> Block:
@@ -106,7 +106,7 @@ def checked(block: Block) -> Block:
     Raises ``DATA_CRC`` for the first record that is damaged: it must not get a new CRC. Records
     from memory, or whose extents were changed, have no CRC to be checked.
     """
-    if all(span.is_framed or span.base is None for span in block.spans):
+    if block.is_framed or block.places is None:
         return block
     numbers = np.flatnonzero(_has_header(block))
     chosen = block if numbers.size == len(block) else block[numbers]
@@ -120,7 +120,7 @@ def checked(block: Block) -> Block:
         raise frame_error(data, size, place.offset or 0, place.source, place.index)
     if bad is not None or chosen is not block:
         return block
-    return replace(block, spans=tuple(replace(span, is_framed=True) for span in block.spans))
+    return replace(block, is_framed=True)
 
 
 def _has_header(block: Block) -> BoolArray:
@@ -228,7 +228,7 @@ def first_bad_data(
     """Return the number of the first record whose data has a wrong CRC; None if none has.
 
     `starts` and `stops` of the data are int64, shape (n,); each record's footer follows. A buffer
-    that `is_owned` is written to meanwhile (:mod:`tfrecord_lite.records.crc_combine`).
+    that `is_owned` is written to meanwhile (:mod:`tfrecord_lite.records.crc_runs`).
     """
     stored = at_every_byte(buffer, FOOTER)[stops]
     if _run_is_intact(buffer, starts, stops, stored, is_owned=is_owned):

@@ -57,7 +57,7 @@ _MAX_CANDIDATES = 100_000
 """How many candidates in one damaged place are tried: the last ones."""
 
 
-class _FilePart:
+class _MemberFile:
     """A file from an offset on, as a file object whose reads end where a member may begin."""
 
     def __init__(
@@ -131,9 +131,9 @@ class MemberReader:
         self._is_complete = True  # every candidate was tried that should be
         self._head = b""  # to be read in place of damaged first bytes
 
-    def _open(self, start: int) -> tuple[_FilePart, RecordStream]:
+    def _open(self, start: int) -> tuple[_MemberFile, RecordStream]:
         """Open the file from an offset on."""
-        part = _FilePart(self._file, self._name, start, self._codec.magic, self._head)
+        part = _MemberFile(self._file, self._name, start, self._codec.magic, self._head)
         # It is read in smaller pieces than those for which a ratio is computed.
         limits = replace(self._settings.inflation, ahead_bytes=PIECE_BYTES)
         return part, RecordStream(cast("IO[bytes]", part), self._settings, limits=limits)

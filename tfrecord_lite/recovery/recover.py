@@ -18,6 +18,8 @@ from typing import Unpack
 
 from tfrecord_lite.block import OVERHEAD_BYTES, Block
 from tfrecord_lite.convert.arrow import without_numbers
+from tfrecord_lite.described import sidecar
+from tfrecord_lite.described.sidecar import Sidecar
 from tfrecord_lite.errors import (
     DamagedSpan,
     DamageReport,
@@ -53,9 +55,7 @@ from tfrecord_lite.records.damage import DamagedSpans, DamageLog, levels_to_call
 from tfrecord_lite.records.stream import RecordStream
 from tfrecord_lite.recovery.members import MemberReader
 from tfrecord_lite.recovery.verify import settings_of
-from tfrecord_lite.storage import sidecar
 from tfrecord_lite.storage.data_files import DataFiles
-from tfrecord_lite.storage.sidecar import Sidecar
 
 
 def recover(

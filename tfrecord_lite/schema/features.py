@@ -412,14 +412,15 @@ class RawFeature(FeatureSpec):
         return int(math.prod(self.shape) * self.dtype.itemsize)
 
 
-Partition: TypeAlias = (
+KeyedPartition: TypeAlias = (
     RaggedFeature.RowSplits
     | RaggedFeature.RowLengths
     | RaggedFeature.RowStarts
     | RaggedFeature.RowLimits
     | RaggedFeature.ValueRowIds
-    | RaggedFeature.UniformRowLength
 )
+"""The partitions that are features of their own."""
+Partition: TypeAlias = KeyedPartition | RaggedFeature.UniformRowLength
 """One level of a :class:`RaggedFeature`."""
 
 DenseSpec: TypeAlias = FixedLenFeature | FixedLenSequenceFeature | RawFeature

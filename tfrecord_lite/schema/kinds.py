@@ -45,6 +45,7 @@ _DTYPES: dict[Kind, np.dtype[Any]] = {
     Kind.FLOAT: np.dtype(np.float32),
     Kind.INT64: np.dtype(np.int64),
 }
+_KINDS = {dtype: kind for kind, dtype in _DTYPES.items()}
 _LABELS = {Kind.BYTES: "string", Kind.FLOAT: "float32", Kind.INT64: "int64"}
 
 # Names and Python types that NumPy does not know, or gives another meaning.
@@ -90,6 +91,8 @@ def kind_of(dtype: object, key: str | None = None) -> Kind:
     >>> kind_of(float), kind_of("int64"), kind_of(bytes)
     (<Kind.FLOAT: 2>, <Kind.INT64: 3>, <Kind.BYTES: 1>)
     """
+    if isinstance(dtype, np.dtype) and dtype in _KINDS:  # as specifications in a Schema have it
+        return _KINDS[dtype]
     if dtype is None:
         raise argument_error("missing dtype; give float32, int64 or string", key=key)
     word = _without_tensorflow(dtype)

@@ -255,7 +255,7 @@ def keys_to_read(prepared: Mapping[str, Prepared]) -> dict[str, Kind]:
 
 def _prepare_one(name: str, spec: FeatureSpec) -> Prepared:
     """Check one feature by itself."""
-    _check_key(name, name, TypeError)
+    check_key(name, name, TypeError)
     builder = _BUILDERS.get(type(spec))
     if builder is None:
         raise not_a_specification_error(name, spec)
@@ -284,9 +284,12 @@ def specifications(
     >>> specifications({"x": int, "v": ("float32", [3])})["v"]
     FixedLenFeature(shape=[3], dtype='float32', default_value=None)
     """
-    if not isinstance(features, Mapping) or all(
-        isinstance(given, FeatureSpec) for given in features.values()
-    ):
+    if not isinstance(features, Mapping):
+        return features
+    for spec in features.values():
+        if not isinstance(spec, FeatureSpec):
+            break
+    else:
         return features  # type: ignore[return-value]
     return {name: specification(name, spec, is_list=is_list) for name, spec in features.items()}
 
@@ -391,7 +394,7 @@ def _sparse(name: str, spec: SparseFeature) -> Sparse:
     single = not isinstance(spec.index_key, list | tuple)
     keys = (spec.index_key,) if single else tuple(spec.index_key)
     for key in (*keys, spec.value_key):
-        _check_key(name, key, InvalidArgumentError)
+        check_key(name, key, InvalidArgumentError)
     sizes = (spec.size,) if single else spec.size
     if not isinstance(sizes, list | tuple | np.ndarray):
         raise TypeError(
@@ -412,10 +415,10 @@ def _ragged(name: str, spec: RaggedFeature) -> Ragged:
             length = _count(name, "UniformRowLength", partition.length)
             partitions.append(RaggedFeature.UniformRowLength(length))
         else:
-            _check_key(name, partition.key, InvalidArgumentError)
+            check_key(name, partition.key, InvalidArgumentError)
             partitions.append(partition)
     kind = kind_of(spec.dtype, name)
-    _check_key(name, key, InvalidArgumentError)
+    check_key(name, key, InvalidArgumentError)
     return Ragged(name, key, kind, tuple(partitions), spec.row_splits_dtype, spec.validate)
 
 
@@ -437,7 +440,7 @@ _BUILDERS: dict[type, Callable[[str, Any], Prepared]] = {
 # ------------------------------------------------------------------- checks of one value
 
 
-def _check_key(name: object, key: object, error: type[Exception]) -> None:
+def check_key(name: object, key: object, error: type[Exception]) -> None:
     """Reject a key that an Example cannot have: not a str, or not encodable as UTF-8."""
     try:
         if isinstance(key, str):
@@ -464,6 +467,8 @@ def _shape(name: str, shape: Any) -> tuple[int, ...]:
         dims = (shape,) if single else tuple(shape)
     except ValueError as error:  # a TensorFlow shape of unknown rank
         raise argument_error(unknown, key=name) from error
+    if not dims:
+        return ()
     if None in dims:
         detail = f"{unknown}; use FixedLenSequenceFeature or RaggedFeature for varying lengths"
         raise argument_error(detail, key=name)

@@ -26,7 +26,7 @@ from tfrecord_lite.schema.features import (
     RawFeature,
 )
 from tfrecord_lite.schema.kinds import EXTRA_DTYPES, Kind, numpy_dtype
-from tfrecord_lite.schema.prepare import canonical, no_mapping_error, specifications
+from tfrecord_lite.schema.prepare import canonical, check_key, no_mapping_error, specifications
 from tfrecord_lite.shown import repr_html
 
 SHOWN_ROWS = 40
@@ -195,6 +195,19 @@ class SchemaItem(NamedTuple):
         return f"{word} [{shape}]"
 
 
+class _CheckedItem(SchemaItem):
+    """An item of a schema, which need not be checked again; what ``_replace`` returns must be."""
+
+    __slots__ = ()
+    _make = SchemaItem._make  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return repr(SchemaItem(*self))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return SchemaItem, tuple(self)
+
+
 def is_raw(original: Original | None, kind: Kind) -> bool:
     """Return whether values are stored as their bytes: numbers in a feature of strings."""
     return original is not None and kind is Kind.BYTES and original.dtype != "string"
@@ -253,11 +266,13 @@ class Schema(Mapping[str, FeatureSpec]):
     def __init__(
         self, features: Mapping[str, FeatureLike], originals: Mapping[str, Original] | None = None
     ) -> None:
+        if isinstance(features, Schema) and originals is None:
+            self._items = features._items  # noqa: SLF001 - of this class
+            return
         if not isinstance(features, Mapping):
             raise no_mapping_error(features)
         specs = {name: canonical(name, spec) for name, spec in features.items()}
-        if originals is None:
-            originals = features.originals if isinstance(features, Schema) else {}
+        originals = {} if originals is None else originals
         for name, given in originals.items():
             if name not in specs:
                 detail = f"no such feature for this original{text.nearest(name, specs)}"
@@ -282,7 +297,7 @@ class Schema(Mapping[str, FeatureSpec]):
                     fits &= is_one if is_raw(original, spec.kind) else is_whole
             if not fits:
                 raise argument_error(f"{original!r} does not go with {spec!r}", key=name)
-            self._items[name] = SchemaItem(spec, original)
+            self._items[name] = _CheckedItem(spec, original)
 
     @classmethod
     def of_items(cls, items: Mapping[str, SchemaItem]) -> Self:
@@ -294,8 +309,21 @@ class Schema(Mapping[str, FeatureSpec]):
         >>> Schema.of_items(schema.to_items()) == schema
         True
         """
-        originals = {n: item.original for n, item in items.items() if item.original is not None}
-        return cls({name: item.spec for name, item in items.items()}, originals)
+        new = {}
+        for name, item in items.items():
+            check_key(name, name, TypeError)
+            if not isinstance(item, _CheckedItem):
+                new[name] = item
+        originals = {n: item.original for n, item in new.items() if item.original is not None}
+        checked = cls({name: item.spec for name, item in new.items()}, originals)
+        return checked._with({name: checked._items.get(name, item) for name, item in items.items()})
+
+    @classmethod
+    def _with(cls, items: dict[str, SchemaItem]) -> Self:
+        """Create a schema of items that are checked."""
+        schema = cls.__new__(cls)
+        schema._items = items  # noqa: SLF001 - of this class
+        return schema
 
     def to_items(self) -> dict[str, SchemaItem]:
         """Return specifications and originals by name, as a new dict.
@@ -324,7 +352,10 @@ class Schema(Mapping[str, FeatureSpec]):
         try:
             return self._items[name].spec
         except KeyError:
-            raise KeyError(f"no feature {name!r}{text.nearest(name, self)}") from None
+            raise self._unknown(name) from None
+
+    def _unknown(self, name: object) -> KeyError:
+        return KeyError(f"no feature {name!r}{text.nearest(name, self)}")
 
     def __iter__(self) -> Iterator[str]:
         """Yield the names, in order."""
@@ -352,7 +383,7 @@ class Schema(Mapping[str, FeatureSpec]):
         """Merge two schemas; for names in both, `other` decides, as for dicts."""
         if not isinstance(other, Schema):
             return NotImplemented
-        return self.of_items(self._items | other._items)
+        return self._with(self._items | other._items)
 
     def select(self, names: Iterable[str]) -> Self:
         """Return a schema of some features, in the order of `names`.
@@ -376,7 +407,10 @@ class Schema(Mapping[str, FeatureSpec]):
         ----  ---------------  -----  -----
         age   FixedLenFeature  int64  []
         """
-        return self.of_items({name: SchemaItem(self[name], self._items[name][1]) for name in names})
+        try:
+            return self._with({name: self._items[name] for name in names})
+        except KeyError as error:
+            raise self._unknown(error.args[0]) from None
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle as the call that creates an equal one."""
@@ -426,9 +460,9 @@ class Schema(Mapping[str, FeatureSpec]):
 
     def _described(self) -> dict[str, Any]:
         """Return the features and their originals as JSON values."""
-        described = {name: text.describe(spec) for name, spec in self.features.items()}
-        for name, original in self.originals.items():
-            if isinstance(self[name], RawFeature) and original.categories is None:
+        described = {name: text.describe(item.spec) for name, item in self._items.items()}
+        for name, (spec, original) in self._items.items():
+            if original is None or (isinstance(spec, RawFeature) and original.categories is None):
                 continue
             members = original._members()  # noqa: SLF001 - of the same module
             described[name]["original"] = {k: text.json_value(v) for k, v in members.items()}

@@ -15,7 +15,7 @@ No I/O, no knowledge of bytes on the wire.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
@@ -210,7 +210,11 @@ class Summary(Mapping[str, FeatureSummary]):
         return (type(self), (self.n_records, self._features))
 
     def schema(
-        self, *, variable: Variable = "ragged", defaults: Mapping[str, Any] | None = None
+        self,
+        *,
+        variable: Variable = "ragged",
+        defaults: Mapping[str, Any] | None = None,
+        names: Iterable[str] | None = None,
     ) -> Schema:
         """Return a schema to parse such records with.
 
@@ -223,6 +227,8 @@ class Summary(Mapping[str, FeatureSummary]):
         defaults : mapping of str to value, optional
             For features of one length that some records lack: they become FixedLenFeature
             with this default value.
+        names : iterable of str, optional
+            The features of the schema; the others may even be of several kinds. By default all.
 
         Returns
         -------
@@ -240,6 +246,8 @@ class Summary(Mapping[str, FeatureSummary]):
             record of the rarer kind. ``BAD_ARGUMENT`` for an unknown `variable`, a default
             for a feature that does not exist or whose length varies, and a summary without
             features.
+        KeyError
+            If `names` has a feature that does not exist.
 
         Examples
         --------
@@ -259,19 +267,20 @@ class Summary(Mapping[str, FeatureSummary]):
                 raise argument_error(
                     f"no such feature for this default{nearest(name, self)}", key=name
                 )
-        specs = {
-            name: self._spec(name, found, variable, defaults)
-            for name, found in self._features.items()
-            if found.lists
-        }
-        originals = {
-            name: Original(found.kind.label, _shape(found), missing=True)
-            for name, found in self._features.items()
-            if found.kind and found.is_fixed and isinstance(specs[name], RaggedFeature)
-        }
-        if not specs:
+        if not any(summary.lists for summary in self._features.values()):
             held = "no record has a feature" if self.n_records else "there are no records"
             raise argument_error(f"cannot infer a schema: {held}")
+        features = self._features if names is None else {name: self[name] for name in names}
+        specs = {
+            name: self._spec(name, summary, variable, defaults)
+            for name, summary in features.items()
+            if summary.lists
+        }
+        originals = {
+            name: Original(summary.kind.label, _shape(summary), missing=True)
+            for name, summary in features.items()
+            if summary.kind and summary.is_fixed and isinstance(specs[name], RaggedFeature)
+        }
         return Schema(specs, originals)
 
     def _spec(
@@ -408,15 +417,22 @@ class SequenceSummary:
     context: Summary
     feature_lists: Mapping[str, FeatureListSummary]
 
-    def __add__(self, other: SequenceSummary) -> SequenceSummary:
-        """Return the summary of both sets of records; those of `other` come later."""
+    def __add__(self, other: SequenceSummary | Summary) -> SequenceSummary:
+        """Return the summary of both sets of records; those of `other` come later.
+
+        One of records without feature lists is a :class:`Summary`, of their contexts.
+        """
+        if isinstance(other, Summary):
+            other = SequenceSummary(other, {})
         if not isinstance(other, SequenceSummary):
             return NotImplemented
         lists = _added(self.feature_lists, other.feature_lists)
         return SequenceSummary(self.context + other.context, lists)
 
     def __radd__(self, other: object) -> SequenceSummary:
-        """Return the same summary for 0, with which :func:`sum` begins."""
+        """Return the same summary for 0, with which :func:`sum` begins; or add to a :class:`Summary`."""
+        if isinstance(other, Summary):
+            return SequenceSummary(other, {}) + self
         return self if type(other) is int and other == 0 else NotImplemented
 
     @property
@@ -425,7 +441,11 @@ class SequenceSummary:
         return self.context.n_records
 
     def schema(
-        self, *, variable: Variable = "ragged", defaults: Mapping[str, Any] | None = None
+        self,
+        *,
+        variable: Variable = "ragged",
+        defaults: Mapping[str, Any] | None = None,
+        names: Iterable[str] | None = None,
     ) -> SequenceSchema:
         """Return a schema to parse such records with.
 
@@ -436,6 +456,8 @@ class SequenceSummary:
             lists whose steps differ in length: RaggedFeature or VarLenFeature.
         defaults : mapping of str to value, optional
             For features of the context, as for :meth:`Summary.schema`.
+        names : iterable of str, optional
+            The features of the schema by their paths, such as ``"context/age"``. By default all.
 
         Returns
         -------
@@ -459,15 +481,19 @@ class SequenceSummary:
         if variable not in ("ragged", "varlen"):
             detail = f"variable is {variable!r}, expected ragged, varlen for SequenceExamples"
             raise argument_error(detail)
+        chosen = None if names is None else set(names)
+        in_context = None
+        if chosen is not None:
+            in_context = [name for name in self.context if f"context/{name}" in chosen]
         context = Schema({})
-        if defaults or any(found.lists for found in self.context.values()):
-            context = self.context.schema(variable=variable, defaults=defaults)
+        if defaults or any(summary.lists for summary in self.context.values()):
+            context = self.context.schema(variable=variable, defaults=defaults, names=in_context)
         lists = {
-            name: self._spec(name, found, variable)
-            for name, found in self.feature_lists.items()
-            if found.values.lists
+            name: self._spec(name, summary, variable)
+            for name, summary in self.feature_lists.items()
+            if summary.values.lists and (chosen is None or f"feature_lists/{name}" in chosen)
         }
-        if not context and not lists:
+        if not context and not lists and chosen is None:
             raise argument_error("cannot infer a schema: no record has a feature with a value")
         return SequenceSchema(context, lists)
 

@@ -1,7 +1,7 @@
 """Batches as columns, and the one schema that fits all of them.
 
 The first batch decides how each column is stored; what comes later may widen that, see
-:mod:`~tfrecord_lite.storage.widening`. A table's schema depends on its types, and on whether anything
+:mod:`~tfrecord_lite.described.widening`. A table's schema depends on its types, and on whether anything
 is null: of a stream each batch has one, and they are widened to that of the whole table. With a
 schema that is given, batches are brought into its form, see :mod:`~tfrecord_lite.convert.conform`.
 """
@@ -23,18 +23,15 @@ from tfrecord_lite.convert.lossless import (
     RAW,
     check_exact,
     item_of,
-    original_dtype,
     schema_of,
     stored_alike,
     with_carried,
 )
 from tfrecord_lite.convert.normalize import normalize
+from tfrecord_lite.convert.restore import original_dtype
 from tfrecord_lite.convert.types import inexact_integers
-from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
-from tfrecord_lite.schema import Kind, Original, Schema, SchemaItem
-from tfrecord_lite.schema.text import nearest
-from tfrecord_lite.storage.structure import Structure, completed, flatten
-from tfrecord_lite.storage.widening import (
+from tfrecord_lite.described.structure import Structure, completed, flatten
+from tfrecord_lite.described.widening import (
     MISSING_ROW,
     IncompatibleError,
     as_missing,
@@ -43,6 +40,9 @@ from tfrecord_lite.storage.widening import (
     is_untyped,
     widened,
 )
+from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
+from tfrecord_lite.schema import Kind, Original, Schema, SchemaItem
+from tfrecord_lite.schema.text import nearest
 
 _BATCH_ROWS = 1024
 _BATCH_BYTES = 4 * 1024 * 1024

@@ -8,17 +8,17 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from tfrecord_lite.block import Block
+from tfrecord_lite.described import sidecar
+from tfrecord_lite.described.sidecar import FingerprintingFile
 from tfrecord_lite.errors import InvalidArgumentError, argument_error, require_int
 from tfrecord_lite.files.compression import TFRecordOptions, compression_of_name
 from tfrecord_lite.files.names import Source, StorageOptions, name_of, shard_names
 from tfrecord_lite.files.output import OutputFile
 from tfrecord_lite.progress import SILENT, Meter
-from tfrecord_lite.records.file_set import Evenly, FileSet, Filling, Spool
-from tfrecord_lite.storage import sidecar
-from tfrecord_lite.storage.sidecar import FingerprintingFile
+from tfrecord_lite.records.shard_set import Evenly, Filling, ShardSet, Spool
 
 if TYPE_CHECKING:
-    from tfrecord_lite.storage.sidecar import Fingerprint, Sidecar
+    from tfrecord_lite.described.sidecar import Fingerprint, Sidecar
 
 
 def data_names(name: str, num_shards: int | None) -> list[str]:
@@ -56,7 +56,7 @@ def data_names(name: str, num_shards: int | None) -> list[str]:
     return names
 
 
-class DataFiles(FileSet):
+class DataFiles(ShardSet):
     """Files to which records are written in order, one file after the other, each with its fingerprint.
 
     A file is opened with its first record, and finished when the next one is opened. Set `n_records`

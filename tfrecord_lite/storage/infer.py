@@ -13,7 +13,7 @@ parsing all features.
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
@@ -24,6 +24,7 @@ from tfrecord_lite.block import Block
 from tfrecord_lite.convert.arrow import Traits, open_columns, with_traits
 from tfrecord_lite.convert.lossless import schema_of
 from tfrecord_lite.convert.normalize import normalize
+from tfrecord_lite.described.inferred import first_of
 from tfrecord_lite.errors import require_int
 from tfrecord_lite.example.encode.columns import encode_column_batches, is_columns
 from tfrecord_lite.example.survey import Survey
@@ -76,8 +77,7 @@ def summarize(
     DataLossError
         If a file is damaged in the part that is read.
     InvalidArgumentError
-        ``MALFORMED`` for a record that is neither an Example nor a SequenceExample, or for
-        Examples mixed with SequenceExamples;
+        ``MALFORMED`` for a record that is neither an Example nor a SequenceExample;
         ``BAD_ARGUMENT`` if `num_records` is not positive.
     TypeError
         For data of another type, such as a single ``bytes``, which could be a path or a record;
@@ -88,9 +88,8 @@ def summarize(
     Takes as long as parsing all features into columns, and the memory of one read: about a
     megabyte.
 
-    The first record that is not empty decides whether the records are Examples or
-    SequenceExamples. A SequenceExample without feature lists has the bytes of an Example, and
-    counts as one.
+    If any record has feature lists, all are SequenceExamples: one without lists has the bytes of an
+    Example, whose features are its context.
 
     Examples
     --------
@@ -125,7 +124,7 @@ def blocks_of(
     """Yield the records of data as :func:`summarize` takes it, the first `num_records` only."""
     columns, _, data = _opened(data, num_records)
     title = "records"
-    blocks: Any
+    blocks: Iterator[Block]
     if columns is not None:
         blocks = encode_column_batches(columns, schema_of(columns, lossless=False))
     elif isinstance(data, Block):
@@ -137,17 +136,6 @@ def blocks_of(
         reader = data if isinstance(data, TFRecordReader) else reader_with(data, options)
         title, blocks = title_of(reader.sources), reader.blocks()
     yield from reported(first_of(blocks, num_records), progress, title)
-
-
-def first_of(parts: Any, n: int | None) -> Generator[Any, None, None]:
-    """Yield blocks, or batches, up to so many records in all, and close where they come from."""
-    left = n
-    with closing(parts):
-        for part in parts if n != 0 else ():
-            yield part if left is None else part[:left]
-            left = None if left is None else left - len(part)
-            if left is not None and left <= 0:
-                return
 
 
 class _Records(islice):  # type: ignore[type-arg]
@@ -177,7 +165,7 @@ def _opened(source: Any, num_records: int | None) -> tuple[dict[str, Any] | None
             return None, {}, _Records(chain(head, items), num_records)
         if not isinstance(head[0], Mapping):
             return None, {}, [*head, *items]
-        rows: Any = list(islice(chain(head, items), num_records))
+        rows = list(islice(chain(head, items), num_records))
         for i, row in enumerate(rows):
             if not isinstance(row, Mapping):
                 found = type(row).__name__

@@ -2,9 +2,9 @@
 
 ::
 
-    described, or infer_schema ──> Schema, structure
+    described.sources, or inferred ──> Schema, structure
                                          │
-    TFRecordReader ── blocks ── ExampleParser ── join ── rebuild ──> data
+    TFRecordReader ── blocks ── ListsParser ── join ── result ── rebuild ──> data
 
 SequenceExamples go the same way, with a SequenceSchema and a SequenceExampleParser. Their columns
 are named by part: ``context/label``, ``feature_lists/frames``.
@@ -12,37 +12,39 @@ are named by part: ``context/label``, ``feature_lists/frames``.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING, Any, Unpack, get_args
+from functools import partial
+from typing import TYPE_CHECKING, Any, Unpack
 
 from tfrecord_lite.block import Block
-from tfrecord_lite.columns.join import join
 from tfrecord_lite.convert.arrow import Library, check_library, index_names, joined_frame, table_for
-from tfrecord_lite.errors import argument_error, require_int
-from tfrecord_lite.example.parse import ExampleParser, parser_of_all
-from tfrecord_lite.example.sequence.parse import SequenceExampleParser
+from tfrecord_lite.convert.lists import Lists, SparseLists
+from tfrecord_lite.described.columns import known_columns, names_asked_for, names_of, with_text
+from tfrecord_lite.described.inferred import (
+    SAMPLE,
+    WHOLE,
+    blocks_ahead,
+    first_blocks,
+    first_of,
+    inferred,
+)
+from tfrecord_lite.described.sidecar import Sidecar
+from tfrecord_lite.described.sources import described_by, structure_of
+from tfrecord_lite.described.structure import rebuild
+from tfrecord_lite.errors import require_int
+from tfrecord_lite.example.parse import ExampleParser, ListsParser, parser_of_all
+from tfrecord_lite.example.sequence.parse import SequenceExampleParser, SequenceListsParser
 from tfrecord_lite.example.survey import check_of_either, reject_sequences
 from tfrecord_lite.files.names import Sources, expand
 from tfrecord_lite.options import ReadOptions, ReadSettings
 from tfrecord_lite.progress import Progress, check_progress, reported, title_of
 from tfrecord_lite.reader import reader_with
 from tfrecord_lite.schema import Schema, SequenceSchema
-from tfrecord_lite.schema.text import choices
-from tfrecord_lite.storage.described import (
-    SAMPLE,
-    described_by,
-    first_blocks,
-    reader_ahead,
-    structure_of,
-    with_text,
-)
-from tfrecord_lite.storage.infer import first_of, infer_schema
-from tfrecord_lite.storage.sidecar import Sidecar
-from tfrecord_lite.storage.structure import rebuild
 
 if TYPE_CHECKING:
-    from tfrecord_lite.storage.sidecar import SchemaLike
+    from tfrecord_lite.described.sidecar import SchemaLike
+    from tfrecord_lite.example.decode.reader import StringForm
 
 
 def load(
@@ -127,41 +129,25 @@ def load(
     check_progress(progress)
     if num_records is not None:
         num_records = require_int("num_records", num_records, 1)
+    columns = None if columns is None else names_of(columns)
     settings = ReadSettings(**options)
     sources = expand(paths, settings.storage_options)
     reader = reader_with(sources, settings)
-    ahead = False if callable(progress) else progress
-    described = described_by(schema, sources, settings) or Sidecar(
-        infer_schema(reader_ahead(sources, settings), num_records=num_records, progress=ahead)
-    )
+    described = described_by(schema, sources, settings)
+    if described is None:
+        names = names_asked_for(columns, text)
+        ahead = first_of(blocks_ahead(sources, settings), num_records)
+        bar = False if callable(progress) else progress
+        described = Sidecar(
+            inferred(reported(ahead, bar, title_of(sources)), WHOLE, sources, names)
+        )
     if text is not False:
         most = min(num_records or SAMPLE, SAMPLE)
-        described = with_text(described, text, lambda: first_blocks(sources, settings, most))
+        sample = partial(first_blocks, sources, settings, most)
+        described = with_text(described, text, sample, columns)
     found = first_of(reader.blocks(), num_records)
     blocks = reported(found, progress, title_of(sources))
     return Loader(described, columns, as_).whole(blocks)
-
-
-def names_of(columns: Sequence[str]) -> list[str]:
-    """Return a choice of columns as a list; raise for a single name, and for a description of features."""
-    if isinstance(columns, str):
-        hint = f"; give it as as_={columns!r}" if columns in get_args(Library) else ""
-        raise TypeError(f"columns must be a list of names, not the str {columns!r}{hint}")
-    if isinstance(columns, (Mapping, SequenceSchema)):
-        found = type(columns).__name__
-        raise TypeError(f"columns must be a list of names, not a {found}; give it as schema=")
-    return list(columns)
-
-
-def _known(columns: Sequence[str], known: Collection[str]) -> list[str]:
-    """Return the columns asked for; raise about the first that is not known, with those that are."""
-    columns = names_of(columns)
-    unknown = [name for name in columns if name not in known]
-    if unknown:
-        nested = next((each for each in known if "/" in each), None)
-        paths = "" if nested is None else f"; nested names are paths, such as {nested!r}"
-        raise argument_error(f"no feature {unknown[0]!r}{choices(unknown[0], known)}{paths}")
-    return columns
 
 
 # ---------------------------------------------------------------------- blocks to columns
@@ -195,65 +181,68 @@ class Loader:
                 {f"{p}/{n}": i for p, specs in parts.items() for n, i in specs.to_items().items()}
             )
         if columns is not None:
-            names = _known(columns, schema)
+            names = known_columns(columns, schema)
             # The index of a frame comes along.
             index = [] if library is None else index_names(described.dataframe)
             schema = schema.select(dict.fromkeys([*names, *index]))
             self._structure = {name: name for name in names}
         self._schema: Schema = schema
         self._parse: Any = None
-        strings: Any = "ndarray" if with_objects and library is None else "BytesColumn"
+        strings: StringForm = "ndarray" if with_objects and library is None else "BytesColumn"
         if schema and self._is_sequence:
             items = schema.to_items()
             chosen = [
                 Schema.of_items({n: items[path] for n in specs if (path := f"{p}/{n}") in items})
                 for p, specs in parts.items()
             ]
-            self._parse = SequenceExampleParser(*chosen, strings=strings, pad=False)
+            self._parse = SequenceListsParser(
+                SequenceExampleParser(*chosen, strings=strings, pad=False)
+            )
         elif schema:
             make: Any = parser_of_all if rejects_others else ExampleParser
-            self._parse = make(schema, strings=strings)
+            self._parse = ListsParser(make(schema, strings=strings))
         self._is_first, self._check_type = True, check_of_either()
 
-    def whole(self, blocks: Any) -> Any:
+    def whole(self, blocks: Iterator[Block]) -> Any:
         """Return the records of all blocks; a Table in as many chunks."""
         parts: dict[str, list[Any]] = {name: [] for name in self._schema}
         tables = []
         n_rows = 0
-        with closing(blocks):
+        with closing(blocks):  # type: ignore[type-var]
             for block in blocks:
-                columns = self.columns_of(block)
                 n_rows += len(block)
                 if self._library is not None:
-                    tables.append(self._table(columns, len(block)))
+                    tables.append(self._table(block))
                     continue
-                for name, column in columns.items():
-                    parts[name].append(column)
+                for name, lists in self.lists_of(block).items():
+                    parts[name].append(lists)
+        if self._library is not None:
+            tables = tables if n_rows else [self._table(Block.from_records([]))]
+            originals = self._schema.originals
+            return joined_frame(self._library, tables, originals, self._dataframe)
         if not n_rows:
-            columns = self.columns_of(Block.from_records([]))
-            if self._library is None:
-                return rebuild(self._structure, columns)
-            tables = [self._table(columns, 0)]
-        if self._library is None:
-            # Parts are dropped once joined, so that only one column is in memory twice.
-            return rebuild(self._structure, {name: join(parts.pop(name)) for name in list(parts)})
-        originals = self._schema.originals
-        return joined_frame(self._library, tables, originals, self._dataframe)
+            return rebuild(self._structure, self.columns_of(Block.from_records([])))
+        columns = {}
+        for name in list(parts):  # which are dropped: only one column is in memory twice
+            own = parts.pop(name)
+            columns[name] = self._parse.result(name, type(own[0]).join(own))
+            del own
+        return rebuild(self._structure, columns)
 
-    def _table(self, columns: dict[str, Any], n_rows: int) -> Any:
+    def _table(self, block: Block) -> Any:
         library: Any = self._library
-        return table_for(library, columns, self._schema.originals, self._dataframe, n_rows)
+        columns, originals = self.columns_of(block), self._schema.originals
+        return table_for(library, columns, originals, self._dataframe, len(block))
 
     def columns_of(self, block: Block) -> dict[str, Any]:
         """Return the columns of a block, with their original types."""
+        found = self.lists_of(block)
+        return {name: self._parse.result(name, lists) for name, lists in found.items()}
+
+    def lists_of(self, block: Block) -> dict[str, Lists | SparseLists]:
+        """Return the values of a block as they were before they were stored."""
         if not self._is_sequence:
             self._check_type(block)
             reject_sequences(block, is_first=self._is_first)
             self._is_first = False
-        if self._parse is None:
-            return {}
-        if not self._is_sequence:
-            return self._parse(block)  # type: ignore[no-any-return]
-        context, lists, _ = self._parse.parse_block(block)
-        columns = {f"context/{name}": column for name, column in context.items()}
-        return columns | {f"feature_lists/{name}": column for name, column in lists.items()}
+        return {} if self._parse is None else self._parse(block)

@@ -25,6 +25,9 @@ from tfrecord_lite.convert.arrow import (
     part_of,
 )
 from tfrecord_lite.convert.conform import conform
+from tfrecord_lite.described import sidecar
+from tfrecord_lite.described.sidecar import Sidecar
+from tfrecord_lite.described.structure import flatten
 from tfrecord_lite.errors import InvalidArgumentError, argument_error, plural
 from tfrecord_lite.example.encode.columns import encode_column_batches
 from tfrecord_lite.files.compression import compression_to_write
@@ -34,14 +37,11 @@ from tfrecord_lite.options import WriteOptions
 from tfrecord_lite.progress import Progress, check_progress, metered
 from tfrecord_lite.records.damage import levels_to_caller
 from tfrecord_lite.schema import Schema, SequenceSchema
-from tfrecord_lite.storage import sidecar
 from tfrecord_lite.storage.builder import SchemaBuilder, first_misfit, row_batches
 from tfrecord_lite.storage.data_files import DataFiles, data_names
-from tfrecord_lite.storage.sidecar import Sidecar
-from tfrecord_lite.storage.structure import flatten
 
 if TYPE_CHECKING:
-    from tfrecord_lite.storage.sidecar import SchemaLike
+    from tfrecord_lite.described.sidecar import SchemaLike
 
 _OTHER_FORMAT = re.compile(r"\.(parquet|feather|csv|json)l?(\.(gz|zst|bz2))?$")
 """Endings of files that nobody takes for TFRecords."""

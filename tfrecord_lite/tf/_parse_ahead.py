@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tfrecord_lite.block import Block
 from tfrecord_lite.columns import SparseTensor
-from tfrecord_lite.dataset.chunks import BatchChunk, RecordChunk
+from tfrecord_lite.dataset.chunks import BatchChunk
 from tfrecord_lite.errors import TFRecordError
 from tfrecord_lite.example.parse import ExampleParser
 from tfrecord_lite.schema import FeatureSpec, FixedLenFeature, VarLenFeature
@@ -66,15 +67,12 @@ class BatchTensor(Tensor):
     @property
     def _value(self) -> Any:
         if self._made is None:
-            (self._made,) = self._chunk.elements()
+            (self._made,) = self._chunk.to_list()
         return self._made
 
     def parsed(self, parser: ExampleParser[Any], names: Any) -> Row:
         """Parse the batch into columns."""
-        try:
-            return parser(self._chunk.records.block, names)
-        except TFRecordError as error:
-            raise self._chunk.records.located(error) from None
+        return parser(self._chunk.records, names)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle only the records."""
@@ -84,11 +82,11 @@ class BatchTensor(Tensor):
 class ParsedGroups:
     """The records of a chunk, parsed in groups."""
 
-    def __init__(self, chunk: RecordChunk) -> None:
+    def __init__(self, chunk: Block) -> None:
         self._chunk = chunk
         self._groups: dict[tuple[int, int], tuple[ExampleParser[Any], RowOf | None]] = {}
         self._lock = Lock()
-        n_bytes = max(int(chunk.lengths.sum()) // max(len(chunk), 1), 1)
+        n_bytes = max(chunk.nbytes // max(len(chunk), 1), 1)
         self._largest = min(max(_MAX_GROUP_BYTES // n_bytes, 1), _LARGEST)
 
     def row(self, parser: ExampleParser[Any], number: int) -> Row | None:
@@ -105,7 +103,7 @@ class ParsedGroups:
 
     def _parsed(self, parser: ExampleParser[Any], start: int, stop: int) -> RowOf | None:
         try:
-            return _cutter(parser(self._chunk[start:stop].block))
+            return _cutter(parser(self._chunk[start:stop]))
         except TFRecordError:
             return None
 

@@ -21,6 +21,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+__all__ = [
+    "END_GROUP",
+    "I32",
+    "I64",
+    "LEN",
+    "START_GROUP",
+    "VARINT",
+    "WireError",
+    "read_varint",
+    "varint",
+    "walk",
+]
+
 VARINT, I64, LEN, START_GROUP, END_GROUP, I32 = range(6)
 
 MAX_VARINT_BYTES = 10
@@ -95,6 +108,8 @@ def read_length(data: memoryview, start: int) -> tuple[int, int]:
 
     The end is -1 if the length is cut or takes more than :data:`MAX_LENGTH_BYTES`.
     """
+    if start + 1 < len(data) and data[start + 1] < 0x80:  # most lengths
+        return data[start + 1], start + 2
     return read_varint(data, start + 1, min(start + 1 + MAX_LENGTH_BYTES, len(data)))
 
 
@@ -105,7 +120,9 @@ def content_start(data: memoryview, start: int, stop: int | None, tag: int) -> i
     """
     if start + 1 >= len(data) or data[start] != tag:
         return None
-    length, content = read_length(data, start)
+    length, content = data[start + 1], start + 2
+    if length >= 0x80:
+        length, content = read_length(data, start)
     if content < 0 or (content + length != stop if stop is not None else False):
         return None
     return content

@@ -64,6 +64,28 @@ def made(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
 
 
+def test_types_come_back_beside_structs_and_decimals(tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    table = pa.table(
+        {
+            "point": [{"x": 1, "y": "a"}],
+            "time": pa.array([3_723_000_000], pa.time64("us")),
+            "count": pa.array([7]).cast(pa.decimal128(38)),
+        }
+    )
+    pq.write_table(table, tmp_path / "a.parquet")
+
+    with pytest.warns(UserWarning, match="'point' as 'point/x', 'point/y'"):
+        convert(tmp_path / "a.parquet", target=tmp_path / "b.tfrecord")
+    convert(tmp_path / "b.tfrecord", target=tmp_path / "c.parquet")
+
+    back = pq.read_table(tmp_path / "c.parquet")
+    assert back.select(["time", "count"]).equals(table.select(["time", "count"]))
+    assert back.column_names == ["point/x", "point/y", "time", "count"]
+
+
 class TestOutputs:
     @pytest.mark.parametrize("ending", ["tfrecord", "tfrecord.gz", "feather", "csv", "jsonl"])
     def test_shards_have_rows_that_follow_each_other(

@@ -85,7 +85,7 @@ def thumbnail(
     if media.format.upper() not in _FORMATS:
         return f"{media.format} is not shown here"
     try:
-        opened = _opened(data, _FORMATS)
+        opened = _opened(data)
         n_pixels = _n_pixels(opened, data)
     except ImportError:
         return "not shown without Pillow"
@@ -134,16 +134,6 @@ def picture(
     )
 
 
-def shrunk(data: bytes, size: tuple[int, int], formats: tuple[str, ...] = _FORMATS) -> Any:
-    """Decode an image and make it smaller, if it is larger; Pillow's, RGB or RGBA.
-
-    None if it has too many pixels, or scans over them. `formats` are those allowed, as Pillow names
-    them. Raises ImportError without Pillow, and anything for bytes that are not an image.
-    """
-    opened = _opened(data, formats)
-    return None if _is_too_large(opened.format, _n_pixels(opened, data)) else _shrunk(opened, size)
-
-
 def _shrunk(opened: Any, size: tuple[int, int]) -> Any:
     """Return a smaller image, in colours; of wide numbers in grey, from the smallest to the largest."""
     with warnings.catch_warnings():
@@ -164,13 +154,13 @@ def _is_too_large(format_name: str, n_pixels: int) -> bool:
     return n_pixels > (_MAX_JPEG_PIXELS if format_name == "JPEG" else _MAX_PIXELS)
 
 
-def _opened(data: bytes, formats: tuple[str, ...]) -> Any:
+def _opened(data: bytes) -> Any:
     """Open an image, which reads its header."""
     from PIL import Image  # noqa: PLC0415 - optional
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about headers that are odd, or sizes, which are checked
-        return Image.open(io.BytesIO(data), formats=formats)
+        return Image.open(io.BytesIO(data), formats=_FORMATS)
 
 
 def _n_pixels(opened: Any, data: bytes) -> int:

@@ -29,7 +29,7 @@ import numpy as np
 
 from tfrecord_lite.apps.rearrange.transfer import Outputs, Rearranged, TargetOptions
 from tfrecord_lite.arrays import Int64Array, Uint8Array, Uint64Array, row_splits
-from tfrecord_lite.block import HEADER_BYTES, OVERHEAD_BYTES, SPARE_BYTES, Block, Span
+from tfrecord_lite.block import HEADER_BYTES, OVERHEAD_BYTES, SPARE_BYTES, Block
 from tfrecord_lite.dataset.random_order import Key, seed_of, words
 from tfrecord_lite.errors import DataLossError, Reason, require_int
 from tfrecord_lite.files.names import Source, Sources, is_file_object, is_url, name_of
@@ -249,8 +249,7 @@ def _sorted(parts: list[_Part]) -> tuple[Uint64Array, Block]:
     data = np.concatenate([*(frames for _, _, frames in parts), np.zeros(SPARE_BYTES, np.uint8)])
     order = np.argsort(keys, kind="stable")
     offsets = row_splits(lengths + OVERHEAD_BYTES)[:-1] + HEADER_BYTES
-    span = Span(0, None, 0, None, is_framed=True)
-    return keys[order], Block(data, offsets[order], lengths[order], (span,))
+    return keys[order], Block(data, offsets[order], lengths[order], is_framed=True)
 
 
 def _pieces_of(block: Block) -> Iterator[Block]:

@@ -22,6 +22,9 @@ from typing import Any, NamedTuple, Self
 
 from tfrecord_lite.block import Block
 from tfrecord_lite.convert.arrow import without_numbers
+from tfrecord_lite.described import sidecar
+from tfrecord_lite.described.sidecar import Sidecar
+from tfrecord_lite.described.sources import sidecars_of
 from tfrecord_lite.errors import InvalidArgumentError, argument_error, require_int
 from tfrecord_lite.files.compression import CompressionType, compression_to_write
 from tfrecord_lite.files.names import (
@@ -48,13 +51,10 @@ from tfrecord_lite.progress import (
     total_bytes,
 )
 from tfrecord_lite.reader import TFRecordReader, bytes_read, reader_with
-from tfrecord_lite.records.file_set import Filling
 from tfrecord_lite.records.framing import checked, compact
+from tfrecord_lite.records.shard_set import Filling
 from tfrecord_lite.schema import Schema
-from tfrecord_lite.storage import sidecar
 from tfrecord_lite.storage.data_files import DataFiles, data_names
-from tfrecord_lite.storage.described import sidecars_of
-from tfrecord_lite.storage.sidecar import Sidecar
 
 _SMALL_BYTES = 32 * 1024
 """Of a smaller block, a sink makes the frames anew."""

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tfrecord_lite.arrays import AnyArray
-from tfrecord_lite.block import HEADER_BYTES, OVERHEAD_BYTES, Block, Span
+from tfrecord_lite.block import HEADER_BYTES, OVERHEAD_BYTES, Block
 from tfrecord_lite.errors import (
     DamageReport,
     DataLossError,
@@ -52,7 +52,7 @@ from tfrecord_lite.files.names import (
 )
 from tfrecord_lite.index import TFRecordFile
 from tfrecord_lite.index.handles import AnyHandle, RemoteHandle, open_handle
-from tfrecord_lite.index.ranges import join_reports
+from tfrecord_lite.index.parts import join_reports
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.progress import SILENT, Meter
 from tfrecord_lite.records.damage import DamageLog
@@ -253,11 +253,7 @@ def _drawn_by_index(handle: AnyHandle, wanted: _Wanted) -> _Part | None:
             numbers = np.sort(numbers[np.cumsum(index.sizes[numbers]) <= wanted.n_bytes])
             for first in range(0, numbers.size, _BLOCK_RECORDS):
                 chosen = numbers[first : first + _BLOCK_RECORDS]
-                block = file.block(chosen)
-                bases = (index.offsets[chosen] - block.offsets).tolist()
-                places = enumerate(zip(chosen.tolist(), bases, strict=True))
-                each = (Span(i, handle.name, n, base, is_framed=True) for i, (n, base) in places)
-                blocks.append(replace(block, spans=tuple(each)))
+                blocks.append(file.block(chosen))
     except (OSError, TFRecordError):  # it was not asked for, so it need not be good
         return None
     nbytes = sum(block.nbytes for block in blocks)
@@ -297,11 +293,10 @@ def _at_places(handle: AnyHandle, wanted: _Wanted) -> _Part:
             blocks += iter(skipping.next_block, None)
         wanted.meter.advance(skipping.report().record_bytes)
     kept = wanted.rng.permutation(sum(map(len, blocks)))[: wanted.n_records]
-    # The numbers of these records are not known.
-    blocks = [
-        replace(block, spans=tuple(replace(span, is_numbered=False) for span in block.spans))
-        for block in _only(blocks, np.sort(kept))
-    ]
+    blocks = _only(blocks, np.sort(kept))
+    for block in blocks:
+        if block.places is not None:
+            block.places[:, 1] = -1  # the numbers of these records are not known
     files = (
         replace(file, spans=tuple(replace(span, index=None) for span in file.spans))
         for file in log.report().files

@@ -22,11 +22,12 @@ import numpy as np
 from tfrecord_lite.apps.markup.cells import Cells
 from tfrecord_lite.apps.markup.charts import histogram
 from tfrecord_lite.apps.markup.tables import Html, escaped, panel, table
-from tfrecord_lite.apps.statistics.distribution import Distribution, StringStatistics, ranges_of
+from tfrecord_lite.apps.statistics.distribution import Distribution, StringStatistics
 from tfrecord_lite.arrays import AnyArray, Int64Array, row_splits
 from tfrecord_lite.block import Block
+from tfrecord_lite.described.sources import originals_of
 from tfrecord_lite.errors import InvalidArgumentError, plural, require_int
-from tfrecord_lite.example.survey import KindLists, Survey
+from tfrecord_lite.example.survey import Survey
 from tfrecord_lite.options import ReadOptions, ReadSettings
 from tfrecord_lite.progress import Progress, check_progress
 from tfrecord_lite.reader import TFRecordReader, reader_with
@@ -42,12 +43,12 @@ from tfrecord_lite.schema import (
 )
 from tfrecord_lite.schema.text import aligned, nearest, shown_name
 from tfrecord_lite.sniff import text_of
-from tfrecord_lite.storage.described import originals_of
 from tfrecord_lite.storage.infer import blocks_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from tfrecord_lite.convert.lists import Lists
     from tfrecord_lite.storage.infer import Source
 
 _MANY = 16 * 1024
@@ -592,7 +593,7 @@ class Collector:
             for name, item in items.items()
             if item.is_raw and not self._originals[name].startswith("complex")
         }
-        self._survey = Survey(self, accept_mixed=True)
+        self._survey = Survey(self)
         self._skip_malformed = skip_malformed
         self._gathered = defaultdict[tuple[bytes, bool], _Gathered](_Gathered)
         self.malformed: list[InvalidArgumentError] = []
@@ -616,17 +617,16 @@ class Collector:
                 raise error from None
             self.malformed.append(error)
 
-    def add_lists(self, lists: KindLists) -> None:
+    def add_lists(self, key: bytes, lists: Lists, *, is_step: bool) -> None:
         """Take the lists of one kind of one feature, from the survey."""
-        gathered = self._gathered[lists.key, lists.is_step]
-        flat: Any = lists.flat
-        counts = np.broadcast_to(lists.counts, (lists.n_lists,))
+        gathered = self._gathered[key, is_step]
+        flat, counts = lists.flat, lists.lengths
         if lists.kind is not Kind.BYTES:
-            is_uint64 = self._originals.get(lists.key.decode()) == "uint64" and not lists.is_step
+            is_uint64 = self._originals.get(key.decode()) == "uint64" and not is_step
             gathered.numbers.add(flat.view(np.uint64) if is_uint64 else flat)
         elif len(flat):
-            strings = ranges_of(flat)
-            dtype = None if lists.is_step else self._raw.get(lists.key)
+            strings = flat.to_ranges()
+            dtype = None if is_step else self._raw.get(key)
             if dtype is None or (strings.lengths % dtype.itemsize).any():
                 gathered.strings = (gathered.strings or StringStatistics()).plus(strings)
             else:

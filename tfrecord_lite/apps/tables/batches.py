@@ -5,7 +5,7 @@ No files, no plan: whoever reads records, in whatever process, turns them into b
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,11 +13,12 @@ import numpy as np
 from tfrecord_lite.block import Block
 from tfrecord_lite.convert import arrow
 from tfrecord_lite.convert.arrow import SCHEMA_KEY
+from tfrecord_lite.described.columns import names_of
+from tfrecord_lite.described.sidecar import Sidecar
 from tfrecord_lite.errors import InvalidArgumentError, argument_error
 from tfrecord_lite.schema import Schema, SequenceSchema
 from tfrecord_lite.schema.text import choices
-from tfrecord_lite.storage.loading import Loader, names_of
-from tfrecord_lite.storage.sidecar import Sidecar
+from tfrecord_lite.storage.loading import Loader
 
 _BATCH_BYTES = 4 * 1024 * 1024
 LEAST, _MOST = 64, 8192
@@ -36,6 +37,9 @@ class RecordBatches:
     def __init__(
         self, described: Sidecar, names: Sequence[str] | None = None, hint: str | None = None
     ) -> None:
+        if names is not None:
+            names = _checked(names, _columns_of(described.schema))
+            described = _selected(described, names)
         self.described = described
         schema = described.schema
         self._loader = Loader(
@@ -75,13 +79,7 @@ class RecordBatches:
 
     def select(self, names: Sequence[str]) -> RecordBatches:
         """Return the same of some columns; the others are not parsed."""
-        names = names_of(names)
-        for i, name in enumerate(names):
-            if name not in self.schema.names:
-                raise argument_error(f"no column {name!r}{choices(name, self.schema.names)}")
-            if name in names[:i]:
-                raise argument_error(f"the column {name!r} is there twice")
-        return RecordBatches(_selected(self.described, names), names, self._hint)
+        return RecordBatches(self.described, _checked(names, self.schema.names), self._hint)
 
     def of(self, block: Block) -> Any:
         """Return the batch of a block."""
@@ -112,6 +110,25 @@ class RecordBatches:
             arrow.array_of(name, column, types.get(name), self._originals.get(name))
             for name, column in columns.items()
         ]
+
+
+def _columns_of(schema: Schema | SequenceSchema) -> list[str]:
+    """Return the names of the columns, by their paths in SequenceExamples."""
+    if isinstance(schema, Schema):
+        return list(schema)
+    parts = zip(schema._fields, schema, strict=True)
+    return [f"{field}/{name}" for field, part in parts for name in part]
+
+
+def _checked(names: Sequence[str], known: Collection[str]) -> list[str]:
+    """Return a choice of columns; raise about a name that is not known, or is there twice."""
+    names = names_of(names)
+    for i, name in enumerate(names):
+        if name not in known:
+            raise argument_error(f"no column {name!r}{choices(name, known)}")
+        if name in names[:i]:
+            raise argument_error(f"the column {name!r} is there twice")
+    return names
 
 
 def _selected(described: Sidecar, names: list[str]) -> Sidecar:

@@ -39,7 +39,9 @@ from tfrecord_lite.apps.tables.record_format import RecordSource, RecordTarget
 from tfrecord_lite.apps.tables.table import TFRecordTable, scan
 from tfrecord_lite.apps.tables.text_formats import check_columns
 from tfrecord_lite.convert.arrow import form_of, imported
+from tfrecord_lite.described.sources import sidecars_of
 from tfrecord_lite.errors import DamageReport, FileReport, TFRecordError, argument_error
+from tfrecord_lite.files.compression import CODECS, COMPRESSION_WORDS
 from tfrecord_lite.files.names import (
     INDEX_SUFFIX,
     SIDECAR_SUFFIX,
@@ -55,10 +57,9 @@ from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.progress import SILENT, Meter, Progress, check_progress, metered, title_of
 from tfrecord_lite.schema import Schema
 from tfrecord_lite.storage.data_files import data_names
-from tfrecord_lite.storage.described import sidecars_of
 
 if TYPE_CHECKING:
-    from tfrecord_lite.storage.sidecar import SchemaLike
+    from tfrecord_lite.described.sidecar import SchemaLike
 
     _Damage: TypeAlias = tuple[FileReport, ...]
     _Made: TypeAlias = "tuple[Output, _Damage]"
@@ -407,10 +408,9 @@ def _name_in(folder: str, piece: _Piece, plan: _Plan) -> str:
     if plan.kind == "arrow" and (plan.settings.to or "").lower().endswith("feather"):
         ending = ".feather"
     is_whole = plan.kind in (*formats.UNTYPED, "tfrecord")
-    codec = plan.settings.compression if is_whole else None
-    codec = {"gzip": "gz", "zstd": "zst", "none": None}.get(codec or "", codec)
+    codec = CODECS.get(COMPRESSION_WORDS[plan.settings.compression or "none"] if is_whole else "")
     stem = "stdin" if is_file_object(piece.source) else formats.stem_of(name_of(piece.source))
-    return os.path.join(folder, f"{stem}{ending}{f'.{codec}' if codec else ''}")  # noqa: PTH118
+    return os.path.join(folder, f"{stem}{ending}{codec.endings[0] if codec else ''}")  # noqa: PTH118
 
 
 def _evenly(plan: _Plan, pieces: list[_Piece], n_shards: int) -> tuple[list[list[_Piece]], _Damage]:

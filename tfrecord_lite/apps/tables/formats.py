@@ -32,7 +32,7 @@ from tfrecord_lite.apps.tables.table import TFRecordTable
 from tfrecord_lite.apps.tables.text_formats import CsvSource, JsonSource, TextWriter
 from tfrecord_lite.block import HEADER_BYTES
 from tfrecord_lite.errors import DataLossError, argument_error
-from tfrecord_lite.files.compression import compression_of_name
+from tfrecord_lite.files.compression import COMPRESSION_WORDS, compression_of_name
 from tfrecord_lite.files.names import Source, is_file_object, name_of
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.framing import is_header
@@ -168,7 +168,7 @@ def open_target(
         return RecordTarget(target, schema, compression, is_exact=is_exact)
     codec = "" if is_file_object(target) else compression_of_name(name_of(target))
     if kind in UNTYPED and compression is not None:
-        codec = _CODECS[compression]
+        codec = COMPRESSION_WORDS[compression]
     file = RowTarget(target, codec)
     try:
         if kind == "parquet":
@@ -184,8 +184,6 @@ def open_target(
     return file
 
 
-_CODECS = {"none": "", "gz": "GZIP", "gzip": "GZIP", "zst": "ZSTD", "zstd": "ZSTD", "bz2": "BZ2"}
-_CODECS |= {"zlib": "ZLIB"}
 _OWN_CODECS = {
     "parquet": ("none", "snappy", "gzip", "brotli", "zstd", "lz4"),
     "arrow": ("none", "lz4", "zstd"),
@@ -194,7 +192,7 @@ _OWN_CODECS = {
 
 def check_compression(kind: str, compression: str | None) -> None:
     """Raise unless files of a format can have a compression."""
-    known = _OWN_CODECS.get(kind, tuple(_CODECS))
+    known = _OWN_CODECS.get(kind, tuple(COMPRESSION_WORDS))
     if compression is not None and compression not in known:
         words = ", ".join(known)
         raise argument_error(f"{kind} files cannot be compressed as {compression!r}, only {words}")

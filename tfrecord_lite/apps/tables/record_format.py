@@ -21,6 +21,8 @@ from tfrecord_lite.apps.tables.table import TFRecordTable
 from tfrecord_lite.block import Block
 from tfrecord_lite.convert.arrow import SCHEMA_KEY, form_of, imported, open_columns
 from tfrecord_lite.convert.lists import MaskedRows
+from tfrecord_lite.described import sidecar
+from tfrecord_lite.described.sidecar import Sidecar
 from tfrecord_lite.errors import FileReport, InvalidArgumentError
 from tfrecord_lite.example.encode.columns import encode_column_batches
 from tfrecord_lite.files.compression import (
@@ -43,10 +45,8 @@ from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.damage import DamageLog
 from tfrecord_lite.records.stream import RecordStream
 from tfrecord_lite.schema import Schema, SequenceSchema
-from tfrecord_lite.storage import sidecar
 from tfrecord_lite.storage.builder import SchemaBuilder
 from tfrecord_lite.storage.data_files import DataFiles
-from tfrecord_lite.storage.sidecar import Sidecar
 
 _MARK_BYTES = 4 * 1024 * 1024
 
@@ -95,9 +95,9 @@ class RecordSource:
         n_rows, last = 0, 0
         self._open(quick)
         for block in self._blocks():
-            base = block.spans[0].base
-            if self._log is None and base is not None and base + int(block.offsets[0]) >= last:
-                self.marks.append((n_rows, base + int(block.offsets[0])))
+            offset = block.place(0).offset
+            if self._log is None and offset is not None and offset >= last:
+                self.marks.append((n_rows, offset))
                 last = self.marks[-1][1] + _MARK_BYTES
             n_rows += len(block)
         self.marks = [] if self._stream is None or self._stream.compression else self.marks
@@ -154,10 +154,7 @@ class RecordTarget:
         self.n_bytes: int = 0
         """Of the file, when it is finished."""
         self._storage_options = storage_options
-        named = {None: "infer", "none": "", "gz": "GZIP", "zst": "ZSTD"}.get(
-            compression, compression
-        )
-        options = compression_to_write(target, named)
+        options = compression_to_write(target, "infer" if compression is None else compression)
         self._target, self._n_rows = target, 0
         self._encoder = None if schema is None else encoder_of(schema, is_exact=is_exact)
         self._is_named = not is_file_object(target)
@@ -231,7 +228,7 @@ class _ExampleEncoder:
         """Yield the records of a batch."""
         if batch.schema != self._schema:
             batch = batch.cast(self._schema)
-        frame = open_columns(batch)
+        frame = open_columns(batch, is_first=False)
         # Of lists of any length a null is an empty one.
         found = {
             name: column.values if isinstance(column, MaskedRows) else column
@@ -246,8 +243,7 @@ class _ExampleEncoder:
     def described(self) -> Sidecar:
         """Return what the sidecar says of all batches."""
         schema = self._frames.schema
-        is_flat = list(schema) == self._schema.names
-        return Sidecar(schema, None, dataframe=self._types if is_flat else None)
+        return Sidecar(schema, None, dataframe=self._types)
 
 
 class RowEncoder:
@@ -299,7 +295,7 @@ class _SequenceEncoder:
         from tfrecord_lite.example.sequence.encode import encode_sequence_examples  # noqa: PLC0415
 
         parts: dict[str, dict[str, Any]] = {"context": {}, "feature_lists": {}}
-        for name, column in open_columns(batch).columns.items():
+        for name, column in open_columns(batch, is_first=False).columns.items():
             part, _, key = name.partition("/")
             parts[part][key] = column
         yield encode_sequence_examples(**parts)

@@ -32,17 +32,28 @@ from tfrecord_lite.convert import arrow
 from tfrecord_lite.convert.arrow import Library, library
 from tfrecord_lite.dataset import Dataset
 from tfrecord_lite.dataset.chunks import ObjectChunk
-from tfrecord_lite.dataset.feed import Pair, State
+from tfrecord_lite.dataset.cutting import Pair, State
 from tfrecord_lite.dataset.plan import Content, Run, Stage
 from tfrecord_lite.dataset.tfrecords import dataset_of, files_of
-from tfrecord_lite.errors import DamageReport, InvalidArgumentError, plural, require_int
+from tfrecord_lite.described.columns import names_asked_for, names_of, with_text
+from tfrecord_lite.described.inferred import (
+    FOR_TABLES,
+    SAMPLE,
+    WHOLE,
+    blocks_ahead,
+    first_blocks,
+    first_of,
+    inferred,
+)
+from tfrecord_lite.described.sidecar import Sidecar
+from tfrecord_lite.described.sources import described_by
+from tfrecord_lite.errors import DamageReport, plural, require_int
 from tfrecord_lite.files.names import Source, Sources, expand, is_file_object
-from tfrecord_lite.index.ranges import RANGE_BYTES, RangeReader, RecordRange, record_ranges
+from tfrecord_lite.index.parts import PART_BYTES, FilePart, PartReader, file_parts
 from tfrecord_lite.options import ReadOptions, ReadSettings
 from tfrecord_lite.progress import Progress, check_progress, reported, title_of
 from tfrecord_lite.reader import reader_with
 from tfrecord_lite.schema import (
-    FixedLenFeature,
     FixedLenSequenceFeature,
     Original,
     RaggedFeature,
@@ -52,26 +63,12 @@ from tfrecord_lite.schema import (
     SparseFeature,
     VarLenFeature,
 )
-from tfrecord_lite.storage.described import (
-    SAMPLE,
-    described_by,
-    first_blocks,
-    inferred,
-    reader_ahead,
-    with_text,
-)
-from tfrecord_lite.storage.infer import first_of
 from tfrecord_lite.storage.loading import Loader
-from tfrecord_lite.storage.sidecar import Sidecar
-from tfrecord_lite.storage.widening import as_absent
 
 if TYPE_CHECKING:
-    from tfrecord_lite.storage.sidecar import SchemaLike
+    from tfrecord_lite.described.sidecar import SchemaLike
 
 __all__ = ["PartitionReader", "ScanOptions", "TFRecordTable", "TablePartition", "scan"]
-
-
-_FROM_SAMPLE = "the schema is that of a sample, the first records: pass sample=None, or schema"
 
 
 class ScanOptions(ReadOptions, total=False):
@@ -162,24 +159,24 @@ def scan(
     require_int("num_workers", num_workers, 0)
     if sample is not None:
         require_int("sample", sample, 1)
+    columns = None if columns is None else names_of(columns)
     settings = ReadSettings(**options)
     sources = expand(paths, settings.storage_options)
     if any(map(is_file_object, sources)):
         raise TypeError("paths must be paths: files are opened again for each reading of the table")
     looked = cache(lambda: first_blocks(sources, settings, sample))
-    found = described_by(schema, sources, settings)
-    if found is not None:
-        described = _as_lists(found)
-    elif sample is None:
-        described = Sidecar(inferred(sources, settings, reader_ahead(sources, settings).blocks()))
+    described, hint = described_by(schema, sources, settings), None
+    if described is not None:
+        described = _as_lists(described)
     else:
-        described = Sidecar(_optional(inferred(sources, settings, looked())))
+        policy = WHOLE if sample is None else FOR_TABLES
+        blocks = blocks_ahead(sources, settings) if sample is None else looked()
+        names, hint = names_asked_for(columns, text), policy.hint
+        described = Sidecar(inferred(blocks, policy, sources, names))
     if text is not False:
-        described = with_text(described, text, looked)
-    hint = None if found is not None or sample is None else _FROM_SAMPLE
+        described = with_text(described, text, looked, columns)
     reading = _Reading(sources, settings, batch_size, num_workers)
-    table = TFRecordTable(RecordBatches(described, hint=hint), reading)
-    return table if columns is None else table.select(columns)
+    return TFRecordTable(RecordBatches(described, columns, hint), reading)
 
 
 @dataclass(frozen=True)
@@ -200,9 +197,8 @@ class _Reading:
     @cached_property
     def usual_size(self) -> int:
         """Number of records in a batch of the usual size, by those of the first read."""
-        ahead: Any = reader_ahead(self.sources, self.options).blocks()
-        with closing(ahead) as blocks:
-            first: Any = next(blocks, Block.from_records([b""]))
+        with closing(blocks_ahead(self.sources, self.options)) as blocks:
+            first = next(blocks, Block.from_records([b""]))
         return fitting_size(first, LEAST)
 
 
@@ -323,7 +319,7 @@ class TFRecordTable:
         return dataset_of(stage).in_processes(self._reading.num_workers)
 
     def partitions(
-        self, max_bytes: int | None = RANGE_BYTES, num_partitions: int | None = None
+        self, max_bytes: int | None = PART_BYTES, num_partitions: int | None = None
     ) -> list[TablePartition]:
         """Divide the table into parts that other processes, or other machines, read.
 
@@ -358,9 +354,9 @@ class TFRecordTable:
         1000
         """
         options, paths = self._reading.options, self._reading.sources
-        ranges = record_ranges(paths, options, max_bytes=max_bytes, num_ranges=num_partitions)
+        parts = file_parts(paths, options, max_bytes=max_bytes, num_parts=num_partitions)
         size = self._reading.batch_size
-        return [TablePartition(part, self._batches, options, size) for part in ranges]
+        return [TablePartition(part, self._batches, options, size) for part in parts]
 
     def to_batch(self, block: Block) -> Any:
         """Return records that were read already as a ``pyarrow.RecordBatch``.
@@ -497,27 +493,10 @@ class _ToBatches(Stage):
         with self.feed(run, state) as feed:
             while (chunk := feed.take(self.most)) is not None:
                 records: Any = chunk
-                try:
-                    batch = self.batches.of(records.block)
-                except InvalidArgumentError as error:
-                    raise records.located(error) from None
-                yield ObjectChunk([batch]), {"feed": feed.state()}
+                yield ObjectChunk([self.batches.of(records)]), {"feed": feed.state()}
 
 
 # -------------------------------------------------------------------------------- schema
-
-
-def _optional(schema: Any) -> Any:
-    """Return features that later records may lack, which all in the sample have."""
-    if isinstance(schema, SequenceSchema):
-        return schema
-    items = schema.to_items()
-    for name, item in items.items():
-        spec = item.spec
-        if item.original is None and isinstance(spec, FixedLenFeature):
-            item = item._replace(original=Original(spec.dtype, spec.shape))  # noqa: PLW2901
-        items[name] = item if item.original is None else as_absent(name, item)
-    return Schema.of_items(items)
 
 
 def _as_lists(described: Sidecar) -> Sidecar:
@@ -583,7 +562,7 @@ class TablePartition:
     [{'name': ['Grace'], 'age': [37]}]
     """
 
-    range: RecordRange
+    part: FilePart
     """Where in the file the records are."""
     _batches: RecordBatches
     _options: ReadSettings
@@ -592,17 +571,17 @@ class TablePartition:
     @property
     def source(self) -> str:
         """The path or URL of the file."""
-        return self.range.source
+        return self.part.source
 
     @property
     def nbytes(self) -> int:
         """Bytes of the file that are read; 0 if that is not known."""
-        return self.range.nbytes
+        return self.part.nbytes
 
     @property
     def num_rows(self) -> int | None:
         """The number of rows if it is known and exact: without damage skipped; else None."""
-        return self.range.n_records if self._options.on_error == "raise" else None
+        return self.part.n_records if self._options.on_error == "raise" else None
 
     @property
     def schema(self) -> Schema | SequenceSchema:
@@ -649,17 +628,20 @@ class TablePartition:
         [2, 1]
         """
         size = self._size if size is None else require_int("size", size, 1)
-        return PartitionReader(RangeReader(self.range, self._options), self._batches, size)
+        return PartitionReader(PartReader(self.part, self._options), self._batches, size)
 
     def __repr__(self) -> str:
         """Name the file and the part of it."""
-        whole = self.range.start == 0 and self.range.stop is None
-        part = "" if whole else f", bytes {self.range.start} to {self.range.stop or 'the end'}"
+        part = (
+            ""
+            if self.part.is_whole
+            else f", bytes {self.part.start} to {self.part.stop or 'the end'}"
+        )
         return f"<TablePartition of {self.source}{part}>"
 
 
-def fitting_blocks(records: RangeReader, size: int | None) -> Iterator[Block]:
-    """Yield the records of a range in blocks of `size`, or of about 4 MB, and close the file."""
+def fitting_blocks(records: PartReader, size: int | None) -> Iterator[Block]:
+    """Yield the records of a part in blocks of `size`, or of about 4 MB, and close the file."""
     with closing(records):
         wanted = size
         while (block := records.next_block(wanted)) is not None:
@@ -684,7 +666,7 @@ class PartitionReader:
     {'name': ['Grace'], 'age': [37]}
     """
 
-    def __init__(self, records: RangeReader, batches: RecordBatches, size: int | None) -> None:
+    def __init__(self, records: PartReader, batches: RecordBatches, size: int | None) -> None:
         self._records = records
         self._made = self._of_blocks(batches, size)
 

@@ -575,6 +575,8 @@ def json_values(array: Any) -> Any:
         texts = json_objects(array.type.names, [json_values(field) for field in array.flatten()])
     elif form in ("list", "fixed list"):
         texts = _json_lists(array)
+    elif form == "decimal":
+        texts = array.cast(pa.large_string())
     elif form == "number" or pa.types.is_duration(kind):
         texts = _numbers(array)
         for name, word in _NOT_JSON.items() if pa.types.is_floating(kind) else ():

@@ -16,13 +16,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from tfrecord_lite.described import sidecar
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
 from tfrecord_lite.files.names import StorageOptions, check_storage_options
 from tfrecord_lite.reader import TFRecordReader
 from tfrecord_lite.schema import Schema
 from tfrecord_lite.schema.text import nearest
 from tfrecord_lite.shown import repr_html
-from tfrecord_lite.storage import sidecar
 from tfrecord_lite.storage.infer import infer_schema
 
 if TYPE_CHECKING:

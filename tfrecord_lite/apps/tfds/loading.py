@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from tfrecord_lite.apps.tfds.info import Directory, parts_of
 from tfrecord_lite.block import Block
 from tfrecord_lite.convert.arrow import Library, check_library
+from tfrecord_lite.described.sidecar import Sidecar
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.files.names import StorageOptions
 from tfrecord_lite.reader import TFRecordReader
 from tfrecord_lite.storage.loading import Loader
-from tfrecord_lite.storage.sidecar import Sidecar
 
 if TYPE_CHECKING:
     Path = str | os.PathLike[str]

@@ -29,6 +29,7 @@ from tfrecord_lite.apps.statistics.statistics import Collector
 from tfrecord_lite.apps.viewer.cards import Card, make_cards, spec_code
 from tfrecord_lite.apps.viewer.records import RecordView, describe_record
 from tfrecord_lite.block import Place
+from tfrecord_lite.described.sources import originals_of, row_restorer
 from tfrecord_lite.errors import DataLossError, TFRecordError, argument_error, human_bytes, plural
 from tfrecord_lite.example.content import ContentType, detect, detect_all
 from tfrecord_lite.files.names import Source, local_size, name_of
@@ -36,7 +37,6 @@ from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.progress import SILENT, Meter
 from tfrecord_lite.schema import Schema, SequenceSchema
 from tfrecord_lite.schema.text import nearest
-from tfrecord_lite.storage.described import originals_of, row_restorer
 
 _N_DETECTED = 8
 _MAX_FILES = 100

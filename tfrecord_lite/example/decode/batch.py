@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import numpy as np
 
 from tfrecord_lite.arrays import BoolArray, Int64Array, Uint8Array
-from tfrecord_lite.example.decode.entries import FeatureValues, GeneralMessages, ListValues, merge
+from tfrecord_lite.convert.lists import Lists
+from tfrecord_lite.example.decode.entries import GeneralMessages, merge
 from tfrecord_lite.example.decode.layout import Layout, LayoutMatch, learn
 from tfrecord_lite.example.decode.plain import MOST_KEYS, KnownKeys, PlainMatch
 from tfrecord_lite.schema import Kind
@@ -216,24 +217,23 @@ class MessageBatch:
             kinds[chosen] = part.kinds(feature)
         return kinds
 
-    def even(self, feature: int, kind: Kind) -> ListValues | None:
+    def even(self, feature: int, kind: Kind) -> Lists | None:
         """Return the values of a feature if every message has as many; None if one may not."""
         if len(self._parts) != 1:
             return None
         part = self._parts[0][1]
         return part.even(feature, kind) if isinstance(part, (LayoutMatch, PlainMatch)) else None
 
-    def lists(self, feature: int, kind: Kind) -> FeatureValues:
+    def lists(self, feature: int, kind: Kind) -> Lists:
         """Return a feature of all messages, with the values of one kind."""
-        found: list[ListValues] = []
+        found: list[Lists] = []
         for chosen, part in self._parts:
             with renumbered(chosen):
                 found.append(part.values(feature, kind))
-        kinds = self.kinds(feature)
         if len(found) == 1:
-            return FeatureValues(self.n_messages, kinds, found[0])
+            return found[0]
         parts = [(chosen, values) for (chosen, _), values in zip(self._parts, found, strict=True)]
-        return FeatureValues(self.n_messages, kinds, merge(kind, self.n_messages, parts))
+        return merge(kind, self.n_messages, parts)
 
 
 def by_runtime(read: Callable[[Any], Found]) -> Found | None:

@@ -1,16 +1,16 @@
-"""The values of features to results: dense, padded, sparse and ragged.
+"""The values of features to lists that are checked, and those to results: dense, padded, sparse, ragged.
 
 ::
 
-    FeatureColumn ─┬─> dense     FixedLenFeature           (n, *shape)
-                   ├─> padded    FixedLenSequenceFeature   (n, longest, *shape)
-                   ├─> var_len   VarLenFeature             SparseTensor
-                   ├─> sparse    SparseFeature             SparseTensor, of several columns
-                   └─> ragged    RaggedFeature             RaggedTensor, of several columns
+    Lists, one per key ─┬─> dense     FixedLenFeature          ─┐
+                        ├─> blocks    FixedLenSequenceFeature   ├─> Lists ─┬─> array, ragged
+                        ├─> sparse    SparseFeature             │          ├─> padded
+                        └─> ragged    RaggedFeature            ─┘          └─> SparseTensor
+                                          divided                 restore, join     finished
 
-Each function takes the columns of a batch, and the prepared specification. With `single` the
-batch is one message, and the result is that of the single-example call, without the batch
-dimension (rule E1).
+:func:`divided` takes the columns of a batch, and the prepared specification. The lists that it
+returns may be restored to what they were, and joined to those of other batches, before
+:func:`finished` makes the result of them.
 
 Raises :class:`~.first_error.MisfitError` about the first message that does not fit the feature.
 """
@@ -19,9 +19,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cached_property
-from itertools import pairwise
-from typing import Any
+from dataclasses import replace
+from typing import Any, cast
 
 import numpy as np
 
@@ -30,21 +29,30 @@ from tfrecord_lite.arrays import (
     BoolArray,
     ByteRanges,
     Int64Array,
-    ObjectArray,
     place_all,
     ranges,
     row_splits,
     views,
 )
-from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
-from tfrecord_lite.columns.bytes import FlatValues, as_array, owned_slice
+from tfrecord_lite.columns import BytesColumn, Column, SparseTensor
+from tfrecord_lite.columns.bytes import as_array
+from tfrecord_lite.convert.lists import Lists, SparseLists
+from tfrecord_lite.convert.restore import (
+    as_strings,
+    numbers_of,
+    restore,
+    restore_values,
+    result,
+    sparse_result,
+    values_of,
+)
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
-from tfrecord_lite.example.decode.entries import NO_VALUES, FeatureValues, ListValues
 from tfrecord_lite.example.decode.first_error import MisfitError
-from tfrecord_lite.schema import Kind, Partition, RaggedFeature, RawFeature
-from tfrecord_lite.schema.prepare import Dense, Padded, Ragged, Sparse
+from tfrecord_lite.schema import Kind, RaggedFeature, RawFeature
+from tfrecord_lite.schema.features import KeyedPartition
+from tfrecord_lite.schema.prepare import Dense, Padded, Prepared, Ragged, Sparse, VarLen
+from tfrecord_lite.schema.types import WIRE, Type
 
-_SHORT_BYTES = 256
 _ALIGN = 8
 """Arrays of any type may begin at a multiple of this."""
 _MAX_GAPS, _MAX_MEAN_GAPS = 2**20, 2**10
@@ -61,93 +69,23 @@ _NOT_NEGATIVE = {
 """What a partition must be, that no row has a negative length."""
 
 
-class FeatureColumn:
-    """The values of one feature in all messages of a batch.
-
-    `lists` is what was read, of the right kind or none, and `flat` all values end to end. If
-    `is_missing` is None, a message that has the feature without a kind lacks it (X3).
-    """
-
-    def __init__(
-        self, key: str, lists: FeatureValues, flat: FlatValues, is_missing: BoolArray | None = None
-    ) -> None:
-        self.key = key
-        self.n_messages: int = lists.n_messages
-        self.flat = flat
-        self._lists = lists
-        self._is_missing = is_missing
-
-    def cut(self, splits: list[int]) -> list[FeatureColumn]:
-        """Return the columns of some messages each, with values of their own; `splits` are theirs."""
-        lists, flat = self._lists, self.flat
-        counts, kinds = lists.values.counts, lists.kinds
-        if isinstance(counts, int):
-            ends = [counts * split for split in splits]
-        else:
-            ends = row_splits(counts)[splits].tolist()
-        columns = []
-        for (a, b), (first, last) in zip(pairwise(splits), pairwise(ends), strict=True):
-            part = ListValues(
-                counts if isinstance(counts, int) else counts[a:b],
-                NO_VALUES[Kind.INT64],  # those of the column are in its own form
-            )
-            some = FeatureValues(b - a, kinds if isinstance(kinds, int) else kinds[a:b], part)
-            is_missing = None if self._is_missing is None else self._is_missing[a:b]
-            columns.append(
-                FeatureColumn(self.key, some, owned_slice(flat, first, last), is_missing)
-            )
-        return columns
-
-    @property
-    def count(self) -> int | None:
-        """The number of values in every message, if it is one number and no message lacks them."""
-        counts, kinds = self._lists.values.counts, self._lists.kinds
-        return counts if isinstance(counts, int) and isinstance(kinds, int) and kinds else None
-
-    @cached_property
-    def is_missing(self) -> BoolArray:
-        """Which messages lack the feature; shape (n,)."""
-        return np.equal(self._lists.kind, 0) if self._is_missing is None else self._is_missing
-
-    @cached_property
-    def counts(self) -> Int64Array:
-        """Values in each message; shape (n,)."""
-        return self._lists.counts
-
-    def shown(self, message: int, noun: str = "value", nouns: str | None = None) -> str:
-        """Return the number of values in a message, with their noun."""
-        return plural(int(self.counts[message]), noun, nouns)
-
-    def reject(self, wrong: BoolArray, reason: Reason, detail_of: Callable[[int], str]) -> None:
-        """Raise MisfitError for the first message that is wrong, given its number's detail."""
-        if wrong.any():
-            first = int(np.flatnonzero(wrong)[0])
-            raise MisfitError(first, reason, self.key, detail_of(first))
-
-    def reject_sizes(self, wrong: BoolArray, feature: Dense | Padded) -> None:
-        """Raise MisfitError for the first message that is wrong: its values do not fit a shape."""
-        shape = f"expected {feature.size:,} for shape {list(feature.shape)}"
-        how = "RaggedFeature and VarLenFeature take any number"
-        self.reject(wrong, Reason.WRONG_COUNT, lambda i: f"found {self.shown(i)}, {shape}; {how}")
+def reject(key: str, wrong: BoolArray, reason: Reason, detail_of: Callable[[int], str]) -> None:
+    """Raise MisfitError for the first message that is wrong, given its number's detail."""
+    if wrong.any():
+        first = int(np.flatnonzero(wrong)[0])
+        raise MisfitError(first, reason, key, detail_of(first))
 
 
-def strings(stored: ByteRanges, *, as_column: bool) -> ObjectArray | BytesColumn:
-    """Copy byte strings out of their buffer: an object each, or one column of all."""
-    if as_column:
-        splits = row_splits(stored.lengths)
-        return BytesColumn(splits, stored.joined(splits))
-    starts, lengths = stored.starts, stored.lengths
-    out = np.empty(starts.size, object)
-    if int(lengths.sum()) < _SHORT_BYTES * starts.size:
-        # Slices of bytes are cheaper than views of an array, and the copy is small.
-        splits = row_splits(lengths).tolist()
-        copied = stored.joined().tobytes()
-        out[:] = [copied[a:b] for a, b in pairwise(splits)]
-        return out
-    view = memoryview(stored.data)  # type: ignore[arg-type]
-    stops = (starts + lengths).tolist()
-    out[:] = [view[a:b].tobytes() for a, b in zip(starts.tolist(), stops, strict=True)]
-    return out
+def shown(lists: Lists, message: int, noun: str = "value", nouns: str | None = None) -> str:
+    """Return the number of values in a message, with their noun."""
+    return plural(int(lists.lengths[message]), noun, nouns)
+
+
+def reject_sizes(key: str, lists: Lists, wrong: BoolArray, feature: Dense | Padded) -> None:
+    """Raise MisfitError for the first message that is wrong: its values do not fit a shape."""
+    shape = f"expected {feature.size:,} for shape {list(feature.shape)}"
+    how = "RaggedFeature and VarLenFeature take any number"
+    reject(key, wrong, Reason.WRONG_COUNT, lambda i: f"found {shown(lists, i)}, {shape}; {how}")
 
 
 def strings_in_place(stored: ByteRanges) -> BytesColumn:
@@ -159,79 +97,173 @@ def strings_in_place(stored: ByteRanges) -> BytesColumn:
     return BytesColumn(splits, data[first : first + int(splits[-1])])
 
 
-def dense(column: FeatureColumn, feature: Dense, *, single: bool) -> AnyArray | BytesColumn:
-    r"""Build the result of a FixedLenFeature: shape (n, \\*shape) (rules X1, X3 to X5)."""
-    if column.count == feature.size:
-        return shaped(column.flat, feature, column.n_messages, single=single)
-    flat = column.flat
+def own_type(feature: Prepared) -> Type:
+    """Return what the values of a feature are by its specification."""
+    kind = feature.kind
+    shape: tuple[int | None, ...] = (None,)
+    match feature:
+        case Dense(raw=RawFeature() as spec):
+            return Type(kind, spec.dtype_name, spec.shape)
+        case Dense():
+            shape = feature.shape
+        case Padded(raw=RawFeature() as spec):
+            return Type(kind, spec.dtype_name, (None, *spec.shape))
+        case Padded():
+            shape = (None, *feature.shape)
+        case Ragged():
+            shape = (
+                None,
+                *(getattr(partition, "length", None) for partition in feature.partitions),
+            )
+    return Type(kind, kind.label, shape)
+
+
+def divided(
+    feature: Prepared, own: Type, column: Callable[[str], Lists], *, single: bool
+) -> Lists | SparseLists:
+    """Check the columns of a feature, and divide its values into lists of its :func:`own_type`.
+
+    With `single` the batch is one message, of which single-example calls check more (rules G4, G5).
+    """
+    match feature:
+        case Dense():
+            return dense(feature.key, column(feature.key), feature, own)
+        case Padded():
+            return blocks(feature.key, column(feature.key), feature, own)
+        case VarLen():
+            return column(feature.key)
+        case Sparse():
+            indices = {key: column(key) for key in feature.index_keys}
+            return sparse(column(feature.value_key), indices, feature)
+        case Ragged():
+            partitions = {key: column(key) for key, _ in feature.reads()[1:]}
+            return ragged(column(feature.key), partitions, feature, own, single=single)
+
+
+def dense(key: str, lists: Lists, feature: Dense, own: Type) -> Lists:
+    """Check the values of a FixedLenFeature, and fill in its default (rules X1, X3 to X5)."""
+    counts, present = lists.levels[0], lists.present
+    if present is None and isinstance(counts, int) and counts == feature.size:
+        return in_shape(lists, feature, own)
+    present = np.ones(lists.n, np.bool_) if present is None else present
     if feature.default is None:
         detail = (
-            f"required feature {column.key!r} is missing and has no default; "
+            f"required feature {key!r} is missing and has no default; "
             "pass default_value=, or use VarLenFeature"
         )
-        column.reject(column.is_missing, Reason.MISSING, lambda _: detail)
-    column.reject_sizes(~column.is_missing & (column.counts != feature.size), feature)
-    if feature.default is not None and column.is_missing.any():
-        filled = np.empty((column.n_messages, feature.size), feature.kind.dtype)
-        filled[~column.is_missing] = as_array(flat).reshape(-1, feature.size)
-        filled[column.is_missing] = feature.default.reshape(1, feature.size)
-        is_column = isinstance(flat, BytesColumn)
-        flat = BytesColumn.from_list(filled.ravel().tolist()) if is_column else filled
-    return shaped(flat, feature, column.n_messages, single=single)
+        reject(key, ~present, Reason.MISSING, lambda _: detail)
+    reject_sizes(key, lists, present & (lists.lengths != feature.size), feature)
+    if feature.default is not None and not present.all():
+        lists = lists.with_(flat=_filled(lists.flat, present, feature.default))
+    return in_shape(lists, feature, own)
 
 
-def shaped(
-    flat: FlatValues, feature: Dense, n_messages: int, *, single: bool
-) -> AnyArray | BytesColumn:
+def in_shape(lists: Lists, feature: Dense, own: Type) -> Lists:
     """Give values the shape of a FixedLenFeature, of which every message has as many as it takes."""
+    flat, levels = lists.flat, cast("tuple[int, ...]", own.shape)
     if feature.raw is not None:
-        array = raw(flat, feature.raw, feature.key)
-        return array[0] if single else array
-    shape = feature.shape if single else (n_messages, *feature.shape)
-    if isinstance(flat, BytesColumn):
-        if len(shape) == 1:
-            return flat
-        flat = as_array(flat)  # a column has one dimension
-    return flat.reshape(shape)
+        flat = raw(flat, feature.raw, feature.key)
+    return Lists(lists.n, own, levels, flat)
+
+
+def restored(feature: Prepared, lists: Lists | SparseLists, original: Type) -> Lists | SparseLists:
+    """Return lists as they were before they were stored; errors as of :func:`.restore`."""
+    name = feature.name if isinstance(feature, Sparse | Ragged) else feature.key
+    if isinstance(lists, SparseLists):
+        return lists._replace(values=restore_values(name, lists.values, original))
+    if isinstance(feature, Padded | VarLen):
+        return restore_values(name, lists, original)
+    return restore(name, lists, original)
+
+
+def finished(feature: Prepared, lists: Lists | SparseLists, *, with_objects: bool) -> Column:
+    """Make the result of a feature: of one batch, or of several that were joined."""
+    if isinstance(lists, SparseLists):
+        return sparse_result(lists, with_objects=with_objects)
+    match feature:
+        case Padded():
+            return padded(lists, feature, with_objects=with_objects)
+        case VarLen():
+            return var_len(lists, with_objects=with_objects)
+    return in_rows(feature, lists, with_objects=with_objects)
+
+
+def in_rows(feature: Prepared, lists: Lists, *, with_objects: bool) -> Column:
+    """Make the result of lists whose type has all dimensions."""
+    splits_dtype = feature.splits_dtype if isinstance(feature, Ragged) else np.int64
+    try:
+        return cast("Column", result(lists, with_objects=with_objects, splits_dtype=splits_dtype))
+    except ValueError as error:  # from NumPy
+        detail = f"no array can have the shape {lists.type.shape}: {error}"
+        raise argument_error(detail, key=feature.reads()[0][0]) from None
+
+
+def _filled(flat: Any, present: BoolArray, default: AnyArray) -> Any:
+    """Put a default where a message lacks the feature; `flat` has the values of the others."""
+    n, size = present.size, default.size
+    if isinstance(flat, np.ndarray):
+        whole = np.empty((n, size), flat.dtype)
+        whole[present], whole[~present] = flat.reshape(-1, size), default.reshape(1, size)
+        return whole.reshape(-1)
+    others = as_strings(default.reshape(-1)).to_ranges()
+    lengths = _filled(flat.lengths, present, others.lengths)
+    splits = row_splits(flat.lengths)
+    data = np.concatenate([flat.joined(splits), others.data])
+    starts = _filled(splits[:-1], present, others.starts + splits[-1])
+    return ByteRanges(data, starts, lengths)
 
 
 def raw(strings: Any, spec: RawFeature, key: str) -> AnyArray:
-    r"""View a column of byte strings as the arrays they are: shape (n_strings, \\*shape)."""
+    """Return byte strings, one per array, as the values of the arrays, end to end."""
     wrong = np.flatnonzero(strings.lengths != spec.n_bytes)
     if wrong.size:
         found, wanted = plural(int(strings.lengths[wrong[0]]), "byte"), list(spec.shape)
         detail = f"found {found}, expected {spec.n_bytes:,} for {spec.dtype_name} {wanted}"
         raise MisfitError(int(wrong[0]), Reason.WRONG_COUNT, key, detail)
-    data = strings.data[strings.offsets[0] : strings.offsets[-1]]
-    array: AnyArray
-    if spec.dtype == np.bool:
-        array = data != 0  # rule D3
-        return array.reshape(len(strings), *spec.shape)
-    data = data if data.flags.writeable else data.copy()
-    array = data.view(spec.dtype.newbyteorder("<")).astype(spec.dtype, copy=False)
-    array = array.reshape(len(strings), *spec.shape)
-    return array.view(spec.dtype)  # the native dtype, which prints as float64
+    if isinstance(strings, BytesColumn):
+        data = strings.data[strings.offsets[0] : strings.offsets[-1]]
+    else:
+        data = strings.joined()
+    return numbers_of(data, spec.dtype)  # rule D3
 
 
-def padded(column: FeatureColumn, feature: Padded, *, single: bool) -> AnyArray:
-    r"""Build the result of a FixedLenSequenceFeature: shape (n, longest, \\*shape) (S2 to S4)."""
-    column.reject(
-        column.counts % feature.size != 0,
-        Reason.WRONG_COUNT,
-        lambda i: f"found {column.shown(i)}, expected a multiple of {feature.size:,}",
-    )
-    flat = as_array(column.flat)
-    if single:
-        return flat.reshape(-1, *feature.shape)
-    n_messages = column.counts.size
-    longest = int(column.counts.max(initial=0))
-    shape = (n_messages, longest // feature.size, *feature.shape)
-    if (column.counts == longest).all():
+def blocks(key: str, lists: Lists, feature: Padded, own: Type) -> Lists:
+    """Divide the values of a FixedLenSequenceFeature into blocks of its shape (rules S2, S3)."""
+    size, counts = feature.size, lists.levels[0]
+    if size > 1:
+        reject(
+            key,
+            lists.lengths % size != 0,
+            Reason.WRONG_COUNT,
+            lambda i: f"found {shown(lists, i)}, expected a multiple of {size:,}",
+        )
+    return Lists(lists.n, own, (counts // size, *feature.shape), lists.flat)
+
+
+def padded(lists: Lists, feature: Padded, *, with_objects: bool) -> AnyArray:
+    r"""Build the result of a FixedLenSequenceFeature: shape (n, longest, \\*shape) (rule S4)."""
+    flat = as_array(values_of(lists, with_objects=with_objects))
+    counts = lists.lengths
+    longest = int(counts.max(initial=0))
+    shape = (lists.n, longest, *feature.shape)
+    if (counts == longest).all():
         return flat.reshape(shape)
-    with room_for(column.counts, feature):
-        out = np.full(n_messages * longest, feature.padding, feature.kind.dtype)
-    out[ranges(np.arange(n_messages) * longest, column.counts)] = flat
+    size = feature.size
+    with room_for(counts, feature):
+        out = np.full(lists.n * longest * size, padding_of(lists, feature, flat.dtype), flat.dtype)
+    out[ranges(np.arange(lists.n) * longest * size, counts * size)] = flat
     return out.reshape(shape)
+
+
+def padding_of(lists: Lists, feature: Padded, dtype: np.dtype[Any]) -> Any:
+    """Return what fills shorter rows of values that are what they were before they were stored."""
+    padding = feature.padding.reshape(1)
+    if dtype == padding.dtype and lists.type.text is None:
+        return padding[0]
+    flat: Any = as_strings(padding) if feature.kind is Kind.BYTES else padding
+    one = Lists(1, Type(feature.kind, shape=()), (), flat)
+    one = restore(feature.key, one, replace(lists.type, shape=()))
+    return as_array(values_of(one, with_objects=True))[0]
 
 
 @contextmanager
@@ -251,70 +283,59 @@ def room_for(sizes: Int64Array, feature: Padded) -> Iterator[None]:
         raise MisfitError(longest, Reason.TENSOR_TOO_LARGE, feature.key, detail) from None
 
 
-def var_len(column: FeatureColumn, *, single: bool) -> SparseTensor:
+def var_len(lists: Lists, *, with_objects: bool) -> SparseTensor:
     """Build the result of a VarLenFeature (rule V1)."""
-    place = ranges(np.zeros_like(column.counts), column.counts)
-    longest = int(column.counts.max(initial=0))
-    if single:
-        return SparseTensor(place[:, None], as_array(column.flat), np.array([longest]))
-    message = np.repeat(np.arange(column.counts.size), column.counts)
-    dense_shape = np.array([column.counts.size, longest])
-    return SparseTensor(np.stack([message, place], 1), as_array(column.flat), dense_shape)
+    counts = lists.lengths
+    message = np.repeat(np.arange(lists.n), counts)
+    places = np.stack([message, ranges(np.zeros_like(counts), counts)], 1)
+    flat = as_array(values_of(lists, with_objects=with_objects))
+    return SparseTensor(places, flat, np.array([lists.n, int(counts.max(initial=0))]))
 
 
-def sparse(
-    values: FeatureColumn, indices: list[FeatureColumn], feature: Sparse, *, single: bool
-) -> SparseTensor:
-    """Build the result of a SparseFeature (rules Z1 to Z4, with checked indices)."""
-    for index in indices:
-        differs = np.flatnonzero(index.counts != values.counts)
+def sparse(values: Lists, indices: dict[str, Lists], feature: Sparse) -> SparseLists:
+    """Check the coordinates of a SparseFeature, and sort the values by them (rules Z1 to Z4)."""
+    counts = values.lengths
+    for key, index in indices.items():
+        differs = np.flatnonzero(index.lengths != counts)
         if differs.size:
             first = int(differs[0])
-            found = f"{index.shown(first, 'index', 'indices')} for the {values.shown(first)}"
+            found = f"{shown(index, first, 'index', 'indices')} for the {shown(values, first)}"
             detail = f"{found} of {feature.value_key!r}; expected one each"
-            raise MisfitError(first, Reason.BAD_INDEX, index.key, detail)
-    message = np.repeat(np.arange(values.counts.size), values.counts)
-    columns = [np.asarray(index.flat) for index in indices]
-    for index, column, size in zip(indices, columns, feature.sizes, strict=True):
-        wrong = (column < 0) | (column >= size)
+            raise MisfitError(first, Reason.BAD_INDEX, key, detail)
+    places = [np.asarray(index.flat) for index in indices.values()]
+    for key, place, size in zip(indices, places, feature.sizes, strict=True):
+        wrong = (place < 0) | (place >= size)
         if wrong.any():
             first = int(np.flatnonzero(wrong)[0])
-            detail = f"an index is {column[first]}, expected 0 to {size - 1}"
-            raise MisfitError(int(message[first]), Reason.BAD_INDEX, index.key, detail)
-    flat = as_array(values.flat)
-    dense_shape = np.array(feature.sizes if single else (values.counts.size, *feature.sizes))
-    places = np.stack(columns if single else [message, *columns], 1)
+            detail = f"an index is {place[first]}, expected 0 to {size - 1}"
+            raise MisfitError(values.record_of(first), Reason.BAD_INDEX, key, detail)
     if not feature.already_sorted:
-        order = np.lexsort([*reversed(columns), message])
-        places, flat = places[order], flat[order]
-    return SparseTensor(places, flat, dense_shape.astype(np.int64))
+        order = np.lexsort([*reversed(places), np.repeat(np.arange(values.n), counts)])
+        places = [place[order] for place in places]
+        flat = values.flat
+        flat = flat[order] if isinstance(flat, np.ndarray) else flat.take(order)
+        values = values.with_(flat=flat)
+    coordinates = [values.with_(flat=place, type=WIRE[Kind.INT64]) for place in places]
+    return SparseLists(values, tuple(coordinates), feature.sizes)
 
 
 def ragged(
-    values: FeatureColumn, partitions: dict[str, FeatureColumn], feature: Ragged, *, single: bool
-) -> AnyArray | BytesColumn | RaggedTensor:
-    """Build the result of a RaggedFeature (rules G1 to G8, always consistent).
+    values: Lists, partitions: dict[str, Lists], feature: Ragged, own: Type, *, single: bool
+) -> Lists:
+    """Divide the values of a RaggedFeature (rules G1 to G8, always consistent).
 
     From the innermost partition outwards: at each level there are `items` in every
     message, and the partition says how many of them each row takes.
     """
-    inner: Any = values.flat
-    items = values.counts
+    if not feature.partitions:
+        return values
+    levels: list[Any] = []
+    items = values.lengths
     for partition in reversed(feature.partitions):
-        uniform = None
         if isinstance(partition, RaggedFeature.UniformRowLength):
-            uniform = partition.length
-            is_plain = not isinstance(inner, RaggedTensor)
-            lengths, rows = _uniform(values, items, uniform, single=single, is_plain=is_plain)
-            if is_plain:
-                inner = as_array(inner)
-                try:
-                    inner = inner.reshape(int(rows.sum()), uniform, *inner.shape[1:])
-                except ValueError as error:
-                    detail = f"cannot make an array with rows of one length: {error}"
-                    raise argument_error(detail, key=values.key) from None
-                items = rows
-                continue
+            is_plain = all(isinstance(level, int) for level in levels)
+            level: Any = partition.length
+            items = _uniform(feature.key, values, items, level, single=single, is_plain=is_plain)
         else:
             column = partitions[partition.key]
             if single and isinstance(partition, RaggedFeature.RowSplits):
@@ -322,51 +343,48 @@ def ragged(
                 first = np.asarray(column.flat[:1]).astype(feature.splits_dtype)
                 if first.any():
                     detail = f"the first split is {first[0]}, expected 0"
-                    raise MisfitError(0, Reason.BAD_PARTITION, column.key, detail)
-            lengths, rows = _partition(partition, column, items, feature.splits_dtype)
-            _check(partition, column, lengths, rows, items)
-        splits = row_splits(lengths).astype(feature.splits_dtype)
-        inner = RaggedTensor(inner, splits, uniform)
-        items = rows
-    if single:
-        return inner  # type: ignore[no-any-return]
-    splits = row_splits(items).astype(feature.splits_dtype)
-    return RaggedTensor.from_row_splits(inner, splits, validate=False)
+                    raise MisfitError(0, Reason.BAD_PARTITION, partition.key, detail)
+            level, rows = _partition(partition, column, items, feature.splits_dtype)
+            _check(partition, level, rows, items)
+            items = rows
+        levels.insert(0, level)
+    return Lists(values.n, own, (items, *levels), values.flat)
 
 
 def _uniform(
-    values: FeatureColumn, items: Int64Array, length: int, *, single: bool, is_plain: bool
-) -> tuple[Int64Array, Int64Array]:
-    """Divide items into rows of one length (rule G3); lengths of rows, rows of each message.
+    key: str, values: Lists, items: Int64Array, length: int, *, single: bool, is_plain: bool
+) -> Int64Array:
+    """Divide items into rows of one length, and return the rows of each message (rule G3).
 
     For length 0, a plain vector is one row, and anything else has no rows.
     """
     if length:
-        values.reject(
+        reject(
+            key,
             items % length != 0,
             Reason.BAD_PARTITION,
-            lambda i: f"{values.shown(i)} cannot be divided into rows of {length:,}",
+            lambda i: f"{shown(values, i)} cannot be divided into rows of {length:,}",
         )
-        rows = items // length
-        return np.full(int(rows.sum()), length), rows
+        return items // length
     if not single:  # nothing says how many there are in each message (rule G4)
         detail = "a batch cannot have rows of length 0, since they cannot be counted"
-        raise InvalidArgumentError(Reason.BAD_PARTITION, key=values.key, detail=detail)
-    values.reject(
-        (values.counts if is_plain else items) != 0,
+        raise InvalidArgumentError(Reason.BAD_PARTITION, key=key, detail=detail)
+    reject(
+        key,
+        (values.lengths if is_plain else items) != 0,
         Reason.BAD_PARTITION,
-        lambda i: f"{values.shown(i)} cannot make rows of length 0",
+        lambda i: f"{shown(values, i)} cannot make rows of length 0",
     )
-    return np.empty(0, np.int64), np.full_like(items, is_plain)
+    return np.full_like(items, is_plain)
 
 
 def _partition(
-    partition: Partition, column: FeatureColumn, items: Int64Array, dtype: np.dtype[Any]
+    partition: KeyedPartition, column: Lists, items: Int64Array, dtype: np.dtype[Any]
 ) -> tuple[Int64Array, Int64Array]:
     """Return the lengths of all rows, and the number of rows of each message (rules G2, G5)."""
     # The cast wraps, as TensorFlow's does (rule G2).
     numbers = np.asarray(column.flat).astype(dtype).astype(np.int64)
-    counts = column.counts
+    counts = column.lengths
     starts = row_splits(counts)[:-1]
     match partition:
         case RaggedFeature.RowLengths():
@@ -385,14 +403,14 @@ def _partition(
             if bad.size:
                 message = int(np.searchsorted(starts, bad[0], side="right")) - 1
                 detail = f"the first row starts at {numbers[bad[0]]}, expected 0"
-                raise MisfitError(message, Reason.BAD_PARTITION, column.key, detail)
+                raise MisfitError(message, Reason.BAD_PARTITION, partition.key, detail)
             stops = np.empty_like(numbers)
             stops[:-1] = numbers[1:]
             last = (starts + counts - 1)[counts > 0]
             stops[last] = items[counts > 0]
             return stops - numbers, counts
         case _:
-            return _row_ids(column, numbers, items)
+            return _row_ids(partition.key, column, numbers, items)
 
 
 def _differences(limits: Int64Array, rows: Int64Array) -> Int64Array:
@@ -404,14 +422,15 @@ def _differences(limits: Int64Array, rows: Int64Array) -> Int64Array:
 
 
 def _row_ids(
-    column: FeatureColumn, ids: Int64Array, items: Int64Array
+    key: str, column: Lists, ids: Int64Array, items: Int64Array
 ) -> tuple[Int64Array, Int64Array]:
     """Count the items of each row, given the row of each item; gaps make empty rows."""
-    column.reject(
-        column.counts != items,
+    reject(
+        key,
+        column.lengths != items,
         Reason.BAD_PARTITION,
         lambda i: (
-            f"{column.shown(i, 'row id')} for {plural(int(items[i]), 'value')}; expected one each"
+            f"{shown(column, i, 'row id')} for {plural(int(items[i]), 'value')}; expected one each"
         ),
     )
     message = np.repeat(np.arange(items.size), items)
@@ -420,15 +439,16 @@ def _row_ids(
     wrong = np.flatnonzero(falls | (ids < 0))
     if wrong.size:
         detail = "row ids must neither decrease nor be negative"
-        raise MisfitError(int(message[wrong[0]]), Reason.BAD_PARTITION, column.key, detail)
+        raise MisfitError(int(message[wrong[0]]), Reason.BAD_PARTITION, key, detail)
     highest = np.full_like(items, -1)
     highest[items > 0] = ids[(row_splits(items)[1:] - 1)[items > 0]]
     empty = np.maximum(highest + 1.0 - items, 0.0).cumsum()  # as floats, so that no sum overflows
-    column.reject(
+    reject(
+        key,
         empty > _MAX_GAPS + _MAX_MEAN_GAPS * items.size,
         Reason.BAD_PARTITION,
         lambda i: (
-            f"{column.shown(i, 'row id')} leave too many rows empty: "
+            f"{shown(column, i, 'row id')} leave too many rows empty: "
             f"over {_MAX_GAPS:,} in the batch up to here"
         ),
     )
@@ -438,8 +458,7 @@ def _row_ids(
 
 
 def _check(
-    partition: Partition,
-    column: FeatureColumn,
+    partition: KeyedPartition,
     lengths: Int64Array,
     rows: Int64Array,
     items: Int64Array,
@@ -456,4 +475,4 @@ def _check(
         detail = f"this partition describes {described}, found {items[first]:,}"
         if negative[first]:
             detail = _NOT_NEGATIVE[type(partition)]
-        raise MisfitError(first, Reason.BAD_PARTITION, column.key, detail)
+        raise MisfitError(first, Reason.BAD_PARTITION, partition.key, detail)

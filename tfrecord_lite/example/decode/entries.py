@@ -34,8 +34,7 @@ Of the lists of each Feature one counts (:class:`MergedFeatures`)::
 That is what the protobuf runtime makes of a oneof whose members are messages. An *owner* is one
 feature of one Example, or one step of a feature list.
 
-The values come as ``ListValues`` (some lists), ``FeatureValues`` (a feature of N messages) or
-``FeatureListValues`` (a feature list of N messages).
+The values come as :class:`.Lists`: of one level for a feature of N messages, of two for a feature list.
 """
 
 from __future__ import annotations
@@ -58,6 +57,7 @@ from tfrecord_lite.arrays import (
     ranges,
     row_splits,
 )
+from tfrecord_lite.convert.lists import Lists
 from tfrecord_lite.example.proto import (
     ENTRY,
     FEATURES,
@@ -69,6 +69,7 @@ from tfrecord_lite.example.proto import (
     VALUE_TAG,
 )
 from tfrecord_lite.schema import Kind
+from tfrecord_lite.schema.types import WIRE
 from tfrecord_lite.wire.fields import Fields, renumbered, tokenise
 from tfrecord_lite.wire.repeated import repeated_fixed32, repeated_len, repeated_varint
 from tfrecord_lite.wire.scalar import LEN, MAX_VARINT_BYTES, WireError
@@ -87,61 +88,6 @@ NO_VALUES: dict[Kind, Flat] = {
     Kind.FLOAT: np.empty(0, np.float32),
     Kind.INT64: np.empty(0, np.int64),
 }
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ListValues:
-    """The values of many lists, end to end."""
-
-    counts: Int64Array | int
-    """Values of each list; one number if all have as many."""
-    flat: Flat
-    """All of them; byte strings are ByteRanges of the buffer, or an object array."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class FeatureValues:
-    """One feature of N messages.
-
-    Nearly always its kind and its count are the same in all; then each is one number.
-    """
-
-    n_messages: int
-    kinds: Uint8Array | int
-    """The :class:`~tfrecord_lite.schema.Kind` in each message, 0 for none; shape (n,)."""
-    values: ListValues
-    """Of each message; no values where the kind is not the one asked for."""
-
-    @property
-    def kind(self) -> Uint8Array:
-        """The kind in each message, 0 for none; shape (n,)."""
-        if isinstance(self.kinds, int):
-            return np.full(self.n_messages, self.kinds, np.uint8)
-        return self.kinds
-
-    @property
-    def counts(self) -> Int64Array:
-        """Values in each message; shape (n,)."""
-        if isinstance(self.values.counts, int):
-            return np.full(self.n_messages, self.values.counts)
-        return self.values.counts
-
-    @property
-    def flat(self) -> Flat:
-        """All values, end to end, as in :class:`ListValues`."""
-        return self.values.flat
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class FeatureListValues:
-    """One feature list of N messages."""
-
-    is_present: BoolArray
-    """Whether each message has the list; shape (n_messages,)."""
-    n_steps: Int64Array
-    """Steps in each message, 0 where it lacks the list; shape (n_messages,)."""
-    steps: FeatureValues
-    """The Features of all steps, by message; each step is a "message" in it."""
 
 
 class MergedFeatures:
@@ -197,16 +143,15 @@ class MergedFeatures:
         for kind in Kind:
             self._read(kind)
 
-    def values(self, first: int, last: int, kind: Kind) -> ListValues:
+    def values(self, first: int, last: int, kind: Kind) -> Lists:
         """Read the values of a range of owners; none where one is of another kind."""
         if kind not in self._values:
             self._values[kind] = self._read(kind)
         splits, flat = self._values[kind]
         splits = splits[first : last + 1]
         some = slice(int(splits[0]), int(splits[-1]))
-        return ListValues(
-            np.diff(splits), flat.take(some) if isinstance(flat, ByteRanges) else flat[some]
-        )
+        flat = flat.take(some) if isinstance(flat, ByteRanges) else flat[some]
+        return Lists(last - first, WIRE[kind], (np.diff(splits),), flat)
 
     def _read(self, kind: Kind) -> tuple[Int64Array, Flat]:
         """Read the values of all lists of one kind: the row splits of the owners, and all values."""
@@ -220,14 +165,14 @@ class MergedFeatures:
         return row_splits(counts), flat.view("<f4") if kind is Kind.FLOAT else flat
 
 
-def merge(kind: Kind, n_lists: int, parts: list[tuple[Int64Array, ListValues]]) -> ListValues:
+def merge(kind: Kind, n_lists: int, parts: list[tuple[Int64Array, Lists]]) -> Lists:
     """Merge values that were read apart: pairs of the numbers of some lists, and their values."""
     counts = np.zeros(n_lists, np.int64)
     for chosen, values in parts:
-        counts[chosen] = values.counts
+        counts[chosen] = values.levels[0]
     splits = row_splits(counts)
     if not splits[-1]:
-        return ListValues(counts, NO_VALUES[kind])
+        return Lists(n_lists, WIRE[kind], (counts,), NO_VALUES[kind])
     places = [ranges(splits[chosen], counts[chosen]) for chosen, _ in parts]
     flats: list[Any] = [values.flat for _, values in parts]
 
@@ -238,13 +183,12 @@ def merge(kind: Kind, n_lists: int, parts: list[tuple[Int64Array, ListValues]]) 
         return out
 
     if kind is not Kind.BYTES:
-        return ListValues(counts, put(kind.dtype, flats))
+        return Lists(n_lists, WIRE[kind], (counts,), put(kind.dtype, flats))
     data = max((flat.data for flat in flats), key=len)  # that of a part without any may be empty
     int64 = np.dtype(np.int64)
     starts = put(int64, [flat.starts for flat in flats])
-    return ListValues(
-        counts, ByteRanges(data, starts, put(int64, [flat.lengths for flat in flats]))
-    )
+    strings = ByteRanges(data, starts, put(int64, [flat.lengths for flat in flats]))
+    return Lists(n_lists, WIRE[kind], (counts,), strings)
 
 
 LIST_READERS: dict[Kind, Callable[..., tuple[Int64Array, Any]]] = {
@@ -508,7 +452,7 @@ class GeneralMessages:
         """Return the :class:`Kind` of a feature in each message, 0 for none."""
         return self._merged.kind[feature * self.n_messages : (feature + 1) * self.n_messages]
 
-    def values(self, feature: int, kind: Kind) -> ListValues:
+    def values(self, feature: int, kind: Kind) -> Lists:
         """Read the values of a feature in each message; none where it is of another kind."""
         first = feature * self.n_messages
         return self._merged.values(first, first + self.n_messages, kind)

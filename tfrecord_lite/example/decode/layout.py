@@ -58,7 +58,8 @@ from tfrecord_lite.arrays import (
     rows,
     short_lanes,
 )
-from tfrecord_lite.example.decode.entries import LIST_READERS, NO_VALUES, ListValues
+from tfrecord_lite.convert.lists import Lists
+from tfrecord_lite.example.decode.entries import LIST_READERS, NO_VALUES
 from tfrecord_lite.example.proto import (
     ENTRY_TAG,
     FEATURES_TAG,
@@ -69,8 +70,9 @@ from tfrecord_lite.example.proto import (
     VALUE_TAG,
 )
 from tfrecord_lite.schema import Kind
+from tfrecord_lite.schema.types import WIRE
 from tfrecord_lite.wire.packed import varint_runs
-from tfrecord_lite.wire.scalar import MAX_LENGTH_BYTES, MAX_VARINT_BYTES, content_start, read_length
+from tfrecord_lite.wire.scalar import MAX_VARINT_BYTES, content_start, read_length
 from tfrecord_lite.wire.template import MAX_TEMPLATE_BYTES, Hole, Template
 from tfrecord_lite.wire.varint import read_sized, read_varints
 
@@ -496,7 +498,7 @@ class LayoutMatch:
         slots = self._layout.slots
         return slots[feature].entry.kind if feature in slots else 0
 
-    def even(self, feature: int, kind: Kind) -> ListValues | None:
+    def even(self, feature: int, kind: Kind) -> Lists | None:
         """Return the values of a feature if all messages have as many, and are as learnt."""
         slot = self._layout.slots.get(feature)
         if self.chosen is not None or slot is None or slot.entry.kind != kind:
@@ -504,32 +506,37 @@ class LayoutMatch:
         if slot.entry.form not in _EVEN_FORMS:
             return None
         found = self._values(slot, kind)
-        return found if isinstance(found.counts, int) else None
+        return found if isinstance(found.levels[0], int) else None
 
-    def values(self, feature: int, kind: Kind) -> ListValues:
+    def values(self, feature: int, kind: Kind) -> Lists:
         """Read the values of a feature in each message; none if it is of another kind.
 
         Raises WireError for a malformed value, the only thing that matching does not check.
         """
         slot = self._layout.slots.get(feature)
         if slot is None or slot.entry.kind != kind:
-            return ListValues(0, NO_VALUES[kind])
+            return Lists(self.n_messages, WIRE[kind], (0,), NO_VALUES[kind])
         return self._values(slot, kind)
 
-    def _values(self, slot: _Slot, kind: Kind) -> ListValues:
+    def _values(self, slot: _Slot, kind: Kind) -> Lists:
         entry, kept, number, place = slot
         if entry.form is ValueForm.FIXED and entry.length == 0:
-            return ListValues(0, NO_VALUES[kind])
+            return Lists(self.n_messages, WIRE[kind], (0,), NO_VALUES[kind])
         if kept is _Kept.FLOATS:
-            return ListValues(entry.length // 4, self._floats[number][place].flatten())
+            return Lists(
+                self.n_messages,
+                WIRE[kind],
+                (entry.length // 4,),
+                self._floats[number][place].flatten(),
+            )
         if kept is _Kept.NUMBER:
-            return ListValues(1, self._numbers[number].copy())
+            return Lists(self.n_messages, WIRE[kind], (1,), self._numbers[number].copy())
         payload = ByteRanges(self._data, self._starts[number], self._lengths[number])
         if entry.form is ValueForm.FIXED:
             found = rows(self._data, entry.length)[payload.starts]
-            return ListValues(entry.length // 4, found.view("<f4"))
+            return Lists(self.n_messages, WIRE[kind], (entry.length // 4,), found.view("<f4"))
         if entry.form is ValueForm.STRING:
-            return ListValues(1, payload)
+            return Lists(self.n_messages, WIRE[kind], (1,), payload)
         if entry.form is ValueForm.LIST:
             stops = payload.starts + payload.lengths
             counts, flat = LIST_READERS[kind](self._data, payload.starts, stops, LIST_VALUE, 4)
@@ -537,7 +544,9 @@ class LayoutMatch:
             counts, flat = varint_runs(payload)
         else:
             counts, flat = payload.lengths >> 2, payload.joined()
-        return ListValues(counts, flat.view("<f4") if kind is Kind.FLOAT else flat)
+        return Lists(
+            self.n_messages, WIRE[kind], (counts,), flat.view("<f4") if kind is Kind.FLOAT else flat
+        )
 
 
 def bodies(
@@ -701,38 +710,40 @@ def _entry(
         return none
     name = bytes(view[key:value])
     feature = table.index.get(name, -1)
-    kind, form, around = 0, ValueForm.SKIPPED, [start, value]
+    # The fields around the payload, all of which end where the entry ends: start and content of each.
+    kind, form, around = 0, ValueForm.SKIPPED, [(start, at), (value, payload)]
     if feature < 0 and payload < stop:
         kind = int(KIND_OF_TAG[view[payload]])
     elif payload < stop:
         found = _feature(view, payload, stop)
         if found is None:
             return none
-        kind, form, payload, inner = found
+        kind, form, inner = found
         around += inner
-    length = stop - payload
+        payload = inner[-1][1]
     has_payload = payload < stop or form is ValueForm.STRING  # which may be an empty one
-    holes = [_hole(view, field, start, length) for field in around] if has_payload else []
-    if any(hole.width > MAX_LENGTH_BYTES for hole in holes):
-        return none
+    holes = [
+        Hole(field + 1 - start, content - field - 1, payload - content)
+        for field, content in (around if has_payload else ())
+    ]
     prefix = bytes(view[start:payload])
-    return LayoutEntry(name, feature, kind, form, prefix, tuple(holes), length), stop
+    return LayoutEntry(name, feature, kind, form, prefix, tuple(holes), stop - payload), stop
 
 
 def _feature(
     view: memoryview, start: int, stop: int
-) -> tuple[int, ValueForm, int, list[int]] | None:
-    """Read a Feature: kind, form, where the payload starts, and the fields around that."""
+) -> tuple[int, ValueForm, list[tuple[int, int]]] | None:
+    """Read a Feature: kind, form, and the fields around the payload, each with its content's start."""
     kind = int(KIND_OF_TAG[view[start]])
     content = content_start(view, start, stop, view[start])
     if not kind or content is None:
         return None
     chunk = content_start(view, content, stop, LIST_VALUE_TAG[0]) if content < stop else None
     if chunk is None:
-        return kind, ValueForm.LIST, content, [start]
+        return kind, ValueForm.LIST, [(start, content)]
     if kind == Kind.FLOAT and (stop - chunk) % 4:
         return None
-    return kind, _form(kind, view[chunk:stop]), chunk, [start, content]
+    return kind, _form(kind, view[chunk:stop]), [(start, content), (content, chunk)]
 
 
 def _form(kind: int, chunk: memoryview) -> ValueForm:
@@ -742,11 +753,6 @@ def _form(kind: int, chunk: memoryview) -> ValueForm:
     is_number = kind == Kind.INT64 and sum(byte < 0x80 for byte in chunk[:11]) == 1
     is_number = is_number and chunk[-1] < 0x80 and len(chunk) <= MAX_VARINT_BYTES
     return ValueForm.VARINT if is_number else ValueForm.CHUNK
-
-
-def _hole(view: memoryview, start: int, entry: int, length: int) -> Hole:
-    value, stop = read_length(view, start)
-    return Hole(start + 1 - entry, stop - start - 1, value - length)
 
 
 def _is_utf8(key: memoryview) -> bool:

@@ -34,7 +34,8 @@ from tfrecord_lite.arrays import (
     rows,
     short_lanes,
 )
-from tfrecord_lite.example.decode.entries import LIST_READERS, GeneralMessages, ListValues
+from tfrecord_lite.convert.lists import Lists
+from tfrecord_lite.example.decode.entries import LIST_READERS, GeneralMessages
 from tfrecord_lite.example.decode.layout import bodies
 from tfrecord_lite.example.proto import (
     ENTRY_TAG,
@@ -45,6 +46,7 @@ from tfrecord_lite.example.proto import (
     VALUE_TAG,
 )
 from tfrecord_lite.schema import Kind
+from tfrecord_lite.schema.types import WIRE
 from tfrecord_lite.wire.fields import renumbered
 from tfrecord_lite.wire.keys import KeyTable
 from tfrecord_lite.wire.packed import varint_runs
@@ -278,14 +280,14 @@ class PlainMatch:
         is_chunk: list[bool] = (self._are_chunks | (self._kinds == 0)).all(axis=1).tolist()
         return is_chunk
 
-    def even(self, feature: int, kind: Kind) -> ListValues | None:
+    def even(self, feature: int, kind: Kind) -> Lists | None:
         """Return the values of a feature if every message has as many; None if one may not."""
         if self._one_kind[feature] != kind or self.n_messages == 0:
             return None
         found = self.values(feature, kind)
-        return found if isinstance(found.counts, int) else None
+        return found if isinstance(found.levels[0], int) else None
 
-    def values(self, feature: int, kind: Kind) -> ListValues:
+    def values(self, feature: int, kind: Kind) -> Lists:
         """Read the values of a feature in each message; none where it is of another kind.
 
         Raises WireError for a malformed value.
@@ -296,34 +298,36 @@ class PlainMatch:
         with renumbered(chosen):
             found = self._lists(feature, kind, chosen)
         counts = np.zeros(self.n_messages, np.int64)
-        counts[chosen] = found.counts
-        return ListValues(counts, found.flat)
+        counts[chosen] = found.levels[0]
+        return Lists(self.n_messages, WIRE[kind], (counts,), found.flat)
 
-    def _lists(self, feature: int, kind: Kind, chosen: Int64Array | slice) -> ListValues:
+    def _lists(self, feature: int, kind: Kind, chosen: Int64Array | slice) -> Lists:
         """Read the lists of one kind in some messages, which all have one."""
         data, starts, sizes = (
             self._data,
             self._starts[feature][chosen],
             self._sizes[feature][chosen],
         )
+        n = starts.size
         is_odd = kind is Kind.FLOAT and np.count_nonzero(sizes & 3 != 2)
         if is_odd or not self._one_chunk[feature]:
             counts, flat = LIST_READERS[kind](data, starts, starts + sizes, LIST_VALUE, _LIST_DEPTH)
-            return ListValues(counts, flat.view("<f4") if kind is Kind.FLOAT else flat)
+            return Lists(n, WIRE[kind], (counts,), flat.view("<f4") if kind is Kind.FLOAT else flat)
         starts = starts + 2
         sizes = sizes - np.uint8(2)
         if kind is Kind.INT64 and 0 < int(np.maximum.reduce(sizes, initial=0)) <= LANE_BYTES:
             values, wrong = read_sized(lanes(data), starts, sizes)
             if wrong is None:
-                return ListValues(1, values)
+                return Lists(n, WIRE[kind], (1,), values)
         if kind is Kind.FLOAT and np.count_nonzero(sizes == 4) == sizes.size:
-            return ListValues(1, short_lanes(data)[starts].view("<f4"))
+            return Lists(n, WIRE[kind], (1,), short_lanes(data)[starts].view("<f4"))
         ranges = ByteRanges(data, starts, sizes.astype(np.int64))
         if kind is Kind.BYTES:
-            return ListValues(1, ranges)
+            return Lists(n, WIRE[kind], (1,), ranges)
         if kind is Kind.FLOAT:
-            return ListValues(ranges.lengths >> 2, ranges.joined().view("<f4"))
-        return ListValues(*varint_runs(ranges))
+            return Lists(n, WIRE[kind], (ranges.lengths >> 2,), ranges.joined().view("<f4"))
+        counts, flat = varint_runs(ranges)
+        return Lists(n, WIRE[kind], (counts,), flat)
 
 
 def _walk(

@@ -3,7 +3,7 @@
 ::
 
     list of bytes ─┐
-    Block ─────────┴─> MessageBatch ─> FeatureColumn ─> result
+    Block ─────────┴─> MessageBatch ─> Lists ─> result
                                        one per key      one per feature
                            wire        kinds checked    build
 
@@ -13,15 +13,14 @@ Also what a caller may pass as messages: :func:`as_block`, :func:`as_bytes`, :fu
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 import numpy as np
 
 from tfrecord_lite.arrays import (
     AnyArray,
-    BoolArray,
     ByteRanges,
     Int64Array,
     Uint8Array,
@@ -29,24 +28,23 @@ from tfrecord_lite.arrays import (
 )
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import BytesColumn, Column
-from tfrecord_lite.columns.bytes import FlatValues, as_array, owned_slice
-from tfrecord_lite.convert.lists import row_of, with_values
+from tfrecord_lite.columns.bytes import owned_slice
+from tfrecord_lite.convert.lists import Lists, SparseLists, row_of
+from tfrecord_lite.convert.restore import outer_rank
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, require_int
 from tfrecord_lite.example.decode import build
 from tfrecord_lite.example.decode.batch import LayoutMemory, MessageBatch
-from tfrecord_lite.example.decode.build import FeatureColumn
-from tfrecord_lite.example.decode.entries import FeatureValues
 from tfrecord_lite.example.decode.first_error import MisfitError
-from tfrecord_lite.schema import FeatureLike, Kind, Schema
+from tfrecord_lite.schema import FeatureLike, Kind, RawFeature, Schema
 from tfrecord_lite.schema.prepare import (
     Dense,
     Padded,
     Prepared,
     Ragged,
     Sparse,
-    VarLen,
     keys_to_read,
 )
+from tfrecord_lite.schema.types import Type
 from tfrecord_lite.wire.keys import KeyTable
 
 if TYPE_CHECKING:
@@ -72,11 +70,16 @@ class ColumnReader:
         self.kinds: dict[str, Kind] = keys_to_read(prepared)
         self.numbers: dict[str, int] = {key: number for number, key in enumerate(self.kinds)}
         self.table: KeyTable = KeyTable([key.encode() for key in self.kinds])
-        self._raw = {f.key for f in prepared.values() if isinstance(f, Dense | Padded) and f.raw}
-
-    def _form(self, key: str) -> StringForm:
-        """Return the form to read byte strings in; those that are arrays are never objects."""
-        return "BytesColumn" if key in self._raw else self.strings
+        self._own: dict[str, Type] = {name: build.own_type(each) for name, each in prepared.items()}
+        """What the values of a feature are by its specification."""
+        keys: set[str] = set()
+        self._again: set[str] = set()
+        """Features whose values are those of another feature, too."""
+        for name, feature in prepared.items():
+            if isinstance(feature, Ragged | Sparse):
+                key = feature.key if isinstance(feature, Ragged) else feature.value_key
+                self._again |= {name} if key in keys else set()
+            keys |= {key for key, _ in feature.reads()}
 
     def results(
         self, batch: Any, splits: list[int], *, single: bool, but: str | None = None
@@ -86,47 +89,58 @@ class ColumnReader:
         No two results share memory. Raises WireError or MisfitError about one of the messages that
         are wrong, maybe not the first.
         """
-        is_cut = len(splits) != 2
-        found: dict[str, list[Any]] = {}
-        used: set[tuple[str, int]] = set()
+        return self.results_of(self.lists(batch, single=single, but=but), splits, single=single)
 
-        def column(key: str) -> Any:
-            if key not in found:
-                whole = self._column(batch, key)
-                found[key] = whole.cut(splits) if is_cut else [whole]
-            if (key, number) in used:
-                n_messages = splits[number + 1] - splits[number]
-                return found[key][number].cut([0, n_messages])[0]
-            used.add((key, number))
-            return found[key][number]
-
+    def results_of(
+        self, whole: Mapping[str, Lists | SparseLists], splits: list[int], *, single: bool
+    ) -> list[dict[str, Any]]:
+        """Build the results of several batches, given the lists of all."""
         results: list[dict[str, Any]] = [{} for _ in splits[1:]]
-        for name, feature in self.prepared.items():
-            if name == but:
-                continue
-            whole = self._at_once(batch, name, single=single)
-            if whole is not None and not is_cut:
-                results[0][name] = whole
-                continue
-            for number, (start, stop) in enumerate(pairwise(splits)):
-                if whole is not None:
-                    results[number][name] = owned_slice(whole, start, stop)
-                    continue
-                try:
-                    results[number][name] = self._build(feature, column, single=single)
-                except MisfitError as misfit:
-                    raise misfit.moved(start) from None
+        for name, lists in whole.items():
+            for columns, column in zip(results, self._cut(name, lists, splits), strict=True):
+                columns[name] = row_of(column, 0) if single else column
         return results
 
-    def _at_once(self, batch: Any, name: str, *, single: bool) -> Any:
-        """Build the result of a feature of which nothing needs to be checked; None of another."""
+    def lists(
+        self, batch: Any, *, single: bool = False, but: str | None = None
+    ) -> dict[str, Lists | SparseLists]:
+        """Read features as they were before they were stored, checked; errors as :meth:`results`."""
+        columns: dict[str, Lists] = {}
 
-    def _column(self, batch: Any, key: str) -> Any:
-        """Read a column, which has the method ``cut``."""
+        def column(key: str) -> Lists:
+            if key not in columns:
+                columns[key] = self._column(batch, key)
+            return columns[key]
+
+        found: dict[str, Lists | SparseLists] = {}
+        for name in self.prepared:
+            if name != but:
+                lists = self._read(batch, name, column, single=single)
+                found[name] = lists.owned() if name in self._again else lists
+        return found
+
+    def _cut(self, name: str, lists: Lists | SparseLists, splits: list[int]) -> Iterable[Any]:
+        """Return the results of several batches."""
+        if len(splits) == 2:
+            return [self.result(name, lists)]
+        if isinstance(lists, Lists) and not outer_rank(lists.type.shape or ()):
+            whole = self.result(name, lists)
+            if isinstance(whole, np.ndarray | BytesColumn):  # cheaper to cut
+                return [owned_slice(whole, start, stop) for start, stop in pairwise(splits)]
+        return [self.result(name, part) for part in lists.cut(splits)]
+
+    def result(self, name: str, lists: Lists | SparseLists) -> Any:
+        """Make the result of a feature, of one batch or several that were joined."""
         raise NotImplementedError
 
-    def _build(self, feature: Prepared, column: Callable[[str], Any], *, single: bool) -> Any:
-        """Build the result of a feature, given what reads its columns."""
+    def _column(self, batch: Any, key: str) -> Lists:
+        """Read the values of a key."""
+        raise NotImplementedError
+
+    def _read(
+        self, batch: Any, name: str, column: Callable[[str], Lists], *, single: bool
+    ) -> Lists | SparseLists:
+        """Check and divide a feature, given what reads its columns."""
         raise NotImplementedError
 
 
@@ -145,11 +159,13 @@ class FeatureReader(ColumnReader):
         *,
         no_kind_is_missing: bool = True,
     ) -> None:
-        originals = features.originals if isinstance(features, Schema) else {}
-        # Raw values must be in one column: an object per string would only slow this down.
-        super().__init__(prepared, "BytesColumn" if originals else strings)
-        self._items = features.to_items() if originals else {}  # type: ignore[attr-defined]
-        self._with_objects = strings == "ndarray"
+        super().__init__(prepared, strings)
+        items = features.to_items() if isinstance(features, Schema) else {}
+        self._originals: dict[str, Type] = {
+            name: Type.of(item)
+            for name, item in items.items()
+            if item.original is not None and not isinstance(item.spec, RawFeature)
+        }
         self._no_kind_is_missing = no_kind_is_missing
         self._learnt = self.table, LayoutMemory()  # one attribute, as several threads may set it
         reads = Counter(key for feature in prepared.values() for key, _ in feature.reads())
@@ -170,65 +186,43 @@ class FeatureReader(ColumnReader):
         splits: list[int],
         *,
         single: bool,
-        is_given: bool = False,
+        is_owned: bool = False,
     ) -> list[dict[str, Column]]:
         """Parse the messages of several batches at once; as :meth:`results`.
 
-        If the buffer `is_given`, byte strings that fill most of it, as images do, become a column there, in the
+        If the buffer `is_owned`, byte strings that fill most of it, as images do, become a column there, in the
         last step: nothing else can be read from it afterwards.
         """
         batch = self._messages(data, starts, stops)
-        large = self._large(batch, data.size) if is_given and len(splits) == 2 else None
+        large = self._large(batch, data.size) if is_owned and len(splits) == 2 else None
         if large is not None:
             name, (dense, _, _), values = large
             (others,) = self.results(batch, splits, single=single, but=name)
-            column = build.strings_in_place(values)
-            others[name] = build.shaped(column, dense, batch.n_messages, single=single)
+            values.flat = build.strings_in_place(values.flat)
+            column = self.result(name, build.in_shape(values, dense, self._own[name]))
+            others[name] = row_of(column, 0) if single else column
             return [{key: others[key] for key in self.prepared}]
-        if not self._items:
-            return self.results(batch, splits, single=single)
-        found = self.results(batch, splits, single=False)
-        restored = [
-            self._restored(columns, start) for columns, start in zip(found, splits, strict=False)
-        ]
-        if not single:
-            return restored
-        (row,) = self.results(batch, splits, single=True)
-        for name, item in self._items.items():
-            row[name] = (
-                as_array(row[name]) if item.original is None else row_of(restored[0][name], 0)
-            )
-        return [row]
+        return self.results(batch, splits, single=single)
 
-    def _restored(self, columns: dict[str, Column], start: int) -> dict[str, Column]:
-        """Return columns with their original dtypes and shapes; the first record has the number `start`."""
-        from tfrecord_lite.convert.lossless import restored  # noqa: PLC0415 - few need it
+    def lists_of(
+        self, data: Uint8Array, starts: Int64Array, stops: Int64Array
+    ) -> dict[str, Lists | SparseLists]:
+        """Read the features of messages, as :meth:`lists`, with memory of their own."""
+        found = self.lists(self._messages(data, starts, stops))
+        return {name: apart(lists) for name, lists in found.items()}
 
-        try:
-            found = restored(columns, self._items, with_objects=self._with_objects)
-        except InvalidArgumentError as error:
-            if error.index is None:
-                raise
-            detail = error.detail or ""
-            raise MisfitError(start + error.index, error.reason, error.key, detail) from None
-        except (ValueError, OverflowError) as error:
-            # From NumPy, about shapes that no array can have.
-            raise argument_error(f"no array can have the schema's originals: {error}") from None
-        if not self._with_objects:
-            return found
-        return {name: with_values(column, as_array) for name, column in found.items()}
-
-    def _large(self, batch: MessageBatch, n_bytes: int) -> tuple[str, Any, ByteRanges] | None:
+    def _large(self, batch: MessageBatch, n_bytes: int) -> tuple[str, Any, Lists] | None:
         """Return a feature with a long byte string in each message, if it fills most of the buffer, and its values."""
-        if self._items or n_bytes < _LARGE_BYTES * batch.n_messages:
+        if self._originals or n_bytes < _LARGE_BYTES * batch.n_messages:
             return None
         for name, found in self._dense.items():
-            if self._form(found[0].key) != "BytesColumn":
+            if self.strings == "ndarray" and not found[0].raw:
                 continue
             values = batch.even(found[1], found[0].kind)
-            flat = None if values is None or values.counts != found[2] else values.flat
-            if isinstance(flat, ByteRanges) and 4 * int(flat.lengths.sum()) > 3 * n_bytes:
-                return name, found, flat
+            if values is None or values.levels[0] != found[2]:
+                continue
+            if isinstance(values.flat, ByteRanges) and 4 * values.n_bytes > 3 * n_bytes:
+                return name, found, values
         return None
 
     def _messages(self, data: Uint8Array, starts: Int64Array, stops: Int64Array) -> MessageBatch:
@@ -239,17 +233,50 @@ class FeatureReader(ColumnReader):
             batch = MessageBatch(data, starts, stops, table, memory)
         return batch
 
-    def _at_once(self, batch: MessageBatch, name: str, *, single: bool) -> Any:
+    def _read(
+        self,
+        batch: MessageBatch,
+        name: str,
+        column: Callable[[str], Lists],
+        *,
+        single: bool,
+    ) -> Lists | SparseLists:
+        feature, original = self.prepared[name], self._originals.get(name)
+        lists: Lists | SparseLists | None = self._at_once(batch, name)
+        if lists is None:
+            lists = build.divided(feature, self._own[name], column, single=single)
+        if original is None:
+            return lists
+        try:
+            return build.restored(feature, lists, original)
+        except InvalidArgumentError as error:
+            if error.index is None:
+                raise
+            detail = error.detail or ""
+            raise MisfitError(error.index, error.reason, error.key, detail) from None
+
+    def _at_once(self, batch: MessageBatch, name: str) -> Lists | None:
+        """Read a feature of which nothing needs to be checked; None of another."""
         if name not in self._dense:
             return None
         dense, number, size = self._dense[name]
-        values = batch.even(number, dense.kind)
-        if values is None or values.counts != size:
+        lists = batch.even(number, dense.kind)
+        if lists is None or lists.levels[0] != size:
             return None
-        flat: Any = values.flat
-        if dense.kind is Kind.BYTES:
-            flat = owned_values(flat, dense.kind, self._form(dense.key))
-        return build.shaped(flat, dense, batch.n_messages, single=single)
+        return build.in_shape(lists, dense, self._own[name])
+
+    def result(self, name: str, lists: Lists | SparseLists) -> Column:
+        """Make the result of a feature, of one batch or several that were joined."""
+        feature, original = self.prepared[name], self._originals.get(name)
+        column: Any = build.finished(feature, lists, with_objects=self.strings == "ndarray")
+        shape = None if original is None else original.shape
+        if not isinstance(feature, Padded) or shape is None or None in shape:
+            return column  # type: ignore[no-any-return]
+        try:
+            return column.reshape(lists.n, *shape)  # type: ignore[no-any-return]
+        except ValueError as error:
+            detail = f"no array can have the shape of its original: {error}"
+            raise argument_error(detail, key=name) from None
 
     def _others(self, batch: MessageBatch, table: KeyTable) -> list[bytes]:
         """Return keys of a batch that are not in its table.
@@ -264,51 +291,46 @@ class FeatureReader(ColumnReader):
                 raise MisfitError(int(found[0]), Reason.WRONG_KIND, name, detail)
         return sorted(batch.unknown_keys(_MOST_OTHERS))
 
-    def _column(self, batch: MessageBatch, key: str) -> FeatureColumn:
+    def _column(self, batch: MessageBatch, key: str) -> Lists:
         kind, number = self.kinds[key], self.numbers[key]
-        lists = batch.lists(number, kind)
-        is_missing = None if self._no_kind_is_missing else ~batch.present(number)
-        return column_of(key, kind, lists, self._form(key), is_missing)
-
-    def _build(
-        self, feature: Prepared, column: Callable[[str], FeatureColumn], *, single: bool
-    ) -> Column:
-        match feature:
-            case Dense():
-                return build.dense(column(feature.key), feature, single=single)
-            case Padded():
-                return build.padded(column(feature.key), feature, single=single)
-            case VarLen():
-                return build.var_len(column(feature.key), single=single)
-            case Sparse():
-                indices = [column(key) for key in feature.index_keys]
-                return build.sparse(column(feature.value_key), indices, feature, single=single)
-            case Ragged():
-                keys = [key for key, _ in feature.reads()[1:]]
-                partitions = {key: column(key) for key in keys}
-                return build.ragged(column(feature.key), partitions, feature, single=single)
+        lists, kinds = batch.lists(number, kind), batch.kinds(number)
+        check_kinds(key, kind, kinds)
+        if not (isinstance(kinds, int) and kinds):
+            is_filled = np.not_equal(kinds, 0)
+            present = is_filled if self._no_kind_is_missing else batch.present(number)
+            lists.present = np.broadcast_to(present, lists.n)
+        return lists
 
 
-def column_of(
-    key: str, kind: Kind, lists: FeatureValues, strings: str, is_missing: BoolArray | None = None
-) -> FeatureColumn:
-    """Make a column of a feature; raises MisfitError if it is of another kind (rules X6, V2)."""
-    if lists.kinds != kind if isinstance(lists.kinds, int) else True:
-        wrong = np.flatnonzero((lists.kind != kind) & (lists.kind != 0))
-        if wrong.size:
-            found = Kind(int(lists.kind[wrong[0]])).label
-            detail = f"found {found}, expected {kind.label}"
-            raise MisfitError(int(wrong[0]), Reason.WRONG_KIND, key, detail)
-    return FeatureColumn(key, lists, owned_values(lists.flat, kind, strings), is_missing)
+def check_kinds(key: str, kind: Kind, kinds: Any) -> None:
+    """Raise MisfitError about the first message with a feature of another kind (rules X6, V2)."""
+    if isinstance(kinds, int):
+        if kinds in (kind, 0):
+            return
+        first, wrong = 0, kinds
+    else:
+        found = np.flatnonzero((kinds != kind) & (kinds != 0))
+        if not found.size:
+            return
+        first = int(found[0])
+        wrong = int(kinds[first])
+    detail = f"found {Kind(wrong).label}, expected {kind.label}"
+    raise MisfitError(first, Reason.WRONG_KIND, key, detail)
 
 
-def owned_values(flat: Any, kind: Kind, strings: str) -> FlatValues:
-    """Return values that do not refer to the buffer, byte strings in the form asked for."""
-    if isinstance(flat, ByteRanges):
-        return build.strings(flat, as_column=strings == "BytesColumn")
-    if kind is Kind.BYTES and strings == "BytesColumn":
-        return BytesColumn.from_list(flat.tolist())
-    return flat  # type: ignore[no-any-return]
+def joined_result(reader: ColumnReader, name: str, lists: Lists | SparseLists) -> Column:
+    """Make the result of lists that were read, of one block or several; raise InvalidArgumentError."""
+    try:
+        return cast("Column", reader.result(name, lists))
+    except MisfitError as misfit:  # no room to pad
+        index, key, detail = misfit.message, misfit.key, misfit.detail
+        raise InvalidArgumentError(misfit.reason, index=index, key=key, detail=detail) from None
+
+
+def apart(lists: Any) -> Any:
+    """Return lists, or sparse lists, that do not lie in the read buffer."""
+    flat = lists.flat if isinstance(lists, Lists) else lists.values.flat
+    return lists if isinstance(flat, np.ndarray) else lists.owned()
 
 
 def as_block(serialized: Serialized) -> Block:

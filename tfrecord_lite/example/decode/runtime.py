@@ -15,10 +15,11 @@ import numpy as np
 from google.protobuf.internal import api_implementation
 from google.protobuf.message import DecodeError
 
-from tfrecord_lite.arrays import AnyArray, BoolArray, Int64Array, Uint8Array
-from tfrecord_lite.example.decode.entries import ListValues
+from tfrecord_lite.arrays import AnyArray, BoolArray, ByteItems, Int64Array, Uint8Array
+from tfrecord_lite.convert.lists import Lists
 from tfrecord_lite.messages import Example
 from tfrecord_lite.schema import Kind
+from tfrecord_lite.schema.types import WIRE
 
 if TYPE_CHECKING:
     from tfrecord_lite.wire.keys import KeyTable
@@ -104,16 +105,18 @@ class RuntimeMessages:
         kinds = [kind for kind, _ in self._found[feature]]
         return kinds[0] if kinds.count(kinds[0]) == len(kinds) else np.array(kinds, np.uint8)
 
-    def values(self, feature: int, kind: Kind) -> ListValues:
+    def values(self, feature: int, kind: Kind) -> Lists:
         """Read the values of a feature in each message; none where it is of another kind."""
         return _values(self._found[feature], kind)
 
 
-def _values(found: list[tuple[int, AnyArray | None]], kind: Kind) -> ListValues:
+def _values(found: list[tuple[int, AnyArray | None]], kind: Kind) -> Lists:
     """Join the values of some Features; none of those of another kind."""
     none = np.empty(0, kind.dtype)
     arrays = [array if has == kind and array is not None else none for has, array in found]
-    if len(arrays) == 1:
-        return ListValues(arrays[0].size, arrays[0])
-    counts = np.array([array.size for array in arrays], np.int64)
-    return ListValues(counts, np.concatenate(arrays) if arrays else none)
+    flat: Any = arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
+    if kind is Kind.BYTES:
+        flat = ByteItems.of(flat.tolist())
+    sizes = [array.size for array in arrays]
+    level = sizes[0] if len(sizes) == 1 else np.array(sizes, np.int64)
+    return Lists(len(arrays), WIRE[kind], (level,), flat)

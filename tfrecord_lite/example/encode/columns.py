@@ -2,7 +2,7 @@
 
 ::
 
-    columns ──> ValueLists, one per key ──> Part, one or two per key ──> emit ──> Block
+    columns ──> Lists, one per key ──> Part, one or two per key ──> emit ──> Block
                 values                      nested lengths               wire
 
 The bytes are those of the protobuf runtime's ``SerializeToString(deterministic=True)``:
@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from tfrecord_lite.arrays import row_splits
+from tfrecord_lite.arrays import ByteItems, row_splits
 from tfrecord_lite.block import Block
 from tfrecord_lite.convert.arrow import (
     DataFrame,
@@ -30,10 +30,10 @@ from tfrecord_lite.convert.arrow import (
     open_frames,
 )
 from tfrecord_lite.convert.conform import conform
-from tfrecord_lite.convert.lists import ValueLists
+from tfrecord_lite.convert.lists import Lists
 from tfrecord_lite.convert.lossless import with_carried
 from tfrecord_lite.convert.normalize import normalize
-from tfrecord_lite.convert.types import ByteItems, column_error
+from tfrecord_lite.convert.types import column_error
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
 from tfrecord_lite.example.encode.one import encode_features, encoded_key, entry_levels
 from tfrecord_lite.example.proto import FEATURES_TAG, KIND_TAGS, LIST_VALUE_TAG
@@ -243,7 +243,7 @@ def _encode_row_batches(
         first += len(batch)
 
 
-def _lists(columns: Any, schema: Mapping[str, FeatureLike] | None) -> dict[str, ValueLists]:
+def _lists(columns: Any, schema: Mapping[str, FeatureLike] | None) -> dict[str, Lists]:
     frame = open_columns(columns)
     if not hasattr(frame.columns, "items"):
         found = type(columns).__name__
@@ -251,7 +251,7 @@ def _lists(columns: Any, schema: Mapping[str, FeatureLike] | None) -> dict[str, 
     if schema is not None:
         check_traits(frame.columns, frame.traits, schema)
         return conform(frame.columns, schema)
-    lists: dict[str, ValueLists] = {}
+    lists: dict[str, Lists] = {}
     if frame.carried is not None:
         frame, carried = with_carried(frame, any_category=True)
         lists = conform({name: frame.columns[name] for name in carried}, carried)
@@ -266,7 +266,7 @@ def _lists(columns: Any, schema: Mapping[str, FeatureLike] | None) -> dict[str, 
     return lists
 
 
-def encode_lists(found: Mapping[str, ValueLists], n_records: int | None = None) -> Block:
+def encode_lists(found: Mapping[str, Lists], n_records: int | None = None) -> Block:
     """Encode value lists, one per feature, as Examples; `n_records` if there may be none."""
     if n_records is None:
         n_records = count_records(found.items())
@@ -286,10 +286,10 @@ def count_records(columns: Iterable[tuple[str, Any]]) -> int:
     """Return the number of records that all columns have."""
     n_records: int | None = None
     for key, column in columns:
-        if n_records not in (None, column.n_records):
-            rows = plural(column.n_records, "row")
+        if n_records not in (None, column.n):
+            rows = plural(column.n, "row")
             raise column_error(key, f"this column has {rows}; the others have {n_records:,}")
-        n_records = column.n_records
+        n_records = column.n
     if n_records is None:
         raise argument_error("no columns, so nothing says how many records there are")
     return n_records
@@ -300,46 +300,47 @@ def sorted_keys(found: Iterable[str]) -> list[tuple[bytes, str]]:
     return sorted((encoded_key(key), key) for key in found)
 
 
-def features_parts(found: Mapping[str, ValueLists]) -> list[Part]:
+def features_parts(found: Mapping[str, Lists]) -> list[Part]:
     """Return the Features that have value lists, one per key, as parts of messages."""
     keys = sorted_keys(found)
     return [part for raw, key in keys for part in feature_parts(entry_levels(raw), found[key])]
 
 
-def feature_parts(entry: tuple[bytes, ...], lists: ValueLists) -> list[Part]:
+def feature_parts(entry: tuple[bytes, ...], lists: Lists) -> list[Part]:
     """Return a Feature within some levels as parts of messages; two if some lists are empty."""
-    nothing = Fixed(np.zeros((lists.n_records, 0), np.uint8))
-    if lists.kind is None:
-        return [Part(entry, nothing, lists.present)]
-    levels = (*entry, KIND_TAGS[lists.kind])
-    if isinstance(lists.counts, int) and lists.counts == 0:
-        return [Part(levels, nothing, lists.present)]
-    payload = _PAYLOADS[lists.kind](lists)
-    if lists.kind is Kind.BYTES and not lists.is_single:
-        return [Part(levels, payload, lists.present)]
-    packed = Part((*levels, LIST_VALUE_TAG), payload, lists.present)
-    if isinstance(lists.counts, int):
+    kind, counts, present = lists.type.kind, lists.levels[0], lists.present
+    if kind is None or (isinstance(counts, int) and not counts):
+        nothing = Fixed(np.zeros((lists.n, 0), np.uint8))
+        return [Part(entry if kind is None else (*entry, KIND_TAGS[kind]), nothing, present)]
+    levels = (*entry, KIND_TAGS[kind])
+    payload = _PAYLOADS[kind](lists)
+    if kind is Kind.BYTES and not lists.is_single:
+        return [Part(levels, payload, present)]
+    packed = Part((*levels, LIST_VALUE_TAG), payload, present)
+    if isinstance(counts, int):
         return [packed]
-    empty = lists.counts == 0
+    empty = counts == 0
     if not empty.any():
         return [packed]
-    present = np.ones_like(empty) if lists.present is None else lists.present
+    nothing = Fixed(np.zeros((lists.n, 0), np.uint8))
+    present = np.ones_like(empty) if present is None else present
     return [Part(packed.levels, payload, present & ~empty), Part(levels, nothing, present & empty)]
 
 
 # Each returns the lists' values as payloads, one per record.
 
 
-def _float_payload(lists: ValueLists) -> Payload:
-    data = lists.flat.view(np.uint8)
-    if isinstance(lists.counts, int):
-        return Fixed(data.reshape(lists.n_records, 4 * lists.counts))
-    lengths = 4 * lists.counts
+def _float_payload(lists: Lists) -> Payload:
+    data, counts = lists.flat.view(np.uint8), lists.levels[0]
+    if isinstance(counts, int):
+        return Fixed(data.reshape(lists.n, 4 * counts))
+    lengths = 4 * counts
     return compact(data, row_splits(lengths)[:-1], lengths)
 
 
-def _int64_payload(lists: ValueLists) -> Payload:
-    if lists.is_single:
+def _int64_payload(lists: Lists) -> Payload:
+    counts = lists.levels[0]
+    if isinstance(counts, int) and counts == 1:
         cells, n_bytes = varint_rows(lists.flat)
         width = int(n_bytes.max(initial=0))
         if width == n_bytes.min(initial=10):
@@ -350,20 +351,20 @@ def _int64_payload(lists: ValueLists) -> Payload:
     if not isinstance(sizes, int):
         splits = row_splits(sizes.astype(np.int64))[lists.splits()]
         return compact(data, splits[:-1], np.diff(splits))
-    if isinstance(lists.counts, int):
-        return Fixed(data.reshape(lists.n_records, sizes * lists.counts))
-    lengths = sizes * lists.counts
+    if isinstance(counts, int):
+        return Fixed(data.reshape(lists.n, sizes * counts))
+    lengths = sizes * counts
     return compact(data, row_splits(lengths)[:-1], lengths)
 
 
-def _bytes_payload(lists: ValueLists) -> Payload:
-    flat = lists.flat
+def _bytes_payload(lists: Lists) -> Payload:
+    flat, is_single = lists.flat, lists.is_single
     if isinstance(flat, ByteItems):
-        if lists.is_single:
+        if is_single:
             return Objects(flat.items, flat.lengths)
         flat = flat.to_ranges()
     payload = compact(flat.data, flat.starts, flat.lengths)
-    if lists.is_single:
+    if is_single:
         return payload
     # Each string as a field, end to end; then those of each record together.
     data, sizes = emit_run((LIST_VALUE_TAG,), payload, flat.starts.size)
@@ -371,7 +372,7 @@ def _bytes_payload(lists: ValueLists) -> Payload:
     return compact(data, splits[:-1], np.diff(splits))
 
 
-_PAYLOADS: dict[Kind, Callable[[ValueLists], Payload]] = {
+_PAYLOADS: dict[Kind, Callable[[Lists], Payload]] = {
     Kind.BYTES: _bytes_payload,
     Kind.FLOAT: _float_payload,
     Kind.INT64: _int64_payload,

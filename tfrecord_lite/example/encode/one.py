@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from tfrecord_lite.arrays import AnyArray, Buffer
-from tfrecord_lite.convert.lists import ValueLists
+from tfrecord_lite.arrays import AnyArray, Buffer, ByteItems
+from tfrecord_lite.convert.lists import Lists
 from tfrecord_lite.convert.normalize import normalize
-from tfrecord_lite.convert.types import ByteItems, column_error
+from tfrecord_lite.convert.types import column_error
 from tfrecord_lite.example.proto import ENTRY_TAG, KEY_TAG, KIND_TAGS, LIST_VALUE_TAG, VALUE_TAG
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.wire.emit import prefix_bytes
@@ -204,14 +204,14 @@ def plain_content(key: str, value: Any) -> bytes | None:
     return content_of(lists)
 
 
-def content_of(lists: ValueLists) -> bytes:
+def content_of(lists: Lists) -> bytes:
     """Encode the value lists of one record as the content of a Feature message."""
     if lists.kind is None:
         return b""
     return delimited(KIND_TAGS[lists.kind], _list_content(lists))
 
 
-def _list_content(lists: ValueLists) -> bytes:
+def _list_content(lists: Lists) -> bytes:
     """Encode the value lists of one record as the content of a BytesList, FloatList, ..."""
     flat: Any = lists.flat
     if isinstance(flat, ByteItems):

@@ -40,7 +40,7 @@ import numpy as np
 from tfrecord_lite.arrays import AnyArray, Buffer, ByteRanges, Int64Array, row_splits
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import RaggedTensor
-from tfrecord_lite.convert.lists import ValueLists
+from tfrecord_lite.convert.lists import Lists
 from tfrecord_lite.convert.normalize import normalize
 from tfrecord_lite.convert.types import (
     EXACT_DTYPES,
@@ -54,9 +54,10 @@ from tfrecord_lite.example.encode.columns import encode_lists
 from tfrecord_lite.example.encode.one import encode_features, encoded_key, only_string
 from tfrecord_lite.example.proto import FEATURES_TAG
 from tfrecord_lite.schema import Kind
+from tfrecord_lite.schema.types import WIRE
 
 if TYPE_CHECKING:
-    from tfrecord_lite.convert.lists import Counts
+    from tfrecord_lite.convert.lists import Level
 
 _MAX_ROWS = 1024
 _MAX_BYTES = 2 * 1024 * 1024
@@ -383,11 +384,11 @@ class RowPlan:
             pass
         return None
 
-    def columns(self, rows: Sequence[TakenRow]) -> dict[str, ValueLists]:
+    def columns(self, rows: Sequence[TakenRow]) -> dict[str, Lists]:
         """Return rows taken as value lists, one per key."""
         n_rows = len(rows)
         _, numbers, strings, vectors = zip(*rows, strict=True)
-        found: dict[str, ValueLists] = {}
+        found: dict[str, Lists] = {}
         dtypes = {"q": "<i8", "f": "<f4"}
         fields = [(str(i), dtypes[letter], (n,)) for i, (_, letter, n) in enumerate(self._fields)]
         # dtype.itemsize is 0 without fields, which frombuffer rejects.
@@ -396,7 +397,7 @@ class RowPlan:
         for i, (key, letter, count) in enumerate(self._fields):
             flat = np.ascontiguousarray(table[str(i)]).reshape(-1)
             kind = Kind.INT64 if letter == "q" else Kind.FLOAT
-            found[key] = ValueLists(n_rows, kind, count, flat)
+            found[key] = Lists(n_rows, WIRE[kind], (count,), flat)
         if self._texts:
             found |= self._string_columns(n_rows, list(chain.from_iterable(strings)))
         for i, (_, key, _, _) in enumerate(self._vectors):
@@ -410,18 +411,18 @@ class RowPlan:
         _, rows = zip(*self.rows, strict=True)
         return encode_lists(self.columns(rows), len(rows))
 
-    def _string_columns(self, n_rows: int, strings: list[bytes]) -> dict[str, ValueLists]:
+    def _string_columns(self, n_rows: int, strings: list[bytes]) -> dict[str, Lists]:
         """Return the lists of strings; in the buffer the strings of a row are together."""
         lengths = np.fromiter(map(len, strings), np.int64, len(strings))
         starts = row_splits(lengths)[:-1].reshape(n_rows, -1)
         lengths = lengths.reshape(n_rows, -1)
         data = np.frombuffer(b"".join(strings), np.uint8)
-        found: dict[str, ValueLists] = {}
+        found: dict[str, Lists] = {}
         place = 0
         for key, count in self._texts:
             some = slice(place, place + count)
             own = ByteRanges(data, starts[:, some].ravel(), lengths[:, some].ravel())
-            found[key] = ValueLists(n_rows, Kind.BYTES, count, own)
+            found[key] = Lists(n_rows, WIRE[Kind.BYTES], (count,), own)
             place += count
         return found
 
@@ -449,7 +450,7 @@ def encode_rows(rows: Sequence[Any]) -> Block | None:
     keys = rows[0].keys()
     if any(row.keys() != keys for row in rows):
         return None
-    found: dict[str, ValueLists] = {}
+    found: dict[str, Lists] = {}
     n_bytes = 0
     try:
         for key in keys:
@@ -470,10 +471,10 @@ def encode_rows(rows: Sequence[Any]) -> Block | None:
     return encode_lists(found, len(rows)) if found else None
 
 
-def _values(values: list[Any], types: set[type]) -> ValueLists | None:
+def _values(values: list[Any], types: set[type]) -> Lists | None:
     """Return the lists of single values, or of lists of them."""
     n_rows = len(values)
-    counts: Counts = 1
+    counts: Level = 1
     if types in ({list}, {tuple}):
         counts = np.fromiter(map(len, values), np.int64, n_rows)
         if int(counts.min()) < 1 or _ITEM_BYTES * int(counts.sum()) > _MOST_BYTES:
@@ -483,16 +484,16 @@ def _values(values: list[Any], types: set[type]) -> ValueLists | None:
         numbers = plain_numbers(values)
         if numbers is not None:
             if numbers.dtype == float:
-                return ValueLists(n_rows, Kind.FLOAT, counts, rounded(numbers))
-            return ValueLists(n_rows, Kind.INT64, counts, numbers.astype(np.int64))
+                return Lists(n_rows, WIRE[Kind.FLOAT], (counts,), rounded(numbers))
+            return Lists(n_rows, WIRE[Kind.INT64], (counts,), numbers.astype(np.int64))
         types = set(map(type, values))
     flat: Any
     if types <= PLAIN_INTEGERS:
         flat = np.fromiter(values, np.int64, len(values))
-        return ValueLists(n_rows, Kind.INT64, counts, flat)
+        return Lists(n_rows, WIRE[Kind.INT64], (counts,), flat)
     if types <= PLAIN_FLOATS:
         flat = np.frombuffer(struct.pack(f"<{len(values)}f", *values), "<f4")
-        return ValueLists(n_rows, Kind.FLOAT, counts, flat)
+        return Lists(n_rows, WIRE[Kind.FLOAT], (counts,), flat)
     if types <= PLAIN_STRINGS:
         if str in types:
             values = [value.encode() if type(value) is str else value for value in values]
@@ -501,11 +502,11 @@ def _values(values: list[Any], types: set[type]) -> ValueLists | None:
             return None
         data = np.frombuffer(b"".join(values), np.uint8)
         flat = ByteRanges(data, row_splits(lengths)[:-1], lengths)
-        return ValueLists(n_rows, Kind.BYTES, counts, flat)
+        return Lists(n_rows, WIRE[Kind.BYTES], (counts,), flat)
     return None
 
 
-def _arrays(key: str, values: list[Any]) -> ValueLists | None:
+def _arrays(key: str, values: list[Any]) -> Lists | None:
     """Return the lists of vectors of one dtype."""
     dtypes = set(map(dtype_of, values))
     if len(dtypes) != 1 or set(map(_ndim_of, values)) != {1}:
@@ -527,14 +528,14 @@ def _arrays(key: str, values: list[Any]) -> ValueLists | None:
     return _joined_vectors(key, flat, counts)
 
 
-def _joined_vectors(key: str, flat: AnyArray, counts: Int64Array) -> ValueLists:
+def _joined_vectors(key: str, flat: AnyArray, counts: Int64Array) -> Lists:
     """Return the lists of vectors that lie end to end."""
     if isinstance(_one_or_all(counts), int):
         return normalize(key, flat.reshape(counts.size, -1))
     return normalize(key, RaggedTensor(flat, row_splits(counts)))
 
 
-def _one_or_all(counts: Any) -> Counts:
+def _one_or_all(counts: Any) -> Level:
     """Return counts as one number if they are equal."""
     first = int(counts[0])
     return first if (counts == first).all() else counts

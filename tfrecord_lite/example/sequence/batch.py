@@ -54,12 +54,10 @@ from tfrecord_lite.arrays import (
     row_splits,
     rows,
 )
+from tfrecord_lite.convert.lists import Lists
 from tfrecord_lite.example.decode.batch import DiscoveredKeys
 from tfrecord_lite.example.decode.entries import (
     NO_VALUES,
-    FeatureListValues,
-    FeatureValues,
-    ListValues,
     LocatedEntries,
     MapEntries,
     MergedFeatures,
@@ -78,6 +76,7 @@ from tfrecord_lite.example.proto import (
     STEP_TAG,
 )
 from tfrecord_lite.schema import Kind
+from tfrecord_lite.schema.types import WIRE
 from tfrecord_lite.wire.fields import Fields, renumbered, tokenise
 from tfrecord_lite.wire.keys import KeyTable
 from tfrecord_lite.wire.packed import varint_runs
@@ -307,30 +306,31 @@ class PlainSteps:
     contents: ByteRanges
     """The content of each of their steps."""
 
-    def values(self, kind: Kind) -> ListValues:
+    def values(self, kind: Kind) -> Lists:
         """Read the values of all steps; none if they are of another kind.
 
         Raises WireError with the number of the list.
         """
-        if kind != self.kind:
-            return ListValues(0, NO_VALUES[kind])
         found = self.contents
+        n = len(found)
+        if kind != self.kind:
+            return Lists(n, WIRE[kind], (0,), NO_VALUES[kind])
         if kind is Kind.BYTES:
-            return ListValues(1, found)
+            return Lists(n, WIRE[kind], (1,), found)
         if kind is Kind.FLOAT:
             longest = int(found.lengths.max(initial=0))
             if int(found.lengths.min(initial=longest)) < longest:
-                return ListValues(found.lengths >> 2, found.joined().view("<f4"))
+                return Lists(n, WIRE[kind], (found.lengths >> 2,), found.joined().view("<f4"))
             flat = (
                 rows(found.data, longest)[found.starts].view("<f4") if longest else NO_VALUES[kind]
             )
-            return ListValues(longest >> 2, flat)
+            return Lists(n, WIRE[kind], (longest >> 2,), flat)
         with (
             renumbered(np.flatnonzero(self.is_plain)),
             renumbered(np.repeat(np.arange(self.counts.size), self.counts)),
         ):
             counts, numbers = varint_runs(found)
-        return ListValues(1 if (counts == 1).all() else counts, numbers)
+        return Lists(n, WIRE[kind], (1 if (counts == 1).all() else counts,), numbers)
 
 
 _MOST_GUESSED = 64
@@ -428,7 +428,7 @@ class SequenceMessageBatch:
         """Return keys that are not in the table, `limit` at the most."""
         return distinct(self._unknown, limit)
 
-    def lists(self, number: int, kind: Kind) -> FeatureListValues:
+    def lists(self, number: int, kind: Kind) -> Lists:
         """Return one list of each message, with the values of the steps of one kind."""
         cells = self._cells_of(number)
         n_steps = self._n_steps[cells]
@@ -443,8 +443,13 @@ class SequenceMessageBatch:
         if len(found) > 1:
             places = [self._places(number, in_cells=in_cells) for in_cells in (False, True)]
             values = merge(kind, int(n_steps.sum()), list(zip(places, found, strict=True)))
-        steps = FeatureValues(int(n_steps.sum()), self.kinds(number), values)
-        return FeatureListValues(self._is_present[cells], n_steps, steps)
+        return Lists(
+            self.n_messages,
+            values.type,
+            (n_steps, *values.levels),
+            values.flat,
+            self._is_present[cells],
+        )
 
     def kinds(self, number: int) -> Uint8Array | int:
         """Return the kind of each step of a list, one number if all are of one."""

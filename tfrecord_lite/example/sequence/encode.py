@@ -4,10 +4,10 @@
 
     {"context": {"id": 7}, "feature_lists": {"tokens": [[5, 6], [7], []]}}      a record
 
-    context        column ──> ValueLists ─────────────────────────────┐
+    context        column ──> Lists ──────────────────────────────────┐
     feature list   column ──> steps of all records, end to end        ├─ emit ─> Block
-                              ──> ValueLists ──> Features, end to end ┘
-                                                 cut into records
+                              ──> Lists ──> Features, end to end ─────┘
+                                            cut into records
 
 A context is written as an Example's features are. A feature list is written as if each *step*
 were a record: the steps of all records are one flat batch of Features. In that batch, the bytes of
@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -33,14 +32,13 @@ import numpy as np
 from tfrecord_lite.arrays import AnyArray, BoolArray, ByteRanges, Int64Array, gather, row_splits
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
-from tfrecord_lite.convert.lists import ValueLists
+from tfrecord_lite.convert.lists import Lists
 from tfrecord_lite.convert.normalize import normalize
 from tfrecord_lite.convert.types import (
     EXACT_DTYPES,
     PLAIN_FLOATS,
     PLAIN_INTEGERS,
     column_error,
-    record_of,
     unmasked,
 )
 from tfrecord_lite.errors import InvalidArgumentError, Reason
@@ -68,7 +66,9 @@ from tfrecord_lite.example.proto import (
     STEP_TAG,
     VALUE_TAG,
 )
+from tfrecord_lite.example.sequence.steps import in_steps
 from tfrecord_lite.schema import Kind
+from tfrecord_lite.schema.types import WIRE
 from tfrecord_lite.wire.emit import Part, compact, emit_fields, emit_run
 
 __all__ = ["encode_sequence_example", "encode_sequence_examples"]
@@ -171,10 +171,8 @@ def _feature_list(key: str, steps: Any) -> bytes:
 
 def _contents_together(key: str, steps: list[Any]) -> list[bytes]:
     """Encode steps as a column: ints among floats become floats; an error names the step."""
-    try:
+    with in_steps(np.array([len(steps)])):
         lists = normalize(key, [_values_of(step) for step in unmasked(key, steps)])
-    except InvalidArgumentError as error:
-        raise _at_step(error, error.index or 0) from None
     return [content_of(lists.part(number, number + 1)) for number in range(len(steps))]
 
 
@@ -183,11 +181,6 @@ def _values_of(step: Any) -> Any:
     if step is None:
         return ()
     return step if isinstance(step, list | tuple | np.ndarray) else [step]
-
-
-def _at_step(error: InvalidArgumentError, step: int, record: int = 0) -> InvalidArgumentError:
-    """Return an error about a step as one about its record."""
-    return error.at(index=record, detail=f"in step {step} of the list: {error.detail}")
 
 
 # ------------------------------------------------------------------------------------ columns
@@ -253,7 +246,7 @@ def encode_sequence_examples(
     features = {
         key: normalize(key, column) for key, column in (context or {}).items() if column is not None
     }
-    lists = _list_columns(
+    lists = _feature_lists(
         {} if feature_lists is None else _checked_dict("feature_lists", feature_lists),
         {} if lengths is None else _checked_dict("lengths", lengths),
     )
@@ -263,84 +256,51 @@ def encode_sequence_examples(
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _ListColumn:
-    """One feature list of many records, as it is to be written."""
-
-    steps: Any
-    """A column with the values of all steps, or that as ValueLists."""
-    n_steps: Int64Array
-    """Steps of each record; shape (n_records,)."""
-    present: BoolArray | None = None
-    """Which records have the list; None for all."""
-
-    @property
-    def n_records(self) -> int:
-        return self.n_steps.size
-
-
 def _encode_columns(
-    features: Mapping[str, ValueLists] | None,
-    lists: Mapping[str, _ListColumn] | None,
+    features: Mapping[str, Lists] | None,
+    lists: Mapping[str, Lists] | None,
     n_records: int,
 ) -> Block:
-    """Encode columns; None if the messages are not to have that part at all."""
+    """Encode columns, in lists with their steps as a level more; None if the messages are not to have that part."""
     fields = []
     if features is not None:
         fields.append((FEATURES_TAG, features_parts(features)))
     if lists is not None:
-        entries = [_list_part(raw, key, lists[key]) for raw, key in sorted_keys(lists)]
+        entries = [_list_part(raw, lists[key]) for raw, key in sorted_keys(lists)]
         fields.append((FEATURE_LISTS_TAG, entries))
     return encode_fields(fields, n_records)
 
 
-def _list_part(raw: bytes, key: str, column: _ListColumn) -> Part:
+def _list_part(raw: bytes, lists: Lists) -> Part:
     """Return a feature list as a part of the messages."""
-    lists = column.steps
-    if not isinstance(lists, ValueLists):
-        try:
-            lists = normalize(key, lists)
-        except InvalidArgumentError as error:
-            raise _at_record(error, column.n_steps) from None
-    if lists.present is not None:
-        masked = int((~lists.present).argmax())
-        detail = "a step is masked; a step may be empty, but not missing"
-        raise column_error(key, detail, record_of(row_splits(column.n_steps), masked))
-    parts = feature_parts((STEP_TAG,), lists) if lists.n_records else []
+    steps = lists.below()
+    parts = feature_parts((STEP_TAG,), steps) if steps.n else []
     data, sizes = np.zeros(0, np.uint8), np.zeros(0, np.int64)
     if len(parts) == 1:
-        data, sizes = emit_run(parts[0].levels, parts[0].payload, lists.n_records)
+        data, sizes = emit_run(parts[0].levels, parts[0].payload, steps.n)
     elif parts:
         # Steps with values and without have different parts; emitted as messages, with space between.
-        data, starts, sizes = emit_fields([(b"", parts)], lists.n_records)
+        data, starts, sizes = emit_fields([(b"", parts)], steps.n)
         data = gather(data, starts, sizes)
     # Where the steps of each record begin and end in the data.
-    ends = row_splits(sizes)[row_splits(column.n_steps)]
-    return Part(entry_levels(raw), compact(data, ends[:-1], np.diff(ends)), column.present)
+    ends = row_splits(sizes)[row_splits(lists.lengths)]
+    return Part(entry_levels(raw), compact(data, ends[:-1], np.diff(ends)), lists.present)
 
 
-def _at_record(error: InvalidArgumentError, n_steps: Int64Array) -> InvalidArgumentError:
-    """Return an error about one of all steps as one about the record that has it."""
-    if error.index is None:
-        return error
-    splits = row_splits(n_steps)
-    record = record_of(splits, error.index)
-    return _at_step(error, error.index - int(splits[record]), record)
-
-
-def _list_columns(columns: Mapping[str, Any], lengths: Mapping[str, Any]) -> dict[str, _ListColumn]:
-    """Separate the steps of each column from their values."""
+def _feature_lists(columns: Mapping[str, Any], lengths: Mapping[str, Any]) -> dict[str, Lists]:
+    """Convert columns with a dimension of steps."""
     for key in lengths:
         if columns.get(key) is None:
             raise column_error(str(key), "lengths are given for this list, but not the list")
     return {
-        key: _list_column(key, column, lengths.get(key))
+        key: _lists_of(key, column, lengths.get(key))
         for key, column in columns.items()
         if column is not None
     }
 
 
-def _list_column(key: str, column: Any, lengths: Any) -> _ListColumn:
+def _lists_of(key: str, column: Any, lengths: Any) -> Lists:
+    """Convert a column, with its steps as the first level."""
     if isinstance(column, SparseTensor):
         detail = "a SparseTensor does not tell the number of steps; give a RaggedTensor"
         raise column_error(key, detail, None, Reason.UNSUPPORTED)
@@ -355,20 +315,36 @@ def _list_column(key: str, column: Any, lengths: Any) -> _ListColumn:
         raise column_error(key, "lengths are for arrays only, since other columns have their own")
     if isinstance(column, RaggedTensor):
         rows = RaggedTensor.from_row_splits(column.values, column.row_splits)  # checks them
-        return _ListColumn(rows.values, np.diff(rows.row_splits).astype(np.int64))
+        return _lists_of_steps(key, rows.values, np.diff(rows.row_splits).astype(np.int64))
     if is_array:
-        return _list_column_of_array(key, column, lengths)
-    return _list_column_of_sequences(key, column)
+        return _lists_of_array(key, column, lengths)
+    return _lists_of_sequences(key, column)
 
 
-def _list_column_of_array(key: str, column: AnyArray, lengths: Any) -> _ListColumn:
-    """Take the steps of an array, without the padding if it has some."""
+def _lists_of_steps(
+    key: str, steps: Any, n_steps: Int64Array, present: BoolArray | None = None
+) -> Lists:
+    """Convert a column with the values of all steps, given how many each record has.
+
+    `present` says which records have the list; None for all.
+    """
+    with in_steps(n_steps):
+        lists = normalize(key, steps)
+        if lists.present is not None:
+            detail = "the step is masked; a step may be empty, but not missing"
+            raise column_error(key, detail, int((~lists.present).argmax()))
+    return lists.above(n_steps, present)
+
+
+def _lists_of_array(key: str, column: AnyArray, lengths: Any) -> Lists:
+    """Convert an array, without the padding if it has some."""
     if column.ndim < 2:
         raise column_error(key, "a feature list needs a dimension of steps after that of records")
     n_records, longest = column.shape[:2]
     if lengths is None:
         n_steps = np.full(n_records, longest, np.int64)
-        return _ListColumn(column.reshape(n_records * longest, *column.shape[2:]), n_steps)
+        steps = column.reshape(n_records * longest, *column.shape[2:])
+        return _lists_of_steps(key, steps, n_steps)
     n_steps = np.asarray(lengths)
     if n_steps.shape != (n_records,) or (n_steps.size and n_steps.dtype.kind not in "iu"):
         found = f"the lengths are {n_steps.dtype} of shape {list(n_steps.shape)}"
@@ -379,11 +355,11 @@ def _list_column_of_array(key: str, column: AnyArray, lengths: Any) -> _ListColu
         detail = f"the length is {n_steps[first]}, expected 0 to {longest} as the array has"
         raise column_error(key, detail, first)
     is_step = np.arange(longest) < n_steps[:, None]
-    return _ListColumn(column[is_step], n_steps.astype(np.int64))
+    return _lists_of_steps(key, column[is_step], n_steps.astype(np.int64))
 
 
-def _list_column_of_sequences(key: str, column: Sequence[Any]) -> _ListColumn:
-    """Take the steps of a column with a sequence per record."""
+def _lists_of_sequences(key: str, column: Sequence[Any]) -> Lists:
+    """Convert a column with a sequence of steps per record."""
     present = None
     column = [
         record
@@ -401,15 +377,13 @@ def _list_column_of_sequences(key: str, column: Sequence[Any]) -> _ListColumn:
     is_masked = any(isinstance(array, np.ma.MaskedArray) for array in arrays)
     are_alike = len({(array.shape[1:], array.dtype) for array in arrays}) == 1
     if are_alike and not is_masked and len(arrays) == np.count_nonzero(n_steps):
-        return _ListColumn(np.concatenate(arrays), n_steps, present)
-    try:
+        return _lists_of_steps(key, np.concatenate(arrays), n_steps, present)
+    with in_steps(n_steps):
         steps = unmasked(key, list(chain.from_iterable(column)))
-    except InvalidArgumentError as error:
-        raise _at_record(error, n_steps) from None
     types = set(map(type, steps))
     if len(types) > 1 or type(None) in types:  # numbers among lists, or missing steps
         steps = [_values_of(step) for step in steps]
-    return _ListColumn(steps, n_steps, present)
+    return _lists_of_steps(key, steps, n_steps, present)
 
 
 # ------------------------------------------------------------------------------- many records
@@ -605,7 +579,7 @@ def _as_list(value: Any) -> Any:
     return value.tolist() if is_array and value.size else value
 
 
-def _joined(key: str, taken: Sequence[_StepValues]) -> _ListColumn:
+def _joined(key: str, taken: Sequence[_StepValues]) -> Lists:
     """Join the values of one list in many records."""
     n_steps = np.fromiter((one.n_steps for one in taken), np.int64, len(taken))
     n_all = int(n_steps.sum())
@@ -620,7 +594,7 @@ def _joined(key: str, taken: Sequence[_StepValues]) -> _ListColumn:
         lengths = np.fromiter(map(len, strings), np.int64, len(strings))
         data = np.frombuffer(b"".join(strings), np.uint8)
         own = ByteRanges(data, row_splits(lengths)[:-1], lengths)
-        return _ListColumn(ValueLists(n_all, Kind.BYTES, count, own), n_steps)
+        return Lists(n_steps.size, WIRE[Kind.BYTES], (n_steps, count), own)
     flat = np.frombuffer(b"".join([one.values for one in taken]), taken[0].dtype)
     rows = flat.reshape(n_all, count) if is_even else RaggedTensor(flat, row_splits(count))
-    return _ListColumn(normalize(key, rows), n_steps)
+    return normalize(key, rows).above(n_steps)

@@ -8,33 +8,37 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
-from tfrecord_lite.arrays import AnyArray, BoolArray, Int64Array, ranges, row_splits
+from tfrecord_lite.arrays import AnyArray, Int64Array, ranges
 from tfrecord_lite.block import Block
-from tfrecord_lite.columns import Column, RaggedTensor, SparseTensor
+from tfrecord_lite.columns import Column, SparseTensor
 from tfrecord_lite.columns.bytes import as_array
+from tfrecord_lite.convert.lists import Lists, SparseLists
+from tfrecord_lite.convert.restore import result, values_of
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.decode import build
-from tfrecord_lite.example.decode.build import FeatureColumn
 from tfrecord_lite.example.decode.first_error import MisfitError, parse_or_first_error
 from tfrecord_lite.example.decode.reader import (
     ColumnReader,
     FeatureReader,
+    apart,
     as_block,
     as_bytes,
     as_one_message,
+    check_kinds,
     checked_names,
     checked_splits,
-    column_of,
     is_one_message,
+    joined_result,
 )
 from tfrecord_lite.example.sequence.batch import SequenceMessageBatch
+from tfrecord_lite.example.sequence.steps import in_steps
 from tfrecord_lite.schema import FeatureLike, Schema
 from tfrecord_lite.schema.prepare import (
     Dense,
@@ -45,6 +49,7 @@ from tfrecord_lite.schema.prepare import (
     specifications,
 )
 from tfrecord_lite.schema.text import listed
+from tfrecord_lite.schema.types import Type
 
 if TYPE_CHECKING:
     from tfrecord_lite.example.decode.reader import Serialized
@@ -269,25 +274,35 @@ class SequenceExampleParser:
         return remake, self.features
 
 
-@dataclass(frozen=True, slots=True)
-class FeatureListColumn:
-    """One feature list in all messages of a batch."""
+class SequenceListsParser:
+    """Parses blocks to lists, which may be joined, and makes the results of those.
 
-    key: str
-    is_present: BoolArray
-    """Which messages have the list; shape (n_messages,)."""
-    n_steps: Int64Array
-    """Steps in each message; shape (n_messages,)."""
-    steps: FeatureColumn
-    """The values of all steps, with a row per step."""
+    They are named by part: ``context/label``, ``feature_lists/frames``.
+    """
 
-    def cut(self, splits: list[int]) -> list[FeatureListColumn]:
-        """Return the columns of some messages each, with values of their own; `splits` are theirs."""
-        parts = self.steps.cut(row_splits(self.n_steps)[splits].tolist())
-        return [
-            FeatureListColumn(self.key, self.is_present[a:b], self.n_steps[a:b].copy(), steps)
-            for (a, b), steps in zip(pairwise(splits), parts, strict=True)
-        ]
+    def __init__(self, parser: SequenceExampleParser) -> None:
+        self._context, self._lists = parser._context, parser._lists  # noqa: SLF001 - of this module
+
+    def __call__(self, block: Block) -> dict[str, Lists | SparseLists]:
+        """Read the features and lists of a block; errors as of the parser."""
+        return parse_or_first_error(block, None, self._parse, "SequenceExample")
+
+    def _parse(self, block: Block) -> dict[str, Lists | SparseLists]:
+        data, starts, stops = block.data, block.offsets, block.offsets + block.lengths
+        batch = SequenceMessageBatch(data, starts, stops, self._lists.table)
+        features = self._context.lists_of(data, starts, batch.context_stops)
+        found = {"context": features, "feature_lists": self._lists.lists(batch)}
+        return {
+            f"{part}/{name}": apart(each)
+            for part, columns in found.items()
+            for name, each in columns.items()
+        }
+
+    def result(self, path: str, lists: Lists | SparseLists) -> Column:
+        """Make the result of a feature, or of a list."""
+        part, _, name = path.partition("/")
+        reader = self._context if part == "context" else self._lists
+        return joined_result(reader, name, lists)
 
 
 class FeatureListReader(ColumnReader):
@@ -302,70 +317,73 @@ class FeatureListReader(ColumnReader):
     ) -> None:
         super().__init__(prepared, strings)
         self.pad = pad
+        for name, own in self._own.items():
+            if isinstance(prepared[name], Ragged):  # in each step
+                self._own[name] = replace(own, shape=(None, *(own.shape or ())))
 
     def read(
         self, batch: SequenceMessageBatch, splits: list[int], *, single: bool
     ) -> list[tuple[Results, Lengths]]:
         """Build the results of several batches, and the lengths of padded ones."""
+        whole = self.lists(batch, single=single)
         out: list[tuple[Results, Lengths]] = []
-        for found in self.results(batch, splits, single=single):
+        found = self.results_of(whole, splits, single=single)
+        for columns, (start, stop) in zip(found, pairwise(splits), strict=True):
             lengths: Lengths = {}
             for name, feature in self.prepared.items():
                 if isinstance(feature, Padded) and (self.pad or single):
-                    found[name], lengths[feature.key] = found[name]
-            out.append((found, lengths))
+                    n_steps = cast("Lists", whole[name]).lengths[start:stop].copy()
+                    lengths[feature.key] = n_steps.reshape(()) if single else n_steps
+            out.append((columns, lengths))
         return out
 
-    def _column(self, batch: SequenceMessageBatch, key: str) -> FeatureListColumn:
+    def _column(self, batch: SequenceMessageBatch, key: str) -> Lists:
         """Read one list; raise for messages with steps of another kind (rule L6)."""
-        kind = self.kinds[key]
-        lists = batch.lists(self.numbers[key], kind)
-        try:
-            steps = column_of(key, kind, lists.steps, self._form(key))
-        except MisfitError as misfit:
-            raise _at_message(misfit, lists.n_steps) from None
-        return FeatureListColumn(key, lists.is_present, lists.n_steps, steps)
+        kind, number = self.kinds[key], self.numbers[key]
+        lists = batch.lists(number, kind)
+        with in_steps(lists.lengths):
+            check_kinds(key, kind, batch.kinds(number))
+        return lists
 
-    def _build(
-        self, feature: Prepared, column: Callable[[str], FeatureListColumn], *, single: bool
-    ) -> Any:
+    def _read(
+        self,
+        batch: SequenceMessageBatch,
+        name: str,
+        column: Callable[[str], Lists],
+        *,
+        single: bool,
+    ) -> Lists:
+        feature, own = self.prepared[name], self._own[name]
         match feature:
-            case Padded() if not self.pad and not single:
-                return _unpadded(column(feature.key), feature)
             case Padded():
-                return _padded(column(feature.key), feature, single=single)
+                return _even_steps(column(feature.key), feature, own)
             case Ragged():
                 partitions = {key: column(key) for key, _ in feature.reads()[1:]}
-                return _ragged(column(feature.key), partitions, feature, single=single)
+                return _ragged(column(feature.key), partitions, feature, own)
             case _:  # a VarLenFeature (rule Q3)
-                return _var_len(column(feature.reads()[0][0]), single=single)
+                return column(feature.reads()[0][0])
+
+    def result(self, name: str, lists: Any) -> Any:
+        """Make the result of a list, of one batch or several that were joined."""
+        match self.prepared[name]:
+            case Padded() as feature if self.pad:
+                return _padded(lists, feature)
+            case Padded():
+                return result(lists, with_objects=True)
+            case Ragged() as feature:
+                return build.in_rows(feature, lists, with_objects=self.strings == "ndarray")
+            case _:
+                return _var_len(lists)
 
 
-def _at_message(misfit: MisfitError, n_steps: Int64Array) -> MisfitError:
-    """Turn a MisfitError whose number is that of a step into one about the step's message."""
-    ends = np.cumsum(n_steps)
-    message = int(np.searchsorted(ends, misfit.message, side="right"))
-    step = misfit.message - int(ends[message] - n_steps[message])
-    detail = f"in step {step} of the list: {misfit.detail}"
-    return MisfitError(message, misfit.reason, misfit.key, detail)
-
-
-def _padded(
-    column: FeatureListColumn, feature: Padded, *, single: bool
-) -> tuple[AnyArray, Int64Array]:
-    r"""Build the result of a FixedLenSequenceFeature, and its lengths (rules L1 to L3, Q4).
-
-    The values have the shape (n_messages, longest, \*shape), single (n_steps, \*shape); the
-    lengths (n_messages,), single ().
-    """
-    steps, n_steps = _even_steps(column, feature), column.n_steps
-    if single:
-        return steps, n_steps.reshape(())
-    n_messages = n_steps.size
+def _padded(lists: Lists, feature: Padded) -> AnyArray:
+    r"""Build the result of a FixedLenSequenceFeature: shape (n, longest, \*shape) (rules L1 to L3)."""
+    n_messages, n_steps = lists.n, lists.lengths
+    steps: Any = result(lists, with_objects=True).values
     longest = int(n_steps.max(initial=0))
     shape = (n_messages, longest, *steps.shape[1:])
     if (n_steps == longest).all() or not steps.size:
-        return steps.reshape(shape), n_steps
+        return steps.reshape(shape)  # type: ignore[no-any-return]
     size = math.prod(steps.shape[1:])
     out: AnyArray
     with build.room_for(n_steps, feature):
@@ -376,76 +394,58 @@ def _padded(
             out = np.zeros(n_messages * longest * size, steps.dtype)
     if steps.dtype == object:
         out[is_step] = steps.reshape(-1, size)
-        return out.reshape(shape), n_steps
+        return out.reshape(shape)
     # Copy whole steps, as items of one size.
     step = np.dtype((np.void, size * steps.itemsize))
     contents = np.ascontiguousarray(steps).reshape(-1).view(step)
     out.view(step).reshape(is_step.shape)[is_step] = contents
-    return out.reshape(shape), n_steps
+    return out.reshape(shape)
 
 
-def _unpadded(column: FeatureListColumn, feature: Padded) -> RaggedTensor:
-    r"""Build the rows of steps of a FixedLenSequenceFeature; the shape of a step is `shape`."""
-    return RaggedTensor(_even_steps(column, feature), row_splits(column.n_steps))
-
-
-def _even_steps(column: FeatureListColumn, feature: Padded) -> AnyArray:
-    r"""Return the values of all steps, shape (n_steps, \*shape); raise if a list is missing, or a step of another size."""
-    missing = ~column.is_present
-    if not feature.allow_missing and missing.any():
+def _even_steps(column: Lists, feature: Padded, own: Type) -> Lists:
+    """Divide steps of one shape; raise if a list is missing, or a step is of another size."""
+    key, present = feature.key, column.present
+    if not feature.allow_missing and present is not None and not present.all():
         detail = "the list is missing"
         detail += "; with allow_missing=True it would have no steps" * (feature.raw is None)
-        raise MisfitError(int(np.flatnonzero(missing)[0]), Reason.MISSING, column.key, detail)
-    steps = column.steps
-    try:
-        if steps.count != feature.size:
-            steps.reject_sizes(steps.counts != feature.size, feature)
+        raise MisfitError(int((~present).argmax()), Reason.MISSING, key, detail)
+    steps, flat = column.below(), column.flat
+    with in_steps(column.lengths):
+        count = steps.levels[0]
+        if not isinstance(count, int) or count != feature.size:
+            build.reject_sizes(key, steps, steps.lengths != feature.size, feature)
         if feature.raw is not None:
-            return build.raw(steps.flat, feature.raw, column.key)
-    except MisfitError as misfit:
-        raise _at_message(misfit, column.n_steps) from None
-    return as_array(steps.flat).reshape(int(column.n_steps.sum()), *feature.shape)
+            flat = build.raw(flat, feature.raw, key)
+    shape = feature.shape if feature.raw is None else feature.raw.shape
+    return Lists(column.n, own, (column.levels[0], *shape), flat)
 
 
-def _var_len(column: FeatureListColumn, *, single: bool) -> SparseTensor:
+def _var_len(column: Lists) -> SparseTensor:
     """Build the result of a VarLenFeature (rule L4)."""
-    counts = column.steps.counts
+    n_steps, counts = column.lengths, column.below().lengths
     place = ranges(np.zeros_like(counts), counts)
-    step = ranges(np.zeros_like(column.n_steps), column.n_steps)
-    coordinates = [np.repeat(step, counts), place]
-    dense_shape = [int(column.n_steps.max(initial=0)), int(counts.max(initial=0))]
-    if not single:
-        message = np.repeat(np.arange(column.n_steps.size), column.n_steps)
-        coordinates.insert(0, np.repeat(message, counts))
-        dense_shape.insert(0, column.n_steps.size)
-    values = as_array(column.steps.flat)
-    return SparseTensor(np.stack(coordinates, 1), values, np.array(dense_shape))
+    step = ranges(np.zeros_like(n_steps), n_steps)
+    message = np.repeat(np.arange(column.n), n_steps)
+    coordinates = [np.repeat(message, counts), np.repeat(step, counts), place]
+    dense_shape = [column.n, int(n_steps.max(initial=0)), int(counts.max(initial=0))]
+    flat = as_array(values_of(column, with_objects=True))
+    return SparseTensor(np.stack(coordinates, 1), flat, np.array(dense_shape))
 
 
-def _ragged(
-    values: FeatureListColumn,
-    partitions: dict[str, FeatureListColumn],
-    feature: Ragged,
-    *,
-    single: bool,
-) -> RaggedTensor:
-    """Build the result of a RaggedFeature (rule L5), with steps in the place of messages."""
-    for column in partitions.values():
-        wrong = np.flatnonzero(column.n_steps != values.n_steps)
+def _ragged(values: Lists, partitions: dict[str, Lists], feature: Ragged, own: Type) -> Lists:
+    """Divide the values of a RaggedFeature (rule L5), with steps in the place of messages."""
+    n_steps = values.lengths
+    for key, column in partitions.items():
+        wrong = np.flatnonzero(column.lengths != n_steps)
         if wrong.size:
             first = int(wrong[0])
-            found, wanted = column.n_steps[first], values.n_steps[first]
+            found, wanted = column.lengths[first], n_steps[first]
             detail = f"found {found} steps, expected {wanted} as the values have"
-            raise MisfitError(first, Reason.BAD_PARTITION, column.key, detail)
-    steps = {key: column.steps for key, column in partitions.items()}
-    try:
-        rows: Any = build.ragged(values.steps, steps, feature, single=False)
-    except MisfitError as misfit:
-        raise _at_message(misfit, values.n_steps) from None
-    if single:
-        return rows  # type: ignore[no-any-return]
-    splits = row_splits(values.n_steps).astype(feature.splits_dtype)
-    return RaggedTensor(rows, splits)
+            raise MisfitError(first, Reason.BAD_PARTITION, key, detail)
+    steps = {key: column.below() for key, column in partitions.items()}
+    with in_steps(n_steps):
+        rows = build.ragged(values.below(), steps, feature, own, single=False)
+    return Lists(values.n, own, (n_steps, *rows.levels), values.flat)
 
 
 def parse_sequence_example(

@@ -14,13 +14,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from tfrecord_lite.block import Block
 from tfrecord_lite.columns import RaggedTensor, SparseTensor
 from tfrecord_lite.dataset.batching import Batch, stack
-from tfrecord_lite.dataset.chunks import BatchChunk, Chunk, ObjectChunk, RecordChunk
-from tfrecord_lite.dataset.feed import Feed, Pair, State, elements
+from tfrecord_lite.dataset.chunks import BatchChunk, Chunk, ObjectChunk
+from tfrecord_lite.dataset.cutting import Feed, Pair, State, elements
 from tfrecord_lite.dataset.plan import Content, PlanNode, Run, Source, Stage, feed_of
-from tfrecord_lite.dataset.records import Files
 from tfrecord_lite.dataset.shuffle import Shuffle
+from tfrecord_lite.dataset.sources import Files
 from tfrecord_lite.dataset.stages import Shard
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.tf._parse_ahead import BatchTensor, ParsedGroups, RecordTensor
@@ -113,7 +114,7 @@ class Concatenated(_Several):
         for i in range(first, len(self.inputs)):
             with feed_of(self.inputs[i], run, where if i == first else None) as feed:
                 while (chunk := feed.take()) is not None:
-                    yield ObjectChunk(chunk.elements()), {"input": i, "feed": feed.state()}
+                    yield ObjectChunk(chunk.to_list()), {"input": i, "feed": feed.state()}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,8 +154,8 @@ class Records(Stage):
 def _with_blocks(chunk: Chunk) -> list[Any]:
     if isinstance(chunk, BatchChunk):
         return [BatchTensor(chunk[i : i + 1]) for i in range(len(chunk))]
-    items = chunk.elements()
-    if not isinstance(chunk, RecordChunk):
+    items = chunk.to_list()
+    if not isinstance(chunk, Block):
         return items
     groups = ParsedGroups(chunk)
     return [RecordTensor(item, groups, i) for i, item in enumerate(items)]
@@ -202,7 +203,7 @@ class Interleave(Stage):
                 if chunk is None:
                     slots[turn] = None
                     break
-                yield chunk.elements()[0]
+                yield chunk.to_list()[0]
             turn = (turn + 1) % self.cycle_length
 
 
@@ -217,7 +218,7 @@ class Unbatch(Stage):
         with self.feed(run, state) as feed:
             for element, _, _, after in elements(feed):
                 whole = Slices(arrays=element, n_rows=rows_of(element))
-                rows = [row for chunk, _ in whole.chunks(run, None) for row in chunk.elements()]
+                rows = [row for chunk, _ in whole.chunks(run, None) for row in chunk.to_list()]
                 if rows:
                     yield ObjectChunk(rows), {"feed": after}
 
@@ -237,7 +238,7 @@ def files_of(plan: PlanNode, function: Callable[[Any], PlanNode]) -> Files | Non
         return None
     if not isinstance(slices.arrays, np.ndarray) or not 0 < slices.n_rows <= _MAX_FILES:
         return None
-    rows = [row for chunk, _ in slices.chunks(Run(), None) for row in chunk.elements()]
+    rows = [row for chunk, _ in slices.chunks(Run(), None) for row in chunk.to_list()]
     if not all(isinstance(row, bytes) for row in rows):
         return None
     made = [function(row) for row in rows]
@@ -289,7 +290,7 @@ class PaddedBatch(Batch):
     """The padding, likewise; None for zeros and empty strings."""
 
     def _cut(self, chunk: Any) -> Any:
-        return ObjectChunk([_padded(chunk.elements(), self.shapes, self.fills)])
+        return ObjectChunk([_padded(chunk.to_list(), self.shapes, self.fills)])
 
 
 def _padded(elements: list[Any], shapes: Any, fills: Any) -> Any:

@@ -30,10 +30,12 @@ import warnings
 import zlib
 from collections.abc import Mapping
 from contextlib import closing
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from tfrecord_lite.block import HEADER_BYTES
 from tfrecord_lite.convert.arrow import Description, check_description
+from tfrecord_lite.described.formats import superserial, tfds
+from tfrecord_lite.described.structure import Structure, is_flat_dict, structure_of_json
 from tfrecord_lite.errors import InvalidArgumentError, argument_error
 from tfrecord_lite.files.compression import detect
 from tfrecord_lite.files.input import open_input
@@ -55,12 +57,12 @@ from tfrecord_lite.records.framing import is_header
 from tfrecord_lite.schema import FeatureLike, Schema, SequenceSchema
 from tfrecord_lite.schema.text import FOR_SEQUENCES, FORMAT, SEQUENCE_FORMAT
 from tfrecord_lite.sniff import HEAD_BYTES, looks_like
-from tfrecord_lite.storage.formats import superserial, tfds
-from tfrecord_lite.storage.structure import Structure, is_flat_dict, structure_of_json
 
-if TYPE_CHECKING:
-    Path = str | os.PathLike[str]
-    SchemaLike = Path | Mapping[str, FeatureLike] | SequenceSchema
+Path: TypeAlias = str | os.PathLike[str]
+SchemaLike: TypeAlias = Path | Mapping[str, FeatureLike] | SequenceSchema
+"""What a `schema` argument may be: a schema, specifications by name, or a schema file."""
+
+__all__ = ["FingerprintingFile", "SchemaLike", "Sidecar", "content_to_write"]
 
 _NEVER_SCHEMAS = ("a Git LFS", "an HTML", "XML", "the index")
 """How the recogniser of foreign files names texts that are no schema either."""
@@ -134,7 +136,7 @@ class Sidecar(NamedTuple):
     """Or a SequenceSchema."""
     structure: Structure | None = None
     """None for a flat dict."""
-    fingerprint: Any = None
+    fingerprint: object = None
     """Of the data file, as parsed from JSON; None if the schema fits any data."""
     dataframe: Description | None = None
     """Of a data frame: its library, types and index."""
@@ -169,9 +171,9 @@ def read_beside(
     return found._replace(fingerprint=None)
 
 
-def _may_be_damaged(expected: Any, actual: Any) -> bool:
+def _may_be_damaged(expected: object, actual: Fingerprint | None) -> bool:
     """Whether a fingerprint may be of the same data before they were damaged: cut off, or changed."""
-    if not isinstance(expected, dict):
+    if not isinstance(expected, dict) or actual is None:
         return False
     if expected.get("bytes") == actual["bytes"]:
         return True
@@ -302,7 +304,7 @@ def parse(name: str, content: bytes, tfds_info: bytes | None = None) -> Sidecar:
     if content.lstrip()[:1] in (b"{", b"[", b'"') or name.endswith(".json"):
         return _parse_json(content, tfds_info)
     if name.endswith(_TFX_NAMES) or _TFX.search(content):
-        from tfrecord_lite.storage.formats import tfx  # noqa: PLC0415 - loads the protobuf runtime
+        from tfrecord_lite.described.formats import tfx  # noqa: PLC0415 - loads the protobuf runtime
 
         return Sidecar(tfx.from_text(content))
     return Sidecar(superserial.from_yaml(content))
@@ -310,7 +312,7 @@ def parse(name: str, content: bytes, tfds_info: bytes | None = None) -> Sidecar:
 
 def _parse_json(content: bytes, tfds_info: bytes | None) -> Sidecar:
     try:
-        found: Any = json.loads(content)
+        found = json.loads(content)
     except (ValueError, RecursionError) as error:
         raise argument_error(f"not valid JSON ({type(error).__name__})") from None
     if not isinstance(found, dict):
@@ -362,10 +364,18 @@ Fingerprint: TypeAlias = dict[str, int]
 _HEAD_BYTES = 64 * 1024
 
 
+class _Writable(Protocol):
+    """A file that is written, such as an :class:`OutputFile`."""
+
+    @property
+    def name(self) -> str: ...
+    def write(self, parts: list[Any], /) -> object: ...
+
+
 class FingerprintingFile:
     """A file object that computes the fingerprint of what is written to it."""
 
-    def __init__(self, file: OutputFile | Any) -> None:
+    def __init__(self, file: _Writable) -> None:
         self.name: str = file.name
         self._file = file
         self._n_bytes = 0

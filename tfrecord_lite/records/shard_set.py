@@ -30,7 +30,7 @@ _BUFFERS_BYTES = 32 * 1024 * 1024
 _SMALLEST_BUFFER_BYTES = 64 * 1024
 
 
-class FileSet:
+class ShardSet:
     """Files of records that are written under temporary names, and appear together.
 
     Each has the sink that writes to it. A file object is written to as it is. `beside` are

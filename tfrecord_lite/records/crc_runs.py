@@ -1,4 +1,4 @@
-r"""Many CRCs checked with one call, and the CRCs of stretches of a stream.
+r"""Check the CRCs of a run of records with one call; compute the CRCs of stretches of a stream.
 
 A call that computes the CRC of 300 bytes is mostly overhead. One call over a whole run of frames checks
 all of them, if the CRC register is *forced* between the records. In a file of short records every two are

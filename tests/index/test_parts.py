@@ -1,4 +1,4 @@
-"""Files cut into ranges: every record is in exactly one, whatever its data is, damaged or not."""
+"""Files cut into parts: every record is in exactly one, whatever its data is, damaged or not."""
 
 import gzip
 import os
@@ -23,7 +23,14 @@ from tfrecord_lite.errors import (
     Reason,
 )
 from tfrecord_lite.index.handles import open_handle
-from tfrecord_lite.index.ranges import RangeReader, RecordRange, _hop, join_reports, record_ranges
+from tfrecord_lite.index.parts import (
+    FilePart,
+    PartReader,
+    _hop,
+    equal_share,
+    file_parts,
+    join_reports,
+)
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.framing import frame
 
@@ -39,56 +46,110 @@ def written(path: Path, records: list[bytes]) -> Path:
     return path
 
 
-def read(ranges: list[RecordRange], options: ReadSettings | None = None) -> list[bytes]:
-    return list(each_of(ranges, options or ReadSettings()))
+def read(parts: list[FilePart], options: ReadSettings | None = None) -> list[bytes]:
+    return list(each_of(parts, options or ReadSettings()))
 
 
-def each_of(ranges: list[RecordRange], options: ReadSettings) -> Iterator[bytes]:
-    for part in ranges:
-        for block in RangeReader(part, options).blocks():
+def each_of(parts: list[FilePart], options: ReadSettings) -> Iterator[bytes]:
+    for part in parts:
+        for block in PartReader(part, options).blocks():
             yield from block
 
 
 @given(
     records=files_of_records,
     max_bytes=st.integers(1, 400) | st.none(),
-    num_ranges=st.integers(1, 50) | st.none(),
+    num_parts=st.integers(1, 50) | st.none(),
     with_index=st.booleans(),
 )
-def test_every_record_is_in_one_range(
+def test_every_record_is_in_one_part(
     tmp_path_factory: pytest.TempPathFactory,
     records: list[bytes],
     max_bytes: int | None,
-    num_ranges: int | None,
+    num_parts: int | None,
     with_index: bool,
 ) -> None:
     path = written(tmp_path_factory.mktemp("r") / "a", records)
     if with_index:
         TFRecordFile(path).save_index()
 
-    ranges = record_ranges(path, max_bytes=max_bytes, num_ranges=num_ranges)
+    parts = file_parts(path, max_bytes=max_bytes, num_parts=num_parts)
 
-    assert read(pickle.loads(pickle.dumps(ranges))) == records
-    known = [part for part in ranges if part.n_records is not None]
+    assert read(pickle.loads(pickle.dumps(parts))) == records
+    known = [part for part in parts if part.n_records is not None]
     if records and (with_index or max_bytes):
-        assert known or len(ranges) == 1
-    firsts = np.cumsum([0] + [part.n_records or 0 for part in ranges])[:-1]
+        assert known or len(parts) == 1
+    firsts = np.cumsum([0] + [part.n_records or 0 for part in parts])[:-1]
     if known:
-        assert [part.first for part in ranges] == firsts.tolist()
-        assert sum(part.n_records or 0 for part in ranges) == len(records)
-    assert sum(part.nbytes for part in ranges) == path.stat().st_size
+        assert [part.first for part in parts] == firsts.tolist()
+        assert sum(part.n_records or 0 for part in parts) == len(records)
+    assert sum(part.nbytes for part in parts) == path.stat().st_size
 
 
-def test_ranges_have_about_the_size_that_is_asked_for(tmp_path: Path) -> None:
+@given(
+    files=st.lists(files_of_records, min_size=1, max_size=3),
+    n_shares=st.integers(1, 5),
+    run_bytes=st.integers(0, 300),
+)
+def test_shares_of_runs_are_equal_and_have_every_record_once(
+    tmp_path_factory: pytest.TempPathFactory,
+    files: list[list[bytes]],
+    n_shares: int,
+    run_bytes: int,
+) -> None:
+    folder = tmp_path_factory.mktemp("r")
+    runs: list[FilePart] = []
+    for number, records in enumerate(files):
+        part = FilePart(str(written(folder / str(number), records)))
+        reader = PartReader(part, run_bytes=run_bytes)
+        assert sum(map(len, reader.blocks(2))) == len(records)
+        runs += reader.runs or []
+
+    shares = [equal_share(runs, n_shares, number) for number in range(n_shares)]
+
+    whole = [record for records in files for record in records]
+    assert [record for share in shares for record in read(share)] == whole
+    sizes = [len(read(share)) for share in shares]
+    assert max(sizes) - min(sizes) <= 1
+    assert all(len({part.source for part in share}) == len(share) for share in shares)
+    for part in runs:
+        assert read([part.between(0, part.n_records or 0)]) == read([part])
+
+
+@pytest.mark.parametrize("n", [0, 1, 7, 19, 20, 21])
+def test_what_follows_some_records_of_a_part(tmp_path: Path, n: int) -> None:
+    records = [b"%d" % i for i in range(30)]
+    (whole,) = file_parts(written(tmp_path / "a", records), max_bytes=None)
+    part, _ = whole.after(10, ReadSettings())
+    rest, n_left = part.after(n, ReadSettings())
+
+    assert read([rest]) == records[10:][n:]
+    assert n_left == max(n - 20, 0)
+    packed = tmp_path / "a.gz"
+    packed.write_bytes(gzip.compress((tmp_path / "a").read_bytes()))
+    assert FilePart(str(packed)).after(n, ReadSettings()) == (FilePart(str(packed)), n)
+    assert FilePart(str(packed)).after(n, ReadSettings(compression="GZIP"))[1] == n
+
+
+def test_a_part_of_a_file_that_was_cut_short_is_an_error(tmp_path: Path) -> None:
+    part = FilePart(str(written(tmp_path / "a", [b"x"] * 9)), 0, 9 * 17, 0, 9, 9 * 17)
+    os.truncate(part.source, 5 * 17)
+
+    assert part.between(2, 5).n_records == 3
+    with pytest.raises(FailedPreconditionError, match="the file has changed"):
+        part.between(2, 6)
+
+
+def test_parts_have_about_the_size_that_is_asked_for(tmp_path: Path) -> None:
     path = written(tmp_path / "a", [b"x" * 84] * 1000)
 
-    parts = record_ranges(path, max_bytes=10_000)
+    parts = file_parts(path, max_bytes=10_000)
     assert [part.n_records for part in parts] == [100] * 10
     assert [part.nbytes for part in parts] == [10_000] * 10
-    assert len(record_ranges(path, num_ranges=7)) == 7
-    assert len(record_ranges([path, path], num_ranges=8)) == 8
-    assert len(record_ranges(path)) == 1
-    assert len(record_ranges(written(tmp_path / "b", [b"x" * 1000] * 3), max_bytes=10)) == 3
+    assert len(file_parts(path, num_parts=7)) == 7
+    assert len(file_parts([path, path], num_parts=8)) == 8
+    assert len(file_parts(path)) == 1
+    assert len(file_parts(written(tmp_path / "b", [b"x" * 1000] * 3), max_bytes=10)) == 3
 
 
 @pytest.mark.parametrize("size", [0, 1, 4084, 5000, 70_000, 300_000])
@@ -107,14 +168,14 @@ def test_the_hop_finds_every_border(tmp_path: Path, size: int) -> None:
 @given(
     records=files_of_records.filter(len),
     choose=st.randoms(use_true_random=False),
-    num_ranges=st.integers(1, 20),
+    num_parts=st.integers(1, 20),
     n_damages=st.integers(1, 4),
 )
 def test_damage_is_skipped_as_the_reader_skips_it(
     tmp_path_factory: pytest.TempPathFactory,
     records: list[bytes],
     choose: random.Random,
-    num_ranges: int,
+    num_parts: int,
     n_damages: int,
 ) -> None:
     data = bytearray(frame(records))
@@ -122,10 +183,10 @@ def test_damage_is_skipped_as_the_reader_skips_it(
         data[choose.randrange(len(data))] ^= 1 << choose.randrange(8)
     if choose.random() < 0.3:
         del data[choose.randrange(len(data)) :]
-    check_skipped(tmp_path_factory.mktemp("r") / "a", bytes(data), num_ranges)
+    check_skipped(tmp_path_factory.mktemp("r") / "a", bytes(data), num_parts)
 
 
-def check_skipped(path: Path, data: bytes, num_ranges: int) -> None:
+def check_skipped(path: Path, data: bytes, num_parts: int) -> None:
     path.write_bytes(data)
     options = ReadSettings(on_error="skip", compression="")
     reader = TFRecordReader(path, on_error="skip", compression="")
@@ -133,9 +194,7 @@ def check_skipped(path: Path, data: bytes, num_ranges: int) -> None:
         warnings.simplefilter("ignore", DataLossWarning)
         expected = list(reader)
 
-    readers = [
-        RangeReader(part, options) for part in record_ranges(path, options, num_ranges=num_ranges)
-    ]
+    readers = [PartReader(part, options) for part in file_parts(path, options, num_parts=num_parts)]
     found = [record for each in readers for block in each.blocks(3) for record in block]
 
     assert found == expected
@@ -143,21 +202,21 @@ def check_skipped(path: Path, data: bytes, num_ranges: int) -> None:
     assert join_reports(reversed(reports)) == reader.report
 
 
-@pytest.mark.parametrize("num_ranges", [1, 3])
-def test_a_file_that_ends_in_its_first_record_is_one_range(tmp_path: Path, num_ranges: int) -> None:
-    check_skipped(tmp_path / "a", bytes(frame([bytes(200)])[:100]), num_ranges)
+@pytest.mark.parametrize("num_parts", [1, 3])
+def test_a_file_that_ends_in_its_first_record_is_one_part(tmp_path: Path, num_parts: int) -> None:
+    check_skipped(tmp_path / "a", bytes(frame([bytes(200)])[:100]), num_parts)
 
 
 @given(
     records=files_of_records.filter(len),
     choose=st.randoms(use_true_random=False),
-    num_ranges=st.integers(1, 20),
+    num_parts=st.integers(1, 20),
 )
 def test_damage_is_raised_where_the_reader_raises_it(
     tmp_path_factory: pytest.TempPathFactory,
     records: list[bytes],
     choose: random.Random,
-    num_ranges: int,
+    num_parts: int,
 ) -> None:
     data = bytearray(frame(records))
     data[choose.randrange(len(data))] ^= 1 << choose.randrange(8)
@@ -170,20 +229,20 @@ def test_damage_is_raised_where_the_reader_raises_it(
     options = ReadSettings(compression="")
     found: list[bytes] = []
     with pytest.raises(DataLossError) as met:
-        found.extend(each_of(record_ranges(path, options, num_ranges=num_ranges), options))
+        found.extend(each_of(file_parts(path, options, num_parts=num_parts), options))
 
     assert found == expected
     assert str(met.value) == str(raised.value)
 
 
-def test_the_report_of_a_range_is_of_the_range_alone(tmp_path: Path) -> None:
+def test_the_report_of_a_part_is_of_the_part_alone(tmp_path: Path) -> None:
     data = bytearray(frame([b"x" * 14] * 100))
     for record in 10, 60, 61:
         data[30 * record + 15] ^= 1
     path = tmp_path / "a"
     path.write_bytes(data)
     options = ReadSettings(on_error="skip")
-    readers = [RangeReader(part, options) for part in record_ranges(path, options, max_bytes=1500)]
+    readers = [PartReader(part, options) for part in file_parts(path, options, max_bytes=1500)]
 
     assert [sum(map(len, each.blocks())) for each in readers] == [49, 48]
     first, second = (each.report for each in readers)
@@ -191,17 +250,17 @@ def test_the_report_of_a_range_is_of_the_range_alone(tmp_path: Path) -> None:
     assert second is not None
     assert (first.records, second.records) == (49, 48)
     assert [(span.index, span.num_records) for span in second.spans] == [(60, 2)]
-    assert RangeReader(RecordRange(str(path)), ReadSettings()).report is None
-    assert RangeReader(RecordRange(str(path)), options).report is not None  # not opened yet
+    assert PartReader(FilePart(str(path)), ReadSettings()).report is None
+    assert PartReader(FilePart(str(path)), options).report is not None  # not opened yet
 
 
-def test_max_errors_is_of_a_range(tmp_path: Path) -> None:
+def test_max_errors_is_of_a_part(tmp_path: Path) -> None:
     data = bytearray(frame([b"x" * 14] * 100))
     for record in 10, 60, 61:
         data[30 * record + 15] ^= 1
     (path := tmp_path / "a").write_bytes(data)
     options = ReadSettings(on_error="skip", max_errors=1)
-    first, second = (RangeReader(p, options) for p in record_ranges(path, options, max_bytes=1500))
+    first, second = (PartReader(p, options) for p in file_parts(path, options, max_bytes=1500))
 
     assert sum(map(len, first.blocks())) == 49
     with pytest.raises(DataLossError, match=r"record 61, byte 1830: .*max_errors"):
@@ -211,15 +270,15 @@ def test_max_errors_is_of_a_range(tmp_path: Path) -> None:
 @pytest.mark.parametrize("what", ["longer", "shorter", "other"])
 def test_a_file_that_has_changed_since_it_was_cut(tmp_path: Path, what: str) -> None:
     path = written(tmp_path / "a", [b"x" * 14] * 100)
-    ranges = record_ranges(path, num_ranges=4)
+    parts = file_parts(path, num_parts=4)
     changed = {"longer": [b"x" * 14] * 200, "shorter": [b"x" * 14] * 80, "other": [b"x" * 44] * 50}
     written(path, changed[what])
 
     if what == "longer":  # what was there is there
-        assert read(ranges) == [b"x" * 14] * 100
+        assert read(parts) == [b"x" * 14] * 100
         return
     with pytest.raises((FailedPreconditionError, DataLossError)) as raised:
-        read(ranges)
+        read(parts)
     if isinstance(raised.value, FailedPreconditionError):
         assert raised.value.reason is Reason.STALE_INDEX
         assert "has changed since it was divided among tasks" in str(raised.value)
@@ -232,21 +291,21 @@ def test_what_cannot_be_cut_is_whole(tmp_path: Path) -> None:
     (other := tmp_path / "c").write_bytes(b"this is not a file of records" * 10)
 
     for path in zipped, empty, other:
-        (part,) = record_ranges(path, max_bytes=10)
-        assert part == RecordRange(str(path), nbytes=path.stat().st_size)
-    assert len(read(record_ranges(zipped, max_bytes=10))) == 50
+        (part,) = file_parts(path, max_bytes=10)
+        assert part == FilePart(str(path), nbytes=path.stat().st_size)
+    assert len(read(file_parts(zipped, max_bytes=10))) == 50
     with pytest.raises(DataLossError, match="looks like"):
-        read(record_ranges(other))
+        read(file_parts(other))
 
 
 def test_an_index_tells_the_number_of_records_without_a_hop(tmp_path: Path) -> None:
     path = written(tmp_path / "a", [b"x" * 14] * 100)
-    assert [part.n_records for part in record_ranges(path)] == [None]
+    assert [part.n_records for part in file_parts(path)] == [None]
     TFRecordFile(path).save_index()
-    assert [part.n_records for part in record_ranges(path)] == [100]
+    assert [part.n_records for part in file_parts(path)] == [100]
     written(path, [b"x" * 14] * 99)  # the index is of another file now
-    assert [part.n_records for part in record_ranges(path)] == [None]
-    assert sum(p.n_records or 0 for p in record_ranges(path, num_ranges=5)) == 99
+    assert [part.n_records for part in file_parts(path)] == [None]
+    assert sum(p.n_records or 0 for p in file_parts(path, num_parts=5)) == 99
 
 
 def test_a_limit_on_records_is_raised_where_the_record_is(tmp_path: Path) -> None:
@@ -256,23 +315,23 @@ def test_a_limit_on_records_is_raised_where_the_record_is(tmp_path: Path) -> Non
         if has_index:
             TFRecordFile(path).save_index()
         enough, options = ReadSettings(max_record_bytes=50), ReadSettings(max_record_bytes=49)
-        ranges = record_ranges(path, enough, num_ranges=8)
-        assert (read(ranges, enough), sum(r.n_records or 0 for r in ranges)) == (records, 41)
+        parts = file_parts(path, enough, num_parts=8)
+        assert (read(parts, enough), sum(r.n_records or 0 for r in parts)) == (records, 41)
         with pytest.raises(DataLossError, match="record 20, byte 520") as raised:
-            read(record_ranges(path, options, num_ranges=8), options)
+            read(file_parts(path, options, num_parts=8), options)
         assert raised.value.reason is Reason.RECORD_TOO_LARGE
 
 
 def test_bad_arguments(tmp_path: Path) -> None:
     path = written(tmp_path / "a", [b""])
     with pytest.raises(InvalidArgumentError, match="max_bytes"):
-        record_ranges(path, max_bytes=0)
-    with pytest.raises(InvalidArgumentError, match="num_ranges"):
-        record_ranges(path, num_ranges=0)
+        file_parts(path, max_bytes=0)
+    with pytest.raises(InvalidArgumentError, match="num_parts"):
+        file_parts(path, num_parts=0)
     with pytest.raises(FileNotFoundError):
-        record_ranges(tmp_path / "none")
+        file_parts(tmp_path / "none")
     with path.open("rb") as file, pytest.raises(InvalidArgumentError, match="give paths"):
-        record_ranges(file)
+        file_parts(file)
 
 
 @pytest.mark.needs("remote")
@@ -283,11 +342,11 @@ def test_urls_are_cut_by_their_indexes_alone() -> None:
         server.files["/b.idx"] = b"".join(b"%d 21\n" % (21 * i) for i in range(500))
         url = server.url
 
-        whole = record_ranges(f"{url}/a", max_bytes=1000)
-        cut = record_ranges(f"{url}/b", max_bytes=1000)
-        both = record_ranges([f"{url}/a", f"{url}/b"], max_bytes=1000)
+        whole = file_parts(f"{url}/a", max_bytes=1000)
+        cut = file_parts(f"{url}/b", max_bytes=1000)
+        both = file_parts([f"{url}/a", f"{url}/b"], max_bytes=1000)
 
-        assert whole == [RecordRange(f"{url}/a", nbytes=10_500)]
+        assert whole == [FilePart(f"{url}/a", nbytes=10_500)]
         assert len(cut) == 11
         assert both == whole + cut
         assert read(both) == records * 2

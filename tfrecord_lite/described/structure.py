@@ -13,7 +13,7 @@ for a dict, an array for a tuple, a string for a column.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from tfrecord_lite.errors import argument_error
 
@@ -23,7 +23,7 @@ _ONLY_COLUMN = "value"
 """The name of a column that is not in a dict or tuple."""
 
 
-def flatten(data: Any) -> tuple[Structure, dict[str, Any]]:
+def flatten(data: object) -> tuple[Structure, dict[str, Any]]:
     """Split nested dicts and tuples into their structure and their leaves, named by path.
 
     >>> flatten({"a": 1, "b": {"c": 2, "d": (3, 4)}})[1]
@@ -36,7 +36,7 @@ def flatten(data: Any) -> tuple[Structure, dict[str, Any]]:
         raise argument_error("the data are nested too deeply") from error
 
 
-def _flatten(data: Any, name: str, leaves: dict[str, Any]) -> Structure:
+def _flatten(data: object, name: str, leaves: dict[str, Any]) -> Structure:
     if isinstance(data, Mapping):
         for key in data:
             if not isinstance(key, str):
@@ -58,7 +58,7 @@ def _flatten(data: Any, name: str, leaves: dict[str, Any]) -> Structure:
     return name
 
 
-def rebuild(structure: Structure, leaves: Mapping[str, Any]) -> Any:
+def rebuild(structure: Structure, leaves: Mapping[str, object]) -> object:
     """Nest the leaves again, as the structure has them."""
     if isinstance(structure, dict):
         return {key: rebuild(item, leaves) for key, item in structure.items()}
@@ -119,15 +119,18 @@ def _names_of(structure: Structure) -> Iterator[str]:
         yield from _names_of(item)
 
 
-def structure_of_json(found: Any, names: Iterable[str]) -> Structure:
+def _nested_tuples(item: object) -> Structure:
+    """Return parsed JSON with tuples for arrays."""
+    if isinstance(item, dict):
+        return {key: _nested_tuples(below) for key, below in item.items()}
+    if isinstance(item, list):
+        return tuple(map(_nested_tuples, item))
+    return cast("str", item)  # which `structure_of_json` checks
+
+
+def structure_of_json(document: object, names: Iterable[str]) -> Structure:
     """Check a structure from parsed JSON; its leaves must be `names`, each once."""
-
-    def nested(item: Any) -> Any:
-        if isinstance(item, dict):
-            return {key: nested(below) for key, below in item.items()}
-        return tuple(map(nested, item)) if isinstance(item, list) else item
-
-    structure: Structure = nested(found)
+    structure = _nested_tuples(document)
     if sorted(map(str, _names_of(structure))) != sorted(names):
         raise argument_error("a sidecar's structure must name each feature once")
     return structure

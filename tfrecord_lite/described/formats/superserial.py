@@ -25,9 +25,9 @@ import operator
 from collections.abc import Mapping
 from typing import Any
 
+from tfrecord_lite.described.formats import specification
 from tfrecord_lite.errors import InvalidArgumentError, argument_error
 from tfrecord_lite.schema import Original, Schema
-from tfrecord_lite.storage.formats import specification
 from tfrecord_lite.tensors.dtypes import type_of_number
 
 
@@ -62,7 +62,7 @@ def from_yaml(text: str | bytes) -> Schema:
     return from_mapping(found)
 
 
-def from_mapping(header: Any) -> Schema:
+def from_mapping(header: object) -> Schema:
     """Read a parsed header: name -> ``{"shape": list of int or None, "dtype": int}``."""
     if not isinstance(header, Mapping) or not header:
         raise _header_error("there are no features")

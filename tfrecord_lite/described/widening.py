@@ -24,9 +24,11 @@ from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from tfrecord_lite.columns import RaggedTensor
-from tfrecord_lite.convert.lossless import original_dtype, specification_of
+from tfrecord_lite.convert.lossless import specification_of
+from tfrecord_lite.convert.restore import original_dtype
 from tfrecord_lite.schema import (
     Kind,
     Original,
@@ -42,12 +44,12 @@ class IncompatibleError(Exception):
     """No schema fits both batches, for the reason in the text; users never see this error."""
 
 
-def is_empty_lists(column: Any) -> bool:
+def is_empty_lists(column: object) -> bool:
     """Return whether rows are empty lists, and nothing tells what they are lists of."""
-    return is_untyped(column) and len(column.values) == 0
+    return isinstance(column, RaggedTensor) and is_untyped(column) and len(column.values) == 0
 
 
-def is_untyped(column: Any) -> bool:
+def is_untyped(column: object) -> bool:
     """Return whether nothing tells what a ragged column's values are."""
     if not isinstance(column, RaggedTensor):
         return False
@@ -84,7 +86,9 @@ def widened(
     return _stored(name, old.kind, Original(dtype, shape, text, missing, **traits))
 
 
-def _stored(name: str, kind: Kind, original: Original, splits_dtype: Any = np.int64) -> SchemaItem:
+def _stored(
+    name: str, kind: Kind, original: Original, splits_dtype: npt.DTypeLike = np.int64
+) -> SchemaItem:
     """Return the item of an original that was wider from some record on."""
     return SchemaItem(specification_of(name, kind, original, splits_dtype), original)
 
@@ -146,10 +150,10 @@ def _dtype(before: Original, after: Original, *, raw: bool) -> str:
     if names & EXTRA_FLOATS:
         return "float32"
     names = {name.rstrip("124") + "8" if name in EXTRA_INTEGERS else name for name in names}
-    both: Any = np.result_type(*map(original_dtype, names))
+    both = np.result_type(*map(original_dtype, names))
     if _family(both.name) not in families:
         raise incompatible
-    return cast("str", both.name)
+    return both.name
 
 
 def _family(name: str) -> str | None:

@@ -9,8 +9,8 @@ import pytest
 
 from tests.support import golden
 from tfrecord_lite import Schema
+from tfrecord_lite.described.formats import superserial, tfds, tfx
 from tfrecord_lite.errors import InvalidArgumentError
-from tfrecord_lite.storage.formats import superserial, tfds, tfx
 
 
 def told(schema: Schema) -> dict[str, Any]:

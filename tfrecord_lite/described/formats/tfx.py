@@ -38,6 +38,7 @@ from tfrecord_lite.schema import (
     SparseFeature,
     VarLenFeature,
 )
+from tfrecord_lite.schema.features import Partition
 from tfrecord_lite.schema.prepare import keys_to_read, prepare
 
 _KINDS: dict[int, Kind] = {tfmd.BYTES: Kind.BYTES, tfmd.INT: Kind.INT64, tfmd.FLOAT: Kind.FLOAT}
@@ -199,12 +200,12 @@ class _Reader:
             case _:
                 raise _schema_error("the representation is of no known kind", name)
 
-    def _ragged(self, name: str, wanted: Any) -> FeatureSpec:
+    def _ragged(self, name: str, wanted: tfmd.TensorRepresentation.RaggedTensor) -> FeatureSpec:
         steps = list(wanted.feature_path.step)
         if len(steps) != 1:
             detail = f"the path {steps} must have one step, as an Example is not nested"
             raise _unsupported_error(detail, name)
-        partitions: list[Any] = []
+        partitions: list[Partition] = []
         for part in wanted.partition:
             if part.WhichOneof("kind") == "row_length":
                 partitions.append(RaggedFeature.RowLengths(part.row_length))

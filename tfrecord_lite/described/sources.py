@@ -1,11 +1,4 @@
-"""What describes the records of files: a schema that is given, files beside them, or a sample of the records.
-
-::
-
-    schema ──────────────────────────────> Schema, and of sidecars the structure
-    data.tfrecord.schema.json, merged ──┤
-    features.json of TFDS ──────────────┤
-    the first records, surveyed ────────╯
+"""What describes some files: a schema that is given, files beside the data, or a sample of the records.
 
 All readers ask here, so that all read the same.
 """
@@ -13,49 +6,35 @@ All readers ask here, so that all read the same.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tfrecord_lite.arrays import AnyArray
-from tfrecord_lite.block import Block
+from tfrecord_lite.columns import Column
 from tfrecord_lite.convert.arrow import merged_description, without_numbers
-from tfrecord_lite.errors import InvalidArgumentError, Reason, TFRecordError, argument_error
+from tfrecord_lite.described import sidecar
+from tfrecord_lite.described.inferred import FOR_BATCHES, blocks_ahead, first_blocks, inferred
+from tfrecord_lite.described.sidecar import Sidecar
+from tfrecord_lite.described.structure import Structure, is_flat_dict
+from tfrecord_lite.described.structure import merged as merged_structures
+from tfrecord_lite.described.widening import IncompatibleError, as_absent, as_ragged, widened
+from tfrecord_lite.errors import InvalidArgumentError, TFRecordError, argument_error
 from tfrecord_lite.example.parse import ExampleParser, parser_of_all
 from tfrecord_lite.example.sequence.parse import SequenceExampleParser
-from tfrecord_lite.example.survey import Survey
-from tfrecord_lite.files.names import Source, Sources, is_file_object, name_of, position_of
+from tfrecord_lite.files.names import Source, name_of
 from tfrecord_lite.options import ReadSettings
-from tfrecord_lite.reader import TFRecordReader, reader_with
-from tfrecord_lite.schema import (
-    FixedLenFeature,
-    Kind,
-    Original,
-    Schema,
-    SchemaItem,
-    SequenceSchema,
-    SparseFeature,
-)
-from tfrecord_lite.schema.text import nearest
-from tfrecord_lite.sniff import text_of
-from tfrecord_lite.storage import sidecar
-from tfrecord_lite.storage.infer import first_of
-from tfrecord_lite.storage.sidecar import Sidecar
-from tfrecord_lite.storage.structure import Structure, is_flat_dict
-from tfrecord_lite.storage.structure import merged as merged_structures
-from tfrecord_lite.storage.widening import IncompatibleError, as_absent, as_ragged, widened
+from tfrecord_lite.schema import Original, Schema, SchemaItem, SequenceSchema, SparseFeature
 
 if TYPE_CHECKING:
+    from tfrecord_lite.described.sidecar import SchemaLike
     from tfrecord_lite.example.decode.reader import StringForm
-    from tfrecord_lite.storage.sidecar import SchemaLike
 
-SAMPLE = 10_000
-"""Records from which a schema is inferred, where not all are read."""
-_FROM_SAMPLE = "the schema is that of a sample, the first records: pass schema"
-_SAMPLE_BYTES = 64 * 1024 * 1024
+__all__ = ["described_by", "originals_of", "row_restorer", "sidecars_of"]
+
 _TFDS_FILES = ("features.json", "dataset_info.json")
 
 
@@ -73,27 +52,18 @@ def parser_for(
     sources: Sequence[Source],
     options: ReadSettings,
     strings: StringForm = "ndarray",
-) -> ExampleParser[Any] | SequenceExampleParser:
+) -> ExampleParser[Column] | SequenceExampleParser:
     """Return the parser of what describes the records; by default a sample, whose features must be all."""
-    found = described_by(schema, list(sources), options)
-    described: Any = inferred(sources, options) if found is None else found.schema
-    if isinstance(described, SequenceSchema):
-        return SequenceExampleParser(*described, strings=strings)
-    if found is None:
-        return parser_of_all(described, strings=strings, hint=_FROM_SAMPLE)
-    return ExampleParser(described, strings=strings)
-
-
-def reader_ahead(sources: Sources, options: ReadSettings) -> TFRecordReader:
-    """Return a reader for a first look; damage is reported when the data are read, not before."""
-    if options.on_error != "raise":
-        options = replace(options, on_error=lambda span: None, max_errors=None)  # noqa: ARG005
-    reader = reader_with(sources, options)
-    for source in reader.sources:
-        if is_file_object(source) and position_of(source) is None:
-            detail = "a stream that cannot seek is read only once; give schema, and text by name"
-            raise argument_error(detail, source=name_of(source))
-    return reader
+    described = described_by(schema, list(sources), options)
+    hint = None
+    if described is None:
+        sample = first_blocks(sources, options, FOR_BATCHES.num_records)
+        described, hint = Sidecar(inferred(sample, FOR_BATCHES, sources)), FOR_BATCHES.hint
+    if isinstance(described.schema, SequenceSchema):
+        return SequenceExampleParser(*described.schema, strings=strings)
+    if hint is not None:
+        return parser_of_all(described.schema, strings=strings, hint=hint)
+    return ExampleParser(described.schema, strings=strings)
 
 
 # --------------------------------------------------------------------------- for displays
@@ -140,37 +110,6 @@ def row_restorer(schema: Schema) -> Callable[[bytes], dict[str, AnyArray]]:
         }
 
     return restored
-
-
-# ----------------------------------------------------------------------------- a sample
-
-
-def first_blocks(sources: Sequence[Source], options: ReadSettings, size: int | None) -> list[Block]:
-    """Return the records at the start of some files, up to their number or size."""
-    found: list[Block] = []
-    n_bytes = 0
-    with closing(first_of(reader_ahead(sources, options).blocks(), size)) as blocks:
-        for block in blocks:
-            found.append(block)
-            n_bytes += block.nbytes
-            if n_bytes >= _SAMPLE_BYTES:
-                break
-    return found
-
-
-def inferred(
-    sources: Sequence[Source], options: ReadSettings, blocks: Iterable[Block] | None = None
-) -> Schema | SequenceSchema:
-    """Return the schema of some blocks, by default of the first records."""
-    survey = Survey()
-    for block in first_blocks(sources, options, SAMPLE) if blocks is None else blocks:
-        survey.add(block)
-    try:
-        return survey.summary().schema()
-    except InvalidArgumentError as error:
-        name = name_of(sources[0]) if len(sources) == 1 else None
-        detail = f"{error.detail}; give schema, which says what the columns are"
-        raise error.at(detail=detail, source=name) from None
 
 
 # ----------------------------------------------------------------- files beside the data
@@ -227,7 +166,7 @@ def sidecars_of(sources: list[Source], options: ReadSettings) -> Sidecar | None:
 
 
 def _has_records(source: Source, options: ReadSettings) -> bool:
-    with closing(reader_ahead(source, options).blocks(1)) as blocks:  # type: ignore[type-var]
+    with closing(blocks_ahead([source], options)) as blocks:
         return next(blocks, None) is not None
 
 
@@ -279,56 +218,3 @@ def structure_of(described: Sidecar) -> Structure:
     """Return the structure of data, also that of a flat dict."""
     names: Structure = {name: name for name in described.schema}
     return names if described.structure is None else described.structure
-
-
-# ---------------------------------------------------------------------------------- text
-
-
-def with_text(described: Sidecar, text: Any, looked: Callable[[], list[Block]]) -> Sidecar:
-    """Return a schema that says which columns of byte strings are text."""
-    schema = described.schema
-    if isinstance(schema, SequenceSchema):
-        detail = "text is for Examples; columns of SequenceExamples are byte strings"
-        raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
-    names = [name for name, item in schema.to_items().items() if _may_be_text(item)]
-    if isinstance(text, str):
-        raise TypeError(f"text must be a bool or a list of names, not the str {text!r}")
-    if text is True:
-        chosen = _texts_in(described, names, looked()) if names else []
-    else:
-        chosen = list(text)
-        for name in chosen:
-            if name not in names:
-                detail = f"{name!r} in text is not a column of byte strings{nearest(name, names)}"
-                raise argument_error(detail)
-    items = schema.to_items()
-    for name in chosen:
-        item = items[name]
-        if item.original is not None:
-            original = replace(item.original, text="str")
-        else:
-            shape = item.spec.shape if isinstance(item.spec, FixedLenFeature) else (None,)
-            original = Original("string", shape, "str")
-        items[name] = item._replace(original=original)
-    return described._replace(schema=Schema.of_items(items))
-
-
-def _may_be_text(item: SchemaItem) -> bool:
-    """Return whether a feature has byte strings that nothing says are text."""
-    if item.original is not None:
-        return item.original.dtype == "string" and item.original.text is None
-    return item.kind is Kind.BYTES and not getattr(item.spec, "partitions", ())
-
-
-def _texts_in(described: Sidecar, names: list[str], blocks: list[Block]) -> list[str]:
-    """Return the columns whose byte strings are all printable text, and some not empty."""
-    parse = ExampleParser(described.schema.select(names))
-    is_text = dict.fromkeys(names, True)
-    has_any = dict.fromkeys(names, False)
-    for block in blocks:
-        for name, column in parse(block).items():
-            flat: Any = getattr(column, "flat_values", getattr(column, "values", column))
-            values = np.ma.compressed(flat).tolist()
-            has_any[name] |= any(values)
-            is_text[name] &= all(text_of(value) is not None for value in values)
-    return [name for name in names if has_any[name] and is_text[name]]

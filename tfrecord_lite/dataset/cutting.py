@@ -22,9 +22,12 @@ from typing import Any, Self, TypeAlias
 from tfrecord_lite.dataset.chunks import Chunk, join
 from tfrecord_lite.errors import FailedPreconditionError, Reason
 
+__all__ = ["Feed", "Pair", "State", "elements"]
+
 State: TypeAlias = dict[str, Any] | None
 """Where a node stands; None at its beginning."""
 Pair: TypeAlias = tuple[Chunk, State]
+"""Elements, and the state after them."""
 Start: TypeAlias = Callable[[State], Iterator[Pair]]
 """Starts a node at a state."""
 
@@ -151,7 +154,7 @@ def elements(feed: Feed) -> Iterator[tuple[Any, Chunk, int, dict[str, Any]]]:
         chunk = feed.take()
         if chunk is None:
             return
-        for i, element in enumerate(chunk.elements()):
+        for i, element in enumerate(chunk.to_list()):
             yield element, chunk, i, further(before, i + 1)
 
 

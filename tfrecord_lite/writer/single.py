@@ -2,7 +2,7 @@
 
 :class:`TFRecordWriter` has TensorFlow's signature and rules (O3 to O8). It also appends,
 infers the compression, and replaces a file only when the new one is complete.
-:mod:`tfrecord_lite.sharded` writes many files at once; both are :class:`MessageWriter`.
+:mod:`tfrecord_lite.writer.sharded` writes many files at once; both are :class:`MessageWriter`.
 """
 
 from __future__ import annotations

@@ -27,9 +27,9 @@ from typing import Any
 
 import numpy as np
 
+from tfrecord_lite.described.formats import Shape, nearest_kind, specification
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.schema import Original, RaggedFeature, Schema, SchemaItem
-from tfrecord_lite.storage.formats import Shape, nearest_kind, specification
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class _Tensor:
     is_optional: bool = False
 
 
-def is_features(document: Any) -> bool:
+def is_features(document: object) -> bool:
     """Return whether parsed JSON is a ``features.json``, in any of its forms."""
     return isinstance(document, Mapping) and (
         "featuresDict" in document or "pythonClassName" in document or "type" in document

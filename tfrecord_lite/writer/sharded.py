@@ -25,9 +25,9 @@ from tfrecord_lite.errors import (
 from tfrecord_lite.files.compression import CompressionType, TFRecordOptions, compression_to_write
 from tfrecord_lite.files.names import StorageOptions, check_storage_options, is_url, shard_names
 from tfrecord_lite.files.output import lock_set, unlock_set
-from tfrecord_lite.records.file_set import FileSet, Filling
+from tfrecord_lite.records.shard_set import Filling, ShardSet
 from tfrecord_lite.records.sink import RecordSink
-from tfrecord_lite.writer import MessageWriter, as_record
+from tfrecord_lite.writer.single import MessageWriter, as_record
 
 __all__ = ["ShardedTFRecordWriter"]
 
@@ -108,7 +108,7 @@ class ShardedTFRecordWriter(MessageWriter):
         self._filling = None if bytes_per_shard is None else Filling(None, bytes_per_shard)
         self._next = 0  # shard in turn
         names = self._names(num_shards, bytes_per_shard)
-        self._files = FileSet(self._options, storage_options, len(names))
+        self._files = ShardSet(self._options, storage_options, len(names))
         self._sinks = self._files.sinks
         self._lock = None if is_url(names[0]) else lock_set(names[0])
         self._is_open, self._is_done = True, False

@@ -1,0 +1,58 @@
+"""Column, the type of any parsed feature, and its dense form."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from tfrecord_lite.arrays import AnyArray
+from tfrecord_lite.columns.bytes import BytesColumn, fill_value
+from tfrecord_lite.columns.ragged import RaggedTensor
+from tfrecord_lite.columns.sparse import SparseTensor
+
+Column: TypeAlias = AnyArray | BytesColumn | RaggedTensor | SparseTensor
+"""The values of one feature for a batch of records; all have `shape` and `dtype`."""
+
+
+def to_dense(column: Column, default_value: Any = None) -> AnyArray:
+    """Return a column of any type as one NumPy array.
+
+    Parameters
+    ----------
+    column : ndarray, BytesColumn, RaggedTensor or SparseTensor
+        As parsing and loading return them.
+    default_value : optional
+        Fills the places without a value: the ends of shorter rows, missing coordinates,
+        masked elements. None for 0 or ``b""``.
+
+    Returns
+    -------
+    ndarray
+        The column itself if it is a plain array; otherwise a new array. Byte strings
+        are an object array of ``bytes``.
+
+    Raises
+    ------
+    InvalidArgumentError, TypeError
+        If `default_value` does not fit the column's dtype and shape.
+
+    See Also
+    --------
+    RaggedTensor.to_tensor : pads to a given shape, too.
+
+    Examples
+    --------
+    >>> to_dense(RaggedTensor.from_row_lengths([1, 2, 3], [1, 2]), default_value=-1)
+    array([[ 1, -1],
+           [ 2,  3]])
+    """
+    if isinstance(column, BytesColumn):
+        return column.to_numpy()
+    if isinstance(column, RaggedTensor):
+        return column.to_tensor(default_value)
+    if isinstance(column, SparseTensor):
+        return column.to_dense(default_value)
+    if isinstance(column, np.ma.MaskedArray):
+        return column.filled(fill_value(default_value, column.dtype, ()))
+    return column

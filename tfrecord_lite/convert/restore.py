@@ -1,0 +1,404 @@
+"""restore: stored lists as what they were; result: lists of any type as what a user holds.
+
+::
+
+    Lists, as stored           Lists, as they were            result
+    int64 0 1 1   ─ restore ─> bool no yes yes  ─ result ─>   array, masked array, RaggedTensor,
+    strings of 8 bytes         float64                        BytesColumn, objects
+
+The levels are divided already, by partitions if there are any. Of strings that are stored raw each
+is one row more. Texts stay UTF-8, which is checked here, until the result is made.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any, cast
+
+import numpy as np
+
+from tfrecord_lite.arrays import (
+    AnyArray,
+    BoolArray,
+    ByteItems,
+    ByteRanges,
+    ByteStrings,
+    ObjectArray,
+    Uint8Array,
+    row_splits,
+)
+from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
+from tfrecord_lite.columns.bytes import FlatValues, as_array
+from tfrecord_lite.convert.lists import Lists, MaskedBytes, SparseLists
+from tfrecord_lite.convert.types import (
+    column_error,
+    extra_floats_back,
+    inexact_integers,
+    not_utf8,
+)
+from tfrecord_lite.errors import InvalidArgumentError, Reason, plural
+from tfrecord_lite.schema.kinds import EXTRA_FLOATS, EXTRA_INTEGERS, numpy_dtype
+from tfrecord_lite.schema.types import Type
+
+SMALL_FLOATS = frozenset({"float16", *EXTRA_FLOATS})
+"""The floats that do not have every float32."""
+
+_SHORT_BYTES = 256
+
+
+def original_dtype(name: str) -> np.dtype[Any]:
+    """Return a dtype by the name an Original has for it; ImportError without ml_dtypes."""
+    return np.dtype(object) if name == "string" else numpy_dtype(name)
+
+
+# ------------------------------------------------------------------------------------ restore
+
+
+def restore(key: str, lists: Lists, kind: Type) -> Lists:
+    """Return lists as they were before they were stored: with the dtype, levels and mask of a type.
+
+    Without a shape in the type the levels stay. Raises InvalidArgumentError with the record's number:
+    ``UNREPRESENTABLE`` for a value that the type does not have, ``WRONG_COUNT`` for values that do not
+    make up its shape, ``BAD_ARGUMENT`` for a text that is not UTF-8.
+    """
+    shape, stored = kind.shape, lists.type.shape or ()
+    is_dense = None not in stored
+    if kind.is_raw:
+        lists, stored = _unpacked(key, lists, kind), (*stored, None)
+    elif kind.dtype == "string":
+        _check_strings(key, lists, kind.text)
+    else:
+        lists = lists.with_(flat=_from_stored(key, lists, kind))
+    if shape is not None and None not in shape:
+        if is_dense:
+            _check_counts(key, lists, kind)
+            return lists.with_(type=kind, levels=shape)
+        if kind.missing:
+            return _with_fillers(key, lists, kind)
+    if shape is None or None not in stored:
+        return lists.with_(type=replace(kind, shape=stored))
+    return _regrouped(key, lists, kind, stored)
+
+
+def restore_values(key: str, lists: Lists, kind: Type) -> Lists:
+    """Return lists with their values as they were, and levels as they are; a raw string is one value."""
+    plain = replace(kind, shape=(), missing=False)
+    values = Lists(len(lists.flat), replace(lists.type, shape=()), (), lists.flat)
+    try:
+        values = restore(key, values, plain)
+    except InvalidArgumentError as error:
+        if error.index is None:
+            raise
+        raise error.at(index=lists.record_of(error.index)) from None
+    return lists.with_(flat=values.flat, type=replace(plain, shape=lists.type.shape))
+
+
+def _regrouped(key: str, lists: Lists, kind: Type, stored: tuple[int | None, ...]) -> Lists:
+    """Divide the rows of the last dimension that varies anew: into values of the type's inner shape."""
+    shape: Any = kind.shape
+    rank, inner = outer_rank(stored), shape[outer_rank(shape) :]
+    size = math.prod(inner)
+    *outer, last = lists.levels[:rank]
+    counts: Any = last * math.prod(cast("tuple[int, ...]", lists.levels[rank:]))
+    wrong = np.flatnonzero(counts % size if size else counts)
+    if wrong.size:
+        first = int(wrong[0])
+        found = plural(int(np.ravel(counts)[first]), "value")
+        rows = lists.with_(levels=tuple(outer))
+        detail = f"{found} cannot be divided into rows of the shape {inner}"
+        raise rows.error(key, detail, first, Reason.WRONG_COUNT)
+    levels = (*outer, counts // size if size else counts, *inner)
+    return lists.with_(type=replace(kind, shape=(*stored[:rank], *inner)), levels=levels)
+
+
+def outer_rank(shape: Sequence[int | None]) -> int:
+    """Return how many dimensions there are up to the last that varies."""
+    return max((i + 1 for i, dim in enumerate(shape) if dim is None), default=0)
+
+
+def _check_counts(key: str, lists: Lists, kind: Type) -> None:
+    """Raise about the first record whose values do not make up the type's shape, if it has any."""
+    shape, size, counts = kind.shape, kind.size, lists.counts()
+    if isinstance(counts, int) and counts == size:
+        return
+    is_wrong = np.broadcast_to(np.not_equal(counts, size), lists.n)
+    wrong = np.flatnonzero(is_wrong if lists.present is None else is_wrong & lists.present)
+    if wrong.size:
+        found = plural(int(np.broadcast_to(counts, lists.n)[wrong[0]]), "value")
+        detail = f"{found}, but the shape {shape} holds {size:,}"
+        raise column_error(key, detail, int(wrong[0]), Reason.WRONG_COUNT)
+
+
+def _with_fillers(key: str, lists: Lists, kind: Type) -> Lists:
+    """Return rows of one shape, or none where a record lacks the feature, with fillers in their place."""
+    shape: Any = kind.shape
+    if kind.is_raw:
+        strings = lists.with_(levels=lists.levels[:1], present=lists.lengths > 0)
+        _check_counts(key, strings, replace(kind, shape=()))
+    present = lists.lengths > 0
+    lists = lists.with_(type=kind, present=None if present.all() else present)
+    _check_counts(key, lists, kind)
+    if lists.present is None:
+        return lists.with_(levels=shape)
+    n, size, n_present = lists.n, kind.size, int(np.count_nonzero(present))
+
+    def filled(values: AnyArray) -> AnyArray:
+        whole = np.zeros((n, size), values.dtype)
+        whole[present] = values.reshape(n_present, size)
+        return whole.reshape(-1)
+
+    flat = lists.flat
+    if isinstance(flat, np.ndarray):
+        flat = filled(flat)
+    else:
+        strings = flat.to_ranges()
+        flat = ByteRanges(strings.data, filled(strings.starts), filled(strings.lengths))
+    return lists.with_(levels=shape, flat=flat)
+
+
+def _unpacked(key: str, lists: Lists, kind: Type) -> Lists:
+    """Return raw strings as rows of their values, so with one level more."""
+    strings, dtype = lists.flat, original_dtype(kind.dtype)
+    lengths = strings.lengths
+    wrong = np.flatnonzero(lengths % dtype.itemsize)
+    if wrong.size:
+        first = int(wrong[0])
+        detail = f"{lengths[first]} bytes do not make up values of {dtype.name}"
+        raise lists.error(key, detail, first, Reason.WRONG_COUNT)
+    flat = numbers_of(strings.joined(), dtype)
+    return lists.with_(levels=(*lists.levels, lengths // dtype.itemsize), flat=flat)
+
+
+def numbers_of(data: Uint8Array, dtype: np.dtype[Any]) -> AnyArray:
+    """Return little-endian bytes as numbers; a view if they may be written to."""
+    if dtype == np.bool:
+        return np.not_equal(data, 0)
+    data = data if data.flags.writeable else data.copy()
+    numbers = data.view(dtype.newbyteorder("<")).astype(dtype, copy=False)
+    # Viewed as the native dtype once more, which is the same one, but prints as float64.
+    same: AnyArray = numbers.view(dtype)
+    return same
+
+
+def _from_stored(key: str, lists: Lists, kind: Type) -> AnyArray:
+    """Return flat numbers, int64 or float32, as they were before they were stored."""
+    values: AnyArray = lists.flat
+    dtype = original_dtype(kind.dtype)
+    if dtype == values.dtype:
+        return values
+    wrong = outside(values, dtype)
+    if wrong is not None:
+        number = int(wrong.argmax())
+        detail = (
+            f"{values[number]} is not a {dtype.name}, which the schema says it was; "
+            "leave out restore, or give a schema with an Original of a wider dtype"
+        )
+        raise lists.error(key, detail, number)
+    if dtype.name in EXTRA_FLOATS and values.dtype.kind == "f":
+        return extra_floats_back(values, dtype)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        return values.astype(dtype)  # int64 to uint64 undoes two's complement
+
+
+def outside(values: AnyArray, dtype: np.dtype[Any]) -> BoolArray | None:
+    """Find the stored numbers, int64 or float32, that a dtype does not have; None if it has all."""
+    is_whole = values.dtype.kind in "iu"
+    is_float = dtype.kind in "fc" or dtype.name in EXTRA_FLOATS
+    wrong: BoolArray
+    if is_float:
+        if not is_whole and dtype.name not in SMALL_FLOATS:
+            return None
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            back: AnyArray = values.astype(dtype).real.astype(np.float64)
+            if is_whole:  # compared as integers
+                wrong = inexact_integers(values, np.where(np.isfinite(back), back, np.inf))
+            else:
+                wrong = (back != values) & ~(np.isnan(back) & np.isnan(values))
+        return wrong if wrong.any() else None
+    low, high = _bounds(dtype)
+    if is_whole and dtype.itemsize == 8 and dtype.kind in "iuMm":  # two's complement
+        return None
+    if is_whole and (not values.size or (values.min() >= low and values.max() <= high)):
+        return None
+    # Not `<= high`: a float32 has no number just below 2**63.
+    wrong = ~((values >= low) & (values < high + 1) & (values == np.trunc(values)))
+    return wrong if wrong.any() else None
+
+
+def _bounds(dtype: np.dtype[Any]) -> tuple[int, int]:
+    """Return the least and the greatest integer of a dtype; of times, of their ticks."""
+    if dtype.name in EXTRA_INTEGERS:
+        n_bits, is_signed = int(dtype.name[-1]), dtype.name[0] != "u"
+        return -(is_signed << (n_bits - 1)), (1 << (n_bits - is_signed)) - 1
+    if dtype.kind == "b":
+        return 0, 1
+    info = np.iinfo(np.int64 if dtype.kind in "Mm" else dtype)
+    return int(info.min), int(info.max)
+
+
+# -------------------------------------------------------------------------------------- texts
+
+
+def _check_strings(key: str, lists: Lists, text: str | None) -> None:
+    """Raise about the first string that is not what it was: too long, or no UTF-8."""
+    strings: ByteStrings = lists.flat
+    if text is None:
+        return
+    if text[0] != "S" and (first := _not_utf8(strings)) is not None:
+        detail = "a byte string that is not UTF-8, but the schema says that these are text"
+        raise lists.error(key, detail, first, Reason.BAD_ARGUMENT)
+    if (wrong := too_long(strings, text)) is not None:  # NumPy would cut them off
+        detail = f"a string that is longer than {text}, which the schema says it was; "
+        detail += "leave out restore, or give a schema with a wider Original"
+        raise lists.error(key, detail, int(wrong.argmax()))
+
+
+def _not_utf8(strings: ByteStrings) -> int | None:
+    """Return the number of the first string that is not UTF-8; None if all are."""
+    splits = row_splits(strings.lengths)
+    data = strings.packed(splits)
+    if not data.size or data.max() < 0x80:
+        return None
+    firsts = data[splits[:-1][strings.lengths > 0]]
+    try:
+        data.tobytes().decode()
+    except UnicodeDecodeError:
+        pass
+    else:  # no string begins within a character
+        if not ((firsts & 0xC0) == 0x80).any():
+            return None
+    return not_utf8(BytesColumn(splits, data).to_list())
+
+
+def too_long(strings: ByteStrings, text: str | None) -> BoolArray | None:
+    """Find the strings that are longer than their original; None if none is."""
+    if text is None or text[0] not in "SU":
+        return None
+    width = int(text[1:])
+    wrong: BoolArray = strings.lengths > width
+    if text[0] == "U" and wrong.any():  # in bytes; now in code points
+        strings = strings.to_ranges()
+        before = row_splits(((strings.data & 0xC0) != 0x80).astype(np.int64))
+        wrong = before[strings.starts + strings.lengths] - before[strings.starts] > width
+    return wrong if wrong.any() else None
+
+
+# ------------------------------------------------------------------------------------- results
+
+
+def result(lists: Lists, *, with_objects: bool, splits_dtype: Any = np.int64) -> Any:
+    """Return lists as what a user holds: an array, masked array, RaggedTensor or BytesColumn.
+
+    Without objects, strings that are not in arrays are a BytesColumn, or MaskedBytes, whatever their type
+    of text; and nothing is masked if no record lacks the feature.
+    """
+    kind = lists.type
+    shape: Any = kind.shape or ()
+    rank = outer_rank(shape)
+    values = values_of(lists, with_objects=with_objects)
+    if len(shape) > rank:
+        values = as_array(values)  # a column has one dimension
+    if rank:
+        return _ragged(lists, shape, rank, values, np.dtype(splits_dtype))
+    if isinstance(values, BytesColumn):
+        return (
+            values
+            if lists.present is None or not kind.missing
+            else MaskedBytes(values, ~lists.present)
+        )
+    values = values.reshape(lists.n, *shape)
+    if not kind.missing or (lists.present is None and not with_objects):
+        return values
+    present = np.ones(lists.n, np.bool_) if lists.present is None else lists.present
+    mask = np.broadcast_to(~present.reshape(-1, *[1] * len(shape)), values.shape).copy()
+    return np.ma.MaskedArray(values, mask)
+
+
+def _ragged(
+    lists: Lists, shape: tuple[int | None, ...], rank: int, values: FlatValues, dtype: np.dtype[Any]
+) -> RaggedTensor:
+    """Return rows whose lengths vary: the first dimensions of a shape, up to `rank`."""
+    splits, n_rows = [], lists.n
+    for level in lists.levels[:rank]:
+        if isinstance(level, int):
+            splits.append(np.arange(n_rows + 1, dtype=np.int64) * level)
+        else:
+            splits.append(row_splits(level))
+        n_rows = int(splits[-1][-1])
+    column: Any = values
+    if isinstance(values, np.ndarray):
+        # Of texts a RaggedTensor would make byte strings.
+        column = values.astype(object) if values.dtype.kind in "UT" else values
+        column = column.reshape(n_rows, *shape[rank:])
+    if any(each[-1] > np.iinfo(dtype).max for each in splits):  # of several blocks together
+        dtype = np.dtype(np.int64)
+    for each, dim in zip(reversed(splits), reversed(shape[:rank]), strict=True):
+        column = RaggedTensor(column, each.astype(dtype, copy=False), dim)
+    return column  # type: ignore[no-any-return]
+
+
+def sparse_result(lists: SparseLists, *, with_objects: bool) -> SparseTensor:
+    """Return values and their coordinates as a SparseTensor."""
+    values = lists.values
+    message = np.repeat(np.arange(values.n), values.lengths)
+    places = np.stack([message, *(place.flat for place in lists.places)], 1)
+    flat = as_array(values_of(values, with_objects=with_objects))
+    return SparseTensor(places, flat, np.array([values.n, *lists.sizes]))
+
+
+def values_of(lists: Lists, *, with_objects: bool) -> FlatValues:
+    """Return values that own their memory: byte strings as one column, or objects of their type of text."""
+    flat = lists.flat
+    if not isinstance(flat, ByteRanges | ByteItems):
+        return flat  # type: ignore[no-any-return]
+    if not with_objects:
+        splits = row_splits(flat.lengths)
+        return BytesColumn(splits, flat.joined(splits))
+    text = lists.type.text
+    if text is None:
+        return objects_of(flat)
+    if text[0] == "S":
+        return objects_of(flat).astype(text)
+    texts = np.empty(len(flat), object)
+    texts[:] = _decoded(flat)
+    dtype: Any = np.dtypes.StringDType() if text == "T" else object if text == "str" else text
+    return texts.astype(dtype, copy=False)
+
+
+def _decoded(strings: ByteStrings) -> list[str]:
+    """Decode strings, all at once: slices of a text cost less than to decode each."""
+    splits = row_splits(strings.lengths)
+    data = strings.packed(splits)
+    whole = data.tobytes().decode()
+    if len(whole) < data.size:  # from bytes to characters
+        splits = row_splits(((data & 0xC0) != 0x80).astype(np.int64))[splits]
+    return [whole[a:b] for a, b in pairwise(splits.tolist())]
+
+
+def objects_of(strings: ByteStrings) -> ObjectArray:
+    """Copy byte strings out of their buffer: an object each."""
+    out = np.empty(len(strings), object)
+    if isinstance(strings, ByteItems):
+        out[:] = [bytes(item) for item in strings.items]
+        return out
+    starts, lengths = strings.starts, strings.lengths
+    if int(lengths.sum()) < _SHORT_BYTES * starts.size:
+        # Slices of bytes are cheaper than views of an array, and the copy is small.
+        splits = row_splits(lengths)
+        copied = strings.packed(splits).tobytes()
+        out[:] = [copied[a:b] for a, b in pairwise(splits.tolist())]
+        return out
+    view = memoryview(strings.data)  # type: ignore[arg-type]
+    stops = (starts + lengths).tolist()
+    out[:] = [view[a:b].tobytes() for a, b in zip(starts.tolist(), stops, strict=True)]
+    return out
+
+
+def as_strings(column: Any) -> ByteStrings:
+    """Return a BytesColumn, or an array of byte strings, as strings end to end."""
+    if isinstance(column, BytesColumn):
+        return ByteRanges(column.data, column.offsets[:-1], column.lengths)
+    return ByteItems.of(column.reshape(-1).tolist())

@@ -1,0 +1,19 @@
+"""What describes the records of files: a schema, files beside the data, or a sample of the records.
+
+::
+
+    schema= ───────────────────────────────> Schema, and of sidecars the structure of the data
+    data.tfrecord.schema.json, merged ──┤
+    features.json of TFDS ──────────────┤
+    the first records, surveyed ────────╯
+
+=============  ==============================================================================
+``sources``    what describes some files, and the parser of it: all readers ask here
+``inferred``   a schema from the records themselves, by one of three policies
+``columns``    which columns callers ask for, and which of byte strings are text
+``sidecar``    schema files, written and read: ours, and with ``formats`` those of others
+``structure``  nested dicts and tuples, as columns by name and back
+``widening``   one schema for what was stored by either of two
+``formats``    schemas of Super Serial, TensorFlow Datasets and TFX
+=============  ==============================================================================
+"""

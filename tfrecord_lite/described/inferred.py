@@ -1,0 +1,184 @@
+"""A schema inferred from the records of files, by one of three policies.
+
+=====================  =======  =====================  ====================================  ========
+policy                 records  a later one may lack   a later one may have another feature  features
+=====================  =======  =====================  ====================================  ========
+:data:`WHOLE`          all      (there is none)        (there is none)                       chosen
+:data:`FOR_BATCHES`    10,000   no: MISSING            no: WRONG_KIND                        all
+:data:`FOR_TABLES`     10,000   yes: a null            only if columns are chosen            chosen
+=====================  =======  =====================  ====================================  ========
+
+``load``, ``scan(sample=None)``, ``infer_schema`` and ``tfrecord schema`` survey all records; a batch of
+``read_batches``, ``batches`` and ``TFRecordFile`` has the same columns as every other, without masks; a
+column of ``scan`` may have nulls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import closing
+from typing import Any, NamedTuple, TypeVar
+
+from tfrecord_lite.block import Block
+from tfrecord_lite.described.columns import known_columns
+from tfrecord_lite.described.widening import as_absent
+from tfrecord_lite.errors import DamagedSpan, InvalidArgumentError, argument_error
+from tfrecord_lite.example.survey import Survey
+from tfrecord_lite.files.names import Source, is_file_object, name_of, position_of, seek_to
+from tfrecord_lite.options import ReadSettings
+from tfrecord_lite.records.damage import DamageLog
+from tfrecord_lite.records.stream import RecordStream
+from tfrecord_lite.schema import (
+    FixedLenFeature,
+    Original,
+    Schema,
+    SequenceSchema,
+    SequenceSummary,
+    Summary,
+)
+
+__all__ = [
+    "FOR_TABLES",
+    "SAMPLE",
+    "WHOLE",
+    "blocks_ahead",
+    "feature_names",
+    "first_blocks",
+    "first_of",
+    "inferred",
+]
+
+_Rows = TypeVar("_Rows", Block, Any)
+
+SAMPLE = 10_000
+"""Records from which a schema is inferred, where not all are read."""
+_SAMPLE_BYTES = 64 * 1024 * 1024
+_FROM_SAMPLE = "the schema is that of a sample, the first records: pass"
+
+
+class Policy(NamedTuple):
+    """Which records a schema is inferred from, and what later ones may do."""
+
+    num_records: int | None
+    """Records at the start that are surveyed, 64 MiB of them at most; None for all."""
+    may_lack: bool
+    """Whether a later record may lack a feature that every surveyed one has."""
+    hint: str | None
+    """What ends the error about a later record that does not fit; None if there are none."""
+    way_out: str = "choose columns without it, or give schema"
+    """What to do about a feature that has no type."""
+
+
+WHOLE = Policy(None, may_lack=False, hint=None)
+"""All records, for ``load``, ``scan(sample=None)`` and ``infer_schema``."""
+FOR_BATCHES = Policy(SAMPLE, may_lack=False, hint=f"{_FROM_SAMPLE} schema", way_out="give schema")
+"""The first records, for batches that all have the same columns."""
+FOR_TABLES = Policy(SAMPLE, may_lack=True, hint=f"{_FROM_SAMPLE} sample=None, or schema")
+"""The first records, for ``scan``, whose columns may have nulls."""
+
+
+def inferred(
+    blocks: Iterable[Block],
+    policy: Policy,
+    sources: Sequence[Source],
+    names: Sequence[str] | None = None,
+) -> Schema | SequenceSchema:
+    """Return the schema of the records in some blocks, which are those of `sources`, or the first ones.
+
+    With `names`, the schema has these features alone, named by path in SequenceExamples, and the
+    others are not judged. Raises InvalidArgumentError as :meth:`Summary.schema`, for an unknown name,
+    and for what is neither Examples nor SequenceExamples.
+    """
+    survey = Survey()
+    for block in blocks:
+        survey.add(block)
+    summary = survey.summary()
+    known = feature_names(summary)
+    if names is not None and known:
+        names = known_columns(names, known)
+    try:
+        schema = summary.schema(names=names)
+    except InvalidArgumentError as error:
+        name = name_of(sources[0]) if len(sources) == 1 else None
+        way_out = "give schema" if error.key is None else policy.way_out
+        detail = f"{error.detail}; {way_out}, which says what the columns are"
+        raise error.at(detail=detail, source=name) from None
+    return _optional(schema) if policy.may_lack and isinstance(schema, Schema) else schema
+
+
+def feature_names(summary: Summary | SequenceSummary) -> list[str]:
+    """Return the names of the features that have values, which are paths in SequenceExamples."""
+    if isinstance(summary, Summary):
+        return [name for name, feature in summary.items() if feature.lists]
+    lists = summary.feature_lists.items()
+    return [
+        *(f"context/{name}" for name in feature_names(summary.context)),
+        *(f"feature_lists/{name}" for name, steps in lists if steps.values.lists),
+    ]
+
+
+def _optional(schema: Schema) -> Schema:
+    """Return features that later records may lack, which all in the sample have."""
+    items = schema.to_items()
+    for name, item in items.items():
+        spec = item.spec
+        if item.original is None and isinstance(spec, FixedLenFeature):
+            item = item._replace(original=Original(spec.dtype, spec.shape))  # noqa: PLW2901
+        items[name] = item if item.original is None else as_absent(name, item)
+    return Schema.of_items(items)
+
+
+# ------------------------------------------------------------------------------ the records
+
+
+def first_blocks(
+    sources: Sequence[Source], options: ReadSettings, num_records: int | None
+) -> list[Block]:
+    """Return the records at the start of some files, up to a number or 64 MiB."""
+    sample: list[Block] = []
+    n_bytes = 0
+    with closing(first_of(blocks_ahead(sources, options), num_records)) as blocks:
+        for block in blocks:
+            sample.append(block)
+            n_bytes += block.nbytes
+            if n_bytes >= _SAMPLE_BYTES:
+                break
+    return sample
+
+
+def blocks_ahead(sources: Sequence[Source], options: ReadSettings) -> Generator[Block, None, None]:
+    """Yield the records of files for a first look, after which file objects stand where they stood.
+
+    Damage that is to be skipped is reported when the data are read, not here.
+    """
+    for source in sources:
+        if is_file_object(source) and position_of(source) is None:
+            detail = "a stream that cannot seek is read only once; give schema, and text by name"
+            raise argument_error(detail, source=name_of(source))
+    log = None if options.on_error == "raise" else DamageLog(_unreported, None)
+    for source in sources:
+        start = position_of(source)
+        stream = RecordStream(source, options)
+        try:
+            records = stream if log is None else log.skipping(stream)
+            while (block := records.next_block()) is not None:
+                yield block
+        finally:
+            stream.close()
+            if start is not None:
+                seek_to(source, start)
+
+
+def _unreported(span: DamagedSpan) -> None:
+    """Take no notice of damage."""
+
+
+def first_of(parts: Iterator[_Rows], n: int | None) -> Generator[_Rows, None, None]:
+    """Yield blocks, or batches, up to so many records in all, and close where they come from."""
+    left = n
+    with closing(parts):  # type: ignore[type-var]
+        for part in parts if n != 0 else ():
+            yield part if left is None else part[:left]
+            left = None if left is None else left - len(part)
+            if left is not None and left <= 0:
+                return

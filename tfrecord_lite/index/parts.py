@@ -1,0 +1,438 @@
+"""Parts of files, cut at borders of records: what a task, a worker or a rank reads.
+
+::
+
+    paths ──file_parts──> FilePart, FilePart, ...   to other processes and machines
+                              │
+    PartReader(part, options) ┴──> blocks, a report of what was skipped, and the runs that were read
+    reports of parts ──join_reports──> one report per file
+    runs ──equal_share──> the parts of one of n workers
+
+Where a record begins is known from the index beside a file, from a hop from length to length, or from an earlier
+reading. It is never searched for: the data of a record may hold whole frames with right CRCs. A file in which no
+border is known (compressed, remote without an index, damaged) is one part.
+"""
+
+from __future__ import annotations
+
+import array
+import os
+import struct
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tfrecord_lite.arrays import Int64Array, row_splits
+from tfrecord_lite.block import HEADER_BYTES, OVERHEAD_BYTES, Block
+from tfrecord_lite.errors import (
+    DamageReport,
+    FailedPreconditionError,
+    FileReport,
+    Reason,
+    argument_error,
+    plural,
+    require_int,
+)
+from tfrecord_lite.files.names import Sources, expand, is_url, local_size, name_of
+from tfrecord_lite.index.handles import (
+    AnyHandle,
+    FileStamp,
+    RemoteHandle,
+    for_each_file,
+    open_handle,
+)
+from tfrecord_lite.index.index import beside
+from tfrecord_lite.options import ReadSettings
+from tfrecord_lite.records.damage import DamagedSpans, DamageLog, SkippingStream
+from tfrecord_lite.records.framing import is_header, read_headers
+from tfrecord_lite.records.stream import RecordStream
+
+__all__ = ["PART_BYTES", "FilePart", "PartReader", "file_parts", "join_reports"]
+
+PART_BYTES = 128 * 1024 * 1024
+"""About the size of a part for a task, unless another one is asked for."""
+RUN_BYTES = 1024 * 1024
+"""The least size of the runs that a reader notes."""
+_WINDOW_BYTES, _SMALL_WINDOW_BYTES = 256 * 1024, 4096
+_MANY_HEADERS = 8
+"""In a window; with fewer the next one is small."""
+_DEFAULTS = ReadSettings()
+_length_at = struct.Struct("<Q").unpack_from
+
+
+@dataclass(frozen=True, slots=True)
+class FilePart:
+    """Records of one file that follow each other; by default all of them."""
+
+    source: str
+    """Path or URL."""
+    start: int = 0
+    """Bytes from the start of the file to the first record's header."""
+    stop: int | None = None
+    """Bytes from the start of the file to where the part ends; None for the end of the file."""
+    first: int = 0
+    """Number of the first record in the file."""
+    n_records: int | None = None
+    """Number of records, damaged ones included; None if it is not known without reading."""
+    nbytes: int = 0
+    """Bytes of the file in the part; 0 if that is not known."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is all of the file, which may be compressed then."""
+        return self.start == 0 and self.stop is None
+
+    def between(self, first: int, stop: int) -> FilePart:
+        """Return records `first` to before `stop` of a part that has `n_records`; its file is local.
+
+        Raises ``STALE_INDEX`` if they are not there.
+        """
+        if (first, stop) == (0, self.n_records):
+            return self
+        borders = _hop(open_handle(self.source), self.start, self.stop, most=stop)
+        if borders.size <= stop:
+            raise _changed_error(self, f"the part had {stop} records or more")
+        begin, end = int(borders[first]), int(borders[stop])
+        return FilePart(self.source, begin, end, self.first + first, stop - first, end - begin)
+
+    def after(self, n: int, options: ReadSettings) -> tuple[FilePart, int]:
+        """Return what follows the first `n` records, and how many of them it still begins with.
+
+        Their lengths alone are read, if the file is local and uncompressed.
+        """
+        if options.codec_name or local_size(self.source) is None:
+            return self, n
+        handle = open_handle(self.source)
+        borders = _hop(handle, self.start, self.stop, options.max_record_bytes, most=n)
+        n_hopped = borders.size - 1
+        n_left = None if self.n_records is None else self.n_records - n_hopped
+        first = self.first + n_hopped
+        return FilePart(self.source, int(borders[-1]), self.stop, first, n_left), n - n_hopped
+
+
+def file_parts(
+    paths: Sources,
+    options: ReadSettings = _DEFAULTS,
+    *,
+    max_bytes: int | None = PART_BYTES,
+    num_parts: int | None = None,
+) -> list[FilePart]:
+    """Cut files into parts: each record is in exactly one.
+
+    Parameters
+    ----------
+    paths : str, PathLike, or a list of them
+        As for :class:`TFRecordReader`, but no file objects.
+    options : ReadSettings, optional
+        With which the parts will be read.
+    max_bytes : int or None, default 128 MiB
+        Cut uncompressed files that are larger into parts of about this size, if borders of their records are
+        known; None leaves all files whole.
+    num_parts : int, optional
+        Cut finer, until there are about as many parts.
+
+    Returns
+    -------
+    list of FilePart
+        In the order of the files and their records.
+
+    Raises
+    ------
+    FileNotFoundError, PermissionError, IsADirectoryError
+        At once.
+    InvalidArgumentError
+        ``BAD_ARGUMENT`` for an argument that is out of range, or a file object.
+
+    Notes
+    -----
+    Damage is left to those who read: a file is cut up to it, and the rest is one part.
+    """
+    if max_bytes is not None:
+        require_int("max_bytes", max_bytes, 1)
+    if num_parts is not None:
+        require_int("num_parts", num_parts, 1)
+    sources = expand(paths, options.storage_options)
+    for source in sources:
+        if not isinstance(source, (str, bytes, os.PathLike)):
+            raise argument_error("file objects cannot be read in several tasks; give paths")
+    names = list(map(name_of, sources))
+
+    def opened(name: str) -> tuple[str, int, RemoteHandle | None]:
+        try:
+            handle = open_handle(name, options.storage_options)
+        except FailedPreconditionError:  # a pipe, or a server without range requests
+            return name, 0, None
+        # Of local files no handle stays open, since there may be thousands.
+        return name, handle.size(), handle if isinstance(handle, RemoteHandle) else None
+
+    files = for_each_file(names, names, opened)
+    total = sum(nbytes for _, nbytes, _ in files)
+    if num_parts is not None and total:
+        finer = -(-total // num_parts)
+        max_bytes = finer if max_bytes is None else min(finer, max_bytes)
+    by_file = for_each_file(names, files, lambda file: _parts(*file, options, max_bytes))
+    return [part for parts in by_file for part in parts]
+
+
+def _parts(
+    name: str,
+    nbytes: int,
+    remote: RemoteHandle | None,
+    options: ReadSettings,
+    max_bytes: int | None,
+) -> list[FilePart]:
+    """Return the parts of one file; `remote` if it is a URL that can be read at any offset."""
+    whole = [FilePart(name, nbytes=nbytes)]
+    is_small = max_bytes is None or nbytes <= max_bytes
+    is_remote = is_url(name)
+    if options.codec_name or not nbytes or (is_remote and (is_small or not remote)):
+        return whole
+    handle = remote or open_handle(name)
+    stamp = FileStamp.of(handle)
+    if not is_header(stamp.header):
+        return whole
+    index = beside(name, stamp, options.storage_options)
+    if index is not None and (index.sizes - OVERHEAD_BYTES <= options.max_record_bytes).all():
+        borders = np.append(index.offsets, index.end)
+    elif is_small or is_remote:
+        return whole
+    else:
+        borders = _hop(handle, max_record_bytes=options.max_record_bytes)
+    # What follows the last border is damaged, if anything does.
+    ends_well = int(borders[-1]) == stamp.file_bytes
+    size = stamp.file_bytes if is_small or max_bytes is None else max_bytes
+    return _cut(name, borders, stamp.file_bytes, size, is_whole=ends_well)
+
+
+def _hop(
+    handle: AnyHandle,
+    start: int = 0,
+    stop: int | None = None,
+    max_record_bytes: int | None = None,
+    most: int = sys.maxsize,
+) -> Int64Array:
+    """Return where the records of a local file begin, and where the last one ends.
+
+    Lengths whose CRCs are right are followed from `start`, where a record begins, to `stop` or the end of the
+    file, for `most` records; int64, shape (n_records + 1,). What lies between the headers is not read if records
+    are large.
+    """
+    size, at, n_bytes = stop or handle.size(), start, _WINDOW_BYTES
+    borders = array.array("q")
+    while size - at >= HEADER_BYTES and len(borders) < most:
+        window = handle.read(n_bytes, at)
+        starts, step = [], 0
+        last = min(len(window) - HEADER_BYTES, size - at - OVERHEAD_BYTES)
+        while step <= last:
+            starts.append(step)
+            step += _length_at(window, step)[0] + OVERHEAD_BYTES
+        if not starts:
+            break
+        places = np.array(starts, np.int64)
+        lengths, is_wrong = read_headers(np.frombuffer(window, np.uint8), places)
+        is_wrong |= lengths > min(max_record_bytes or size, size)
+        is_wrong[-1] |= at + step > size
+        n_right = int(is_wrong.argmax()) if is_wrong.any() else places.size
+        borders.frombytes((places[:n_right] + at).tobytes())
+        if n_right < places.size:
+            at += starts[n_right]
+            break
+        at += step
+        n_bytes = _WINDOW_BYTES if len(starts) >= _MANY_HEADERS else _SMALL_WINDOW_BYTES
+    borders.append(at)
+    return np.frombuffer(borders, np.int64)[: most + 1]
+
+
+def _cut(
+    name: str, borders: Int64Array, file_bytes: int, max_bytes: int, *, is_whole: bool
+) -> list[FilePart]:
+    """Return parts of about the same size, up to one; the last goes to the end of the file."""
+    end = int(borders[-1])
+    n_parts = max(-(-end // max_bytes), 1)
+    targets = np.arange(1, n_parts, dtype=np.float64) * (end / n_parts)
+    edges = np.unique(np.searchsorted(borders, targets))
+    edges = np.unique(np.append(edges, (0, borders.size - 1)))
+    if not is_whole and edges.size > 1:  # what follows the last border is damaged
+        edges = edges[:-1]
+    parts = []
+    for i, edge in enumerate(edges.tolist()):
+        start = int(borders[edge])
+        if i + 1 < edges.size:
+            after = int(edges[i + 1])
+            stop = int(borders[after])
+            parts.append(FilePart(name, start, stop, edge, after - edge, stop - start))
+        elif not is_whole:
+            parts.append(FilePart(name, start, None, edge, None, file_bytes - start))
+    return parts
+
+
+class PartReader:
+    """Read the records of one part.
+
+    Parameters
+    ----------
+    part : FilePart
+    options : ReadSettings, optional
+    log : DamageLog, optional
+        Of what is skipped in several parts. By default of this part: reported in :attr:`report`, not warned of;
+        `max_errors` is of the part.
+    block_records : int, optional
+        As for RecordStream.
+    run_bytes : int, default 1 MiB
+        The least size of all :attr:`runs` but the last.
+    """
+
+    def __init__(
+        self,
+        part: FilePart,
+        options: ReadSettings = _DEFAULTS,
+        log: DamageLog | None = None,
+        block_records: int = 64,
+        run_bytes: int = RUN_BYTES,
+    ) -> None:
+        self._part = part
+        self._options = options if part.is_whole else replace(options, compression="")
+        self._log = log or DamageLog.begin(options.on_error, options.max_errors)
+        self._block_records = block_records
+        self._run_bytes = run_bytes
+        self._stream: RecordStream | None = None
+        self._skipping: SkippingStream | None = None
+        self._runs = [FilePart(part.source, part.start, part.start, part.first, 0)]
+
+    @property
+    def runs(self) -> list[FilePart] | None:
+        """What was read so far, in parts of `run_bytes` or a little more; None if it cannot be sought in."""
+        is_stream = self._stream is not None and self._stream.compression
+        return None if is_stream or local_size(self._part.source) is None else self._runs
+
+    @property
+    def report(self) -> DamageReport | None:
+        """What was read and skipped so far; None if damage is raised."""
+        if self._log is None:
+            return None
+        report = self._log.report()
+        # Without a file it is not opened yet.
+        return report if report.files else DamageReport((FileReport(self._part.source, 0, 0),))
+
+    def next_block(self, num_records: int | None = None) -> Block | None:
+        """Return the next records, `num_records` or what one read brings; None at the end.
+
+        The first call opens the file.
+
+        Raises
+        ------
+        DataLossError, OSError
+            As :class:`TFRecordReader`, after all records before.
+        FailedPreconditionError
+            ``STALE_INDEX`` if the file has changed since it was cut.
+        """
+        part, runs = self._part, self._runs
+        if self._stream is None:
+            self._stream = RecordStream(
+                part.source, self._options, block_records=self._block_records
+            )
+            if not part.is_whole:
+                self._stream.begin_at(part.start, part.first)
+                self._stream.end_at(part.stop)
+            if self._log is not None:
+                self._skipping = self._log.skipping(self._stream)
+        stream = self._stream
+        if (block := (self._skipping or stream).next_block(num_records)) is not None:
+            run = runs.pop()
+            if run.nbytes >= self._run_bytes:
+                runs.append(run)
+                run = FilePart(
+                    part.source, run.start + run.nbytes, None, run.first + (run.n_records or 0)
+                )
+            n_records, n_bytes = stream.n_records - run.first, stream.offset - run.start
+            runs.append(replace(run, stop=stream.offset, n_records=n_records, nbytes=n_bytes))
+            return block
+        # Records may be missing, or there may be others, if the file has changed.
+        n_read = stream.n_records - part.first
+        if part.stop is not None and stream.offset != part.stop:
+            raise _changed_error(
+                part, f"the part ends at byte {part.stop}, but the file at byte {stream.offset}"
+            )
+        if self._log is None and part.n_records is not None and part.n_records != n_read:
+            raise _changed_error(
+                part, f"the part had {plural(part.n_records, 'record')}, but {n_read} are there"
+            )
+        return None
+
+    def blocks(self, num_records: int | None = None) -> Iterator[Block]:
+        """Yield the records in blocks, as :meth:`next_block`, and close the file."""
+        with closing(self):
+            while (block := self.next_block(num_records)) is not None:
+                yield block
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._stream is not None:
+            self._stream.close()
+
+
+def _changed_error(part: FilePart, what: str) -> FailedPreconditionError:
+    """Return the error about a file that was cut, and is another now."""
+    detail = f"the file has changed since it was divided among tasks ({what}); start again"
+    return FailedPreconditionError(Reason.STALE_INDEX, source=part.source, detail=detail)
+
+
+def equal_share(parts: Sequence[FilePart], n_shares: int, number: int) -> list[FilePart]:
+    """Return one of `n_shares` shares of the records of parts, each as many as the others to within one.
+
+    The parts follow each other and have `n_records`; so do those of a share, at most one per file unless a file
+    comes again. They are of local files.
+    """
+    splits = row_splits(np.array([part.n_records for part in parts], np.int64))
+    size, rest = divmod(int(splits[-1]), n_shares)
+    first = number * size + min(number, rest)
+    last = first + size + (number < rest)
+    share: list[FilePart] = []
+    for part, begin, end in zip(parts, splits[:-1].tolist(), splits[1:].tolist(), strict=True):
+        if max(first, begin) >= min(last, end):
+            continue
+        piece = part.between(max(first - begin, 0), min(last, end) - begin)
+        before = share[-1] if share else None
+        if before is not None and (before.source, before.stop) == (piece.source, piece.start):
+            n_records = (before.n_records or 0) + (piece.n_records or 0)
+            piece = replace(
+                before, stop=piece.stop, n_records=n_records, nbytes=before.nbytes + piece.nbytes
+            )
+            share.pop()
+        share.append(piece)
+    return share
+
+
+def join_reports(reports: Iterable[DamageReport]) -> DamageReport:
+    """Join the reports of parts, in any order: what was read and skipped of each file.
+
+    Each part must be there once.
+    """
+    by_file: dict[str, list[FileReport]] = {}
+    for report in reports:
+        for file in report.files:
+            by_file.setdefault(file.source, []).append(file)
+    return DamageReport(tuple(_joined(by_file[name]) for name in sorted(by_file)))
+
+
+def _joined(files: list[FileReport]) -> FileReport:
+    """Join the reports of parts of one file."""
+    n_records = sum(file.records for file in files)
+    spans = sorted((span for file in files for span in file.spans), key=lambda span: span.offset)
+    damage = DamagedSpans()
+    for span in spans:
+        # In the number of a record, damaged ones before it are counted.
+        n_before = span.records_before if span.index is None else span.index - damage.num_damaged
+        damage.add(replace(span, records_before=n_before))
+    return FileReport(
+        files[0].source,
+        n_records,
+        sum(file.record_bytes for file in files),
+        tuple(replace(s, records_after=n_records - s.records_before) for s in damage.kept),
+        sum(file.num_damaged for file in files),
+        sum(file.lost_bytes for file in files),
+        failure=next((file.failure for file in files if file.failure), None),
+    )
