@@ -138,7 +138,7 @@ def browser(session: nox.Session) -> None:
     shutil.rmtree(".axe", ignore_errors=True)
     command = "npm install --no-save --no-audit --no-fund --silent --prefix .axe axe-core"
     session.run(*command.split(), external=True)
-    session.run("python", "-m", "tests.support.chromium")
+    session.run("python", "-m", "tests.browser.chromium")
     session.run("pytest", "--full", "-rs", "-n", "2", "tests/browser", *session.posargs)
 
 
