@@ -3,7 +3,7 @@
 ::
 
     list of bytes ─┐
-    Block ─────────┴─> MessageBatch ─> Lists ─> result
+    Block ─────────┴─> MessageBatch ─> Lists ─────────> result
                                        one per key      one per feature
                            wire        kinds checked    build
 
