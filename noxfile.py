@@ -1,39 +1,29 @@
-"""The steps of CI one by one, and the tests on every supported combination.
+"""The steps of CI: ``nox -l`` marks those that ``nox`` and ``bash .ci/run`` run with a star.
 
-``nox`` runs what CI runs; ``nox -s tests`` the version matrix (interpreters that
-are not installed are skipped); ``nox -s messages`` regenerates the message classes.
+Each session makes an environment of its own, by uv if nox has it (``pip install 'nox[uv]'``).
+``UV_RESOLUTION=lowest-direct nox -s engines`` runs any of them with the lowest versions.
 """
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import shutil
+import subprocess
+import sys
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import nox
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-nox.options.default_venv_backend = "venv"
+nox.options.default_venv_backend = "uv|venv"
+nox.options.download_python = "never"
 nox.options.error_on_missing_interpreters = False
-nox.options.sessions = [
-    "lint",
-    "workflows",
-    "types",
-    "docs",
-    "package",
-    "coverage",
-    "tests",
-    "parity",
-    "frameworks",
-    "examples",
-    "browser",
-    "engines",
-]
+nox.options.stop_on_first_error = True
 
+PROJECT: dict[str, Any] = nox.project.load_toml("pyproject.toml")
 NEWEST = ""
 # Not the full product: each Python, each protobuf major, oldest and newest NumPy,
 # with old next to old and new next to new, and two crossings.
@@ -43,82 +33,120 @@ MATRIX = [
     ("3.11", "==7.*", NEWEST),
     ("3.12", "==6.*", "==2.0.*"),
     ("3.13", "==5.29.*", NEWEST),
-    ("3.13", "==7.*", NEWEST),
+    ("3.14", "==7.*", NEWEST),
 ]
-PROJECT = nox.project.load_toml("pyproject.toml")
 EXTRAS = ["", "fast", "zstd", "remote", "cli", "dtypes", "image", "yaml", "dataframes"]
-TYPED = [
-    "tfrecord_lite",
-    "tests",
-    "benchmarks",
-    "examples",
-    "proto",
-    "docs",
-    "noxfile.py",
-    ".ci",
-]
+PAGE = "tests/test_docs.py::test_the_python_of_a_page_runs"
+DOCSTRINGS = "tests/test_docstring_examples.py"
+# An engine's extra and group, modules that must be there, and its tests.
+ENGINES: dict[str, tuple[str, list[str], str, list[str]]] = {
+    "ray": ("ray", [], "pyarrow, ray.data", ["test_ray.py"]),
+    "beam": ("", ["beam-and-pandas"], "apache_beam, pandas, pyarrow", ["test_beam.py"]),
+    "dask": (
+        "",
+        ["dask-and-others"],
+        "daft, dask.dataframe, distributed, modin",
+        ["test_dask.py", "test_daft_and_modin.py"],
+    ),
+    "spark": ("spark", [], "pyarrow, pyspark", ["test_spark.py"]),
+}
+
+
+def find_packages_like_pip() -> None:
+    """Have uv look for packages where pip is configured to, and take the newest of all indexes."""
+    names = {
+        "index-url": "UV_DEFAULT_INDEX",
+        "extra-index-url": "UV_INDEX",
+        "find-links": "UV_FIND_LINKS",
+        "constraint": "UV_CONSTRAINT",
+    }
+    command = [sys.executable, "-m", "pip", "config", "list"]
+    settings = subprocess.run(command, capture_output=True, text=True, check=False).stdout  # noqa: S603
+    for line in settings.splitlines():
+        key, _, value = line.partition("=")
+        if name := names.get(key.rpartition(".")[2]):
+            separator = "," if name == "UV_FIND_LINKS" else " "
+            os.environ.setdefault(name, separator.join(ast.literal_eval(value).split()))
+    os.environ.setdefault("UV_INDEX_STRATEGY", "unsafe-best-match")
+
+
+find_packages_like_pip()
 
 
 def install(
     session: nox.Session, *groups: str, extras: str = "", and_also: Iterable[str] = ()
 ) -> None:
-    """Install the project with extras, and groups of developers' tools, whatever pip the environment has."""
-    tools = nox.project.dependency_groups(PROJECT, *groups)
-    session.install("-e", f".[{extras}]" if extras else ".", *tools, *and_also)
+    """Install the project, and one by one what its extras and groups of developers' tools require.
+
+    An extra that a group names is taken apart, too: the lowest versions are those of direct requirements.
+    """
+    project = PROJECT["project"]
+    waiting = [f"{project['name']}[{extras}]"] if extras else []
+    waiting += nox.project.dependency_groups(PROJECT, *groups)
+    requirements = set(and_also)
+    while waiting:
+        line = waiting.pop()
+        name, _, names = line.rstrip("]").partition("[")
+        if name == project["name"]:
+            for extra in names.split(","):
+                waiting += project["optional-dependencies"][extra]
+        else:
+            requirements.add(line)
+    session.install("-e", ".", *sorted(requirements))
+
+
+def require(session: nox.Session, modules: str) -> None:
+    """Fail where a module cannot be imported: its tests would be left out."""
+    session.run("python", "-c", f"import {modules}")
+
+
+def require_program(session: nox.Session, program: str, package: str) -> None:
+    """Install a program that is missing as a package of Debian's."""
+    if shutil.which(program) is None:
+        session.run("apt-get", "-qq", "update", external=True)
+        command = ["apt-get", "-qq", "-y", "--no-install-recommends", "install", package]
+        session.run(*command, external=True, silent=True, env={"DEBIAN_FRONTEND": "noninteractive"})
 
 
 @nox.session
-@nox.parametrize(("python", "protobuf", "numpy"), MATRIX)
-def tests(session: nox.Session, protobuf: str, numpy: str) -> None:
-    """Run the tests on one combination of versions."""
-    versions = [f"protobuf{protobuf}", f"numpy{numpy}"]
-    install(session, "test", extras="dataframes", and_also=versions)
-    session.run("pytest", "--full", *session.posargs)
-
-
-@nox.session
-@nox.parametrize("extra", EXTRAS)
-def tests_extra(session: nox.Session, extra: str) -> None:
-    """Run the tests with one extra, or none; those that need another one are left out."""
-    install(session, "bare-test", extras=extra)
-    session.run("pytest", "--full", *session.posargs)
-
-
-@nox.session
-def tests_pure_python_protobuf(session: nox.Session) -> None:
-    """Run the tests of the messages on protobuf's implementation in Python."""
-    install(session, "test")
-    session.run(
-        "pytest",
-        "--full",
-        "tests/messages/test_messages.py",
-        "tests/example/test_agreement.py",
-        "tests/example/test_example_engine.py",
-        "tests/example/test_parse.py",
-        "tests/apps/events/test_events.py",
-        *session.posargs,
-        env={"PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION": "python"},
+def tests(session: nox.Session) -> None:
+    """Run all tests, but for those that need TensorFlow, a framework, an engine or a browser."""
+    install(session, "test", "tables", "loaders", "notebook", "lint", "browser", "docs")
+    require(
+        session,
+        "aiohttp, array_record, backports.zstd, datasets, duckdb, fsspec, IPython, isal, jinja2, ml_dtypes, "
+        "mypy, pandas, PIL, polars, pyarrow, shtab, tqdm, webdataset, yaml",
     )
+    session.run("pytest", "--full", "-rs", "--ignore=tests/browser", *session.posargs)
+
+
+@nox.session(python="3.11")
+def lowest(session: nox.Session) -> None:
+    """Run the short tests with the lowest versions that pyproject.toml allows."""
+    if session.venv_backend != "uv":
+        session.error("uv finds the lowest versions: pip install 'nox[uv]'")
+    session.env.update({"UV_RESOLUTION": "lowest-direct", "HYPOTHESIS_PROFILE": "short"})
+    install(session, "test", "tables", "loaders", "notebook")
+    session.run("pytest", *session.posargs)
 
 
 @nox.session
-def long(session: nox.Session) -> None:
-    """Run the properties with 10,000 examples each, and 200 kills, power cuts and full disks."""
-    install(session, "test", extras="dataframes")
-    session.run(
-        "pytest",
-        "--full",
-        *session.posargs,
-        env={"HYPOTHESIS_PROFILE": "long", "TFRECORD_MISHAPS": "200"},
-    )
-    session.run("python", "-m", "tests.long_run")
+def browser(session: nox.Session) -> None:
+    """Look at the viewer's pages in Chromium, with axe-core from npm."""
+    install(session, "test", "tables", "browser")
+    require_program(session, "chromium", "chromium")
+    shutil.rmtree(".axe", ignore_errors=True)
+    command = "npm install --no-save --no-audit --no-fund --silent --prefix .axe axe-core"
+    session.run(*command.split(), external=True)
+    session.run("python", "-m", "tests.browser.chromium")
+    session.run("pytest", "--full", "-rs", "-n", "2", "tests/browser", *session.posargs)
 
 
 @nox.session
 def fuzz(session: nox.Session) -> None:
-    """Fuzz each target for ten minutes, or as the arguments say."""
+    """Fuzz each target for 15 seconds, or as the arguments say."""
     install(session, "test", "fuzz")
-    session.run("python", "-m", "tests.fuzz", *(session.posargs or ["--seconds", "600"]))
+    session.run("python", "-m", "tests.fuzz", *(session.posargs or ["--seconds", "15"]))
 
 
 @nox.session
@@ -131,37 +159,20 @@ def lint(session: nox.Session) -> None:
 
 
 @nox.session
+def types(session: nox.Session) -> None:
+    """Check the types, strictly; that of everything public must be known."""
+    install(session, "dev")
+    paths = "tfrecord_lite tests benchmarks examples proto docs noxfile.py .ci"
+    session.run("mypy", *paths.split())
+    session.run("pyright", "--verifytypes", "tfrecord_lite", "--ignoreexternal")
+
+
+@nox.session
 def workflows(session: nox.Session) -> None:
     """Check GitHub's workflows: their syntax, and what they may do."""
     session.install(*nox.project.dependency_groups(PROJECT, "workflows"))
     session.run("actionlint")
     session.run("zizmor", "--offline", ".github")
-
-
-@nox.session
-def types(session: nox.Session) -> None:
-    """Check the types, strictly."""
-    install(session, "test", "browser", "docs", "lint", and_also=["nox"])
-    session.run("mypy", *(path for path in TYPED if Path(path).exists()))
-    session.run("pyright", "--verifytypes", "tfrecord_lite", "--ignoreexternal")
-
-
-@nox.session
-def docs(session: nox.Session) -> None:
-    """Build the documentation; a warning is an error."""
-    install(session, "docs")
-    session.run("sphinx-build", "-W", "--keep-going", "-E", "docs", "docs/_build/html")
-
-
-@nox.session
-def coverage(session: nox.Session) -> None:
-    """Run the short tests, and count the lines and branches of the package that they reach."""
-    groups = ["test", "coverage", "tables", "loaders", "notebook"]
-    install(session, *groups)
-    # Processes must be asked for: pytest-cov looks for them before the tests choose them.
-    session.run(
-        "pytest", "-n", "auto", "--cov", "--cov-report=term", "--cov-report=html", *session.posargs
-    )
 
 
 WRITE_A_FILE = """
@@ -191,85 +202,122 @@ def package(session: nox.Session) -> None:
         session.run(python, "-m", "pip", "install", "--quiet", wheel, external=True)
         session.run(python, "-m", "pip", "check", external=True)
         session.run(python, "-c", WRITE_A_FILE, external=True)
-        for arguments in (
-            ["--version"],
-            ["info", "people.tfrecord"],
-            ["verify", "people.tfrecord"],
-        ):
-            session.run(tfrecord, *arguments, external=True)
+        for line in ("--version", "info people.tfrecord", "verify people.tfrecord"):
+            session.run(tfrecord, *line.split(), external=True)
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """Build the documentation; a warning is an error."""
+    install(session, "docs")
+    session.run("sphinx-build", "-W", "--keep-going", "-q", "-E", "docs", "docs/_build/html")
 
 
 @nox.session
 def parity(session: nox.Session) -> None:
-    """Compare with TensorFlow itself."""
+    """Compare with TensorFlow itself, in one process, which counts the rules that were covered."""
+    session.env.update({"TF_CPP_MIN_LOG_LEVEL": "3", "TF_ENABLE_ONEDNN_OPTS": "0"})
     install(session, "parity", "test")
-    session.run("python", "-c", "import tensorflow")
+    require(session, "tensorflow")
     session.run("pytest", "--full", "tests/parity", *session.posargs)
-
-
-@nox.session
-def frameworks(session: nox.Session) -> None:
-    """Run the tests with torch, Grain and JAX themselves."""
-    install(session, "frameworks", "test")
-    session.run("python", "-c", "import grain, jax, orbax.checkpoint, torch, torchdata")
-    session.run("pytest", "--full", "tests/frameworks", *session.posargs)
-    # One at a time: torch's workers are forks, which JAX's threads do not survive.
-    for guide in [
-        f"{PAGE}[{name}.md]" for name in ("README", "torch", "machines", "jax-keras-grain")
-    ]:
-        session.run("pytest", "-n", "0", guide)
-    session.run("pytest", "-n", "0", DOCSTRINGS, "-k", "integrations")
 
 
 @nox.session
 def examples(session: nox.Session) -> None:
     """Run every program in examples/ with that extra alone."""
     install(session, "bare-test", extras="examples")
-    session.run("python", "-c", "import PIL, sklearn, torch, yaml")
+    require(session, "PIL, sklearn, torch, yaml")
     session.run("pytest", "--full", "tests/programs", *session.posargs)
 
 
 @nox.session
-def browser(session: nox.Session) -> None:
-    """Look at the viewer's pages in Chromium, which must be there, and so must axe-core."""
-    install(session, "test", "browser")
-    session.run("python", "-m", "tests.support.chromium")
-    session.run("pytest", "--full", "tests/browser", *session.posargs)
-
-
-# An engine's extra and group, and its tests; each in an environment of its own.
-PAGE = "tests/test_docs.py::test_the_python_of_a_page_runs"
-DOCSTRINGS = "tests/test_docstring_examples.py"
-ENGINES = {
-    "ray": ("ray", [], ["tests/engines/test_ray.py", f"{PAGE}[ray.md]"]),
-    "beam": ("", ["beam-and-pandas"], ["tests/engines/test_beam.py", f"{PAGE}[beam.md]"]),
-    "spark": ("spark", [], ["tests/engines/test_spark.py", f"{PAGE}[spark.md]"]),
-    "dask": (
-        "",
-        ["dask-and-others"],
-        ["tests/engines/test_dask.py", "tests/engines/test_daft_and_modin.py", f"{PAGE}[dask.md]"],
-    ),
-}
+def frameworks(session: nox.Session) -> None:
+    """Run the tests with torch, Grain, JAX and Keras themselves."""
+    session.env["KERAS_BACKEND"] = "jax"
+    install(session, "frameworks", "test", extras="examples")
+    require(session, "aiohttp, grain, jax, keras, orbax.checkpoint, torch, torchdata")
+    session.run("pytest", "--full", "tests/frameworks", *session.posargs)
+    # One at a time: torch's workers are forks, which JAX's threads do not survive.
+    for name in ("README", "torch", "machines", "jax-keras-grain"):
+        session.run("pytest", "-n", "0", f"{PAGE}[{name}.md]")
+    session.run("pytest", "-n", "0", DOCSTRINGS, "-k", "integrations")
 
 
 @nox.session
-@nox.parametrize("engine", list(ENGINES))
+@nox.parametrize("engine", [nox.param(engine, id=engine) for engine in ENGINES])
 def engines(session: nox.Session, engine: str) -> None:
-    """Run the tests with Ray, Beam, Spark (which needs Java) and Dask themselves."""
-    extra, groups, tests = ENGINES[engine]
+    """Run the tests with Ray, Beam, Dask, and Spark, which needs Java."""
+    extra, groups, modules, files = ENGINES[engine]
     install(session, "test", *groups, extras=extra)
-    session.run("pytest", "--full", *tests, *session.posargs)
+    if engine == "spark":
+        require_program(session, "java", "default-jre-headless")
+    require(session, modules)
+    paths = [f"tests/engines/{file}" for file in files]
+    command = ["pytest", "--full", "-n", "0", "-rs"]
+    session.run(*command, *paths, f"{PAGE}[{engine}.md]", *session.posargs)
     session.run("pytest", "-n", "0", DOCSTRINGS, "-k", f"integrations.{engine}")
 
 
-@nox.session
+@nox.session(default=False)
+def coverage(session: nox.Session) -> None:
+    """Run the short tests, and count the lines and branches of the package that they reach."""
+    install(session, "test", "coverage", "tables", "loaders", "notebook")
+    # Processes must be asked for: pytest-cov looks for them before the tests choose them.
+    reports = ["--cov-report=term", "--cov-report=html"]
+    session.run("pytest", "-n", "auto", "--cov", *reports, *session.posargs)
+
+
+@nox.session(default=False)
+@nox.parametrize(("python", "protobuf", "numpy"), MATRIX)
+def versions(session: nox.Session, protobuf: str, numpy: str) -> None:
+    """Run the tests on one combination of versions; Pythons that are not installed are skipped."""
+    pins = [f"protobuf{protobuf}", f"numpy{numpy}"]
+    install(session, "test", extras="dataframes", and_also=pins)
+    session.run("pytest", "--full", *session.posargs)
+
+
+@nox.session(default=False)
+@nox.parametrize("extra", EXTRAS)
+def extras(session: nox.Session, extra: str) -> None:
+    """Run the tests with one extra, or none; those that need another one are left out."""
+    install(session, "bare-test", extras=extra)
+    session.run("pytest", "--full", *session.posargs)
+
+
+@nox.session(default=False)
+def pure_python_protobuf(session: nox.Session) -> None:
+    """Run the tests of the messages on protobuf's implementation in Python."""
+    install(session, "test")
+    session.run(
+        "pytest",
+        "--full",
+        "tests/messages/test_messages.py",
+        "tests/example/test_agreement.py",
+        "tests/example/test_example_engine.py",
+        "tests/example/test_parse.py",
+        "tests/apps/events/test_events.py",
+        *session.posargs,
+        env={"PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION": "python"},
+    )
+
+
+@nox.session(default=False)
+def long(session: nox.Session) -> None:
+    """Run the properties with 10,000 examples each, and 200 kills, power cuts and full disks."""
+    session.env.update({"HYPOTHESIS_PROFILE": "long", "TFRECORD_MISHAPS": "200"})
+    install(session, "test", extras="dataframes")
+    session.run("pytest", "--full", *session.posargs)
+    session.run("python", "-m", "tests.long_run")
+
+
+@nox.session(default=False)
 def messages(session: nox.Session) -> None:
     """Regenerate the message classes; with ``-- --check``, only compare them."""
     session.install("grpcio-tools==1.71.2", "mypy-protobuf==3.6.0")
     session.run("python", "proto/generate.py", *session.posargs)
 
 
-@nox.session(python="3.11")
+@nox.session(python="3.11", default=False)
 def instructions(session: nox.Session) -> None:
     """Compare the instructions of small tasks, counted by valgrind, with those stored."""
     kept = json.loads(Path("benchmarks/results/instructions.json").read_text())["versions"]

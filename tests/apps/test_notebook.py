@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.apps.events.event_messages import event
 from tests.apps.markup.test_tables import HOSTILE
-from tests.support.event_messages import event
 from tests.support.shown_html import parsed
 from tfrecord_lite import (
     Block,

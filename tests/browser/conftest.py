@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.chromium import launched, missing
+from tests.browser.chromium import launched, missing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from tests.support.chromium import launched, missing, watched
+from tests.apps.viewer.view_files import KINDS
+from tests.browser.chromium import launched, missing, watched
+from tests.browser.view_pages import page_of
 from tests.support.corpus import ROOT
 from tests.support.drawings import encoded, landscape
-from tests.support.view_files import KINDS
-from tests.support.view_pages import page_of
 from tfrecord_lite import save
 
 

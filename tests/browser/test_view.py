@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.chromium import Watched, watched
+from tests.apps.viewer.view_files import HOSTILE, KINDS, N_FEATURES
+from tests.browser.chromium import Watched, watched
+from tests.browser.view_pages import page_of
 from tests.support.corpus import CorpusFile, corpus_files
 from tests.support.effort import some
-from tests.support.view_files import HOSTILE, KINDS, N_FEATURES
-from tests.support.view_pages import page_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

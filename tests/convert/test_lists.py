@@ -237,8 +237,8 @@ def test_only_lists_without_values_have_no_kind(column: Any) -> None:
 def test_parts_and_cuts_are_slices_of_the_records(lists: Lists, data: st.DataObject) -> None:
     splits = sorted(data.draw(st.lists(st.integers(0, lists.n), min_size=1, max_size=4)))
     records, mask = nested(lists), mask_of(lists)
-    for piece, (a, b) in zip(lists.cut(splits), pairwise(splits), strict=True):
-        part = lists.part(a, b)
+    pieces = zip(lists.cut(splits), lists.parts(splits), pairwise(splits), strict=True)
+    for piece, part, (a, b) in pieces:
         assert nested(piece) == nested(part) == records[a:b]
         assert mask_of(piece) == mask_of(part) == mask[a:b]
 

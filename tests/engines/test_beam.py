@@ -17,8 +17,8 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.runners.direct.direct_runner import BundleBasedDirectRunner
 
 import tfrecord_lite
+from tests.engines.engine_files import check_example
 from tests.support.corpus import CorpusFile, corpus_files
-from tests.support.engine_files import check_example
 from tests.support.http_files import serving
 from tests.support.small_files import example
 from tfrecord_lite import (

@@ -10,7 +10,7 @@ from typing import Any
 import daft
 import pytest
 
-from tests.support.engine_files import rows_of, write_frames_in_records, write_shards
+from tests.engines.engine_files import rows_of, write_frames_in_records, write_shards
 from tfrecord_lite import scan
 
 pytestmark = pytest.mark.filterwarnings("default")

@@ -11,8 +11,8 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+from tests.engines.engine_files import check_example, damage, kill_once, rows_of, write_shards
 from tests.support.corpus import CorpusFile, corpus_files
-from tests.support.engine_files import check_example, damage, kill_once, rows_of, write_shards
 from tfrecord_lite import TFRecordReader, TFRecordWriter, decode_example, encode_example, save, scan
 from tfrecord_lite.errors import DataLossError, InvalidArgumentError
 from tfrecord_lite.integrations.dask import damage_report, read_records, read_tfrecord, to_tfrecord

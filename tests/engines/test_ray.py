@@ -13,7 +13,7 @@ import pytest
 import ray
 from ray.exceptions import RayTaskError
 
-from tests.support.engine_files import check_example, damage, kill_once, rows_of, write_shards
+from tests.engines.engine_files import check_example, damage, kill_once, rows_of, write_shards
 from tfrecord_lite import TFRecordFile, TFRecordWriter, encode_example, save, scan
 from tfrecord_lite.errors import DataLossError, DataLossWarning, InvalidArgumentError
 from tfrecord_lite.integrations.ray import (

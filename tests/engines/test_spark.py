@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.engines.engine_files import check_example, damage, kill_once
 from tests.support.corpus import CorpusFile, corpus_files
-from tests.support.engine_files import check_example, damage, kill_once
 from tests.support.http_files import serving
 from tests.support.small_files import write
 from tfrecord_lite import (

@@ -18,8 +18,8 @@ import numpy as np
 import pytest
 from typing_extensions import Buffer
 
+from tests.files.mishap_runs import N_RUNS, share
 from tests.support.effort import pairs
-from tests.support.mishap_runs import N_RUNS, share
 from tests.support.read_outcome import outcome_of
 from tfrecord_lite import (
     ShardedTFRecordWriter,

@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 
 import pytest
 
-from tests.support.mishap_runs import share
+from tests.files.mishap_runs import share
 from tests.support.read_outcome import outcome_of
 from tfrecord_lite import TFRecordReader, TFRecordWriter, recover, verify
 from tfrecord_lite.errors import DataLossError, DataLossWarning, InvalidArgumentError, Reason

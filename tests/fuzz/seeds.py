@@ -10,13 +10,14 @@ import json
 import random
 import zlib
 
+from tests.apps.events.event_messages import FORMS, TENSORS, VERSION, event, metadata, tensor
 from tests.long_run import some_batch
-from tests.support import reference, tensor_messages
+from tests.support import reference
 from tests.support.agreement import EXAMPLES, program_in_any_order
 from tests.support.agreement import SEQUENCES as SEQUENCES_OF
-from tests.support.event_messages import FORMS, TENSORS, VERSION, event, metadata, tensor
 from tests.support.example_messages import Pattern, look_alike, plain, some_features
 from tests.support.reference_example import BYTES, FLOAT, INT64
+from tests.tensors import tensor_messages
 from tfrecord_lite import FixedLenFeature, RaggedFeature, Schema, VarLenFeature
 from tfrecord_lite.messages import Event, HistogramProto, Summary
 from tfrecord_lite.records.framing import frame

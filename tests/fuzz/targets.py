@@ -19,14 +19,14 @@ from typing import Any, NamedTuple
 
 from google.protobuf.message import DecodeError
 
+from tests.apps.events.event_messages import accepts, rows_of_engine, rows_of_runtime
 from tests.fuzz import seeds
 from tests.support import reference
 from tests.support.agreement import EXAMPLES, SEQUENCES, MessageType
-from tests.support.event_messages import accepts, rows_of_engine, rows_of_runtime
 from tests.support.example_messages import EMPTY, is_settled, seen
 from tests.support.read_outcome import outcome_of
-from tests.support.reference_tensor import agrees, n_values_of
-from tests.support.reference_tensor import reference as reference_tensor
+from tests.tensors.reference_tensor import agrees, n_values_of
+from tests.tensors.reference_tensor import reference as reference_tensor
 from tfrecord_lite import (
     Block,
     ExampleParser,

@@ -11,7 +11,14 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from tests.support.scanned_files import damaged, exact, files, on_disk, record, with_a_bad_feature
+from tests.integrations.scanned_files import (
+    damaged,
+    exact,
+    files,
+    on_disk,
+    record,
+    with_a_bad_feature,
+)
 from tests.support.small_files import write
 from tfrecord_lite import FixedLenFeature, TFRecordWriter, load, save, scan
 from tfrecord_lite.convert.arrow import imported, library

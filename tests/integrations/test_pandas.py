@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.scanned_files import exact, files, on_disk, record
+from tests.integrations.scanned_files import exact, files, on_disk, record
 from tfrecord_lite import FixedLenFeature, save, scan
 
 pytestmark = pytest.mark.needs("dataframes")

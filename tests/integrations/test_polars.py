@@ -8,7 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.scanned_files import damaged, exact, files, on_disk, record, with_a_bad_feature
+from tests.integrations.scanned_files import (
+    damaged,
+    exact,
+    files,
+    on_disk,
+    record,
+    with_a_bad_feature,
+)
 from tests.support.small_files import write
 from tfrecord_lite import FixedLenFeature, save, scan
 from tfrecord_lite.errors import DataLossError, InvalidArgumentError, Reason
@@ -89,17 +96,31 @@ def expected_even(rows: list[int]) -> list[int]:
     return [i for i in rows if i % 2 == 0]
 
 
+def is_before_2() -> bool:
+    """Return whether Polars reads a column to count rows, and wraps errors of a source in its own."""
+    return int(pl().__version__.partition(".")[0]) < 2
+
+
+def wrapped() -> type[Exception]:
+    error: type[Exception] = pl().exceptions.ComputeError
+    return error if is_before_2() else InvalidArgumentError
+
+
 @ENGINES
 def test_columns_that_a_query_does_not_name_are_not_parsed(tmp_path: Path, engine: Any) -> None:
     path = write(tmp_path / "x", with_a_bad_feature(5, 5))
     frame = lazy(path, schema=FEATURES)
     assert frame.select("label").collect(engine=engine).height == 11
-    assert frame.select(pl().len()).collect(engine=engine).item() == 11
+    if not is_before_2():
+        assert frame.select(pl().len()).collect(engine=engine).item() == 11
     assert frame.filter(pl().col("label") > 4).select("label").collect(engine=engine).height == 6
-    with pytest.raises(InvalidArgumentError, match=r"record 5, .*feature 'name'") as caught:
+    with pytest.raises(
+        (InvalidArgumentError, wrapped()), match=r"record 5, .*feature 'name'"
+    ) as caught:
         frame.filter(pl().col("name") == b"n1").select("label").collect(engine=engine)
-    assert caught.value.reason is Reason.WRONG_KIND
-    assert caught.value.source == path
+    if isinstance(caught.value, InvalidArgumentError):
+        assert caught.value.reason is Reason.WRONG_KIND
+        assert caught.value.source == path
 
 
 @ENGINES
@@ -110,9 +131,10 @@ def test_reading_stops_at_the_limit(tmp_path: Path, engine: Any) -> None:
     if engine == "streaming":  # the other engine hands no limit over a filter
         query = frame.filter(pl().col("label") > 7).head(2).select("label")
         assert query.collect(engine=engine).rows() == [(8,), (9,)]
-    with pytest.raises(DataLossError) as caught:
+    with pytest.raises((DataLossError, wrapped()), match=r"record 2999, .*data CRC") as caught:
         frame.select("label").collect(engine=engine)
-    assert (caught.value.reason, caught.value.index) == (Reason.DATA_CRC, 2999)
+    if isinstance(caught.value, DataLossError):
+        assert (caught.value.reason, caught.value.index) == (Reason.DATA_CRC, 2999)
     skipping = lazy(path, schema=FEATURES, on_error=lambda _: None)
     assert skipping.select("label").collect(engine=engine).height == 2999
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import struct
 
-from tests.support.tensor_messages import field, varint
+from tests.tensors.tensor_messages import field, varint
 
 __all__ = [
     "NO_KIND", "chunk", "entry", "example", "field", "floats", "ints", "ints_one_by_one", "key_of",

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from tests.parity.answers import ask
 from tests.parity.parsing import bits
 from tests.parity.tensors import Tensors
-from tests.support.tensor_messages import NUMBERS, random_proto
+from tests.tensors.tensor_messages import NUMBERS, random_proto
 from tfrecord_lite import parse_tensor
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.tensors.parse import parse_tensors

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import tensorflow as tf
 
-from tests.support.tensor_answers import RECORDED, answer
+from tests.tf.tensor_answers import RECORDED, answer
 
 
 @pytest.mark.filterwarnings("ignore:overflow")

@@ -14,7 +14,7 @@ from tests.parity.answers import ask
 from tests.parity.parsing import bits
 from tests.parity.rules import deviation, parameters, rule
 from tests.parity.tensors import Tensors
-from tests.support.tensor_messages import (
+from tests.tensors.tensor_messages import (
     NUMBERS,
     content,
     dims,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.tf_scripts import OURS, SCRIPTS, TENSORFLOW, run_script
+from tests.tf.tf_scripts import OURS, SCRIPTS, TENSORFLOW, run_script
 
 
 @pytest.mark.parametrize("name", SCRIPTS)

@@ -3,7 +3,9 @@
 Work is counted in lines of Python, calls of C and allocated bytes, which are the same at each run.
 """
 
+import bz2
 import contextlib
+import gzip
 import io
 import sys
 import tracemalloc
@@ -234,3 +236,20 @@ def test_a_length_that_lies_takes_nothing(length: int, field: bytes) -> None:
     with pytest.raises(TFRecordError):
         PARSE([message])
     assert peak_of(PARSE, [message] * 40) < 2**20
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("compress", [gzip.compress, bz2.compress])
+def test_a_compressed_record_takes_twice_its_size_or_what_two_options_allow(
+    compress: Callable[[bytes], bytes],
+) -> None:
+    n_bytes = 2**26
+    data = compress(file_of([bytes(n_bytes)]))
+
+    def peak(**limits: Any) -> int:
+        return peak_of(lambda data: list(TFRecordReader(io.BytesIO(data), **limits)), data)
+
+    assert len(data) < n_bytes / 1000
+    assert n_bytes < peak() < 2.1 * n_bytes
+    for limits in ({"max_record_bytes": 2**20}, {"max_inflated_ratio": 100}):
+        assert peak(**limits) < n_bytes / 4

@@ -487,7 +487,8 @@ def test_the_given_schema_decides_the_types_of_a_frame(tmp_path: Path) -> None:
         save(tmp_path / "d", frames[0], schema=schema_of(frames[1]))
         if isinstance(data, pd.Series):
             found = load(tmp_path / "d", as_="pandas")["x"]
-            assert isinstance(found.dtype, pd.StringDtype) or found.dtype == wanted.dtype
+            text = pd.Series(["a"]).dtype  # which is that of pandas 3, or an object
+            assert found.dtype in (text, wanted.dtype)
             assert found.isna().all() or found.tolist() == wanted.tolist()
         elif isinstance(data, pl.DataFrame):
             same_polars(load(tmp_path / "d", as_="polars"), wanted)

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from tests.support import golden
-from tests.support.reference_tensor import TensorProto, agrees, n_values_of, reference
 from tests.support.subprocesses import run_fresh
-from tests.support.tensor_messages import NUMBERS, content, proto, random_proto, typed
+from tests.tensors.reference_tensor import TensorProto, agrees, n_values_of, reference
+from tests.tensors.tensor_messages import NUMBERS, content, proto, random_proto, typed
 from tfrecord_lite import (
     Block,
     BytesColumn,

@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pytest
 
-from tests.support.tensor_answers import RECORDED, answer
+from tests.tf.tensor_answers import RECORDED, answer
 from tfrecord_lite import tf
 
 

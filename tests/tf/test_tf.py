@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 import tfrecord_lite
 from tests.support.corpus import ROOT
 from tests.support.subprocesses import run_fresh
-from tests.support.tf_scripts import OURS, SCRIPTS, run_script
+from tests.tf.tf_scripts import OURS, SCRIPTS, run_script
 from tfrecord_lite import (
     Block,
     TFRecordWriter,

@@ -150,38 +150,41 @@ class Lists:
 
     def part(self, first: int, last: int) -> Lists:
         """Return some of the records; their lengths and values are views."""
-        levels: list[Level] = []
-        start, stop = first, last  # of the rows of a level
-        for level in self.levels:
-            if isinstance(level, int):
-                levels.append(level)
-                start, stop = start * level, stop * level
-            else:
-                own = level[start:stop]
-                levels.append(own)
-                start = int(level[:start].sum())
-                stop = start + int(own.sum())
-        present = None if self.present is None else self.present[first:last]
-        flat = _flat_part(self.flat, start, stop)
-        return Lists(last - first, self.type, tuple(levels), flat, present)
+        return self.parts([first, last])[0]
+
+    def parts(self, splits: Sequence[int]) -> list[Lists]:
+        """Return the records between each two splits; their lengths and values are views."""
+        return self._divided(splits, _flat_part)
 
     def cut(self, splits: Sequence[int]) -> list[Lists]:
         """Return the records between each two splits, with lengths and values of their own."""
+        pieces = self._divided(splits, _owned_part)
+        for piece in pieces:
+            piece.levels = tuple(
+                level if isinstance(level, int) else level.copy() for level in piece.levels
+            )
+            piece.present = None if piece.present is None else piece.present.copy()
+        return pieces
+
+    def _divided(
+        self, splits: Sequence[int], flat_part: Callable[[Any, int, int], Any]
+    ) -> list[Lists]:
+        present = self.present
+        pieces = [
+            Lists(b - a, self.type, (), None, None if present is None else present[a:b])
+            for a, b in pairwise(splits)
+        ]
         bounds = [*splits]  # of the rows of a level
-        pieces = [Lists(b - a, self.type, (), None) for a, b in pairwise(splits)]
         for level in self.levels:
             for piece, (a, b) in zip(pieces, pairwise(bounds), strict=True):
-                own = level if isinstance(level, int) else level[a:b].copy()
+                own = level if isinstance(level, int) else level[a:b]
                 piece.levels = (*piece.levels, own)
             if isinstance(level, int):
                 bounds = [level * bound for bound in bounds]
             else:
                 bounds = row_splits(level)[bounds].tolist()
         for piece, (a, b) in zip(pieces, pairwise(bounds), strict=True):
-            piece.flat = _owned_part(self.flat, a, b)
-        if self.present is not None:
-            for piece, (a, b) in zip(pieces, pairwise(splits), strict=True):
-                piece.present = self.present[a:b].copy()
+            piece.flat = flat_part(self.flat, a, b)
         return pieces
 
     def owned(self) -> Lists:
@@ -358,13 +361,6 @@ class MaskedBytes(Masked):
 
     __slots__ = ()
     dtype: np.dtype[Any] = np.dtype(object)
-
-    @classmethod
-    def of_rows(cls, rows: RaggedTensor) -> MaskedBytes:
-        """Make them of rows with one byte string, or none where it is missing."""
-        inner: Any = rows.values
-        offsets = inner.offsets[rows.row_splits]
-        return cls(BytesColumn(offsets, inner.data), np.diff(rows.row_splits) == 0)
 
 
 class MaskedRows(Masked):

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import pairwise
 from typing import Any, cast
 
@@ -49,6 +50,7 @@ SMALL_FLOATS = frozenset({"float16", *EXTRA_FLOATS})
 _SHORT_BYTES = 256
 
 
+@cache
 def original_dtype(name: str) -> np.dtype[Any]:
     """Return a dtype by the name an Original has for it; ImportError without ml_dtypes."""
     return np.dtype(object) if name == "string" else numpy_dtype(name)
@@ -71,7 +73,11 @@ def restore(key: str, lists: Lists, kind: Type) -> Lists:
     elif kind.dtype == "string":
         _check_strings(key, lists, kind.text)
     else:
-        lists = lists.with_(flat=_from_stored(key, lists, kind))
+        lists = Lists(
+            lists.n, lists.type, lists.levels, _from_stored(key, lists, kind), lists.present
+        )
+    if shape == stored and is_dense:
+        return Lists(lists.n, kind, lists.levels, lists.flat)
     if shape is not None and None not in shape:
         if is_dense:
             _check_counts(key, lists, kind)
@@ -116,7 +122,9 @@ def _regrouped(key: str, lists: Lists, kind: Type, stored: tuple[int | None, ...
 
 def outer_rank(shape: Sequence[int | None]) -> int:
     """Return how many dimensions there are up to the last that varies."""
-    return max((i + 1 for i, dim in enumerate(shape) if dim is None), default=0)
+    if None not in shape:
+        return 0
+    return max(i + 1 for i, dim in enumerate(shape) if dim is None)
 
 
 def _check_counts(key: str, lists: Lists, kind: Type) -> None:
@@ -335,8 +343,10 @@ def sparse_result(lists: SparseLists, *, with_objects: bool) -> SparseTensor:
 def values_of(lists: Lists, *, with_objects: bool) -> FlatValues:
     """Return values that own their memory: byte strings as one column, or objects of their type of text."""
     flat = lists.flat
-    if not isinstance(flat, ByteRanges | ByteItems):
-        return flat  # type: ignore[no-any-return]
+    if isinstance(flat, BytesColumn):  # made before
+        return as_array(flat) if with_objects else flat
+    if isinstance(flat, np.ndarray):
+        return flat
     if not with_objects:
         splits = row_splits(flat.lengths)
         return BytesColumn(splits, flat.joined(splits))

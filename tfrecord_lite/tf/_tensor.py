@@ -195,12 +195,17 @@ class Tensor(Operators):
         return bool(np.size(self._value)) and bool(self._value)
 
     def __int__(self) -> int:
-        """Return the only element."""
-        return int(self._value)
+        """Return the value of a tensor without dimensions."""
+        return int(self._scalar())
 
     def __float__(self) -> float:
-        """Return the only element."""
-        return float(self._value)
+        """Return the value of a tensor without dimensions."""
+        return float(self._scalar())
+
+    def _scalar(self) -> Any:
+        if self.shape:
+            raise TypeError("only a tensor without dimensions is a number")
+        return self._value
 
     def __index__(self) -> int:
         """Return the only element."""

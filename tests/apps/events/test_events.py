@@ -12,9 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.corpus import CorpusFile, corpus_files
-from tests.support.effort import some
-from tests.support.event_messages import (
+from tests.apps.events.event_messages import (
     TENSORS,
     VERSION,
     accepts,
@@ -26,6 +24,8 @@ from tests.support.event_messages import (
     rows_of_runtime,
     tensor,
 )
+from tests.support.corpus import CorpusFile, corpus_files
+from tests.support.effort import some
 from tests.support.example_messages import is_settled
 from tests.support.skips import in_c
 from tfrecord_lite import Block, TFRecordReader, testing

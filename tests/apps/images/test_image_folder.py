@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import datetime as dt
 import json
 import os
 from collections.abc import Callable, Mapping
@@ -356,6 +357,20 @@ class TestManifests:
         assert second.get("image/object/bbox/xmin", []) == []
         assert second["image/object/class/text"] == [b"b", b"c"]
 
+    def test_columns_have_the_types_that_convert_gives_them(self, here: Path) -> None:
+        write(here, {"1.png": PNG, "a.csv": b"path,day,is_good\n1.png,2026-01-02,true\n"})
+        write(here, {"a.jsonl": b'{"path": "1.png", "box": {"x": 1, "y": 2}}\n'})
+
+        pack_images("a.csv", "a")
+        with pytest.warns(UserWarning, match="'box/x', 'box/y'"):
+            pack_images("a.jsonl", "b")
+
+        loaded: Any = load("a")
+        assert loaded["day"].tolist() == [dt.date(2026, 1, 2)]
+        assert loaded["is_good"].tolist() == [True]
+        (row,) = rows_of("b")
+        assert (row["box/x"], row["box/y"]) == (1, 2)
+
     def test_columns_can_be_chosen(self, here: Path) -> None:
         write(here, {"below/1.png": PNG})
         path = write_table("a.csv", {"id": ["1.png"], "breed": ["pug"], "x": [1], "y": [2]})
@@ -393,7 +408,6 @@ class TestManifests:
             ("a.csv", b"path,label\nx.png\n"),
             ("a.csv", b"path\n\xff.png\n"),
             ("a.jsonl", b"{path"),
-            ("a.jsonl", b'{"path": "1.png", "when": {"a": 1}}'),
             ("a.jsonl", b'{"path": "1.png", "label": [1]}'),
             ("a.txt", b"1.png"),
         ],

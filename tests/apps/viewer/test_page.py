@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.apps.viewer.view_files import HOSTILE, KINDS
 from tests.support.foreign_messages import Frame, frame
 from tests.support.shown_html import parsed
 from tests.support.small_files import write
-from tests.support.view_files import HOSTILE, KINDS
 from tfrecord_lite import (
     Schema,
     TFRecordReader,

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.apps.viewer.shown_records import check_cell, plain, shown
+from tests.apps.viewer.view_files import HOSTILE
 from tests.support.corpus import CorpusFile, corpus_files
-from tests.support.view_files import HOSTILE
 from tfrecord_lite import TFRecordReader, encode_example
 from tfrecord_lite.apps.markup.pictures import Budget
 from tfrecord_lite.example.content import ContentType

@@ -31,7 +31,8 @@ import numpy as np
 
 from tfrecord_lite.apps.images.image import image_features, require_pillow
 from tfrecord_lite.apps.tables.formats import format_of, open_source
-from tfrecord_lite.convert import arrow
+from tfrecord_lite.apps.tables.text_formats import check_columns
+from tfrecord_lite.convert.arrow import form_of, imported
 from tfrecord_lite.convert.lossless import schema_of
 from tfrecord_lite.dataset.random_order import permutation, seed_of
 from tfrecord_lite.errors import (
@@ -180,8 +181,8 @@ def pack_images(
     """
     if on_error not in ("raise", "skip"):
         raise argument_error(f"on_error is {on_error!r}, expected 'raise' or 'skip'")
-    given: dict[str, Any] = {"label_offset": 0, **options}
-    offset = require_int("label_offset", given.pop("label_offset"))
+    given: dict[str, Any] = {**options}  # what is left of them in the end is checked by `save`
+    offset = require_int("label_offset", given.pop("label_offset", 0))
     require_int("seed", seed)
     bytes_per_shard = given.pop("bytes_per_shard", None)
     num_threads = given.pop("num_threads", None)
@@ -198,7 +199,6 @@ def pack_images(
     source, target = os.fspath(source), os.fspath(path)
     names = ("path_column", "label_column", "columns", "root")
     of_manifest = {name: given.pop(name, None) for name in names}
-    # What is left of the options is checked by `save`.
     storage_options = given.get("storage_options")
     report, more = ImageReport(), None
     if os.path.isdir(source):
@@ -228,23 +228,14 @@ def pack_images(
             others = "lists other classes; give it as labels to number them alike"
             _check_free([labels_path], storage_options, f", and {others}")
     with metered(progress, source, "images") as meter:
-        rows = _Rows(pictures, report, meter, num_threads, is_checked=check, on_error=on_error)
+        rows = _Rows(pictures, report, meter, num_threads, check, on_error == "raise")
         try:
             schema = _schema(pictures, more)
             save(target, rows, schema=schema, num_shards=num_shards, progress=False, **given)
         except _NothingWrittenError:
-            report.problems.sort()
-            first, n_bad = report.problems[0], plural(len(report.problems), "image")
-            how = "; on_error='skip' leaves them out" if report.num_images else ""
-            detail = f"{first.detail} ({n_bad} cannot be packed, and nothing was written{how})"
-            error = NotPackedError(Reason.MALFORMED, source=first.path, detail=detail)
-            error.report = report
-            raise error from None
+            raise _not_packed(report) from None
         if labels_path is not None and not has_labels:
-            file = open_output(labels_path, atomic=True, storage_options=storage_options)
-            file.write(["".join(f"{name}\n" for name in classes).encode()])
-            file.finish()
-            file.commit()
+            _write_labels(labels_path, classes, storage_options)
         meter.finish()
     report.problems.sort()
     report.classes, report.paths, report.labels_path = classes, paths, labels_path
@@ -262,6 +253,25 @@ def _check_free(paths: Iterable[str], storage_options: StorageOptions, more: str
             is_taken = os.path.lexists(path)
         if is_taken:
             raise FileExistsError(errno.EEXIST, f"{os.strerror(errno.EEXIST)}{more}", path)
+
+
+def _write_labels(path: str, classes: list[str], storage_options: StorageOptions) -> None:
+    """Write the names of classes, one per line."""
+    file = open_output(path, atomic=True, storage_options=storage_options)
+    file.write(["".join(f"{name}\n" for name in classes).encode()])
+    file.finish()
+    file.commit()
+
+
+def _not_packed(report: ImageReport) -> NotPackedError:
+    """Return the error about the first of the images that cannot be packed."""
+    report.problems.sort()
+    first, n_bad = report.problems[0], plural(len(report.problems), "image")
+    how = "; on_error='skip' leaves them out" if report.num_images else ""
+    detail = f"{first.detail} ({n_bad} cannot be packed, and nothing was written{how})"
+    error = NotPackedError(Reason.MALFORMED, source=first.path, detail=detail)
+    error.report = report
+    return error
 
 
 class _NothingWrittenError(Exception):
@@ -284,41 +294,36 @@ def _schema(pictures: list[Picture], more: Schema | None) -> Schema:
     return Schema({**own, **more}, {**own.originals, **more.originals})
 
 
+@dataclass
 class _Rows:
     """The features of each image that can be packed; what was packed is counted in the report.
 
     Its length is how many rows there are if none is left out, so that they are divided as they come.
     """
 
-    def __init__(
-        self,
-        pictures: list[Picture],
-        report: ImageReport,
-        meter: Meter,
-        num_threads: int,
-        *,
-        is_checked: bool,
-        on_error: str,
-    ) -> None:
-        self._pictures, self._report, self._meter = pictures, report, meter
-        self._num_threads, self._is_checked = num_threads, is_checked
-        self._is_strict = on_error == "raise"
+    pictures: list[Picture]
+    report: ImageReport
+    meter: Meter
+    num_threads: int
+    is_checked: bool
+    is_strict: bool
+    """Whether nothing is written if an image is left out."""
 
     def __len__(self) -> int:
-        return len(self._pictures)
+        return len(self.pictures)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """Yield the rows; raise in the end if these are not enough."""
-        report, num_threads = self._report, self._num_threads
-        read = partial(_read, is_checked=self._is_checked)
+        report, num_threads = self.report, self.num_threads
+        read = partial(_read, is_checked=self.is_checked)
         done, n_at_a_time = 0, _READ_AHEAD * num_threads
         # Reading files, and nearly all of Pillow's decoding, lets other threads run.
         with ThreadPoolExecutor(num_threads, thread_name_prefix="tfrecord-images") as pool:
-            while pictures := self._pictures[done : done + n_at_a_time]:
+            while pictures := self.pictures[done : done + n_at_a_time]:
                 paths = [picture.path for picture in pictures]
                 for picture, each in zip(pictures, pool.map(read, paths), strict=True):
                     done += 1
-                    self._meter.update(done, len(self))
+                    self.meter.update(done, len(self))
                     if isinstance(each, str):
                         report.problems.append(ImageProblem(picture.path, each))
                         continue
@@ -334,7 +339,7 @@ class _Rows:
                         **picture.more,
                     }
                     yield {name: value for name, value in row.items() if value is not None}
-        if not report.num_images or (self._is_strict and report.problems):
+        if not report.num_images or (self.is_strict and report.problems):
             raise _NothingWrittenError
 
 
@@ -528,7 +533,6 @@ def _is_utf8(text: str) -> bool:
 def read_manifest(
     path: str,
     report: ImageReport,
-    *,
     path_column: str | None = None,
     label_column: str | None = None,
     columns: Sequence[str] | None = None,
@@ -541,53 +545,44 @@ def read_manifest(
         detail = "expected a folder, or a manifest: a .csv, .tsv, .parquet or .jsonl file"
         raise argument_error(detail, source=path)
     with closing(open_source(path, kind, ReadSettings())) as source:
-        types = source.schema
-    for name in (path_column, label_column, *(columns or ())):
-        if name is not None and name not in types.names:
-            detail = f"there is no such column{nearest(name, types.names)}"
-            raise argument_error(detail, key=name, source=path)
-    by_lower = {name.lower(): name for name in reversed(types.names)}
-    usual = [by_lower[name] for name in _PATH_NAMES if name in by_lower]
-    if not (path_column or usual):
+        names = source.names
+    check_columns(filter(None, (path_column, label_column, *(columns or ()))), names, path)
+    path_column = path_column or _usual(_PATH_NAMES, names)
+    label_column = label_column or _usual(_LABEL_NAMES, names)
+    if path_column is None:
         detail = "no column is called as paths usually are; give path_column, one of: "
-        raise argument_error(detail + (", ".join(types.names) or "none"), source=path)
-    paths_name = path_column or usual[0]
-    usual = [by_lower[name] for name in _LABEL_NAMES if name in by_lower]
-    labels_name = label_column or next(iter(usual), None)
-    texts = {paths_name, FILENAME_KEY, labels_name if LABEL_KEY in types.names else None}
-    table = _values_of(path, kind, types, texts - {LABEL_KEY})
-    numbers = table.get(LABEL_KEY)
-    labels = numbers if labels_name is None else table[labels_name]
-    are_named = any(isinstance(label, str) for label in labels or ())
-    used = {paths_name, labels_name, LABEL_KEY, FILENAME_KEY, *DERIVED_KEYS}
-    more = {}
-    for name in types.names if columns is None else columns:
-        values = table[name]
-        if name not in used and any(value is not None for value in values):
-            is_list = any(isinstance(value, list) for value in values)
-            more[name] = [[] if v is None else v for v in values] if is_list else values
+        raise argument_error(detail + (", ".join(names) or "none"), source=path)
+    texts = {path_column, FILENAME_KEY} & {*names}
+    if LABEL_KEY in names and label_column is not None:
+        texts |= {label_column} - {LABEL_KEY}
+    table = _table_of(path, kind, texts)
+    used = {path_column, label_column, LABEL_KEY, FILENAME_KEY, *DERIVED_KEYS}
+    kept = names if columns is None else columns
+    kept = [name for name in kept if name not in used and table[name].null_count < len(table)]
     try:
-        schema = _with_float32(schema_of(more)) if more else None
+        schema = _with_float32(schema_of(table.select(kept))) if kept else None
     except InvalidArgumentError as error:
         raise error.at(source=path) from None
+    values = {name: column.to_pylist() for name, column in zip(names, table.columns, strict=True)}
+    labels, numbers = values.get(label_column or ""), values.get(LABEL_KEY)
+    if not any(isinstance(label, str) for label in labels or ()):
+        labels, numbers = None, numbers or labels
     folder = os.path.dirname(path) if root is None else os.fspath(root)
-    found = []
-    for row, image in enumerate(table[paths_name]):
+    pictures = []
+    for row, image in enumerate(values[path_column]):
         place = f"{path}: row {row + 1}"
-        label = labels and labels[row]
-        number = numbers[row] if numbers else None if are_named else label
+        label, number = (column and column[row] for column in (labels, numbers))
         if not isinstance(image, str) or not _is_utf8(image) or "\0" in image:
             report.problems.append(ImageProblem(place, "the path is missing, or not a text"))
         elif (labels and label is None) or (numbers and number is None):
             report.problems.append(ImageProblem(place, f"the label of {image} is missing"))
         else:
-            filename = FILENAME_KEY in table and table[FILENAME_KEY][row]
-            name = filename if isinstance(filename, str) else os.path.basename(image)
-            text = str(label) if are_named else None
+            filename = values[FILENAME_KEY][row] if FILENAME_KEY in values else None
             number = None if number is None else _whole(number, place)
-            others = {key: values[row] for key, values in more.items()}
-            found.append(Picture(os.path.join(folder, image), name, text, number, others))
-    return found, schema
+            more = {name: values[name][row] for name in kept}
+            filename = filename or os.path.basename(image)
+            pictures.append(Picture(os.path.join(folder, image), filename, label, number, more))
+    return pictures, schema
 
 
 def _with_float32(schema: Schema) -> Schema:
@@ -599,22 +594,23 @@ def _with_float32(schema: Schema) -> Schema:
     return Schema.of_items(items)
 
 
-def _values_of(path: str, kind: str, types: Any, texts: set[str | None]) -> dict[str, list[Any]]:
-    """Return the columns of a manifest; those of CSV that are no numbers or lists as texts."""
-    pa = arrow.imported()
+def _usual(usual: Iterable[str], names: list[str]) -> str | None:
+    """Return the name of a column, in any letter case, that is usual for what is looked for."""
+    by_lower = {name.lower(): name for name in reversed(names)}
+    return next((by_lower[name] for name in usual if name in by_lower), None)
 
-    def is_text(field: Any) -> bool:
-        is_number = pa.types.is_integer(field.type) or pa.types.is_floating(field.type)
-        return field.name in texts or not (is_number or pa.types.is_nested(field.type))
 
-    given = [pa.field(field.name, pa.string()) for field in types if is_text(field)]
-    chosen = pa.schema(given) if kind in ("csv", "tsv") else None
-    found: dict[str, list[Any]] = {name: [] for name in types.names}
-    with closing(open_source(path, kind, ReadSettings(), types=chosen)) as source:
-        for batch in source.batches():
-            for name, values in batch.to_pydict().items():
-                found[name] += values
-    return found
+def _table_of(path: str, kind: str, texts: set[str]) -> Any:
+    """Return a manifest as a table of Arrow; some columns of CSV are texts, whatever is in them."""
+    pa, coalesce = imported(), imported("pyarrow.compute").coalesce
+    types = pa.schema([(name, pa.string()) for name in texts]) if kind in ("csv", "tsv") else None
+    with closing(open_source(path, kind, ReadSettings(), types=types)) as source:
+        table = pa.Table.from_batches(source.batches(), source.schema)
+    for i, column in enumerate(table.schema):
+        if form_of(column.type) == "list":  # a list that is missing is empty
+            empty = pa.scalar([], column.type)
+            table = table.set_column(i, column, coalesce(table.column(i), empty))
+    return table
 
 
 def _whole(label: Any, place: str) -> int:

@@ -265,61 +265,78 @@ def _plan(
     pieces = [piece for source in sources for piece in _pieces(source, settings.from_)]
     if not pieces:
         raise argument_error("there are no files to convert")
-    name = name_of(target)
-    is_folder = not is_file_object(target) and _is_directory(name)
-    is_stream = any(is_file_object(piece.source) for piece in pieces)
     if shard_bytes is not None:
-        sizes = [local_size(piece.source) for piece in pieces]
-        if None in sizes:
-            raise argument_error("the size of a source is not known; give --num-shards")
-        num_shards = max(1, math.ceil(sum(map(int, filter(None, sizes))) / shard_bytes))
-    elif num_shards is None and "@" in os.path.basename(name) and not is_file_object(target):  # noqa: PTH119
-        num_shards = len(data_names(name, None))
+        num_shards = _fitting_shards(pieces, shard_bytes)
+    elif num_shards is None and not is_file_object(target):
+        name = name_of(target)
+        num_shards = len(data_names(name, None)) if "@" in os.path.basename(name) else None  # noqa: PTH119
+    is_per_source = num_shards is None and _is_folder(target)
+    plan = _with_schemas(_Plan(settings, kind, is_per_source), pieces)
+    outputs, damage = _outputs(plan, pieces, target, num_shards)
+    _check_places([name_of(place) for place, _ in outputs], pieces)
+    return replace(plan, outputs=outputs), damage
 
-    plan = _Plan(settings, kind, is_per_source=is_folder and num_shards is None)
+
+def _fitting_shards(pieces: list[_Piece], shard_bytes: int) -> int:
+    """Return the number of shards of about so many bytes."""
+    sizes = [local_size(piece.source) for piece in pieces]
+    if None in sizes:
+        raise argument_error("the size of a source is not known; give --num-shards")
+    return max(1, math.ceil(sum(map(int, filter(None, sizes))) / shard_bytes))
+
+
+def _with_schemas(plan: _Plan, pieces: list[_Piece]) -> _Plan:
+    """Return a plan that knows whether records stay as they are, or else what schemas rows have."""
+    settings = plan.settings
     records = [piece.source for piece in pieces if piece.kind == "tfrecord"]
     is_plain = settings.schema is None and settings.columns is None and settings.text is False
-    if len(records) == len(pieces) and kind == "tfrecord" and is_plain and not settings.condition:
-        plan = replace(plan, as_records=True)
-    elif settings.schema is not None:
-        files = [os.devnull] if is_stream or not records else records
-        table = _table_of(files, settings)
+    all_records = len(records) == len(pieces) and plan.kind == "tfrecord"
+    if all_records and is_plain and not settings.condition:
+        return replace(plan, as_records=True)
+    if settings.schema is not None:
+        is_stream = any(is_file_object(piece.source) for piece in pieces)
+        table = _table_of([os.devnull] if is_stream or not records else records, settings)
         plan = replace(plan, table=table, types=table.arrow_schema)
     elif records and not (plan.is_per_source and any(_described([r], plan) for r in records)):
         if any(map(is_file_object, records)):
             detail = "standard input is read once, so its schema cannot be inferred; give "
             raise argument_error(f"{detail}--schema or --features, or save it to a file")
         plan = replace(plan, table=_table_of(records, settings))
-    if not plan.as_records:
-        schema = _common_schema(plan, pieces)
-        plan = replace(plan, schema=None if plan.is_per_source else schema)
+    schema = _common_schema(plan, pieces)
+    return replace(plan, schema=None if plan.is_per_source else schema)
 
-    damage: _Damage = ()
-    outputs: list[tuple[Source, list[_Piece]]]
+
+def _outputs(
+    plan: _Plan, pieces: list[_Piece], target: Source, num_shards: int | None
+) -> tuple[list[tuple[Source, list[_Piece]]], _Damage]:
+    """Return each file to write and the rows in it, and the damage that was skipped on the way."""
+    name = name_of(target)
     if plan.is_per_source:
-        outputs = [(_name_in(name, piece, plan), [piece]) for piece in pieces]
-    elif num_shards is None:
-        outputs = [(target if is_file_object(target) else name, pieces)]
-    else:
-        if is_file_object(target):
-            raise argument_error("standard output is one file; shards need a name")
-        shards = [[piece] for piece in pieces]
-        if len(pieces) != num_shards or settings.limit is not None:
-            if is_stream:
-                detail = "standard input is read once, and shards need the number of rows"
-                raise argument_error(f"{detail}; save it to a file")
-            shards, damage = _evenly(plan, pieces, num_shards)
-        whole = _name_in(name, _Piece("part", kind), plan) if is_folder else name
-        outputs = list(zip(data_names(whole, num_shards), shards, strict=True))
-    names = [name_of(place) for place, _ in outputs]
-    given = [name_of(piece.source) for piece in pieces if not is_file_object(piece.source)]
-    for i, each in enumerate(names):
-        if each in names[:i]:
+        return [(_name_in(name, piece, plan), [piece]) for piece in pieces], ()
+    if num_shards is None:
+        return [(target if is_file_object(target) else name, pieces)], ()
+    if is_file_object(target):
+        raise argument_error("standard output is one file; shards need a name")
+    damage: _Damage = ()
+    shards = [[piece] for piece in pieces]
+    if len(pieces) != num_shards or plan.settings.limit is not None:
+        if any(is_file_object(piece.source) for piece in pieces):
+            detail = "standard input is read once, and shards need the number of rows"
+            raise argument_error(f"{detail}; save it to a file")
+        shards, damage = _evenly(plan, pieces, num_shards)
+    whole = _name_in(name, _Piece("part", plan.kind), plan) if _is_folder(target) else name
+    return list(zip(data_names(whole, num_shards), shards, strict=True)), damage
+
+
+def _check_places(names: list[str], pieces: list[_Piece]) -> None:
+    """Raise if an output would replace another one, or a source."""
+    sources = [name_of(piece.source) for piece in pieces if not is_file_object(piece.source)]
+    for i, name in enumerate(names):
+        if name in names[:i]:
             detail = "two sources would become this file; convert them in two calls"
-            raise argument_error(detail, source=each)
-        if any(is_same_file(each, source) for source in given):
-            raise argument_error("the target is one of the sources", source=each)
-    return replace(plan, outputs=outputs), damage
+            raise argument_error(detail, source=name)
+        if any(is_same_file(name, source) for source in sources):
+            raise argument_error("the target is one of the sources", source=name)
 
 
 def _table_of(files: Sequence[Source], settings: Settings) -> TFRecordTable:
@@ -354,6 +371,11 @@ def _target_kind(target: Source, settings: Settings) -> str:
         detail = f"the name tells no format; --to names it, or an ending such as {known}"
         raise argument_error(detail, source=name)
     return found
+
+
+def _is_folder(target: Source) -> bool:
+    """Return whether outputs get names of their own in a folder."""
+    return not is_file_object(target) and _is_directory(name_of(target))
 
 
 def _is_directory(name: str) -> bool:
@@ -542,11 +564,7 @@ def _begin(
         )
     if log is not None and not done:
         log.forget()
-    if (
-        not is_file_object(target)
-        and not is_url(name_of(target))
-        and _is_directory(name_of(target))
-    ):
+    if _is_folder(target) and not is_url(name_of(target)):
         os.makedirs(name_of(target), exist_ok=True)  # noqa: PTH103
     return done
 

@@ -90,7 +90,7 @@ def check_columns(chosen: Iterable[str], names: Iterable[str], source: str | Non
             raise argument_error(detail, source=source)
 
 
-def _first_misfit(number: int, made: Callable[[int], Any]) -> int:
+def _first_wrong_row(number: int, made: Callable[[int], Any]) -> int:
     """Return the number of the first value that does not fit those before it, of so many.
 
     `made` makes an array of so many of the first values, or raises.
@@ -339,7 +339,7 @@ class CsvSource(_TextSource):
         try:
             return typed(cells, field.type)
         except _errors():
-            first = _first_misfit(len(cells), lambda stop: typed(cells[:stop], field.type))
+            first = _first_wrong_row(len(cells), lambda stop: typed(cells[:stop], field.type))
             cell = str(cells[first])
             shown = cell if len(cell) <= 40 else f"{cell[:40]}..."
             detail = f"{shown!r} is not of the column's type so far, {field.type}"
@@ -439,7 +439,7 @@ class JsonSource(_TextSource):
         try:
             made = imported().array(values)
         except _errors() as error:
-            wrong = _first_misfit(len(values), lambda stop: imported().array(values[:stop]))
+            wrong = _first_wrong_row(len(values), lambda stop: imported().array(values[:stop]))
             detail = f"values of several types, or too large: {_first_line(error)}"
             detail += _advice(name, "text")
             raise _misfit(self.name, rows[wrong][0], detail, name) from None
@@ -501,7 +501,7 @@ class JsonSource(_TextSource):
             try:
                 columns.append(_array_of(values, field.type))
             except _errors() as error:
-                first = _first_misfit(
+                first = _first_wrong_row(
                     len(rows),
                     lambda stop: _array_of(values[:stop], field.type),  # noqa: B023 - called now
                 )

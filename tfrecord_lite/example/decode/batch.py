@@ -24,7 +24,7 @@ import numpy as np
 from tfrecord_lite.arrays import BoolArray, Int64Array, Uint8Array
 from tfrecord_lite.convert.lists import Lists
 from tfrecord_lite.example.decode.entries import GeneralMessages, merge
-from tfrecord_lite.example.decode.layout import Layout, LayoutMatch, learn
+from tfrecord_lite.example.decode.layout import Layout, learn
 from tfrecord_lite.example.decode.plain import MOST_KEYS, KnownKeys, PlainMatch
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.wire.fields import renumbered
@@ -32,7 +32,7 @@ from tfrecord_lite.wire.keys import KeyTable
 
 if TYPE_CHECKING:
     from tfrecord_lite.block import Block
-    from tfrecord_lite.example.decode.runtime import RuntimeMessages
+    from tfrecord_lite.example.decode.features import Features
 
 Found = TypeVar("Found")
 
@@ -99,7 +99,7 @@ class LayoutMemory:
 
 
 class MessageBatch:
-    """The features of a batch of messages.
+    """The features of a batch of messages: :class:`~.features.Features`, by the readers that can.
 
     Message i is ``data[starts[i] : stops[i]]``, and a block's spare bytes follow the last; `table` has
     the keys of the features asked for; `memory`, of earlier batches with this table, is updated.
@@ -119,9 +119,7 @@ class MessageBatch:
         self.n_messages: int = starts.size
         self._messages = data, starts, stops
         self._table, self._memory = table, memory
-        self._parts: list[
-            tuple[Int64Array, LayoutMatch | PlainMatch | GeneralMessages | RuntimeMessages]
-        ] = []
+        self._parts: list[tuple[Int64Array, Features]] = []
         left = np.arange(starts.size)
         if 0 < left.size <= FEW:
             few = by_runtime(lambda runtime: runtime.RuntimeMessages(data, starts, stops, table))
@@ -219,17 +217,14 @@ class MessageBatch:
 
     def even(self, feature: int, kind: Kind) -> Lists | None:
         """Return the values of a feature if every message has as many; None if one may not."""
-        if len(self._parts) != 1:
-            return None
-        part = self._parts[0][1]
-        return part.even(feature, kind) if isinstance(part, (LayoutMatch, PlainMatch)) else None
+        return self._parts[0][1].even(feature, kind) if len(self._parts) == 1 else None
 
     def lists(self, feature: int, kind: Kind) -> Lists:
         """Return a feature of all messages, with the values of one kind."""
         found: list[Lists] = []
         for chosen, part in self._parts:
             with renumbered(chosen):
-                found.append(part.values(feature, kind))
+                found.append(part.lists(feature, kind))
         if len(found) == 1:
             return found[0]
         parts = [(chosen, values) for (chosen, _), values in zip(self._parts, found, strict=True)]

@@ -180,11 +180,10 @@ def finished(feature: Prepared, lists: Lists | SparseLists, *, with_objects: boo
     """Make the result of a feature: of one batch, or of several that were joined."""
     if isinstance(lists, SparseLists):
         return sparse_result(lists, with_objects=with_objects)
-    match feature:
-        case Padded():
-            return padded(lists, feature, with_objects=with_objects)
-        case VarLen():
-            return var_len(lists, with_objects=with_objects)
+    if isinstance(feature, Padded):
+        return padded(lists, feature, with_objects=with_objects)
+    if isinstance(feature, VarLen):
+        return var_len(lists, with_objects=with_objects)
     return in_rows(feature, lists, with_objects=with_objects)
 
 

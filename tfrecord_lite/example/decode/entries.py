@@ -143,7 +143,7 @@ class MergedFeatures:
         for kind in Kind:
             self._read(kind)
 
-    def values(self, first: int, last: int, kind: Kind) -> Lists:
+    def lists(self, first: int, last: int, kind: Kind) -> Lists:
         """Read the values of a range of owners; none where one is of another kind."""
         if kind not in self._values:
             self._values[kind] = self._read(kind)
@@ -452,7 +452,10 @@ class GeneralMessages:
         """Return the :class:`Kind` of a feature in each message, 0 for none."""
         return self._merged.kind[feature * self.n_messages : (feature + 1) * self.n_messages]
 
-    def values(self, feature: int, kind: Kind) -> Lists:
+    def even(self, feature: int, kind: Kind) -> None:
+        """Return None: a message may have any number of values."""
+
+    def lists(self, feature: int, kind: Kind) -> Lists:
         """Read the values of a feature in each message; none where it is of another kind."""
         first = feature * self.n_messages
-        return self._merged.values(first, first + self.n_messages, kind)
+        return self._merged.lists(first, first + self.n_messages, kind)

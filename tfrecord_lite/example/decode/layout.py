@@ -508,7 +508,7 @@ class LayoutMatch:
         found = self._values(slot, kind)
         return found if isinstance(found.levels[0], int) else None
 
-    def values(self, feature: int, kind: Kind) -> Lists:
+    def lists(self, feature: int, kind: Kind) -> Lists:
         """Read the values of a feature in each message; none if it is of another kind.
 
         Raises WireError for a malformed value, the only thing that matching does not check.

@@ -284,10 +284,10 @@ class PlainMatch:
         """Return the values of a feature if every message has as many; None if one may not."""
         if self._one_kind[feature] != kind or self.n_messages == 0:
             return None
-        found = self.values(feature, kind)
+        found = self.lists(feature, kind)
         return found if isinstance(found.levels[0], int) else None
 
-    def values(self, feature: int, kind: Kind) -> Lists:
+    def lists(self, feature: int, kind: Kind) -> Lists:
         """Read the values of a feature in each message; none where it is of another kind.
 
         Raises WireError for a malformed value.

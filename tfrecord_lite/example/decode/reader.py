@@ -3,7 +3,7 @@
 ::
 
     list of bytes ─┐
-    Block ─────────┴─> MessageBatch ─> Lists ─> result
+    Block ─────────┴─> MessageBatch ─> Lists ─────────> result
                                        one per key      one per feature
                            wire        kinds checked    build
 
@@ -30,7 +30,7 @@ from tfrecord_lite.block import Block
 from tfrecord_lite.columns import BytesColumn, Column
 from tfrecord_lite.columns.bytes import owned_slice
 from tfrecord_lite.convert.lists import Lists, SparseLists, row_of
-from tfrecord_lite.convert.restore import outer_rank
+from tfrecord_lite.convert.restore import outer_rank, values_of
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, require_int
 from tfrecord_lite.example.decode import build
 from tfrecord_lite.example.decode.batch import LayoutMemory, MessageBatch
@@ -95,10 +95,13 @@ class ColumnReader:
         self, whole: Mapping[str, Lists | SparseLists], splits: list[int], *, single: bool
     ) -> list[dict[str, Any]]:
         """Build the results of several batches, given the lists of all."""
+        if len(splits) == 2:
+            found = {name: self.result(name, lists) for name, lists in whole.items()}
+            return [{n: row_of(column, 0) for n, column in found.items()} if single else found]
         results: list[dict[str, Any]] = [{} for _ in splits[1:]]
         for name, lists in whole.items():
             for columns, column in zip(results, self._cut(name, lists, splits), strict=True):
-                columns[name] = row_of(column, 0) if single else column
+                columns[name] = column
         return results
 
     def lists(
@@ -121,12 +124,12 @@ class ColumnReader:
 
     def _cut(self, name: str, lists: Lists | SparseLists, splits: list[int]) -> Iterable[Any]:
         """Return the results of several batches."""
-        if len(splits) == 2:
-            return [self.result(name, lists)]
         if isinstance(lists, Lists) and not outer_rank(lists.type.shape or ()):
             whole = self.result(name, lists)
             if isinstance(whole, np.ndarray | BytesColumn):  # cheaper to cut
                 return [owned_slice(whole, start, stop) for start, stop in pairwise(splits)]
+        if isinstance(lists, Lists):  # strings are made at once
+            lists = lists.with_(flat=values_of(lists, with_objects=self.strings == "ndarray"))
         return [self.result(name, part) for part in lists.cut(splits)]
 
     def result(self, name: str, lists: Lists | SparseLists) -> Any:
@@ -164,7 +167,9 @@ class FeatureReader(ColumnReader):
         self._originals: dict[str, Type] = {
             name: Type.of(item)
             for name, item in items.items()
-            if item.original is not None and not isinstance(item.spec, RawFeature)
+            if item.original is not None
+            and not isinstance(item.spec, RawFeature)
+            and not _is_stored_so(Type.of(item), self._own[name])
         }
         self._no_kind_is_missing = no_kind_is_missing
         self._learnt = self.table, LayoutMemory()  # one attribute, as several threads may set it
@@ -175,6 +180,12 @@ class FeatureReader(ColumnReader):
             if isinstance(feature, Dense) and reads[feature.key] == 1
         }
         """Features of one size that nothing else reads, their numbers and sizes."""
+        self._numbers: set[str] = {
+            name
+            for name, (dense, _, _) in self._dense.items()
+            if dense.kind is not Kind.BYTES and name not in self._originals
+        }
+        """Those of which the result is an array of the values."""
         self.rejects_others = False
         """Whether a feature that is not asked for, and has values, is an error."""
 
@@ -267,6 +278,8 @@ class FeatureReader(ColumnReader):
 
     def result(self, name: str, lists: Lists | SparseLists) -> Column:
         """Make the result of a feature, of one batch or several that were joined."""
+        if name in self._numbers:
+            return cast("Lists", lists).flat.reshape(lists.n, *self._own[name].shape or ())  # type: ignore[no-any-return]
         feature, original = self.prepared[name], self._originals.get(name)
         column: Any = build.finished(feature, lists, with_objects=self.strings == "ndarray")
         shape = None if original is None else original.shape
@@ -300,6 +313,12 @@ class FeatureReader(ColumnReader):
             present = is_filled if self._no_kind_is_missing else batch.present(number)
             lists.present = np.broadcast_to(present, lists.n)
         return lists
+
+
+def _is_stored_so(original: Type, own: Type) -> bool:
+    """Return whether values are what they were before they were stored."""
+    is_alike = original.shape in (None, own.shape) and original.dtype == own.dtype
+    return is_alike and original.text is None and not original.missing
 
 
 def check_kinds(key: str, kind: Kind, kinds: Any) -> None:

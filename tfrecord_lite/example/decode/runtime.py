@@ -71,7 +71,7 @@ def row_of(serialized: bytes) -> dict[str, AnyArray]:
 
 
 class RuntimeMessages:
-    """As :class:`~.entries.GeneralMessages`, for a few messages; may raise UnsureError."""
+    """A few messages, of which the protobuf runtime reads every feature at once; may raise UnsureError."""
 
     def __init__(
         self, data: Uint8Array, starts: Int64Array, stops: Int64Array, table: KeyTable
@@ -105,7 +105,10 @@ class RuntimeMessages:
         kinds = [kind for kind, _ in self._found[feature]]
         return kinds[0] if kinds.count(kinds[0]) == len(kinds) else np.array(kinds, np.uint8)
 
-    def values(self, feature: int, kind: Kind) -> Lists:
+    def even(self, feature: int, kind: Kind) -> None:
+        """Return None: a message may have any number of values."""
+
+    def lists(self, feature: int, kind: Kind) -> Lists:
         """Read the values of a feature in each message; none where it is of another kind."""
         return _values(self._found[feature], kind)
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import closing
-from itertools import chain, islice
+from itertools import chain, islice, pairwise
 from typing import Any
 
 import numpy as np
@@ -202,10 +202,10 @@ def encode_column_batches(
     n_bytes = sum(lists.n_bytes for lists in found.values())
     step = _BATCH_BYTES * n_records // max(n_bytes, 1)
     step = min(max(step, _MIN_RECORDS), _MAX_RECORDS)
-    for first in range(0, n_records, step):
-        last = min(first + step, n_records)
-        part = {key: lists.part(first, last) for key, lists in found.items()}
-        yield encode_lists(part, last - first)
+    splits = [*range(0, n_records, step), n_records]
+    parts = {key: iter(lists.parts(splits)) for key, lists in found.items()}
+    for first, last in pairwise(splits):
+        yield encode_lists({key: next(rest) for key, rest in parts.items()}, last - first)
 
 
 def _encode_stream(

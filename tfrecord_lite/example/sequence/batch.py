@@ -306,7 +306,7 @@ class PlainSteps:
     contents: ByteRanges
     """The content of each of their steps."""
 
-    def values(self, kind: Kind) -> Lists:
+    def lists(self, kind: Kind) -> Lists:
         """Read the values of all steps; none if they are of another kind.
 
         Raises WireError with the number of the list.
@@ -436,9 +436,9 @@ class SequenceMessageBatch:
         found = []
         if number in self._plain:
             with renumbered(np.flatnonzero(self._is_present[cells])):
-                found.append(self._plain[number].values(kind))
+                found.append(self._plain[number].lists(kind))
         if first < last or not found:
-            found.append(self._cells.values(first, last, kind))
+            found.append(self._cells.lists(first, last, kind))
         values = found[0]
         if len(found) > 1:
             places = [self._places(number, in_cells=in_cells) for in_cells in (False, True)]

@@ -4,14 +4,14 @@
 
     {"context": {"id": 7}, "feature_lists": {"tokens": [[5, 6], [7], []]}}      a record
 
-    context        column ──> Lists ──────────────────────────────────┐
-    feature list   column ──> steps of all records, end to end        ├─ emit ─> Block
-                              ──> Lists ──> Features, end to end ─────┘
-                                            cut into records
+    context        column ──> Lists ────────────────────────────┐
+    feature list   column ──> Lists, the first level its steps  ├─ emit ─> Block
+                              ──> Features of all steps ────────┘
+                                  cut into records
 
 A context is written as an Example's features are. A feature list is written as if each *step*
-were a record: the steps of all records are one flat batch of Features. In that batch, the bytes of
-a record's steps are its payload.
+were a record: the steps of all records (:meth:`.Lists.below`) are one flat batch of Features. In that
+batch, the bytes of a record's steps are its payload.
 
 A single record is encoded by hand. Many are collected by their form, as rows of Examples are
 (:mod:`tfrecord_lite.example.encode.rows`): records with the same keys, and lists whose steps
@@ -173,7 +173,7 @@ def _contents_together(key: str, steps: list[Any]) -> list[bytes]:
     """Encode steps as a column: ints among floats become floats; an error names the step."""
     with in_steps(np.array([len(steps)])):
         lists = opened(key, [_values_of(step) for step in unmasked(key, steps)])
-    return [content_of(lists.part(number, number + 1)) for number in range(len(steps))]
+    return list(map(content_of, lists.parts(range(len(steps) + 1))))
 
 
 def _values_of(step: Any) -> Any:

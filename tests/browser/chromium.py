@@ -1,7 +1,7 @@
 """Pages in Chromium, watched: what they say, what they ask for, and what no data may make of them.
 
 Chromium is the system's (``apt-get install chromium``); axe-core, which judges accessibility, comes
-from npm. ``python -m tests.support.chromium`` says whether both are there.
+from npm. ``python -m tests.browser.chromium`` says whether both are there.
 """
 
 from __future__ import annotations

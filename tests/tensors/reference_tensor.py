@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from google.protobuf.message import DecodeError
 
 from tests.support.made_messages import classes_of
-from tests.support.tensor_messages import NUMBERS
+from tests.tensors.tensor_messages import NUMBERS
 from tfrecord_lite.tensors.dtypes import tensor_type
 
 __all__ = ["Parsed", "TensorProto", "agrees", "n_values_of", "reference"]
