@@ -199,6 +199,7 @@ def _converter_of(
     return row[1]
 
 
+@lru_cache(256)
 def _row_of(dtype: np.dtype[Any]) -> tuple[Kind, Callable[[AnyArray], FlatList]] | None:
     """Return the list for a dtype, and what converts to it; None if there is no list."""
     if dtype.name in EXTRA_FLOATS:  # by name: ml_dtypes gives most of them the kind of structures
