@@ -384,7 +384,7 @@ class RawFeature(FeatureSpec):
             detail = (
                 "every dimension of a RawFeature must be known; for lengths that vary give "
                 "Schema({key: FixedLenFeature([], bytes)}, {key: Original(dtype, [None, ...])}), "
-                "with tfrecord_lite.schema.Original"
+                "with tfrecord_lite.schema.Original; for a feature list FixedLenSequenceFeature([], bytes)"
             )
             raise argument_error(detail)
         try:
