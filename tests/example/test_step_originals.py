@@ -24,13 +24,16 @@ from tfrecord_lite import (
     SparseTensor,
     TFRecordWriter,
     VarLenFeature,
+    encode_examples,
     encode_sequence_examples,
     load,
+    parse_example,
     parse_sequence_example,
     read_batches,
     scan,
 )
 from tfrecord_lite.apps.tables.record_format import encoder_of
+from tfrecord_lite.convert.lossless import restore
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.schema import Original
 
@@ -67,12 +70,12 @@ def cases(draw: DrawFn) -> Case:
     step = shapes.flatmap(lambda shape: hnp.arrays(dtype, shape))
     steps = draw(st.lists(st.lists(step, max_size=3), max_size=4))
     kind = "float32" if dtype.kind == "f" else "int64"
-    spec: Any = FixedLenSequenceFeature(inner, kind)
+    shape = (None, *inner) if varies else inner
+    spec: Any = RaggedFeature(kind) if varies else FixedLenSequenceFeature(inner, kind)
     if raw:
         spec = FixedLenSequenceFeature([], bytes)
-    elif varies:
-        spec = RaggedFeature(kind)
-    shape = (None, *inner) if varies else inner
+    if raw and varies and draw(st.booleans()):
+        spec = RawFeature(shape, dtype)
     kept = [[stored(one, raw=raw) for one in record] for record in steps]
     return Case(spec, Original(dtype, shape), steps, kept)
 
@@ -157,10 +160,30 @@ def test_tables_have_steps_of_any_size(paths: list[Path]) -> None:
     assert str(found.type) == "list<item: list<item: fixed_size_list<item: float>[2]>>"
     expected = [[step.tolist() for step in record] for record in particles(3, 4, 5).steps]
     assert found.to_pylist() == expected
-    encoder = encoder_of(table.schema, is_exact=True)
+    encoder = encoder_of(table.schema, lossless=True, has_sidecar=True)
     records = [r for batch in table.to_batches() for block in encoder.blocks(batch) for r in block]
     back = parse_sequence_example(list(map(bytes, records)), *schema_of(particles()))[1]
     same(back["x"], particles(3, 4, 5))
+
+
+@given(cases(), st.booleans())
+def test_examples_have_raw_arrays_of_any_size(case: Case, is_schema: bool) -> None:
+    arrays = [step for record in case.steps for step in record]
+    dtype = np.dtype(case.original.dtype)
+    if not arrays or case.original.shape[:1] != (None,) or dtype.kind in "mM":
+        return
+    strings = [array.tobytes() for array in arrays]
+    features: Any = {"x": RawFeature(case.original.shape, dtype)}
+    schema = Schema(features)
+    block = encode_examples({"x": strings})
+
+    column: Any = parse_example(block, schema if is_schema else features)["x"]
+
+    assert (column.dtype, column.shape[1:]) == (dtype, case.original.shape)
+    assert [np.asarray(row).tobytes() for row in column] == strings
+    assert list(encode_examples({"x": column}, schema if is_schema else features)) == list(block)
+    assert restore({"x": column}, schema)["x"] is column
+    assert Schema.from_json(schema.to_json()) == schema
 
 
 def test_texts_of_steps_are_decoded() -> None:

@@ -51,7 +51,15 @@ from tfrecord_lite.convert.types import (
     ticks,
 )
 from tfrecord_lite.errors import InvalidArgumentError, Reason, plural
-from tfrecord_lite.schema import FeatureLike, Kind, Original, RaggedFeature, Schema, is_raw
+from tfrecord_lite.schema import (
+    FeatureLike,
+    Kind,
+    Original,
+    RaggedFeature,
+    RawFeature,
+    Schema,
+    is_raw,
+)
 from tfrecord_lite.schema.prepare import Dense, Padded, Prepared, Ragged, Sparse, prepare
 from tfrecord_lite.schema.text import nearest
 
@@ -65,7 +73,8 @@ def conform(columns: Mapping[str, Any], schema: Mapping[str, FeatureLike]) -> di
         if name not in schema:
             detail = f"this column is not in the schema{nearest(name, schema)}"
             raise column_error(str(name), detail)
-    originals = schema.originals if isinstance(schema, Schema) else {}
+    raw = {name: spec for name, spec in schema.items() if isinstance(spec, RawFeature)}
+    originals = (schema if isinstance(schema, Schema) else Schema(raw)).originals
     found: dict[str, Lists] = {}
     for name, feature in prepare(schema).items():
         column = columns.get(name)
@@ -74,8 +83,6 @@ def conform(columns: Mapping[str, Any], schema: Mapping[str, FeatureLike]) -> di
                 raise column_error(name, "required, but without a column", None, Reason.MISSING)
             continue
         original = originals.get(name)
-        if original is None and isinstance(feature, Dense) and feature.raw is not None:
-            original = Original(feature.raw.dtype, feature.raw.shape)
         if original is not None and not isinstance(column, MaskedRows):
             column = _in_form(name, column, feature, original)
         conformed: Conformed

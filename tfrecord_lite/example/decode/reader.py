@@ -77,12 +77,7 @@ class ColumnReader:
         self.table: KeyTable = KeyTable([key.encode() for key in self.kinds])
         self._own: dict[str, Type] = {name: build.own_type(each) for name, each in prepared.items()}
         """What the values of a feature are by its specification."""
-        items = features.to_items() if isinstance(features, Schema) else {}
-        self._originals: dict[str, Type] = {
-            name: Type.of(item)
-            for name, item in items.items()
-            if item.original is not None and not isinstance(item.spec, RawFeature)
-        }
+        self._originals: dict[str, Type] = originals_of(features)
         """What they were before they were stored; of a feature list, those of a step."""
         keys: set[str] = set()
         self._again: set[str] = set()
@@ -157,6 +152,17 @@ class ColumnReader:
     ) -> Lists | SparseLists:
         """Check and divide a feature, given what reads its columns."""
         raise NotImplementedError
+
+
+def originals_of(features: Mapping[str, FeatureLike]) -> dict[str, Type]:
+    """Return the types that values are restored to; arrays of one shape are read as such already."""
+    raw = {name: spec for name, spec in features.items() if isinstance(spec, RawFeature)}
+    items = (features if isinstance(features, Schema) else Schema(raw)).to_items()
+    return {
+        name: Type.of(item)
+        for name, item in items.items()
+        if item.original is not None and not (name in raw and not raw[name].varies)
+    }
 
 
 class FeatureReader(ColumnReader):
