@@ -65,7 +65,7 @@ DAYS = "datetime64[D]"
         (item(np.zeros(1, np.float32)), item(np.zeros(1, int)), r"int64 \[\] here, but float32"),
         (item(np.zeros(1)), item(np.array(["a"])), r"U1 \[\] here, but float64 \[\] before"),
         # Dtypes.
-        (item(np.zeros(1)), item(np.zeros(1, np.complex128)), "complex128 here, but float64"),
+        (raw("float64"), raw("complex128"), "complex128 here, but float64 before"),
         (raw("uint8"), raw("int8"), "int8 here, but uint8 before"),
         (ints("bool"), ints("int8"), "int8 here, but bool before"),
         (ints(DAYS), ints("datetime64[s]"), r"datetime64\[s\] here, but datetime64\[D\] before"),
