@@ -25,9 +25,16 @@ rng = np.random.default_rng(0)
 
 def write(folder: Path) -> None:
     """Write all of them into a folder."""
-    makers = (_rlds, _youtube8m, _waymo, _tfds, _kaggle, _deepmind, _genomics, _ranking, _events)
-    for make in makers:
-        make(folder)
+    _rlds(folder)
+    _youtube8m(folder)
+    _waymo(folder)
+    _tfds(folder)
+    _kaggle(folder)
+    _deepmind(folder)
+    _particles(folder)
+    _genomics(folder)
+    _ranking(folder)
+    _events(folder)
 
 
 def _rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
@@ -159,6 +166,20 @@ def _deepmind(folder: Path) -> None:
     scene["color"] = np.ones((4, 3), np.float32)
     with TFRecordWriter(folder / "tetrominoes_train.tfrecords", compression="GZIP") as writer:
         writer.write_examples([scene] * 4)
+
+
+def _particles(folder: Path) -> None:
+    (folder / "WaterDrop").mkdir()
+    meta = {"bounds": [[0.1, 0.9]] * 2, "sequence_length": 4, "dim": 2, "dt": 0.0025}
+    (folder / "WaterDrop" / "metadata.json").write_text(json.dumps(meta))
+    with TFRecordWriter(folder / "WaterDrop" / "train.tfrecord") as writer:
+        for key, n_particles in enumerate((3, 4)):
+            kinds = np.full(n_particles, 5).tobytes()
+            steps = [np.full((n_particles, 2), step, "f4").tobytes() for step in range(5)]
+            context = {"key": key, "particle_type": kinds}
+            writer.write_sequence_example(
+                {"context": context, "feature_lists": {"position": steps}}
+            )
 
 
 def _genomics(folder: Path) -> None:

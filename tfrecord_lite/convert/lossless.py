@@ -220,9 +220,9 @@ def restore(columns: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
     found = {}
     for name, column in columns.items():
         item = schema.to_items()[name]
-        is_array = isinstance(column, np.ndarray) and column.dtype != object
-        # Of a RawFeature the parser has made an array; others parse strings.
-        if item.original is None or (isinstance(item.spec, RawFeature) and is_array):
+        # Of a RawFeature the parser has made arrays; others parse strings.
+        is_parsed = isinstance(item.spec, RawFeature) and column.dtype != object
+        if item.original is None or is_parsed:
             found[name] = column
         else:
             found[name] = _restored(name, column, Type.of(item))

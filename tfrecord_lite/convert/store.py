@@ -49,7 +49,7 @@ from tfrecord_lite.convert.types import (
     ticks,
 )
 from tfrecord_lite.errors import InvalidArgumentError, Reason, plural
-from tfrecord_lite.schema import FeatureLike, Kind, RaggedFeature, Schema
+from tfrecord_lite.schema import FeatureLike, Kind, RaggedFeature, RawFeature, Schema
 from tfrecord_lite.schema.prepare import Dense, Padded, Prepared, Ragged, Sparse, prepare
 from tfrecord_lite.schema.text import nearest
 from tfrecord_lite.schema.types import WIRE, Type
@@ -101,7 +101,8 @@ def stored(columns: Mapping[str, Any], schema: Mapping[str, FeatureLike]) -> dic
         if name not in schema:
             detail = f"this column is not in the schema{nearest(name, schema)}"
             raise column_error(str(name), detail)
-    items = schema.to_items() if isinstance(schema, Schema) else {}
+    raw = {name: spec for name, spec in schema.items() if isinstance(spec, RawFeature)}
+    items = (schema if isinstance(schema, Schema) else Schema(raw)).to_items()
     found: dict[str, Lists] = {}
     for name, feature in prepare(schema).items():
         column = columns.get(name)
@@ -110,8 +111,6 @@ def stored(columns: Mapping[str, Any], schema: Mapping[str, FeatureLike]) -> dic
                 raise column_error(name, "required, but without a column", None, Reason.MISSING)
             continue
         own = WIRE[feature.kind]
-        if isinstance(feature, Dense) and feature.raw is not None:
-            own = Type(Kind.BYTES, feature.raw.dtype_name, feature.raw.shape)
         if name in items and items[name].original is not None:
             own = Type.of(items[name])
         for key, lists in store(name, _opened(name, column, own, feature), own, feature).items():

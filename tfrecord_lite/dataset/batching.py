@@ -205,5 +205,6 @@ def is_dense(features: Any) -> bool:
     """Whether the columns of these features can be cut by rows: arrays, of whatever was saved too."""
     originals = getattr(features, "originals", {}).values()
     return all(
-        isinstance(each, FixedLenFeature | RawFeature) for each in features.values()
+        isinstance(each, FixedLenFeature) or (isinstance(each, RawFeature) and not each.varies)
+        for each in features.values()
     ) and not any(None in (original.shape or ()) for original in originals)

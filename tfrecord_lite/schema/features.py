@@ -348,7 +348,8 @@ class RawFeature(FeatureSpec):
     Parameters
     ----------
     shape : int or sequence of int
-        Shape of one example's array; ``[]`` for a single number.
+        Shape of one example's array; ``[]`` for a single number. The first dimension may be None:
+        then results are RaggedTensors, of rows whose number varies.
     dtype : dtype
         Any number, bool or complex dtype of NumPy, or one of ml_dtypes such as ``"bfloat16"``.
 
@@ -356,7 +357,7 @@ class RawFeature(FeatureSpec):
     ------
     InvalidArgumentError
         ``UNSUPPORTED`` for another `dtype`, or one that is big-endian; ``BAD_ARGUMENT`` for a
-        dimension that is negative or not known.
+        dimension that is negative, or not known and not the first.
     TypeError
         If `dtype` is not a dtype, or `shape` not made of ints.
 
@@ -380,19 +381,20 @@ class RawFeature(FeatureSpec):
             detail = f"a RawFeature holds little-endian numbers or bools, not {dtype}"
             raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
         dims = (self.shape,) if hasattr(self.shape, "__index__") else tuple(self.shape)
-        if None in dims:
-            detail = (
-                "every dimension of a RawFeature must be known; for lengths that vary give "
-                "Schema({key: FixedLenFeature([], bytes)}, {key: Original(dtype, [None, ...])}), "
-                "with tfrecord_lite.schema.Original"
-            )
+        if None in dims[1:]:
+            detail = f"only the first dimension of a RawFeature may be None, not others as in {list(dims)}"
             raise argument_error(detail)
+        varying = dims[:1] if None in dims else ()
         try:
-            shape = tuple(map(operator.index, dims))
+            known = tuple(map(operator.index, dims[len(varying) :]))
         except TypeError:
             raise TypeError(f"shape must be a list of integers, not {self.shape!r}") from None
-        if min(shape, default=0) < 0:
-            raise argument_error(f"a dimension must not be negative, as in {list(shape)}")
+        if min(known, default=0) < 0:
+            raise argument_error(f"a dimension must not be negative, as in {list(dims)}")
+        if varying and 0 in known:
+            detail = f"rows of the shape {list(known)} hold nothing, so they cannot be counted"
+            raise argument_error(detail)
+        shape = (*varying, *known)
         object.__setattr__(self, "dtype", dtype.newbyteorder("="))
         object.__setattr__(self, "shape", shape)
 
@@ -407,9 +409,15 @@ class RawFeature(FeatureSpec):
         return str(self.dtype.name)
 
     @property
+    def varies(self) -> bool:
+        """Whether arrays may have any number of rows."""
+        return None in self.shape
+
+    @property
     def n_bytes(self) -> int:
-        """The length of the byte string."""
-        return int(math.prod(self.shape) * self.dtype.itemsize)
+        """The length of the byte string; of one that varies, of each row."""
+        known = [dim for dim in self.shape if dim is not None]
+        return int(math.prod(known) * self.dtype.itemsize)
 
 
 KeyedPartition: TypeAlias = (

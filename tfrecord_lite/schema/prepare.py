@@ -74,7 +74,7 @@ class Dense(_OneKey):
     r"""kind.dtype, shape (\*shape,), read-only; None if the feature is required, or the shape
     holds no values, which have no default in TensorFlow (rule X8)."""
     raw: RawFeature | None = None
-    """What the one byte string is, if it is an array."""
+    """What the one byte string is, if it is an array of one shape."""
 
     @property
     def size(self) -> int:
@@ -423,8 +423,9 @@ def _ragged(name: str, spec: RaggedFeature) -> Ragged:
 
 
 def _raw(name: str, spec: RawFeature) -> Dense:
-    _shape(name, spec.shape)
-    return Dense(name, Kind.BYTES, (), None, spec)
+    _shape(name, spec.shape[spec.varies :])
+    # One that varies is read as a string, which its type as an original is then restored to.
+    return Dense(name, Kind.BYTES, (), None, None if spec.varies else spec)
 
 
 _BUILDERS: dict[type, Callable[[str, Any], Prepared]] = {

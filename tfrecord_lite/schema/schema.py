@@ -22,6 +22,7 @@ from tfrecord_lite.schema.features import (
     FeatureLike,
     FeatureSpec,
     FixedLenFeature,
+    FixedLenSequenceFeature,
     RaggedFeature,
     RawFeature,
 )
@@ -213,6 +214,44 @@ def is_raw(original: Original | None, kind: Kind) -> bool:
     return original is not None and kind is Kind.BYTES and original.dtype != "string"
 
 
+def _check_original(
+    name: str,
+    spec: FeatureSpec,
+    original: Original | None,
+    dense: type[FixedLenFeature | FixedLenSequenceFeature],
+) -> None:
+    """Raise BAD_ARGUMENT if values of a specification cannot be those of an original.
+
+    Specifications of the class `dense` have values of one shape: in records, or in steps.
+    """
+    if original is None:
+        return
+    fits = True
+    if isinstance(spec, RawFeature):
+        own = Original(spec.dtype, spec.shape)
+        fits = (original.dtype, original.shape) == (own.dtype, own.shape)
+    elif isinstance(spec, dense | RaggedFeature):
+        shape = original.shape or ()
+        rank = shape.count(None)  # dimensions that vary are the first ones
+        fits = None not in shape[rank:] and not (rank and (0 in shape or original.missing))
+        if isinstance(spec, dense) and original.shape is not None:
+            is_whole = not rank and math.prod(shape) == math.prod(spec.shape)
+            is_one = rank <= 1 and spec.shape == ()
+            fits &= is_one if is_raw(original, spec.kind) else is_whole
+    if not fits:
+        raise argument_error(f"{original!r} does not go with {spec!r}", key=name)
+
+
+def check_steps(feature_lists: Schema) -> None:
+    """Raise about an original that the steps of a feature list cannot have; its shape is that of a step."""
+    for name, (spec, original) in feature_lists.to_items().items():
+        _check_original(name, spec, original, FixedLenSequenceFeature)
+        if original is not None and original.missing:
+            detail = "a step is never missing, so its original has no missing=True; "
+            detail += "a list may be, with allow_missing=True"
+            raise InvalidArgumentError(Reason.UNSUPPORTED, key=name, detail=detail)
+
+
 class Schema(Mapping[str, FeatureSpec]):
     """An immutable mapping of names to feature specifications, with their original types.
 
@@ -282,21 +321,9 @@ class Schema(Mapping[str, FeatureSpec]):
         self._items = {}
         for name, spec in specs.items():
             original = originals.get(name)
-            fits = True
             if isinstance(spec, RawFeature):
-                own = Original(spec.dtype, spec.shape)
-                original = own if original is None else original
-                fits = (original.dtype, original.shape) == (own.dtype, own.shape)
-            elif isinstance(spec, FixedLenFeature | RaggedFeature) and original:
-                shape = original.shape or ()
-                rank = shape.count(None)  # dimensions that vary are the first ones
-                fits = None not in shape[rank:] and not (rank and (0 in shape or original.missing))
-                if isinstance(spec, FixedLenFeature) and original.shape is not None:
-                    is_whole = not rank and math.prod(shape) == math.prod(spec.shape)
-                    is_one = rank <= 1 and spec.shape == ()
-                    fits &= is_one if is_raw(original, spec.kind) else is_whole
-            if not fits:
-                raise argument_error(f"{original!r} does not go with {spec!r}", key=name)
+                original = original or Original(spec.dtype, spec.shape)
+            _check_original(name, spec, original, FixedLenFeature)
             self._items[name] = _CheckedItem(spec, original)
 
     @classmethod
@@ -527,12 +554,14 @@ class SequenceSchema(_Parts):
     context : mapping of str to feature specification, or Schema, optional
         FixedLenFeature, VarLenFeature and RaggedFeature, possibly with original types.
     feature_lists : mapping of str to feature specification, or Schema, optional
-        FixedLenSequenceFeature, VarLenFeature and RaggedFeature, without original types.
+        FixedLenSequenceFeature, VarLenFeature, RaggedFeature and RawFeature, possibly with the
+        original types of their steps: one with a `shape` of ``[None, 3]`` has steps of any number
+        of rows.
 
     Raises
     ------
     InvalidArgumentError, TypeError
-        As :class:`Schema`; ``UNSUPPORTED`` for an original type of a feature list.
+        As :class:`Schema`; ``UNSUPPORTED`` for an original of a feature list with `missing`.
 
     Examples
     --------
@@ -570,11 +599,7 @@ class SequenceSchema(_Parts):
             part if isinstance(part, Schema) else Schema({} if part is None else part)
             for part in (context, feature_lists)
         ]
-        for name in made[1].originals:
-            if isinstance(made[1][name], RawFeature):
-                continue
-            detail = "a feature list has no original type; leave it out"
-            raise InvalidArgumentError(Reason.UNSUPPORTED, key=name, detail=detail)
+        check_steps(made[1])
         return super().__new__(cls, *made)
 
     def __str__(self) -> str:

@@ -51,8 +51,11 @@ class RecordBatches:
             rejects_others=hint is not None and names is None,
         )
         if isinstance(schema, SequenceSchema):
-            context = schema.context.originals
-            self._originals = {f"context/{name}": found for name, found in context.items()}
+            self._originals = {
+                f"{part}/{name}": original
+                for part, features in schema._asdict().items()
+                for name, original in features.originals.items()
+            }
         else:
             self._originals = schema.originals
         frame = described.dataframe or {}

@@ -16,11 +16,16 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
+import numpy as np
+
 from tfrecord_lite.apps.tables.batches import fitting_size
 from tfrecord_lite.apps.tables.table import TFRecordTable
+from tfrecord_lite.arrays import row_splits
 from tfrecord_lite.block import Block
+from tfrecord_lite.columns import BytesColumn, RaggedTensor
 from tfrecord_lite.convert.arrow import SCHEMA_KEY, form_of, imported, open_columns
 from tfrecord_lite.convert.lists import MaskedRows
+from tfrecord_lite.convert.store import stored
 from tfrecord_lite.described import sidecar
 from tfrecord_lite.described.sidecar import Sidecar
 from tfrecord_lite.errors import FileReport, InvalidArgumentError
@@ -44,7 +49,13 @@ from tfrecord_lite.files.remote import remote_place
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.damage import DamageLog
 from tfrecord_lite.records.stream import RecordStream
-from tfrecord_lite.schema import Schema, SequenceSchema
+from tfrecord_lite.schema import (
+    FixedLenFeature,
+    RaggedFeature,
+    Schema,
+    SchemaItem,
+    SequenceSchema,
+)
 from tfrecord_lite.storage.builder import SchemaBuilder
 from tfrecord_lite.storage.data_files import DataFiles
 
@@ -296,6 +307,11 @@ class _SequenceEncoder:
                 n for n in sequences.feature_lists if f"feature_lists/{n}" in schema.names
             ),
         )
+        self._raw = {
+            name: item
+            for name, item in self._schema.feature_lists.to_items().items()
+            if item.is_raw
+        }
 
     def blocks(self, batch: Any) -> Iterator[Any]:
         """Yield the records of a batch."""
@@ -305,11 +321,23 @@ class _SequenceEncoder:
         for name, column in open_columns(batch, is_first=False).columns.items():
             part, _, key = name.partition("/")
             parts[part][key] = column
+        for key, item in self._raw.items():
+            parts["feature_lists"][key] = _raw_steps(key, parts["feature_lists"][key], item)
         yield encode_sequence_examples(**parts)
 
     def described(self) -> Sidecar:
         """Return what the sidecar says of all batches."""
         return Sidecar(self._schema)
+
+
+def _raw_steps(key: str, column: RaggedTensor, item: SchemaItem) -> RaggedTensor:
+    """Return steps that are arrays as the byte strings that the schema says they are stored as."""
+    spec = item.spec if isinstance(item.spec, RaggedFeature) else FixedLenFeature([], bytes)
+    step_schema = Schema.of_items({key: item._replace(spec=spec)})
+    lists = stored({key: column.values}, step_schema)[key]
+    strings = BytesColumn(row_splits(lists.flat.lengths), lists.flat.joined())
+    values = strings if lists.is_single else RaggedTensor(strings, lists.splits())
+    return RaggedTensor(values, column.row_splits.astype(np.int64))
 
 
 # --------------------------------------------------------------------------------- parts

@@ -504,11 +504,13 @@ def _as_lists(described: Sidecar) -> Sidecar:
     schema = described.schema
     if isinstance(schema, SequenceSchema):
         lists = {
-            name: RaggedFeature(spec.dtype) if isinstance(spec, VarLenFeature) else spec
-            for name, spec in schema.feature_lists.items()
+            name: item._replace(spec=RaggedFeature(item.spec.dtype))
+            if isinstance(item.spec, VarLenFeature)
+            else item
+            for name, item in schema.feature_lists.to_items().items()
         }
         context = _as_lists(Sidecar(schema.context)).schema
-        return described._replace(schema=SequenceSchema(context, lists))
+        return described._replace(schema=SequenceSchema(context, Schema.of_items(lists)))
     items: dict[str, SchemaItem] = {}
     for name, item in schema.to_items().items():
         spec, original = item.spec, item.original

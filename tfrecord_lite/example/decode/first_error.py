@@ -12,7 +12,8 @@ That costs little more than reading the batch once, however many messages are wr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from difflib import SequenceMatcher
 from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
@@ -62,6 +63,17 @@ class MisfitError(Exception):
         detail = malformed + self.detail + has + named
         error = InvalidArgumentError(self.reason, key=self.key, detail=detail)
         return block.place(self.message).locate(error)
+
+
+@contextmanager
+def misfits() -> Iterator[None]:
+    """Turn an error about one of the messages into a MisfitError."""
+    try:
+        yield
+    except InvalidArgumentError as error:
+        if error.index is None:
+            raise
+        raise MisfitError(error.index, error.reason, error.key, error.detail or "") from None
 
 
 def parse_or_first_error(

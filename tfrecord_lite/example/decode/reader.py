@@ -34,7 +34,7 @@ from tfrecord_lite.convert.restore import outer_rank, values_of
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, require_int
 from tfrecord_lite.example.decode import build
 from tfrecord_lite.example.decode.batch import LayoutMemory, MessageBatch
-from tfrecord_lite.example.decode.first_error import MisfitError
+from tfrecord_lite.example.decode.first_error import MisfitError, misfits
 from tfrecord_lite.schema import FeatureLike, Kind, RawFeature, Schema
 from tfrecord_lite.schema.prepare import (
     Dense,
@@ -61,7 +61,12 @@ _MOST_OTHERS = 64
 class ColumnReader:
     """Keys to read as columns: the kind and number of each, and a table of them; prepared once."""
 
-    def __init__(self, prepared: Mapping[str, Prepared], strings: StringForm) -> None:
+    def __init__(
+        self,
+        prepared: Mapping[str, Prepared],
+        features: Mapping[str, FeatureLike],
+        strings: StringForm,
+    ) -> None:
         keep_freed_pages()
         if strings not in ("ndarray", "BytesColumn"):
             raise argument_error(f"strings is {strings!r}, expected 'ndarray' or 'BytesColumn'")
@@ -72,6 +77,8 @@ class ColumnReader:
         self.table: KeyTable = KeyTable([key.encode() for key in self.kinds])
         self._own: dict[str, Type] = {name: build.own_type(each) for name, each in prepared.items()}
         """What the values of a feature are by its specification."""
+        self._originals: dict[str, Type] = originals_of(features)
+        """What they were before they were stored; of a feature list, those of a step."""
         keys: set[str] = set()
         self._again: set[str] = set()
         """Features whose values are those of another feature, too."""
@@ -147,6 +154,17 @@ class ColumnReader:
         raise NotImplementedError
 
 
+def originals_of(features: Mapping[str, FeatureLike]) -> dict[str, Type]:
+    """Return the types that values are restored to; arrays of one shape are read as such already."""
+    raw = {name: spec for name, spec in features.items() if isinstance(spec, RawFeature)}
+    items = (features if isinstance(features, Schema) else Schema(raw)).to_items()
+    return {
+        name: Type.of(item)
+        for name, item in items.items()
+        if item.original is not None and not (name in raw and not raw[name].varies)
+    }
+
+
 class FeatureReader(ColumnReader):
     """Reads features out of batches of Examples: of a Schema with their original dtypes and shapes.
 
@@ -162,14 +180,11 @@ class FeatureReader(ColumnReader):
         *,
         no_kind_is_missing: bool = True,
     ) -> None:
-        super().__init__(prepared, strings)
-        items = features.to_items() if isinstance(features, Schema) else {}
-        self._originals: dict[str, Type] = {
-            name: Type.of(item)
-            for name, item in items.items()
-            if item.original is not None
-            and not isinstance(item.spec, RawFeature)
-            and not _is_stored_so(Type.of(item), self._own[name])
+        super().__init__(prepared, features, strings)
+        self._originals = {
+            name: original
+            for name, original in self._originals.items()
+            if not _is_stored_so(original, self._own[name])
         }
         self._no_kind_is_missing = no_kind_is_missing
         self._learnt = self.table, LayoutMemory()  # one attribute, as several threads may set it
@@ -258,13 +273,8 @@ class FeatureReader(ColumnReader):
             lists = build.divided(feature, self._own[name], column, single=single)
         if original is None:
             return lists
-        try:
+        with misfits():
             return build.restored(feature, lists, original)
-        except InvalidArgumentError as error:
-            if error.index is None:
-                raise
-            detail = error.detail or ""
-            raise MisfitError(error.index, error.reason, error.key, detail) from None
 
     def _at_once(self, batch: MessageBatch, name: str) -> Lists | None:
         """Read a feature of which nothing needs to be checked; None of another."""

@@ -2,12 +2,12 @@
 
 ::
 
-    columns   columns ───────────────> value lists ──> messages    many at once, the plain way
-    one       one dictionary ────────────────────────> its bytes   fast path, no batch
+    columns   columns ───────────────> Lists ──> messages    many at once, the plain way
+    one       one dictionary ──────────────────> its bytes   fast path, no batch
     rows      dictionaries of a form, one by one until they are worth a batch, or all at once
-              ─────────────────────────────> value lists           fast path, no look at values
+              ─────────────────────────────> Lists           fast path, no look at values
 
-Values become lists by :mod:`tfrecord_lite.convert.normalize`, under its lenient policy. Both
+Values become :class:`~tfrecord_lite.convert.lists.Lists` by :mod:`tfrecord_lite.convert.normalize`, under its lenient policy. Both
 fast paths leave to it whatever they do not know, errors included, and
 ``tests/convert/test_fast_paths.py`` checks that they agree with it.
 """

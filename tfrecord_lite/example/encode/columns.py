@@ -281,7 +281,7 @@ def _lists(
 
 
 def encode_lists(found: Mapping[str, Lists], n_records: int | None = None) -> Block:
-    """Encode value lists, one per feature, as Examples; `n_records` if there may be none."""
+    """Encode lists, one per feature, as Examples; `n_records` if there may be none."""
     if n_records is None:
         n_records = count_records(found.items())
     return encode_fields([(FEATURES_TAG, features_parts(found))], n_records)
@@ -315,7 +315,7 @@ def sorted_keys(found: Iterable[str]) -> list[tuple[bytes, str]]:
 
 
 def features_parts(found: Mapping[str, Lists]) -> list[Part]:
-    """Return the Features that have value lists, one per key, as parts of messages."""
+    """Return the Features that have lists, one per key, as parts of messages."""
     keys = sorted_keys(found)
     return [part for raw, key in keys for part in feature_parts(entry_levels(raw), found[key])]
 

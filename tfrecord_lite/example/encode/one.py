@@ -205,14 +205,14 @@ def plain_content(key: str, value: Any) -> bytes | None:
 
 
 def content_of(lists: Lists) -> bytes:
-    """Encode the value lists of one record as the content of a Feature message."""
+    """Encode the lists of one record as the content of a Feature message."""
     if lists.kind is None:
         return b""
     return delimited(KIND_TAGS[lists.kind], _list_content(lists))
 
 
 def _list_content(lists: Lists) -> bytes:
-    """Encode the value lists of one record as the content of a BytesList, FloatList, ..."""
+    """Encode the lists of one record as the content of a BytesList, FloatList, ..."""
     flat: Any = lists.flat
     if isinstance(flat, ByteItems):
         flat = flat.to_ranges()

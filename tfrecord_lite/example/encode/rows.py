@@ -10,7 +10,7 @@ values. What it keeps of them is a copy, already checked::
           ╰─ struct.pack ─╯     ╰─ strings        ╰─ copies
              "<fq"
 
-The rows become value lists without another look: their numbers lie in memory as those of a structured
+The rows become lists without another look: their numbers lie in memory as those of a structured
 array, and vectors end to end. A row of a new form, or one with large, unusual or wrong
 values, is encoded alone at once, so the call that passes a bad row raises, and keeps nothing of it.
 Every row, and every record that is written between rows, has a number; they come out in order.
@@ -391,7 +391,7 @@ class RowPlan:
         return None
 
     def columns(self, rows: Sequence[TakenRow]) -> dict[str, Lists]:
-        """Return rows taken as value lists, one per key."""
+        """Return rows taken as lists, one per key."""
         n_rows = len(rows)
         _, numbers, strings, vectors = zip(*rows, strict=True)
         found: dict[str, Lists] = {}

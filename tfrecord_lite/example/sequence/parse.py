@@ -20,10 +20,10 @@ from tfrecord_lite.block import Block
 from tfrecord_lite.columns import Column, SparseTensor
 from tfrecord_lite.columns.bytes import as_array
 from tfrecord_lite.convert.lists import Lists, SparseLists
-from tfrecord_lite.convert.restore import result, values_of
+from tfrecord_lite.convert.restore import restore, restore_values, result, values_of
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.decode import build
-from tfrecord_lite.example.decode.first_error import MisfitError, parse_or_first_error
+from tfrecord_lite.example.decode.first_error import MisfitError, misfits, parse_or_first_error
 from tfrecord_lite.example.decode.reader import (
     ColumnReader,
     FeatureReader,
@@ -45,9 +45,11 @@ from tfrecord_lite.schema.prepare import (
     Padded,
     Prepared,
     Ragged,
+    VarLen,
     prepare_sequence,
     specifications,
 )
+from tfrecord_lite.schema.schema import check_steps
 from tfrecord_lite.schema.text import listed
 from tfrecord_lite.schema.types import Type
 
@@ -71,13 +73,14 @@ class SequenceExampleParser:
     sequence_features : mapping of str to feature specification, optional
         FixedLenSequenceFeature, VarLenFeature and RaggedFeature. Features and lists that
         are not named cost next to nothing. A dtype, or a tuple of dtype and shape, stands for
-        a FixedLenFeature in the context, and for steps of that dtype and shape in a list.
+        a FixedLenFeature in the context, and for steps of that dtype and shape in a list. Lists of
+        a Schema have steps of their original dtypes and shapes, which may vary.
     strings : {"ndarray", "BytesColumn"}, optional
         Return byte strings as object arrays of ``bytes``, or as a :class:`BytesColumn` where
         they are dense with shape [] in the context, or ragged without partitions.
     pad : bool, default True
         Whether to pad the lists of FixedLenSequenceFeatures. Without, they are RaggedTensors of
-        shape (n, None, \\*shape), and have no lengths.
+        shape (n, None, \\*shape), and have no lengths; lists with an original type always are.
 
     Raises
     ------
@@ -107,9 +110,12 @@ class SequenceExampleParser:
     ) -> None:
         context, lists = prepare_sequence(context_features, sequence_features)
         context_specs = specifications({} if context_features is None else context_features)
+        list_specs = specifications(sequence_features or {}, is_list=True)
+        if isinstance(list_specs, Schema):
+            check_steps(list_specs)
         self.features: tuple[Mapping[str, FeatureLike], Mapping[str, FeatureLike]] = (
             context_specs if isinstance(context_specs, Schema) else dict(context_specs),
-            dict(specifications(sequence_features or {}, is_list=True)),
+            list_specs if isinstance(list_specs, Schema) else dict(list_specs),
         )
         self.strings = strings
         self._required = [
@@ -118,7 +124,7 @@ class SequenceExampleParser:
             if isinstance(feature, Dense) and feature.default is None and feature.size
         ]
         self._context = FeatureReader(context, context_specs, strings, no_kind_is_missing=False)
-        self._lists = FeatureListReader(lists, strings, pad=pad)
+        self._lists = FeatureListReader(lists, list_specs, strings, pad=pad)
 
     def __call__(
         self, serialized: Serialized, example_names: Sequence[str] | None = None
@@ -306,16 +312,17 @@ class SequenceListsParser:
 
 
 class FeatureListReader(ColumnReader):
-    """Reads feature lists out of batches of SequenceExamples."""
+    """Reads feature lists out of batches of SequenceExamples: of a Schema with the original types of steps."""
 
     def __init__(
         self,
         prepared: Mapping[str, Prepared],
+        features: Mapping[str, FeatureLike],
         strings: Literal["ndarray", "BytesColumn"],
         *,
         pad: bool,
     ) -> None:
-        super().__init__(prepared, strings)
+        super().__init__(prepared, features, strings)
         self.pad = pad
         for name, own in self._own.items():
             if isinstance(prepared[name], Ragged):  # in each step
@@ -330,10 +337,10 @@ class FeatureListReader(ColumnReader):
         found = self.results_of(whole, splits, single=single)
         for columns, (start, stop) in zip(found, pairwise(splits), strict=True):
             lengths: Lengths = {}
-            for name, feature in self.prepared.items():
-                if isinstance(feature, Padded) and (self.pad or single):
+            for name in self.prepared:
+                if self._is_dense(name) and (self.pad or single):
                     n_steps = cast("Lists", whole[name]).lengths[start:stop].copy()
-                    lengths[feature.key] = n_steps.reshape(()) if single else n_steps
+                    lengths[name] = n_steps.reshape(()) if single else n_steps
             out.append((columns, lengths))
         return out
 
@@ -353,6 +360,11 @@ class FeatureListReader(ColumnReader):
         *,
         single: bool,
     ) -> Lists:
+        lists = self._divided(name, column)
+        original = self._originals.get(name)
+        return lists if original is None else _restored(name, lists, original, self.prepared[name])
+
+    def _divided(self, name: str, column: Callable[[str], Lists]) -> Lists:
         feature, own = self.prepared[name], self._own[name]
         match feature:
             case Padded():
@@ -366,7 +378,7 @@ class FeatureListReader(ColumnReader):
     def result(self, name: str, lists: Any) -> Any:
         """Make the result of a list, of one batch or several that were joined."""
         match self.prepared[name]:
-            case Padded() as feature if self.pad:
+            case Padded() as feature if self.pad and self._is_dense(name):
                 return _padded(lists, feature)
             case Padded():
                 return result(lists, with_objects=True)
@@ -374,6 +386,24 @@ class FeatureListReader(ColumnReader):
                 return build.in_rows(feature, lists, with_objects=self.strings == "ndarray")
             case _:
                 return _var_len(lists)
+
+    def _is_dense(self, name: str) -> bool:
+        """Return whether all steps of a list have one shape; with an original, they may have any."""
+        return isinstance(self.prepared[name], Padded) and name not in self._originals
+
+
+def _restored(name: str, lists: Lists, original: Type, feature: Prepared) -> Lists:
+    """Return a feature list with its steps as they were before they were stored."""
+    # Of the type of the list, the first dimension is that of the steps; a VarLenFeature has none.
+    own = lists.type
+    restore_steps = restore_values
+    if not isinstance(feature, VarLen):
+        own = replace(own, shape=(own.shape or ())[1:])
+        restore_steps = restore
+    with misfits(), in_steps(lists.lengths):
+        steps = restore_steps(name, lists.below().with_(type=own), original)
+    whole = steps.above(lists.lengths, lists.present)
+    return whole.with_(type=replace(steps.type, shape=(None, *(steps.type.shape or ()))))
 
 
 def _padded(lists: Lists, feature: Padded) -> AnyArray:
