@@ -200,7 +200,9 @@ def test_strings_may_be_objects_or_a_column(nested: list[list[bytes]]) -> None:
     assert objects.to_list() == column.to_list() == nested
     assert objects.dtype == column.dtype == object
     assert objects.to_tensor().tolist() == column.to_tensor().tolist()
-    assert objects.to_tensor("x").tolist() == column.to_tensor(b"x").tolist()
+    width = max(lengths, default=0)
+    padded = [row + [b"x\0"] * (width - len(row)) for row in nested]
+    assert objects.to_tensor("x\0").tolist() == column.to_tensor(b"x\0").tolist() == padded
     assert repr(objects) == repr(column)
     assert column[:, ::-1].to_list() == [row[::-1] for row in nested]
     assert pickle.loads(pickle.dumps(column)) == column
@@ -446,7 +448,7 @@ def test_strings_are_filled_up_with_nothing() -> None:
             [[0, 1]], np.array(values, object) if values == [b"a"] else values, [1, 2]
         )
         assert tensor.to_dense().tolist() == [[b"", b"a"]]
-        assert tensor.to_dense("x").tolist() == [[b"x", b"a"]]
+        assert tensor.to_dense("x\0").tolist() == [[b"x\0", b"a"]]
         with pytest.raises(TypeError):
             tensor.to_dense(0)
 

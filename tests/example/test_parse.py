@@ -132,6 +132,14 @@ def test_sequences_are_padded_to_the_longest(values: list[list[int]]) -> None:
     assert result.tolist() == [row + [-5] * (longest - len(row)) for row in values]
 
 
+@pytest.mark.parametrize("padding", [b"\0", b"a\0\0", b""])
+def test_padding_keeps_its_nuls(padding: bytes) -> None:
+    records = [plain({b"s": Feature(BYTES, row)}) for row in ((b"x\0", b""), ())]
+    spec = FixedLenSequenceFeature([], bytes, allow_missing=True, default_value=padding)
+
+    assert parse(records, {"s": spec})["s"].tolist() == [[b"x\0", b""], [padding] * 2]
+
+
 @given(batches(EXAMPLES) | st.lists(encodings(EXAMPLES) | damaged(EXAMPLES), max_size=6))
 def test_dictionaries_of_a_batch_are_those_of_its_messages(batch: list[bytes]) -> None:
     def plain_row(row: dict[str, Any]) -> dict[str, Any]:

@@ -650,6 +650,19 @@ def test_an_empty_list_has_the_kind_that_something_tells(
     assert kinds_in(tmp_path / "again") == [kind] * len(rows)
 
 
+@pytest.mark.parametrize(
+    "column",
+    [RaggedTensor(np.array([], object), np.array([0, 0])), np.empty((1, 0), object)],
+    ids=["ragged", "dense"],
+)
+def test_objects_of_which_there_are_none_are_byte_strings(tmp_path: Path, column: Any) -> None:
+    save(tmp_path / "x", {"x": column})
+    with TFRecordWriter(tmp_path / "y") as writer:
+        writer.write_examples({"x": column})
+    assert kinds_in(tmp_path / "x") == kinds_in(tmp_path / "y") == ["bytes_list"]
+    same(load(tmp_path / "x")["x"], column)
+
+
 def test_an_empty_row_of_raw_numbers_is_one_empty_string(tmp_path: Path) -> None:
     save(tmp_path / "x", {"x": [[0.1], [], [0.2, 0.3]]}, lossless=True)
     features = [Example.FromString(record).features for record in TFRecordReader(tmp_path / "x")]

@@ -320,7 +320,8 @@ def fill_value(default: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> An
     if dtype.kind == "O":
         if not isinstance(default, bytes | str | None):
             raise TypeError(f"default_value must be bytes, not {type(default).__name__}")
-        return default.encode() if isinstance(default, str) else default or b""
+        # As an array: of a byte string itself NumPy would drop NULs at the end.
+        return np.array(default.encode() if isinstance(default, str) else default or b"", object)
     given = np.asarray(0 if default is None else default)
     # Bools and integers are accepted for any dtype; floats not for integers, complex not for floats.
     kinds = "biufc"

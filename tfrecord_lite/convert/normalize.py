@@ -222,7 +222,7 @@ def _lists(key: str, column: Any, make: Maker) -> Lists:
         case np.ma.MaskedArray() if column.dtype.names is None:
             lists = _of_array(key, np.asarray(column.data))
             return _masked(lists, _present_records(key, column))
-        case _ if column.dtype.kind == "O" and column.ndim:
+        case _ if column.dtype.kind == "O" and column.ndim and column.size:
             with at_records(np.arange(len(column) + 1) * math.prod(column.shape[1:])):
                 lists = _of_items(key, column.ravel().tolist(), make)
             return lists if column.ndim == 1 else _in_shape(key, lists, column.shape)

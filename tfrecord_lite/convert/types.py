@@ -6,7 +6,8 @@ floats up to 32 bits, ml_dtypes' too                 float list
 float64, Python's float, longdouble                  float list, rounded to the nearest float32
 bytes, ``S``; str, ``U``, StringDType (as UTF-8)     bytes list
 datetime64, timedelta64                              int64 list: the count of their unit
-object arrays, lists                                 by the values in them: one kind, or None
+object arrays, lists                                 by the values in them: one kind; without
+                                                     values bytes list (arrays), or None (lists)
 ===================================================  =========================================
 
 Floats are rounded whatever their type, as protobuf does (P2): a scalar, a list and an array of
@@ -168,6 +169,8 @@ def flat_list(values: AnyArray) -> FlatList:
 
 def flat_values(values: AnyArray) -> AnyArray | ByteStrings:
     """Return flat values as Lists have them: numbers and times as they are, strings in UTF-8."""
+    if values.dtype.kind == "O":  # none: objects are byte strings, unless there is something else
+        return _byte_strings([])[1]
     return _DTYPES[values.dtype.kind][1](values)[1] if values.dtype.kind in "SUT" else values
 
 

@@ -254,15 +254,18 @@ def padded(lists: Lists, feature: Padded, *, with_objects: bool) -> AnyArray:
     return out.reshape(shape)
 
 
-def padding_of(lists: Lists, feature: Padded, dtype: np.dtype[Any]) -> Any:
-    """Return what fills shorter rows of values that are what they were before they were stored."""
-    padding = feature.padding.reshape(1)
+def padding_of(lists: Lists, feature: Padded, dtype: np.dtype[Any]) -> AnyArray:
+    """Return what fills shorter rows of values that are what they were before they were stored.
+
+    An array of one value: of a byte string itself NumPy would drop NULs at the end.
+    """
+    padding: AnyArray = feature.padding.reshape(1)
     if dtype == padding.dtype and lists.type.text is None:
-        return padding[0]
+        return padding
     flat: Any = as_strings(padding) if feature.kind is Kind.BYTES else padding
     one = Lists(1, Type(feature.kind, shape=()), (), flat)
     one = restore(feature.key, one, replace(lists.type, shape=()))
-    return as_array(values_of(one, with_objects=True))[0]
+    return as_array(values_of(one, with_objects=True))
 
 
 @contextmanager
