@@ -578,7 +578,8 @@ def _several_kinds_error(name: str, found: FeatureSummary, unit: str) -> Invalid
     (most, lists), (other, odd) = places[0], places[1]
     detail = (
         f"holds {other.label} here but {most.label} in "
-        f"{plural(lists.n_records, f'other {unit}')}; a feature has one kind"
+        f"{plural(lists.n_records, f'other {unit}')}; a feature has one kind, "
+        "though TFRecordReader(path).examples() gives each record as it is"
     )
     return odd.first.locate(InvalidArgumentError(Reason.WRONG_KIND, key=name, detail=detail))
 
