@@ -74,7 +74,7 @@ if TYPE_CHECKING:
     Policy: TypeAlias = Literal["lenient", "strict"]
     Maker: TypeAlias = Callable[[str, list[Any], set[type]], Lists]
     """Makes lists of Python's objects, one per record and none missing, given their types."""
-    Leaf: TypeAlias = Callable[[list[Any]], tuple[Type, Any]]
+    Leaf: TypeAlias = Callable[[list[Any], set[type]], tuple[Type, Any]]
     """Converts objects that are not sequences to their type and flat values."""
 
 _SEQUENCES = (list, tuple, np.ndarray)
@@ -131,10 +131,6 @@ def _opened(key: str, column: Any, policy: Policy, wanted: Type | None) -> Lists
             return sparse if policy == "strict" else as_stored(key, rows_of_sparse(key, sparse))
         if policy == "lenient":
             return as_stored(key, _lists(key, column, _flattened_rows))
-        if isinstance(column, list | tuple):
-            _check_depth(key, column)
-        elif isinstance(column, np.ndarray) and column.dtype.kind == "O":
-            _check_depth(key, [column])
         lists = _lists(key, column, partial(_rows, leaf=_leaf(wanted)))
     except InvalidArgumentError as error:
         raise error.at(key=key) from None
@@ -154,8 +150,7 @@ def _leaf(wanted: Type | None) -> Leaf:
     return values_of_objects
 
 
-def _stored_values(items: list[Any]) -> tuple[Type, Any]:
-    types = set(map(type, items))
+def _stored_values(items: list[Any], types: set[type]) -> tuple[Type, Any]:
     kind, flat = list_of_objects(items, types)
     if kind is not Kind.BYTES:
         return _PLAIN[kind], flat
@@ -167,10 +162,10 @@ _OBJECT = np.dtype(object)
 _PLAIN = {kind: Type(kind, own.dtype, ()) for kind, own in WIRE.items()}
 
 
-def _rounded_complex(items: list[Any]) -> tuple[Type, Any]:
+def _rounded_complex(items: list[Any], types: set[type]) -> tuple[Type, Any]:
     """Round Python's complex numbers; integers among them must be exact."""
     flat: Any
-    own, flat = values_of_objects(items)
+    own, flat = values_of_objects(items, types)
     if own.dtype not in ("float64", "complex128") or has_any(items, np.generic):
         return own, flat
     for number, item in enumerate(items):
@@ -314,11 +309,11 @@ def _required(key: str, lists: Lists) -> Lists:
 
 def _of_items(key: str, items: list[Any], make: Maker) -> Lists:
     """Return Python's objects, one per record; None for a record that lacks the feature."""
-    items = unmasked(key, items)
     types = set(map(type, items))
-    if np.ndarray in types:  # those without dimensions are scalars
+    if any(issubclass(cls, np.ndarray) for cls in types):  # those without dimensions are scalars
         items = [
-            item[()] if isinstance(item, np.ndarray) and not item.ndim else item for item in items
+            item[()] if isinstance(item, np.ndarray) and not item.ndim else item
+            for item in unmasked(key, items)
         ]
         types = set(map(type, items))
     if type(None) not in types:
@@ -344,17 +339,21 @@ def _are_sequences(key: str, items: list[Any], types: set[type]) -> bool:
     return any(are)
 
 
-def _rows(key: str, items: list[Any], types: set[type], leaf: Leaf) -> Lists:
+def _rows(
+    key: str, items: list[Any], types: set[type], leaf: Leaf, *, is_inner: bool = False
+) -> Lists:
     """Return objects under the strict policy: values, or sequences of them to any depth."""
     if not _are_sequences(key, items, types):
-        own, flat = leaf(items)
+        own, flat = leaf(items, types)
         return Lists(len(items), own, (), flat)
+    if not is_inner:
+        _check_depth(key, items)
     if all(issubclass(cls, np.ndarray) for cls in types):
         return _of_arrays(key, items, leaf)
     lengths = np.fromiter(map(len, items), np.int64, len(items))
     values = list(chain.from_iterable(items))
     with at_records(row_splits(lengths)):
-        below = _required(key, _of_items(key, values, partial(_rows, leaf=leaf)))
+        below = _required(key, _of_items(key, values, partial(_rows, leaf=leaf, is_inner=True)))
     return _raised(below, lengths)
 
 

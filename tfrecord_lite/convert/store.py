@@ -235,10 +235,10 @@ def _dense(key: str, lists: Lists, out: Lists, feature: Dense, own: Type) -> Lis
         detail = f"records of shape {shape}, but the schema says {feature.shape}"
         raise column_error(key, detail, None, Reason.WRONG_COUNT)
     present: Any = np.True_ if out.present is None else out.present
-    if feature.default is None and feature.size:
+    if out.present is not None and feature.default is None and feature.size:
         detail = f"required feature {key!r} is missing and has no default; "
         detail += "give every record a value, or the schema a default_value"
-        _require(key, np.atleast_1d(~present), Reason.MISSING, detail)
+        _require(key, ~present, Reason.MISSING, detail)
     count = out.levels[0]
     if not isinstance(count, int) or count != feature.size:
         wrong = (out.lengths != feature.size) & present

@@ -202,6 +202,7 @@ def _converter_of(
     return row[1]
 
 
+@lru_cache(256)
 def _row_of(dtype: np.dtype[Any]) -> tuple[Kind, Callable[[AnyArray], FlatList]] | None:
     """Return the list for a dtype, and what converts to it; None if there is no list."""
     if dtype.name in EXTRA_FLOATS:  # by name: ml_dtypes gives most of them the kind of structures
@@ -386,9 +387,8 @@ def list_of_objects(items: list[Any], types: set[type]) -> FlatList:
     return to_list(items)
 
 
-def values_of_objects(items: list[Any]) -> tuple[Type, AnyArray | ByteStrings]:
+def values_of_objects(items: list[Any], types: set[type]) -> tuple[Type, AnyArray | ByteStrings]:
     """Convert Python objects under the strict policy: to their type, and values that equal them."""
-    types = set(map(type, items))
     if not types:
         return Type(None, "string", ()), _byte_strings([])[1]
     family = next((f for f in _FAMILIES if f.to_flat and f.has(types)), None)
@@ -397,7 +397,7 @@ def values_of_objects(items: list[Any]) -> tuple[Type, AnyArray | ByteStrings]:
     flat = family.to_flat(items)
     if isinstance(flat, np.ndarray):
         return type_of_dtype(flat.dtype), flat
-    return (_TEXT if issubclass(types.pop(), str) else _BYTES), flat
+    return (_TEXT if issubclass(next(iter(types)), str) else _BYTES), flat
 
 
 _BYTES = Type(Kind.BYTES, "string", ())
