@@ -281,6 +281,20 @@ def test_structs_are_columns_of_their_fields_with_one_warning(tmp_path: Path) ->
         assert found.to_pylist() == [{"i": 1, "s/a": 1, "s/b": "x"}, {"i": 2, "s/a": 2, "s/b": "y"}]
 
 
+def test_a_field_does_not_take_the_name_of_another_column(tmp_path: Path) -> None:
+    structs = pa.array([{"a": 1}, {"a": 2}])
+    forms: list[Any] = [
+        {"x": structs, "x/a": [3, 4]},
+        {"x/a": [3, 4], "x": structs},
+        pa.table({"x": structs, "x/a": [3, 4]}),
+    ]
+    for data in forms:
+        with pytest.raises(InvalidArgumentError, match="two columns have this name") as caught:
+            save(tmp_path / "d", data)
+        assert caught.value.key == "x/a"
+        assert not (tmp_path / "d").exists()
+
+
 def test_a_decimal_beyond_int64_has_its_record() -> None:
     table = pa.table({"x": pa.array([Decimal(2**63 - 1), Decimal(2**63)], pa.decimal128(38))})
     for form in (table, table.to_reader(max_chunksize=1)):

@@ -371,6 +371,7 @@ def open_columns(data: Any, *, is_first: bool = True) -> Frame:
     if not series:
         return Frame(data, traits)
     parts, columns = _parts(series), {}
+    check_names([path for name in data for path in parts.get(name, [name])])
     for name, column in data.items():
         if name not in series:
             columns[name] = column
