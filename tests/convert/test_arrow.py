@@ -312,6 +312,14 @@ def test_lists_of_no_structs_are_lists_of_no_values(tmp_path: Path) -> None:
     assert columns["x/a"].to_pylist() == [[], []]
 
 
+def test_structs_in_an_index_are_columns(tmp_path: Path) -> None:
+    pd = pytest.importorskip("pandas")
+    structs = pd.arrays.ArrowExtensionArray(pa.chunked_array([[{"a": 1}, {"a": 2}]]))
+    save(tmp_path / "d", pd.DataFrame({"y": [3, 4]}, index=pd.Index(structs, name="i")))
+    frame: Any = load(tmp_path / "d", as_="pandas")
+    assert frame.to_dict("list") == {"i/a": [1, 2], "y": [3, 4]}
+
+
 def test_a_decimal_beyond_int64_has_its_record() -> None:
     table = pa.table({"x": pa.array([Decimal(2**63 - 1), Decimal(2**63)], pa.decimal128(38))})
     for form in (table, table.to_reader(max_chunksize=1)):
