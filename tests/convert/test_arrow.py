@@ -280,6 +280,45 @@ def test_structs_are_columns_of_their_fields_with_one_warning(tmp_path: Path) ->
         assert found.to_pylist() == [{"i": 1, "s/a": 1, "s/b": "x"}, {"i": 2, "s/a": 2, "s/b": "y"}]
 
 
+def test_a_field_does_not_take_the_name_of_another_column(tmp_path: Path) -> None:
+    structs = pa.array([{"a": 1}, {"a": 2}])
+    forms: list[Any] = [
+        {"x": structs, "x/a": [3, 4]},
+        {"x/a": [3, 4], "x": structs},
+        pa.table({"x": structs, "x/a": [3, 4]}),
+    ]
+    for data in forms:
+        with pytest.raises(InvalidArgumentError, match="two columns have this name") as caught:
+            save(tmp_path / "d", data)
+        assert caught.value.key == "x/a"
+        assert not (tmp_path / "d").exists()
+
+
+def test_categories_in_lists_of_structs_have_a_dictionary_per_chunk(tmp_path: Path) -> None:
+    def chunk(text: str) -> Any:
+        words = pa.DictionaryArray.from_arrays(pa.array([0], pa.int32()), pa.array([text, None]))
+        return pa.ListArray.from_arrays([0, 1], pa.StructArray.from_arrays([words], ["c"]))
+
+    save(tmp_path / "d", pa.table({"x": pa.chunked_array([chunk("u"), chunk("w")])}))
+    columns: Any = load(tmp_path / "d", as_="arrow")
+    assert columns["x/c"].to_pylist() == [["u"], ["w"]]
+
+
+def test_lists_of_no_structs_are_lists_of_no_values(tmp_path: Path) -> None:
+    kind = pa.list_(pa.struct([("a", pa.int64())]), 0)
+    save(tmp_path / "d", pa.table({"x": pa.array([[], []], kind)}))
+    columns: Any = load(tmp_path / "d", as_="arrow")
+    assert columns["x/a"].to_pylist() == [[], []]
+
+
+def test_structs_in_an_index_are_columns(tmp_path: Path) -> None:
+    pd = pytest.importorskip("pandas")
+    structs = pd.arrays.ArrowExtensionArray(pa.chunked_array([[{"a": 1}, {"a": 2}]]))
+    save(tmp_path / "d", pd.DataFrame({"y": [3, 4]}, index=pd.Index(structs, name="i")))
+    frame: Any = load(tmp_path / "d", as_="pandas")
+    assert frame.to_dict("list") == {"i/a": [1, 2], "y": [3, 4]}
+
+
 def test_a_decimal_beyond_int64_has_its_record() -> None:
     table = pa.table({"x": pa.array([Decimal(2**63 - 1), Decimal(2**63)], pa.decimal128(38))})
     for form in (table, table.to_reader(max_chunksize=1)):

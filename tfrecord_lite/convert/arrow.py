@@ -371,6 +371,7 @@ def open_columns(data: Any, *, is_first: bool = True) -> Frame:
     if not series:
         return Frame(data, traits)
     parts, columns = _parts(series), {}
+    check_names([path for name in data for path in parts.get(name, [name])])
     for name, column in data.items():
         if name not in series:
             columns[name] = column
@@ -703,9 +704,11 @@ def _leaves(name: str, nullable: bool, column: Any) -> Iterator[tuple[str, bool,
             field = kind.field(i)
             yield from _leaves(f"{name}/{field.name}", nullable or field.nullable, inner)
     else:
-        whole = _whole(column)
-        for path, _, inner in _leaves(name, False, whole.flatten()):  # noqa: FBT003 - nullable
-            yield path, nullable, _list_like(whole, _whole(inner))
+        chunks = _chunks(column) or [_whole(column)]  # dictionaries with nulls cannot be joined
+        parts = [_leaves(name, False, chunk.flatten()) for chunk in chunks]  # noqa: FBT003 - nullable
+        for fields in zip(*parts, strict=True):
+            inner = (_list_like(c, _whole(f)) for c, (*_, f) in zip(chunks, fields, strict=True))
+            yield fields[0][0], nullable, pa.chunked_array(inner)
 
 
 def _list_like(column: Any, values: Any) -> Any:
@@ -718,6 +721,9 @@ def _list_like(column: Any, values: Any) -> Any:
         offsets = pa.array(row_splits(lengths), _offset_type(cls))
         return cls.from_arrays(offsets, values, mask=missing if column.null_count else None)
     size = column.type.list_size
+    if size == 0:  # from_arrays takes none
+        rows: list[Any] = [None if is_null else [] for is_null in _nulls(column)]
+        return pa.array(rows, pa.list_(values.type, 0))
     if column.null_count:  # such a row has values here, too
         is_value = np.repeat(~_nulls(column), size)
         places = np.where(is_value, np.cumsum(is_value) - 1, 0)

@@ -171,7 +171,8 @@ def describe(
         ranges = [[index.start, index.stop, index.step]]
         described |= {"ranges": ranges, "name": _name_of(index.name)}
     else:
-        described["index"] = [[feature, name] for feature, name, _ in _levels(index)]
+        levels = [[feature, name] for feature, name, _ in _levels(index)]
+        described["index"] = [level for level in levels if level[0] in columns]  # structs are none
         described["multiindex"] = isinstance(index, pd.MultiIndex)
         described["freq"] = getattr(index, "freqstr", None)
     word = "range"
