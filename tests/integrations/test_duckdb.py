@@ -1,6 +1,7 @@
 """DuckDB over record files."""
 
 import importlib
+import json
 import pickle
 from functools import partial
 from pathlib import Path
@@ -21,6 +22,7 @@ from tests.integrations.scanned_files import (
 )
 from tests.support.small_files import write
 from tfrecord_lite import FixedLenFeature, TFRecordWriter, load, save, scan
+from tfrecord_lite.apps.tables.formats import open_target
 from tfrecord_lite.convert.arrow import imported, library
 from tfrecord_lite.errors import DataLossError, InvalidArgumentError, Reason
 from tfrecord_lite.integrations.duckdb import sql, where
@@ -278,3 +280,26 @@ def test_sums_and_literals_are_numbers(tmp_path: Path) -> None:
         found: Any = load(tmp_path / name)
         assert (found["s"].dtype, found["x"].dtype) == (np.dtype(np.int64), np.dtype(np.float64))
         assert load(tmp_path / name, as_="arrow").to_pylist() == expected
+
+
+@pytest.mark.parametrize("expression", ["union_value(n := 1)", "interval 1 day"])
+def test_a_type_without_a_form_is_an_error_with_its_column(tmp_path: Path, expression: str) -> None:
+    relation = library("duckdb").sql(f"select {expression} x")
+    with pytest.raises(InvalidArgumentError, match="cast it") as caught:
+        save(tmp_path / "d", relation)
+    assert (caught.value.reason, caught.value.key) == (Reason.UNSUPPORTED, "x")
+    file = open_target(tmp_path / "d.jsonl", "jsonl", sql(f"select {expression} x").schema, None)
+    with pytest.raises(InvalidArgumentError, match="cast it") as caught:
+        file.write_batch(sql(f"select {expression} x").read_next_batch())
+    file.abandon()
+    assert (caught.value.reason, caught.value.key) == (Reason.UNSUPPORTED, "x")
+
+
+def test_maps_are_lists_of_pairs_in_text(tmp_path: Path) -> None:
+    rows = sql("select map {'k': 1, 'l': 2} m")
+    file = open_target(tmp_path / "d.jsonl", "jsonl", rows.schema, None)
+    file.write_batch(rows.read_next_batch())
+    file.finish()
+    file.commit()
+    (line,) = (tmp_path / "d.jsonl").read_text().splitlines()
+    assert json.loads(line) == {"m": [{"key": "k", "value": 1}, {"key": "l", "value": 2}]}

@@ -121,7 +121,7 @@ UNUSABLE: tuple[type[Exception], ...] = (
 _ROWS_PER_TABLE = 1000
 _INSTEAD = {
     "period": "convert it with dt.to_timestamp(), or to texts",
-    "sparse": "convert it with sparse.to_dense()",
+    "sparse[": "convert it with sparse.to_dense()",
 }
 
 
@@ -315,7 +315,7 @@ def open_frames(stream: Any) -> Generator[Frame]:
     pa, n_rows = imported(), 0
     schema, batches = reader_of(stream)
     with closing(batches):
-        yield _open_frame("arrow", _flat(schema.empty_table(), is_first=True))
+        yield _open_frame("arrow", _flat(_without_rows(schema), is_first=True))
         try:
             for batch in batches:
                 yield _open_frame("arrow", _flat(pa.Table.from_batches([batch])))
@@ -627,6 +627,17 @@ def _stored(table: Any) -> Any:
     return table
 
 
+def _without_rows(schema: Any) -> Any:
+    """Return a table of a schema without rows; UNSUPPORTED for a type that pyarrow cannot make."""
+    pa = imported()
+    for field in schema:
+        try:
+            pa.array([], field.type)
+        except pa.ArrowNotImplementedError:
+            raise type_error(field.name, field.type) from None
+    return schema.empty_table()
+
+
 def _empty_table(data: Any) -> Any:
     """Return a stream's columns without rows; most streams can be opened again after that."""
     pa = imported()
@@ -634,7 +645,7 @@ def _empty_table(data: Any) -> Any:
     if schema is None and _has(data, "__arrow_c_schema__"):
         schema = pa.schema(data)
     schema = reader_of(data)[0] if schema is None else schema
-    return _flat(schema.empty_table(), is_first=True)
+    return _flat(_without_rows(schema), is_first=True)
 
 
 def _carried_schema(table: Any) -> Schema | None:

@@ -38,7 +38,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.apps.tables.byte_files import Content
-from tfrecord_lite.convert.arrow import form_of, imported
+from tfrecord_lite.convert.arrow import form_of, imported, type_error
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.files.names import Source, name_of
 from tfrecord_lite.options import ReadSettings
@@ -554,7 +554,7 @@ def _csv_cells(array: Any, quoted: str) -> Any:
     form = form_of(array.type)
     if form == "number" or pa.types.is_duration(array.type):
         return _numbers(array)
-    if form in ("list", "fixed list", "struct"):
+    if form in ("list", "fixed list", "struct", "map"):
         texts = pc.if_else(array.is_null(), pa.scalar(None, pa.large_string()), json_values(array))
     elif form == "bytes":
         texts = array.cast(pa.large_binary()).cast(pa.large_string())
@@ -575,6 +575,9 @@ def json_values(array: Any) -> Any:
         texts = json_objects(array.type.names, [json_values(field) for field in array.flatten()])
     elif form in ("list", "fixed list"):
         texts = _json_lists(array)
+    elif form == "map":
+        pair = pa.struct([("key", kind.key_type), ("value", kind.item_type)])
+        texts = _json_lists(array.cast(pa.list_(pair)))
     elif form == "decimal":
         texts = array.cast(pa.large_string())
     elif form == "number" or pa.types.is_duration(kind):
@@ -700,14 +703,15 @@ class TextWriter:
         """Write a batch."""
         for start in range(0, len(batch), _WRITTEN_ROWS):
             part = batch[start : start + _WRITTEN_ROWS]
-            if self._delimiter is None:
-                values = list(map(json_values, part.columns))
-                rows = json_objects(part.schema.names, values)
-            else:
-                try:
+            try:
+                if self._delimiter is None:
+                    rows = json_objects(part.schema.names, list(map(json_values, part.columns)))
+                else:
                     rows = csv_rows(part.columns, self._delimiter, self._delimiter)
-                except imported().ArrowInvalid:
-                    raise self._bytes_error(part) from None
+            except imported().ArrowNotImplementedError:
+                raise _type_error(part) from None
+            except imported().ArrowInvalid:
+                raise self._bytes_error(part) from None
             self._file.write(lines(rows))
             self._n_rows += len(part)
 
@@ -728,3 +732,13 @@ class TextWriter:
 
     def close(self) -> None:
         """Do nothing: the last line has its end."""
+
+
+def _type_error(batch: Any) -> InvalidArgumentError:
+    """Return the error about the first column whose type has no text."""
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        try:
+            json_values(column)
+        except imported().ArrowNotImplementedError:
+            return type_error(name, column.type)
+    return argument_error("a column of a type that has no text; cast it")
