@@ -579,7 +579,7 @@ def reader_of(data: Any) -> tuple[Any, Any]:
         reader = pa.RecordBatchReader.from_stream(data)
     except pa.ArrowInvalid as error:
         raise argument_error(f"Arrow data must be a stream of tables: {error}") from None
-    if type(data).__module__.partition(".")[0] == "duckdb":
+    if type(data).__module__.partition(".")[0] in {"duckdb", "_duckdb"}:  # of 2 and of 1
         schema = without_decimals(reader.schema)
         return schema, (batch.cast(schema) for batch in reader)
     return reader.schema, reader

@@ -492,7 +492,7 @@ class TestResume:
 
 
 SLOW = """
-import os, sys, time
+import os, signal, sys, time
 from tfrecord_lite.cli import main
 from tfrecord_lite.apps.tables import record_format
 
@@ -505,6 +505,7 @@ def slow(self, *args):
 
 record_format.RecordSource.batches = slow
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # shells ignore it in the background
     sys.exit(main(sys.argv[1:]))
 """
 
