@@ -48,7 +48,7 @@ def stored(lists: Lists | SparseLists, schema: Schema) -> dict[str, Lists]:
 @given(columns_of(3))
 def test_numbers_and_equal_lengths_are_the_same(column: Any) -> None:
     lists = opened("x", column, "strict")
-    schema = schema_of({"x": column})
+    schema = schema_of({"x": column}, lossless=True)
     if isinstance(lists, SparseLists):
         return
     other = with_lengths(lists)
@@ -63,13 +63,13 @@ def test_numbers_and_equal_lengths_are_the_same(column: Any) -> None:
 
 @given(columns_of(3))
 def test_columns_come_back_by_their_schema(column: Any) -> None:
-    schema = schema_of({"x": column})
+    schema = schema_of({"x": column}, lossless=True)
     same(parse_example(encode_examples({"x": column}, schema), schema)["x"], column)
 
 
 @given(columns_of(3))
 def test_stored_lists_have_one_level_and_the_values_of_their_kind(column: Any) -> None:
-    schema = schema_of({"x": column})
+    schema = schema_of({"x": column}, lossless=True)
     dtypes = {"int64": np.int64, "float32": np.float32}
     for lists in stored(opened("x", column, "strict"), schema).values():
         assert len(lists.levels) == 1
@@ -229,7 +229,7 @@ def test_masked_strings_with_nothing_masked(tmp_path: Path) -> None:
 def test_ragged_rows_of_fixed_size_keep_their_levels() -> None:
     values = np.arange(12, dtype=np.int32).reshape(6, 2)
     column = RaggedTensor(RaggedTensor(values, np.array([0, 1, 3, 6])), np.array([0, 2, 3]))
-    schema = schema_of({"x": column})
+    schema = schema_of({"x": column}, lossless=True)
     lists = stored(opened("x", column, "strict"), schema)
     assert lists["x/row_lengths_1"].flat.tolist() == [2, 4, 6]  # values, as in TensorFlow
     assert lists["x"].lengths.tolist() == [6, 6]
