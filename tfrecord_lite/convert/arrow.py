@@ -79,6 +79,7 @@ __all__ = [
     "misfit_error",
     "objects",
     "open_columns",
+    "pairs_of",
     "type_error",
     "without_decimals",
     "without_numbers",
@@ -708,8 +709,7 @@ def _leaves(name: str, nullable: bool, column: Any) -> Iterator[tuple[str, bool,
         decoded = imported("pyarrow.compute").run_end_decode(column)
         yield from _leaves(name, nullable, decoded)
     elif form == "map":
-        pair = pa.struct([("key", kind.key_type), ("value", kind.item_type)])
-        yield from _leaves(name, nullable, column.cast(pa.list_(pair)))
+        yield from _leaves(name, nullable, pairs_of(column))
     elif form == "struct":
         for i, inner in enumerate(column.flatten()):
             field = kind.field(i)
@@ -720,6 +720,13 @@ def _leaves(name: str, nullable: bool, column: Any) -> Iterator[tuple[str, bool,
         for fields in zip(*parts, strict=True):
             inner = (_list_like(c, _whole(f)) for c, (*_, f) in zip(chunks, fields, strict=True))
             yield fields[0][0], nullable, pa.chunked_array(inner)
+
+
+def pairs_of(column: Any) -> Any:
+    """Return an array of maps as lists of structs, each of a ``key`` and a ``value``."""
+    pa, kind = imported(), column.type
+    pair = pa.struct([("key", kind.key_type), ("value", kind.item_type)])
+    return column.cast(pa.list_(pair))
 
 
 def _list_like(column: Any, values: Any) -> Any:

@@ -38,7 +38,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.apps.tables.byte_files import Content
-from tfrecord_lite.convert.arrow import form_of, imported, type_error
+from tfrecord_lite.convert.arrow import form_of, imported, pairs_of, type_error
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.files.names import Source, name_of
 from tfrecord_lite.options import ReadSettings
@@ -576,8 +576,7 @@ def json_values(array: Any) -> Any:
     elif form in ("list", "fixed list"):
         texts = _json_lists(array)
     elif form == "map":
-        pair = pa.struct([("key", kind.key_type), ("value", kind.item_type)])
-        texts = _json_lists(array.cast(pa.list_(pair)))
+        texts = _json_lists(pairs_of(array))
     elif form == "decimal":
         texts = array.cast(pa.large_string())
     elif form == "number" or pa.types.is_duration(kind):
