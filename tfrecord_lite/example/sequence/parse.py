@@ -6,7 +6,6 @@ so that most of the code for Examples serves both.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -15,12 +14,11 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
-from tfrecord_lite.arrays import AnyArray, Int64Array, ranges
+from tfrecord_lite.arrays import AnyArray, Int64Array
 from tfrecord_lite.block import Block
-from tfrecord_lite.columns import Column, SparseTensor
-from tfrecord_lite.columns.bytes import as_array
+from tfrecord_lite.columns import Column
 from tfrecord_lite.convert.lists import Lists, SparseLists
-from tfrecord_lite.convert.restore import restore, restore_values, result, values_of
+from tfrecord_lite.convert.restore import restore, restore_values, result
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.decode import build
 from tfrecord_lite.example.decode.first_error import MisfitError, misfits, parse_or_first_error
@@ -385,7 +383,7 @@ class FeatureListReader(ColumnReader):
             case Ragged() as feature:
                 return build.in_rows(feature, lists, with_objects=self.strings == "ndarray")
             case _:
-                return _var_len(lists)
+                return build.var_len(lists, with_objects=True)
 
     def _is_dense(self, name: str) -> bool:
         """Return whether all steps of a list have one shape; with an original, they may have any."""
@@ -408,28 +406,9 @@ def _restored(name: str, lists: Lists, original: Type, feature: Prepared) -> Lis
 
 def _padded(lists: Lists, feature: Padded) -> AnyArray:
     r"""Build the result of a FixedLenSequenceFeature: shape (n, longest, \*shape) (rules L1 to L3)."""
-    n_messages, n_steps = lists.n, lists.lengths
     steps: Any = result(lists, with_objects=True).values
-    longest = int(n_steps.max(initial=0))
-    shape = (n_messages, longest, *steps.shape[1:])
-    if (n_steps == longest).all() or not steps.size:
-        return steps.reshape(shape)  # type: ignore[no-any-return]
-    size = math.prod(steps.shape[1:])
-    out: AnyArray
-    with build.room_for(n_steps, feature):
-        is_step = np.arange(longest) < n_steps[:, None]
-        if steps.dtype == object:
-            out = np.full((n_messages, longest, size), feature.padding, object)
-        else:  # fresh memory is 0 already
-            out = np.zeros(n_messages * longest * size, steps.dtype)
-    if steps.dtype == object:
-        out[is_step] = steps.reshape(-1, size)
-        return out.reshape(shape)
-    # Copy whole steps, as items of one size.
-    step = np.dtype((np.void, size * steps.itemsize))
-    contents = np.ascontiguousarray(steps).reshape(-1).view(step)
-    out.view(step).reshape(is_step.shape)[is_step] = contents
-    return out.reshape(shape)
+    fill = feature.padding if steps.dtype == object else np.zeros((), steps.dtype)
+    return build.with_padding(steps, lists.lengths, steps.shape[1:], fill, feature)
 
 
 def _even_steps(column: Lists, feature: Padded, own: Type) -> Lists:
@@ -448,18 +427,6 @@ def _even_steps(column: Lists, feature: Padded, own: Type) -> Lists:
             flat = build.raw(flat, feature.raw, key)
     shape = feature.shape if feature.raw is None else feature.raw.shape
     return Lists(column.n, own, (column.levels[0], *shape), flat)
-
-
-def _var_len(column: Lists) -> SparseTensor:
-    """Build the result of a VarLenFeature (rule L4)."""
-    n_steps, counts = column.lengths, column.below().lengths
-    place = ranges(np.zeros_like(counts), counts)
-    step = ranges(np.zeros_like(n_steps), n_steps)
-    message = np.repeat(np.arange(column.n), n_steps)
-    coordinates = [np.repeat(message, counts), np.repeat(step, counts), place]
-    dense_shape = [column.n, int(n_steps.max(initial=0)), int(counts.max(initial=0))]
-    flat = as_array(values_of(column, with_objects=True))
-    return SparseTensor(np.stack(coordinates, 1), flat, np.array(dense_shape))
 
 
 def _ragged(values: Lists, partitions: dict[str, Lists], feature: Ragged, own: Type) -> Lists:
