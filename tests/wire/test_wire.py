@@ -40,7 +40,7 @@ from tfrecord_lite.wire import packed as wire_packed
 from tfrecord_lite.wire.fields import tokenise
 from tfrecord_lite.wire.keys import KeyTable
 from tfrecord_lite.wire.packed import varint_runs
-from tfrecord_lite.wire.repeated import repeated_fixed32, repeated_len, repeated_varint
+from tfrecord_lite.wire.repeated import repeated_float, repeated_len, repeated_varint
 from tfrecord_lite.wire.scalar import WireError, walk
 from tfrecord_lite.wire.template import Hole, Template
 from tfrecord_lite.wire.varint import TOO_LONG, read_short, read_sized, read_varints, squeeze
@@ -326,7 +326,7 @@ def list_messages(draw: DrawFn, kind: int) -> bytes:
 
 READERS: dict[int, Callable[..., tuple[np.ndarray, ByteRanges | np.ndarray]]] = {
     BYTES: repeated_len,
-    FLOAT: repeated_fixed32,
+    FLOAT: repeated_float,
     INT64: repeated_varint,
 }
 
@@ -352,7 +352,7 @@ def test_the_first_odd_chunk_of_floats_is_named() -> None:
     messages = [len_field(1, bytes(n_bytes)) for n_bytes in (4, 6, 2)]  # in sum, whole floats
 
     with pytest.raises(WireError) as caught:
-        repeated_fixed32(*buffer_of(messages), 1)
+        repeated_float(*buffer_of(messages), 1)
 
     assert (caught.value.message, caught.value.offset) == (1, 6 + 2)
 
@@ -373,7 +373,8 @@ def assert_same_lists(kind: int, messages: list[bytes], buffer: Buffer) -> None:
         pairs = zip(found.starts.tolist(), found.lengths.tolist(), strict=True)
         assert [buffer.data[a : a + n].tobytes() for a, n in pairs] == flat
     else:
-        assert found.tolist() == flat
+        bits = found.view("<u4") if kind == FLOAT else found
+        assert bits.tolist() == flat
         assert found.base is None or not np.shares_memory(found, buffer.data)
 
 

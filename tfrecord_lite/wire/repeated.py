@@ -19,9 +19,9 @@ import numpy as np
 from tfrecord_lite.arrays import (
     BoolArray,
     ByteRanges,
+    Float32Array,
     Int64Array,
     Uint8Array,
-    Uint32Array,
     gather,
     lanes,
 )
@@ -59,10 +59,10 @@ def repeated_varint(
     return _per_message(owner, starts.size, per_run), values
 
 
-def repeated_fixed32(
+def repeated_float(
     data: Uint8Array, starts: Int64Array, stops: Int64Array, number: int, depth: int = 0
-) -> tuple[Int64Array, Uint32Array]:
-    """Read all values of a repeated ``float`` or ``fixed32`` field, as their 32 bits.
+) -> tuple[Int64Array, Float32Array]:
+    """Read all values of a repeated ``float`` field.
 
     As :func:`repeated_varint`; raises WireError for a chunk whose length is not a multiple of 4.
     """
@@ -72,7 +72,7 @@ def repeated_fixed32(
         run = int(odd[0])
         detail = f"a packed chunk of floats has {length[run]} bytes, expected a multiple of 4"
         raise WireError(int(owner[run]), int(begin[run]), detail)
-    values = gather(data, begin, length).view("<u4")
+    values = gather(data, begin, length).view("<f4")
     return _per_message(owner, starts.size, length >> 2), values
 
 

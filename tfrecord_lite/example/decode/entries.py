@@ -46,7 +46,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from tfrecord_lite.arrays import (
-    AnyArray,
     BoolArray,
     ByteRanges,
     Float32Array,
@@ -56,6 +55,7 @@ from tfrecord_lite.arrays import (
     lanes,
     ranges,
     row_splits,
+    views,
 )
 from tfrecord_lite.convert.lists import Lists
 from tfrecord_lite.example.proto import (
@@ -71,11 +71,13 @@ from tfrecord_lite.example.proto import (
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.schema.types import WIRE
 from tfrecord_lite.wire.fields import Fields, renumbered, tokenise
-from tfrecord_lite.wire.repeated import repeated_fixed32, repeated_len, repeated_varint
+from tfrecord_lite.wire.packed import varint_runs
+from tfrecord_lite.wire.repeated import repeated_float, repeated_len, repeated_varint
 from tfrecord_lite.wire.scalar import LEN, MAX_VARINT_BYTES, WireError
 from tfrecord_lite.wire.varint import read_varints
 
 if TYPE_CHECKING:
+    from tfrecord_lite.convert.lists import Level
     from tfrecord_lite.wire.keys import KeyTable
 
     _PlainEntries = tuple[ByteRanges, Uint8Array, Int64Array]
@@ -162,38 +164,39 @@ class MergedFeatures:
             counts[lists.owner] = per_list
         else:  # several lists of one owner, to be joined
             np.add.at(counts, lists.owner, per_list)
-        return row_splits(counts), flat.view("<f4") if kind is Kind.FLOAT else flat
+        return row_splits(counts), flat
 
 
 def merge(kind: Kind, n_lists: int, parts: list[tuple[Int64Array, Lists]]) -> Lists:
     """Merge values that were read apart: pairs of the numbers of some lists, and their values."""
-    counts = np.zeros(n_lists, np.int64)
-    for chosen, values in parts:
-        counts[chosen] = values.levels[0]
-    splits = row_splits(counts)
-    if not splits[-1]:
+    counts = np.zeros(n_lists, np.int64)  # of the values of each list
+    for numbers, lists in parts:
+        counts[numbers] = lists.levels[0]
+    filled = [(numbers, lists) for numbers, lists in parts if len(lists.flat)]
+    if not filled:
         return Lists(n_lists, WIRE[kind], (counts,), NO_VALUES[kind])
-    places = [ranges(splits[chosen], counts[chosen]) for chosen, _ in parts]
-    flats: list[Any] = [values.flat for _, values in parts]
+    splits = row_splits(counts)
+    # Where each value of the parts, end to end, goes; and the other way round, which one comes there.
+    place = np.concatenate([ranges(splits[numbers], counts[numbers]) for numbers, _ in filled])
+    order = np.empty_like(place)
+    order[place] = np.arange(place.size)
+    flat = Lists.join([lists for _, lists in filled]).flat
+    flat = flat[order] if isinstance(flat, np.ndarray) else flat.take(order)
+    return Lists(n_lists, WIRE[kind], (counts,), flat)
 
-    def put(dtype: np.dtype[Any], arrays: list[AnyArray]) -> AnyArray:
-        out = np.empty(int(splits[-1]), dtype)
-        for place, array in zip(places, arrays, strict=True):
-            out[place] = array
-        return out
 
-    if kind is not Kind.BYTES:
-        return Lists(n_lists, WIRE[kind], (counts,), put(kind.dtype, flats))
-    data = max((flat.data for flat in flats), key=len)  # that of a part without any may be empty
-    int64 = np.dtype(np.int64)
-    starts = put(int64, [flat.starts for flat in flats])
-    strings = ByteRanges(data, starts, put(int64, [flat.lengths for flat in flats]))
-    return Lists(n_lists, WIRE[kind], (counts,), strings)
+def chunk_values(kind: Kind, chunks: ByteRanges) -> tuple[Level, Flat]:
+    """Read one string, or one packed chunk, of each message: how many values each has, and all of them."""
+    if kind is Kind.BYTES:
+        return 1, chunks
+    if kind is Kind.FLOAT:
+        return chunks.lengths >> 2, chunks.joined().view("<f4")
+    return varint_runs(chunks)
 
 
 LIST_READERS: dict[Kind, Callable[..., tuple[Int64Array, Any]]] = {
     Kind.BYTES: repeated_len,
-    Kind.FLOAT: repeated_fixed32,
+    Kind.FLOAT: repeated_float,
     Kind.INT64: repeated_varint,
 }
 
@@ -370,11 +373,9 @@ class MapEntries:
 
 def distinct(keys: ByteRanges, limit: int) -> list[bytes]:
     """Return the different keys, up to one more than the limit."""
-    view = memoryview(keys.data)  # type: ignore[arg-type]
-    starts, stops = keys.starts, keys.starts + keys.lengths
     found: dict[bytes, None] = {}
-    for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
-        found[view[start:stop].tobytes()] = None
+    for view in views(keys.data, keys.starts, keys.lengths):
+        found[bytes(view)] = None
         if len(found) > limit:
             break
     return list(found)
@@ -385,13 +386,11 @@ def _check_utf8(strings: ByteRanges) -> None:
     joined = strings.joined()
     if joined.size == 0 or int(joined.max()) < 0x80:
         return
-    view = memoryview(strings.data)  # type: ignore[arg-type]
-    extents = zip(strings.starts.tolist(), strings.lengths.tolist(), strict=True)
-    for i, (start, length) in enumerate(extents):
+    for i, view in enumerate(views(strings.data, strings.starts, strings.lengths)):
         try:
-            str(view[start : start + length], "utf-8")
+            str(view, "utf-8")
         except UnicodeDecodeError:
-            raise WireError(i, start, "a feature's key is not UTF-8") from None
+            raise WireError(i, int(strings.starts[i]), "a feature's key is not UTF-8") from None
 
 
 def _values_of(values: Fields, chosen: Int64Array, n_entries: int) -> Fields:

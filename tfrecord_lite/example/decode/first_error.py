@@ -104,14 +104,15 @@ def _what_it_has(message: bytes, key: str | None) -> str:
         features, lists = (_names(message, number) for number in (1, 2))
     except WireError:
         return ""
-    likeness = SequenceMatcher(None, b=key or "")
 
-    def is_far(name: str) -> float:
-        likeness.set_seq1(name)
-        return -likeness.ratio() - ((key or "") in name)
+    def likest_first(names: set[str]) -> list[str]:
+        def unlikeness(name: str) -> float:
+            return -SequenceMatcher(None, name, key or "").ratio() - ((key or "") in name)
 
-    has = listed(sorted(sorted(features), key=is_far), "feature") if features else "no features"
-    steps = listed(sorted(sorted(lists), key=is_far), "feature list") if lists else ""
+        return sorted(sorted(names), key=unlikeness)
+
+    has = listed(likest_first(features), "feature") if features else "no features"
+    steps = listed(likest_first(lists), "feature list") if lists else ""
     return f"; the record has {has}" + f", and {steps}" * bool(lists)
 
 

@@ -59,7 +59,7 @@ from tfrecord_lite.arrays import (
     short_lanes,
 )
 from tfrecord_lite.convert.lists import Lists
-from tfrecord_lite.example.decode.entries import LIST_READERS, NO_VALUES
+from tfrecord_lite.example.decode.entries import LIST_READERS, NO_VALUES, Flat, chunk_values
 from tfrecord_lite.example.proto import (
     ENTRY_TAG,
     FEATURES_TAG,
@@ -71,12 +71,12 @@ from tfrecord_lite.example.proto import (
 )
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.schema.types import WIRE
-from tfrecord_lite.wire.packed import varint_runs
 from tfrecord_lite.wire.scalar import MAX_VARINT_BYTES, content_start, read_length
 from tfrecord_lite.wire.template import MAX_TEMPLATE_BYTES, Hole, Template
 from tfrecord_lite.wire.varint import read_sized, read_varints
 
 if TYPE_CHECKING:
+    from tfrecord_lite.convert.lists import Level
     from tfrecord_lite.wire.keys import KeyTable
 
 _IN_ROW_BYTES = 64
@@ -505,7 +505,7 @@ class LayoutMatch:
             return None
         if slot.entry.form not in _EVEN_FORMS:
             return None
-        found = self._values(slot, kind)
+        found = self._lists(slot, kind)
         return found if isinstance(found.levels[0], int) else None
 
     def lists(self, feature: int, kind: Kind) -> Lists:
@@ -516,37 +516,26 @@ class LayoutMatch:
         slot = self._layout.slots.get(feature)
         if slot is None or slot.entry.kind != kind:
             return Lists(self.n_messages, WIRE[kind], (0,), NO_VALUES[kind])
-        return self._values(slot, kind)
+        return self._lists(slot, kind)
 
-    def _values(self, slot: _Slot, kind: Kind) -> Lists:
+    def _lists(self, slot: _Slot, kind: Kind) -> Lists:
+        counts, flat = self._values(slot, kind)
+        return Lists(self.n_messages, WIRE[kind], (counts,), flat)
+
+    def _values(self, slot: _Slot, kind: Kind) -> tuple[Level, Flat]:
         entry, kept, number, place = slot
         if entry.form is ValueForm.FIXED and entry.length == 0:
-            return Lists(self.n_messages, WIRE[kind], (0,), NO_VALUES[kind])
+            return 0, NO_VALUES[kind]
         if kept is _Kept.FLOATS:
-            return Lists(
-                self.n_messages,
-                WIRE[kind],
-                (entry.length // 4,),
-                self._floats[number][place].flatten(),
-            )
+            return entry.length // 4, self._floats[number][place].flatten()
         if kept is _Kept.NUMBER:
-            return Lists(self.n_messages, WIRE[kind], (1,), self._numbers[number].copy())
-        payload = ByteRanges(self._data, self._starts[number], self._lengths[number])
+            return 1, self._numbers[number].copy()
+        data, starts, lengths = self._data, self._starts[number], self._lengths[number]
         if entry.form is ValueForm.FIXED:
-            found = rows(self._data, entry.length)[payload.starts]
-            return Lists(self.n_messages, WIRE[kind], (entry.length // 4,), found.view("<f4"))
-        if entry.form is ValueForm.STRING:
-            return Lists(self.n_messages, WIRE[kind], (1,), payload)
+            return entry.length // 4, rows(data, entry.length)[starts].view("<f4")
         if entry.form is ValueForm.LIST:
-            stops = payload.starts + payload.lengths
-            counts, flat = LIST_READERS[kind](self._data, payload.starts, stops, LIST_VALUE, 4)
-        elif kind is Kind.INT64:
-            counts, flat = varint_runs(payload)
-        else:
-            counts, flat = payload.lengths >> 2, payload.joined()
-        return Lists(
-            self.n_messages, WIRE[kind], (counts,), flat.view("<f4") if kind is Kind.FLOAT else flat
-        )
+            return LIST_READERS[kind](data, starts, starts + lengths, LIST_VALUE, 4)
+        return chunk_values(kind, ByteRanges(data, starts, lengths))
 
 
 def bodies(

@@ -256,19 +256,18 @@ def _lists(
         found = type(columns).__name__
         raise TypeError(f"columns must be a dict, with one column per feature, not {found}")
     lists: dict[str, Lists] = {}
+    left = columns = frame.columns
     if schema is not None:
-        check_traits(frame.columns, frame.traits, schema)
-        lists = stored(frame.columns, schema)
-        if rounded is not None:
-            rounded |= rounded_columns(frame.columns, schema)
-        return lists
-    if frame.carried is not None:
-        frame, carried = with_carried(frame, any_category=True)
-        lists = stored({name: frame.columns[name] for name in carried}, carried)
-        if rounded is not None:
-            rounded |= rounded_columns(frame.columns, carried)
-        frame = frame._replace(columns={k: v for k, v in frame.columns.items() if k not in carried})
-    for key, column in frame.columns.items():
+        check_traits(columns, frame.traits, schema)
+        lists, left = stored(columns, schema), {}
+    elif frame.carried is not None:
+        frame, schema = with_carried(frame, any_category=True)
+        columns = frame.columns
+        lists = stored({name: columns[name] for name in schema}, schema)
+        left = {name: column for name, column in columns.items() if name not in schema}
+    if rounded is not None and schema is not None:
+        rounded |= rounded_columns(columns, schema)
+    for key, column in left.items():
         if key in lists:
             detail = "a feature of the schema that came along is written under this name, too; "
             detail += "rename the column, or give a schema"

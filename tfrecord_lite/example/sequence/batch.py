@@ -61,6 +61,7 @@ from tfrecord_lite.example.decode.entries import (
     LocatedEntries,
     MapEntries,
     MergedFeatures,
+    chunk_values,
     distinct,
     join,
     merge,
@@ -79,7 +80,6 @@ from tfrecord_lite.schema import Kind
 from tfrecord_lite.schema.types import WIRE
 from tfrecord_lite.wire.fields import Fields, renumbered, tokenise
 from tfrecord_lite.wire.keys import KeyTable
-from tfrecord_lite.wire.packed import varint_runs
 from tfrecord_lite.wire.repeated import repeated_len
 from tfrecord_lite.wire.scalar import LEN, content_start, read_length
 
@@ -311,26 +311,22 @@ class PlainSteps:
 
         Raises WireError with the number of the list.
         """
-        found = self.contents
-        n = len(found)
+        contents = self.contents
+        n = len(contents)
         if kind != self.kind:
             return Lists(n, WIRE[kind], (0,), NO_VALUES[kind])
-        if kind is Kind.BYTES:
-            return Lists(n, WIRE[kind], (1,), found)
         if kind is Kind.FLOAT:
-            longest = int(found.lengths.max(initial=0))
-            if int(found.lengths.min(initial=longest)) < longest:
-                return Lists(n, WIRE[kind], (found.lengths >> 2,), found.joined().view("<f4"))
-            flat = (
-                rows(found.data, longest)[found.starts].view("<f4") if longest else NO_VALUES[kind]
-            )
-            return Lists(n, WIRE[kind], (longest >> 2,), flat)
+            longest = int(contents.lengths.max(initial=0))
+            if longest and (contents.lengths == longest).all():
+                flat = rows(contents.data, longest)[contents.starts].view("<f4")
+                return Lists(n, WIRE[kind], (longest >> 2,), flat)
         with (
             renumbered(np.flatnonzero(self.is_plain)),
             renumbered(np.repeat(np.arange(self.counts.size), self.counts)),
         ):
-            counts, numbers = varint_runs(found)
-        return Lists(n, WIRE[kind], (1 if (counts == 1).all() else counts,), numbers)
+            counts, values = chunk_values(kind, contents)
+        is_single = not isinstance(counts, int) and bool((counts == 1).all())
+        return Lists(n, WIRE[kind], (1 if is_single else counts,), values)
 
 
 _MOST_GUESSED = 64

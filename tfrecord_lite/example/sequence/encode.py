@@ -21,7 +21,6 @@ record comes. A record without such a form is encoded alone at once.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from operator import attrgetter
@@ -29,18 +28,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tfrecord_lite.arrays import AnyArray, BoolArray, ByteRanges, Int64Array, gather, row_splits
+from tfrecord_lite.arrays import AnyArray, BoolArray, ByteItems, Int64Array, gather, row_splits
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.convert.lists import Lists
 from tfrecord_lite.convert.normalize import opened
-from tfrecord_lite.convert.types import (
-    EXACT_DTYPES,
-    PLAIN_FLOATS,
-    PLAIN_INTEGERS,
-    column_error,
-    unmasked,
-)
+from tfrecord_lite.convert.types import EXACT_DTYPES, column_error, unmasked
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.encode.columns import (
     count_records,
@@ -57,7 +50,14 @@ from tfrecord_lite.example.encode.one import (
     entry_levels,
     feature_content,
 )
-from tfrecord_lite.example.encode.rows import MAX_PLANS, RowPlan, TakenRow, UnplannedError, Waiting
+from tfrecord_lite.example.encode.rows import (
+    MAX_PLANS,
+    RowPlan,
+    TakenRow,
+    UnplannedError,
+    Waiting,
+    plain_values,
+)
 from tfrecord_lite.example.proto import (
     ENTRY_TAG,
     FEATURE_LISTS_TAG,
@@ -75,10 +75,6 @@ __all__ = ["encode_sequence_example", "encode_sequence_examples"]
 
 _LARGE_BYTES = 256 * 1024
 """A record with a larger list is encoded alone."""
-_FORMATS: dict[Any, tuple[str, np.dtype[Any]]] = {
-    **dict.fromkeys(PLAIN_INTEGERS, ("q", np.dtype("<i8"))),
-    **dict.fromkeys(PLAIN_FLOATS, ("f", np.dtype("<f4"))),
-}
 _NO_CONTEXT: TakenRow = (0, b"", (), [])
 _BYTES = np.dtype(object)
 _dtype_of = attrgetter("dtype")
@@ -447,7 +443,7 @@ class SequenceRowBuffer(Waiting):
                 return False
             try:
                 plan = _SequencePlan({**row, "context": context} if context else row)
-            except (UnplannedError, TypeError, ValueError):
+            except (ArithmeticError, UnplannedError, TypeError, ValueError):
                 return False
             taken = plan.take(context)
             if taken is None:
@@ -512,7 +508,7 @@ class _StepValues(NamedTuple):
     counts: list[int] | None
     """Values of each step; None if each step is a single value, not a sequence."""
     values: Any
-    """All of them: the bytes of numbers, or a list of bytes."""
+    """All of them: an array of numbers, or a list of bytes."""
     n_steps: int
     n_bytes: int
 
@@ -524,7 +520,7 @@ def _step_values(steps: Any) -> _StepValues | None:
         if not n_steps:
             return None
         counts = [steps.size // n_steps] * n_steps if steps.ndim > 1 else None
-        return _StepValues(steps.dtype, counts, steps.tobytes(), n_steps, steps.nbytes)
+        return _StepValues(steps.dtype, counts, steps.flatten(), n_steps, steps.nbytes)
     if type(steps) not in (list, tuple):
         return None
     types = set(map(type, steps))
@@ -535,25 +531,15 @@ def _step_values(steps: Any) -> _StepValues | None:
     if types in ({list}, {tuple}):
         counts = list(map(len, steps))
         values = list(chain.from_iterable(steps))
-        types = set(map(type, values))
-    if len(types) != 1:
+    try:
+        flat = plain_values(values)
+    except (ArithmeticError, UnicodeEncodeError):
         return None
-    (cls,) = types
-    if cls in _FORMATS:
-        letter, dtype = _FORMATS[cls]
-        try:
-            packed = struct.pack(f"<{len(values)}{letter}", *values)
-        except (OverflowError, struct.error):
-            return None
-        return _StepValues(dtype, counts, packed, len(steps), len(packed))
-    if cls is str:
-        try:
-            values = [value.encode() for value in values]
-        except UnicodeEncodeError:
-            return None
-    elif cls is not bytes:
+    if flat is None:
         return None
-    return _StepValues(_BYTES, counts, list(values), len(steps), sum(map(len, values)))
+    if isinstance(flat, list):
+        return _StepValues(_BYTES, counts, flat, len(steps), sum(map(len, flat)))
+    return _StepValues(flat.dtype, counts, flat, len(steps), flat.nbytes)
 
 
 def _array_values(steps: list[AnyArray] | tuple[AnyArray, ...]) -> _StepValues | None:
@@ -570,7 +556,7 @@ def _array_values(steps: list[AnyArray] | tuple[AnyArray, ...]) -> _StepValues |
         return None
     if flat.ndim != 1:
         return None
-    return _StepValues(flat.dtype, list(map(len, steps)), flat.tobytes(), len(steps), flat.nbytes)
+    return _StepValues(flat.dtype, list(map(len, steps)), flat, len(steps), flat.nbytes)
 
 
 def _as_list(value: Any) -> Any:
@@ -591,10 +577,8 @@ def _joined(key: str, taken: Sequence[_StepValues]) -> Lists:
     count: Any = (1 if counts is None else int(counts[0])) if is_even else counts
     if taken[0].dtype == _BYTES:
         strings = list(chain.from_iterable([one.values for one in taken]))
-        lengths = np.fromiter(map(len, strings), np.int64, len(strings))
-        data = np.frombuffer(b"".join(strings), np.uint8)
-        own = ByteRanges(data, row_splits(lengths)[:-1], lengths)
-        return Lists(n_steps.size, WIRE[Kind.BYTES], (n_steps, count), own)
-    flat = np.frombuffer(b"".join([one.values for one in taken]), taken[0].dtype)
+        flat: Any = ByteItems.of(strings).to_ranges()
+        return Lists(n_steps.size, WIRE[Kind.BYTES], (n_steps, count), flat)
+    flat = np.concatenate([one.values for one in taken])
     rows = flat.reshape(n_all, count) if is_even else RaggedTensor(flat, row_splits(count))
     return opened(key, rows).above(n_steps)
