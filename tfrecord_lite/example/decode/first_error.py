@@ -18,12 +18,15 @@ from difflib import SequenceMatcher
 from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
+from tfrecord_lite.arrays import row_splits
+from tfrecord_lite.convert.types import record_of
 from tfrecord_lite.errors import InvalidArgumentError, Reason, short_name
 from tfrecord_lite.example.content import ContentType, type_error
 from tfrecord_lite.schema.text import FOR_SEQUENCES, listed
 from tfrecord_lite.wire.scalar import LEN, WireError, walk
 
 if TYPE_CHECKING:
+    from tfrecord_lite.arrays import Int64Array
     from tfrecord_lite.block import Block
 
 Found = TypeVar("Found")
@@ -74,6 +77,35 @@ def misfits() -> Iterator[None]:
         if error.index is None:
             raise
         raise MisfitError(error.index, error.reason, error.key, error.detail or "") from None
+
+
+@contextmanager
+def in_steps(n_steps: Int64Array) -> Iterator[None]:
+    """Turn an error about one of all steps into one about its record, which names the step.
+
+    `n_steps` has the steps of each record, shape (n_records,).
+
+    >>> with in_steps(np.array([2, 3])):
+    ...     raise InvalidArgumentError(Reason.WRONG_COUNT, index=4, detail="too short")
+    Traceback (most recent call last):
+    tfrecord_lite.errors.InvalidArgumentError: record 1: in step 2 of the list: too short
+    """
+
+    def in_record(step: int, detail: str | None) -> tuple[int, str]:
+        splits = row_splits(n_steps)
+        record = record_of(splits, step)
+        return record, f"in step {step - int(splits[record])} of the list: {detail}"
+
+    try:
+        yield
+    except MisfitError as misfit:
+        record, detail = in_record(misfit.message, misfit.detail)
+        raise MisfitError(record, misfit.reason, misfit.key, detail) from None
+    except InvalidArgumentError as error:
+        if error.index is None:
+            raise
+        record, detail = in_record(error.index, error.detail)
+        raise error.at(index=record, detail=detail) from None
 
 
 def parse_or_first_error(

@@ -63,7 +63,6 @@ from tfrecord_lite.example.decode.entries import (
     MergedFeatures,
     chunk_values,
     distinct,
-    join,
     merge,
     submessages,
 )
@@ -81,7 +80,7 @@ from tfrecord_lite.schema.types import WIRE
 from tfrecord_lite.wire.fields import Fields, renumbered, tokenise
 from tfrecord_lite.wire.keys import KeyTable
 from tfrecord_lite.wire.repeated import repeated_len
-from tfrecord_lite.wire.scalar import LEN, content_start, read_length
+from tfrecord_lite.wire.scalar import content_start, read_length
 
 if TYPE_CHECKING:
     from tfrecord_lite.block import Block
@@ -273,25 +272,8 @@ def find_steps(
     """
     counts, features = repeated_len(data, starts, stops, STEP, _STEP_DEPTH)
     with renumbered(np.repeat(np.arange(starts.size), counts)):
-        return counts, _fields_of(data, features.starts, features.starts + features.lengths)
-
-
-def _fields_of(data: Uint8Array, starts: Int64Array, stops: Int64Array) -> Fields:
-    """Split Features into fields; most are one list, which one look tells, or empty."""
-    length = stops - starts
-    words = lanes(data)[starts]  # a tag and a length of one byte each, and more
-    kind = KIND_OF_TAG[(words & np.uint64(0xFF)).view(np.int64)]
-    is_one = (words >> np.uint64(8)) & np.uint64(0xFF) == (length - 2).view(np.uint64)
-    is_one &= (kind != 0) & (length <= _LONGEST + 2)
-    one = np.flatnonzero(is_one)
-    types = np.full(one.size, LEN, np.uint8)
-    found = Fields(one, kind[one].astype(np.int32), types, starts[one] + 2, stops[one])
-    odd = np.flatnonzero(~is_one & (length > 0))
-    if not odd.size:
-        return found
-    with renumbered(odd):
-        rest = tokenise(data, starts[odd], stops[odd], _FEATURE_DEPTH)
-    return join([found, replace(rest, owner=odd[rest.owner])])
+        stops = features.starts + features.lengths
+        return counts, tokenise(data, features.starts, stops, _FEATURE_DEPTH)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -35,6 +35,7 @@ from tfrecord_lite.convert.lists import Lists
 from tfrecord_lite.convert.normalize import opened
 from tfrecord_lite.convert.types import EXACT_DTYPES, column_error, unmasked
 from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.example.decode.first_error import in_steps
 from tfrecord_lite.example.encode.columns import (
     count_records,
     encode_fields,
@@ -66,7 +67,6 @@ from tfrecord_lite.example.proto import (
     STEP_TAG,
     VALUE_TAG,
 )
-from tfrecord_lite.example.sequence.steps import in_steps
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.schema.types import WIRE
 from tfrecord_lite.wire.emit import Part, compact, emit_fields, emit_run

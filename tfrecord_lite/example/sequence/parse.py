@@ -21,7 +21,12 @@ from tfrecord_lite.convert.lists import Lists, SparseLists
 from tfrecord_lite.convert.restore import restore, restore_values, result
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.decode import build
-from tfrecord_lite.example.decode.first_error import MisfitError, misfits, parse_or_first_error
+from tfrecord_lite.example.decode.first_error import (
+    MisfitError,
+    in_steps,
+    misfits,
+    parse_or_first_error,
+)
 from tfrecord_lite.example.decode.reader import (
     ColumnReader,
     FeatureReader,
@@ -36,7 +41,6 @@ from tfrecord_lite.example.decode.reader import (
     joined_result,
 )
 from tfrecord_lite.example.sequence.batch import SequenceMessageBatch
-from tfrecord_lite.example.sequence.steps import in_steps
 from tfrecord_lite.schema import FeatureLike, Schema
 from tfrecord_lite.schema.prepare import (
     Dense,
