@@ -470,7 +470,6 @@ def test_keys_are_found_at_any_offset(known: list[bytes], others: list[bytes], f
     ("known", "others"),
     [
         ([b"a", b"b\0", b"a\0", b"", b"\0", b"\1", b"\1\0", b"\3\0\0", b"\0" * 8, b"\0" * 9], []),
-        # Up to 255 bytes have a fingerprint.
         ([b"x" * n for n in range(253, 260)], [b"x" * 252, b"x" * 260, b"x" * 255 + b"y"]),
         ([], [b"", b"a"]),
         ([b"x" * 1_000_000, *(b"%d" % i for i in range(5000))], [b"x" * 999_999 + b"y"]),
@@ -483,19 +482,6 @@ def test_keys_that_are_nearly_alike_are_told_apart(known: list[bytes], others: l
     found = KeyTable(known).find(ByteRanges(data, starts, stops - starts))
 
     assert found.tolist() == [*range(len(known)), *[-1] * len(others)]
-
-
-@pytest.mark.parametrize("known", [[b"key %d" % i for i in range(50)], [b"p", b"a", b"q"]])
-def test_another_fold_is_taken_when_fingerprints_collide(known: list[bytes]) -> None:
-    data, starts, stops = buffer_of(known)
-    # The fingerprints of a multiplier of 2**60 keep four bits only: of short keys, the low ones of
-    # the first byte.
-    with mock.patch("tfrecord_lite.wire.keys._MULTIPLIER", 2**60):
-        table = KeyTable(known)
-
-    assert int(table._multiplier) != 2**60
-    found = table.find(ByteRanges(data, starts, stops - starts))
-    assert found.tolist() == list(range(len(known)))
 
 
 # --- template

@@ -58,6 +58,7 @@ from tfrecord_lite.arrays import (
     views,
 )
 from tfrecord_lite.convert.lists import Lists
+from tfrecord_lite.example.decode.features import Features
 from tfrecord_lite.example.proto import (
     ENTRY,
     FEATURES,
@@ -70,7 +71,7 @@ from tfrecord_lite.example.proto import (
 )
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.schema.types import WIRE
-from tfrecord_lite.wire.fields import Fields, renumbered, tokenise
+from tfrecord_lite.wire.fields import Fields, join, renumbered, tokenise
 from tfrecord_lite.wire.packed import varint_runs
 from tfrecord_lite.wire.repeated import repeated_float, repeated_len, repeated_varint
 from tfrecord_lite.wire.scalar import LEN, MAX_VARINT_BYTES, WireError
@@ -214,13 +215,6 @@ _LIST_DEPTH = 4
 def submessages(fields: Fields, number: int) -> Fields:
     """Return the LEN fields with this number."""
     return fields.only((fields.number == number) & (fields.wire_type == LEN))
-
-
-def join(parts: list[Fields]) -> Fields:
-    """Concatenate fields, in the order of their owners."""
-    columns = ([getattr(part, name) for part in parts] for name in Fields.__slots__)
-    joined = Fields(*map(np.concatenate, columns))
-    return joined.take(np.argsort(joined.owner, kind="stable"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -405,7 +399,7 @@ def _values_of(values: Fields, chosen: Int64Array, n_entries: int) -> Fields:
     return replace(values.take(picked), owner=owner)
 
 
-class GeneralMessages:
+class GeneralMessages(Features):
     """The values of some features in many messages, in any encoding.
 
     `starts` and `stops` are the extents of the messages, `table` has the keys of the features. A
@@ -450,9 +444,6 @@ class GeneralMessages:
     def kinds(self, feature: int) -> Uint8Array:
         """Return the :class:`Kind` of a feature in each message, 0 for none."""
         return self._merged.kind[feature * self.n_messages : (feature + 1) * self.n_messages]
-
-    def even(self, feature: int, kind: Kind) -> None:
-        """Return None: a message may have any number of values."""
 
     def lists(self, feature: int, kind: Kind) -> Lists:
         """Read the values of a feature in each message; none where it is of another kind."""
