@@ -58,17 +58,8 @@ from tfrecord_lite.arrays import (
     views,
 )
 from tfrecord_lite.convert.lists import Lists
+from tfrecord_lite.example import proto
 from tfrecord_lite.example.decode.features import Features
-from tfrecord_lite.example.proto import (
-    ENTRY,
-    FEATURES,
-    KEY,
-    KEY_TAG,
-    KIND_OF_TAG,
-    LIST_VALUE,
-    VALUE,
-    VALUE_TAG,
-)
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.schema.types import WIRE
 from tfrecord_lite.wire.fields import Fields, join, renumbered, tokenise
@@ -136,7 +127,7 @@ class MergedFeatures:
         try:
             with renumbered(lists.owner):
                 read = LIST_READERS[kind]
-                return read(self._data, lists.start, lists.stop, LIST_VALUE, self._depth)
+                return read(self._data, lists.start, lists.stop, proto.LIST_VALUE, self._depth)
         except WireError as error:
             message = self._message_of(np.array([error.message]))
             raise WireError(int(message[0]), error.offset, error.detail) from None
@@ -204,10 +195,10 @@ LIST_READERS: dict[Kind, Callable[..., tuple[Int64Array, Any]]] = {
 
 # A plain entry: the known bits of its first two bytes, and of the four after its key, which
 # are linear in the number r of bytes from there to the end.
-_HEAD_KNOWN, _HEAD = np.uint64(0x80FF), np.uint64(KEY_TAG[0])
+_HEAD_KNOWN, _HEAD = np.uint64(0x80FF), np.uint64(proto.KEY_TAG[0])
 _BODY_KNOWN = np.uint64(0xFF00FFFF)
 _BODY_PER_BYTE = np.uint64(1 << 8 | 1 << 24)
-_BODY = np.uint64((VALUE_TAG[0] - (2 << 8) - (4 << 24)) % 2**64)
+_BODY = np.uint64((proto.VALUE_TAG[0] - (2 << 8) - (4 << 24)) % 2**64)
 _SHORTEST, _LONGEST = 4, 0x7F + 2
 _LIST_DEPTH = 4
 
@@ -248,7 +239,7 @@ class MapEntries:
         self._data = data
         with renumbered(maps.owner):
             entries = tokenise(data, maps.start, maps.stop, depth=1)
-        entries = submessages(entries, ENTRY)
+        entries = submessages(entries, proto.ENTRY)
         self.message: Int64Array = maps.owner[entries.owner]
         """The message of each entry."""
         self._stop = entries.stop
@@ -279,7 +270,7 @@ class MapEntries:
         is_plain = body & _BODY_KNOWN == room * _BODY_PER_BYTE + _BODY
         is_plain &= head & _HEAD_KNOWN == _HEAD
         is_plain &= room - np.uint64(_SHORTEST) <= np.uint64(_LONGEST - _SHORTEST)
-        kind = KIND_OF_TAG[((body >> np.uint64(16)) & np.uint64(0xFF)).view(np.int64)]
+        kind = proto.KIND_OF_TAG[((body >> np.uint64(16)) & np.uint64(0xFF)).view(np.int64)]
         kind *= is_plain
         return key, kind, value + 4
 
@@ -290,7 +281,7 @@ class MapEntries:
         begin = value + 1 + sizes
         room = entries.stop - begin
         is_plain = head & _HEAD_KNOWN == _HEAD
-        is_plain &= self._data[value] == VALUE_TAG[0]
+        is_plain &= self._data[value] == proto.VALUE_TAG[0]
         is_plain &= (room >= 0) & (lengths == room.view(np.uint64)) & (sizes <= MAX_VARINT_BYTES)
         return key, is_plain.astype(np.uint8), begin
 
@@ -298,10 +289,12 @@ class MapEntries:
         """Split the entries that are not plain into fields, and find their keys."""
         with renumbered(self.message[self._odd]):
             parts = tokenise(self._data, odd.start, odd.stop, depth=2)
-        is_known = (parts.wire_type == LEN) & ((parts.number == KEY) | (parts.number == VALUE))
+        is_known = (parts.wire_type == LEN) & (
+            (parts.number == proto.KEY) | (parts.number == proto.VALUE)
+        )
         self.is_void[self._odd[parts.owner[~is_known]]] = True
-        self._values = submessages(parts, VALUE)
-        self._keys = submessages(parts, KEY)
+        self._values = submessages(parts, proto.VALUE)
+        self._keys = submessages(parts, proto.KEY)
         self.key.starts[self._odd], self.key.lengths[self._odd] = odd.start, 0
         owner = self._odd[self._keys.owner]  # of several assignments to one place, the last stays
         self.key.starts[owner] = self._keys.start
@@ -414,7 +407,7 @@ class GeneralMessages(Features):
     ) -> None:
         n_messages = starts.size
         self.n_messages: int = n_messages
-        entries = MapEntries(data, submessages(tokenise(data, starts, stops), FEATURES))
+        entries = MapEntries(data, submessages(tokenise(data, starts, stops), proto.FEATURES))
         located = entries.locate(table, n_messages)
         self._unknown = located.unknown
         self._filled = located.cell

@@ -59,16 +59,8 @@ from tfrecord_lite.arrays import (
     short_lanes,
 )
 from tfrecord_lite.convert.lists import Lists
+from tfrecord_lite.example import proto
 from tfrecord_lite.example.decode.entries import LIST_READERS, NO_VALUES, Flat, chunk_values
-from tfrecord_lite.example.proto import (
-    ENTRY_TAG,
-    FEATURES_TAG,
-    KEY_TAG,
-    KIND_OF_TAG,
-    LIST_VALUE,
-    LIST_VALUE_TAG,
-    VALUE_TAG,
-)
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.schema.types import WIRE
 from tfrecord_lite.wire.scalar import MAX_VARINT_BYTES, content_start, read_length
@@ -516,7 +508,7 @@ class LayoutMatch:
         if entry.form is ValueForm.FIXED:
             return entry.length // 4, rows(data, entry.length)[starts].view("<f4")
         if entry.form is ValueForm.LIST:
-            return LIST_READERS[kind](data, starts, starts + lengths, LIST_VALUE, 4)
+            return LIST_READERS[kind](data, starts, starts + lengths, proto.LIST_VALUE, 4)
         return chunk_values(kind, ByteRanges(data, starts, lengths))
 
 
@@ -531,7 +523,7 @@ def bodies(
         if fewest <= smallest and largest <= width + (1 << 7 * width):
             # All lengths take so many bytes: what is there must be these.
             sizes -= 1 + width
-            want = np.full(sizes.size, FEATURES_TAG[0])
+            want = np.full(sizes.size, proto.FEATURES_TAG[0])
             for place in range(1, width + 1):
                 more = 0x80 if place < width else 0
                 want += (sizes & 0x7F | more) << 8 * place
@@ -543,7 +535,7 @@ def bodies(
             ) == want.size else ~is_right
     lengths, n_bytes = read_varints(lanes(data), starts + 1)
     at = starts + 1 + n_bytes
-    return at, (data[starts] != FEATURES_TAG[0]) | (at + lengths.view(np.int64) != stops)
+    return at, (data[starts] != proto.FEATURES_TAG[0]) | (at + lengths.view(np.int64) != stops)
 
 
 def _either(one: BoolArray | None, other: BoolArray | None) -> BoolArray | None:
@@ -607,7 +599,7 @@ def learn(
     samples = []
     for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
         view = whole[start:stop]
-        body = content_start(view, 0, len(view), FEATURES_TAG[0])
+        body = content_start(view, 0, len(view), proto.FEATURES_TAG[0])
         if body is not None:
             samples.append(_Sample(view, body, []))
     fewest = min(len(samples), 2)
@@ -652,7 +644,7 @@ def _is_like(view: memoryview, start: int, entry: LayoutEntry) -> bool:
     if stop > len(view) or view[start:payload] != entry.prefix:
         return False
     if entry.form is ValueForm.SKIPPED:
-        return payload == stop or KIND_OF_TAG[view[payload]] == entry.kind
+        return payload == stop or proto.KIND_OF_TAG[view[payload]] == entry.kind
     return entry.form is ValueForm.CHUNK and entry.kind == Kind.FLOAT
 
 
@@ -666,17 +658,17 @@ def _entry(
     if like is not None and _is_like(view, start, like):
         return like, start + len(like.prefix) + like.length
     none = None, 0
-    at = content_start(view, start, None, ENTRY_TAG[0])
+    at = content_start(view, start, None, proto.ENTRY_TAG[0])
     if at is None:
         return none
     stop = at + read_length(view, start)[0]
-    key = content_start(view, at, None, KEY_TAG[0])
+    key = content_start(view, at, None, proto.KEY_TAG[0])
     if key is None or stop > len(view):
         return none
     value = key + read_length(view, at)[0]
     if value > stop or not _is_utf8(view[key:value]):
         return none
-    payload = content_start(view, value, stop, VALUE_TAG[0])
+    payload = content_start(view, value, stop, proto.VALUE_TAG[0])
     if payload is None:
         return none
     name = bytes(view[key:value])
@@ -684,7 +676,7 @@ def _entry(
     # The fields around the payload, all of which end where the entry ends: start and content of each.
     kind, form, around = 0, ValueForm.SKIPPED, [(start, at), (value, payload)]
     if feature < 0 and payload < stop:
-        kind = int(KIND_OF_TAG[view[payload]])
+        kind = int(proto.KIND_OF_TAG[view[payload]])
     elif payload < stop:
         found = _feature(view, payload, stop)
         if found is None:
@@ -705,11 +697,11 @@ def _feature(
     view: memoryview, start: int, stop: int
 ) -> tuple[int, ValueForm, list[tuple[int, int]]] | None:
     """Read a Feature: kind, form, and the fields around the payload, each with its content's start."""
-    kind = int(KIND_OF_TAG[view[start]])
+    kind = int(proto.KIND_OF_TAG[view[start]])
     content = content_start(view, start, stop, view[start])
     if not kind or content is None:
         return None
-    chunk = content_start(view, content, stop, LIST_VALUE_TAG[0]) if content < stop else None
+    chunk = content_start(view, content, stop, proto.LIST_VALUE_TAG[0]) if content < stop else None
     if chunk is None:
         return kind, ValueForm.LIST, [(start, content)]
     if kind == Kind.FLOAT and (stop - chunk) % 4:

@@ -55,6 +55,7 @@ from tfrecord_lite.arrays import (
     rows,
 )
 from tfrecord_lite.convert.lists import Lists
+from tfrecord_lite.example import proto
 from tfrecord_lite.example.decode.batch import DiscoveredKeys
 from tfrecord_lite.example.decode.entries import (
     NO_VALUES,
@@ -65,15 +66,6 @@ from tfrecord_lite.example.decode.entries import (
     distinct,
     merge,
     submessages,
-)
-from tfrecord_lite.example.proto import (
-    FEATURE_LISTS,
-    FEATURES,
-    KIND_OF_TAG,
-    KIND_TAGS,
-    LIST_VALUE_TAG,
-    STEP,
-    STEP_TAG,
 )
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.schema.types import WIRE
@@ -151,16 +143,18 @@ class _StepForm:
 
 def _first_step(view: memoryview) -> _StepForm | None:
     """Return the form of a list's first step; None if that is not plain."""
-    feature = content_start(view, 0, None, STEP_TAG[0])
+    feature = content_start(view, 0, None, proto.STEP_TAG[0])
     if feature is None or feature >= len(view):
         return None
     stop = feature + read_length(view, 0)[0]
     tag = view[feature] if feature < stop <= len(view) else 0
     values = content_start(view, feature, stop, tag)
-    content = content_start(view, values, stop, LIST_VALUE_TAG[0]) if values is not None else None
-    if content is None or not KIND_OF_TAG[tag]:
+    content = (
+        content_start(view, values, stop, proto.LIST_VALUE_TAG[0]) if values is not None else None
+    )
+    if content is None or not proto.KIND_OF_TAG[tag]:
         return None
-    kind, length = Kind(int(KIND_OF_TAG[tag])), stop - content
+    kind, length = Kind(int(proto.KIND_OF_TAG[tag])), stop - content
     if kind is Kind.FLOAT and length % 4:
         return None
     return _StepForm(kind, bytes(view[:content]), length)
@@ -231,9 +225,9 @@ def _search(
     # Whether a prefix starts at each byte of the lists, end to end. Comparing bytes that lie
     # side by side costs little, so all six are.
     room = joined[1:]
-    looks = joined[:-8] == STEP_TAG[0]
-    looks &= joined[2:-6] == KIND_TAGS[kind][0]
-    looks &= joined[4:-4] == LIST_VALUE_TAG[0]
+    looks = joined[:-8] == proto.STEP_TAG[0]
+    looks &= joined[2:-6] == proto.KIND_TAGS[kind][0]
+    looks &= joined[4:-4] == proto.LIST_VALUE_TAG[0]
     looks &= room[:-7] - joined[3:-5] == np.uint8(2)
     looks &= room[:-7] - joined[5:-3] == np.uint8(4)
     place = np.flatnonzero(looks)  # of each prefix, in the lists end to end
@@ -270,7 +264,7 @@ def find_steps(
     (n_lists,), and the fields of all Features; their owner is the number of the step. Raises
     WireError with the number of the list.
     """
-    counts, features = repeated_len(data, starts, stops, STEP, _STEP_DEPTH)
+    counts, features = repeated_len(data, starts, stops, proto.STEP, _STEP_DEPTH)
     with renumbered(np.repeat(np.arange(starts.size), counts)):
         stops = features.starts + features.lengths
         return counts, tokenise(data, features.starts, stops, _FEATURE_DEPTH)
@@ -354,9 +348,9 @@ class SequenceMessageBatch:
         fields = tokenise(data, starts, stops)
         self.context_stops: Int64Array = starts.copy()
         """Where the context of each message ends: up to there it is an Example."""
-        context = submessages(fields, FEATURES)
+        context = submessages(fields, proto.FEATURES)
         self.context_stops[context.owner] = context.stop  # of several, the last remains
-        entries = MapEntries(data, submessages(fields, FEATURE_LISTS), of_features=False)
+        entries = MapEntries(data, submessages(fields, proto.FEATURE_LISTS), of_features=False)
         located = entries.locate(table, starts.size)
         self._unknown = located.unknown
         self._is_present = np.zeros(len(table.keys) * starts.size, np.bool_)

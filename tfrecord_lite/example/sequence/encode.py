@@ -35,6 +35,7 @@ from tfrecord_lite.convert.lists import Lists
 from tfrecord_lite.convert.normalize import opened
 from tfrecord_lite.convert.types import EXACT_DTYPES, column_error, unmasked
 from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.example import proto
 from tfrecord_lite.example.decode.first_error import in_steps
 from tfrecord_lite.example.encode.columns import (
     count_records,
@@ -58,14 +59,6 @@ from tfrecord_lite.example.encode.rows import (
     UnplannedError,
     Waiting,
     plain_values,
-)
-from tfrecord_lite.example.proto import (
-    ENTRY_TAG,
-    FEATURE_LISTS_TAG,
-    FEATURES_TAG,
-    KEY_TAG,
-    STEP_TAG,
-    VALUE_TAG,
 )
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.schema.types import WIRE
@@ -124,15 +117,16 @@ def encode_sequence_example(row: Mapping[str, Mapping[str, Any]]) -> bytes:
             raise column_error(str(name), detail)
     pieces: list[Any] = []
     if "context" in row:
-        pieces += encode_features(FEATURES_TAG, row["context"])
+        pieces += encode_features(proto.FEATURES_TAG, row["context"])
     if "feature_lists" in row:
         lists = _checked_dict("feature_lists", row["feature_lists"])
         entries = [
-            delimited(KEY_TAG, raw) + delimited(VALUE_TAG, _feature_list(key, lists[key]))
+            delimited(proto.KEY_TAG, raw)
+            + delimited(proto.VALUE_TAG, _feature_list(key, lists[key]))
             for raw, key in sorted_keys(lists)
         ]
-        content = b"".join([delimited(ENTRY_TAG, entry) for entry in entries])
-        pieces.append(delimited(FEATURE_LISTS_TAG, content))
+        content = b"".join([delimited(proto.ENTRY_TAG, entry) for entry in entries])
+        pieces.append(delimited(proto.FEATURE_LISTS_TAG, content))
     return b"".join(pieces)
 
 
@@ -162,7 +156,7 @@ def _feature_list(key: str, steps: Any) -> bytes:
         contents = _contents_together(key, steps)
         tags = {content[:1] for content in contents}
     empty = tags.pop() + b"\0" if tags else b""
-    return b"".join([delimited(STEP_TAG, content or empty) for content in contents])
+    return b"".join([delimited(proto.STEP_TAG, content or empty) for content in contents])
 
 
 def _contents_together(key: str, steps: list[Any]) -> list[bytes]:
@@ -260,17 +254,17 @@ def _encode_columns(
     """Encode columns, in lists with their steps as a level more; None if the messages are not to have that part."""
     fields = []
     if features is not None:
-        fields.append((FEATURES_TAG, features_parts(features)))
+        fields.append((proto.FEATURES_TAG, features_parts(features)))
     if lists is not None:
         entries = [_list_part(raw, lists[key]) for raw, key in sorted_keys(lists)]
-        fields.append((FEATURE_LISTS_TAG, entries))
+        fields.append((proto.FEATURE_LISTS_TAG, entries))
     return encode_fields(fields, n_records)
 
 
 def _list_part(raw: bytes, lists: Lists) -> Part:
     """Return a feature list as a part of the messages."""
     steps = lists.below()
-    parts = feature_parts((STEP_TAG,), steps) if steps.n else []
+    parts = feature_parts((proto.STEP_TAG,), steps) if steps.n else []
     data, sizes = np.zeros(0, np.uint8), np.zeros(0, np.int64)
     if len(parts) == 1:
         data, sizes = emit_run(parts[0].levels, parts[0].payload, steps.n)
