@@ -348,17 +348,16 @@ class Layout:
     def match(self, data: Uint8Array, starts: Int64Array, stops: Int64Array) -> LayoutMatch:
         """Read the messages that look like this; spare bytes follow the last in `data`."""
         match = LayoutMatch(self, data, starts.size)
-        bad = None
         if int(self.furthest.max(initial=0)) > data.size:
             match.keep(np.empty(0, np.int64))
             return match
+        bad = np.zeros(starts.size, np.bool_)
         for first in range(0, starts.size, self.at_once):
             some = slice(first, first + self.at_once)
             wrong = match.read(some, starts[some], stops[some])
             if wrong is not None:
-                bad = np.zeros(starts.size, np.bool_) if bad is None else bad
                 bad[some] = wrong
-        if bad is not None:
+        if np.count_nonzero(bad):
             match.keep(np.flatnonzero(~bad))
         return match
 
