@@ -140,7 +140,7 @@ def assert_is_text(text: str) -> None:
     assert not [line for line in text.split("\n") if line.startswith("INJECTED")]
 
 
-@pytest.mark.full
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("verb", "no_colour"),
     [*((verb, "") for verb in VERBS if verb != "completion"), ("info", "1"), ("verify", "1")],

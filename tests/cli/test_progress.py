@@ -61,8 +61,7 @@ def add_images(folder: Path) -> None:
     save(folder / "images", rows)
 
 
-@pytest.mark.full
-@pytest.mark.every
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", VERBS)
 def test_long_work_shows_rate_and_time_left_and_then_nothing(folder: Path, verb: str) -> None:
     if verb in NEEDED and not is_installed(NEEDED[verb]):
@@ -81,7 +80,7 @@ def test_long_work_shows_rate_and_time_left_and_then_nothing(folder: Path, verb:
     assert "".join(terminal.screen(shown.text))
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_lines_that_are_printed_meanwhile_stay_whole(folder: Path) -> None:
     data = (folder / "a").read_bytes()
     half = len(data) // 2

@@ -28,7 +28,7 @@ each_verb = pytest.mark.parametrize(
 
 
 class TestMerge:
-    @pytest.mark.full
+    @pytest.mark.slow
     def test_to_standard_output(self, tmp_path: Path) -> None:
         paths = [write(tmp_path / "a", [b"1"]), write(tmp_path / "b", [b"2"])]
 

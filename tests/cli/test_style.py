@@ -65,7 +65,6 @@ def test_columns_are_as_wide_as_what_is_seen() -> None:
         ({"TERM": "dumb", "FORCE_COLOR": "1"}, True, True),
     ],
 )
-@pytest.mark.every
 def test_where_there_are_colours(
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,

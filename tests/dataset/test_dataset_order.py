@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.effort import pick, some
 from tests.support.small_files import numbers, write, write_files
 from tfrecord_lite import TFRecordDataset
 from tfrecord_lite.dataset import random_order as order
@@ -141,21 +140,18 @@ def test_records_of_all_sizes_survive_the_buffer(tmp_path: Path) -> None:
         assert (found == records) is (n_slots == 1)
 
 
-@pytest.mark.full
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("make", "most_mb"),
-    some(
-        3,
-        [
-            (lambda d: d, 25),
-            (lambda d: d.interleave(4), 100),
-            (lambda d: d.interleave(2, 3, deterministic=False), 100),
-            (lambda d: d.shuffle(20, 1), 80),
-            (lambda d: d.shuffle_all(1), 15),
-            (lambda d: d.batch(4).prefetch(2), 60),
-            (lambda d: d.shard(8, 3).take(20).cache(), 60),
-        ],
-    ),
+    [
+        (lambda d: d, 25),
+        (lambda d: d.interleave(4), 100),
+        (lambda d: d.interleave(2, 3, deterministic=False), 100),
+        (lambda d: d.shuffle(20, 1), 80),
+        (lambda d: d.shuffle_all(1), 15),
+        (lambda d: d.batch(4).prefetch(2), 60),
+        (lambda d: d.shard(8, 3).take(20).cache(), 60),
+    ],
 )
 def test_memory_is_that_of_what_is_held(
     tmp_path: Path, make: Callable[[Any], Any], most_mb: int
@@ -163,7 +159,7 @@ def test_memory_is_that_of_what_is_held(
     """Chunks are limited in records and in bytes; files have 160 MB."""
     names = [write(tmp_path / str(i), [bytes(1_000_000)] * 40) for i in range(4)]
     dataset = make(TFRecordDataset(names))
-    for epoch in range(pick(1, 2)):
+    for epoch in range(2):
         run = iter(dataset)
         next(run)  # loads what it needs
         tracemalloc.start()

@@ -312,7 +312,6 @@ FRAMED_ANEW: dict[str, list[Block]] = {
 }
 
 
-@pytest.mark.every
 @pytest.mark.parametrize("case", FRAMED_ANEW)
 def test_frames_are_copied_if_they_are_right_and_made_anew_if_not(case: str) -> None:
     for block in FRAMED_ANEW[case]:

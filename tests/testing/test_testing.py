@@ -143,7 +143,7 @@ WAYS: dict[str, Callable[[bytes], bool]] = {
 }
 
 
-@pytest.mark.full
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 def test_encodings_come_in_every_way(way: str) -> None:
     message = some(testing.encodings(INTS), WAYS[way])

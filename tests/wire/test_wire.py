@@ -403,7 +403,6 @@ def test_the_first_run_that_is_none_is_named(runs: list[bytes]) -> None:
     assert_same_runs(runs)
 
 
-@pytest.mark.every
 @pytest.mark.parametrize("longest", range(1, 11))
 @pytest.mark.parametrize("n_short", [0, 30])
 def test_a_run_is_decoded_whatever_its_longest_number(longest: int, n_short: int) -> None:

@@ -15,7 +15,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tests.support.effort import at_most
 from tfrecord_lite import TFRecordReader, TFRecordWriter, decode_examples, encode_example, load
 from tfrecord_lite.apps.images import decode_image, encode_image, pack_images, unpack_images
 from tfrecord_lite.apps.images.image import image_features
@@ -438,7 +437,6 @@ plain_names = names.filter(
 
 @pytest.mark.needs("arrow")
 class TestRoundTrip:
-    @at_most(60)
     @given(st.dictionaries(plain_names, st.sets(plain_names, min_size=1), min_size=1, max_size=3))
     @example({"1.50": {"01"}, "2": {"1"}})  # which stay names
     def test_any_names_come_back(

@@ -47,7 +47,7 @@ class TestSample:
             drawn = sample_records(paths, Path(folder, "3"), fraction=float(tenths))
             assert drawn.num_records == round(tenths * len(records))
 
-    @pytest.mark.full
+    @pytest.mark.slow
     def test_every_set_is_equally_likely(self, tmp_path: Path) -> None:
         # Chi-square of 20 sets with 19 degrees of freedom; the seeds are always the same.
         (path,) = write_all(tmp_path, [([b"%d" % i for i in range(6)], "")])

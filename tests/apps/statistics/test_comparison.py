@@ -16,7 +16,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.cli.samples import JPEG, sequence
-from tests.support.effort import at_most
 from tfrecord_lite import Block, TFRecordReader, TFRecordWriter, encode_example, encode_examples
 from tfrecord_lite.apps.statistics import (
     Comparison,
@@ -168,7 +167,6 @@ def test_thresholds() -> None:
 
 
 @given(st.lists(example_strategy(), min_size=1, max_size=20), st.integers(0, 99))
-@at_most(100)
 def test_the_order_of_features_does_not_matter(examples: list[Any], seed: int) -> None:
     records = [one if isinstance(one, bytes) else one.SerializeToString() for one in examples]
     comparison = compare(records, [reordered(record, seed) for record in records])
@@ -176,7 +174,6 @@ def test_the_order_of_features_does_not_matter(examples: list[Any], seed: int) -
 
 
 @given(st.integers(0, 10**6))
-@at_most(100)
 def test_each_changed_record_is_found(seed: int) -> None:
     choose = random.Random(seed)
     rows = [{"a": i, "b": b"x" * (i % 3), "c": [0.5, math.nan]} for i in range(50)]
@@ -333,7 +330,6 @@ numbers = st.lists(st.floats(width=32) | st.integers(-5, 5).map(float), min_size
 
 
 @given(numbers, numbers)
-@at_most(200)
 def test_the_divergence_is_a_distance(a: list[float], b: list[float]) -> None:
     ours, theirs = (Distribution.of(np.array(one, np.float32)) for one in (a, b))
     distance = divergence(ours, theirs)

@@ -15,7 +15,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.effort import at_most, pick
 from tests.support.http_files import FileServer, serving
 from tfrecord_lite import TFRecordFile, TFRecordReader, TFRecordWriter
 from tfrecord_lite.apps.statistics.sampling import Sample, draw_sample
@@ -93,7 +92,7 @@ def test_small_files_are_read_whole(tmp_path: Path, compression: str) -> None:
         assert damaged.report == reader.report
 
 
-@pytest.mark.parametrize("seed", range(pick(3, 20)))
+@pytest.mark.parametrize("seed", range(3))
 def test_records_from_all_over_a_large_file_stand_for_it(
     large: Path, many: list[bytes], seed: int
 ) -> None:
@@ -131,7 +130,6 @@ def test_regions_and_files_weigh_as_many_records_as_they_have(tmp_path: Path) ->
     st.integers(1, 100_000),
     st.integers(0, 2**32),
 )
-@at_most(60)
 def test_every_record_is_one_of_the_file(
     tmp_path_factory: pytest.TempPathFactory, sizes: list[int], max_bytes: int, seed: int
 ) -> None:

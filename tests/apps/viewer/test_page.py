@@ -61,11 +61,10 @@ def photo_files(folder: Path) -> list[Path]:
 ALL_KINDS = {**KINDS, "photo": photo_files}
 
 
-@pytest.mark.every
 @pytest.mark.filterwarnings("ignore:.*not a TFRecord file")
 @pytest.mark.parametrize(
     "kind",
-    [pytest.param(kind, marks=pytest.mark.full if kind == "wide" else ()) for kind in ALL_KINDS],
+    [pytest.param(kind, marks=pytest.mark.slow if kind == "wide" else ()) for kind in ALL_KINDS],
 )
 def test_a_page_of_any_kind_is_well_formed_and_closed_to_the_outside(
     tmp_path: Path, kind: str
@@ -149,7 +148,7 @@ def test_features_can_be_chosen(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "kind", ["table", "sequences", pytest.param("wide", marks=pytest.mark.full)]
+    "kind", ["table", "sequences", pytest.param("wide", marks=pytest.mark.slow)]
 )
 def test_the_schema_is_python_that_reads_the_files(tmp_path: Path, kind: str) -> None:
     paths = KINDS[kind](tmp_path)
@@ -244,7 +243,7 @@ def test_the_size_is_bounded_and_the_page_says_so(tmp_path: Path) -> None:
     assert "as many as the page has room for" in page
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_cards_and_schema_count_as_well(tmp_path: Path) -> None:
     names = [f"feature_{i:04}" for i in range(1500)]
     rng = np.random.default_rng(0)

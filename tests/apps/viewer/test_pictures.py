@@ -72,7 +72,7 @@ def test_bombs_are_not_decoded() -> None:
     assert all("not decoded, as it would take too long" in text for text in texts)
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_pictures_cost_the_pixels_that_are_decoded() -> None:
     budget = Budget(pixels=30_000_000)
     cells = cells_of({f"{i}": gif_with_small_canvas(4000) for i in range(3)}, budget)
