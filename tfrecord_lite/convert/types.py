@@ -282,6 +282,15 @@ def _floats(values: AnyArray) -> FlatList:
     return Kind.FLOAT, narrow
 
 
+def is_rounded(values: AnyArray | ByteStrings, narrow: AnyArray | ByteStrings) -> bool:
+    """Return whether float32 has other numbers than some values; NaN is the same."""
+    if not isinstance(values, np.ndarray) or values.dtype.kind != "f" or values.dtype.itemsize <= 4:
+        return False
+    with np.errstate(invalid="ignore"):
+        changed = values[values != narrow]
+    return not np.isnan(changed).all()
+
+
 def exact(values: AnyArray, dtype: np.dtype[Any], detail: str = "", start: int = 0) -> AnyArray:
     """Return integers in a dtype that holds all of them; errors count the values from `start` on."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
@@ -376,6 +385,12 @@ EXACT_DTYPES = frozenset(map(np.dtype, ["?", "i1", "i2", "i4", "i8", "u1", "u2",
 
 def list_of_objects(items: list[Any], types: set[type]) -> FlatList:
     """Convert Python objects under the lenient policy; errors have the number of a value."""
+    kind, flat = values_for_list(items, types)
+    return _floats(flat) if kind is Kind.FLOAT else (kind, flat)
+
+
+def values_for_list(items: list[Any], types: set[type]) -> tuple[Kind | None, Any]:
+    """Convert Python objects as :func:`list_of_objects`, but leave floats to be rounded."""
     if not types:
         return None, np.zeros(0, np.float32)
     if type(None) in types:
@@ -491,11 +506,11 @@ def _python_integers(items: list[Any]) -> FlatList:
         raise _value_error(number, "this integer does not fit into int64") from None
 
 
-def _python_floats(items: list[Any]) -> FlatList:
-    """Round floats of any type; integers among them must be exact."""
+def _python_floats(items: list[Any]) -> tuple[Kind, AnyArray]:
+    """Take floats of any type; integers among them must be exact in float32."""
     types = set(map(type, items))
     if len(types) == 1 and issubclass(next(iter(types)), np.floating):
-        return _floats(np.array(items, items[0].dtype))
+        return Kind.FLOAT, np.array(items, items[0].dtype)
     if any(issubclass(cls, bool | np.bool) for cls in types):
         number = next(i for i, v in enumerate(items) if isinstance(v, bool | np.bool))
         raise _value_error(number, "a bool among floats")
@@ -506,14 +521,14 @@ def _python_floats(items: list[Any]) -> FlatList:
     except (OverflowError, ValueError):
         number = next(i for i, v in enumerate(items) if isinstance(v, int) and abs(v) > 2**1000)
         raise _value_error(number, _TOO_LARGE) from None
-    kind, narrow = _floats(wide)
     is_large = not np.fmax.reduce(abs(wide), initial=0) <= 2**24  # all integers up to it are exact
     if is_large and any(issubclass(cls, WHOLE) for cls in types):
+        _, narrow = _floats(wide)
         for i, (ours, own) in enumerate(zip(narrow.tolist(), items, strict=True)):  # type: ignore[union-attr]
             if isinstance(own, WHOLE) and ours != int(own):
                 detail = f"this integer among floats is not exact in float32; {_AS_IT_IS}"
                 raise _value_error(i, detail)
-    return kind, narrow
+    return Kind.FLOAT, wide
 
 
 def _numpy_scalars(items: list[Any]) -> FlatList:

@@ -15,19 +15,11 @@ from functools import partial
 from operator import itemgetter
 from typing import Any
 
-from tfrecord_lite.convert.arrow import Frame, Traits, check_traits, with_traits
+from tfrecord_lite.convert.arrow import Frame
 from tfrecord_lite.convert.lists import Lists, SparseLists, cleared
-from tfrecord_lite.convert.lossless import (
-    check_rows,
-    is_narrowed,
-    item_of,
-    schema_of,
-    splits_dtype_of,
-    with_carried,
-)
+from tfrecord_lite.convert.lossless import is_narrowed, item_of, splits_dtype_of, with_carried
 from tfrecord_lite.convert.normalize import opened
 from tfrecord_lite.convert.restore import original_dtype
-from tfrecord_lite.convert.rounding import rounded_columns
 from tfrecord_lite.convert.store import BYTE_SIZED, RAW, type_of
 from tfrecord_lite.convert.types import exact
 from tfrecord_lite.described.structure import Structure, completed, flatten
@@ -75,12 +67,21 @@ def _weight(item: Any) -> int:
 
 
 class SchemaBuilder:
-    """Turns batches, all of rows or all of frames, into columns; widens one schema for all."""
+    """Turns batches, all of rows or all of frames, into columns; widens one schema for all.
+
+    Of frames a null among rows of any length is an error, or becomes an empty row.
+    """
 
     def __init__(
-        self, given: Schema | None = None, *, lossless: bool = False, raw_images: bool = True
+        self,
+        given: Schema | None = None,
+        *,
+        lossless: bool = False,
+        raw_images: bool = True,
+        null_as_empty: bool = False,
     ) -> None:
         self.given: Schema | None = given
+        self._null_as_empty = null_as_empty
         self._lossless = lossless
         self._type_of = partial(type_of, lossless=lossless, raw_images=raw_images)
         self._item_of = partial(item_of, lossless=lossless, raw_images=raw_images)
@@ -90,7 +91,7 @@ class SchemaBuilder:
         self.originals: dict[str, Original] = {}
         """Those that columns of frames have by themselves, if a schema is given."""
         self.rounded: dict[str, None] = {}
-        """Columns of which a float64 was not exact in float32; not those that are float32 by a given schema."""
+        """Columns of which a float64 was not exact in float32: whoever encodes them fills it."""
         self.negative: dict[str, None] = {}
         """Columns for others that see integers from 2**63 on as negative numbers."""
 
@@ -119,7 +120,6 @@ class SchemaBuilder:
         if self.given is not None:
             found = self._found_in(rows, self.given)
             self._n_rows += len(rows)
-            self.rounded |= rounded_columns(found, self.given)
             return found, self.given
         columns = {}
         for name, values in self._values_of(rows).items():
@@ -135,7 +135,6 @@ class SchemaBuilder:
                 columns[name] = lists
         self._n_rows += len(rows)
         schema = self.schema.select(columns)
-        self.rounded |= rounded_columns(columns, schema)
         self._note_negative(columns)
         return columns, schema
 
@@ -145,24 +144,16 @@ class SchemaBuilder:
         Both omit columns of empty lists whose type tells no kind. An error has the record's number in the batch.
         """
         if self.given is not None:
-            check_traits(frame.columns, frame.traits, self.given)
-            self.originals |= _originals_of(frame.columns, frame.traits)
-            self.rounded |= rounded_columns(frame.columns, self.given)
+            self.originals |= _originals_of(frame.columns)
             return frame.columns, self.given
         frame, carried = with_carried(frame)
-        if self._lossless:
-            carried = carried.select(
-                [n for n, i in carried.to_items().items() if not is_narrowed(i)]
-            )
-        check_rows(frame.columns, carried)
         items, columns = carried.to_items(), {}
         for name, column in frame.columns.items():
-            wanted = Type.of(items[name]) if name in items else None
-            columns[name] = lists = opened(name, column, "strict", wanted)
-            if wanted is None:
+            lists = column if self._null_as_empty else opened(name, column, "strict")
+            if name not in items or (self._lossless and is_narrowed(items[name])):
                 items[name] = self._item_of(name, lists, splits_dtype_of(column))
-        traits = {n: frame.traits[n] for n in frame.traits if n not in carried}
-        schema = with_traits(Schema.of_items(items), traits).select(columns)
+            columns[name] = lists
+        schema = Schema.of_items(items).select(columns)
         for name, item in schema.to_items().items():
             # Without rows there were no categories.
             old = self._columns[name].item if self._n_rows else None
@@ -177,9 +168,7 @@ class SchemaBuilder:
                 ) from None
             self._columns[name] = _Column(name, item=both)
         self._n_rows += frame.n_rows
-        own = {name: lists for name, lists in columns.items() if name not in carried}
-        self.rounded |= rounded_columns({**frame.columns, **own}, schema)
-        self._note_negative(own)
+        self._note_negative({name: lists for name, lists in columns.items() if name not in carried})
         filled = {
             name: lists
             for name, lists in columns.items()
@@ -321,12 +310,10 @@ class _Column:
         return lists.with_(flat=flat, type=replace(lists.type, kind=Kind.FLOAT, dtype=old.dtype))
 
 
-def _originals_of(columns: Mapping[str, Any], traits: Traits) -> dict[str, Original]:
+def _originals_of(columns: Mapping[str, object]) -> dict[str, Original]:
     """Return the originals that columns have by themselves; without those that have none."""
     found: dict[str, Original] = {}
     for name, column in columns.items():
         with contextlib.suppress(InvalidArgumentError):
-            own = schema_of({name: column}, lossless=True)
-            schema = with_traits(own, {name: traits.get(name, {})})
-            found |= schema.originals
+            found[name] = type_of(name, opened(name, column, "strict"), lossless=True).original
     return found

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
@@ -181,11 +182,13 @@ class FeatureReader(ColumnReader):
         no_kind_is_missing: bool = True,
     ) -> None:
         super().__init__(prepared, features, strings)
-        self._originals = {
-            name: original
-            for name, original in self._originals.items()
-            if not _is_stored_so(original, self._own[name])
-        }
+        items = features.to_items() if isinstance(features, Schema) else {}
+        originals = {n: Type.of(i) for n, i in items.items() if i.original is not None}
+        for name, original in (self._originals | originals).items():
+            own = self._own[name]
+            if _is_stored_so(original, own):
+                self._originals.pop(name, None)
+                self._own[name] = replace(original, shape=own.shape)  # with zone and categories
         self._no_kind_is_missing = no_kind_is_missing
         self._learnt = self.table, LayoutMemory()  # one attribute, as several threads may set it
         reads = Counter(key for feature in prepared.values() for key, _ in feature.reads())
