@@ -396,18 +396,19 @@ def values_for_list(items: list[Any], types: set[type]) -> tuple[Kind | None, An
     if type(None) in types:
         number = next(i for i, item in enumerate(items) if item is None)
         raise _value_error(number, MISSING_VALUE)
-    to_list = _list_for(types)
-    if to_list is None:
+    family = _family_of(frozenset(types), is_strict=False)
+    if family is None:
         raise _no_family_error(items, types)
-    return to_list(items)
+    found: tuple[Kind | None, Any] = family.to_list(items)
+    return found
 
 
 def values_of_objects(items: list[Any], types: set[type]) -> tuple[Type, AnyArray | ByteStrings]:
     """Convert Python objects under the strict policy: to their type, and values that equal them."""
     if not types:
         return Type(None, "string", ()), _byte_strings([])[1]
-    family = next((f for f in _FAMILIES if f.to_flat and f.has(types)), None)
-    if family is None or family.to_flat is None:
+    family = _family_of(frozenset(types), is_strict=True)
+    if family is None:
         raise _no_array_error(items)
     flat = family.to_flat(items)
     if isinstance(flat, np.ndarray):
@@ -449,14 +450,19 @@ def _no_family_error(items: list[Any], types: set[type]) -> InvalidArgumentError
     seen: set[type] = set()
     for i, item in enumerate(items):
         seen.add(type(item))
-        if _list_for(seen) is None:
+        if _family_of(frozenset(seen), is_strict=False) is None:
             return _value_error(i, f"values of several kinds: {names}")
     return _value_error(None, f"values of several kinds: {names}")
 
 
-def _list_for(types: set[type]) -> Callable[[list[Any]], FlatList] | None:
-    """Return what converts values of these types to one list; None if no list holds them."""
-    return next((f.to_list for f in _FAMILIES if f.to_list and f.has(types)), None)
+@lru_cache(256)
+def _family_of(types: frozenset[type], *, is_strict: bool) -> _Family | None:
+    """Return the first family that has all types, and may be converted under a policy."""
+    for family in _FAMILIES:
+        is_possible = family.to_flat if is_strict else family.to_list
+        if is_possible and all(issubclass(cls, family.types) for cls in types):
+            return family
+    return None
 
 
 def _byte_strings(items: list[Any]) -> FlatList:
@@ -629,13 +635,10 @@ class _Family:
     """Types whose values may stand together, and what converts them under each policy."""
 
     types: Any
-    to_list: Callable[[list[Any]], FlatList] | None
-    """Lenient: to the list that protobuf has for them; None if there is none."""
-    to_flat: Callable[[list[Any]], AnyArray | ByteStrings] | None
-    """Strict: to an array that equals them, or strings; None if there is none."""
-
-    def has(self, types: set[type]) -> bool:
-        return all(issubclass(cls, self.types) for cls in types)
+    to_list: Any
+    """Lenient: ``list -> FlatList``, to the list that protobuf has for them; None if there is none."""
+    to_flat: Any
+    """Strict: ``list -> AnyArray | ByteStrings``, which equals them; None if there is none."""
 
 
 # The first family that has all types decides; no types at all belong to every one.

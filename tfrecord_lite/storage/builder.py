@@ -25,10 +25,12 @@ from tfrecord_lite.convert.types import exact
 from tfrecord_lite.described.structure import Structure, completed, flatten
 from tfrecord_lite.described.widening import widened
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
-from tfrecord_lite.schema import Kind, Original, Schema, SchemaItem
+from tfrecord_lite.schema import FixedLenFeature, Kind, Original, Schema, SchemaItem
 from tfrecord_lite.schema.text import nearest
 from tfrecord_lite.schema.types import IncompatibleError, Type
 
+_NOTHING = SchemaItem(FixedLenFeature((), bytes), Original("string", ()))
+"""The item of a column before the first row."""
 _BATCH_ROWS = 1024
 _BATCH_BYTES = 4 * 1024 * 1024
 _LIGHT_BYTES = 16 * 1024
@@ -87,6 +89,8 @@ class SchemaBuilder:
         self._item_of = partial(item_of, lossless=lossless, raw_images=raw_images)
         self._structure: Structure | None = None
         self._columns: dict[str, _Column] = {}
+        self._schema: Schema | None = None
+        """Of the columns, if none has become wider since it was made."""
         self._n_rows = 0
         self.originals: dict[str, Original] = {}
         """Those that columns of frames have by themselves, if a schema is given."""
@@ -100,7 +104,10 @@ class SchemaBuilder:
         """The schema of everything so far, with the columns in the order of the first batch."""
         if self.given is not None:
             return self.given
-        return Schema.of_items({name: column.described() for name, column in self._columns.items()})
+        if self._schema is None:
+            items = {name: column.item for name, column in self._columns.items()}
+            self._schema = Schema.of_items(items)
+        return self._schema
 
     @property
     def structure(self) -> Structure:
@@ -125,12 +132,14 @@ class SchemaBuilder:
         for name, values in self._values_of(rows).items():
             add = self._columns[name].with_values
             try:
-                self._columns[name], lists = add(values)
+                column, lists = add(values)
             except (IncompatibleError, InvalidArgumentError) as error:
                 number, cause = first_misfit(values, add, error)
                 if isinstance(cause, IncompatibleError):
                     cause = InvalidArgumentError(Reason.WRONG_KIND, detail=str(cause))
                 raise cause.at(index=self._n_rows + number, key=name) from None
+            if column is not self._columns[name]:
+                self._columns[name], self._schema = column, None
             if lists is not None:
                 columns[name] = lists
         self._n_rows += len(rows)
@@ -166,7 +175,7 @@ class SchemaBuilder:
                 raise InvalidArgumentError(
                     Reason.WRONG_KIND, index=0, key=name, detail=detail
                 ) from None
-            self._columns[name] = _Column(name, item=both)
+            self._columns[name], self._schema = _Column(name, both), None
         self._n_rows += frame.n_rows
         self._note_negative({name: lists for name, lists in columns.items() if name not in carried})
         filled = {
@@ -186,7 +195,9 @@ class SchemaBuilder:
         """Return the values of each column."""
         if self._structure is None:
             self._structure, leaves = flatten(rows[0])
-            self._columns = {name: _Column(name, type_of=self._type_of) for name in leaves}
+            self._columns = {
+                name: _Column(name, _NOTHING, type_of=self._type_of) for name in leaves
+            }
         names = list(self._columns)
         if (flat := _values_of_flat_dicts(rows, names)) is not None:
             return flat
@@ -263,18 +274,18 @@ class _Column:
     """One column of the batches so far."""
 
     name: str
+    item: SchemaItem
+    """How the schema has it; a column without values is one of byte strings."""
     type: Type | None = None
-    """That of the rows so far; None before the first."""
-    item: SchemaItem | None = None
-    """That of the frames so far."""
+    """That of the rows so far; None before the first, and of frames."""
     type_of: Callable[..., Type] = type_of
 
-    def described(self) -> SchemaItem:
-        """Return the schema's item; a column without values is one of byte strings."""
-        if self.item is not None:
-            return self.item
-        own = self.type or Type(None, "string", ())
-        return SchemaItem(own.specification(self.name), own.original)
+    def _as(self, own: Type) -> _Column:
+        """Return the column with another type."""
+        if own == self.type:
+            return self
+        item = SchemaItem(own.specification(self.name), own.original)
+        return replace(self, item=item, type=own)
 
     def with_values(self, values: list[Any]) -> tuple[_Column, Lists | None]:
         """Return the column with more rows, and these rows as lists (None if nothing tells their kind).
@@ -285,7 +296,7 @@ class _Column:
         if is_empty(lists):
             own = lists.type if old is None else old.widened(lists.type)
             is_told = own.kind is not None and lists.levels
-            return replace(self, type=own), lists if is_told else None
+            return self._as(own), lists if is_told else None
         if lists.kind is None:  # empty lists in lists
             known = old or Type(Kind.BYTES, "string")
             lists.type = replace(
@@ -299,7 +310,7 @@ class _Column:
             if own.dtype in BYTE_SIZED and is_bytes:
                 own = replace(own, kind=old.kind)  # as the first rows, whose size decided it
             own = old.widened(own)
-        return replace(self, type=own), lists
+        return self._as(own), lists
 
     def _as_floats(self, lists: Lists, old: Type) -> Lists:
         """Return integers as floats if the column is one of floats, and holds them exactly."""
