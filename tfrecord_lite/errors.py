@@ -165,13 +165,10 @@ class TFRecordError(Exception):
         >>> print(error.at(source="people.tfrecord", index=2))
         people.tfrecord: record 2, feature 'age': required feature is missing
         """
+        _, *own = self.args
+        more_exact: Any = zip((offset, source, index, key, detail), own, strict=True)
         return type(self)(
-            self.reason,
-            self.offset if offset is None else offset,
-            self.source if source is None else source,
-            self.index if index is None else index,
-            self.key if key is None else key,
-            self.detail if detail is None else detail,
+            self.reason, *(before if new is None else new for new, before in more_exact)
         )
 
     def __str__(self) -> str:

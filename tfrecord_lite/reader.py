@@ -19,7 +19,6 @@ import os
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 from itertools import chain, islice, pairwise
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, TypeVar
 
 from tfrecord_lite.arrays import AnyArray
@@ -67,8 +66,6 @@ __all__ = [
     "reader_with",
     "tf_record_iterator",
 ]
-
-_Item = TypeVar("_Item")
 
 _PARSED_RECORDS = 4096
 _PARSED_BYTES = 3 * 1024 * 1024
@@ -360,11 +357,7 @@ class TFRecordReader:
         [b'Alan'] [41]
         [b'Grace'] [37]
         """
-        from tfrecord_lite.example.content import ContentType  # noqa: PLC0415 - loads the engine
-        from tfrecord_lite.example.survey import TypeCheck  # noqa: PLC0415
-        from tfrecord_lite.example.to_dicts import Decoder  # noqa: PLC0415
-
-        return self._rows(TypeCheck(ContentType.EXAMPLE), Decoder().parts)
+        return self._rows(of_sequences=False)
 
     def sequence_examples(self) -> Iterator[SequenceRow]:
         """Yield the SequenceExamples of all files as dictionaries, without a schema.
@@ -391,12 +384,7 @@ class TFRecordReader:
         [1] [array([5]), array([6])]
         [2] [array([7])]
         """
-        from tfrecord_lite.example.content import ContentType  # noqa: PLC0415 - loads the engine
-        from tfrecord_lite.example.survey import TypeCheck  # noqa: PLC0415
-        from tfrecord_lite.example.to_dicts import Decoder  # noqa: PLC0415
-
-        check = TypeCheck(ContentType.SEQUENCE_EXAMPLE, ContentType.EXAMPLE)
-        return self._rows(check, Decoder(of_sequences=True).parts)
+        return self._rows(of_sequences=True)
 
     def messages(self, message_class: type[AnyMessage]) -> Iterator[AnyMessage]:
         r"""Yield the records of all files as messages of a protobuf class.
@@ -440,10 +428,15 @@ class TFRecordReader:
         for block in self._blocks(lambda: None):
             yield from parse_messages(block, message_class)
 
-    def _rows(
-        self, check: Callable[[Block], None], decode: Callable[[Block], Iterator[list[_Item]]]
-    ) -> Iterator[_Item]:
+    def _rows(self, *, of_sequences: bool) -> Iterator[Any]:
         """Check and decode records a block at a time; an error follows all rows before it."""
+        from tfrecord_lite.example.content import ContentType  # noqa: PLC0415 - loads the engine
+        from tfrecord_lite.example.survey import TypeCheck  # noqa: PLC0415
+        from tfrecord_lite.example.to_dicts import Decoder  # noqa: PLC0415
+
+        types = [ContentType.SEQUENCE_EXAMPLE] * of_sequences + [ContentType.EXAMPLE]
+        check = TypeCheck(*types)
+        decode = Decoder(of_sequences=of_sequences).parts
         for stream in self._streams(reuses_memory=True):
             while (block := stream.next_block()) is not None:
                 try:
@@ -551,12 +544,7 @@ class TFRecordReader:
         """Return the reader itself."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Close."""
         self.close()
 
