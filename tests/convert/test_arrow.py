@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.effort import at_most, pick
+from tests.support.specifications import tables
 from tfrecord_lite import (
     FixedLenFeature,
     RaggedFeature,
@@ -37,7 +38,6 @@ from tfrecord_lite.convert.normalize import opened
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.messages import Example
 from tfrecord_lite.schema import Original
-from tfrecord_lite.testing import tables
 
 pytestmark = [
     pytest.mark.needs("arrow"),

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 
 from tests.support.effort import at_most
+from tests.support.specifications import tables
 from tfrecord_lite import (
     FixedLenFeature,
     FixedLenSequenceFeature,
@@ -31,7 +32,6 @@ from tfrecord_lite import (
 )
 from tfrecord_lite.errors import DataLossError, InvalidArgumentError, Reason
 from tfrecord_lite.messages import Example
-from tfrecord_lite.testing import tables
 
 pytestmark = pytest.mark.needs("arrow")
 
