@@ -203,10 +203,9 @@ def run_diff(args: argparse.Namespace, console: Console) -> None:
     if args.json:
         console.say_json(comparison.describe())
     else:
-        width = shutil.get_terminal_size((100, 24)).columns
-        title, *lines = comparison.lines(width)
+        title, *lines = str(comparison).splitlines()
         console.say(style.heading(title))
-        for line in style.table(lines, has_names=True):
+        for line in lines:
             console.say(line)
     if not comparison.is_same:
         console.worsen(Status.DAMAGED)
