@@ -39,7 +39,8 @@ def run_view(args: argparse.Namespace, console: Console) -> None:
       tfrecord view train.tfrecord
       tfrecord view --columns image,label 'train-*.tfrecord' -o train.html
 
-    exit status: 0 if the page was made, even if it shows damage; 2 after an error.
+    exit status: 0 if the page was made, even if it shows damage; 1 if no record is intact; 2 after any
+    other error, as of what is not a TFRecord file.
     """
     from tfrecord_lite.apps.viewer.page import open_page, view  # noqa: PLC0415 - loads much
 
