@@ -30,7 +30,7 @@ from tfrecord_lite import (
 )
 from tfrecord_lite.apps.statistics import compare, compute_statistics, sampling
 from tfrecord_lite.cli import main
-from tfrecord_lite.cli.style import exact_bytes
+from tfrecord_lite.cli.texts import exact_bytes
 
 
 def json_of(run: Run, *arguments: object) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Console, Status
-from tfrecord_lite.cli.style import exact_bytes
+from tfrecord_lite.cli.texts import exact_bytes
 from tfrecord_lite.errors import Reason, TFRecordError, plural
 
 if TYPE_CHECKING:

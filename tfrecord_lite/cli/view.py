@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Console, OutputError
-from tfrecord_lite.cli.style import exact_bytes
+from tfrecord_lite.cli.texts import exact_bytes
 from tfrecord_lite.files.names import local_size
 
 
