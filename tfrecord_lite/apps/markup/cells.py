@@ -27,7 +27,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from tfrecord_lite.apps.markup.charts import short_numbers
+from tfrecord_lite.apps.markup.charts import short_number
 from tfrecord_lite.apps.markup.pictures import (
     EXACT_SIZE,
     Budget,
@@ -402,7 +402,7 @@ def _extent_text(values: Float64Array) -> str:
     finite = values[np.isfinite(values)]
     parts = []
     if finite.size:
-        low, high = short_numbers([float(finite.min()), float(finite.max())])
+        low, high = short_number(float(finite.min())), short_number(float(finite.max()))
         parts.append(f"all {low}" if low == high else f"{low} to {high}")
     for count, name in ((np.isnan(values).sum(), "NaN"), (np.isinf(values).sum(), "infinite")):
         if count:
