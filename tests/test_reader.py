@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from tests.support import reference
 from tests.support.read_outcome import outcome_of
+from tests.support.streams import any_stream
 from tfrecord_lite import Block, TFRecordReader, TFRecordWriter, encode_examples, testing
 from tfrecord_lite.arrays import keep_freed_pages
 from tfrecord_lite.block import Place
@@ -83,7 +84,7 @@ class TestRecords:
         assert list(read(path)) == ITEMS
 
     @pytest.mark.parametrize("read", [by_iteration, by_blocks, by_blocks_of_three])
-    @given(stream=testing.any_stream())
+    @given(stream=any_stream())
     def test_any_bytes_decode_or_raise_as_the_reference(self, read: Read, stream: bytes) -> None:
         expected = reference.decode(stream)
 

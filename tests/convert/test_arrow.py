@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.specifications import tables
 from tfrecord_lite import (
     FixedLenFeature,
     RaggedFeature,
@@ -36,7 +37,6 @@ from tfrecord_lite.convert.normalize import opened
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.messages import Example
 from tfrecord_lite.schema import Original
-from tfrecord_lite.testing import tables
 
 pytestmark = [
     pytest.mark.needs("arrow"),

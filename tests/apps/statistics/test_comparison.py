@@ -99,7 +99,7 @@ def test_what_was_changed_is_found(name: str, change: Any, expected: set[str]) -
     assert found(comparison) == {(what, name) for what in expected}
     assert bool(comparison) is not bool(expected)
     assert comparison.records is None
-    assert len(str(comparison).splitlines()) == 1 + bool(expected) * (3 + len(expected))
+    assert len(str(comparison).splitlines()) == 1 + len(expected)
 
 
 def test_the_same_data_are_the_same() -> None:
@@ -148,7 +148,6 @@ def test_presence_is_compared(a: float, b: float, expected: Any) -> None:
     comparison = compare(examples(2000, a), examples(1000, b))
     assert found(comparison) == {*expected, ("records", None)}
     assert comparison.findings[-1].sides == ("2,000 records", "1,000 records")
-    assert "(all)" in str(comparison)
 
 
 def test_thresholds() -> None:
@@ -301,19 +300,6 @@ def test_values_are_shown_from_where_they_differ(one: Any, other: Any, expected:
     differences = compare(records[:1], records[1:]).records
     assert differences is not None
     assert differences.first[0].values == (expected,)
-
-
-@pytest.mark.parametrize("width", [20, 80, 100])
-def test_lines_fit_into_the_terminal(width: int) -> None:
-    a = [encode_example({"name" * 20: b"a" * 300, "id": 2**62, "all": [1] * 30})] * 300
-    b = [encode_example({"name" * 20: b"b" * 200, "id": 7, "all": b"1", "new": 1})] * 300
-    title, *lines = compare(a, b).lines(width)
-    assert "difference" in title
-    assert max(map(len, lines)) <= max(width, 80)
-    assert any(line.endswith("distance") for line in lines) == (width >= 100)
-    (kind,) = (line for line in lines if " kind " in line)
-    assert "int64" in kind
-    assert "string" in kind
 
 
 def test_it_is_data_and_names_and_values_are_escaped() -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from tests.support.specifications import tables
 from tfrecord_lite import (
     FixedLenFeature,
     FixedLenSequenceFeature,
@@ -30,7 +31,6 @@ from tfrecord_lite import (
 )
 from tfrecord_lite.errors import DataLossError, InvalidArgumentError, Reason
 from tfrecord_lite.messages import Example
-from tfrecord_lite.testing import tables
 
 pytestmark = pytest.mark.needs("arrow")
 
