@@ -13,7 +13,7 @@ them and reads them again.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
@@ -42,6 +42,7 @@ class Shuffle(Stage):
     """Elements in random order, as far as a buffer of `buffer_size` allows."""
 
     is_one_to_one: ClassVar[bool] = True
+    words: ClassVar[Mapping[str, str]] = {"reshuffles": "reshuffle_each_iteration"}
     buffer_size: int
     seed: int
     is_seeded: bool

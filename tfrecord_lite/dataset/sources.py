@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from tfrecord_lite.block import Block, block_of
 from tfrecord_lite.dataset import random_order as order
@@ -75,7 +75,7 @@ class Files(Source):
             parts = list(map(FilePart, names)) if share is None else share
             demand = run.demand if self.cycle_length == 1 else Demand()
             numbers = {name: number for number, name in enumerate(self.names)}
-            read = functools.partial(self._read, parts, numbers, log, demand)
+            read = functools.partial(self._read, run.sizes, parts, numbers, log, demand)
             at = state["at"] if state else None
             if self.cycle_length > 1:
                 pairs = interleaved(read, len(parts), self.cycle_length, self.block_length, at)
@@ -122,6 +122,7 @@ class Files(Source):
 
     def _read(
         self,
+        sizes: dict[str, int],
         parts: list[FilePart],
         numbers: dict[str, int],
         log: DamageLog | None,
@@ -135,6 +136,8 @@ class Files(Source):
         """
         part = parts[place]
         name, is_all = part.source, not n_skip and part.is_whole
+        if (size := local_size(name)) is not None:
+            sizes[name] = size
         stamp = _stamp(name) if self.is_cut and is_all else None  # before it is opened
         if n_skip and log is None:  # where damage is skipped, only intact records count
             part, n_skip = part.after(n_skip, self.options)
@@ -164,6 +167,7 @@ def _stamp(name: str) -> _Stamp:
 class ShuffledRecords(Source):
     """All records of uncompressed files, in random order; the process keeps their index."""
 
+    method: ClassVar[str] = "shuffle_all"
     options: ReadSettings
     seed: int
     is_seeded: bool
@@ -177,6 +181,7 @@ class ShuffledRecords(Source):
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:
         """Yield the records of this part."""
         file = self._opened()
+        run.sizes.update({name: local_size(name) or 0 for name in self.names if not is_url(name)})
         key = run.key(self.seed, 0, reshuffles=self.reshuffles)
         wanted = order.permutation(key, len(file))[self.number :: self.n_parts]
         n_bytes = sum(int(index.sizes.sum()) for index in file.indexes)
