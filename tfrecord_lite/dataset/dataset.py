@@ -7,6 +7,7 @@ import hashlib
 import multiprocessing
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, overload
 
 from tfrecord_lite.dataset import batching, sharding
@@ -101,18 +102,20 @@ class DatasetIterator(Generic[T_co]):
     (b'Ada', [0])
     """
 
-    def __init__(self, dataset: Dataset[T_co], plan: PlanNode, epoch: tuple[int, ...]) -> None:
+    def __init__(
+        self, dataset: Dataset[T_co], plan: PlanNode, epoch: int, salt: tuple[int, ...] = ()
+    ) -> None:
         self._dataset = dataset
         self._plan = plan
         """Of the data set, or of a worker's part of it."""
-        self._begin(epoch, {}, None)
+        self._begin(Run((epoch,), salt=salt), None)
 
-    def _begin(self, epoch: tuple[int, ...], sizes: dict[str, int], state: Any) -> None:
+    def _begin(self, run: Run, state: Any) -> None:
         nodes = chain(self._plan)
         is_skipped = getattr(nodes[0], "skips_damage", False) and not any(
             isinstance(node, Processes) for node in nodes
         )
-        self._run = Run(epoch, sizes, damage=RunDamage(is_skipped=is_skipped))
+        self._run = replace(run, damage=RunDamage(is_skipped=is_skipped))
         self._dataset._begun(self._run)  # noqa: SLF001 - of this module
         self._feed = feed_of(self._plan, self._run, state)
         self._before = self._feed.state()  # before the ready elements
@@ -179,6 +182,7 @@ class DatasetIterator(Generic[T_co]):
             "files": self._files,
             "sizes": [self._run.sizes.get(name) for name in self._names],
             "epoch": list(self._run.epoch),
+            "salt": list(self._run.salt),
             "at": self._at(),
         }
 
@@ -229,7 +233,7 @@ class DatasetIterator(Generic[T_co]):
         >>> first, list(resumed)
         (b'Alan', [b'Ada', b'Grace'])
         """
-        keys = {"version", "stages", "files", "sizes", "epoch", "at"}
+        keys = {"version", "stages", "files", "sizes", "epoch", "salt", "at"}
         version = state_dict.get("version") if isinstance(state_dict, Mapping) else None
         if version == _STATE_VERSION - 1:
             raise argument_error(
@@ -263,7 +267,8 @@ class DatasetIterator(Generic[T_co]):
         self._feed.close()
         self._plan = with_drawn_seeds(self._plan, stages)
         self._dataset._adopt(stages)  # noqa: SLF001 - of this module
-        self._begin(tuple(state_dict["epoch"]), known, state_dict["at"])
+        run = Run(tuple(state_dict["epoch"]), known, tuple(state_dict["salt"]))
+        self._begin(run, state_dict["at"])
 
     def close(self) -> None:
         """End the iteration; a second call does nothing.
@@ -754,7 +759,7 @@ class Dataset(Generic[T_co]):
         """Start the next epoch."""
         epoch, worker = self._next_epoch, sharding.current_worker()
         if worker is None:
-            return DatasetIterator(self, self._plan, (epoch,))
+            return DatasetIterator(self, self._plan, epoch)
         part = (worker.n_workers, worker.number)
         if part not in self._parts:
             self._parts[part] = sharding.worker_part(self._plan, *part)
@@ -762,8 +767,8 @@ class Dataset(Generic[T_co]):
         # tells the epochs apart. It differs between ranks, so where these share an order, only
         # set_epoch can.
         is_fixed = self._is_epoch_set or sharding.is_rank_bound(self._plan)
-        key = (epoch,) if is_fixed else (epoch, worker.salt)
-        return DatasetIterator(self, self._parts[part], key)
+        salt = () if is_fixed else (worker.salt,)
+        return DatasetIterator(self, self._parts[part], epoch, salt)
 
     def _adopt(self, stages: list[dict[str, Any]]) -> None:
         """Take the seeds that another data set, as described, has drawn."""

@@ -84,13 +84,21 @@ class Run:
     """Number of the epoch, then of the round of each ``repeat``: part of each random order's key."""
     sizes: dict[str, int] = field(default_factory=dict)
     """The bytes of each local file that was opened, by its name."""
+    salt: tuple[int, ...] = ()
+    """A number that the workers of one epoch share, if they cannot know the epoch's: part of keys too."""
     damage: RunDamage = field(default_factory=RunDamage)
     demand: Demand = field(default_factory=Demand)
     """What the stage after a source wants next."""
 
-    def key(self, seed: int, number: int, *, reshuffles: bool) -> tuple[int, ...]:
-        """Return the key of a random order: that of shuffle `number` of the plan; 0 for the files."""
-        return (seed, number, *(self.epoch if reshuffles else ()))
+    def key(
+        self, seed: int, number: int, *, reshuffles: bool, is_shared: bool = False
+    ) -> tuple[int, ...]:
+        """Return the key of a random order: that of shuffle `number` of the plan; 0 for the files.
+
+        If ranks share the order, it is without the salt, which differs between them.
+        """
+        epoch, salt = self.epoch, () if is_shared else self.salt
+        return (seed, number, *((epoch[0], *salt, *epoch[1:]) if reshuffles else ()))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,6 +153,8 @@ class PlanNode:
             for name, value in vars(self).items()
             if isinstance(value, (int, float, str, type(None)))
         }
+        if (share := getattr(self, "share", (1, 0))) != (1, 0):
+            settings["worker"] = "{1} of {0}".format(*share)
         if not settings.pop("is_seeded", True):
             settings["drawn"] = settings.pop("seed")
         return settings
@@ -158,6 +168,8 @@ class Source(PlanNode):
     """Of the files."""
     n_parts: int = 1
     number: int = 0
+    share: tuple[int, int] = (1, 0)
+    """Number of workers that share these elements, each every n-th, and the number of this one."""
     method: ClassVar[str] = "TFRecordDataset"
     words: ClassVar[Mapping[str, str]] = {
         "n_parts": "num_shards",
@@ -183,13 +195,19 @@ class Source(PlanNode):
         step, first = self.n_parts * n_parts, self.number + self.n_parts * number
         return replace(self, n_parts=step, number=first)
 
+    @property
+    def step(self) -> slice:
+        """Which of the elements of all ranks and workers are given."""
+        n_workers, worker = self.share
+        return slice(self.number + self.n_parts * worker, None, self.n_parts * n_workers)
+
     def worker_part(self, n_workers: int, worker: int, *, repeats: bool) -> Self:
         """Return a node that gives one worker's part of the elements, divided the fastest way.
 
         If the plan `repeats` them, parts have equal sizes, so that no worker begins its epochs much earlier
         than others.
         """
-        return self.part(n_workers, worker)
+        return replace(self, share=(n_workers, worker))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -57,14 +57,14 @@ class Files(Source):
         return self.options.on_error != "raise"
 
     def worker_part(self, n_workers: int, worker: int, *, repeats: bool) -> Files:
-        """Divide by files if there are enough and this is not a part yet, or into equal shares."""
+        """Divide by files if there are enough, in order, and all of them; or into equal shares."""
         if repeats:
             can_seek = not any(map(is_url, self.names))
             is_cut = can_seek and self.n_parts == 1 and not self.skips_damage
-            return replace(self.part(n_workers, worker), is_cut=is_cut)
-        if self.n_parts == 1 and len(self.names) >= n_workers:
+            return replace(self, share=(n_workers, worker), is_cut=is_cut)
+        if self.n_parts == 1 and self.seed is None and len(self.names) >= n_workers:
             return replace(self, names=self.names[worker::n_workers])
-        return self.part(n_workers, worker)
+        return replace(self, share=(n_workers, worker))
 
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:
         """Yield the records of this part; at the end, warn of skipped damage."""
@@ -81,9 +81,14 @@ class Files(Source):
                 pairs = interleaved(read, len(parts), self.cycle_length, self.block_length, at)
             else:
                 pairs = in_order(read, len(parts), at)
-            seen, n_parts = state["seen"] if state else 0, self.n_parts if share is None else 1
+            seen, step = (
+                state["seen"] if state else 0,
+                self.step if share is None else slice(0, None, 1),
+            )
             for chunk, after in pairs:
-                mine = chunk if n_parts == 1 else chunk[(self.number - seen) % n_parts :: n_parts]
+                mine = (
+                    chunk if step.step == 1 else chunk[(step.start - seen) % step.step :: step.step]
+                )
                 seen += len(chunk)
                 if len(mine):
                     yield mine, {"at": after, "seen": seen}
@@ -104,7 +109,7 @@ class Files(Source):
             if of_file is None:
                 return None
             runs += of_file
-        return equal_share(runs, self.n_parts, self.number)
+        return equal_share(runs, *self.share)
 
     @property
     def _runs(self) -> dict[_Stamp, list[FilePart] | None]:
@@ -117,7 +122,7 @@ class Files(Source):
         """Return the files in the order of this epoch."""
         if self.seed is None:
             return list(self.names)
-        key = run.key(self.seed, 0, reshuffles=self.reshuffles)
+        key = run.key(self.seed, 0, reshuffles=self.reshuffles, is_shared=self.n_parts > 1)
         return [self.names[i] for i in order.permutation(key, len(self.names)).tolist()]
 
     def _read(
@@ -176,14 +181,14 @@ class ShuffledRecords(Source):
 
     def size(self) -> int:
         """Return the number of records of this part."""
-        return len(range(self.number, len(self._opened()), self.n_parts))
+        return len(range(len(self._opened()))[self.step])
 
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:
         """Yield the records of this part."""
         file = self._opened()
         run.sizes.update({name: local_size(name) or 0 for name in self.names if not is_url(name)})
-        key = run.key(self.seed, 0, reshuffles=self.reshuffles)
-        wanted = order.permutation(key, len(file))[self.number :: self.n_parts]
+        key = run.key(self.seed, 0, reshuffles=self.reshuffles, is_shared=self.n_parts > 1)
+        wanted = order.permutation(key, len(file))[self.step]
         n_bytes = sum(int(index.sizes.sum()) for index in file.indexes)
         most = min(max(_ABOUT_BYTES * len(file) // max(n_bytes, 1), 1), _MOST_RECORDS)
         at = state["taken"] if state else 0

@@ -246,7 +246,7 @@ class Cache(Stage):
     def _made(self, run: Run) -> Iterator[Chunk]:
         """Yield the elements as they are made, and keep them at the end."""
         made: list[Chunk] = []
-        with feed_of(self.input, Run((0,), run.sizes, run.damage), None) as feed:
+        with feed_of(self.input, Run((0,), run.sizes, damage=run.damage), None) as feed:
             while (chunk := feed.take()) is not None:
                 made.append(_lean(chunk))
                 yield made[-1]
