@@ -142,7 +142,7 @@ def _chart(found: FeatureStatistics, name: str) -> tuple[str, tuple[str, ...]]:
             few = zip(map(str, numbers.values.tolist()), numbers.counts.tolist(), strict=True)
             return bars(few, f"Values of {shown}", numbers.count), ()
         title, sized = f"Histogram of the values of {shown}", numbers
-        caption = _figure(numbers.min or 0), _figure(numbers.max or 0)
+        caption: tuple[str, ...] = _figure(numbers.min or 0), _figure(numbers.max or 0)
     elif strings is not None:
         if labels := _labels(strings):
             title = f"Most frequent values of {shown}"
