@@ -209,7 +209,7 @@ def test_a_shuffle_mixes_shards_of_one_class_each(
 
     def largest(batch: Any) -> float:
         classes = batch["n"] // (4_000 // 8)
-        return float(float(np.bincount(classes).max()) / classes.size)
+        return float(np.bincount(classes).max() / classes.size)
 
     for shard in (None, (4, 0), (4, 3)):
         batches = read_batches(names, FEATURES, n_batch, shuffle=shuffle, seed=1, shard=shard)
