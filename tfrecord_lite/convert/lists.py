@@ -141,7 +141,7 @@ class Lists:
 
     def below(self) -> Lists:
         """Return the rows of the first level as records of their own: steps, elements of lists."""
-        n = _n_values(self.n, self.levels[0])
+        n = n_values(self.n, self.levels[0])
         return Lists(n, self.type, self.levels[1:], self.flat)
 
     def above(self, lengths: Int64Array, present: BoolArray | None = None) -> Lists:
@@ -208,12 +208,12 @@ class Lists:
         rows = [part.n for part in parts]  # of the level, in each part
         for own in zip(*[part.levels for part in parts], strict=True):
             levels.append(_joined_level(rows, own))
-            rows = list(map(_n_values, rows, own))
+            rows = list(map(n_values, rows, own))
         flat = _joined_flat([part.flat for part in typed])
         return Lists(sum(part.n for part in parts), typed[0].type, tuple(levels), flat, present)
 
 
-def _n_values(n: int, level: Level) -> int:
+def n_values(n: int, level: Level) -> int:
     """Return the sum of a level's lengths, given how many there are."""
     return n * level if isinstance(level, int) else int(level.sum())
 

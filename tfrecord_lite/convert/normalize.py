@@ -121,10 +121,12 @@ def opened(
             lists = column
         elif isinstance(column, SparseTensor):
             lists = _of_sparse(key, column)
+        elif type(column) is np.ndarray and column.dtype.kind != "O":
+            lists = _of_array(key, column)
+        elif policy == "lenient":
+            lists = _lists(key, column, _flattened_rows)
         else:
-            is_lenient = policy == "lenient"
-            make = _flattened_rows if is_lenient else partial(_rows, leaf=_leaf(wanted))
-            lists = _lists(key, column, make)
+            lists = _lists(key, column, partial(_rows, leaf=_leaf(wanted)))
         if policy == "lenient":
             rows = rows_of_sparse(key, lists) if isinstance(lists, SparseLists) else lists
             return as_stored(key, rows, rounded)
@@ -208,8 +210,6 @@ def _check_depth(key: str, values: Collection[Any], n_levels: int = _MAX_LEVELS)
 
 def _lists(key: str, column: Any, make: Maker) -> Lists:
     """Return a column that is not sparse with its levels, and its values as they are."""
-    if type(column) is np.ndarray and column.dtype.kind != "O":
-        return _of_array(key, column)
     match column:
         case list() | tuple():
             return _of_items(key, list(column), make)

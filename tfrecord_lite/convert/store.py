@@ -37,7 +37,7 @@ from tfrecord_lite.arrays import (
     row_splits,
 )
 from tfrecord_lite.columns import BytesColumn
-from tfrecord_lite.convert.lists import Lists, SparseLists, cleared, missing_row_error
+from tfrecord_lite.convert.lists import Lists, SparseLists, cleared, missing_row_error, n_values
 from tfrecord_lite.convert.normalize import opened, rows_of_sparse
 from tfrecord_lite.convert.restore import SMALL_FLOATS, original_dtype, outside, too_long
 from tfrecord_lite.convert.types import (
@@ -116,24 +116,32 @@ def stored(
         if name not in schema:
             detail = f"this column is not in the schema{nearest(name, schema)}"
             raise column_error(str(name), detail)
-    raw = {name: spec for name, spec in schema.items() if isinstance(spec, RawFeature)}
-    items = (schema if isinstance(schema, Schema) else Schema(raw)).to_items()
     found: dict[str, Lists] = {}
-    for name, feature in prepare(schema).items():
+    for name, feature, own in _plan(schema):
         column = columns.get(name)
         if column is None:
             if isinstance(feature, Dense) and feature.default is None and feature.size:
                 raise column_error(name, "required, but without a column", None, Reason.MISSING)
             continue
-        own = WIRE[feature.kind]
-        if name in items and items[name].original is not None:
-            own = Type.of(items[name])
         lists = _opened(name, column, own, feature)
         for key, part in store(name, lists, own, feature, rounded).items():
             if key in found:
                 raise column_error(key, f"two features write this key; one of them is {name!r}")
             found[key] = part
     return found
+
+
+def _plan(schema: Mapping[str, FeatureLike]) -> list[tuple[str, Prepared, Type]]:
+    """Return the features of a schema, as they are prepared, and the types of their values."""
+    if isinstance(schema, Schema) and schema.plan is not None:
+        return schema.plan  # type: ignore[no-any-return]
+    raw = {name: spec for name, spec in schema.items() if isinstance(spec, RawFeature)}
+    items = (schema if isinstance(schema, Schema) else Schema(raw)).to_items()
+    types = {name: Type.of(item) for name, item in items.items()}
+    plan = [(n, each, types.get(n, WIRE[each.kind])) for n, each in prepare(schema).items()]
+    if isinstance(schema, Schema):
+        schema.plan = plan
+    return plan
 
 
 def _opened(key: str, column: Any, own: Type, feature: Prepared) -> Lists | SparseLists:
@@ -224,46 +232,36 @@ def _without_values(lists: Lists, own: Type) -> Lists:
 
 def _shaped(key: str, lists: Lists, shape: tuple[int | None, ...]) -> Lists:
     """Return lists with a level per dimension, and a number for each that does not vary."""
+    pairs = list(zip(lists.levels, shape, strict=False))
     if len(lists.levels) == len(shape) and all(
-        dim is None or (isinstance(level, int) and level == dim)
-        for level, dim in zip(lists.levels, shape, strict=True)
+        n is None or (isinstance(level, int) and level == n) for level, n in pairs
     ):
         return lists
-    levels: list[Any] = []
     n_rows, present = lists.n, lists.present
-    flat = lists.flat
-    for depth, dim in enumerate(shape):
-        if depth < len(lists.levels):
-            level = lists.levels[depth]
-        elif n_rows and present is not None and not present.any():  # nothing but absent records
-            level, flat = (
-                np.zeros(n_rows, np.int64),
-                flat[:0] if isinstance(flat, np.ndarray) else flat.take(slice(0)),
-            )
-        elif n_rows:
-            break
-        else:
-            level = dim or 0
-        if dim is not None:
-            wrong = level != dim if n_rows else False
-            if isinstance(wrong, bool):
-                wrong = np.full(n_rows, wrong)
-            wrong = wrong if present is None else wrong & present
-            if wrong.any():
-                row = int(wrong.argmax())
-                counted = plural(int(level if isinstance(level, int) else level[row]), "value")
-                detail = f"{counted} in a dimension of {dim}, which the schema has"
-                index = lists.with_(levels=tuple(levels)).record_of(row)
-                raise column_error(key, detail, index, Reason.WRONG_COUNT)
-            if present is None or isinstance(level, int):
-                level = dim
-        levels.append(level)
+    if not lists.levels and present is not None and not present.any():  # nothing but fillers
+        inner = [n or 0 for n in shape[1:]]
+        flat = lists.flat[:0] if isinstance(lists.flat, np.ndarray) else lists.flat.take(slice(0))
+        return lists.with_(levels=(np.zeros(n_rows, np.int64), *inner), flat=flat)
+    levels: list[Any] = []
+    for level, dim in pairs:
+        wrong = np.broadcast_to(False if dim is None else np.not_equal(level, dim), n_rows)
+        wrong = wrong if present is None else wrong & present
+        if wrong.any():
+            row = int(wrong.argmax())
+            counted = plural(int(np.broadcast_to(level, n_rows)[row]), "value")
+            detail = f"{counted} in a dimension of {dim}, which the schema has"
+            index = lists.with_(levels=tuple(levels)).record_of(row)
+            raise column_error(key, detail, index, Reason.WRONG_COUNT)
+        is_even = dim is not None and (present is None or isinstance(level, int))
+        levels.append(dim if is_even else level)
         present = None if present is None else np.repeat(present, level)
-        n_rows = n_rows * level if isinstance(level, int) else int(level.sum())
-    if len(levels) != len(shape) or (len(lists.levels) > len(shape) and n_rows):
+        n_rows = n_values(n_rows, level)
+    if not n_rows:
+        levels += [n or 0 for n in shape[len(levels) :]]
+    elif len(lists.levels) != len(shape):
         detail = f"records of another shape than {list(shape)}, which the schema has"
         raise column_error(key, detail, None, Reason.WRONG_COUNT)
-    return lists.with_(levels=tuple(levels), flat=flat)
+    return lists.with_(levels=tuple(levels))
 
 
 def _dense(key: str, lists: Lists, out: Lists, feature: Dense, own: Type) -> Lists:

@@ -33,8 +33,9 @@ from contextlib import closing
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from tfrecord_lite.block import HEADER_BYTES
-from tfrecord_lite.convert.arrow import Description, check_description
+from tfrecord_lite.convert.arrow import Description
 from tfrecord_lite.described.formats import superserial, tfds
+from tfrecord_lite.described.frames import check_description
 from tfrecord_lite.described.structure import Structure, is_flat_dict, structure_of_json
 from tfrecord_lite.errors import InvalidArgumentError, argument_error
 from tfrecord_lite.files.compression import detect

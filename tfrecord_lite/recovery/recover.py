@@ -17,8 +17,8 @@ from dataclasses import replace
 from typing import Unpack
 
 from tfrecord_lite.block import OVERHEAD_BYTES, Block
-from tfrecord_lite.convert.arrow import without_numbers
 from tfrecord_lite.described import sidecar
+from tfrecord_lite.described.frames import without_numbers
 from tfrecord_lite.described.sidecar import Sidecar
 from tfrecord_lite.errors import (
     DamagedSpan,

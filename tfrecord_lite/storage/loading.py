@@ -18,9 +18,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
 
 from tfrecord_lite.block import Block
-from tfrecord_lite.convert.arrow import Library, check_library, index_names, joined_frame, table_for
+from tfrecord_lite.convert.arrow import Library, check_library, joined_frame, table_for
 from tfrecord_lite.convert.lists import Lists, SparseLists
 from tfrecord_lite.described.columns import known_columns, names_asked_for, names_of, with_text
+from tfrecord_lite.described.frames import index_names
 from tfrecord_lite.described.inferred import (
     SAMPLE,
     WHOLE,

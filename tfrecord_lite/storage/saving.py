@@ -16,17 +16,16 @@ from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.convert.arrow import (
     Description,
     Frame,
-    fitting_description,
     is_frame,
     is_series,
     is_stream,
     open_columns,
     open_frames,
-    part_of,
 )
 from tfrecord_lite.convert.lists import Lists, SparseLists
 from tfrecord_lite.convert.store import stored, warn_of_rounding
 from tfrecord_lite.described import sidecar
+from tfrecord_lite.described.frames import fitting_description, part_of
 from tfrecord_lite.described.sidecar import Sidecar
 from tfrecord_lite.described.structure import flatten
 from tfrecord_lite.errors import InvalidArgumentError, argument_error, plural
